@@ -1,0 +1,3 @@
+"""mqlab: step through, break and check message-queue transactions."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,129 @@
+"""What a picture needs to know of a world, in words every broker shares.
+
+A `Snapshot` is what `System.snapshot(world)` gives after each fact: lanes, logs with
+their frontiers, what each reader would get now, state graphs, internal tables and the
+lights of the invariants. Views draw Snapshots and know no broker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .text import NOTHING, Text
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A participant of the space-time diagram. `name` is the role's address."""
+
+    name: str
+    title: Text
+    subtitle: Text = NOTHING
+    up: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One offset of a log.
+
+    `kind`: "data" (square) or "control" (diamond). `txn`: "T1", "T2" … or "" outside
+    any transaction. `readable`: a reader of committed data may see it now. `aborted`:
+    data of an aborted transaction (struck through, stays in the log).
+    """
+
+    offset: int
+    label: str
+    kind: str = "data"
+    txn: str = ""
+    readable: bool = True
+    aborted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """A named position in a log: it stands before the cell with offset `at`."""
+
+    name: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A strip of cells; `start` is the first offset drawn (a long log is windowed)."""
+
+    name: str
+    cells: tuple[Cell, ...] = ()
+    frontiers: tuple[Frontier, ...] = ()
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """A record that a reader has been given."""
+
+    log: str
+    label: str
+    txn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What one isolation level or subscription gets now; `note` says what is odd."""
+
+    name: str
+    got: tuple[Got, ...] = ()
+    note: Text = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An internal table, rows sorted by key (the first column)."""
+
+    name: Text
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GraphState:
+    """A state of a state graph with its place on a grid of columns and rows."""
+
+    name: str
+    column: int
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A state machine drawn from its transition table.
+
+    `path`: the states visited so far, the last one is the current state ("" entries
+    never appear). `txn` colours the path.
+    """
+
+    title: Text
+    states: tuple[GraphState, ...]
+    edges: tuple[tuple[str, str], ...]
+    path: tuple[str, ...] = ()
+    txn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """An invariant: `ok` is false from the step that breaks it."""
+
+    name: str
+    sentence: Text
+    ok: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One position of the slider, without the space-time history (that is the facts)."""
+
+    lanes: tuple[Lane, ...] = ()
+    logs: tuple[Log, ...] = ()
+    readers: tuple[Reader, ...] = ()
+    graphs: tuple[Graph, ...] = ()
+    tables: tuple[Table, ...] = ()
+    lights: tuple[Light, ...] = ()

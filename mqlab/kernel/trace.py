@@ -1,0 +1,203 @@
+"""A run, written down: facts (one narrated line each) and the Snapshot after each of them.
+
+`print(trace)` narrates. As JSON it is `mqlab.trace/1`: the system line, the choices, the
+facts, the first Snapshot and what changed at each fact; it draws without any role code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from .snapshot import Snapshot
+from .text import NOTHING, Lang, Text
+
+FORMAT = "mqlab.trace/1"
+
+GLYPHS = {
+    "→": "a message leaves",
+    "⇥": "a late or repeated message arrives",
+    "▮": "durable: written to the node's disk",
+    "⇨": "state in memory changes",
+    "✗": "crash, or a message dropped",
+    "↻": "recovered",
+    "⏲": "a timer fired",
+    "⇒": "a reply leaves",
+    "☞": "the application calls, or gets its result",
+    "·": "nothing to do",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One narrated line, one row of the picture, one position of the slider.
+
+    `index` counts from 1 and never changes; `step` is the handler run it came from;
+    `node` the lane; `peer` the lane at the other end ("disk" for a write, "" for none);
+    `label` the short form for the chart (`text` where empty); `txn` the transaction it
+    belongs to ("T1"); `fold`: teaches nothing here; `why`: one sentence; `at_ms` the
+    simulated time; `evidence`: "model" or "recorded on V" or "contradicts D".
+    """
+
+    index: int
+    step: int
+    node: str
+    glyph: str
+    text: Text
+    peer: str = ""
+    label: Text = NOTHING
+    txn: str = ""
+    fold: bool = False
+    why: Text = NOTHING
+    at_ms: int = 0
+    evidence: str = "model"
+
+    def line(self, lang: Lang = "en", width: int = 0) -> str:
+        """`tc  → o-0   WriteTxnMarkers commit epoch=1`, columns padded to `width`."""
+        return f"{self.node:<{width}} {self.glyph} {self.peer:<{width}}  {self.text.of(lang)}".rstrip()
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run. Position 0 is before the first fact, position n after fact n.
+
+    `stops` counts, fact by fact, the choices made so far, so that a position can be
+    turned back into a schedule.
+    """
+
+    system: str
+    choices: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    snapshots: tuple[Snapshot, ...]
+    title: Text = NOTHING
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self.facts)
+
+    def __str__(self) -> str:
+        return self.narrate()
+
+    def snapshot(self, position: int) -> Snapshot:
+        """The Snapshot at a position, 0 … len(trace); a negative one counts from the end."""
+        return self.snapshots[position]
+
+    def narrate(self, lang: Lang = "en") -> str:
+        """One fact a line, columns aligned."""
+        names = [n for f in self.facts for n in (f.node, f.peer)]
+        width = max(map(len, names), default=0)
+        return "\n".join(f.line(lang, width) for f in self.facts)
+
+    def to_json(self) -> dict[str, Any]:
+        plain = [_plain(s) for s in self.snapshots]
+        return {
+            "format": FORMAT,
+            "system": self.system,
+            "title": self.title.json(),
+            "choices": list(self.choices),
+            "facts": [_sparse(f) for f in self.facts],
+            "start": plain[0],
+            "changes": [diff(a, b) for a, b in zip(plain, plain[1:], strict=False)],
+        }
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Trace:
+        """Raises ValueError where `data` is not `mqlab.trace/1`."""
+        if data.get("format") != FORMAT:
+            raise ValueError(f"not a {FORMAT} file: its format is {data.get('format')!r}")
+        now = data["start"]
+        snapshots = [_build(Snapshot, now)]
+        for change in data["changes"]:
+            now = patch(now, change)
+            snapshots.append(_build(Snapshot, now))
+        return Trace(
+            system=data["system"],
+            choices=tuple(data["choices"]),
+            facts=tuple(_build(Fact, f) for f in data["facts"]),
+            snapshots=tuple(snapshots),
+            title=Text.from_json(data["title"]),
+        )
+
+    def save(self, path: str | Path) -> None:
+        Path(path).write_text(json.dumps(self.to_json(), ensure_ascii=False) + "\n", "utf-8")
+
+    @staticmethod
+    def load(path: str | Path) -> Trace:
+        return Trace.from_json(json.loads(Path(path).read_text("utf-8")))
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses to dictionaries, tuples to lists, Text to its JSON."""
+    if isinstance(value, Text):
+        return value.json()
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _sparse(fact: Fact) -> dict[str, Any]:
+    """A fact as JSON without the fields that hold their defaults."""
+    plain = _plain(fact)
+    return {f.name: plain[f.name] for f in fields(fact) if getattr(fact, f.name) != f.default}
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls)
+
+
+def _build(cls: Any, value: Any) -> Any:
+    """The inverse of `_plain`, guided by the annotations of the dataclass."""
+    if cls is Text:
+        return Text.from_json(value)
+    if is_dataclass(cls):
+        hints = _hints(cls)  # type: ignore[arg-type]
+        return cls(**{k: _build(hints[k], v) for k, v in value.items()})  # type: ignore[operator]
+    if get_origin(cls) is tuple:
+        kinds = get_args(cls)
+        if kinds[-1] is Ellipsis:
+            return tuple(_build(kinds[0], v) for v in value)
+        return tuple(_build(k, v) for k, v in zip(kinds, value, strict=True))
+    return value
+
+
+def diff(old: Any, new: Any) -> Any:
+    """A change that `patch` applies: {} for none, {"=": v} for replaced, else by key.
+
+    A list is treated as a map of its indices; "#" is its new length.
+    """
+    if old == new:
+        return {}
+    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
+        return {k: d for k in new if (d := diff(old[k], new[k])) != {}}
+    if isinstance(old, list) and isinstance(new, list):
+        out: dict[str, Any] = {} if len(old) == len(new) else {"#": len(new)}
+        for i, value in enumerate(new):
+            change = diff(old[i], value) if i < len(old) else {"=": value}
+            if change != {}:
+                out[str(i)] = change
+        return out
+    return {"=": new}
+
+
+def patch(old: Any, change: Any) -> Any:
+    """`patch(a, diff(a, b)) == b`; `old` is left as it was."""
+    if "=" in change:
+        return change["="]
+    if isinstance(old, list):
+        size = change.get("#", len(old))
+        out = old[:size] + [None] * (size - len(old))
+        for key, value in change.items():
+            if key != "#":
+                i = int(key)
+                out[i] = patch(old[i] if i < len(old) else None, value)
+        return out
+    return {**old, **{k: patch(old[k], v) for k, v in change.items()}} if change else old
