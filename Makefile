@@ -1,0 +1,37 @@
+# Two commands matter: `make lab` and `make test`. `make help` lists the others.
+.DEFAULT_GOAL := help
+.PHONY: help setup lab test lint bench income labs lock clean
+PY := .venv/bin/python
+export PYTHON
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 9
+
+setup: ## virtual environment .venv, pinned packages; Java, Chromium and a font where it may
+	@.ci/setup
+
+lab: setup ## open the labs in JupyterLab
+	@$(PY) -m mqlab labs open
+
+test: setup ## all checks, with a table of times and what was skipped
+	@$(PY) tests/run.py $(PARTS)
+
+lint: setup ## style and types only
+	@$(PY) tests/run.py style types
+
+bench: setup ## measure: transactions/s, income, import time, the player, the explorer
+	@$(PY) -m mqlab bench $(ARGS)
+
+income: setup ## a real day of orders -> income per minute, exactly once (ARGS="--help")
+	@$(PY) -m mqlab income $(ARGS)
+
+labs: setup ## student copies and solutions from labs/source, then check them
+	@$(PY) -m mqlab labs build
+	@$(PY) -m mqlab labs check
+
+lock: setup ## renew requirements.lock within pyproject.toml's bounds
+	@.ci/lock
+
+clean: ## remove what was made here, .venv too; labs stay as they are
+	rm -rf .venv .cache build dist .pytest_cache .mypy_cache .ruff_cache
+	find mqlab widgets tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

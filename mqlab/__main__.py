@@ -1,0 +1,7 @@
+"""`python -m mqlab` is the command `mqlab`."""
+
+import sys
+
+from mqlab.cli import main
+
+sys.exit(main())

@@ -1,0 +1,116 @@
+"""The command `mqlab`: one module a command, found by looking into this package.
+
+A command is a module here with `HELP: str`, `add_arguments(parser)` and `run(args) -> int`.
+Only the module that is asked for is imported, so `mqlab --help` stays quick and a missing
+extra (Spark, kio) hurts nobody who does not use it. A `run` with a second parameter,
+`address_of`, is handed a function that opens a broker and gives its address: the top floor
+starts servers so that the floors below need not know each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from mqlab import __version__
+
+from .errors import UserError
+
+AddressOf = Callable[..., AbstractContextManager[str]]
+
+
+def commands() -> dict[str, str]:
+    """Name and help line of each command there is; read from the sources, not imported."""
+    found = {}
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        help_line = _help_line(path)
+        if help_line is not None:
+            found[path.stem] = help_line
+    return found
+
+
+def _help_line(path: Path) -> str | None:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(target, ast.Name) and target.id == "HELP":
+            return str(ast.literal_eval(node.value))  # type: ignore[attr-defined]
+    return None
+
+
+def build_parser(asked: str | None) -> tuple[argparse.ArgumentParser, ModuleType | None]:
+    """The parser of all commands; only the one asked for knows its own arguments."""
+    parser = argparse.ArgumentParser(
+        prog="mqlab", description="Step through, break and check message-queue transactions."
+    )
+    parser.add_argument("--version", action="version", version=f"mqlab {__version__}")
+    choices = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    module = None
+    for name, help_line in commands().items():
+        command = choices.add_parser(name, help=help_line, description=help_line)
+        if name == asked:
+            module = _load(name)
+            module.add_arguments(command)
+    return parser, module
+
+
+def _load(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(f"mqlab.cli.{name}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith(("mqlab", "mqlab_widgets")):
+            raise
+        raise UserError(
+            f"`mqlab {name}` needs the package {error.name}: run `make setup` in the project"
+        ) from error
+
+
+def address_of_server(given: str | None) -> AddressOf:
+    """`given` if the user named a broker, else our own server for as long as it is needed."""
+
+    @contextmanager
+    def address_of(bootstrap_server: str | None = None) -> Iterator[str]:
+        address = bootstrap_server or given
+        if address:
+            yield address
+            return
+        from mqlab.serve import serve
+
+        with serve() as broker:
+            yield broker.address
+
+    return address_of
+
+
+def _run(module: ModuleType, args: argparse.Namespace) -> int:
+    extra = {}
+    if "address_of" in inspect.signature(module.run).parameters:
+        extra["address_of"] = address_of_server(getattr(args, "bootstrap_server", None))
+    return int(module.run(args, **extra) or 0)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit codes: 0 done, 1 a check said no, 2 the user must change something."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    asked = next((word for word in words if not word.startswith("-")), None)
+    try:
+        parser, module = build_parser(asked)
+        args = parser.parse_args(words)
+        assert module is not None, "argparse lets no unknown command through"
+        return _run(module, args)
+    except UserError as error:
+        print(f"mqlab: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # `mqlab … | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("mqlab: stopped", file=sys.stderr)
+        return 130

@@ -1,0 +1,184 @@
+"""`mqlab doctor`: what is missing on this machine, one line each, with what to do.
+
+The same probes decide which tests are skipped and what `make setup` installs, so the three
+never disagree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+HELP = "say what is missing on this machine, and what to do about it"
+
+ROOT = Path(__file__).parents[2]
+PORT = 8888
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked for. `found` is empty where it is missing; `todo` says what to do."""
+
+    name: str
+    title: str
+    found: str
+    todo: str
+    needed: bool = True
+
+    def line(self) -> str:
+        if self.found:
+            return f"ok        {self.title}: {self.found}"
+        state = "missing" if self.needed else "optional"
+        return f"{state:9} {self.title}: {self.todo}"
+
+
+def _says(*command: str) -> str:
+    """What a program prints, or nothing where there is no such program."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr
+
+
+@cache
+def java() -> str:
+    """The version of a Java that Spark 4.3 runs on, or nothing."""
+    home = os.environ.get("JAVA_HOME")
+    program = str(Path(home, "bin", "java")) if home else "java"
+    match = re.search(r'version "((?:17|21)\b[^"]*)"', _says(program, "-version"))
+    return match[1] if match else ""
+
+
+@cache
+def chromium() -> str:
+    """The path of a Chromium or Chrome, or nothing."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    for name in names:
+        if path := shutil.which(name):
+            return path
+    for app in ("Google Chrome", "Chromium"):
+        path = f"/Applications/{app}.app/Contents/MacOS/{app}"
+        if os.access(path, os.X_OK):
+            return path
+    return ""
+
+
+@cache
+def font() -> str:
+    """A font with Chinese glyphs, or nothing; systems other than Linux bring their own."""
+    if not sys.platform.startswith("linux"):
+        return "the system's own"
+    first = _says("fc-list", ":lang=zh", "family").partition("\n")[0]
+    return first.partition(",")[0].strip()
+
+
+def _python() -> str:
+    return sys.version.split()[0] if sys.version_info >= (3, 11) else ""
+
+
+def _packages() -> str:
+    """How many pins hold, if all of them do."""
+    lock = ROOT / "requirements.lock"
+    if not lock.exists():
+        return "not a checkout; whatever pip resolved"
+    wrong = list(wrong_pins(lock.read_text(encoding="utf-8")))
+    return "" if wrong else "as pinned in requirements.lock"
+
+
+def wrong_pins(lock: str) -> Iterator[str]:
+    """The pins without a marker that this environment does not meet, as 'name==version'."""
+    for name, version in re.findall(r"(?m)^([a-z0-9-]+)==(\S+) \\$", lock):
+        try:
+            if metadata.version(name) == version:
+                continue
+        except metadata.PackageNotFoundError:
+            pass
+        yield f"{name}=={version}"
+
+
+def _free_port() -> str:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", PORT))
+        except OSError:
+            return ""
+    return "free"
+
+
+def _maven() -> str:
+    return shutil.which("mvn") or ""
+
+
+# name, what it is, how to look, what to do, needed
+PROBES: tuple[tuple[str, str, Callable[[], str], str, bool], ...] = (
+    ("python", "Python 3.11 or newer", _python, "install one, then `make setup`", True),
+    ("packages", "Python packages", _packages, "run `make setup`", True),
+    (
+        "java",
+        "Java 17 or 21",
+        java,
+        "lab 11 and the Spark tests need it; Debian: apt-get install openjdk-17-jre-headless",
+        True,
+    ),
+    (
+        "chromium",
+        "Chromium",
+        chromium,
+        "the browser tests need it; Debian: apt-get install chromium",
+        True,
+    ),
+    (
+        "font",
+        "a font for Chinese",
+        font,
+        "pictures with Chinese labels need it; Debian: apt-get install fonts-noto-cjk",
+        True,
+    ),
+    ("maven", "Maven", _maven, "only to record real brokers; Debian: apt-get install maven", False),
+    (
+        "port",
+        f"port {PORT}",
+        _free_port,
+        "in use; `make lab` takes the next free one by itself",
+        False,
+    ),
+)
+SYSTEM = ("java", "chromium", "font")  # what `make setup` may install
+
+
+def findings() -> list[Finding]:
+    return [
+        Finding(name, title, look(), todo, needed) for name, title, look, todo, needed in PROBES
+    ]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    short = parser.add_mutually_exclusive_group()
+    short.add_argument("--brief", action="store_true", help="only the lines of what is missing")
+    short.add_argument(
+        "--missing", action="store_true", help="only the names of missing system parts, for scripts"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.missing:
+        probes = {name: look for name, _, look, _, _ in PROBES}
+        print(" ".join(name for name in SYSTEM if not probes[name]()))
+        return 0
+    found = findings()
+    missing = [finding for finding in found if finding.needed and not finding.found]
+    for finding in missing if args.brief else found:
+        print(finding.line())
+    return 1 if missing else 0

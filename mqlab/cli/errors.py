@@ -1,0 +1,7 @@
+"""The error a user can mend: its message says what to do, and no traceback is shown."""
+
+from __future__ import annotations
+
+
+class UserError(Exception):
+    """One line: what is wrong, then what to do next."""
