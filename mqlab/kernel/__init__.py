@@ -1,0 +1,69 @@
+"""Floor 0: the kernel. Systems of pure roles, and the drivers that move them.
+
+A role is a frozen dataclass: an event and a read-only disk go in, a new role and an
+*ordered* list of effects come out. Nothing else moves the world, so one and the same role
+is replayed from a list, played by a learner, searched exhaustively and put behind a real
+socket, and no role can tell which.
+
+Read on in this order: `role.py` (events and effects), `disk.py`, `world.py` (one step of
+one node, the network), `run.py` (facts), `play.py`.
+"""
+
+from .application import AppState, Asking, Program
+from .choice import Choice, parse
+from .disk import Disk, MemoryDisk
+from .maps import Map
+from .play import Option, Play
+from .role import (
+    Append,
+    Appended,
+    AppendFailed,
+    Call,
+    Caller,
+    CancelTimer,
+    Config,
+    ConnectionLost,
+    Effect,
+    Effects,
+    Event,
+    Fired,
+    Flush,
+    Put,
+    Quiet,
+    Reply,
+    Request,
+    Response,
+    Return,
+    Send,
+    SetTimer,
+    Truncate,
+)
+from .run import Run, replay
+from .simulate import simulate
+from .snapshot import (
+    Cell,
+    Frontier,
+    Got,
+    Graph,
+    GraphState,
+    Lane,
+    Light,
+    Log,
+    Reader,
+    Snapshot,
+    Table,
+)
+from .system import NodeSpec, Property, System, Telling
+from .text import NOTHING, Lang, Text, Words
+from .trace import Fact, Trace
+from .world import World
+
+__all__ = [
+    "NOTHING", "AppState", "Append", "AppendFailed", "Appended", "Asking", "Call", "Caller",
+    "CancelTimer", "Cell", "Choice", "Config", "ConnectionLost", "Disk", "Effect", "Effects",
+    "Event", "Fact", "Fired", "Flush", "Frontier", "Got", "Graph", "GraphState", "Lane",
+    "Lang", "Light", "Log", "Map", "MemoryDisk", "NodeSpec", "Option", "Play", "Program",
+    "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response", "Return", "Run",
+    "Send", "SetTimer", "Snapshot", "System", "Table", "Telling", "Text", "Trace", "Truncate",
+    "Words", "World", "parse", "replay", "simulate",
+]  # fmt: skip

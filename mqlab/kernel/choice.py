@@ -1,0 +1,78 @@
+"""Choices: everything random or timed, one line of text each, so that a schedule can be
+pasted.
+
+    call app            the application makes its next call
+    app>tc              the oldest request from app reaches tc
+    app<tc              the oldest answer from tc reaches app
+    app>tc#0            the same on connection 0, which broke since (a late request)
+    tc.                 tc's next event of its own (Appended, a message to itself)
+    fire tc             tc's next timer runs out;  `fire tc retry` names one
+    break app tc        the connection breaks;  `lose app>tc` loses its oldest request too
+    kill tc             the process dies between two steps;  `power tc`: a power cut
+    restart tc
+    app>tc kill=1       the step is done, but the process dies after its first effect
+    run app init; begin a scenario gives the application more calls
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`kind` is one of call, request, response, local, fire, break, lose, kill, power,
+    restart. `a` is the node or client role, `b` the server role, a timer's name where one
+    is named. `stop`: after how many effects the node stops (-1: it does not), by `how`."""
+
+    kind: str
+    a: str
+    b: str = ""
+    conn: int = 0
+    index: int = 0
+    stop: int = -1
+    how: str = "kill"
+
+    def stopped(self, after: int, how: str = "kill") -> Choice:
+        return replace(self, stop=after, how=how)
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "request" | "response":
+                arrow = ">" if self.kind == "request" else "<"
+                text = f"{self.a}{arrow}{self.b}"
+                text += f"#{self.conn}" if self.conn else ""
+                text += f"@{self.index}" if self.index else ""
+            case "local":
+                text = f"{self.a}."
+            case "lose":
+                text = f"lose {self.a}>{self.b}"
+            case _:
+                text = f"{self.kind} {self.a} {self.b}".rstrip()
+        return text + (f" {self.how}={self.stop}" if self.stop >= 0 else "")
+
+
+_MESSAGE = re.compile(r"(?P<a>[^\s<>#@]+)(?P<arrow>[<>])(?P<b>[^\s<>#@]+)(#(?P<conn>\d+))?(@(?P<i>\d+))?")
+_STOP = re.compile(r"(?P<rest>.*?)\s+(?P<how>kill|power)=(?P<n>\d+)")
+_WORDS = ("call", "fire", "break", "lose", "kill", "power", "restart")
+
+
+def parse(text: str) -> Choice:
+    """The choice a line stands for; ValueError says what was expected."""
+    if stop := _STOP.fullmatch(text):
+        return parse(stop["rest"]).stopped(int(stop["n"]), stop["how"])
+    if m := _MESSAGE.fullmatch(text):
+        kind = "request" if m["arrow"] == ">" else "response"
+        return Choice(kind, m["a"], m["b"], int(m["conn"] or 0), int(m["i"] or 0))
+    if re.fullmatch(r"\S+\.", text):
+        return Choice("local", text[:-1])
+    words = text.split()
+    if len(words) in (2, 3) and words[0] in _WORDS:
+        if words[0] == "lose" and (m := _MESSAGE.fullmatch(words[1])):
+            return Choice("lose", m["a"], m["b"])
+        return Choice(words[0], words[1], words[2] if len(words) == 3 else "")
+    raise ValueError(
+        f"{text!r} is no choice: expected `call NODE`, `A>B`, `A<B`, `NODE.`, `fire NODE`, "
+        "`break A B`, `kill NODE`, `power NODE` or `restart NODE`"
+    )

@@ -1,0 +1,126 @@
+"""A node's disk: logs and tables, as values that never change.
+
+Two ways to stop a node differ here and only here. *Process killed*: what was written
+stays, the operating system still holds it. *Power cut*: what was not flushed is gone.
+Kafka acknowledges on replication and does not flush; a lesson says which stop it uses.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from .maps import Map
+from .role import Append, Effect, Flush, Put, Truncate
+
+
+class Entry(Protocol):
+    """What a log holds: one or several consecutive offsets, `base` … `last`."""
+
+    @property
+    def base(self) -> int: ...
+    @property
+    def last(self) -> int: ...
+
+
+class LogView(Protocol):
+    """A log as a role reads it, whoever keeps it (memory here, a file in the server)."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    def read(self, start: int, end: int | None = None) -> Iterator[Any]: ...
+
+
+class Disk(Protocol):
+    """A disk as a role reads it."""
+
+    def log(self, name: str) -> LogView: ...
+    def logs(self, prefix: str = "") -> tuple[str, ...]: ...
+    def table(self, name: str) -> Map[Any, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLog:
+    """Entries in the order of their offsets; `flushed` of them survive a power cut."""
+
+    entries: tuple[Any, ...] = ()
+    flushed: int = 0
+    start: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.entries[-1].last + 1 if self.entries else self.start
+
+    def read(self, start: int, end: int | None = None) -> Iterator[Any]:
+        """The entries that hold an offset in [start, end)."""
+        first = bisect_right(self.entries, start, key=lambda e: e.base) - 1
+        for entry in self.entries[max(first, 0) :]:
+            if end is not None and entry.base >= end:
+                return
+            if entry.last >= start:
+                yield entry
+
+
+EMPTY_LOG = MemoryLog()
+EMPTY_TABLE: Map[Any, Any] = Map()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDisk:
+    """A whole disk as one hashable value (explore, replay, play, simulate)."""
+
+    kept: Map[str, MemoryLog] = Map()
+    tables: Map[str, Map[Any, Any]] = Map()
+    flushed_tables: Map[str, Map[Any, Any]] = Map()
+
+    def log(self, name: str) -> MemoryLog:
+        found: MemoryLog = self.kept.get(name, EMPTY_LOG)
+        return found
+
+    def logs(self, prefix: str = "") -> tuple[str, ...]:
+        """The names of all logs that begin with `prefix`, sorted."""
+        return tuple(name for name in self.kept if name.startswith(prefix))
+
+    def table(self, name: str) -> Map[Any, Any]:
+        found: Map[Any, Any] = self.tables.get(name, EMPTY_TABLE)
+        return found
+
+    def after(self, effect: Effect) -> MemoryDisk:
+        """This disk after one durable effect; other effects leave it as it is.
+
+        Raises ValueError for an append whose offset is not the log's end: a role's bug.
+        """
+        match effect:
+            case Append(log=name, entry=entry):
+                log = self.log(name)
+                if entry.base != log.end:
+                    raise ValueError(f"{name}: append at {entry.base}, but the end is {log.end}")
+                return self._with(name, replace(log, entries=(*log.entries, entry)))
+            case Truncate(log=name, end=end):
+                log = self.log(name)
+                kept = tuple(e for e in log.entries if e.last < end)
+                return self._with(
+                    name, replace(log, entries=kept, flushed=min(log.flushed, len(kept)))
+                )
+            case Put(table=name, key=key, value=value):
+                table = self.table(name)
+                table = table.remove(key) if value is None else table.set(key, value)
+                return replace(self, tables=self.tables.set(name, table))
+            case Flush():
+                kept_logs = ((n, replace(g, flushed=len(g.entries))) for n, g in self.kept.items())
+                return MemoryDisk(Map(kept_logs), self.tables, self.tables)
+        return self
+
+    def _with(self, name: str, log: MemoryLog) -> MemoryDisk:
+        return replace(self, kept=self.kept.set(name, log))
+
+    def power_cut(self) -> MemoryDisk:
+        """What is left when the machine loses power."""
+        kept = (
+            (n, replace(g, entries=g.entries[: g.flushed])) for n, g in self.kept.items()
+        )
+        return MemoryDisk(Map(kept), self.flushed_tables, self.flushed_tables)

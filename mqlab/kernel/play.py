@@ -1,0 +1,130 @@
+"""The learner chooses: what may happen now, doing it, taking it back.
+
+A play is nothing but a system and a list of choices, so a token holds it whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from .choice import Choice
+from .run import Run, said
+from .system import System
+from .text import Text, Words
+from .token import encode
+from .trace import Trace
+from .world import apply, current, enabled
+
+DELIVER = Words("{src} → {dst}  {what}", "{src} → {dst}  {what}")
+DELIVER_LATE = Words("{src} ⇥ {dst}  {what} (late)", "{src} ⇥ {dst}  {what}（迟到）")
+ANSWER = Words("{src} ⇒ {dst}  {what}", "{src} ⇒ {dst}  {what}")
+OWN = Words("{node}: {what}", "{node}：{what}")
+APPENDED = Words("{log} is safe up to {end}", "{log} 已安全到 {end}")
+CALLS = Words("{node} calls {what}", "{node} 调用 {what}")
+TIMER = Words("{node}: timer {name} runs out", "{node}：定时器 {name} 到时")
+BREAK = Words("break the connection {a} – {b}", "断开连接 {a} – {b}")
+KILL = Words("kill {node}", "杀死 {node}")
+POWER = Words("cut {node}'s power", "{node} 断电")
+RESTART = Words("restart {node}", "重启 {node}")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something that may happen now. `kind`: call, deliver, local, timer, break, kill,
+    power or restart. `effects`: how many effects the step would have, so that the node
+    may be killed after 0 … effects of them (`f"{choice} kill=1"`)."""
+
+    choice: str
+    label: Text
+    kind: str
+    node: str
+    effects: int = 0
+
+
+class Play:
+    """A system under the learner's hand.
+
+    Holding a message back needs no choice: what is not delivered waits. Raises ValueError,
+    with what to do, for a choice that is not possible now.
+    """
+
+    def __init__(self, system: System, choices: tuple[str, ...] = (), title: Text = Text("")) -> None:
+        self.system = system
+        self.title = title
+        self._run = Run(system, title)
+        for choice in choices:
+            self._run.do(choice)
+
+    @property
+    def trace(self) -> Trace:
+        return self._run.trace
+
+    @property
+    def token(self) -> str:
+        """The run so far as text that reopens it (`mqlab.kernel.token.decode`)."""
+        return encode(self.system, tuple(self._run.choices))
+
+    def do(self, choice: str) -> None:
+        self._run.do(choice)
+
+    def undo(self) -> None:
+        """Take the last choice back; nothing happens at the beginning."""
+        self._again(self._run.choices[:-1])
+
+    def reset(self) -> None:
+        self._again([])
+
+    def _again(self, choices: list[str]) -> None:
+        self._run = Run(self.system, self.title)
+        for choice in choices:
+            self._run.do(choice)
+
+    def options(self) -> tuple[Option, ...]:
+        """Everything that may happen now: steps first, then faults."""
+        world = self._run.world
+        steps = [self._option(c) for c in enabled(self.system, world)]
+        faults = []
+        for name, node in world.nodes.items():
+            if not node.up:
+                faults.append(Option(f"restart {name}", RESTART(node=name), "restart", name))
+                continue
+            for a, b in node.conns:
+                faults.append(Option(f"break {a} {b}", BREAK(a=a, b=b), "break", name))
+            faults.append(Option(f"kill {name}", KILL(node=name), "kill", name))
+            faults.append(Option(f"power {name}", POWER(node=name), "power", name))
+        return (*steps, *faults)
+
+    def _option(self, choice: Choice) -> Option:
+        world = self._run.world
+        moved = apply(self.system, world, choice)
+        effects = sum(m.stage is not None and m.stage.effect is not None for m in moved)
+        event = moved[0].event
+        node = moved[0].node
+        match choice.kind:
+            case "request":
+                late = choice.conn != current(self.system, world, choice.a, choice.b)
+                words = DELIVER_LATE if late else DELIVER
+                what = said(getattr(event, "body", ""))
+                label, kind = words(src=choice.a, dst=choice.b, what=what), "deliver"
+            case "response":
+                what = said(getattr(event, "body", ""))
+                label, kind = ANSWER(src=choice.b, dst=choice.a, what=what), "deliver"
+            case "call":
+                label = CALLS(node=node, what=said(getattr(event, "body", "")))
+                kind = "call"
+            case "fire":
+                label, kind = TIMER(node=node, name=getattr(event, "timer", "")), "timer"
+            case _:
+                label, kind = OWN(node=node, what=_own(event)), "local"
+        return Option(str(choice), label, kind, node, effects)
+
+
+@cache
+def _own(event: object) -> Text:
+    """A node's own event in words."""
+    if hasattr(event, "log"):
+        return APPENDED(log=event.log, end=getattr(event, "end", 0))
+    if hasattr(event, "body"):
+        return said(event.body)
+    return Text(f"{type(event).__name__} {getattr(event, 'peer', '')}".rstrip())

@@ -1,0 +1,198 @@
+"""Runs: choices done one after the other, each told fact by fact.
+
+`Run` is what `replay`, `play`, `simulate` and the scenario language share. It holds the
+world and writes the Trace; it contains no protocol logic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from .choice import Choice, parse
+from .role import (
+    Append,
+    Call,
+    ConnectionLost,
+    Effect,
+    Fired,
+    Flush,
+    Put,
+    Reply,
+    Request,
+    Return,
+    Send,
+    Truncate,
+)
+from .snapshot import Snapshot
+from .system import System
+from .text import Lang, Text, Words
+from .trace import Fact, Trace
+from .world import Moved, World, apply, homes, initial
+
+KILLED = Words("killed ({done} of {all} effects done)", "进程被杀（{all} 个效果完成了 {done} 个）")
+KILLED_IDLE = Words("killed", "进程被杀")
+POWER_CUT = Words(
+    "power cut ({done} of {all} effects done)", "断电（{all} 个效果完成了 {done} 个）"
+)
+POWER_CUT_IDLE = Words("power cut", "断电")
+RECOVERED = Words("recovered", "已恢复")
+BROKEN = Words("connection broken", "连接断开")
+LATE = Words("late: {what}", "迟到：{what}")
+IDLE = Words("{what}: nothing to do", "{what}：无事可做")
+TIMER = Words("timer {name}", "定时器 {name}")
+NOTED = Words("{table}[{key}] = {value}", "{table}[{key}] = {value}")
+CUT = Words("{log} cut back to {end}", "{log} 截断到 {end}")
+FLUSHED = Words("flushed", "已刷盘")
+
+
+def said(value: object) -> Text:
+    """What a message, entry or call says of itself."""
+    return value if isinstance(value, Text) else Text(str(value))
+
+
+@dataclass
+class Run:
+    """A system being run. `do` makes one choice; `trace` is what happened so far."""
+
+    system: System
+    title: Text = Text("")
+    world: World = field(init=False)
+    choices: list[str] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    snapshots: list[Snapshot] = field(init=False)
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        self.world = initial(self.system)
+        self.snapshots = [self.system.snapshot(self.world)]
+
+    def do(self, choice: Choice | str, at_ms: int = 0) -> list[Moved]:
+        """Make one choice and tell its facts; ValueError where it is not possible."""
+        choice = parse(choice) if isinstance(choice, str) else choice
+        moved = apply(self.system, self.world, choice, at_ms)
+        self.steps += 1
+        before = self.world
+        told = len(self.facts)
+        for i, move in enumerate(moved):
+            self.world = move.world
+            for fact in self._told(moved, i, before):
+                self._add(replace(fact, at_ms=at_ms), move)
+        self.choices.append(str(choice))
+        if len(self.facts) == told and moved:
+            self._nothing(moved[0], at_ms)
+        return moved
+
+    def _nothing(self, move: Moved, at_ms: int) -> None:
+        """A request that changed nothing is still something that happened."""
+        if isinstance(move.event, Request):
+            text = IDLE(what=said(move.event.body))
+            fact = Fact(0, 0, move.role, "·", text, move.event.caller.name, fold=True)
+            self._add(replace(fact, at_ms=at_ms), move)
+
+    def _add(self, fact: Fact, move: Moved) -> None:
+        effect = move.stage.effect if move.stage else None
+        telling = self.system.tell(move.world, move.role, move.event, effect)
+        self.facts.append(
+            replace(
+                fact,
+                index=len(self.facts) + 1,
+                step=self.steps,
+                txn=telling.txn,
+                fold=fact.fold or telling.fold,
+                label=telling.label,
+                why=telling.why,
+            )
+        )
+        self.snapshots.append(self._lit(self.system.snapshot(move.world)))
+
+    def _lit(self, new: Snapshot) -> Snapshot:
+        """A light that went red stays red: the invariant was broken in this run."""
+        red = {light.name for light in self.snapshots[-1].lights if not light.ok}
+        lights = tuple(replace(g, ok=g.ok and g.name not in red) for g in new.lights)
+        return replace(new, lights=lights)
+
+    def _told(self, moved: list[Moved], i: int, before: World) -> Iterable[Fact]:
+        move = moved[i]
+        if move.what in ("stop", "power"):
+            yield _stopped(move)
+        elif move.what == "break":
+            assert isinstance(move.event, ConnectionLost)
+            yield Fact(0, 0, move.role, "✗", BROKEN(), move.event.peer)
+        elif move.stage is not None and move.stage.effect is None:
+            yield from self._began(move, before)
+        elif move.stage is not None and move.stage.effect is not None:
+            fact = told_effect(move.role, move.stage.effect)
+            if fact is not None:
+                yield fact
+
+    def _began(self, move: Moved, before: World) -> Iterable[Fact]:
+        """What precedes a step's effects: lateness, a timer, a call, a recovery, and what
+        the role says has changed in its memory."""
+        event = move.event
+        if isinstance(event, Request) and move.late:
+            late = LATE(what=said(event.body))
+            yield Fact(0, 0, move.role, "⇥", late, event.caller.name)
+        elif isinstance(event, Fired):
+            yield Fact(0, 0, move.role, "⏲", TIMER(name=event.timer))
+        elif isinstance(event, Call):
+            yield Fact(0, 0, move.role, "☞", said(event.body), fold=True)
+        place = homes(self.system)[move.role][1]
+        new = move.world.nodes[move.node].roles[place]
+        if move.what == "recover":
+            texts = new.changed(None) or (RECOVERED(),)
+            yield Fact(0, 0, move.role, "↻", texts[0])
+            return
+        old = before.nodes[move.node].roles[place]
+        for text in new.changed(old):
+            yield Fact(0, 0, move.role, "⇨", text)
+
+    @property
+    def trace(self) -> Trace:
+        return Trace(
+            system=self.system.line(),
+            choices=tuple(self.choices),
+            facts=tuple(self.facts),
+            snapshots=tuple(self.snapshots),
+            title=self.title,
+        )
+
+    def narrate(self, lang: Lang = "en") -> str:
+        return self.trace.narrate(lang)
+
+
+def _stopped(move: Moved) -> Fact:
+    power = move.what == "power"
+    if move.event is None:
+        return Fact(0, 0, move.node, "✗", (POWER_CUT_IDLE if power else KILLED_IDLE)())
+    text = (POWER_CUT if power else KILLED)(done=move.done, all=move.planned)
+    return Fact(0, 0, move.node, "✗", text)
+
+
+def told_effect(role: str, effect: Effect) -> Fact | None:
+    """The narrated line of one effect; timers are silent until they fire."""
+    match effect:
+        case Send(to=to, body=body):
+            return Fact(0, 0, role, "→", said(body), to, fold=to == role)
+        case Reply(caller=caller, body=body):
+            return Fact(0, 0, role, "⇒", said(body), caller.name)
+        case Append(entry=entry):
+            return Fact(0, 0, role, "▮", said(entry), "disk")
+        case Truncate(log=log, end=end):
+            return Fact(0, 0, role, "▮", CUT(log=log, end=end), "disk")
+        case Put(table=table, key=key, value=value):
+            text = NOTED(table=table, key=key, value=value)
+            return Fact(0, 0, role, "▮", text, "disk", fold=True)
+        case Flush():
+            return Fact(0, 0, role, "▮", FLUSHED(), "disk", fold=True)
+        case Return(value=value):
+            return Fact(0, 0, role, "☞", said(value), fold=True)
+    return None
+
+
+def replay(system: System, schedule: Iterable[str], title: Text = Text("")) -> Trace:
+    """Do a list of choices; the trace of exactly that run."""
+    run = Run(system, title)
+    for choice in schedule:
+        run.do(choice)
+    return run.trace

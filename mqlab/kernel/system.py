@@ -1,0 +1,90 @@
+"""A System: which nodes there are, what a scenario may say, and how to draw a world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .application import Program
+from .disk import Disk
+from .role import Effect, Effects, Event
+from .snapshot import Snapshot
+from .text import NOTHING, Text
+
+if TYPE_CHECKING:
+    from .world import World
+
+Recover = Callable[[Disk, int], tuple[Any, Effects]]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """One process: its roles (name, how to start it from a disk) and, beside the first
+    role, an application. A kill, a power cut and a restart hit the whole node."""
+
+    name: str
+    roles: tuple[tuple[str, Recover], ...]
+    program: Program | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What a system adds to a fact: its transaction, whether it may be folded, a short
+    label for the chart and one sentence why."""
+
+    txn: str = ""
+    fold: bool = False
+    label: Text = NOTHING
+    why: Text = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """`always` must hold in every reachable state, `sometimes` in one at least, and
+    `can_always` must stay reachable from every reachable state."""
+
+    name: str
+    sentence: Text
+    holds: Callable[[World], bool]
+    kind: str = "always"
+
+
+class System:
+    """A broker with its clients, ready to run. Subclasses are frozen dataclasses.
+
+    `network`: "tcp" (connections: in order, nothing lost inside one) or "set" (messages
+    are never consumed; only for the two-phase-commit oracle).
+    """
+
+    name = ""
+    network = "tcp"
+
+    def line(self) -> str:
+        """The system line: name and the options that differ from the defaults."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> System:
+        """The system of a `system NAME key=value …` line; raises ValueError with advice."""
+        raise NotImplementedError
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        raise NotImplementedError
+
+    def call(self, words: tuple[str, ...]) -> Any:
+        """A verb of a `run app: …` line as a call; raises ValueError with advice."""
+        raise NotImplementedError
+
+    def snapshot(self, world: World) -> Snapshot:
+        return Snapshot()
+
+    def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
+        return Telling()
+
+    def properties(self) -> tuple[Property, ...]:
+        return ()
+
+    def safeguards(self) -> Mapping[str, Text]:
+        """Every safeguard with its sentence."""
+        return {}

@@ -1,0 +1,71 @@
+"""Tokens: a run as a piece of text that reopens exactly that run.
+
+A token holds the system line, the choices and a digest of the engine that made it: the
+source of floors 0 to 2 as far as the system uses them, and of every function that a
+learner put into the system. Another digest is refused: the same choices could then mean
+another run. Committed files hold `.scn`, never tokens.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import inspect
+import json
+import zlib
+from functools import cache
+from pathlib import Path
+
+from .application import Program
+from .system import System
+
+
+def encode(system: System, choices: tuple[str, ...]) -> str:
+    """The token of a run: URL-safe text."""
+    body = json.dumps([system.line(), list(choices), digest(system)], ensure_ascii=False)
+    return base64.urlsafe_b64encode(zlib.compress(body.encode(), 9)).decode().rstrip("=")
+
+
+def open_token(token: str) -> tuple[str, tuple[str, ...], str]:
+    """(system line, choices, digest); ValueError where the text is no token."""
+    try:
+        packed = base64.urlsafe_b64decode(token.strip() + "=" * (-len(token.strip()) % 4))
+        unpack = zlib.decompressobj()
+        line, choices, made = json.loads(unpack.decompress(packed, 1_000_000))
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise ValueError("this is not a token: paste the whole text that was copied") from error
+    return str(line), tuple(str(c) for c in choices), str(made)
+
+
+def check(system: System, made: str) -> None:
+    """ValueError where the token was made by another engine or another function."""
+    if made != digest(system):
+        raise ValueError(
+            "this token was made by another version of the engine (or of the function in "
+            f"it): its digest is {made}, this one is {digest(system)}; open it with the "
+            "version that made it, or do the run again"
+        )
+
+
+def digest(system: System) -> str:
+    """Twelve hex digits for the code that decides what the choices mean."""
+    root = Path(__file__).parents[1]
+    package = Path(inspect.getfile(type(system))).parent
+    parts = [_sources(root / "kernel"), _sources(root / "storage"), _sources(package)]
+    parts += [_source(spec.program) for spec in system.nodes()]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
+@cache
+def _sources(folder: Path) -> str:
+    return "\n".join(p.read_text("utf-8") for p in sorted(folder.rglob("*.py")))
+
+
+def _source(program: Program | None) -> str:
+    if program is None or isinstance(program, tuple):
+        return ""
+    try:
+        return inspect.getsource(program)
+    except OSError:
+        return program.__qualname__
