@@ -1,0 +1,39 @@
+"""What every test may use: the marker `needs`, and a browser that cannot leave this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mqlab.cli import doctor
+
+PROBES = {name: (title, look, todo) for name, title, look, todo, _ in doctor.PROBES}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """`@pytest.mark.needs("java")` skips, with what to do as the reason, where Java is missing."""
+    for marker in item.iter_markers("needs"):
+        for tool in marker.args:
+            title, look, todo = PROBES[tool]
+            if not look():
+                pytest.skip(f"{title} is missing: {todo}")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium by Playwright; mark the test `needs("chromium")`.
+
+    Chromium calls its maker by itself. No name but the loopback address resolves here, so a
+    test which finds no request leaving is honest.
+    """
+    playwright = pytest.importorskip("playwright.sync_api")
+    flags = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        flags.append("--no-sandbox")  # Chromium's sandbox refuses to run as root
+    with playwright.sync_playwright() as session:
+        chromium = session.chromium.launch(executable_path=doctor.chromium(), args=flags)
+        yield chromium
+        chromium.close()

@@ -1,0 +1,66 @@
+"""The project's files, as the tests of its rules see them."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CODE = {ROOT / "mqlab": "mqlab", ROOT / "widgets" / "mqlab_widgets": "mqlab_widgets"}
+
+
+@cache
+def committed() -> list[Path]:
+    """Every file git knows or would add, so that a rule also holds before the commit."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    names = done.stdout.decode("utf-8").split("\0")
+    return [ROOT / name for name in sorted(set(names)) if name and (ROOT / name).is_file()]
+
+
+def texts() -> dict[str, str]:
+    """Name → contents of each committed text file."""
+    found = {}
+    for path in committed():
+        data = path.read_bytes()
+        if b"\0" not in data[:8192]:
+            found[relative(path)] = data.decode("utf-8", errors="replace")
+    return found
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Dotted name → file of every module of the two packages."""
+    found = {}
+    for folder, package in CODE.items():
+        for path in sorted(folder.rglob("*.py")):
+            parts = (package, *path.relative_to(folder).with_suffix("").parts)
+            found[".".join(parts).removesuffix(".__init__")] = path
+    return found
+
+
+def imports(name: str, path: Path) -> list[tuple[int, str]]:
+    """(line, absolute dotted name) of every import, those inside functions too.
+
+    `from a import b` gives `a.b` where that is a module, else `a`.
+    """
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                inner = f"{base}.{alias.name}"
+                found.append((node.lineno, inner if inner in modules() else base))
+    return found

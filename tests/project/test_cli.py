@@ -1,0 +1,123 @@
+"""The command line: found by looking, imported when asked, errors in one line."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from contextlib import contextmanager
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from mqlab import __version__, cli
+from mqlab.cli import doctor
+from mqlab.cli.errors import UserError
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands()))
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main([name, "--help"])
+    assert ended.value.code == 0
+    assert cli.commands()[name][:40] in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == f"mqlab {__version__}\n"
+
+
+def fake(run: object) -> ModuleType:
+    module = ModuleType("mqlab.cli.fake")
+    module.__dict__.update(HELP="fake", add_arguments=lambda parser: None, run=run)
+    return module
+
+
+def use(monkeypatch: pytest.MonkeyPatch, run: object) -> None:
+    monkeypatch.setattr(cli, "commands", lambda: {"fake": "fake"})
+    monkeypatch.setitem(sys.modules, "mqlab.cli.fake", fake(run))
+
+
+def test_a_user_error_is_one_line_and_exit_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(args: object) -> int:
+        raise UserError("port 9092 is in use: choose another with --port")
+
+    use(monkeypatch, run)
+    assert cli.main(["fake"]) == 2
+    assert capsys.readouterr().err == "mqlab: port 9092 is in use: choose another with --port\n"
+
+
+def test_a_missing_extra_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def load(name: str) -> ModuleType:
+        raise ModuleNotFoundError("No module named 'kio'", name="kio")
+
+    monkeypatch.setattr(cli, "commands", lambda: {"fake": "fake"})
+    monkeypatch.setattr(cli.importlib, "import_module", load)
+    assert cli.main(["fake"]) == 2
+    assert "needs the package kio: run `make setup`" in capsys.readouterr().err
+
+
+def test_address_of_is_the_given_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def run(args: object, address_of: cli.AddressOf) -> int:
+        with address_of("elsewhere:9092") as address:
+            seen.append(address)
+        return 0
+
+    use(monkeypatch, run)
+    assert cli.main(["fake"]) == 0
+    assert seen == ["elsewhere:9092"]
+
+
+def test_address_of_starts_our_own_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def serve():
+        yield SimpleNamespace(address="127.0.0.1:1234")
+
+    server = ModuleType("mqlab.serve")
+    server.serve = serve
+    monkeypatch.setitem(sys.modules, "mqlab.serve", server)
+    with cli.address_of_server(None)() as address:
+        assert address == "127.0.0.1:1234"
+
+
+def test_doctor_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    probes = (
+        ("java", "Java 17 or 21", lambda: "", "apt-get install openjdk", True),
+        ("maven", "Maven", lambda: "", "only to record", False),
+        ("font", "a font", lambda: "Noto", "", True),
+        ("chromium", "Chromium", lambda: "", "apt-get install chromium", True),
+    )
+    monkeypatch.setattr(doctor, "PROBES", probes)
+    assert cli.main(["doctor"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "missing   Java 17 or 21: apt-get install openjdk",
+        "optional  Maven: only to record",
+        "ok        a font: Noto",
+        "missing   Chromium: apt-get install chromium",
+    ]
+    assert cli.main(["doctor", "--missing"]) == 0
+    assert capsys.readouterr().out == "java chromium\n"
+    assert cli.main(["doctor", "--brief"]) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_doctor_sees_pins_that_do_not_hold() -> None:
+    lock = "pytest==0.0.1 \\\n    --hash=sha256:00\nno-such-package==1.0 \\\n"
+    assert list(doctor.wrong_pins(lock)) == ["pytest==0.0.1", "no-such-package==1.0"]
+
+
+def test_doctor_sees_a_port_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        monkeypatch.setattr(doctor, "PORT", taken.getsockname()[1])
+        assert doctor._free_port() == ""

@@ -1,0 +1,142 @@
+"""Imports go down only. ARCHITECTURE.md says why; this file says which package is where."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from tests.project.sources import ROOT, imports, modules, relative
+
+FLOORS = {
+    "mqlab.kernel": 0,
+    "mqlab.storage": 1,
+    "mqlab.kafka": 2,
+    "mqlab.rocketmq": 2,
+    "mqlab.pulsar": 2,
+    "mqlab.patterns": 2,
+    "mqlab.explore": 3,
+    "mqlab.scenario": 3,
+    "mqlab_widgets.views": 4,
+    "mqlab.serve": 5,
+    "mqlab.spark": 5,
+    "mqlab.real": 5,
+    "mqlab.lessons": 6,
+    "mqlab_widgets": 6,
+    "mqlab.cli": 7,
+    "mqlab": 7,
+}
+STANDARD_ONLY = 4  # this floor and those below need nothing but the standard library
+SIBLINGS = (2, 5)  # packages of these floors do not import each other
+KNOW_NO_BROKER = ("mqlab.explore", "mqlab.scenario", "mqlab_widgets.views")
+
+# What the floors above may import besides, always inside an extra of pyproject.toml. An entry
+# more is a decision: the package then cannot run where that library is missing.
+LIBRARIES = {
+    "mqlab.serve": {"kio"},
+    "mqlab.spark": {"confluent_kafka", "pandas", "pyarrow", "pyspark"},
+    "mqlab.real": {"confluent_kafka", "kio"},
+    "mqlab.lessons": {"jupytext", "nbclient", "nbconvert", "nbformat", "nbgrader", "traitlets"},
+    "mqlab_widgets": {"IPython", "anywidget", "ipywidgets", "traitlets"},
+    "mqlab.cli": {"confluent_kafka", "playwright"},
+}
+OURS = ("mqlab", "mqlab_widgets")
+HEAVY = {"pyspark", "numpy", "pandas", "pyarrow", "mqlab.spark"}
+
+
+def package_of(name: str) -> str:
+    """The entry of FLOORS a module belongs to: the longest that fits."""
+    fits = [entry for entry in FLOORS if name == entry or name.startswith(entry + ".")]
+    return max(fits, key=len)
+
+
+def objection(importer: str, imported: str) -> str:
+    """Why `importer` may not import `imported`; empty if it may."""
+    here = package_of(importer)
+    top = imported.partition(".")[0]
+    if top not in OURS:
+        if top in sys.stdlib_module_names or top in LIBRARIES.get(here, ()):
+            return ""
+        if FLOORS[here] <= STANDARD_ONLY:
+            return f"{here} needs the standard library only"
+        return f"{top} is not among the LIBRARIES of {here}"
+    there = package_of(imported)
+    if here == there or imported == "mqlab":  # the version stands in mqlab/__init__.py
+        return ""
+    if FLOORS[there] > FLOORS[here]:
+        return f"floor {FLOORS[here]} imports floor {FLOORS[there]}"
+    if FLOORS[there] == FLOORS[here] and FLOORS[here] in SIBLINGS:
+        return f"{here} and {there} are siblings"
+    if here in KNOW_NO_BROKER and FLOORS[there] == 2:
+        return f"{here} knows no broker"
+    return ""
+
+
+def test_every_package_has_a_floor() -> None:
+    unknown = {
+        name for name in modules() if package_of(name) == "mqlab" and not name.endswith("__main__")
+    }
+    assert unknown <= {"mqlab"}, "give these packages a floor in FLOORS"
+
+
+def test_imports_go_down_only() -> None:
+    wrong = [
+        f"{relative(path)}:{line} imports {imported}: {why}"
+        for name, path in modules().items()
+        for line, imported in imports(name, path)
+        if (why := objection(name, imported))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "why"),
+    [
+        ("mqlab.kernel.run", "mqlab.kafka", "floor 0 imports floor 2"),
+        ("mqlab.kafka.leader", "mqlab.pulsar.broker", "siblings"),
+        ("mqlab.spark.job", "mqlab.serve", "siblings"),
+        ("mqlab.scenario.parser", "mqlab.kafka", "knows no broker"),
+        ("mqlab.kafka.leader", "numpy", "standard library only"),
+        ("mqlab.serve.wire", "pyspark", "LIBRARIES"),
+        ("mqlab_widgets.views.strips", "mqlab_widgets.player", "floor 4 imports floor 6"),
+        ("mqlab.cli.run", "mqlab.kafka.system", ""),
+    ],
+)
+def test_the_rule_itself(importer: str, imported: str, why: str) -> None:
+    assert (why in objection(importer, imported)) if why else not objection(importer, imported)
+
+
+def test_labs_other_than_11_run_without_spark_or_arrays() -> None:
+    wrong = []
+    for path in sorted((ROOT / "labs" / "source").glob("*.py")):
+        if path.name.startswith("11-"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            wrong += [
+                f"{relative(path)}:{node.lineno} imports {name}"
+                for name in names
+                for heavy in HEAVY
+                if name == heavy or name.startswith(heavy + ".")
+            ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_help_loads_only_the_standard_library() -> None:
+    """`mqlab --help` is quick because nothing but the command line itself is imported."""
+    script = (
+        "import sys; from mqlab.cli import build_parser; build_parser(None)[0].format_help();"
+        "print(*sorted(m for m in sys.modules if m.startswith('mqlab')))"
+        ";print(*sorted({m.partition('.')[0] for m in sys.modules} - sys.stdlib_module_names))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    ours, others = done.stdout.splitlines()
+    assert ours.split() == ["mqlab", "mqlab.cli", "mqlab.cli.errors"]
+    assert set(others.split()) <= {"__main__", "mqlab"}

@@ -1,0 +1,138 @@
+"""The promises a newcomer reads: licence, lock, change log, commands, scripts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.project.sources import ROOT, committed, relative, texts
+
+TOP_LEVEL = {
+    "pyproject.toml", "labs", "mqlab", "widgets", "datasets", "tests",
+    "README.md", "Makefile", "CHANGELOG.md", "LICENSE", "ARCHITECTURE.md", "requirements.lock",
+    ".ci", ".editorconfig", ".gitattributes", ".gitignore",
+}  # fmt: skip
+
+# Written in two parts, or this file would break its own rule.
+REGISTRIES = [
+    "pypi" + ".org", "python" + "hosted.org", "npm" + "js.org", "npm" + "js.com",
+    "deb." + "debian.org", "security." + "debian.org", "maven" + ".org", "maven." + "apache.org",
+]  # fmt: skip
+
+
+def test_top_level_is_fixed() -> None:
+    assert {relative(path).partition("/")[0] for path in committed()} <= TOP_LEVEL
+
+
+def test_licence_is_apache() -> None:
+    text = (ROOT / "LICENSE").read_text("utf-8")
+    assert "Apache License" in text and "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["license"] == "Apache-2.0"
+    assert project["dependencies"] == [], "the engine needs the standard library only"
+
+
+def test_lock_pins_with_hashes_and_without_addresses() -> None:
+    lock = (ROOT / "requirements.lock").read_text("utf-8")
+    assert "://" not in lock and "--index" not in lock
+    entries = re.split(r"\n(?=[a-z0-9])", lock.strip())
+    assert len(entries) > 100
+    loose = [
+        entry.partition(" ")[0] for entry in entries
+        if not re.match(r"[a-z0-9-]+==\S+ ", entry) or "--hash=sha256:" not in entry
+    ]  # fmt: skip
+    assert not loose, "run `make lock`"
+
+
+def test_lock_covers_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    locked = set(re.findall(r"(?m)^([a-z0-9-]+)==", (ROOT / "requirements.lock").read_text()))
+    asked = {
+        re.split(r"[<>=!~\[ ]", line)[0].lower()
+        for lines in project["optional-dependencies"].values() for line in lines
+    }  # fmt: skip
+    assert asked <= locked, "run `make lock`"
+
+
+def test_no_registry_is_named() -> None:
+    """Which index or mirror is asked is the reader's own setting."""
+    wrong = [
+        f"{name} names {host}"
+        for name, text in texts().items() for host in REGISTRIES if host in text
+    ]  # fmt: skip
+    assert not wrong, "\n".join(wrong)
+
+
+def test_change_log_has_its_form() -> None:
+    lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+    assert lines[0] == "# Changelog"
+    sections = [line for line in lines if line.startswith("## ")]
+    assert sections[0] == "## Unreleased"
+    for section in sections[1:]:
+        assert re.fullmatch(r"## \d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)", section), section
+    kinds = {line for line in lines if line.startswith("### ")}
+    assert kinds <= {f"### {kind}" for kind in ("Added", "Changed", "Fixed", "Removed")}
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text("utf-8")))
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md"])
+def test_commands_of_the_page_exist(page: str) -> None:
+    from mqlab.cli import commands
+
+    text = (ROOT / page).read_text("utf-8")
+    code = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
+    assert set(re.findall(r"\bmake ([a-z]+)", code)) <= make_targets()
+    assert set(re.findall(r"(?m)(?:^|`|-m )mqlab ([a-z]+)", code)) <= set(commands())
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md"])
+def test_links_of_the_page_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    targets = re.findall(r"\]\(([^)#:]+)\)", text)
+    assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_help_of_make_lists_every_target() -> None:
+    phony = re.search(r"(?m)^\.PHONY: (.*)$", (ROOT / "Makefile").read_text("utf-8"))
+    assert phony and set(phony[1].split()) == make_targets()
+
+
+SCRIPTS = sorted(path for path in (ROOT / ".ci").iterdir() if path.is_file())
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_scripts_stop_at_the_first_error(script: Path) -> None:
+    text = script.read_text("utf-8")
+    assert script.stat().st_mode & 0o111, "chmod +x"
+    assert re.search(r"(?m)^set -eu$", text)
+    shell = "bash" if "bash" in text.partition("\n")[0] else "sh"
+    subprocess.run([shell, "-n", str(script)], check=True)
+
+
+def test_an_old_python_gets_a_clear_message(tmp_path: Path) -> None:
+    """In a folder whose path has a space, as some have."""
+    project = tmp_path / "a project"
+    shutil.copytree(ROOT / ".ci", project / ".ci")
+    for name in ("pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, project)
+    old = tmp_path / "old python"
+    old.write_text('#!/bin/sh\ncase "$1" in --version) echo Python 3.9.2 ;; *) exit 1 ;; esac\n')
+    old.chmod(0o755)
+    done = subprocess.run(
+        [project / ".ci" / "setup"],
+        env={"PATH": "/usr/bin:/bin", "PYTHON": str(old)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "Python 3.11 or newer is needed; found: Python 3.9.2" in done.stderr
+    assert "make setup PYTHON=" in done.stderr
+    assert not (project / ".venv").exists()

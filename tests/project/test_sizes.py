@@ -1,0 +1,97 @@
+"""Style is a test: a function of 60 lines, a file of 400, a line of 100 characters at most.
+
+Docstrings, comments and blank lines are free, so that nobody saves on explaining. Aim at half.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.project.sources import committed, relative
+
+FUNCTION, FILE, LINE = 60, 400, 100
+
+# What may be larger, by name, each with its reason:
+# "path/to/file.py" (file) or "path/to/file.py:function".
+EXCEPTIONS: dict[str, str] = {}
+
+# Derived files, data, and texts whose lines are paragraphs.
+FREE_LINES = ("labs/", "datasets/", "LICENSE", "requirements.lock")
+LINES_OF = {".py", ".js", ".css", ".toml", ".scn", ".sh", ""}
+SILENT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.ENCODING,
+}
+Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def code_lines(text: str, tree: ast.Module) -> set[int]:
+    """Numbers of the lines that hold code."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in SILENT:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, Scope) and ast.get_docstring(node, clean=False) is not None:
+            first = node.body[0]
+            lines -= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return lines
+
+
+def oversized(name: str, text: str) -> Iterator[str]:
+    """Each way in which a Python file is too large."""
+    tree = ast.parse(text)
+    lines = code_lines(text, tree)
+    if len(lines) > FILE and name not in EXCEPTIONS:
+        yield f"{name} has {len(lines)} lines of code: make it a package of its name"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            size = sum(line in lines for line in inside)
+            if size > FUNCTION and f"{name}:{node.name}" not in EXCEPTIONS:
+                yield f"{name}:{node.lineno} {node.name} has {size} lines: one decision a function"
+
+
+def test_no_function_and_no_file_is_too_long() -> None:
+    python = [path for path in committed() if path.suffix == ".py" and not _free(path)]
+    wrong = [line for path in python for line in oversized(relative(path), path.read_text("utf-8"))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_line_is_too_long() -> None:
+    wrong = [
+        f"{relative(path)}:{number} has {len(line)} characters"
+        for path in committed()
+        if path.suffix in LINES_OF and not _free(path)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if len(line) > LINE and relative(path) not in EXCEPTIONS
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_exception_is_still_needed() -> None:
+    names = {relative(path) for path in committed()}
+    gone = [entry for entry in EXCEPTIONS if entry.partition(":")[0] not in names]
+    assert not gone, f"remove from EXCEPTIONS: {gone}"
+
+
+def test_the_rule_itself() -> None:
+    body = '    """Free."""\n\n    # free\n' + "    x = 1\n" * 60
+    assert list(oversized("a.py", "def f():\n" + body)) == [
+        "a.py:1 f has 61 lines: one decision a function"
+    ]
+    assert not list(oversized("a.py", "def f():\n" + body.replace("x", "# x", 1)))
+    assert "401 lines of code" in next(oversized("b.py", "x = 1\n" * 401))
+
+
+def _free(path: Path) -> bool:
+    return relative(path).startswith(FREE_LINES)
