@@ -1,0 +1,173 @@
+"""From one scene a step to *lives*, the form that travels to the browser.
+
+A life is one row for each time that a keyed element exists: when it is born, how many
+steps it stays, its first attributes and, where something changes, a timeline for that
+attribute. Forward, back and seek are then one path in the browser: find who is alive at
+the step, patch what differs. The format, version 1:
+
+    {v: 1, steps,                       positions are 0 … steps - 1
+     shapes: [[tag, attribute…]…],      "#" is the text
+     panels: [{name,                    one entry a life below, parents before children
+       shape: [i…], up: [d…],           up = own index minus the parent's, 0 = the panel
+       born: [±d…], len: [n…],          first step as a difference to the entry before
+       val: [v…],                       first values of all lives, flat
+       tl: [0 | {attribute: [step, value, Δstep, value…]}…],    null = attribute removed
+       key: [k…]}]}
+
+A life ends when its tag, its parent or its place among its siblings changes; the order of
+the entries is then right at every step, and the browser never has to sort.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .scene import Node, Scene, Value
+
+LIMIT = 1_500
+"""More live elements than this cost the browser more than a frame (16 ms) with motion on."""
+
+
+class _Life:
+    __slots__ = ("born", "first", "kids", "last", "node", "now", "timelines", "ever")
+
+    def __init__(self, node: Node, born: int) -> None:
+        self.node = node
+        self.born = born
+        self.last = born
+        self.first = _values(node)
+        self.timelines: dict[str, list[Any]] = {}
+        self.now: list[_Life] = []  # children alive at the latest step, in order
+        self.ever: list[_Life] = []  # all children there ever were, in drawing order
+
+
+def encode(panels: Mapping[str, Iterable[Scene]]) -> dict[str, Any]:
+    """Lives of all panels. A name `panel/variant` is shown instead of `panel`, not beside it.
+
+    Raises ValueError where a step has more than `LIMIT` live elements.
+    """
+    shapes: dict[tuple[str, ...], int] = {}
+    packed = []
+    live: dict[str, list[int]] = {}
+    for name, scenes in panels.items():
+        root = _Life(Node("", "svg", {}), 0)
+        counts = []
+        for step, scene in enumerate(scenes):
+            _children(root, scene.nodes, step)
+            counts.append(len(scene))
+        base = name.partition("/")[0]
+        live[base] = [max(p) for p in zip(live[base], counts, strict=True)] if base in live else counts
+        packed.append({"name": name, **_pack(root, shapes, len(counts) - 1)})
+    _check(live)
+    steps = max(map(len, live.values()), default=0)
+    return {"v": 1, "steps": steps, "shapes": [list(s) for s in shapes], "panels": packed}
+
+
+def deflate(data: Mapping[str, Any]) -> bytes:
+    """JSON, then zlib: what a widget's `Bytes` trait carries."""
+    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return zlib.compress(plain.encode(), 9)
+
+
+def base64_of(data: Mapping[str, Any]) -> str:
+    """The same as text that may stand inside HTML."""
+    return base64.b64encode(deflate(data)).decode()
+
+
+def _check(live: Mapping[str, list[int]]) -> None:
+    for step, counts in enumerate(zip(*live.values(), strict=True)):
+        if sum(counts) > LIMIT:
+            worst = max(live, key=lambda name: live[name][step])
+            raise ValueError(
+                f"step {step} has {sum(counts)} live elements, the limit is {LIMIT}; the panel "
+                f"{worst!r} alone has {live[worst][step]}: draw only window(step, n, total) of it"
+            )
+
+
+def _values(node: Node) -> dict[str, Value]:
+    return {**node.attrs, "#": node.text} if node.text else node.attrs
+
+
+def _children(parent: _Life, nodes: tuple[Node, ...], step: int) -> None:
+    """Continue, begin and end the lives of one parent's children."""
+    before = {life.node.key: (i, life) for i, life in enumerate(parent.now)}
+    now: list[_Life] = []
+    reached = -1
+    for node in nodes:
+        place, life = before.get(node.key, (-1, None))
+        if life is None or place < reached or life.node.tag != node.tag:
+            life = _Life(node, step)
+            at = parent.ever.index(now[-1]) + 1 if now else 0
+            parent.ever.insert(at, life)
+            _children(life, node.children, step)
+        else:
+            reached = place
+            _continue(life, node, step)
+        now.append(life)
+    if len(parent.now) != len(now) or any(a is not b for a, b in zip(parent.now, now, strict=True)):
+        kept = set(map(id, now))
+        for life in parent.now:
+            if id(life) not in kept:
+                life.last = step - 1
+        parent.now = now
+
+
+def _continue(life: _Life, node: Node, step: int) -> None:
+    old = life.node
+    if old is node:
+        return
+    life.node = node
+    if old.attrs is not node.attrs or old.text != node.text:
+        was, now = _values(old), _values(node)
+        if was != now:
+            for name in was.keys() | now.keys():
+                if was.get(name) != now.get(name):
+                    life.timelines.setdefault(name, []).append((step, now.get(name)))
+    if old.children is not node.children:
+        _children(life, node.children, step)
+
+
+def _pack(
+    root: _Life, shapes: dict[tuple[str, ...], int], last: int
+) -> dict[str, list[Any]]:
+    """Preorder, columns instead of rows: equal things side by side deflate best."""
+    out: dict[str, list[Any]] = {k: [] for k in ("shape", "up", "born", "len", "val", "tl", "key")}
+    born_before = 0
+
+    def add(life: _Life, parent: int, end: int) -> None:
+        nonlocal born_before
+        index = len(out["key"])
+        shape = (life.node.tag, *life.first)
+        out["shape"].append(shapes.setdefault(shape, len(shapes)))
+        out["up"].append(index - parent if parent >= 0 else 0)
+        out["born"].append(life.born - born_before)
+        born_before = life.born
+        out["len"].append(end - life.born + 1)
+        out["val"].extend(life.first.values())
+        out["tl"].append(_differences(life.timelines) or 0)
+        out["key"].append(life.node.key)
+        family(life, index, end)
+
+    def family(parent: _Life, index: int, end: int) -> None:
+        alive = set(map(id, parent.now))
+        for child in parent.ever:
+            # Whoever is still among the living ends when its parent does.
+            add(child, index, end if id(child) in alive else child.last)
+
+    family(root, -1, last)
+    return out
+
+
+def _differences(timelines: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    packed: dict[str, list[Any]] = {}
+    for name in sorted(timelines):
+        flat = packed[name] = []
+        before = 0
+        for step, value in timelines[name]:
+            flat += [step - before, value]
+            before = step
+    return packed

@@ -1,0 +1,80 @@
+"""Floor 4: views. One panel a file, a pure function `(trace, step) -> Scene`; no broker here.
+
+A view draws what the Snapshot at `step` and the facts say, in words and shapes that every
+broker shares. To write one: take the trace, the step and the language; draw with
+`Scene`; fix the panel's size over the whole trace, so that nothing jumps; do no work that
+grows with the step (`per_trace` and `lru_cache` keep what stays the same).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mqlab.kernel.text import Text
+from mqlab.kernel.trace import Trace
+
+from ..scene import Scene
+from .graphs import graphs
+from .lights import lights
+from .logs import logs
+from .readers import readers
+from .space_time import space_time, space_time_all
+from .tables import tables
+from .window import window
+
+View = Callable[..., Scene]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A view and its place: `side` "left" or "right"; `shows` says if a trace has any of it."""
+
+    view: View
+    title: Text
+    side: str
+    shows: Callable[[Trace], bool]
+
+
+PANELS: dict[str, Panel] = {
+    "space-time": Panel(space_time, Text("Who said what", "谁对谁说了什么"), "left", bool),
+    "space-time/all": Panel(
+        space_time_all,
+        Text("Who said what, nothing folded", "谁对谁说了什么（全部展开）"),
+        "left",
+        lambda t: any(f.fold for f in t.facts),
+    ),
+    "logs": Panel(
+        logs,
+        Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到"),
+        "right",
+        lambda t: any(s.logs for s in t.snapshots),
+    ),
+    "readers": Panel(
+        readers,
+        Text("What a reader gets now", "读者现在读到什么"),
+        "right",
+        lambda t: any(s.readers for s in t.snapshots),
+    ),
+    "graphs": Panel(
+        graphs,
+        Text("Where the transaction is", "事务走到哪一步"),
+        "right",
+        lambda t: any(s.graphs for s in t.snapshots),
+    ),
+    "tables": Panel(
+        tables,
+        Text("Inside the broker", "消息服务器内部"),
+        "right",
+        lambda t: any(s.tables for s in t.snapshots),
+    ),
+    "lights": Panel(
+        lights,
+        Text("What must always be true", "必须始终成立"),
+        "right",
+        lambda t: any(s.lights for s in t.snapshots),
+    ),
+}
+
+__all__ = [
+    "PANELS", "Panel", "View", "graphs", "lights", "logs", "readers", "space_time",
+    "space_time_all", "tables", "window",
+]  # fmt: skip

@@ -1,0 +1,146 @@
+"""State graphs, drawn from the transition table: where each transaction is, and how it came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mqlab.kernel.snapshot import Graph, GraphState
+from mqlab.kernel.text import Lang
+from mqlab.kernel.trace import Trace
+
+from ..scene import Part, Scene
+from ..widths import width
+from .common import RIGHT, colour, per_trace
+
+MOST = 3  # graphs below each other; the latest are shown
+BOX, ROW, TOP = 26, 42, 24
+LEAST_GAP, MOST_GAP = 16, 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    x: float
+    y: float
+    w: float
+
+    @property
+    def middle(self) -> float:
+        return self.x + self.w / 2
+
+    @property
+    def centre(self) -> float:
+        return self.y + BOX / 2
+
+    @property
+    def right(self) -> float:
+        return self.x + self.w
+
+
+def graphs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
+    scene = Scene(*_size(trace))
+    y = 0.0
+    for i, graph in enumerate(trace.snapshot(step).graphs[-MOST:]):
+        part = _graph(graph, str(i), lang)
+        scene.group_of(f"graph{i}", part, f"graph {colour(trace, graph.txn)}", at=(0, y))
+        y += _height(graph)
+    return scene
+
+
+@lru_cache(maxsize=512)
+def _graph(graph: Graph, key: str, lang: Lang) -> Part:
+    scene = Scene()
+    boxes = _boxes(graph.states)
+    scene.text(f"heading{key}", 0, 13, graph.title.of(lang), "heading")
+    walked = set(zip(graph.path, graph.path[1:], strict=False))
+    last = graph.path[-2:] if len(graph.path) > 1 else ()
+    for a, b in graph.edges:
+        if a not in boxes or b not in boxes:
+            continue
+        cls = "latest" if (a, b) == last else "walked" if (a, b) in walked else "open"
+        line, head = _route(boxes[a], boxes[b])
+        name = f"{key}:{a}:{b}"
+        scene.path(f"edge:{name}", line, f"edge {cls}")
+        scene.path(f"tip:{name}", head, f"tip {cls}")
+    now = graph.path[-1] if graph.path else ""
+    for state in graph.states:
+        box = boxes[state.name]
+        cls = "here" if state.name == now else "been" if state.name in graph.path else "not-yet"
+        scene.rect(f"box:{key}:{state.name}", box.x, box.y, box.w, BOX, f"state {cls}", rx=BOX / 2)
+        scene.text(f"state:{key}:{state.name}", box.middle, box.centre + 4, state.name, f"state-name {cls}")
+    return scene.seal()
+
+
+@per_trace
+def _size(trace: Trace) -> tuple[float, float]:
+    sizes = {(float(RIGHT), 0.0)}
+    for shown in {s.graphs[-MOST:] for s in trace.snapshots}:
+        right = max((b.right for g in shown for b in _boxes(g.states).values()), default=0)
+        sizes.add((right + 2, sum(_height(g) for g in shown)))
+    return max(w for w, _ in sizes), max(h for _, h in sizes)
+
+
+def _height(graph: Graph) -> float:
+    rows = max((s.row for s in graph.states), default=0) + 1
+    return TOP + rows * ROW + 6
+
+
+@lru_cache
+def _boxes(states: tuple[GraphState, ...]) -> dict[str, _Box]:
+    """A place for each state: columns as wide as their longest name, spread over the panel."""
+    wide: dict[int, float] = {}
+    for s in states:
+        wide[s.column] = max(wide.get(s.column, 0), width(s.name, 11, bold=True) + 18)
+    gap = (RIGHT - 2 - sum(wide.values())) / max(len(wide) - 1, 1)
+    gap = min(max(gap, LEAST_GAP), MOST_GAP)
+    left, x = {}, 1.0
+    for column in sorted(wide):
+        left[column] = x
+        x += wide[column] + gap
+    return {s.name: _Box(left[s.column], TOP + s.row * ROW, wide[s.column]) for s in states}
+
+
+def _route(a: _Box, b: _Box) -> tuple[str, str]:
+    """An edge as a line and its head. Forward in a row: straight. Down or up: along the row
+    of its end. Back: below both, so that it never runs through a state."""
+    if a == b:
+        x = a.middle
+        return f"M{x - 8:g} {a.y:g}c0-12 16-12 16 0", _head(x + 8, a.y, "down")
+    if a.y == b.y and a.right < b.x:
+        if b.x - a.right <= MOST_GAP + 1:
+            return f"M{a.right:g} {a.centre:g}H{b.x - 6:g}", _head(b.x, a.centre, "right")
+        return _arch(a, b, a.y, -10)
+    if a.y == b.y:
+        return _arch(a, b, a.y + BOX, 9)
+    down = b.y > a.y
+    if a.x == b.x:
+        start, end = (a.y + BOX, b.y) if down else (a.y, b.y + BOX)
+        return f"M{a.middle:g} {start:g}V{end + (-6 if down else 6):g}", _head(
+            a.middle, end, "down" if down else "up"
+        )
+    start = a.y + BOX if down else a.y
+    if b.x > a.x:
+        turn = b.centre - 8 if down else b.centre + 8
+        bend = f"q0 8 8 8H{b.x - 6:g}" if down else f"q0-8 8-8H{b.x - 6:g}"
+        return f"M{a.middle:g} {start:g}V{turn:g}{bend}", _head(b.x, b.centre, "right")
+    side = a.centre
+    end = b.y if down else b.y + BOX
+    x = b.middle
+    corner = f"H{x + 8:g}q-8 0-8 {'8' if down else '-8'}"
+    return f"M{a.x:g} {side:g}{corner}V{end + (-6 if down else 6):g}", _head(
+        x, end, "down" if down else "up"
+    )
+
+
+def _arch(a: _Box, b: _Box, y: float, bulge: float) -> tuple[str, str]:
+    """Out of one side of the row and back into it, around what stands between."""
+    x1, x2 = a.middle, b.middle
+    near = 6 if bulge > 0 else -6
+    d = f"M{x1:g} {y:g}C{x1:g} {y + 1.6 * bulge:g} {x2:g} {y + 1.6 * bulge:g} {x2:g} {y + near:g}"
+    return d, _head(x2, y, "up" if bulge > 0 else "down")
+
+
+def _head(x: float, y: float, way: str) -> str:
+    """A small triangle whose tip is at x, y."""
+    turns = {"right": "l-7-4v8z", "left": "l7-4v8z", "down": "l-4-7h8z", "up": "l-4 7h8z"}
+    return f"M{x:g} {y:g}{turns[way]}"

@@ -1,0 +1,126 @@
+"""One row of the space-time diagram: a message, a durable block, a crash, a timer …
+
+Drawn once for a fact, in coordinates of its own row, and used again at every step.
+"""
+
+from __future__ import annotations
+
+from mqlab.kernel.text import Lang
+from mqlab.kernel.trace import Fact
+
+from ..scene import Part, Scene
+from ..widths import fit, width
+from .plan import ROW, SLOTS, Plan
+
+MID = ROW / 2
+LABEL = 11.5
+GAP = 7  # between a lane and the end of an arrow
+HEAD_LENGTH = 10
+PADDING = 16  # of a label on a line, to each side: some of the line must stay visible
+
+
+def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
+    """The row of a fact; its caller puts it in place and says if it is past, now or future."""
+    scene = Scene()
+    key = f"{position}"
+    scene.rect(f"hit:{key}", 0, 0, plan.width, ROW, "hit")
+    scene.text(f"num:{key}", 18, MID + 4, str(fact.index), "num")
+    if fact.txn:
+        scene.text(f"txn:{key}", 23, MID + 4, fit(fact.txn, 30, 9.5, bold=True), f"tag {plan.txn[position]}")
+    cls = plan.txn[position]
+    text = (fact.label if fact.label.en else fact.text).of(lang)
+    here, there = plan.x.get(fact.node), plan.x.get(fact.peer)
+    if here is None:
+        scene.text(f"lab:{key}", plan.width / 2, MID + 4, fit(text, plan.width - 90), "lab mid")
+    elif there is not None and there != here and fact.glyph in "→⇥⇒✗":
+        _message(scene, key, fact.glyph, here, there, text, cls, plan.width)
+    else:
+        _mark(scene, key, fact, _slot_x(plan, fact, position, here), cls)
+        _beside(scene, key, here, text, _tone(fact.glyph), plan.width)
+    return scene.seal()
+
+
+def _slot_x(plan: Plan, fact: Fact, position: int, x: float) -> float:
+    """A durable block stands on its own transaction's span, which may be beside the lane."""
+    if fact.glyph == "▮" and fact.txn:
+        for span in plan.spans:
+            if span.lane == fact.node and span.first <= position <= span.last:
+                if span.cls == plan.txn[position]:
+                    return x + SLOTS[span.slot]
+    return x
+
+
+def _tone(glyph: str) -> str:
+    return {"✗": "lab bad", "·": "lab quiet"}.get(glyph, "lab")
+
+
+def _message(
+    scene: Scene, key: str, glyph: str, x1: float, x2: float, text: str, cls: str, total: float
+) -> None:
+    way = 1 if x2 > x1 else -1
+    tail, tip = x1 + GAP * way, x2 - GAP * way
+    if glyph == "✗":
+        tip = tail + (tip - tail) * 0.7
+    back = tip - HEAD_LENGTH * way
+    kind = {"⇒": "reply", "⇥": "late", "✗": "lost"}.get(glyph, "sent")
+    with scene.group(f"msg:{key}", f"msg {kind} {'ltr' if way > 0 else 'rtl'} {cls}"):
+        scene.line(f"shaft:{key}", tail, MID, tip if glyph == "✗" else back, MID, "shaft")
+        if glyph == "⇥":
+            scene.line(f"bar:{key}", tail, MID - 5, tail, MID + 5, "shaft solid")
+        if glyph == "✗":
+            scene.path(f"head:{key}", _cross(tip, 5), "cross")
+        else:
+            scene.path(f"head:{key}", f"M{tip:g} {MID:g}L{back:g} {MID - 5.5:g}V{MID + 5.5:g}Z", "head")
+    _on_line(scene, key, tail, tip, text, _tone(glyph), total)
+
+
+def _on_line(
+    scene: Scene, key: str, tail: float, tip: float, text: str, cls: str, total: float
+) -> None:
+    """A label in the middle of its arrow, or beside it where it would hide the arrow."""
+    length = abs(tip - tail) - HEAD_LENGTH
+    if width(text, LABEL) + 2 * PADDING <= length:
+        shift = -HEAD_LENGTH / 2 if tip > tail else HEAD_LENGTH / 2
+        scene.text(f"lab:{key}", (tail + tip) / 2 + shift, MID + 4, text, f"{cls} mid")
+        return
+    left, right = min(tail, tip) - GAP, max(tail, tip) + GAP
+    _beside(scene, key, right, text, cls, total, left)
+
+
+def _beside(
+    scene: Scene, key: str, x: float, text: str, cls: str, total: float, left: float | None = None
+) -> None:
+    """To the right of x if there is room; else to the left of `left`; else as much as fits."""
+    left = x if left is None else left
+    room_right, room_left = total - x - 14, left - 14 - 48
+    if width(text, LABEL) > room_right and room_left > room_right:
+        scene.text(f"lab:{key}", left - 14, MID + 4, fit(text, room_left, LABEL), f"{cls} end")
+    else:
+        scene.text(f"lab:{key}", x + 14, MID + 4, fit(text, room_right, LABEL), cls)
+
+
+def _mark(scene: Scene, key: str, fact: Fact, x: float, cls: str) -> None:
+    mark = f"mark:{key}"
+    match fact.glyph:
+        case "▮":
+            scene.rect(mark, x - 4.5, MID - 7, 9, 14, f"block {cls}", rx=1)
+        case "✗":
+            with scene.group(mark, "crash"):
+                scene.circle(f"disc:{key}", x, MID, 9, "disc")
+                scene.path(f"cross:{key}", _cross(x, 4), "on-disc")
+        case "↻":
+            scene.circle(mark, x, MID, 6.5, "ring")
+        case "⏲":
+            with scene.group(mark, "clock"):
+                scene.circle(f"face:{key}", x, MID, 7.5, "face")
+                scene.path(f"hands:{key}", f"M{x:g} {MID - 4.5:g}V{MID:g}h3.5", "hands")
+        case "⇨":
+            scene.path(mark, f"M{x - 6:g} {MID:g}l6-6l6 6l-6 6z", f"change {cls}")
+        case "☞":
+            scene.path(mark, f"M{x - 5:g} {MID - 6:g}l10 6l-10 6z", f"call {cls}")
+        case _:
+            scene.circle(mark, x, MID, 3, "dot")
+
+
+def _cross(x: float, r: float) -> str:
+    return f"M{x - r:g} {MID - r:g}L{x + r:g} {MID + r:g}M{x + r:g} {MID - r:g}L{x - r:g} {MID + r:g}"

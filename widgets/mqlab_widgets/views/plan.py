@@ -1,0 +1,184 @@
+"""Where everything of the space-time diagram stands: computed once for a trace.
+
+A transaction is *open* on a lane from its first durable fact there to the fact that wrote
+its control record (its marker). A lane whose log holds no control record of it, such as a
+coordinator's, has it open until its last durable fact there, if nobody is still waiting
+for a marker at the end of the trace. All of that is read off the Snapshots.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from mqlab.kernel.snapshot import Lane, Snapshot
+from mqlab.kernel.text import Lang
+from mqlab.kernel.trace import Trace
+
+from ..scene import Part
+from ..widths import width
+from .common import colour, per_trace
+
+ROW = 24
+FIRST = 76  # x of the first lane; row numbers and transaction names stand left of it
+HEAD = 46
+SLOTS = (0, 12, -12, 21, -21)  # where open transactions of one lane stand beside each other
+MANY = 10  # more lanes than this, and those without a fact are left out
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a lane on which a transaction is open, as positions of the slider."""
+
+    key: str
+    lane: str
+    cls: str
+    slot: int
+    first: int
+    last: int
+    closed: bool
+
+
+@dataclass
+class Plan:
+    """Places of lanes, rows and spans. `rows[r]` is the position drawn in row r."""
+
+    lanes: tuple[Lane, ...]
+    x: dict[str, float]
+    width: float
+    rows: list[int]
+    row_of: list[int]  # position -> its row, or the last visible row before it
+    spans: list[Span]
+    down: list[tuple[str, int, int]]  # lane, first and last position while it is down
+    txn: list[str]  # class of each fact's transaction, by position
+    drawn: dict[int, Part] = field(default_factory=dict)
+
+    @property
+    def height(self) -> float:
+        return len(self.rows) * ROW
+
+    def y(self, position: int) -> float:
+        """The middle of a position's row."""
+        return self.row_of[position] * ROW + ROW / 2
+
+
+@per_trace
+def plan(trace: Trace, lang: Lang, unfold: bool) -> Plan:
+    facts = trace.facts
+    rows = [i for i, f in enumerate(facts, 1) if unfold or not f.fold]
+    lanes = _lanes(trace)
+    pitch = _pitch(lanes, lang)
+    x = {lane.name: FIRST + i * pitch for i, lane in enumerate(lanes)}
+    down = _down(trace)
+    return Plan(
+        lanes=lanes,
+        x=x,
+        width=FIRST + max(0, len(lanes) - 1) * pitch + max(70.0, pitch * 0.72),
+        rows=rows,
+        row_of=[bisect_right(rows, p) - 1 for p in range(len(facts) + 1)],
+        spans=[s for s in _spans(trace, down) if s.lane in x],
+        down=[d for d in down if d[0] in x],
+        txn=["t0", *(colour(trace, f.txn) for f in facts)],
+    )
+
+
+def _lanes(trace: Trace) -> tuple[Lane, ...]:
+    """Every lane there ever is, in order of appearance."""
+    lanes: dict[str, Lane] = {}
+    seen: tuple[Lane, ...] | None = None
+    for snapshot in trace.snapshots:
+        if snapshot.lanes != seen:
+            seen = snapshot.lanes
+            for lane in seen:
+                lanes.setdefault(lane.name, lane)
+    if len(lanes) > MANY:
+        used = {name for f in trace.facts for name in (f.node, f.peer)}
+        lanes = {name: lane for name, lane in lanes.items() if name in used} or lanes
+    return tuple(lanes.values())
+
+
+def _pitch(lanes: tuple[Lane, ...], lang: Lang) -> float:
+    """The distance between lanes: titles must not touch, and the chart must not sprawl."""
+    widest = max((width(lane.title.of(lang), 12, bold=True) for lane in lanes), default=0)
+    subtitles = max((width(lane.subtitle.of(lang), 10.5) for lane in lanes), default=0)
+    least, most = (78, 110) if len(lanes) > 6 else (100, 130)
+    return round(min(max(widest + 12, subtitles + 10, least), most))
+
+
+def _down(trace: Trace) -> list[tuple[str, int, int]]:
+    out: list[tuple[str, int, int]] = []
+    since: dict[str, int] = {}
+    seen: tuple[Lane, ...] | None = None
+    for position, snapshot in enumerate(trace.snapshots):
+        if snapshot.lanes == seen:
+            continue
+        seen = snapshot.lanes
+        for lane in seen:
+            if not lane.up:
+                since.setdefault(lane.name, position)
+            elif lane.name in since:
+                out.append((lane.name, since.pop(lane.name), position))
+    return out + [(name, first, len(trace)) for name, first in since.items()]
+
+
+def _controls(snapshot: Snapshot, txn: str) -> int:
+    """How many control records of a transaction are in the logs (end offsets, if windowed)."""
+    return sum(
+        c.offset + 1 for log in snapshot.logs for c in log.cells if c.txn == txn and c.kind == "control"
+    )
+
+
+def _owed(trace: Trace) -> set[str]:
+    """Transactions with data, at the end, that no control record of theirs follows."""
+    out: set[str] = set()
+    for log in trace.snapshots[-1].logs:
+        for cell in log.cells:
+            if cell.kind == "data" and cell.txn:
+                out.add(f"{cell.txn} {log.name}")
+            elif cell.kind == "control":
+                out.discard(f"{cell.txn} {log.name}")
+    return {name.partition(" ")[0] for name in out}
+
+
+def _spans(trace: Trace, down: list[tuple[str, int, int]]) -> list[Span]:
+    opened: dict[tuple[str, str], list[int]] = {}  # (lane, txn) -> first, last, marker
+    for p, fact in enumerate(trace.facts, 1):
+        if fact.glyph != "▮" or not fact.txn:
+            continue
+        entry = opened.setdefault((fact.node, fact.txn), [p, p, 0])
+        entry[1] = p
+        before, after = trace.snapshots[p - 1].logs, trace.snapshots[p].logs
+        if before != after and _controls(trace.snapshots[p], fact.txn) > _controls(
+            trace.snapshots[p - 1], fact.txn
+        ):
+            entry[2] = p
+    owed = _owed(trace)
+    spans: list[Span] = []
+    busy: dict[str, list[int]] = {}  # lane -> for each slot, until when it is taken
+    for (lane, txn), (first, last, marker) in opened.items():
+        ended = marker or (last if txn not in owed and last > first else 0)
+        until = ended or len(trace)
+        slots = busy.setdefault(lane, [0] * len(SLOTS))
+        slot = next((i for i, taken in enumerate(slots) if taken <= first), len(SLOTS) - 1)
+        slots[slot] = until
+        pieces = _cut(first, until, [d[1:] for d in down if d[0] == lane])
+        spans += [
+            Span(
+                f"span:{lane}:{txn}:{a}", lane, colour(trace, txn), slot, a, b,
+                closed=bool(ended) or b < until,
+            )
+            for a, b in pieces
+        ]  # fmt: skip
+    return spans
+
+
+def _cut(first: int, last: int, holes: list[tuple[int, ...]]) -> list[tuple[int, int]]:
+    """The interval without the times at which its lane was down."""
+    pieces = []
+    for start, end in sorted(holes):
+        if start >= last or end <= first:
+            continue
+        if start > first:
+            pieces.append((first, start))
+        first = end
+    return [*pieces, (first, last)] if first < last else pieces

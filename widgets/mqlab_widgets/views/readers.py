@@ -1,0 +1,101 @@
+"""What each reader gets now: the records themselves, and in words what is odd about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mqlab.kernel.snapshot import Got, Reader
+from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.trace import Trace
+
+from ..scene import Scene
+from ..widths import fit, width, wrap
+from .common import RIGHT, before, colour, heading, per_trace
+
+TITLE = Text("What a reader gets now", "读者现在读到什么")
+NOTHING_YET = Text("nothing yet", "还没有")
+LINE, CHIP, NOTE = 28, 20, 15
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    x: float
+    y: dict[str, float]
+    height: float
+
+
+def readers(trace: Trace, step: int, lang: Lang = "en") -> Scene:
+    places = _places(trace, lang)
+    scene = Scene(RIGHT, places.height)
+    heading(scene, TITLE, lang)
+    old = {r.name: len(r.got) for r in trace.snapshot(before(trace, step)).readers}
+    for reader in trace.snapshot(step).readers:
+        with scene.group(f"reader:{reader.name}", "reader", at=(0, places.y[reader.name])):
+            _reader(scene, trace, reader, old.get(reader.name, 0), places.x, lang)
+    return scene
+
+
+@per_trace
+def _places(trace: Trace, lang: Lang) -> _Places:
+    lines: dict[str, int] = {}
+    for reader in {r: None for s in trace.snapshots for r in s.readers}:
+        lines.setdefault(reader.name, 0)
+    x = min(max((width(n, 11.5, mono=True) for n in lines), default=0) + 12, 190)
+    for reader in {r: None for s in trace.snapshots for r in s.readers}:
+        _, end = _chips(reader.got, x)
+        lines[reader.name] = max(lines[reader.name], _note(reader, end, lang)[1])
+    y, height = {}, 24.0
+    for name, notes in lines.items():
+        y[name] = height
+        height += LINE + notes * NOTE
+    return _Places(x, y, height + 2)
+
+
+def _chips(got: tuple[Got, ...], x: float) -> tuple[list[tuple[int, float, float]], float]:
+    """The latest records that fit: index, x, width of each; and where they end."""
+    room = RIGHT - x - 30
+    chosen: list[tuple[int, float]] = []
+    for i in range(len(got) - 1, -1, -1):
+        wide = max(24.0, min(width(got[i].label, 11.5, bold=True), 110) + 12)
+        if sum(w + 5 for _, w in chosen) + wide > room:
+            break
+        chosen.append((i, wide))
+    at = x + (26 if chosen and chosen[-1][0] > 0 else 0)
+    out = []
+    for i, wide in reversed(chosen):
+        out.append((i, at, wide))
+        at += wide + 5
+    return out, at
+
+
+def _note(reader: Reader, end: float, lang: Lang) -> tuple[list[str], int]:
+    """The note's lines, and how many of them stand below the records (0: beside them)."""
+    note = reader.note.of(lang)
+    if not note:
+        return [], 0
+    if width(note, 11) <= RIGHT - end - 6:
+        return [note], 0
+    lines = wrap(note, RIGHT - 4, 11, 2)
+    return lines, len(lines)
+
+
+def _reader(scene: Scene, trace: Trace, reader: Reader, old: int, x: float, lang: Lang) -> None:
+    name = reader.name
+    scene.text(f"name:{name}", 0, 15, fit(name, x - 8, 11.5, mono=True), "mono")
+    chips, end = _chips(reader.got, x)
+    if chips and chips[0][0] > 0:
+        scene.text(f"more:{name}", x, 15, f"+{chips[0][0]}", "offset start")
+    if not chips and not reader.note.en:
+        scene.text(f"none:{name}", x, 15, NOTHING_YET.of(lang), "lab quiet")
+    for i, at, wide in chips:
+        got = reader.got[i]
+        fresh = " fresh" if i >= old else ""
+        with scene.group(f"got:{name}:{i}", f"cell {colour(trace, got.txn)}{fresh}", at=(round(at, 1), 0)):
+            scene.rect(f"box:{name}:{i}", 0.5, 0.5, wide - 1, CHIP - 1, "record", rx=4)
+            label = fit(got.label, wide - 8, 11.5, bold=True)
+            scene.text(f"text:{name}:{i}", wide / 2, 14, label, "cell-text")
+            scene.title(f"title:{name}:{i}", f"{got.log}: {got.label}")
+    lines, below = _note(reader, end, lang)
+    for i, line in enumerate(lines):
+        at = (0.0, 15.0 + NOTE * (i + 1) + 4) if below else (end + 6, 15.0)
+        scene.text(f"note:{name}:{i}", *at, line, "note")

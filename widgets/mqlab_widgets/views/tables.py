@@ -1,0 +1,107 @@
+"""Internal tables of the broker or the database; the cell that changed has the yellow band."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mqlab.kernel.snapshot import Table
+from mqlab.kernel.text import Lang
+from mqlab.kernel.trace import Trace
+
+from ..scene import Scene
+from ..widths import fit, width
+from .common import RIGHT, before, per_trace
+
+LINE, TOP, MOST = 20, 24, 8
+SIZE = 11
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    y: float
+    columns: tuple[str, ...]
+    x: tuple[float, ...]
+    rows: int
+
+
+def tables(trace: Trace, step: int, lang: Lang = "en") -> Scene:
+    places, height = _places(trace)
+    scene = Scene(RIGHT, height)
+    old = {t.name.en: t for t in trace.snapshot(before(trace, step)).tables}
+    for table in trace.snapshot(step).tables:
+        place = places[table.name.en]
+        name = table.name.en
+        with scene.group(f"table:{name}", "table", at=(0, place.y)):
+            scene.text(f"heading:{name}", 0, 13, fit(table.name.of(lang), RIGHT, 12.5, bold=True), "heading")
+            _table(scene, table, old.get(name, table), place)
+    return scene
+
+
+@per_trace
+def _places(trace: Trace) -> tuple[dict[str, _Place], float]:
+    """Columns as wide as they ever need to be, and as many rows as there ever are."""
+    found: dict[str, dict[Table, None]] = {}
+    seen: tuple[Table, ...] | None = None
+    for snapshot in trace.snapshots:
+        if snapshot.tables != seen:
+            seen = snapshot.tables
+            for table in seen:
+                found.setdefault(table.name.en, {})[table] = None
+    places, y = {}, 0.0
+    for name, versions in found.items():
+        rows = min(max(len(t.rows) for t in versions), MOST + 1)
+        columns = next(iter(versions)).columns
+        places[name] = _Place(y, columns, _columns(list(versions)), rows)
+        y += TOP + (max(rows, 1) + 1) * LINE + 12
+    return places, y
+
+
+def _columns(versions: list[Table]) -> tuple[float, ...]:
+    """Left edges, and the right one. Too wide: the widest columns give way."""
+    wide = [width(c, 10.5) + 16 for c in versions[0].columns]
+    for row in {row for table in versions for row in table.rows}:
+        for i, value in enumerate(row[: len(wide)]):
+            wide[i] = max(wide[i], width(value, SIZE) + 16)
+    while sum(wide) > RIGHT:
+        widest = max(range(len(wide)), key=wide.__getitem__)
+        least = sorted(wide)[-2] if len(wide) > 1 else 0
+        wide[widest] = max(min(least, wide[widest] - 4), RIGHT - sum(wide) + wide[widest], 30)
+    edges = [0.0]
+    for w in wide:
+        edges.append(edges[-1] + w)
+    return tuple(edges)
+
+
+def _table(scene: Scene, table: Table, old: Table, place: _Place) -> None:
+    name = table.name.en
+    before_rows = {row[0]: row for row in old.rows if row}
+    scene.line(f"rule:{name}", 0, TOP + LINE - 5, place.x[-1], TOP + LINE - 5, "rule")
+    for i, column in enumerate(table.columns):
+        room = place.x[i + 1] - place.x[i] - 10
+        scene.text(f"col:{name}:{i}", place.x[i] + 6, TOP + 10, fit(column, room, 10.5), "sub")
+    hidden = max(len(table.rows) - MOST, 0)
+    for r, row in enumerate(table.rows[hidden:]):
+        was = before_rows.get(row[0], ()) if row else ()
+        with scene.group(f"row:{name}:{row[0]}:{_nth(table.rows, hidden + r)}", "table-row", at=(0, TOP + (r + 1) * LINE)):
+            _cells(scene, f"{name}:{row[0]}:{_nth(table.rows, hidden + r)}", row, was, place, table is not old)
+    if hidden:
+        y = TOP + (MOST + 1) * LINE + 10
+        scene.text(f"more:{name}", 6, y, f"+{hidden}", "sub")
+
+
+def _nth(rows: tuple[tuple[str, ...], ...], index: int) -> int:
+    """Which row of the same first column it is: keys stay unique whatever a table holds."""
+    return sum(row[:1] == rows[index][:1] for row in rows[max(0, index - MOST) : index])
+
+
+def _cells(
+    scene: Scene, key: str, row: tuple[str, ...], was: tuple[str, ...], place: _Place, new: bool
+) -> None:
+    for i, value in enumerate(row[: len(place.x) - 1]):
+        left, right = place.x[i], place.x[i + 1]
+        if new and (i >= len(was) or was[i] != value):
+            scene.rect(f"hot:{key}:{i}", left + 1, -4, right - left - 3, LINE - 1, "band", rx=3)
+        shown = fit(value, right - left - 10, SIZE)
+        scene.text(f"value:{key}:{i}", left + 6, 10, shown, "value")
+        if shown != value:
+            scene.title(f"title:{key}:{i}", value)
