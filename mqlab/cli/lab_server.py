@@ -1,0 +1,78 @@
+"""JupyterLab on this machine only, quiet, with one line that says where it is."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from .errors import UserError
+
+HOST = "127.0.0.1"
+TRIES = 50  # ports after the one asked for
+
+
+def free_port(first: int) -> int:
+    """The first port from `first` on that nobody listens on."""
+    for port in range(first, first + TRIES):
+        with socket.socket() as probe:
+            if os.name != "nt":  # a port just left is free; there the flag means another thing
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+            return port
+    raise UserError(
+        f"ports {first}–{first + TRIES - 1} are all in use: name another, mqlab labs open --port N"
+    )
+
+
+def open_lab(folder: Path, port: int, browser: bool) -> NoReturn:
+    """Becomes JupyterLab, so that Ctrl-C or a signal ends one process and leaves none behind."""
+    free = free_port(port)
+    if free != port:
+        print(f"Port {port} is in use, taking {free}.")
+    token = secrets.token_urlsafe(24)
+    page = f"/lab{_first_page(folder)}"
+    print(f"\nThe labs are at  http://{HOST}:{free}{page}?token={token}")
+    print("Ready in a few seconds; Ctrl-C ends them.", flush=True)
+    options = {
+        "ServerApp.root_dir": folder,
+        "ServerApp.ip": HOST,
+        "ServerApp.port": free,
+        "ServerApp.port_retries": 0,
+        "ServerApp.open_browser": browser and _has_screen(),
+        "ServerApp.answer_yes": True,  # Ctrl-C ends it; the notebooks are saved as one goes
+        "ServerApp.allow_root": True,  # in a container one is root
+        "LabApp.default_url": page,
+        "Application.log_level": "ERROR",
+    }
+    words = [f"--{name}={value}" for name, value in options.items()]
+    command = [sys.executable, "-m", "jupyterlab", *words]
+    os.execve(sys.executable, command, _environment(token))
+
+
+def _environment(token: str) -> dict[str, str]:
+    """The token goes this way, because everyone may read a command line."""
+    return {
+        **os.environ,
+        "JUPYTER_TOKEN": token,
+        # The debugger says at each kernel's start that the standard library is frozen.
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+
+
+def _first_page(folder: Path) -> str:
+    first = next(iter(sorted(folder.glob("[0-9][0-9]-*.ipynb"))), None)
+    return f"/tree/{first.name}" if first else ""
+
+
+def _has_screen() -> bool:
+    """Without one Python would open a browser for the terminal in the middle of the log."""
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

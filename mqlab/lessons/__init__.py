@@ -1,0 +1,1 @@
+"""Lessons: exercises and their checks, and the notebooks they are taught in."""

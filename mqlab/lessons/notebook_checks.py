@@ -1,0 +1,186 @@
+"""What every lab keeps: a structure one can read and hear, fresh copies, an honest exercise.
+
+`complaints(lab)` gives one line for each thing that is wrong, none when all is well.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from nbgrader import utils
+
+from .notebooks import (
+    Lab,
+    Notebook,
+    grades,
+    read,
+    read_source,
+    run_for_grading,
+    student_copy,
+    text_of,
+    unexecuted_solution,
+)
+
+MOST_CELLS = 60
+MOST_BYTES = 4_000_000  # a code host stops showing a notebook somewhere above
+
+
+def complaints(lab: Lab) -> list[str]:
+    """Everything; runs the student copy."""
+    return [*structure(lab), *freshness(lab), *solution_is_right(lab), *stub_is_wrong(lab)]
+
+
+# --- structure -------------------------------------------------------------------------
+
+
+def structure(lab: Lab) -> list[str]:
+    """What can be seen without running: headings, cells, pictures, links."""
+    notebook = read_source(lab)
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    found = [*_headings(texts), *_pictures(texts), *_links(lab, texts)]
+    if len(notebook.cells) > MOST_CELLS:
+        found.append(f"{len(notebook.cells)} cells: {MOST_CELLS} at most")
+    if notebook.cells and notebook.cells[0].cell_type != "markdown":
+        found.append("the first cell is not text: begin with the title, a summary, the contents")
+    return [f"{lab.name}: {line}" for line in found]
+
+
+def _headings(texts: list[str]) -> Iterator[str]:
+    level = 0
+    titles = 0
+    for text in texts:
+        for marks, title in re.findall(r"(?m)^(#{1,6}) +(.+)$", _without_code(text)):
+            if len(marks) > level + 1:
+                yield f"heading “{title}” skips a level (from {level} to {len(marks)})"
+            level = len(marks)
+            titles += level == 1
+    if titles != 1:
+        yield f"{titles} first-level headings: one is the title"
+
+
+def _pictures(texts: list[str]) -> Iterator[str]:
+    for text in map(_without_code, texts):
+        for alt, target in re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", text):
+            if not alt.strip():
+                yield f"picture {target} has no alt text"
+            if _is_outside(target):
+                yield f"picture {target} is fetched from outside: commit it in labs/images"
+        for tag in re.findall(r"<img\b[^>]*>", text):
+            if not re.search(r'\balt="[^"]+"', tag):
+                yield f"{tag} has no alt text"
+            source = re.search(r'\bsrc="([^"]*)"', tag)
+            if source and _is_outside(source[1]):
+                yield f"{tag} is fetched from outside: commit it in labs/images"
+
+
+def _links(lab: Lab, texts: list[str]) -> Iterator[str]:
+    """A link or picture within the project leads to a file that is there."""
+    folder = lab.student.parent
+    for text in map(_without_code, texts):
+        for target in re.findall(r"\]\(([^)#\s]+)", text):
+            is_ours = not _is_outside(target) and ":" not in target
+            if is_ours and not _exists(folder, target):
+                yield f"link to {target} leads nowhere"
+
+
+def _exists(folder: Path, target: str) -> bool:
+    if (folder / target).exists():
+        return True
+    # a lab whose notebook is about to be built
+    return (folder / "source" / target).with_suffix(".py").exists()
+
+
+def _is_outside(target: str) -> bool:
+    return target.startswith(("http:", "https:", "//"))
+
+
+def _without_code(text: str) -> str:
+    return re.sub(r"(?ms)^```.*?^```|`[^`\n]*`", "", text)
+
+
+# --- copies ----------------------------------------------------------------------------
+
+
+def freshness(lab: Lab) -> Iterator[str]:
+    """The committed copies are what the source gives; outputs are nbval's business."""
+    source = read_source(lab)
+    again = f"run `mqlab labs build {lab.name[:2]}` and commit"
+    for path in (lab.student, lab.solution):
+        if not path.exists():
+            yield f"{lab.name}: {path.parent.name}/{path.name} is missing: {again}"
+            return
+    if lab.student.read_text(encoding="utf-8") != text_of(student_copy(source)):
+        yield f"{lab.name}: the student copy is not what the source gives: {again}"
+    wanted, found = _without_outputs(unexecuted_solution(source)), read(lab.solution)
+    if _without_outputs(found) != wanted:
+        yield f"{lab.name}: the solution is not what the source gives: {again}"
+    for cell in found.cells:
+        if cell.cell_type == "code" and cell.execution_count is None and cell.source.strip():
+            yield f"{lab.name}: the solution is not executed: {again}"
+            break
+    if (size := lab.solution.stat().st_size) > MOST_BYTES:
+        yield f"{lab.name}: the solution has {size / 1e6:.1f} MB of outputs: show less"
+
+
+def _without_outputs(notebook: Notebook) -> list[tuple[str, str, str, str]]:
+    return [
+        (cell["id"], cell.cell_type, cell.source, json.dumps(cell.metadata, sort_keys=True))
+        for cell in notebook.cells
+    ] + [("", "", notebook.metadata["mqlab"]["source"], str(notebook.metadata["kernelspec"]))]
+
+
+def solution_is_right(lab: Lab) -> Iterator[str]:
+    """nbgrader gives the committed solution every point; nbval shows its outputs still hold."""
+    if not lab.solution.exists():
+        return
+    for grade in grades(read(lab.solution)):
+        if grade.points != grade.of:
+            yield (
+                f"{lab.name}: the solution gets {grade.points:g} of {grade.of:g} points "
+                f"in {grade.grade_id} (an error, or a warning on stderr)"
+            )
+
+
+# --- stubs -----------------------------------------------------------------------------
+
+
+def stub_is_wrong(lab: Lab) -> Iterator[str]:
+    """The untouched copy runs to its end, fails where one must write, and gets no point."""
+    source = read_source(lab)
+    student = student_copy(source)
+    executed = run_for_grading(student, source, lab.student.parent)
+    allowed = may_fail(executed)
+    for place, cell in enumerate(executed.cells):
+        error = _error(cell)
+        if error and place not in allowed:
+            first = cell.source.partition("\n")[0]
+            yield f"{lab.name}: student copy, cell {place + 1} “{first}” fails: {error}"
+    for grade in grades(executed):
+        if grade.points > 0:
+            yield (
+                f"{lab.name}: {grade.grade_id} gives the untouched stub {grade.points:g} of "
+                f"{grade.of:g} points: its test must fail until something is written"
+            )
+
+
+def may_fail(notebook: Notebook) -> set[int]:
+    """Cells where one must write, and what follows them up to the next heading."""
+    allowed: set[int] = set()
+    inside = False
+    for place, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown" and re.search(r"(?m)^#{1,6} ", _without_code(cell.source)):
+            inside = False
+        inside = inside or utils.is_solution(cell)
+        if inside:
+            allowed.add(place)
+    return allowed
+
+
+def _error(cell: Notebook) -> str:
+    for output in cell.get("outputs", []):
+        if output.output_type == "error":
+            return f"{output.ename}: {output.evalue}"
+    return ""

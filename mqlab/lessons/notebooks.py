@@ -1,0 +1,310 @@
+"""From one readable source to the two notebooks of a lab.
+
+A lab is written once, in `labs/source/NN-name.py`: jupytext's percent format, one cell after
+each `# %%`, so that a change reads as a change. Two copies are derived and committed:
+
+- `labs/NN-name.ipynb`, the student's: solutions and hidden tests taken out by nbgrader itself,
+  no outputs;
+- `labs/solutions/NN-name.ipynb`, nbgrader's source version: everything in place, executed, so
+  that nbval can compare and a code host can show the stills.
+
+Both are functions of the source (cell ids from its contents, outputs without addresses and
+random names): building again without a change gives no difference. A student copy in which
+somebody has worked is not overwritten.
+
+A graded exercise is a cell to write and a cell that tests it; what is not said has a default:
+
+    # %% nbgrader={"solution": true, "grade_id": "lso"}
+    # %% nbgrader={"grade": true, "grade_id": "lso-test", "points": 2}
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbconvert.exporters.exporter import ResourcesDict
+from nbgrader import preprocessors, utils
+from nbgrader.nbgraderformat import SchemaTooOldError, ValidationError
+from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
+
+Notebook = nbformat.NotebookNode
+
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+CELL_TIMEOUT_S = 300
+# Tags of a cell, as in `# %% tags=["volatile"]`.
+VOLATILE = "volatile"  # its output differs each time (durations): the committed one is kept
+
+
+class LabError(Exception):
+    """A lab that cannot be built; the message says which cell and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """Where the three files of one lab are."""
+
+    source: Path
+
+    @property
+    def name(self) -> str:
+        return self.source.stem
+
+    @property
+    def student(self) -> Path:
+        return self.source.parents[1] / f"{self.name}.ipynb"
+
+    @property
+    def solution(self) -> Path:
+        return self.source.parents[1] / "solutions" / f"{self.name}.ipynb"
+
+
+def labs_in(folder: Path, names: list[str] | None = None) -> list[Lab]:
+    """The labs of a folder; `names` are their numbers or beginnings ("07")."""
+    every = [Lab(path) for path in sorted((folder / "source").glob("[0-9][0-9]-*.py"))]
+    if not names:
+        return every
+    for name in names:
+        if not any(lab.name.startswith(name) for lab in every):
+            have = ", ".join(lab.name for lab in every) or "none"
+            raise LabError(f"no lab begins with {name}; there are: {have}")
+    return [lab for lab in every if lab.name.startswith(tuple(names))]
+
+
+# --- reading ---------------------------------------------------------------------------
+
+
+def read_source(lab: Lab) -> Notebook:
+    """The whole lab as nbgrader's source version, not yet executed."""
+    text = lab.source.read_text(encoding="utf-8")
+    notebook = jupytext.reads(text, fmt="py:percent")
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": KERNEL,
+            "language_info": {"file_extension": ".py", "name": "python"},
+            "mqlab": {"lab": lab.name, "source": _digest(text)},
+        }
+    )
+    seen: dict[str, int] = {}
+    for cell in notebook.cells:
+        cell.metadata.pop("lines_to_next_cell", None)  # jupytext's note on the source's layout
+        if "nbgrader" in cell.metadata:
+            cell.metadata["nbgrader"] = _complete(cell.metadata["nbgrader"])
+        cell["id"] = _cell_id(cell, seen)
+    return notebook
+
+
+def _complete(given: dict[str, Any]) -> dict[str, Any]:
+    """nbgrader wants every key; a source says those that matter."""
+    solution = given.get("solution", False)
+    defaults = {
+        "grade": False,
+        "locked": not solution,
+        "schema_version": MetadataValidatorV3.schema_version,
+        "solution": solution,
+        "task": False,
+    }
+    return dict(sorted({**defaults, **given}.items()))
+
+
+def _cell_id(cell: Notebook, seen: dict[str, int]) -> str:
+    """From the name or the contents, so that a cell put in before it changes nothing."""
+    name = cell.metadata.get("nbgrader", {}).get("grade_id") or _digest(cell.source)[:8]
+    name = re.sub(r"[^A-Za-z0-9_-]", "-", name)[:56]
+    seen[name] = seen.get(name, 0) + 1
+    return name if seen[name] == 1 else f"{name}-{seen[name]}"
+
+
+def _name(source: Notebook) -> str:
+    return str(source.metadata["mqlab"]["lab"])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+# --- the two copies --------------------------------------------------------------------
+
+
+def student_copy(source: Notebook) -> Notebook:
+    """What a student gets: stubs for solutions, no hidden tests, no outputs."""
+    steps = (
+        preprocessors.LockCells,
+        preprocessors.ClearSolutions,
+        preprocessors.ClearOutput,
+        preprocessors.CheckCellMetadata,
+        preprocessors.ClearHiddenTests,
+        preprocessors.ComputeChecksums,
+    )
+    notebook, resources = deepcopy(source), ResourcesDict()
+    for step in steps:
+        try:
+            notebook, resources = step().preprocess(notebook, resources)
+        except (RuntimeError, ValidationError, SchemaTooOldError) as error:
+            raise LabError(f"{_name(source)}: nbgrader's {step.__name__}: {error}") from error
+    notebook.metadata["mqlab"]["cells"] = _digest_of_cells(notebook)
+    return notebook
+
+
+def solution_copy(source: Notebook, execute_in: Path, previous: Notebook | None) -> Notebook:
+    """Executed, with outputs that differ only if what they show differs."""
+    try:
+        notebook = execute(source, execute_in)
+    except CellExecutionError as error:
+        raise LabError(f"{_name(source)}: its solution fails\n{error}") from error
+    before = {cell["id"]: cell for cell in previous.cells} if previous else {}
+    for cell in notebook.cells:
+        old = before.get(cell["id"])
+        if VOLATILE in cell.metadata.get("tags", []) and old:
+            cell.outputs = old.outputs
+    _normalise(notebook)
+    return _with_links_from_solutions(notebook)
+
+
+def unexecuted_solution(source: Notebook) -> Notebook:
+    """All of the solution but what execution adds, to compare with the committed one."""
+    return _with_links_from_solutions(deepcopy(source))
+
+
+def _with_links_from_solutions(notebook: Notebook) -> Notebook:
+    """Solutions live one folder deeper; pictures do not."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = re.sub(r'(\]\(|src=")images/', r"\1../images/", cell.source)
+    return notebook
+
+
+def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Notebook:
+    """A fresh kernel runs a copy of all cells, in the folder given."""
+    copy = deepcopy(notebook)
+    folder.mkdir(parents=True, exist_ok=True)
+    NotebookClient(
+        copy,
+        timeout=CELL_TIMEOUT_S,
+        kernel_name=KERNEL["name"],
+        allow_errors=allow_errors,
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(folder)}},
+    ).execute()
+    return copy
+
+
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
+WIDGET = "application/vnd.jupyter.widget-view+json"  # names a model that died with the kernel
+
+
+def _normalise(notebook: Notebook) -> None:
+    names: dict[str, str] = {}
+
+    def rename(match: re.Match[str]) -> str:
+        return names.setdefault(match[0], f"00000000-0000-4000-8000-{len(names):012d}")
+
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata["language_info"] = {"file_extension": ".py", "name": "python"}
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        for output in cell.outputs:
+            output.get("data", {}).pop(WIDGET, None)
+        text = ADDRESS.sub("at 0x0", UUID.sub(rename, json.dumps(cell.outputs)))
+        cell.outputs = nbformat.from_dict(json.loads(text))
+
+
+# --- building --------------------------------------------------------------------------
+
+
+def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool) -> None:
+    """Writes what differs. `student_only` is quick: nothing is executed, fresh copies stay."""
+    if student_only and not force and _is_fresh(lab):
+        return
+    source = read_source(lab)
+    if lab.student.exists() and not force and was_worked_on(read(lab.student)):
+        say(f"kept {lab.student.name}: you have worked in it (--force makes it anew)")
+    else:
+        _write(lab.student, student_copy(source), say)
+    if not student_only:
+        previous = read(lab.solution) if lab.solution.exists() else None
+        _write(lab.solution, solution_copy(source, lab.solution.parent, previous), say)
+
+
+def was_worked_on(student: Notebook) -> bool:
+    """Somebody changed, added or removed a cell since it was built."""
+    built = student.metadata.get("mqlab", {}).get("cells")
+    return built != _digest_of_cells(student)
+
+
+def _is_fresh(lab: Lab) -> bool:
+    if not lab.student.exists():
+        return False
+    built = json.loads(lab.student.read_text(encoding="utf-8"))["metadata"].get("mqlab", {})
+    return built.get("source") == _digest(lab.source.read_text(encoding="utf-8"))
+
+
+def _digest_of_cells(notebook: Notebook) -> str:
+    return _digest(json.dumps([[cell.cell_type, cell.source] for cell in notebook.cells]))
+
+
+def read(path: Path) -> Notebook:
+    return nbformat.read(path, as_version=4)
+
+
+def text_of(notebook: Notebook) -> str:
+    return nbformat.writes(notebook, version=4) + "\n"
+
+
+def _write(path: Path, notebook: Notebook, say: Callable[[str], None]) -> None:
+    nbformat.validate(notebook)
+    text = text_of(notebook)
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    say(f"wrote {path.parent.name}/{path.name}")
+
+
+# --- grading ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """nbgrader's verdict on one test cell."""
+
+    grade_id: str
+    points: float
+    of: float
+
+
+def grades(executed: Notebook) -> Iterator[Grade]:
+    """What nbgrader's autograder gives each test cell of an executed notebook."""
+    for cell in executed.cells:
+        if utils.is_grade(cell):
+            points, most = utils.determine_grade(cell)
+            if points is not None:  # None: a person grades it
+                yield Grade(cell.metadata["nbgrader"]["grade_id"], points, most)
+
+
+def run_for_grading(student: Notebook, source: Notebook, folder: Path) -> Notebook:
+    """As autograding does: locked cells and hidden tests are put back, then all is run."""
+    original = {
+        cell.metadata["nbgrader"]["grade_id"]: cell.source
+        for cell in source.cells
+        if utils.is_locked(cell) or (utils.is_grade(cell) and not utils.is_solution(cell))
+    }
+    notebook = deepcopy(student)
+    for cell in notebook.cells:
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
+        cell.source = original.get(grade_id, cell.source)
+    return execute(notebook, folder, allow_errors=True)

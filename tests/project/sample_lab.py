@@ -1,0 +1,46 @@
+"""A whole lab in a few cells, for the tests of the builder."""
+
+SAMPLE = '''\
+# %% [markdown]
+# # Markers and the last stable offset
+#
+# One page. ![three cells, a flag at the second](images/strip.png)
+
+# %%
+# NBVAL_CHECK_OUTPUT
+for offset, record in enumerate("a b C".split()):
+    print(offset, record)
+
+# %% tags=["volatile"]
+import time
+
+time.perf_counter()
+
+# %%
+object()
+
+# %% [markdown]
+# ## Write the rule
+
+# %% nbgrader={"solution": true, "grade_id": "lso"}
+def lso(first_offsets, high_watermark):
+    """Where a reader of committed data must stop."""
+    ### BEGIN SOLUTION
+    return min([*first_offsets, high_watermark])
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "lso-test", "points": 2}
+assert lso([], 7) == 7
+### BEGIN HIDDEN TESTS
+assert lso([3, 5], 7) == 3
+### END HIDDEN TESTS
+
+# %%
+print("a reader stops at", lso([1], 2))
+
+# %% [markdown]
+# ## What you know now
+
+# %%
+print("done")
+'''

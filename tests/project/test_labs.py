@@ -1,0 +1,25 @@
+"""The committed labs: fresh copies, wrong stubs, right solutions. nbval runs the solutions."""
+
+from __future__ import annotations
+
+from mqlab.lessons import notebook_checks as checks
+from mqlab.lessons.notebooks import labs_in
+from tests.project.sources import ROOT
+
+LABS = labs_in(ROOT / "labs")
+
+
+def test_structure() -> None:
+    assert [line for lab in LABS for line in checks.structure(lab)] == []
+
+
+def test_copies_are_fresh() -> None:
+    assert [line for lab in LABS for line in checks.freshness(lab)] == []
+
+
+def test_solutions_are_right() -> None:
+    assert [line for lab in LABS for line in checks.solution_is_right(lab)] == []
+
+
+def test_untouched_stubs_are_wrong() -> None:
+    assert [line for lab in LABS for line in checks.stub_is_wrong(lab)] == []
