@@ -11,7 +11,7 @@ pasted.
     kill tc             the process dies between two steps;  `power tc`: a power cut
     restart tc
     app>tc kill=1       the step is done, but the process dies after its first effect
-    run app init; begin a scenario gives the application more calls
+    run app init; begin   the application is given more calls (a scenario's line)
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ def parse(text: str) -> Choice:
     if re.fullmatch(r"\S+\.", text):
         return Choice("local", text[:-1])
     words = text.split()
+    if len(words) > 2 and words[0] == "run":
+        return Choice("run", words[1], text.split(maxsplit=2)[2])
     if len(words) in (2, 3) and words[0] in _WORDS:
         if words[0] == "lose" and (m := _MESSAGE.fullmatch(words[1])):
             return Choice("lose", m["a"], m["b"])

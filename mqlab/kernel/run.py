@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from .choice import Choice, parse
 from .role import (
     Append,
-    Call,
     ConnectionLost,
     Effect,
     Fired,
@@ -38,7 +37,6 @@ POWER_CUT = Words(
 POWER_CUT_IDLE = Words("power cut", "断电")
 RECOVERED = Words("recovered", "已恢复")
 BROKEN = Words("connection broken", "连接断开")
-LATE = Words("late: {what}", "迟到：{what}")
 IDLE = Words("{what}: nothing to do", "{what}：无事可做")
 TIMER = Words("timer {name}", "定时器 {name}")
 NOTED = Words("{table}[{key}] = {value}", "{table}[{key}] = {value}")
@@ -127,16 +125,12 @@ class Run:
                 yield fact
 
     def _began(self, move: Moved, before: World) -> Iterable[Fact]:
-        """What precedes a step's effects: lateness, a timer, a call, a recovery, and what
-        the role says has changed in its memory."""
+        """What precedes a step's effects: lateness, a timer, a recovery, and what the role says has changed in its memory."""
         event = move.event
         if isinstance(event, Request) and move.late:
-            late = LATE(what=said(event.body))
-            yield Fact(0, 0, move.role, "⇥", late, event.caller.name)
+            yield Fact(0, 0, event.caller.name, "⇥", said(event.body), move.role)
         elif isinstance(event, Fired):
             yield Fact(0, 0, move.role, "⏲", TIMER(name=event.timer))
-        elif isinstance(event, Call):
-            yield Fact(0, 0, move.role, "☞", said(event.body), fold=True)
         place = homes(self.system)[move.role][1]
         new = move.world.nodes[move.node].roles[place]
         if move.what == "recover":

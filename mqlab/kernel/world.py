@@ -266,11 +266,24 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
             return _restart(system, world, choice.a, at_ms)
         case "break":
             return [_break(system, world, choice.a, choice.b, at_ms)]
+        case "run":
+            return [_given(system, world, choice.a, choice.b)]
         case "lose":
             wire = ("q", choice.a, choice.b, current(system, world, choice.a, choice.b))
             _, world = _take(system, world, wire, 0)
             return [_break(system, world, choice.a, choice.b, at_ms)]
     return _step(system, world, choice, at_ms)
+
+
+def _given(system: System, world: World, name: str, text: str) -> Moved:
+    """The application beside a client is given more calls, separated by semicolons."""
+    node = world.nodes.get(name)
+    if node is None or node.app is None or not isinstance(node.app.program, tuple):
+        raise ValueError(f"{name} is no client that takes calls")
+    calls = [system.call(tuple(call.split())) for call in text.split(";") if call.strip()]
+    app = replace(node.app, program=(*node.app.program, *calls))
+    world = replace(world, nodes=world.nodes.set(name, replace(node, app=app)))
+    return Moved(world, name, name, None, None, what="given")
 
 
 def _step(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:

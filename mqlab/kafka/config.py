@@ -1,0 +1,96 @@
+"""What the roles of one Kafka cluster agree on. Defaults are Kafka 4.3's, single broker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..kernel import Config, Text, Words
+
+SAFEGUARDS: dict[str, Text] = {
+    name: Words(en, zh)()
+    for name, (en, zh) in {
+        "epoch_fencing": (
+            "an older epoch of a producer is refused by coordinator and leaders",
+            "协调器和分区 leader 拒绝生产者的旧 epoch",
+        ),
+        "sequence_check": (
+            "a leader accepts only the next sequence number, and knows a duplicate",
+            "分区 leader 只接受下一个序列号，并识别重复批次",
+        ),
+        "lso": (
+            "read_committed reads only up to the last stable offset",
+            "read_committed 只能读到 last stable offset",
+        ),
+        "aborted_index": (
+            "a fetch carries the list of aborted transactions",
+            "fetch 响应携带已中止事务的列表",
+        ),
+        "prepare_before_markers": (
+            "the decision is in the log before any marker leaves",
+            "在任何标记发出之前，决定已写入日志",
+        ),
+        "transaction_timeout": (
+            "a transaction that stays open too long is aborted",
+            "打开过久的事务会被中止",
+        ),
+        "verification": (
+            "a leader asks the coordinator before it opens a transaction",
+            "分区 leader 在打开事务前先询问协调器",
+        ),
+        "epoch_bump": (
+            "every end of a transaction gives the producer a new epoch",
+            "每个事务结束时生产者都获得新的 epoch",
+        ),
+        "offsets_in_transaction": (
+            "offsets of a transaction count only once it has committed",
+            "事务中的位移在提交之后才生效",
+        ),
+        "generation_fencing": (
+            "a member of an older group generation cannot commit offsets",
+            "旧的消费组 generation 的成员不能提交位移",
+        ),
+    }.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaConfig(Config):
+    """`transaction_version` 0 or 2 is the cluster's feature level. `txn_partitions` and
+    `offsets_partitions`: partitions of the two internal topics. Times in milliseconds."""
+
+    transaction_version: int = 2
+    coordinator: str = "tc"
+    txn_partitions: int = 50
+    offsets_partitions: int = 1
+    max_timeout_ms: int = 900_000
+    sweep_ms: int = 10_000
+    add_retry_ms: int = 20
+    add_retry_max_ms: int = 100
+    pid_block: int = 1_000
+
+
+def java_hash(text: str) -> int:
+    """Java's String.hashCode: int32 over UTF-16 code units."""
+    h = 0
+    units = text.encode("utf-16-be")
+    for i in range(0, len(units), 2):
+        h = (31 * h + (units[i] << 8 | units[i + 1])) & 0xFFFFFFFF
+    return h - (1 << 32) if h >= 1 << 31 else h
+
+
+def partition_for(key: str, partitions: int) -> int:
+    """abs(hashCode) mod partitions, where abs(MIN_VALUE) is 0
+    (TransactionStateManager#partitionFor, Utils#abs)."""
+    h = java_hash(key)
+    return (0 if h == -(1 << 31) else abs(h)) % partitions
+
+
+def txn_log(txn_id: str, config: KafkaConfig) -> str:
+    """The partition of `__transaction_state` that keeps this transactional id."""
+    return f"__transaction_state-{partition_for(txn_id, config.txn_partitions)}"
+
+
+def offsets_log(group: str, config: KafkaConfig) -> str:
+    """The partition of `__consumer_offsets` that keeps this group; also the name of the
+    group coordinator's role."""
+    return f"__consumer_offsets-{partition_for(group, config.offsets_partitions)}"

@@ -1,0 +1,274 @@
+"""The transaction coordinator: who decides.
+
+Every broker is coordinator for some partitions of `__transaction_state`; a transactional
+id belongs to partition abs(hash) mod 50, and the leader of that partition keeps its state.
+
+**Durable** is one record an id and transition (`entry.py`): Empty, Ongoing with the
+partitions written to so far, PrepareCommit or PrepareAbort, CompleteCommit or
+CompleteAbort. **In memory** are the entries read from it, one pending transition an id,
+and the markers still owed.
+
+The life of a transaction, and the file that tells it:
+
+    InitProducerId        → Empty               init_producer_id.py   an older self is fenced
+    AddPartitionsToTxn    → Ongoing             add_partitions.py     where markers will be owed
+    EndTxn                → PrepareCommit       end_txn.py            the decision; answered here
+    WriteTxnMarkers       → every partition     markers.py            what makes it visible
+    (all have answered)   → CompleteCommit
+
+*What can go wrong.* The coordinator may die between any two effects. Before the Prepare
+record is safe nothing was promised: the transaction is still Ongoing, and its client asks
+again or its timeout aborts it. After it, `recover` finds the record and owes every marker
+anew. *Invariants:* a decision never changes; no marker leaves before the decision is
+durable; an id has one transition under way at most.
+
+*Left out:* several brokers and the moving of leadership, id expiry, 2PC (KIP-939), ACLs.
+Read on in TransactionCoordinator, TransactionStateManager (core, Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...kernel import (
+    Append,
+    Appended,
+    Caller,
+    CancelTimer,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Put,
+    Reply,
+    Request,
+    Response,
+    Send,
+    SetTimer,
+    Text,
+    Words,
+)
+from ..config import KafkaConfig, offsets_log, txn_log
+from ..messages import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    SendMarkers,
+    WriteTxnMarkersResponse,
+    braces,
+)
+from ..states import PREPARED, TxnState, may_enter
+from . import add_partitions, end_txn, init_producer_id, markers
+from .entry import EXHAUSTED, Entry, Pending, StateRecord, recorded
+
+__all__ = ["Coordinator", "Entry", "Pending", "StateRecord"]
+
+RECOVERED = Words("recovered", "已恢复")
+OWES = Words(
+    "recovered {state}, owes markers to {partitions}", "恢复为 {state}，欠 {partitions} 的标记"
+)
+TIMEOUT = "timeout "
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinator:
+    """`epoch`: the leader epoch of its log, carried by every marker. `owed`: partitions
+    whose answer to WriteTxnMarkers is missing, by id. `writes`: which id's record is the
+    one that ends at (log, offset)."""
+
+    config: KafkaConfig
+    epoch: int = 0
+    next_pid: int = 0
+    entries: Map[str, Entry] = Map()
+    pending: Map[str, Pending] = Map()
+    owed: Map[str, tuple[str, ...]] = Map()
+    writes: Map[tuple[str, int], str] = Map()
+
+    # -- events --------------------------------------------------------------------------
+
+    def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
+        match event:
+            case Request(caller=caller, body=body, at_ms=at_ms):
+                return self._asked(body, caller, disk, at_ms)
+            case Appended(log=log, end=end):
+                return self._safe(log, end)
+            case Response(peer=peer, body=WriteTxnMarkersResponse() as said, at_ms=at_ms):
+                return markers.answered(self, peer, said, disk, at_ms)
+            case ConnectionLost(peer=peer):
+                return self, self._owed_to(peer)
+            case Fired(timer=timer, at_ms=at_ms):
+                return self._timed_out(timer.removeprefix(TIMEOUT), disk, at_ms)
+        # Nothing else concerns a coordinator: its requests to leaders have one answer.
+        return self, ()
+
+    def _asked(
+        self, body: object, caller: Caller, disk: Disk, at_ms: int
+    ) -> tuple[Coordinator, Effects]:
+        match body:
+            case InitProducerId():
+                return init_producer_id.handle(self, body, caller, disk, at_ms)
+            case AddPartitionsToTxn():
+                return add_partitions.handle(self, body, caller, disk, at_ms)
+            case AddOffsetsToTxn(txn_id=txn_id, pid=pid, epoch=epoch, group=group):
+                where = (offsets_log(group, self.config),)
+                ask = AddPartitionsToTxn(txn_id, pid, epoch, where)
+                return add_partitions.handle(self, ask, caller, disk, at_ms)
+            case EndTxn():
+                return end_txn.handle(self, body, caller, disk, at_ms)
+            case SendMarkers(txn_id=txn_id):
+                if not self.entries[txn_id].partitions:
+                    return markers.complete(self, txn_id, disk, at_ms)
+                return markers.send(self, txn_id)
+        raise TypeError(f"a coordinator is never sent {type(body).__name__}")
+
+    # -- transitions ---------------------------------------------------------------------
+
+    def busy(self, txn_id: str) -> bool:
+        """Whether a transition is under way. A prepared transaction always has its
+        completion pending (TransactionMetadata#prepareComplete)."""
+        if txn_id in self.pending:
+            return True
+        entry: Entry | None = self.entries.get(txn_id)
+        return entry is not None and entry.state in PREPARED
+
+    def write(
+        self,
+        new: Entry,
+        disk: Disk,
+        at_ms: int,
+        caller: Caller | None = None,
+        answer: object = None,
+    ) -> tuple[Coordinator, Effects]:
+        """Begin a transition: its record is appended, its caller waits until it is safe."""
+        old: Entry | None = self.entries.get(new.txn_id)
+        before = old.state if old is not None else TxnState.EMPTY
+        assert may_enter(new.state, before, self.config.transaction_version), (before, new.state)
+        log = txn_log(new.txn_id, self.config)
+        base = disk.log(log).end
+        new = replace(new, update_ms=at_ms)
+        tc = replace(
+            self,
+            entries=self.entries if old is not None else self.entries.set(new.txn_id, new),
+            pending=self.pending.set(new.txn_id, Pending(new, caller, answer)),
+            writes=self.writes.set((log, base + 1), new.txn_id),
+        )
+        return tc, (Append(log, recorded(new, base)), *tc._timer(new, before))
+
+    def _timer(self, new: Entry, before: TxnState) -> Effects:
+        """The timeout runs while a transaction is Ongoing and is looked at by a sweep."""
+        name = TIMEOUT + new.txn_id
+        if new.state is TxnState.ONGOING and before is not TxnState.ONGOING:
+            if "transaction_timeout" in self.config.on:
+                return (SetTimer(name, self._sweep_after(new.start_ms, new.timeout_ms)),)
+        elif before is TxnState.ONGOING and new.state is not TxnState.ONGOING:
+            return (CancelTimer(name),)
+        return ()
+
+    def _sweep_after(self, now_ms: int, after_ms: int) -> int:
+        """Time until the first sweep (every 10 s) at which `after_ms` will be over
+        (TransactionCoordinator#abortTimedOutTransactions)."""
+        tick = self.config.sweep_ms
+        return -(-(now_ms + after_ms + 1) // tick) * tick - now_ms
+
+    def _safe(self, log: str, end: int) -> tuple[Coordinator, Effects]:
+        """A record is safe: the transition has happened, its caller gets the answer."""
+        txn_id = self.writes.get((log, end))
+        if txn_id is None:
+            return self, ()
+        pending = self.pending[txn_id]
+        tc = replace(
+            self,
+            entries=self.entries.set(txn_id, pending.entry),
+            pending=self.pending.remove(txn_id),
+            writes=self.writes.remove((log, end)),
+        )
+        reply = () if pending.caller is None else (Reply(pending.caller, pending.answer),)
+        if pending.entry.state in PREPARED:
+            note = (Send(tc.config.coordinator, SendMarkers(txn_id)),)
+            return tc, tc.config.arrange("prepared", reply=reply, markers=note)
+        return replace(tc, owed=tc.owed.remove(txn_id)), reply
+
+    def send_markers(self, txn_id: str) -> tuple[Coordinator, Effects]:
+        return markers.send(self, txn_id)
+
+    def fence(
+        self, entry: Entry, disk: Disk, at_ms: int, caller: Caller | None, answer: object
+    ) -> tuple[Coordinator, Effects]:
+        """Abort an open transaction from here, with an epoch above its producer's: the
+        markers carry it to every leader and so shut the old producer out everywhere."""
+        v2 = self.config.transaction_version >= 2
+        new = replace(
+            entry,
+            state=TxnState.PREPARE_ABORT,
+            epoch=entry.epoch + 1,
+            last_epoch=entry.epoch if v2 else -1,
+            client_version=2 if v2 else 0,
+        )
+        tc: Coordinator = self
+        effects: Effects = ()
+        if v2 and entry.epoch >= EXHAUSTED:
+            tc, pid, effects = init_producer_id.allocate(self)
+            new = replace(new, next_pid=pid)
+        tc, written = tc.write(new, disk, at_ms, caller, answer)
+        return tc, (*effects, *written)
+
+    def _timed_out(self, txn_id: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
+        entry: Entry | None = self.entries.get(txn_id)
+        if entry is None or entry.state is not TxnState.ONGOING:
+            return self, ()
+        if txn_id in self.pending:
+            # Something is being written for it just now: the next sweep looks again.
+            return self, (SetTimer(TIMEOUT + txn_id, self.config.sweep_ms),)
+        return self.fence(entry, disk, at_ms, None, None)
+
+    def _owed_to(self, partition: str) -> Effects:
+        """The connection to a leader broke: what it was sent may be lost, so again."""
+        return tuple(
+            Send(partition, markers.marker(self, self.entries[txn_id]))
+            for txn_id, partitions in self.owed.items()
+            if partition in partitions
+        )
+
+    # -- words and recovery --------------------------------------------------------------
+
+    def changed(self, old: Coordinator | None) -> tuple[Text, ...]:
+        if old is not None:
+            return ()
+        texts = [
+            OWES(state=entry.state, partitions=", ".join(entry.partitions))
+            for entry in self.entries.values()
+            if entry.state in PREPARED
+        ]
+        return tuple(texts) or (RECOVERED(),)
+
+    @staticmethod
+    def recover(config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
+        """Read every partition of `__transaction_state`; what was prepared is owed anew,
+        what was Ongoing stays so (its producer may go on and commit)."""
+        entries: Map[str, Entry] = Map()
+        for log in disk.logs("__transaction_state-"):
+            for record in disk.log(log).read(0):
+                entries = entries.set(record.entry.txn_id, record.entry)
+        kept = disk.table("leadership")
+        epoch = kept.get("epoch", -2) + 2  # it lost its leader, and got one again
+        block = disk.table("producer ids").get("next block", 0)
+        tc = Coordinator(config, epoch, block, entries)
+        effects: list[Put | Send | SetTimer] = [
+            Put("leadership", "epoch", epoch),
+            Put("producer ids", "next block", block + config.pid_block),
+        ]
+        for entry in entries.values():
+            if entry.state in PREPARED:
+                effects.append(Send(config.coordinator, SendMarkers(entry.txn_id)))
+            elif entry.state is TxnState.ONGOING and "transaction_timeout" in config.on:
+                left = max(0, entry.start_ms + entry.timeout_ms - at_ms) if at_ms else entry.timeout_ms
+                effects.append(SetTimer(TIMEOUT + entry.txn_id, tc._sweep_after(at_ms, left)))
+        return tc, tuple(effects)
+
+
+def table_row(entry: Entry) -> tuple[str, ...]:
+    """An entry as a row of the picture's `__transaction_state` table."""
+    return (entry.txn_id, str(entry.pid), str(entry.epoch), str(entry.state), braces(entry.partitions))

@@ -1,0 +1,78 @@
+"""What the coordinator knows of one transactional id, and the record that keeps it.
+
+Sources: TransactionMetadata, TransactionLogValue.json, TransactionLog (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...kernel import Caller
+from ..messages import braces
+from ..states import TxnState
+
+#: 32767 is never given to a client: it is kept for fencing and ending.
+EXHAUSTED = 32_766
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One transactional id (TransactionMetadata).
+
+    `last_epoch`: the epoch before the latest bump, -1 for none; never stored, so a KIP-360
+    retry across a coordinator's death is refused. `prev_pid`, `next_pid`: the neighbours
+    in a rotation of exhausted epochs. `client_version`: 2 once a client that ends with
+    EndTxn v5 has been seen in this transaction. Times in ms, -1 for none.
+    """
+
+    txn_id: str
+    pid: int
+    epoch: int
+    state: TxnState = TxnState.EMPTY
+    partitions: tuple[str, ...] = ()
+    timeout_ms: int = 60_000
+    start_ms: int = -1
+    update_ms: int = -1
+    last_epoch: int = -1
+    prev_pid: int = -1
+    next_pid: int = -1
+    client_version: int = 0
+
+    @property
+    def exhausted(self) -> bool:
+        return self.epoch >= EXHAUSTED
+
+
+@dataclass(frozen=True, slots=True)
+class StateRecord:
+    """A record of `__transaction_state`: the whole entry, the latest one a key counts
+    (the topic is compacted). `last_epoch` is not part of it."""
+
+    base: int
+    entry: Entry
+
+    @property
+    def last(self) -> int:
+        return self.base
+
+    def __str__(self) -> str:
+        e = self.entry
+        if e.state is TxnState.EMPTY:
+            return f"Empty pid={e.pid} epoch={e.epoch}"
+        return f"{e.state} {braces(e.partitions)}" if e.partitions else str(e.state)
+
+
+def recorded(entry: Entry, base: int) -> StateRecord:
+    """The record that makes an entry durable."""
+    return StateRecord(base, replace(entry, last_epoch=-1))
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A transition whose record is being written: while there is one, everything else
+    about this id is answered CONCURRENT_TRANSACTIONS. `caller` is answered with `answer`
+    when the record is safe; None where nobody waits."""
+
+    entry: Entry
+    caller: Caller | None = None
+    answer: object = None

@@ -1,0 +1,79 @@
+"""Markers: telling every partition of a transaction how it ended.
+
+One WriteTxnMarkers a partition; each partition that has answered is crossed off; when
+none is left the Complete record is written. A coordinator that recovers an id in
+PrepareCommit or PrepareAbort sends all of its markers again: a partition may get a second
+marker, an empty control batch, which costs an offset and changes nothing.
+
+Sources: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHandler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...kernel import Effects, Send
+from ..errors import Error
+from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse
+from ..states import TxnState
+from .entry import Entry
+
+if TYPE_CHECKING:
+    from ...kernel import Disk
+    from . import Coordinator
+
+Result = tuple["Coordinator", Effects]
+
+COMPLETES = {
+    TxnState.PREPARE_COMMIT: TxnState.COMPLETE_COMMIT,
+    TxnState.PREPARE_ABORT: TxnState.COMPLETE_ABORT,
+}
+#: the leader has seen a newer coordinator or producer: this one gives up, and the
+#: transaction stays where it is.
+GIVE_UP = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
+
+
+def send(tc: Coordinator, txn_id: str) -> Result:
+    """All markers of a prepared transaction, one Send a partition, in order of name."""
+    entry: Entry = tc.entries[txn_id]
+    tc = replace(tc, owed=tc.owed.set(txn_id, entry.partitions))
+    return tc, tuple(Send(partition, marker(tc, entry)) for partition in entry.partitions)
+
+
+def marker(tc: Coordinator, entry: Entry) -> WriteTxnMarkers:
+    return WriteTxnMarkers(
+        txn_id=entry.txn_id,
+        pid=entry.pid,
+        epoch=entry.epoch,
+        commit=entry.state is TxnState.PREPARE_COMMIT,
+        coordinator_epoch=tc.epoch,
+        transaction_version=entry.client_version,
+    )
+
+
+def answered(
+    tc: Coordinator, partition: str, said: WriteTxnMarkersResponse, disk: Disk, at_ms: int
+) -> Result:
+    """A partition has its marker (or never will)."""
+    owed = tc.owed.get(said.txn_id, ())
+    entry: Entry | None = tc.entries.get(said.txn_id)
+    if entry is None or partition not in owed or said.pid != entry.pid:
+        # An answer to an older round of markers: this one is settled already.
+        return tc, ()
+    if said.error in GIVE_UP:
+        return tc, ()
+    if said.error:
+        return tc, (Send(partition, marker(tc, entry)),)
+    left = tuple(p for p in owed if p != partition)
+    tc = replace(tc, owed=tc.owed.set(said.txn_id, left))
+    return tc, () if left else complete(tc, said.txn_id, disk, at_ms)[1]
+
+
+def complete(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
+    """Nothing is owed any more: write the Complete record."""
+    entry: Entry = tc.entries[txn_id]
+    done = replace(entry, state=COMPLETES[entry.state], partitions=(), next_pid=-1)
+    if entry.next_pid >= 0:
+        done = replace(done, pid=entry.next_pid, epoch=0, prev_pid=entry.pid)
+    return tc.write(done, disk, at_ms)

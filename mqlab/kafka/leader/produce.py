@@ -1,0 +1,110 @@
+"""Produce: verify or add, check, append, answer.
+
+A transactional batch that would open a transaction here first makes the leader ask the
+coordinator: a legacy client must have added the partition (else the batch is refused), a
+v2 client's partition is added now. While that question is open a *guard* stands; a marker
+arriving meanwhile removes it, and a batch that comes back to a removed guard is refused.
+So nothing late can open a transaction that nobody would end (KIP-890).
+
+Sources: ReplicaManager#handleProduceAppend, AddPartitionsToTxnManager,
+UnifiedLog#analyzeAndValidateProducerState (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ...kernel import Append, Caller, Disk, Effects, Reply, Send
+from ..errors import Error
+from ..messages import AddPartitionsToTxn, Produce, ProduceResponse
+
+if TYPE_CHECKING:
+    from . import Leader
+
+Result = tuple["Leader", Effects]
+
+
+@dataclass(frozen=True, slots=True)
+class Verifying:
+    """A batch whose transaction the coordinator is being asked about."""
+
+    ask: Produce
+    caller: Caller
+    guard: int
+
+
+def handle(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
+    part, batch = leader.part, ask.batch
+    v2 = ask.version >= 12
+    seen = part.duplicate(batch)
+    if seen is not None or not part.needs_guard(batch):
+        return append(leader, ask, caller, None, disk)
+    if part.stale(batch):
+        return leader, (Reply(caller, ProduceResponse(Error.INVALID_PRODUCER_EPOCH)),)
+    if ask.txn_id is None:
+        return leader, (Reply(caller, ProduceResponse(Error.INVALID_REQUEST)),)
+    if not v2 and "verification" not in part.config.on:
+        return append(leader, ask, caller, None, disk)
+    part = part.guarded(batch, disk.log(leader.name).end, v2)
+    corr = 0
+    while corr in leader.verifying:
+        corr += 1
+    waiting = Verifying(ask, caller, part.guards[batch.pid].number)
+    question = AddPartitionsToTxn(
+        ask.txn_id, batch.pid, batch.epoch, (leader.name,), verify_only=not v2, implicit=v2
+    )
+    new = replace(leader, part=part, verifying=leader.verifying.set(corr, waiting))
+    return new, (Send(part.config.coordinator, question, corr),)
+
+
+def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
+    """The coordinator has answered."""
+    waiting: Verifying | None = leader.verifying.get(corr)
+    if waiting is None:
+        return leader, ()
+    leader = replace(leader, verifying=leader.verifying.remove(corr))
+    if not error:
+        return append(leader, waiting.ask, waiting.caller, waiting.guard, disk)
+    told = ProduceResponse(translated(error, waiting.ask.version))
+    return leader, (Reply(waiting.caller, told),)
+
+
+def translated(error: Error, version: int) -> Error:
+    """What a producer is told when the coordinator says no (AddPartitionsToTxnManager)."""
+    if error is Error.PRODUCER_FENCED:
+        return Error.INVALID_PRODUCER_EPOCH
+    if error is Error.CONCURRENT_TRANSACTIONS and version < 12:
+        return Error.NOT_ENOUGH_REPLICAS  # a disguise that old clients know to retry
+    if error is Error.TRANSACTION_ABORTABLE and version < 11:
+        return Error.INVALID_TXN_STATE
+    return error
+
+
+def unverifiable(leader: Leader) -> Result:
+    """The connection to the coordinator broke: whoever waits may try again."""
+    told = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
+    replies = tuple(Reply(v.caller, told) for v in leader.verifying.values())
+    return replace(leader, verifying=type(leader.verifying)()), replies
+
+
+def append(
+    leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk
+) -> Result:
+    part, batch = leader.part, ask.batch
+    seen = part.duplicate(batch)
+    if seen is not None:
+        # Success, with the offset of the first time. It may not be replicated yet, though.
+        answer = ProduceResponse(Error.NONE, seen.first_offset, seen.at_ms)
+        end = seen.first_offset + batch.count
+        if end <= part.hw:
+            return leader, (Reply(caller, answer),)
+        return replace(leader, acks=(*leader.acks, (end, caller, answer))), ()
+    error = part.refusal(batch, guard)
+    if error:
+        return leader, (Reply(caller, ProduceResponse(error)),)
+    base = disk.log(leader.name).end
+    batch = replace(batch, base=base)
+    ack = (base + batch.count, caller, ProduceResponse(Error.NONE, base))
+    new = replace(leader, part=part.with_data(batch), acks=(*leader.acks, ack))
+    return new, (Append(leader.name, batch),)

@@ -1,0 +1,348 @@
+"""Every message of the Kafka model, in one file. Field names follow the protocol's.
+
+A partition is written "topic-0", as Kafka's own tools print it. Where the version of a
+request changes what the broker does, the message carries it; everything else about
+versions is the wire layer's business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..storage import AbortedTxn, Batch
+from .errors import Error
+
+READ_COMMITTED = "read_committed"
+READ_UNCOMMITTED = "read_uncommitted"
+
+
+def braces(names: tuple[str, ...]) -> str:
+    return "{" + ", ".join(names) + "}"
+
+
+def outcome(commit: bool) -> str:
+    return "commit" if commit else "abort"
+
+
+# ---- producer → transaction coordinator ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class InitProducerId:
+    """`pid`, `epoch`: what the caller believes it has (KIP-360), -1 for nothing."""
+
+    txn_id: str | None
+    timeout_ms: int = 60_000
+    pid: int = -1
+    epoch: int = -1
+
+    def __str__(self) -> str:
+        knows = f" pid={self.pid} epoch={self.epoch}" if self.pid >= 0 else ""
+        return f"InitProducerId {self.txn_id}{knows}"
+
+
+@dataclass(frozen=True, slots=True)
+class InitProducerIdResponse:
+    error: Error = Error.NONE
+    pid: int = -1
+    epoch: int = -1
+
+    def __str__(self) -> str:
+        if self.error:
+            return self.error.words
+        return f"ok pid={self.pid} epoch={self.epoch}"
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitionsToTxn:
+    """From a legacy client, or (`verify_only` for legacy clients, else implicitly adding)
+    from a partition leader on behalf of one."""
+
+    txn_id: str
+    pid: int
+    epoch: int
+    partitions: tuple[str, ...]
+    verify_only: bool = False
+    implicit: bool = False
+
+    def __str__(self) -> str:
+        verify = " verify" if self.verify_only else ""
+        return f"AddPartitionsToTxn {braces(self.partitions)}{verify}"
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitionsToTxnResponse:
+    error: Error = Error.NONE
+
+    def __str__(self) -> str:
+        return self.error.words
+
+
+@dataclass(frozen=True, slots=True)
+class AddOffsetsToTxn:
+    """Adds the partition of `__consumer_offsets` that keeps `group`."""
+
+    txn_id: str
+    pid: int
+    epoch: int
+    group: str
+
+    def __str__(self) -> str:
+        return f"AddOffsetsToTxn {self.group}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxn:
+    """`v2`: request version 5 or later, whose answer carries the next epoch."""
+
+    txn_id: str
+    pid: int
+    epoch: int
+    commit: bool
+    v2: bool = True
+
+    def __str__(self) -> str:
+        return f"EndTxn {outcome(self.commit)} epoch={self.epoch}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxnResponse:
+    error: Error = Error.NONE
+    pid: int = -1
+    epoch: int = -1
+
+    def __str__(self) -> str:
+        epoch = f" epoch={self.epoch}" if self.epoch >= 0 and not self.error else ""
+        return self.error.words + epoch
+
+
+# ---- coordinator → itself, → leaders ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SendMarkers:
+    """The coordinator's note to itself: the decision is durable, the markers are owed."""
+
+    txn_id: str
+
+    def __str__(self) -> str:
+        return f"send markers of {self.txn_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTxnMarkers:
+    """One Send a partition. `transaction_version` 2 (request v2) makes the leader demand
+    an epoch above the one it knows. An admin's abort has `txn_id` ""."""
+
+    txn_id: str
+    pid: int
+    epoch: int
+    commit: bool
+    coordinator_epoch: int = 0
+    transaction_version: int = 2
+
+    def __str__(self) -> str:
+        again = f" coordinatorEpoch={self.coordinator_epoch}" if self.coordinator_epoch else ""
+        return f"WriteTxnMarkers {outcome(self.commit)} epoch={self.epoch}{again}"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTxnMarkersResponse:
+    txn_id: str
+    pid: int
+    error: Error = Error.NONE
+
+    def __str__(self) -> str:
+        return self.error.words
+
+
+# ---- clients → partition leaders -------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Produce:
+    """One batch for one partition. `version`: 12 and up add the partition implicitly, 11
+    can be told TRANSACTION_ABORTABLE, older ones get INVALID_TXN_STATE instead."""
+
+    batch: Batch
+    txn_id: str | None = None
+    version: int = 12
+
+    def __str__(self) -> str:
+        b = self.batch
+        return f"Produce {b.words}" + (f" epoch={b.epoch} seq={b.first_seq}" if b.pid >= 0 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceResponse:
+    error: Error = Error.NONE
+    base_offset: int = -1
+    at_ms: int = -1
+
+    def __str__(self) -> str:
+        return f"ok @{self.base_offset}" if not self.error else self.error.words
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """Read from `offset` on, at most `max_bytes` (but at least one batch)."""
+
+    offset: int
+    isolation: str = READ_COMMITTED
+    max_bytes: int = 1 << 20
+
+    def __str__(self) -> str:
+        return f"Fetch @{self.offset} {self.isolation}"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchResponse:
+    """Whole batches, aborted data and markers included; `aborted` is None under
+    read_uncommitted. Filtering is the client's work."""
+
+    error: Error = Error.NONE
+    hw: int = -1
+    lso: int = -1
+    start: int = 0
+    batches: tuple[Batch, ...] = ()
+    aborted: tuple[AbortedTxn, ...] | None = None
+
+    def __str__(self) -> str:
+        if self.error:
+            return self.error.words
+        held = "; ".join(b.control.lower() if b.control else b.words for b in self.batches)
+        return held or "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Answer once there is something to read at `offset` (the long poll of a Fetch)."""
+
+    offset: int
+    isolation: str = READ_COMMITTED
+
+    def __str__(self) -> str:
+        return f"Watch @{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unwatch:
+    """Whoever asked to be told under number `corr` no longer wants to know."""
+
+    corr: int
+
+    def __str__(self) -> str:
+        return "Unwatch"
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    def __str__(self) -> str:
+        return "there is more to read"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOffsets:
+    """`at_ms`: a timestamp, LATEST or EARLIEST."""
+
+    at_ms: int
+    isolation: str = READ_COMMITTED
+
+    def __str__(self) -> str:
+        return f"ListOffsets {self.at_ms}"
+
+
+LATEST = -1
+EARLIEST = -2
+
+
+@dataclass(frozen=True, slots=True)
+class ListOffsetsResponse:
+    offset: int
+    at_ms: int = -1
+    error: Error = Error.NONE
+
+    def __str__(self) -> str:
+        return f"@{self.offset}"
+
+
+# ---- clients → group coordinator -------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A committed offset of one partition: the next record to read, never the last read."""
+
+    partition: str
+    offset: int
+    metadata: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.partition}@{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class TxnOffsetCommit:
+    """Offsets as part of a transaction. `version` 5 and up adds the partition of
+    `__consumer_offsets` implicitly. `member` "" and `generation` -1: no group fencing."""
+
+    txn_id: str
+    group: str
+    pid: int
+    epoch: int
+    positions: tuple[Position, ...]
+    member: str = ""
+    generation: int = -1
+    version: int = 5
+
+    def __str__(self) -> str:
+        return f"TxnOffsetCommit {self.group} {braces(tuple(map(str, self.positions)))}"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommit:
+    """A plain commit, outside any transaction."""
+
+    group: str
+    positions: tuple[Position, ...]
+    member: str = ""
+    generation: int = -1
+
+    def __str__(self) -> str:
+        return f"OffsetCommit {self.group} {braces(tuple(map(str, self.positions)))}"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitResponse:
+    """To both commits: one error for all positions."""
+
+    error: Error = Error.NONE
+
+    def __str__(self) -> str:
+        return self.error.words
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetch:
+    """`partitions` None: all of the group. `require_stable` (KIP-447): refuse while a
+    transaction holds a pending offset."""
+
+    group: str
+    partitions: tuple[str, ...] | None = None
+    require_stable: bool = True
+
+    def __str__(self) -> str:
+        return f"OffsetFetch {self.group}"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetchResponse:
+    """A partition without a committed offset has offset -1."""
+
+    positions: tuple[Position, ...] = ()
+    unstable: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.unstable:
+            return Error.UNSTABLE_OFFSET_COMMIT.name
+        return braces(tuple(map(str, self.positions)))

@@ -1,0 +1,268 @@
+"""The Kafka lesson system: each role on a node of its own.
+
+    system kafka transaction_version=2 client=v2 partitions=2 producers=app readers=reader
+
+A client is `legacy` (librdkafka, Java before 4.0) or `v2` (Java 4.x); the three real
+combinations with the cluster's transaction.version are (0, legacy), (2, legacy), (2, v2).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
+from typing import Any
+
+from ..kernel import (
+    Effect,
+    Effects,
+    Event,
+    NodeSpec,
+    Program,
+    Property,
+    Snapshot,
+    System,
+    Telling,
+    Text,
+    World,
+)
+from ..kernel.disk import Disk
+from . import snapshot as pictures
+from .calls import Abort, Begin, Commit, Committed, Flush, Init, Poll, SendOffsets, SendRecord
+from .config import SAFEGUARDS, KafkaConfig
+from .consumer import Consumer, ConsumerConfig
+from .coordinator import Coordinator
+from .group import GroupCoordinator
+from .invariants import properties
+from .leader import Leader
+from .messages import Position
+from .producer import Producer, ProducerConfig
+from .telling import tell
+
+ADVICE = {
+    "init": "init",
+    "begin": "begin",
+    "send": "send TOPIC-PARTITION VALUE",
+    "send-offsets": "send-offsets GROUP TOPIC-PARTITION@OFFSET …",
+    "flush": "flush",
+    "commit": "commit",
+    "abort": "abort",
+    "poll": "poll TOPIC-PARTITION [read_committed | read_uncommitted]",
+    "committed": "committed GROUP TOPIC-PARTITION …",
+}
+
+
+def _start_producer(config: ProducerConfig, disk: Disk, at_ms: int) -> tuple[Producer, Effects]:
+    return Producer(config), ()
+
+
+def _start_consumer(config: ConsumerConfig, disk: Disk, at_ms: int) -> tuple[Consumer, Effects]:
+    return Consumer(config), ()
+
+
+@dataclass(frozen=True)
+class KafkaSystem(System):
+    """`producers`: (node, transactional id); an id of "-" is a producer without
+    transactions, "plain" one without idempotence either. Two nodes with one id are a
+    producer and its restarted twin. `programs`: (node, what its application does)."""
+
+    transaction_version: int = 2
+    client: str = "v2"
+    topic: str = "orders"
+    partitions: int = 2
+    producers: tuple[tuple[str, str], ...] = (("app", "order-service"),)
+    readers: tuple[str, ...] = ()
+    groups: int = 0
+    timeout_ms: int = 60_000
+    off: tuple[str, ...] = ()
+    programs: tuple[tuple[str, Program], ...] = ()
+    order: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    name = "kafka"
+
+    def __post_init__(self) -> None:
+        if (self.transaction_version, self.client) not in ((0, "legacy"), (2, "legacy"), (2, "v2")):
+            raise ValueError(
+                f"no real Kafka has transaction_version={self.transaction_version} with a "
+                f"{self.client} client; use (0, legacy), (2, legacy) or (2, v2)"
+            )
+        for name in self.off:
+            if name not in SAFEGUARDS:
+                known = ", ".join(SAFEGUARDS)
+                raise ValueError(f"no safeguard {name!r}; there are: {known}")
+
+    # -- the system line -----------------------------------------------------------------
+
+    def line(self) -> str:
+        """Name and options that differ from the defaults; `from_options` reads it back."""
+        words = [self.name]
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value == f.default or f.name in ("programs", "order"):
+                continue
+            if f.name == "producers":
+                value = ",".join(node if node == i else f"{node}:{i}" for node, i in value)
+            elif isinstance(value, tuple):
+                value = ",".join(value)
+            words.append(f"{f.name}={value}")
+        for node, program in self.programs:
+            if isinstance(program, tuple):
+                text = "; ".join(map(str, program)).replace("{", "").replace("}", "")
+                words.append(shlex.quote(f"{node}={text}"))
+        for step, order in self.order:
+            words.append(f"order.{step}={','.join(order)}")
+        return " ".join(words)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> KafkaSystem:
+        known = {f.name for f in fields(cls)} - {"programs", "order"}
+        given: dict[str, Any] = {}
+        programs: list[tuple[str, str]] = []
+        order = []
+        for key, value in options.items():
+            if key == "producers":
+                pairs = (p.partition(":") for p in value.split(","))
+                given[key] = tuple((node, txn_id or node) for node, _, txn_id in pairs)
+            elif key in ("readers", "off"):
+                given[key] = tuple(value.split(","))
+            elif key in ("transaction_version", "partitions", "groups", "timeout_ms"):
+                given[key] = _number(key, value)
+            elif key.startswith("order."):
+                order.append((key.removeprefix("order."), tuple(value.split(","))))
+            elif key in known:
+                given[key] = value
+            else:
+                programs.append((key, value))
+        if given.get("transaction_version") == 0:
+            given.setdefault("client", "legacy")
+        given["off"] = tuple(sorted({*given.get("off", ()), *off}))
+        system = cls(**given, order=tuple(order))
+        return replace(system, programs=tuple(system._program(*p) for p in programs))
+
+    def _program(self, node: str, text: str) -> tuple[str, Program]:
+        names = [*(n for n, _ in self.producers), *self.readers]
+        if node not in names:
+            raise ValueError(
+                f"no option and no client {node!r}; options: "
+                + ", ".join(f.name for f in fields(self) if f.name not in ("programs", "order"))
+                + "; clients: "
+                + ", ".join(names)
+            )
+        calls = (tuple(call.split()) for call in text.split(";"))
+        return node, tuple(self.call(words) for words in calls if words)
+
+    # -- nodes ---------------------------------------------------------------------------
+
+    @cached_property
+    def config(self) -> KafkaConfig:
+        on = frozenset(SAFEGUARDS) - frozenset(self.off)
+        return KafkaConfig(
+            on=on,
+            order=self.order,
+            transaction_version=self.transaction_version,
+            offsets_partitions=max(1, self.groups),
+        )
+
+    @cached_property
+    def cluster(self) -> pictures.Cluster:
+        return pictures.Cluster(
+            config=self.config,
+            producers=tuple(
+                (node, "" if txn_id in ("-", "plain") else txn_id)
+                for node, txn_id in self.producers
+            ),
+            partitions=tuple(f"{self.topic}-{i}" for i in range(self.partitions)),
+            readers=self.readers,
+            groups=tuple(f"__consumer_offsets-{i}" for i in range(self.groups)),
+        )
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        config, programs = self.config, dict(self.programs)
+        specs = []
+        for node, txn_id in self.producers:
+            producer = ProducerConfig(
+                cluster=config,
+                txn_id=None if txn_id in ("-", "plain") else txn_id,
+                client=self.client,
+                idempotent=txn_id != "plain",
+                timeout_ms=self.timeout_ms,
+            )
+            start = partial(_start_producer, producer)
+            specs.append(NodeSpec(node, ((node, start),), programs.get(node, ())))
+        tc = config.coordinator
+        specs.append(NodeSpec(tc, ((tc, partial(Coordinator.recover, config)),)))
+        for name in self.cluster.partitions:
+            specs.append(NodeSpec(name, ((name, partial(Leader.recover, config, name)),)))
+        for name in self.cluster.groups:
+            recover = partial(GroupCoordinator.recover, config, name)
+            specs.append(NodeSpec(name, ((name, recover),)))
+        for name in self.readers:
+            start_reader = partial(_start_consumer, ConsumerConfig(cluster=config))
+            specs.append(NodeSpec(name, ((name, start_reader),), programs.get(name, ())))
+        return tuple(specs)
+
+    # -- what a scenario may say -----------------------------------------------------------
+
+    def call(self, words: tuple[str, ...]) -> Any:
+        match words:
+            case ("init",):
+                return Init()
+            case ("begin",):
+                return Begin()
+            case ("send", partition, value):
+                return SendRecord(self._partition(partition), value)
+            case ("send-offsets", group, *positions) if positions:
+                return SendOffsets(group, tuple(self._position(p) for p in positions))
+            case ("flush",):
+                return Flush()
+            case ("commit",):
+                return Commit()
+            case ("abort",):
+                return Abort()
+            case ("poll", partition):
+                return Poll(self._partition(partition))
+            case ("poll", partition, ("read_committed" | "read_uncommitted") as isolation):
+                return Poll(self._partition(partition), isolation)
+            case ("committed", group, *partitions) if partitions:
+                return Committed(group, tuple(self._partition(p) for p in partitions))
+        advice = ADVICE.get(words[0] if words else "", "one of: " + "; ".join(ADVICE.values()))
+        raise ValueError(f"{' '.join(words)!r} is no call; expected {advice}")
+
+    def _partition(self, name: str) -> str:
+        if name not in self.cluster.partitions:
+            known = ", ".join(self.cluster.partitions)
+            raise ValueError(f"no partition {name!r}; there are: {known}")
+        return name
+
+    def _position(self, text: str) -> Position:
+        partition, _, offset = text.partition("@")
+        if not offset.isdigit():
+            raise ValueError(f"{text!r} is no position; expected TOPIC-PARTITION@OFFSET")
+        return Position(self._partition(partition), int(offset))
+
+    # -- pictures and claims ---------------------------------------------------------------
+
+    def snapshot(self, world: World) -> Snapshot:
+        return pictures.snapshot(self.cluster, world, self.properties())
+
+    def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
+        return tell(self.cluster, world, role, event, effect)
+
+    def properties(self) -> tuple[Property, ...]:
+        return self._properties
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        return properties(self.cluster)
+
+    def safeguards(self) -> Mapping[str, Text]:
+        return SAFEGUARDS
+
+
+def _number(key: str, value: str) -> int:
+    if not value.isdigit():
+        raise ValueError(f"{key}={value!r}: expected a whole number")
+    return int(value)
+
+

@@ -1,0 +1,154 @@
+"""What a Kafka fact means: its transaction, whether it may be folded, one sentence why."""
+
+from __future__ import annotations
+
+from ..kernel import (
+    NOTHING,
+    Append,
+    Appended,
+    Effect,
+    Event,
+    Reply,
+    Request,
+    Return,
+    Send,
+    Telling,
+    Text,
+    World,
+)
+from ..storage import Batch
+from . import words
+from .coordinator import StateRecord
+from .errors import Error
+from .messages import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    EndTxnResponse,
+    FetchResponse,
+    InitProducerId,
+    Produce,
+    TxnOffsetCommit,
+    WriteTxnMarkers,
+    outcome,
+)
+from .snapshot import Cluster, view
+from .states import COMPLETED, TxnState
+from .transactions import Txn, name_of, transactions
+
+WHY_STATE = {
+    TxnState.EMPTY: words.WHY_EMPTY,
+    TxnState.ONGOING: words.WHY_ONGOING,
+    TxnState.PREPARE_COMMIT: words.WHY_PREPARE_COMMIT,
+    TxnState.PREPARE_ABORT: words.WHY_PREPARE_ABORT,
+    TxnState.COMPLETE_COMMIT: words.WHY_COMPLETE,
+    TxnState.COMPLETE_ABORT: words.WHY_COMPLETE,
+}
+
+
+def tell(
+    cluster: Cluster, world: World, role: str, event: Event | None, effect: Effect | None
+) -> Telling:
+    txns = transactions(world, cluster.config.coordinator, cluster.ids)
+    match effect:
+        case None:
+            return _moved(cluster, world, role, event)
+        case Append(entry=StateRecord() as record):
+            return _state(cluster, txns, record)
+        case Append(log=log, entry=Batch() as batch):
+            return _batch(cluster, world, log, batch)
+        case Send(body=body):
+            return _sent(cluster, txns, role, body)
+        case Reply(caller=caller, body=body):
+            return _replied(cluster, txns, caller.name, event, body)
+        case Return(value=value):
+            return Telling(fold=getattr(value, "ok", True))
+    return Telling(fold=True)
+
+
+def _moved(cluster: Cluster, world: World, role: str, event: Event | None) -> Telling:
+    """A frontier has moved (or a stop, a timer, a call: they stand for themselves)."""
+    if not isinstance(event, Appended) or role not in cluster.partitions:
+        return Telling()
+    part = world.role(role).part
+    last = [b for b in world.disk(role).log(role).read(event.end - 1)]
+    marker = bool(last) and bool(last[0].control)
+    return Telling(fold=not marker, why=words.WHY_LSO(lso=part.lso, hw=part.hw))
+
+
+def _state(cluster: Cluster, txns: dict[str, list[Txn]], record: StateRecord) -> Telling:
+    entry = record.entry
+    mine = txns.get(entry.txn_id, [])
+    name = mine[-1].name if mine and entry.state is not TxnState.EMPTY else ""
+    first = not cluster.ids or entry.txn_id == cluster.ids[0]
+    fold = entry.state is TxnState.EMPTY and not first
+    return Telling(name, fold, why=WHY_STATE[entry.state](txn=name))
+
+
+def _batch(cluster: Cluster, world: World, log: str, batch: Batch) -> Telling:
+    rows = view(cluster, world).rows.get(log, [])
+    txn = next((t for b, t, _ in rows if b.base == batch.base), None)
+    name = txn.name if txn else ""
+    return Telling(name, why=(words.WHY_MARKER if batch.control else words.WHY_DATA)())
+
+
+def _sent(cluster: Cluster, txns: dict[str, list[Txn]], role: str, body: object) -> Telling:
+    match body:
+        case Produce(batch=batch, txn_id=txn_id):
+            name = _going_on(cluster, txns, txn_id, batch.epoch)
+            return Telling(name, label=Text(f"Produce {batch.words}"))
+        case TxnOffsetCommit(txn_id=txn_id, epoch=epoch) | AddOffsetsToTxn(txn_id=txn_id, epoch=epoch):
+            return Telling(_going_on(cluster, txns, txn_id, epoch), label=Text(type(body).__name__))
+        case AddPartitionsToTxn(txn_id=txn_id, epoch=epoch):
+            by_leader = role in cluster.partitions or role in cluster.groups
+            return Telling(
+                _going_on(cluster, txns, txn_id, epoch), by_leader, Text("AddPartitionsToTxn")
+            )
+        case EndTxn(txn_id=txn_id, commit=commit):
+            return Telling(_last(txns, txn_id), label=Text(f"EndTxn {outcome(commit)}"))
+        case WriteTxnMarkers(txn_id=txn_id):
+            return Telling(_last(txns, txn_id), label=Text("WriteTxnMarkers"))
+        case InitProducerId(txn_id=txn_id):
+            return Telling(fold=txn_id not in cluster.ids[:1], label=Text("InitProducerId"))
+    return Telling(fold=role == cluster.config.coordinator)
+
+
+def _replied(
+    cluster: Cluster,
+    txns: dict[str, list[Txn]],
+    to: str,
+    event: Event | None,
+    body: object,
+) -> Telling:
+    error: Error = getattr(body, "error", Error.NONE)
+    txn_id = dict(cluster.producers).get(to, "")
+    name = _last(txns, txn_id) if txn_id else ""
+    if error:
+        why = words.WHY_REFUSED(error=error.name)
+        return Telling(name, error is Error.CONCURRENT_TRANSACTIONS, Text(error.name), why)
+    if isinstance(body, EndTxnResponse):
+        return Telling(name, label=Text("ok"), why=words.WHY_ANSWERED())
+    if isinstance(body, FetchResponse):
+        return Telling(fold=isinstance(event, Request) and to not in cluster.readers)
+    return Telling(name, fold=True, label=Text("ok"), why=NOTHING)
+
+
+def _last(txns: dict[str, list[Txn]], txn_id: str | None) -> str:
+    mine = txns.get(txn_id or "", [])
+    return mine[-1].name if mine else ""
+
+
+def _going_on(
+    cluster: Cluster, txns: dict[str, list[Txn]], txn_id: str | None, epoch: int
+) -> str:
+    """The transaction that a message of this epoch belongs to: a late one to an older
+    transaction, one that arrives before the coordinator knows of it to the next."""
+    if not txn_id or txn_id not in cluster.ids:
+        return ""
+    mine = txns.get(txn_id, [])
+    fitting = [t for t in mine if t.epoch == epoch]
+    if fitting and (fitting[-1].state not in COMPLETED or fitting[-1] is not mine[-1]):
+        return fitting[-1].name
+    if fitting and cluster.config.transaction_version >= 2 and fitting[-1].path[-1] in COMPLETED:
+        return fitting[-1].name
+    return name_of(cluster.ids, txn_id, len(mine))

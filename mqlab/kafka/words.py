@@ -1,0 +1,77 @@
+"""What the pictures say about Kafka, in both languages."""
+
+from __future__ import annotations
+
+from ..kernel import Words
+
+PRODUCER = Words("producer", "生产者")
+COORDINATOR = Words("coordinator", "事务协调器")
+TXN_LOG = Words("transaction log", "事务日志")
+GROUP = Words("group coordinator", "组协调器")
+LEADER = Words("leader", "leader")
+READER = Words("consumer", "消费者")
+GRAPH = Words("Coordinator: where transaction {txn} is", "协调器：事务 {txn} 在哪一步")
+GRAPH_IDLE = Words("Coordinator: no transaction yet", "协调器：还没有事务")
+STATE_TABLE = Words("__transaction_state, latest of each key", "__transaction_state，每个键的最新值")
+INDEX_TABLE = Words(".txnindex: aborted transactions", ".txnindex：已中止的事务")
+OFFSETS_TABLE = Words("__consumer_offsets", "__consumer_offsets")
+
+TORN = Words("part of {txn}: torn until {where} has its marker", "{txn} 的一部分：{where} 得到标记前是撕裂的")
+WAITS = Words("{where} waits at its LSO behind {txn}", "{where} 停在 LSO，等待 {txn}")
+UNDECIDED = Words("{txn} is not decided yet", "{txn} 还没有决定")
+ABORTED_READ = Words("{txn} was aborted", "{txn} 已被中止")
+
+WHY_EMPTY = Words(
+    "The producer has its id and epoch; whoever holds an older epoch is a zombie now.",
+    "生产者得到了 id 和 epoch；持有更旧 epoch 的都成了僵尸。",
+)
+WHY_ONGOING = Words(
+    "The coordinator now knows where it will owe markers; the timeout's clock runs.",
+    "协调器知道了将来要向哪里写标记；超时开始计时。",
+)
+WHY_PREPARE_COMMIT = Words(
+    "The decision: once this record is safe, {txn} commits whatever dies.",
+    "决定：这条记录一旦安全，无论什么崩溃，{txn} 都会提交。",
+)
+WHY_PREPARE_ABORT = Words(
+    "The decision: once this record is safe, {txn} is aborted whatever dies.",
+    "决定：这条记录一旦安全，无论什么崩溃，{txn} 都会中止。",
+)
+WHY_ANSWERED = Words(
+    "The client is answered before any marker is written: readers may see nothing yet.",
+    "客户端在任何标记写入之前就得到应答：读者可能还什么都看不到。",
+)
+WHY_DATA = Words(
+    "In the log at once, among everything else; only its readers must wait.",
+    "立刻写入日志，与其他记录混在一起；只有读者需要等待。",
+)
+WHY_MARKER = Words(
+    "A marker is a record like any other: it takes one offset in this partition.",
+    "标记也是一条记录：它在这个分区占一个位移。",
+)
+WHY_LSO = Words(
+    "read_committed may read up to the LSO, {lso}; the high watermark is {hw}.",
+    "read_committed 可以读到 LSO {lso}；高水位是 {hw}。",
+)
+WHY_COMPLETE = Words(
+    "Every partition has its marker: nothing is owed any more.",
+    "每个分区都有了标记：不再欠任何东西。",
+)
+WHY_LOST = Words(
+    "What it held in memory is gone; what it wrote is still on its disk.",
+    "内存中的一切都没了；写到磁盘上的还在。",
+)
+WHY_REFUSED = Words("Refused: {error}.", "被拒绝：{error}。")
+
+SAME_OUTCOME = Words(
+    "all partitions hold the same outcome of a transaction", "一个事务在所有分区的结局相同"
+)
+CLEAN_READ = Words(
+    "no record of an open or aborted transaction is read committed",
+    "read_committed 读不到未结束或已中止事务的记录",
+)
+DECIDED_FIRST = Words(
+    "the decision is durable before any marker", "决定先于任何标记持久化"
+)
+COMMITS = Words("a transaction can commit", "事务可以提交")
+READ_BACK = Words("a committed record can be read", "已提交的记录可以被读到")

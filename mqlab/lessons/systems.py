@@ -1,0 +1,36 @@
+"""The registry: which system a system line may name."""
+
+from __future__ import annotations
+
+from ..kafka import KafkaSystem
+from ..kernel import Play, Run, System, Text, Trace
+from ..kernel.token import check, open_token
+from ..scenario import parse_script, perform, system_of
+
+SYSTEMS: dict[str, type[System]] = {"kafka": KafkaSystem}
+
+
+def scenario(text: str) -> Trace:
+    """Run a scenario given as text (see `mqlab.scenario`); ScenarioError says what is wrong."""
+    script = parse_script(text.partition("\n---\n")[0])
+    return perform(script, system_of(script.system, SYSTEMS)).trace
+
+
+def system(line: str) -> System:
+    """The system of a line such as "kafka partitions=2 readers=reader"."""
+    return system_of(line, SYSTEMS)
+
+
+def open_run(token: str) -> Play:
+    """Reopen a token; ValueError where it is none or another engine made it."""
+    line, choices, made = open_token(token)
+    found = system(line)
+    check(found, made)
+    return Play(found, choices)
+
+
+def playing(text: str) -> Play:
+    """A play that begins where a scenario ends."""
+    script = parse_script(text.partition("\n---\n")[0])
+    run: Run = perform(script, system_of(script.system, SYSTEMS))
+    return Play(run.system, tuple(run.choices), Text(script.title))

@@ -1,0 +1,31 @@
+"""Floor 3: scenarios. A story with its expected narration.
+
+    # The coordinator is killed when one of two markers has left.
+    system kafka transaction_version=2 partitions=2
+    run app: init, begin, send orders-0 a, send orders-1 b, commit
+    kill tc when=WriteTxnMarkers#1 after=1
+    restart tc
+    ---
+    app → tc    InitProducerId order-service
+    …
+
+Every line runs until nothing is left to do, oldest message first. A line that names a
+message or a step is armed before the first line runs:
+
+    hold MESSAGE         it waits (and what follows on its connection) until  release MESSAGE
+    lose MESSAGE         the connection breaks and it is lost
+    late MESSAGE         the connection breaks; the request arrives at  release MESSAGE
+    kill NODE when=KIND#N after=K     in the step that emits its N-th KIND, after K effects
+    power-cut NODE when=…             the same, and what was not flushed is lost
+
+MESSAGE is `from→to Kind#n` (the n-th Kind from one to the other), or `from→to ⇒Kind#n` for
+the answer to it. At once happen: `kill NODE`, `power-cut NODE`, `restart NODE`,
+`break A B`, `partition A,B | C`, `heal`, `fire NODE timer`, `at MS`. `off SAFEGUARD`
+belongs to the system.
+"""
+
+from .golden import Golden, load, rewrite
+from .language import Script, parse_script, system_of
+from .runner import perform
+
+__all__ = ["Golden", "Script", "load", "parse_script", "perform", "rewrite", "system_of"]

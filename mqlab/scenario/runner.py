@@ -1,0 +1,205 @@
+"""Running a script: each line until nothing is left to do, oldest first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from ..kernel import Append, Choice, Reply, Run, Send, System, Text
+from ..kernel.world import Moved, apply
+from .language import Line, Message, ScenarioError, Script
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Something that may happen: a choice, and for a message which one it is."""
+
+    choice: Choice
+    message: Message | None = None
+
+
+def perform(script: Script, system: System) -> Run:
+    """Run a whole script; ScenarioError names the line that was not possible."""
+    driver = _Driver(script, system)
+    for line in script.lines:
+        try:
+            driver.line(line)
+        except ValueError as error:
+            raise ScenarioError(f"line {line.number}: {error}") from error
+    return driver.run
+
+
+class _Driver:
+    def __init__(self, script: Script, system: System) -> None:
+        self.system = system
+        self.run = Run(system, Text(script.title))
+        self.at_ms = 0
+        self.armed = [line for line in script.lines if line.armed]
+        self.queue: list[Waiting] = []
+        self.seen: Counter[tuple[str, str, str, bool]] = Counter()
+        self.emitted: Counter[tuple[str, str]] = Counter()
+        self.cut: list[frozenset[str]] = []
+        self._notice(self.run.world)
+
+    # -- lines ---------------------------------------------------------------------------
+
+    def line(self, line: Line) -> None:
+        match line.command:
+            case "run":
+                self._do(Choice("run", line.words[0], line.words[1]))
+            case "release":
+                self._release(line)
+            case "kill" | "power-cut" if not line.kind:
+                self._do(Choice("kill" if line.command == "kill" else "power", line.words[0]))
+            case "restart" | "break" | "fire":
+                self._do(Choice(line.command, line.words[0], " ".join(line.words[1:])))
+            case "partition":
+                groups = " ".join(line.words).split("|")
+                self.cut = [frozenset(g.replace(",", " ").split()) for g in groups]
+            case "heal":
+                self.cut = []
+            case "at":
+                self.at_ms = int(line.words[0])
+        self._quiesce()
+
+    def _release(self, line: Line) -> None:
+        held = [a for a in self.armed if a.message == line.message]
+        if not held:
+            raise ScenarioError("nothing holds this message; write a `hold` or `late` for it")
+        self.armed = [a for a in self.armed if a not in held]
+
+    def _quiesce(self) -> None:
+        for _ in range(100_000):
+            ready = next((w for w in self.queue if self._may(w)), None)
+            if ready is None:
+                return
+            self.queue.remove(ready)
+            self._take(ready)
+        raise ScenarioError("still running after 100,000 steps: a loop without an end")
+
+    # -- what may happen -----------------------------------------------------------------
+
+    def _may(self, waiting: Waiting) -> bool:
+        """Up, not held, not behind something held on its wire, not cut off."""
+        choice = waiting.choice
+        if choice.kind in ("request", "response"):
+            wire = (choice.kind, choice.a, choice.b, choice.conn)
+            first = next(w for w in self.queue if self._wire(w) == wire)
+            if first is not waiting or self._held(waiting):
+                return False
+            target = choice.b if choice.kind == "request" else choice.a
+            return self.run.world.nodes[target].up and not self._apart(choice.a, choice.b)
+        return self.run.world.nodes[choice.a].up
+
+    @staticmethod
+    def _wire(waiting: Waiting) -> tuple[str, str, str, int]:
+        c = waiting.choice
+        return c.kind, c.a, c.b, c.conn
+
+    def _held(self, waiting: Waiting) -> bool:
+        late = waiting.choice.conn != self._conn(waiting.choice)
+        return any(
+            a.message == waiting.message and (a.command == "hold" or (a.command == "late" and late))
+            for a in self.armed
+        )
+
+    def _conn(self, choice: Choice) -> int:
+        number: int = self.run.world.nodes[choice.a].conns.get((choice.a, choice.b), 0)
+        return number
+
+    def _apart(self, a: str, b: str) -> bool:
+        return any(a in group and b not in group and any(b in g for g in self.cut) for group in self.cut)
+
+    def _take(self, waiting: Waiting) -> None:
+        """Do it, or what an armed line does with it."""
+        choice = waiting.choice
+        for armed in self.armed:
+            if armed.message is not None and armed.message == waiting.message:
+                if armed.command == "lose":
+                    self.armed.remove(armed)
+                    lost = choice.kind == "request"
+                    self._do(Choice("lose" if lost else "break", choice.a, choice.b))
+                    return
+                if armed.command == "late":
+                    self.queue.insert(0, waiting)
+                    self._do(Choice("break", choice.a, choice.b))
+                    return
+        self._do(self._stopped(choice))
+
+    def _stopped(self, choice: Choice) -> Choice:
+        """The choice, stopped where an armed kill strikes the step it brings about."""
+        stages = apply(self.system, self.run.world, choice, self.at_ms)
+        node = stages[0].node
+        counts = Counter(kind for m in stages if (kind := _kind(m)))
+        for armed in [a for a in self.armed if a.kind and a.words == (node,)]:
+            before = self.emitted[node, armed.kind]
+            if before < armed.n <= before + counts[armed.kind]:
+                self.armed.remove(armed)
+                how = "kill" if armed.command == "kill" else "power"
+                return choice.stopped(armed.after, how)
+        return choice
+
+    # -- doing and noticing --------------------------------------------------------------
+
+    def _do(self, choice: Choice) -> None:
+        moved = self.run.do(choice, self.at_ms)
+        for move in moved:
+            if kind := _kind(move):
+                self.emitted[move.node, kind] += 1
+            self._notice(move.world)
+
+    def _notice(self, world: object) -> None:
+        """Bring the queue up to date: what is new goes to its end, what is gone leaves."""
+        now = world
+        assert isinstance(now, type(self.run.world))
+        for wire, notes in now.wires.items():
+            kind, client, server, conn = wire
+            choice = Choice("request" if kind == "q" else "response", client, server, conn)
+            have = sum(w.choice == choice for w in self.queue)
+            for note in notes[have:]:
+                self.queue.append(Waiting(choice, self._named(choice, note.body)))
+        for name, node in now.nodes.items():
+            local = Choice("local", name)
+            have = sum(w.choice == local for w in self.queue)
+            self.queue += [Waiting(local)] * (len(node.inbox) - have)
+            call = Choice("call", name)
+            if node.app is not None and node.app.next_call() is not None:
+                if not any(w.choice == call for w in self.queue):
+                    self.queue.append(Waiting(call))
+        self._forget(now)
+
+    def _forget(self, now: object) -> None:
+        world = now
+        assert isinstance(world, type(self.run.world))
+        left: Counter[Choice] = Counter()
+        for (kind, a, b, conn), notes in world.wires.items():
+            left[Choice("request" if kind == "q" else "response", a, b, conn)] = len(notes)
+        for name, node in world.nodes.items():
+            left[Choice("local", name)] = len(node.inbox)
+            can = node.up and node.app is not None and node.app.next_call() is not None
+            left[Choice("call", name)] = int(can)
+        kept: list[Waiting] = []
+        for waiting in reversed(self.queue):  # what is lost is the oldest on its wire
+            if left[waiting.choice] > 0:
+                left[waiting.choice] -= 1
+                kept.append(waiting)
+        self.queue = kept[::-1]
+
+    def _named(self, choice: Choice, body: object) -> Message:
+        """Which message this is: the n-th of its kind from one role to the other."""
+        answer = choice.kind == "response"
+        kind = type(body).__name__
+        kind = kind.removesuffix("Response") if answer else kind
+        key = (choice.a, choice.b, kind, answer)
+        self.seen[key] += 1
+        return Message(choice.a, choice.b, kind, self.seen[key], answer)
+
+
+def _kind(move: Moved) -> str:
+    """What an effect is called in `when=`: a message's type, or a record's first word."""
+    match move.stage.effect if move.stage else None:
+        case Send(body=body) | Reply(body=body):
+            return type(body).__name__
+        case Append(entry=entry):
+            return str(entry).split()[0]
+    return ""

@@ -1,0 +1,66 @@
+"""Record batches: the unit in which a partition log is written, checked and read.
+
+A leader looks at the header only. The records themselves stay what the client sent: a
+tuple of values in a lesson, opaque (perhaps compressed) bytes in the server.
+
+Source: DefaultRecordBatch, EndTransactionMarker (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+MAX_SEQUENCE = 2**31 - 1
+COMMIT = "COMMIT"
+ABORT = "ABORT"
+
+
+def next_sequence(sequence: int, count: int = 1) -> int:
+    """`sequence` advanced by `count`; after 2147483647 comes 0
+    (DefaultRecordBatch#incrementSequence)."""
+    return (sequence + count) % (MAX_SEQUENCE + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch at offsets `base` … `last`.
+
+    `pid` and `epoch` name the producer (-1: not idempotent), `first_seq` its first
+    sequence number. `control` is "COMMIT" or "ABORT" for a marker, which the leader
+    writes and which takes exactly one offset; `coordinator_epoch` only then.
+    `records`: values (lesson) or bytes (server). `at_ms`: max timestamp. `size`: bytes.
+    """
+
+    records: Any = ()
+    count: int = 1
+    base: int = -1
+    pid: int = -1
+    epoch: int = -1
+    first_seq: int = -1
+    transactional: bool = False
+    control: str = ""
+    coordinator_epoch: int = -1
+    at_ms: int = 0
+    size: int = 0
+
+    @property
+    def last(self) -> int:
+        return self.base + self.count - 1
+
+    @property
+    def last_seq(self) -> int:
+        return next_sequence(self.first_seq, self.count - 1) if self.first_seq >= 0 else -1
+
+    @property
+    def words(self) -> str:
+        """The values of a lesson's records; a server's batch says how many it holds."""
+        if isinstance(self.records, tuple):
+            return ", ".join(map(str, self.records))
+        return f"{self.count} record{'s' if self.count != 1 else ''}"
+
+    def __str__(self) -> str:
+        if self.control:
+            return f"{self.control.lower()} marker @{self.base}"
+        at = f"@{self.base}" if self.count == 1 else f"@{self.base}-{self.last}"
+        return f"{self.words} {at}"

@@ -1,0 +1,29 @@
+"""The transaction index: one entry for each aborted, non-empty transaction of a partition.
+
+Source: AbortedTxn, TransactionIndex (Kafka 4.3). An entry takes 34 bytes on a real disk:
+version, producer id, first offset, last offset, last stable offset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class AbortedTxn:
+    """`base` is the entry's own place in the index. `last_offset` is the ABORT marker's;
+    `lso` the last stable offset as decided then, ignoring replication: the first offset
+    of the oldest *other* open transaction, else the one after the marker."""
+
+    base: int
+    pid: int
+    first_offset: int
+    last_offset: int
+    lso: int
+
+    @property
+    def last(self) -> int:
+        return self.base
+
+    def __str__(self) -> str:
+        return f"aborted pid {self.pid}: {self.first_offset}…{self.last_offset}, LSO {self.lso}"
