@@ -88,7 +88,7 @@ def _strip(
     room = RIGHT - places.x
     seen = frozenset(c.offset for c in old.cells)
     with scene.viewport(f"view:{name}", places.x, 0, room, top + H + 20):
-        with scene.group(f"world:{name}", "scroll", at=(2 - first * PITCH, top)):
+        with scene.group(f"world:{name}", "scroll", at=(3 - first * PITCH, top)):
             for offset in range(end, first + places.slots):
                 scene.rect(f"ghost:{name}:{offset}", offset * PITCH, 0, W, H, "ghost", rx=4)
             for cell in log.cells:
@@ -145,7 +145,7 @@ def _flag(
     label = f"◂ {frontier.name} {frontier.at}" if out else frontier.name
     x = (first if out else frontier.at) * PITCH - 2
     wide = _flag_width(label)
-    left = -wide if x - first * PITCH + wide > room - 2 else 0
+    left = -wide if x - first * PITCH + wide > room - 3 else 0
     key = f"{log}:{frontier.name}"
     tone = COLOURS[min(rank, len(COLOURS) - 1)]
     with scene.group(f"flag:{key}", f"flag {tone}", at=(x, 0)):

@@ -16,7 +16,7 @@ MID = ROW / 2
 LABEL = 11.5
 GAP = 7  # between a lane and the end of an arrow
 HEAD_LENGTH = 10
-PADDING = 16  # of a label on a line, to each side: some of the line must stay visible
+PADDING = 14  # of a label on a line, to each side: some of the line must stay visible
 
 
 def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
@@ -35,8 +35,9 @@ def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
     elif there is not None and there != here and fact.glyph in "→⇥⇒✗":
         _message(scene, key, fact.glyph, here, there, text, cls, plan.width)
     else:
-        _mark(scene, key, fact, _slot_x(plan, fact, position, here), cls)
-        _beside(scene, key, here, text, _tone(fact.glyph), plan.width)
+        x = _slot_x(plan, fact, position, here)
+        _mark(scene, key, fact, x, cls)
+        _beside(scene, key, max(x, here), text, _tone(fact.glyph), plan.width, min(x, here))
     return scene.seal()
 
 

@@ -1,0 +1,33 @@
+"""Pictures of runs: `Player` scrubs a trace, `Playground` lets a learner move a system,
+`Predict` asks before it shows, `Follow` watches a running broker.
+
+`Player` needs the standard library only; the others are widgets and need anywidget, so they
+are imported when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .player import Player
+
+if TYPE_CHECKING:
+    from .follow import Follow
+    from .playground import Playground
+    from .predict import Predict
+
+_WIDGETS = {"Follow": ".follow", "Playground": ".playground", "Predict": ".predict"}
+
+__all__ = ["Follow", "Player", "Playground", "Predict"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WIDGETS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(_WIDGETS[name], __name__), name)
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError(
+            f"{name} is a notebook widget and needs {missing.name}; install the lab with "
+            "`make setup`, or use Player, which needs nothing",
+            name=missing.name,
+        ) from missing

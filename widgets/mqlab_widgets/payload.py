@@ -1,0 +1,138 @@
+"""What a player shows, as one dictionary: the lives of its panels, the narration, its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.trace import Fact, Trace
+
+from .lives import encode
+from .scene import Scene
+from .views import PANELS
+
+HERE = Path(__file__).parent
+
+WORDS = {
+    "player": Text("run of a system", "一次系统运行"),
+    "first": Text("First step", "第一步"),
+    "back": Text("Back (arrow left)", "后退（左箭头）"),
+    "play": Text("Play (space)", "播放（空格）"),
+    "pause": Text("Pause (space)", "暂停（空格）"),
+    "next": Text("Forward (arrow right)", "前进（右箭头）"),
+    "last": Text("Last step", "最后一步"),
+    "slider": Text("Step", "步"),
+    "place": Text("step {n} of {of}", "第 {n} 步，共 {of} 步"),
+    "folded": Text("{n} folded", "已折叠 {n} 行"),
+    "fold": Text("fold {n} again", "重新折叠 {n} 行"),
+    "start": Text("before the first step", "第一步之前"),
+    "begin": Text("Press the right arrow to begin.", "按右箭头键开始。"),
+    "evidence": Text("this step: ", "这一步："),
+}
+
+
+def words(lang: Lang) -> dict[str, str]:
+    return {name: text.of(lang) for name, text in WORDS.items()}
+
+
+def position(trace: Trace, step: int | None) -> int:
+    """A position of the slider; None is the last one, negative ones count from the end."""
+    last = len(trace)
+    if step is None:
+        return last
+    if not -last - 1 <= step <= last:
+        raise ValueError(f"step={step} is outside the trace; it has positions 0 to {last}")
+    return step % (last + 1)
+
+
+def chosen(trace: Trace, panels: Sequence[str] | None) -> list[str]:
+    """The names of the panels to draw: all that have content, or the ones asked for."""
+    base = [name for name in PANELS if "/" not in name]
+    for name in panels or ():
+        if name not in base:
+            near = get_close_matches(name, base, 1)
+            guess = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"there is no panel {name!r}; {guess}there are {', '.join(base)}")
+    wanted = base if panels is None else list(panels)
+    return [
+        name
+        for name in PANELS
+        if name.partition("/")[0] in wanted and PANELS[name].shows(trace)
+    ]
+
+
+def build(
+    trace: Trace,
+    step: int,
+    title: str,
+    lang: Lang = "en",
+    scale: float = 1.0,
+    panels: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Lives and everything else the module needs; plain data."""
+    names = chosen(trace, panels)
+    sizes: dict[str, tuple[float, float]] = {}
+
+    def scenes(name: str) -> Iterator[Scene]:
+        for scene in map(partial(PANELS[name].view, trace, lang=lang), range(len(trace) + 1)):
+            old = sizes.get(name, (0, 0))
+            sizes[name] = max(old[0], scene.width), max(old[1], scene.height)
+            yield scene
+
+    data = encode({name: scenes(name) for name in names})
+    data["meta"] = {
+        "title": title,
+        "system": trace.system,
+        "lang": lang,
+        "scale": scale,
+        "step": step,
+        "facts": facts(trace, lang),
+        "words": words(lang),
+        "panels": {
+            name: {
+                "size": [round(x, 1) for x in sizes[name]],
+                "side": PANELS[name].side,
+                "title": PANELS[name].title.of(lang),
+            }
+            for name in names
+        },
+    }
+    return data
+
+
+def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
+    """The narration, and what the slider marks: what is durable, crashes, broken invariants."""
+    out: list[dict[str, Any]] = []
+    broken = sum(not light.ok for light in trace.snapshots[0].lights)
+    for i, fact in enumerate(trace.facts, 1):
+        now = sum(not light.ok for light in trace.snapshots[i].lights)
+        entry: dict[str, Any] = {
+            "index": fact.index,
+            "line": fact.line(lang),
+            "why": fact.why.of(lang),
+            "evidence": fact.evidence,
+            "mark": mark(fact, now > broken),
+        }
+        if fact.fold:
+            entry["fold"] = 1
+        broken = now
+        out.append(entry)
+    return out
+
+
+def mark(fact: Fact, breaks: bool) -> str:
+    if breaks or (fact.glyph == "✗" and not fact.peer):
+        return "crash"
+    return "durable" if fact.glyph == "▮" else ""
+
+
+def refuse(name: str, unknown: dict[str, object], known: Sequence[str]) -> None:
+    """Raise TypeError for arguments that do not exist, with the one that was probably meant."""
+    for argument in unknown:
+        near = get_close_matches(argument, known, 1)
+        guess = f"did you mean {near[0]!r}? " if near else ""
+        raise TypeError(f"{name} has no argument {argument!r}; {guess}It takes {', '.join(known)}.")

@@ -1,0 +1,135 @@
+"""`Player`: a run as one HTML output that plays without a kernel, also after save and reopen.
+
+The output holds a still (an `<img>`), the payload and the module. Where the script runs,
+it takes the still's place; where it may not (an untrusted copy, a code host), the still is
+what a reader sees.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Sequence
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from mqlab.kernel.text import Lang
+from mqlab.kernel.trace import Trace
+
+from .lives import base64_of
+from .payload import HERE, build, chosen, position, refuse
+from .still import caption, css, still
+
+KNOWN = ("step", "title", "lang", "scale", "panels")
+
+
+class Player:
+    """Steps through a trace. Display it as the last line of a cell.
+
+    `step`: the position to open at, default the last; `scale=1.5` for a projector;
+    `panels`: names of the panels to show, default all that have content.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        *,
+        step: int | None = None,
+        title: str | None = None,
+        lang: Lang = "en",
+        scale: float = 1.0,
+        panels: Sequence[str] | None = None,
+        **unknown: object,
+    ) -> None:
+        refuse("Player", unknown, KNOWN)
+        if lang not in ("en", "zh"):
+            raise ValueError(f"lang={lang!r}: the pictures speak 'en' and 'zh'")
+        self.trace = trace
+        self.step = position(trace, step)
+        self.title = trace.title.of(lang) if title is None else title
+        self.lang: Lang = lang
+        self.scale = scale
+        self.panels = None if panels is None else tuple(panels)
+        chosen(trace, self.panels)  # a wrong name is reported here, not when it is drawn
+
+    @cached_property
+    def payload(self) -> dict[str, Any]:
+        """What the module plays; plain data."""
+        return build(self.trace, self.step, self.title, self.lang, self.scale, self.panels)
+
+    @cached_property
+    def caption(self) -> str:
+        """The step in words."""
+        return caption(self.trace, self.step, self.title, self.lang)
+
+    def svg(self) -> str:
+        """The step as an SVG document with its own style."""
+        return still(self.trace, self.step, self.title, self.lang, self.scale, self.panels)
+
+    def html(self, heading: str = "div") -> str:
+        """The still, the payload and the module, as one piece of HTML."""
+        name = f"mqlab-{secrets.token_hex(6)}"
+        return (
+            f"<style>{css()}</style>"
+            f'<div class="mqlab" id="{name}" lang="{self.lang}" data-heading="{heading}">'
+            f"{image(self.svg(), self.caption)}"
+            f'<script type="application/octet-stream" class="payload">{base64_of(self.payload)}</script>'
+            "</div>"
+            f'<script type="module">{module()}\nmount(document.getElementById("{name}"));</script>'
+        )
+
+    def page(self) -> str:
+        """One self-contained page: opens from disk, steps without kernel or network."""
+        title = escape(self.title or self.trace.system)
+        return (
+            f'<!doctype html><html lang="{self.lang}"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
+            f"<title>{title}</title><style>{_PAGE}</style></head>"
+            f"<body><main>{self.html('h1')}</main></body></html>\n"
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write `step.svg` (this step) or `page.html` (all steps), by the name's ending."""
+        path = Path(path)
+        match path.suffix:
+            case ".svg":
+                path.write_text(self.svg(), "utf-8")
+            case ".html" | ".htm":
+                path.write_text(self.page(), "utf-8")
+            case other:
+                raise ValueError(f"cannot save as {other!r}; use a name ending in .svg or .html")
+        return path
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/html": self.html(), "text/plain": self.narration()}
+
+    def narration(self) -> str:
+        """The run as text, one fact a line; the current one is marked."""
+        lines = self.trace.narrate(self.lang).splitlines()
+        marked = [f"{'▶' if i == self.step else ' '} {line}" for i, line in enumerate(lines, 1)]
+        return "\n".join([self.title, *marked] if self.title else marked)
+
+    def __repr__(self) -> str:
+        return self.narration()
+
+
+_PAGE = (
+    ":root{color-scheme:light dark}body{margin:0;background:light-dark(#fff,#15181c)}"
+    "main{max-width:1230px;margin:0 auto;padding:12px;box-sizing:border-box}"
+)
+
+
+def image(svg: str, alt: str) -> str:
+    """An SVG as an `<img>`: the only form in which untrusted HTML may show one."""
+    data = base64.b64encode(svg.encode()).decode()
+    return f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(alt)}">'
+
+
+def module() -> str:
+    """The player's JavaScript, safe inside a script element."""
+    return (HERE / "player.js").read_text("utf-8").replace("</", "<\\/")

@@ -1,0 +1,156 @@
+"""One step as an SVG of its own: what a reader sees where no script runs.
+
+The layout is the player's, computed in Python. The style travels inside: an `<img>` sees
+no CSS of its page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+
+from mqlab.kernel.text import Lang
+from mqlab.kernel.trace import Trace
+
+from .payload import HERE, WORDS, chosen, facts
+from .scene import Scene
+from .views import PANELS
+from .widths import fit, width, wrap
+
+EDGE, GUTTER, TOP = 24, 38, 62
+LINE_SIZE, WHY_SIZE = 11.5, 11.5
+
+
+@cache
+def css() -> str:
+    return (HERE / "player.css").read_text("utf-8")
+
+
+@cache
+def svg_css() -> str:
+    """The rules for pictures, without those for the HTML around them."""
+    pictures = css().partition("/* The frame around the pictures")[0]
+    return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", pictures, flags=re.S)).strip()
+
+
+def still(
+    trace: Trace,
+    step: int,
+    title: str,
+    lang: Lang = "en",
+    scale: float = 1.0,
+    panels: Sequence[str] | None = None,
+) -> str:
+    """A complete SVG document of one position."""
+    fact = trace.facts[step - 1] if step else None
+    names = _variant(chosen(trace, panels), unfold=fact is not None and fact.fold)
+    drawn = [(PANELS[name].side, PANELS[name].view(trace, step, lang=lang)) for name in names]
+    left = max((s.width for side, s in drawn if side == "left"), default=-GUTTER)
+    right = max((s.width for side, s in drawn if side == "right"), default=-GUTTER)
+    total = max(EDGE + left + GUTTER + right + EDGE, 640)
+    pictures, bottom = _columns(drawn, left)
+    frame = Scene()
+    _top(frame, trace, step, title, lang, total)
+    height = _bottom(frame, trace, step, lang, total, bottom)
+    body = pictures + "".join(node.svg() for node in frame.nodes)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="mqlab" width="{total * scale:g}" '
+        f'height="{height * scale:g}" viewBox="0 0 {total:g} {height:g}" role="img" '
+        f'aria-label="{escape(caption(trace, step, title, lang))}">'
+        f"<style>{svg_css()}{_OWN}</style>"
+        f'<rect class="paper" width="{total:g}" height="{height:g}"/>{body}</svg>'
+    )
+
+
+_OWN = (
+    ".mqlab .paper{fill:var(--ground)}.mqlab .title{font-size:19px;font-weight:650}"
+    ".mqlab .chip{fill:var(--soft)}.mqlab .chip-text{font-size:11px;fill:var(--muted);"
+    "text-anchor:middle}.mqlab .rail{stroke:var(--rule);stroke-width:4;stroke-linecap:round}"
+    ".mqlab .done{stroke:var(--accent);stroke-width:4;stroke-linecap:round}"
+    ".mqlab .tick{stroke:var(--accent);stroke-width:1.5}.mqlab .crashed{stroke:var(--bad);"
+    "stroke-width:3}.mqlab .knob{fill:var(--ground);stroke:var(--accent);stroke-width:3}"
+    ".mqlab .said{font-family:var(--mono);font-weight:600}.mqlab text.why{fill:var(--muted)}"
+)
+
+
+def caption(trace: Trace, step: int, title: str, lang: Lang) -> str:
+    """The picture in words: title, place, the narrated line and why."""
+    if not step:
+        return f"{title}: {WORDS['start'].of(lang)}" if title else WORDS["start"].of(lang)
+    fact = trace.facts[step - 1]
+    place = _place(trace, step, lang)
+    parts = [title, f"{place}: {fact.line(lang)}", fact.why.of(lang)]
+    return ". ".join(part.rstrip(".") for part in parts if part)
+
+
+def _variant(names: list[str], unfold: bool) -> list[str]:
+    """Of a folded and an unfolded panel, the one to show."""
+    both = {n.partition("/")[0] for n in names if "/" in n}
+    return [n for n in names if n.partition("/")[0] not in both or ("/" in n) == unfold]
+
+
+def _place(trace: Trace, step: int, lang: Lang) -> str:
+    place = WORDS["place"].of(lang)
+    return place.format(n=trace.facts[step - 1].index if step else 0, of=trace.facts[-1].index)
+
+
+def _columns(drawn: list[tuple[str, Scene]], left: float) -> tuple[str, float]:
+    """The panels below each other in their columns, and where the longer column ends."""
+    ends = {"left": float(TOP), "right": float(TOP)}
+    x = {"left": float(EDGE), "right": EDGE + left + GUTTER}
+    out = []
+    for side, panel in drawn:
+        inner = "".join(node.svg() for node in panel.nodes)
+        out.append(f'<g transform="translate({x[side]:g},{ends[side]:g})">{inner}</g>')
+        ends[side] += panel.height + 14
+    return "".join(out), max(ends.values())
+
+
+def _top(scene: Scene, trace: Trace, step: int, title: str, lang: Lang, total: float) -> None:
+    place = _place(trace, step, lang) if len(trace) else ""
+    folded = sum(f.fold for f in trace.facts)
+    if folded:
+        place += " · " + WORDS["folded"].of(lang).format(n=folded)
+    scene.text("place", total - EDGE, 33, place, "note end")
+    room = total - 2 * EDGE - width(place, 11) - 30
+    shown = fit(title, room, 19, bold=True)
+    scene.text("title", EDGE, 34, shown, "title")
+    x = EDGE + width(shown, 19, bold=True) + (20 if shown else 0)
+    chips = [trace.system]
+    if step:
+        chips.append(WORDS["evidence"].of(lang) + trace.facts[step - 1].evidence)
+    for i, text in enumerate(chips):
+        text = fit(text, min(300, EDGE + room - x - 24), 11)
+        wide = width(text, 11) + 24
+        if len(text) > 4:
+            scene.rect(f"chip{i}", x, 19, wide, 19, "chip", rx=9.5)
+            scene.text(f"chip-text{i}", x + wide / 2, 32, text, "chip-text")
+            x += wide + 8
+    scene.line("top-rule", EDGE, 50, total - EDGE, 50, "rule")
+
+
+def _bottom(
+    scene: Scene, trace: Trace, step: int, lang: Lang, total: float, y: float
+) -> float:
+    """A rail with the steps, the narrated line and the sentence why; returns the height."""
+    scene.line("bottom-rule", EDGE, y, total - EDGE, y, "rule")
+    start, end, middle = EDGE + 8, total * 0.42, y + 27
+    unit = (end - start) / max(len(trace), 1)
+    scene.line("rail", start, middle, end, middle, "rail")
+    scene.line("done", start, middle, start + step * unit, middle, "done")
+    for i, entry in enumerate(facts(trace, lang), 1):
+        if entry["mark"] == "crash" or (entry["mark"] and len(trace) <= 150):
+            crash = entry["mark"] == "crash"
+            x, up = start + i * unit, 7 if crash else 5
+            scene.line(f"tick{i}", x, middle - up, x, middle + up, "crashed" if crash else "tick")
+    scene.circle("knob", start + step * unit, middle, 7.5, "knob")
+    fact = trace.facts[step - 1] if step else None
+    said = fact.line(lang) if fact else WORDS["start"].of(lang)
+    x, room = end + 40, total - EDGE - end - 40
+    scene.text("said", x, y + 24, fit(said, room, LINE_SIZE, mono=True), "said")
+    lines = wrap(fact.why.of(lang), room, WHY_SIZE, 2) if fact else []
+    for i, line in enumerate(lines):
+        scene.text(f"why{i}", x, y + 42 + i * 16, line, "why")
+    return y + 46 + max(len(lines), 1) * 16
