@@ -76,7 +76,9 @@ class Writer:
     snapshots: list[Snapshot] = field(default_factory=list)
 
     def shot(self) -> Snapshot:
-        title = Text(f"Coordinator: where transaction {self.txn} is", f"协调器：事务 {self.txn} 走到哪一步")
+        title = Text(
+            f"Coordinator: where transaction {self.txn} is", f"协调器：事务 {self.txn} 走到哪一步"
+        )
         return Snapshot(
             lanes=self.lanes,
             logs=tuple(self.logs.values()),
@@ -86,7 +88,13 @@ class Writer:
             ),
             graphs=(Graph(title, STATES, EDGES, self.path, self.txn),),
             tables=(
-                (Table(Text("__transaction_state"), ("transactional.id", "state", "pid", "epoch"), self.rows),)
+                (
+                    Table(
+                        Text("__transaction_state"),
+                        ("transactional.id", "state", "pid", "epoch"),
+                        self.rows,
+                    ),
+                )
                 if self.table
                 else ()
             ),
@@ -94,7 +102,10 @@ class Writer:
         )
 
     def say(self, node: str, glyph: str, peer: str, text: str, **more: object) -> None:
-        words = {k: Text(v) if k in ("why", "label") and isinstance(v, str) else v for k, v in more.items()}
+        words = {
+            k: Text(v) if k in ("why", "label") and isinstance(v, str) else v
+            for k, v in more.items()
+        }
         n = len(self.facts) + 1
         self.facts.append(Fact(n, n, node, glyph, Text(text), peer, **words))  # type: ignore[arg-type]
         self.snapshots.append(self.shot())
@@ -106,7 +117,9 @@ class Writer:
         old = self.logs[log]
         end = old.cells[-1].offset + 1 if old.cells else 0
         cells = (*old.cells, Cell(end, label, kind, txn, readable=False))[-keep:]
-        open_at = min((c.offset for c in cells if not c.readable and c.kind == "data"), default=end + 1)
+        open_at = min(
+            (c.offset for c in cells if not c.readable and c.kind == "data"), default=end + 1
+        )
         self.logs[log] = Log(
             log, cells, (Frontier("LSO", open_at), Frontier("HW", end + 1)), cells[0].offset
         )
@@ -117,7 +130,9 @@ class Writer:
         """The marker is there: what stands before the first open record becomes readable."""
         old = self.logs[log]
         end = old.cells[-1].offset + 1
-        others = [c.offset for c in old.cells if c.kind == "data" and not c.readable and c.txn != txn]
+        others = [
+            c.offset for c in old.cells if c.kind == "data" and not c.readable and c.txn != txn
+        ]
         limit = min([end, *others] if until is None else [until])
         cells = tuple(replace(c, readable=c.readable or c.offset < limit) for c in old.cells)
         self.logs[log] = Log(log, cells, (Frontier("LSO", limit), Frontier("HW", end)), old.start)
@@ -140,15 +155,45 @@ def sample() -> Trace:
 
 def _before_the_crash(w: Writer) -> None:
     w.say("app", "→", "tc", "InitProducerId", txn="T1", why="The producer asks who it is.")
-    w.say("tc", "▮", "disk", "Empty pid 0 epoch 0", txn="", why="The identity outlives the coordinator.")
+    w.say(
+        "tc",
+        "▮",
+        "disk",
+        "Empty pid 0 epoch 0",
+        txn="",
+        why="The identity outlives the coordinator.",
+    )
     w.say("tc", "⇒", "app", "pid 0 epoch 0", fold=True)
-    w.say("app", "→", "o-0", "Produce a", txn="T1", why="Records go straight to the partition's leader.")
+    w.say(
+        "app",
+        "→",
+        "o-0",
+        "Produce a",
+        txn="T1",
+        why="Records go straight to the partition's leader.",
+    )
     w.path = ("Empty", "Ongoing")
-    w.say("tc", "▮", "disk", "Ongoing {orders-0}", txn="T1", why="The coordinator knows whom it must tell later.")
+    w.say(
+        "tc",
+        "▮",
+        "disk",
+        "Ongoing {orders-0}",
+        txn="T1",
+        why="The coordinator knows whom it must tell later.",
+    )
     w.append("orders-0", "a", "T1")
-    w.say("o-0", "▮", "disk", "a @0", txn="T1", why="Durable, but nobody who reads committed data may see it.")
+    w.say(
+        "o-0",
+        "▮",
+        "disk",
+        "a @0",
+        txn="T1",
+        why="Durable, but nobody who reads committed data may see it.",
+    )
     w.say("o-0", "⇒", "app", "ok", txn="T1", fold=True)
-    w.say("bill", "→", "o-0", "Produce x", txn="T2", why="Another transaction writes to the same log.")
+    w.say(
+        "bill", "→", "o-0", "Produce x", txn="T2", why="Another transaction writes to the same log."
+    )
     w.append("orders-0", "x", "T2")
     w.say("o-0", "▮", "disk", "x @1", txn="T2", why="Two open transactions stand in one log.")
     w.say("o-0", "⇒", "bill", "ok", txn="T2", fold=True)
@@ -158,32 +203,72 @@ def _before_the_crash(w: Writer) -> None:
     w.say("o-1", "⇒", "app", "ok", txn="T1", fold=True)
     w.say("app", "→", "tc", "EndTxn commit", txn="T1", why="From here on the coordinator decides.")
     w.path = ("Empty", "Ongoing", "PrepareCommit")
-    w.say("tc", "▮", "disk", "PrepareCommit", txn="T1", why="The decision. It is durable before any marker leaves.")
-    w.say("tc", "⇒", "app", "ok", txn="T1", why="The client is told before the markers are written.")
-    w.say("tc", "→", "o-0", "WriteTxnMarkers commit", label="markers", txn="T1", why="One request for each leader.")
+    w.say(
+        "tc",
+        "▮",
+        "disk",
+        "PrepareCommit",
+        txn="T1",
+        why="The decision. It is durable before any marker leaves.",
+    )
+    w.say(
+        "tc", "⇒", "app", "ok", txn="T1", why="The client is told before the markers are written."
+    )
+    w.say(
+        "tc",
+        "→",
+        "o-0",
+        "WriteTxnMarkers commit",
+        label="markers",
+        txn="T1",
+        why="One request for each leader.",
+    )
 
 
 def _after_the_crash(w: Writer) -> None:
     w.up("tc", False)
-    w.say("tc", "✗", "", "process killed: 1 of 2 markers had left", why="What was written to disk stays.")
+    w.say(
+        "tc",
+        "✗",
+        "",
+        "process killed: 1 of 2 markers had left",
+        why="What was written to disk stays.",
+    )
     w.append("orders-0", "C", "T1", "control")
     w.settle("orders-0", "T1")
-    w.say("o-0", "▮", "disk", "commit marker @2", txn="T1", why="T1 is decided here; x of T2 still holds LSO at 1.")
+    w.say(
+        "o-0",
+        "▮",
+        "disk",
+        "commit marker @2",
+        txn="T1",
+        why="T1 is decided here; x of T2 still holds LSO at 1.",
+    )
     w.say("reader", "→", "o-0", "Fetch", why="The reader asks for what is committed.")
     w.committed = (Got("orders-0", "a", "T1"),)
-    w.note = Text("half of T1: torn until orders-1 has its marker", "T1 只读到一半：等 orders-1 的标记")
+    w.note = Text(
+        "half of T1: torn until orders-1 has its marker", "T1 只读到一半：等 orders-1 的标记"
+    )
     w.say(
         "o-0", "⇒", "reader", "a (committed)", label="a",
         why="orders-0 has its marker, orders-1 waits: the reader gets half of T1.",
     )  # fmt: skip
     w.up("tc", True)
-    w.say("tc", "↻", "", "recovered: owes both markers", why="PrepareCommit is on disk, so the work goes on.")
+    w.say(
+        "tc",
+        "↻",
+        "",
+        "recovered: owes both markers",
+        why="PrepareCommit is on disk, so the work goes on.",
+    )
     w.say("tc", "→", "o-1", "WriteTxnMarkers commit epoch=1", label="WriteTxnMarkers", txn="T1")
 
 
 def long_trace(n: int = 2_000, lanes: int = 8) -> Trace:
     """`n` facts of transactions that follow and overlap each other."""
-    extra = tuple(Lane(f"c-{i}", Text(f"consumer {i}"), Text("group g")) for i in range(lanes - len(LANES)))
+    extra = tuple(
+        Lane(f"c-{i}", Text(f"consumer {i}"), Text("group g")) for i in range(lanes - len(LANES))
+    )
     w = Writer(lanes=LANES + extra, table=True)
     w.logs["orders-2"] = Log("orders-2", (), (Frontier("LSO", 0), Frontier("HW", 0)))
     w.snapshots.append(w.shot())

@@ -60,7 +60,9 @@ def encode(panels: Mapping[str, Iterable[Scene]]) -> dict[str, Any]:
             _children(root, scene.nodes, step)
             counts.append(len(scene))
         base = name.partition("/")[0]
-        live[base] = [max(p) for p in zip(live[base], counts, strict=True)] if base in live else counts
+        live[base] = (
+            [max(p) for p in zip(live[base], counts, strict=True)] if base in live else counts
+        )
         packed.append({"name": name, **_pack(root, shapes, len(counts) - 1)})
     _check(live)
     steps = max(map(len, live.values()), default=0)
@@ -131,9 +133,7 @@ def _continue(life: _Life, node: Node, step: int) -> None:
         _children(life, node.children, step)
 
 
-def _pack(
-    root: _Life, shapes: dict[tuple[str, ...], int], last: int
-) -> dict[str, list[Any]]:
+def _pack(root: _Life, shapes: dict[tuple[str, ...], int], last: int) -> dict[str, list[Any]]:
     """Preorder, columns instead of rows: equal things side by side deflate best."""
     out: dict[str, list[Any]] = {k: [] for k in ("shape", "up", "born", "len", "val", "tl", "key")}
     born_before = 0

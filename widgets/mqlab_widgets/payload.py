@@ -59,9 +59,7 @@ def chosen(trace: Trace, panels: Sequence[str] | None) -> list[str]:
             raise ValueError(f"there is no panel {name!r}; {guess}there are {', '.join(base)}")
     wanted = base if panels is None else list(panels)
     return [
-        name
-        for name in PANELS
-        if name.partition("/")[0] in wanted and PANELS[name].shows(trace)
+        name for name in PANELS if name.partition("/")[0] in wanted and PANELS[name].shows(trace)
     ]
 
 

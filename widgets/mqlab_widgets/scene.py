@@ -108,7 +108,9 @@ class Scene:
         self._add(Node(key, "title", {}, text))
 
     @contextmanager
-    def group(self, key: str, cls: str = "", at: tuple[float, float] | None = None) -> Iterator[None]:
+    def group(
+        self, key: str, cls: str = "", at: tuple[float, float] | None = None
+    ) -> Iterator[None]:
         """A `<g>`; `at` moves it. What is drawn inside the `with` block belongs to it."""
         attrs: dict[str, Value] = {"class": cls} if cls else {}
         if at is not None:

@@ -131,9 +131,7 @@ def _top(scene: Scene, trace: Trace, step: int, title: str, lang: Lang, total: f
     scene.line("top-rule", EDGE, 50, total - EDGE, 50, "rule")
 
 
-def _bottom(
-    scene: Scene, trace: Trace, step: int, lang: Lang, total: float, y: float
-) -> float:
+def _bottom(scene: Scene, trace: Trace, step: int, lang: Lang, total: float, y: float) -> float:
     """A rail with the steps, the narrated line and the sentence why; returns the height."""
     scene.line("bottom-rule", EDGE, y, total - EDGE, y, "rule")
     start, end, middle = EDGE + 8, total * 0.42, y + 27

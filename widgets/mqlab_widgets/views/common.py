@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from functools import wraps
+from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mqlab.kernel.text import Lang, Text
@@ -28,8 +28,7 @@ def per_trace(fn: Callable[Concatenate[Trace, P], R]) -> Callable[Concatenate[Tr
     """
     kept: dict[int, tuple[weakref.ref[Trace], dict[Any, R]]] = {}
 
-    @wraps(fn)
-    def cached(trace: Trace, *args: P.args, **kwargs: P.kwargs) -> R:
+    def cached(trace: Trace, /, *args: P.args, **kwargs: P.kwargs) -> R:
         which = id(trace)
         entry = kept.get(which)
         if entry is None or entry[0]() is not trace:
@@ -39,6 +38,7 @@ def per_trace(fn: Callable[Concatenate[Trace, P], R]) -> Callable[Concatenate[Tr
             entry[1][key] = fn(trace, *args, **kwargs)
         return entry[1][key]
 
+    update_wrapper(cached, fn)
     return cached
 
 

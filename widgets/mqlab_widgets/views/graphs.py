@@ -67,7 +67,9 @@ def _graph(graph: Graph, key: str, lang: Lang) -> Part:
         box = boxes[state.name]
         cls = "here" if state.name == now else "been" if state.name in graph.path else "not-yet"
         scene.rect(f"box:{key}:{state.name}", box.x, box.y, box.w, BOX, f"state {cls}", rx=BOX / 2)
-        scene.text(f"state:{key}:{state.name}", box.middle, box.centre + 4, state.name, f"state-name {cls}")
+        scene.text(
+            f"state:{key}:{state.name}", box.middle, box.centre + 4, state.name, f"state-name {cls}"
+        )
     return scene.seal()
 
 

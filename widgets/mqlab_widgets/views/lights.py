@@ -41,7 +41,9 @@ def _light(light: Light, lang: Lang) -> Part:
     sign = "M3.8 6.2l2.3 2.4 4.2-4.6" if light.ok else "M4.5 3.5l5 5m0-5l-5 5"
     scene.path(f"sign:{light.name}", sign, "on-lamp")
     for i, line in enumerate(wrap(light.sentence.of(lang), ROOM)):
-        scene.text(f"says:{light.name}:{i}", 22, 10 + i * 15, line, "lab" if light.ok else "lab bad")
+        scene.text(
+            f"says:{light.name}:{i}", 22, 10 + i * 15, line, "lab" if light.ok else "lab bad"
+        )
     return scene.seal()
 
 

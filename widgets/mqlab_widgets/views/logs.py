@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from mqlab.kernel.snapshot import Cell, Frontier, Log
 from mqlab.kernel.text import Lang, Text
@@ -71,18 +72,18 @@ def _places(trace: Trace) -> _Places:
 
 def _touching(frontiers: tuple[Frontier, ...]) -> bool:
     ends = sorted((f.at * PITCH, f.at * PITCH + _flag_width(f.name)) for f in frontiers)
-    return any(a[1] + 4 > b[0] for a, b in zip(ends, ends[1:], strict=False))
+    return any(a[1] + 4 > b[0] for a, b in pairwise(ends))
 
 
 def _flag_width(name: str) -> float:
     return width(name, 10.5, bold=True) + 10
 
 
-def _strip(
-    scene: Scene, trace: Trace, log: Log, old: Log, strip: _Strip, places: _Places
-) -> None:
+def _strip(scene: Scene, trace: Trace, log: Log, old: Log, strip: _Strip, places: _Places) -> None:
     name, top = log.name, strip.levels * FLAG
-    scene.text(f"name:{name}", 0, top + H / 2 + 4, fit(name, places.x - 8, 11.5, bold=True), "log-name")
+    scene.text(
+        f"name:{name}", 0, top + H / 2 + 4, fit(name, places.x - 8, 11.5, bold=True), "log-name"
+    )
     end = max([log.start, *(c.offset + 1 for c in log.cells)])
     first = max(0, log.start, end - places.slots) if log.cells else log.start
     room = RIGHT - places.x
@@ -106,11 +107,17 @@ def _cell(log: str, cell: Cell, cls: str, fresh: bool) -> Part:
     scene = Scene()
     key = f"{log}:{cell.offset}"
     hidden = not cell.readable
-    with scene.group(f"cell:{key}", f"cell {cls}{' fresh' if fresh else ''}", at=(cell.offset * PITCH, 0)):
+    with scene.group(
+        f"cell:{key}", f"cell {cls}{' fresh' if fresh else ''}", at=(cell.offset * PITCH, 0)
+    ):
         if cell.kind == "control":
             if hidden:
                 scene.path(f"hatch:{key}", _hatch(W, H), "hatch")
-            scene.path(f"box:{key}", f"M1 {H / 2:g}L{W / 2:g} 0L{W - 1} {H / 2:g}L{W / 2:g} {H}Z", "diamond")
+            scene.path(
+                f"box:{key}",
+                f"M1 {H / 2:g}L{W / 2:g} 0L{W - 1} {H / 2:g}L{W / 2:g} {H}Z",
+                "diamond",
+            )
             scene.text(f"text:{key}", W / 2, H / 2 + 4, fit(cell.label, 22, 11, bold=True), "on")
         else:
             scene.rect(f"box:{key}", 0.5, 0.5, W - 1, H - 1, "record", rx=4)

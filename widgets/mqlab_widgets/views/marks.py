@@ -26,7 +26,13 @@ def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
     scene.rect(f"hit:{key}", 0, 0, plan.width, ROW, "hit")
     scene.text(f"num:{key}", 18, MID + 4, str(fact.index), "num")
     if fact.txn:
-        scene.text(f"txn:{key}", 23, MID + 4, fit(fact.txn, 30, 9.5, bold=True), f"tag {plan.txn[position]}")
+        scene.text(
+            f"txn:{key}",
+            23,
+            MID + 4,
+            fit(fact.txn, 30, 9.5, bold=True),
+            f"tag {plan.txn[position]}",
+        )
     cls = plan.txn[position]
     text = (fact.label if fact.label.en else fact.text).of(lang)
     here, there = plan.x.get(fact.node), plan.x.get(fact.peer)
@@ -71,7 +77,9 @@ def _message(
         if glyph == "✗":
             scene.path(f"head:{key}", _cross(tip, 5), "cross")
         else:
-            scene.path(f"head:{key}", f"M{tip:g} {MID:g}L{back:g} {MID - 5.5:g}V{MID + 5.5:g}Z", "head")
+            scene.path(
+                f"head:{key}", f"M{tip:g} {MID:g}L{back:g} {MID - 5.5:g}V{MID + 5.5:g}Z", "head"
+            )
     _on_line(scene, key, tail, tip, text, _tone(glyph), total)
 
 
@@ -124,4 +132,6 @@ def _mark(scene: Scene, key: str, fact: Fact, x: float, cls: str) -> None:
 
 
 def _cross(x: float, r: float) -> str:
-    return f"M{x - r:g} {MID - r:g}L{x + r:g} {MID + r:g}M{x + r:g} {MID - r:g}L{x - r:g} {MID + r:g}"
+    return (
+        f"M{x - r:g} {MID - r:g}L{x + r:g} {MID + r:g}M{x + r:g} {MID - r:g}L{x - r:g} {MID + r:g}"
+    )

@@ -124,7 +124,10 @@ def _down(trace: Trace) -> list[tuple[str, int, int]]:
 def _controls(snapshot: Snapshot, txn: str) -> int:
     """How many control records of a transaction are in the logs (end offsets, if windowed)."""
     return sum(
-        c.offset + 1 for log in snapshot.logs for c in log.cells if c.txn == txn and c.kind == "control"
+        c.offset + 1
+        for log in snapshot.logs
+        for c in log.cells
+        if c.txn == txn and c.kind == "control"
     )
 
 

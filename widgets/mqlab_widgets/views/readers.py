@@ -90,12 +90,14 @@ def _reader(scene: Scene, trace: Trace, reader: Reader, old: int, x: float, lang
     for i, at, wide in chips:
         got = reader.got[i]
         fresh = " fresh" if i >= old else ""
-        with scene.group(f"got:{name}:{i}", f"cell {colour(trace, got.txn)}{fresh}", at=(round(at, 1), 0)):
+        with scene.group(
+            f"got:{name}:{i}", f"cell {colour(trace, got.txn)}{fresh}", at=(round(at, 1), 0)
+        ):
             scene.rect(f"box:{name}:{i}", 0.5, 0.5, wide - 1, CHIP - 1, "record", rx=4)
             label = fit(got.label, wide - 8, 11.5, bold=True)
             scene.text(f"text:{name}:{i}", wide / 2, 14, label, "cell-text")
             scene.title(f"title:{name}:{i}", f"{got.log}: {got.label}")
     lines, below = _note(reader, end, lang)
     for i, line in enumerate(lines):
-        at = (0.0, 15.0 + NOTE * (i + 1) + 4) if below else (end + 6, 15.0)
-        scene.text(f"note:{name}:{i}", *at, line, "note")
+        left, y = (0.0, 15.0 + NOTE * (i + 1) + 4) if below else (end + 6, 15.0)
+        scene.text(f"note:{name}:{i}", left, y, line, "note")

@@ -32,7 +32,13 @@ def tables(trace: Trace, step: int, lang: Lang = "en") -> Scene:
         place = places[table.name.en]
         name = table.name.en
         with scene.group(f"table:{name}", "table", at=(0, place.y)):
-            scene.text(f"heading:{name}", 0, 13, fit(table.name.of(lang), RIGHT, 12.5, bold=True), "heading")
+            scene.text(
+                f"heading:{name}",
+                0,
+                13,
+                fit(table.name.of(lang), RIGHT, 12.5, bold=True),
+                "heading",
+            )
             _table(scene, table, old.get(name, table), place)
     return scene
 
@@ -82,8 +88,19 @@ def _table(scene: Scene, table: Table, old: Table, place: _Place) -> None:
     hidden = max(len(table.rows) - MOST, 0)
     for r, row in enumerate(table.rows[hidden:]):
         was = before_rows.get(row[0], ()) if row else ()
-        with scene.group(f"row:{name}:{row[0]}:{_nth(table.rows, hidden + r)}", "table-row", at=(0, TOP + (r + 1) * LINE)):
-            _cells(scene, f"{name}:{row[0]}:{_nth(table.rows, hidden + r)}", row, was, place, table is not old)
+        with scene.group(
+            f"row:{name}:{row[0]}:{_nth(table.rows, hidden + r)}",
+            "table-row",
+            at=(0, TOP + (r + 1) * LINE),
+        ):
+            _cells(
+                scene,
+                f"{name}:{row[0]}:{_nth(table.rows, hidden + r)}",
+                row,
+                was,
+                place,
+                table is not old,
+            )
     if hidden:
         y = TOP + (MOST + 1) * LINE + 10
         scene.text(f"more:{name}", 6, y, f"+{hidden}", "sub")
