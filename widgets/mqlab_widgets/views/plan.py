@@ -23,6 +23,8 @@ ROW = 24
 FIRST = 76  # x of the first lane; row numbers and transaction names stand left of it
 HEAD = 46
 SLOTS = (0, 12, -12, 21, -21)  # where open transactions of one lane stand beside each other
+WIDE = 648  # what the diagram may use where it has few lanes
+AFTER = 0.72  # of a lane's distance: the room right of the last lane
 MANY = 10  # more lanes than this, and those without a fact are left out
 
 
@@ -57,6 +59,11 @@ class Plan:
     def height(self) -> float:
         return len(self.rows) * ROW
 
+    def alive(self, first_row: int, step: int) -> list[Span]:
+        """Spans that have begun at `step` and reach into the rows from `first_row` on."""
+        begun = bisect_right(self.spans, step, key=lambda span: span.first)
+        return [s for s in self.spans[:begun] if self.row_of[s.last] >= first_row]
+
     def y(self, position: int) -> float:
         """The middle of a position's row."""
         return self.row_of[position] * ROW + ROW / 2
@@ -73,7 +80,7 @@ def plan(trace: Trace, lang: Lang, unfold: bool) -> Plan:
     return Plan(
         lanes=lanes,
         x=x,
-        width=FIRST + max(0, len(lanes) - 1) * pitch + max(70.0, pitch * 0.72),
+        width=FIRST + max(0, len(lanes) - 1) * pitch + max(70.0, pitch * AFTER),
         rows=rows,
         row_of=[bisect_right(rows, p) - 1 for p in range(len(facts) + 1)],
         spans=[s for s in _spans(trace, down) if s.lane in x],
@@ -98,11 +105,12 @@ def _lanes(trace: Trace) -> tuple[Lane, ...]:
 
 
 def _pitch(lanes: tuple[Lane, ...], lang: Lang) -> float:
-    """The distance between lanes: titles must not touch, and the chart must not sprawl."""
+    """The distance between lanes: titles must not touch, labels want room, within `WIDE`."""
     widest = max((width(lane.title.of(lang), 12, bold=True) for lane in lanes), default=0)
     subtitles = max((width(lane.subtitle.of(lang), 10.5) for lane in lanes), default=0)
-    least, most = (78, 110) if len(lanes) > 6 else (100, 130)
-    return round(min(max(widest + 12, subtitles + 10, least), most))
+    roomy = min((WIDE - FIRST) / (len(lanes) - 1 + AFTER), 180) if lanes else 0
+    least = 78 if len(lanes) > 6 else 100
+    return round(max(min(max(widest + 12, subtitles + 10, least), 130), roomy))
 
 
 def _down(trace: Trace) -> list[tuple[str, int, int]]:
@@ -144,35 +152,51 @@ def _owed(trace: Trace) -> set[str]:
 
 
 def _spans(trace: Trace, down: list[tuple[str, int, int]]) -> list[Span]:
-    opened: dict[tuple[str, str], list[int]] = {}  # (lane, txn) -> first, last, marker
-    for p, fact in enumerate(trace.facts, 1):
-        if fact.glyph != "▮" or not fact.txn:
-            continue
-        entry = opened.setdefault((fact.node, fact.txn), [p, p, 0])
-        entry[1] = p
-        before, after = trace.snapshots[p - 1].logs, trace.snapshots[p].logs
-        if before != after and _controls(trace.snapshots[p], fact.txn) > _controls(
-            trace.snapshots[p - 1], fact.txn
-        ):
-            entry[2] = p
     owed = _owed(trace)
     spans: list[Span] = []
     busy: dict[str, list[int]] = {}  # lane -> for each slot, until when it is taken
-    for (lane, txn), (first, last, marker) in opened.items():
-        ended = marker or (last if txn not in owed and last > first else 0)
+    for stay in _stays(trace):
+        single = stay.last == stay.first
+        ended = stay.marker or (0 if stay.txn in owed or single else stay.last)
         until = ended or len(trace)
-        slots = busy.setdefault(lane, [0] * len(SLOTS))
-        slot = next((i for i, taken in enumerate(slots) if taken <= first), len(SLOTS) - 1)
+        slots = busy.setdefault(stay.lane, [0] * len(SLOTS))
+        slot = next((i for i, taken in enumerate(slots) if taken <= stay.first), len(SLOTS) - 1)
         slots[slot] = until
-        pieces = _cut(first, until, [d[1:] for d in down if d[0] == lane])
-        spans += [
-            Span(
-                f"span:{lane}:{txn}:{a}", lane, colour(trace, txn), slot, a, b,
-                closed=bool(ended) or b < until,
-            )
-            for a, b in pieces
-        ]  # fmt: skip
-    return spans
+        cls = colour(trace, stay.txn)
+        for a, b in _cut(stay.first, until, [d[1:] for d in down if d[0] == stay.lane]):
+            key = f"span:{stay.lane}:{stay.txn}:{a}"
+            spans.append(Span(key, stay.lane, cls, slot, a, b, closed=bool(ended) or b < until))
+    return sorted(spans, key=lambda span: span.first)
+
+
+@dataclass
+class _Stay:
+    """A transaction on a lane: its first and last durable fact, and its marker (0: none)."""
+
+    lane: str
+    txn: str
+    first: int
+    last: int
+    marker: int = 0
+
+
+def _stays(trace: Trace) -> list[_Stay]:
+    """A second marker closes nothing; data after the marker opens the transaction again."""
+    out: list[_Stay] = []
+    latest: dict[tuple[str, str], _Stay] = {}
+    for p, fact in enumerate(trace.facts, 1):
+        if fact.glyph != "▮" or not fact.txn:
+            continue
+        old, new = trace.snapshots[p - 1], trace.snapshots[p]
+        marker = old.logs != new.logs and _controls(new, fact.txn) > _controls(old, fact.txn)
+        stay = latest.get((fact.node, fact.txn))
+        if stay is None or (stay.marker and not marker):
+            stay = latest[fact.node, fact.txn] = _Stay(fact.node, fact.txn, p, p)
+            out.append(stay)
+        if not stay.marker:
+            stay.last = p
+            stay.marker = p if marker else 0
+    return out
 
 
 def _cut(first: int, last: int, holes: list[tuple[int, ...]]) -> list[tuple[int, int]]:

@@ -33,7 +33,7 @@ def _draw(trace: Trace, step: int, lang: Lang, unfold: bool) -> Scene:
     with scene.viewport("view", 0, HEAD, p.width, seen + 2):
         with scene.group("world", "scroll", at=(0, -view.start * ROW)):
             _ground(scene, p, step, trace)
-            _rows(scene, trace, p, step, lang, range(view.start - SPARE, view.stop + SPARE))
+            _rows(scene, trace, p, step, lang, view)
     _header(scene, trace, p, step, lang)
     return scene
 
@@ -41,7 +41,8 @@ def _draw(trace: Trace, step: int, lang: Lang, unfold: bool) -> Scene:
 def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
     """The band of the current row, lifelines, open transactions."""
     now = p.row_of[step]
-    if step and p.rows and p.rows[max(now, 0)] == step:
+    exact = now >= 0 and p.rows[now] == step
+    if exact:
         scene.rect("band", 0.5, now * ROW + 0.5, p.width - 1, ROW - 1, "band", rx=5)
     elif step:
         # The fact is folded: it stands between two rows, and so does the band.
@@ -52,21 +53,18 @@ def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
         if first <= step:
             top, end = p.y(first), p.y(min(last, step))
             scene.line(f"dead:{name}:{first}", p.x[name], top, p.x[name], end, "dead")
-    first_row, last_row = now - 2 * VIEW, now
-    for span in p.spans:
-        if span.first > step or p.row_of[span.last] < first_row or p.row_of[span.first] > last_row:
-            continue
+    for span in p.alive(now - 2 * VIEW, step):
         x = p.x[span.lane] + SLOTS[span.slot]
         w = 10 if span.slot == 0 else 6
         top = p.y(span.first)
         bottom = p.y(span.last) if step >= span.last and span.closed else (now + 1) * ROW
         scene.rect(span.key, x - w / 2, top, w, max(bottom - top, 1), f"span {span.cls}", rx=3)
-    below = (now + 1) * ROW
+    below = (now + 1) * ROW + (0 if exact else 3)
     scene.rect("veil", 0, below, p.width, max(p.height - below, 0) + 4, "veil")
 
 
 def _rows(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang, view: range) -> None:
-    for r in range(max(view.start, 0), min(view.stop, len(p.rows))):
+    for r in range(max(view.start - SPARE, 0), min(view.stop + SPARE, len(p.rows))):
         position = p.rows[r]
         part = p.drawn.get(position)
         if part is None:
@@ -74,7 +72,7 @@ def _rows(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang, view: rang
         cls = "row now" if position == step else "row past" if position < step else "row future"
         scene.group_of(f"row:{position}", part, cls, at=(0, r * ROW))
         hidden = position - (p.rows[r - 1] if r else 0) - 1
-        if hidden:
+        if hidden and (r == 0 or r not in (view.start, view.stop)):  # there it would be cut
             scene.text(f"fold:{position}", 40, r * ROW + 3, f"+{hidden}", "fold")
 
 
