@@ -1,0 +1,31 @@
+"""What can go wrong that a person can mend, and how a missing package is named."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+
+
+class IncomeError(Exception):
+    """One line: what is wrong, then what to do next."""
+
+
+NEEDED = (("confluent_kafka", "confluent-kafka"), ("pyspark", "pyspark"), ("pyarrow", "pyarrow"))
+
+
+def need(packages: Sequence[tuple[str, str]] = NEEDED) -> None:
+    """Import what the job stands on, or say in one line what to install.
+
+    Raises IncomeError that names the missing packages as pip knows them.
+    """
+    missing = []
+    for module, name in packages:
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            missing.append(name)
+    if missing:
+        raise IncomeError(
+            f"the Spark job needs {', '.join(missing)}: run `make setup`, "
+            "or pip install 'mqlab[spark,kafka]'"
+        )

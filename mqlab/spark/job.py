@@ -1,0 +1,289 @@
+"""Order → income per minute, from a file of orders to a checked result.
+
+One run is: feed topic Order, run two queries over it (income, dead letters), read the output
+back, and hold it against the truth computed without Spark. A run has a name; its topics, groups
+and transactional ids carry it, and the checkpoint folder remembers it. So runs do not meet, and
+a run that was killed goes on when it is started again with its checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+import uuid
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaException
+
+from . import checkpoint, feeder, pipeline, topics
+from .cuts import Plan, day_plan
+from .errors import IncomeError
+from .files import DAY, Orders, read_lines
+from .kills import NEVER, Kill, Killed
+from .orders import pounds
+from .reconcile import Reconciliation, reconcile
+from .session import session
+from .sinks import SINKS, ExactlyOnce, Sink, Target
+from .truth import Truth, truth
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+Say = Callable[[str], None]
+INCOME_PARTITIONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The topics and queries of one run."""
+
+    run: str
+
+    @property
+    def order(self) -> str:
+        return f"Order-{self.run}"
+
+    @property
+    def income(self) -> str:
+        return f"Income-{self.run}"
+
+    @property
+    def dead(self) -> str:
+        return f"Dead-{self.run}"
+
+    def targets(self, address: str, folder: Path) -> tuple[Target, Target]:
+        """Where the two queries write: income, dead letters."""
+        return (
+            Target(address, f"income-{self.run}", self.order, self.income, INCOME_PARTITIONS,
+                   folder / "income"),
+            Target(address, f"dead-{self.run}", self.order, self.dead, 1, folder / "dead"),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One minute of income: `tenths` of a penny, summed over `lines` order lines."""
+
+    minute: str
+    tenths: int
+    lines: int
+
+    @property
+    def pounds(self) -> float:
+        """For a chart; for sums use `tenths`."""
+        return self.tenths / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run has computed, read back from its topics, and what it should have."""
+
+    rows: list[Row]
+    dead: list[dict]
+    reconciliation: Reconciliation
+    truth: Truth
+    names: Names
+    batches: int
+
+    @property
+    def tenths(self) -> int:
+        return sum(row.tenths for row in self.rows)
+
+    @property
+    def total(self) -> str:
+        """The sum over all rows, as a consumer would add them up: `£57,751.32`."""
+        return pounds(self.tenths)
+
+    @property
+    def expected(self) -> str:
+        """The sum computed without Spark."""
+        return pounds(self.truth.total_tenths)
+
+    @property
+    def right(self) -> bool:
+        """Every minute once and exact, and the account balances. Where orders came late, their
+        minutes cannot be right: then the account alone decides."""
+        exact = self.reconciliation.late > 0 or error_of(self.rows, self.truth) == ""
+        return exact and self.reconciliation.balanced
+
+    @property
+    def table(self) -> str:
+        """All minutes as plain text; the middle is left out where there are more than 200."""
+        lines = [f"{row.minute}  {pounds(row.tenths):>14}  {row.lines:>6,}" for row in self.rows]
+        if len(lines) > 200:
+            lines[10:-10] = [f"… {len(lines) - 20:,} minutes more …"]
+        return "\n".join([f"{'minute (UTC)':16}  {'income':>14}  {'lines':>6}", *lines])
+
+
+def income(
+    address: str,
+    orders: Orders = DAY,
+    *,
+    checkpoint_folder: str | Path | None = None,
+    sink: str = "exactly-once",
+    plan: Plan | None = None,
+    master: str | None = None,
+    say: Say = lambda line: None,
+) -> Result:
+    """Feed the orders to the broker at `address` and compute their income per minute.
+
+    `orders`: a .csv or .parquet file, or lines. `checkpoint_folder`: keep the run there, and go on
+    with it if it was stopped; without one the run is forgotten when it ends well. `sink`: one of
+    SINKS. `plan`: how large a batch is. `say` gets a line of progress now and then.
+    Raises IncomeError with what to do next.
+    """
+    folder = Path(checkpoint_folder or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
+    lines = read_lines(orders)
+    records = feeder.records(lines)
+    if not records:
+        raise IncomeError("there are no order lines to feed: give a file with some")
+    stamps = [record.stamp_ms for record in records]
+    plan = plan or day_plan(min(stamps), max(stamps))
+    try:
+        with topics.broker_errors(address):
+            names = Names(run_name(address, folder))
+            say(f"feeding {len(records):,} order lines to topic {names.order} at {address}")
+            feeder.feed(address, names.order, records, progress=lambda n: say(f"  {n:,} sent"))
+            say("starting Spark")
+            spark = session(master)
+            _run(spark, names, address, folder, sink, plan, say)
+            say("reading the result back, and computing it again without Spark")
+            result = read_result(address, names, folder, truth(lines))
+    except IncomeError as error:
+        raise IncomeError(f"{error} (checkpoint: {folder})") from error
+    if checkpoint_folder is None:
+        shutil.rmtree(folder, ignore_errors=True)
+    return result
+
+
+def run_name(address: str, folder: Path) -> str:
+    """The name of the run this checkpoint belongs to, a new one for a new checkpoint."""
+    note = folder / "run.json"
+    if note.exists():
+        run = str(json.loads(note.read_text())["run"])
+        started = checkpoint.batches(folder / "income")
+        if started and not topics.partitions_of(address, Names(run).income):
+            raise IncomeError(
+                f"the broker at {address} has no topic {Names(run).income}, which this checkpoint "
+                "wrote to: give the broker it ran against, or a fresh --checkpoint"
+            )
+        return run
+    folder.mkdir(parents=True, exist_ok=True)
+    run = uuid.uuid4().hex[:8]
+    note.write_text(json.dumps({"run": run}))
+    return run
+
+
+def _run(
+    spark: SparkSession, names: Names, address: str, folder: Path, sink: str, plan: Plan, say: Say
+) -> None:
+    to_income, to_dead = names.targets(address, folder)
+    for target in (to_income, to_dead):
+        topics.create(address, target.topic, target.partitions)
+    earned = SINKS[sink](to_income, pipeline.encode_income)
+    dead = ExactlyOnce(to_dead, pipeline.encode_dead)
+    stream = pipeline.orders_stream(spark, address, names.order, plan)
+    queries = [
+        pipeline.start(pipeline.income(stream), to_income.query, earned),
+        pipeline.start(pipeline.dead_letters(stream), to_dead.query, dead),
+    ]
+    wait(queries, [earned, dead], address, say)
+
+
+def run_income(
+    spark: SparkSession, target: Target, sink: str, plan: Plan, kill: Kill = NEVER
+) -> None:
+    """The income query alone, with a kill point; topics must be there. Raises Killed."""
+    earned = SINKS[sink](target, pipeline.encode_income, kill)
+    stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
+    query = pipeline.start(pipeline.income(stream), target.query, earned)
+    wait([query], [earned], target.address)
+
+
+def run_dead(spark: SparkSession, target: Target, plan: Plan, kill: Kill = NEVER) -> None:
+    """The dead-letter query alone, with a kill point. Raises Killed."""
+    dead = ExactlyOnce(target, pipeline.encode_dead, kill)
+    stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
+    query = pipeline.start(pipeline.dead_letters(stream), target.query, dead)
+    wait([query], [dead], target.address)
+
+
+def wait(
+    queries: Sequence[StreamingQuery],
+    sinks: Sequence[Sink],
+    address: str,
+    say: Say = lambda line: None,
+) -> None:
+    """Until all queries have ended; a line of progress for each batch of the first one.
+
+    If one fails the others are stopped, and the cause is raised as Killed or IncomeError.
+    """
+    from pyspark.errors import StreamingQueryException
+
+    told = 0
+    try:
+        while any([not query.awaitTermination(0.1) for query in queries]):
+            told = _tell(sinks[0], told, say)
+        _tell(sinks[0], told, say)
+    except StreamingQueryException as error:
+        raise _cause(str(error), sinks, address) from error
+    finally:
+        for query in queries:
+            query.stop()
+
+
+def _tell(sink: Sink, told: int, say: Say) -> int:
+    for done in sink.log[told:]:
+        what = "written" if done.written else "was there already"
+        say(f"  batch {done.batch}: orders before {done.until}, {done.rows:,} minutes {what}")
+    return len(sink.log)
+
+
+def _cause(text: str, sinks: Sequence[Sink], address: str) -> Exception:
+    """The first thing that went wrong, out of what Spark wraps around it."""
+    for error in (sink.error for sink in sinks if sink.error is not None):
+        if isinstance(error, Killed | IncomeError):
+            return error
+        if isinstance(error, KafkaException) and not topics.is_gone(error):
+            return IncomeError(f"the broker at {address} refused: {error.args[0]}")
+    if said := re.search(r"\b(Killed|IncomeError): (.*)", text):
+        return (Killed if said[1] == "Killed" else IncomeError)(said[2].strip())
+    if not topics.answers(address):
+        return topics.unreachable(address)
+    lines = [line for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if re.match(r"\S*(Error|Exception)\b", line)]
+    return IncomeError(f"the Spark query failed: {(errors or lines or ['no reason given'])[-1]}")
+
+
+def read_rows(address: str, topic: str) -> list[Row]:
+    """Every row of topic Income, as a consumer of committed records gets them, by time."""
+    values = [json.loads(record.value()) for record in topics.read_all(address, topic)]
+    rows = [Row(value["minute"], value["income_tenths"], value["lines"]) for value in values]
+    return sorted(rows, key=lambda row: row.minute)
+
+
+def read_result(address: str, names: Names, folder: Path, true: Truth) -> Result:
+    rows = read_rows(address, names.income)
+    dead = [json.loads(record.value()) for record in topics.read_all(address, names.dead)]
+    account = reconcile(address, names.order, names.income, names.dead, folder / "income")
+    batches = len(checkpoint.committed(folder / "income"))
+    return Result(rows, dead, account, true, names, batches)
+
+
+def error_of(rows: Sequence[Row], true: Truth) -> str:
+    """Empty where every minute is there once and exact, else how wrong the sum is, in percent."""
+    minutes = true.tenths()
+    times = Counter(row.minute for row in rows)
+    exact = times.keys() == minutes.keys() and set(times.values()) <= {1}
+    if exact and all(row.tenths == minutes[row.minute] for row in rows):
+        return ""
+    total = true.total_tenths
+    percent = (sum(row.tenths for row in rows) - total) / total * 100 if total else float("inf")
+    return f"{percent:+.1f} %"

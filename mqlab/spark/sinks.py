@@ -1,0 +1,250 @@
+"""Three ways to hand a micro-batch to Kafka. Only the third is exactly once.
+
+Spark calls a sink after `offsets/N` is on disk and before `commits/N` is. If the driver dies in
+between, it calls the sink again with the same batch, so *at least once* is the best Spark can do
+by itself; what is written twice is for the sink to prevent.
+
+1. AtLeastOnce: rows are produced and acknowledged. Any death after the first row doubles rows.
+2. Transactions: all rows of the batch or none. A death *inside* the sink is healed: the restarted
+   query fences the old producer and its half-written transaction is aborted. A death between the
+   commit and `commits/N` still doubles the whole batch: **a transaction alone is not exactly
+   once**, because the progress is not in it.
+3. ExactlyOnce: the same transaction also holds the number of the batch, the *marker*. Five steps,
+   and the order matters:
+
+       fence → read the marker → decide → write rows and marker → commit
+
+   Fence first, or a driver that was only slow could commit after the marker was read. Then
+
+       marker == batch        this batch is in: it is a replay, skip it
+       marker == batch - 1    (or no marker at batch 0) write it
+       anything else          stop: sink and checkpoint disagree
+
+   The last rule turns a lost checkpoint, which would otherwise skip or double silently, into an
+   error. Every batch commits a transaction, one without rows too, so the markers have no gaps.
+
+The marker travels as the metadata of the group's offsets (`send_offsets_to_transaction`), on
+every partition of topic Order: it is found again with one request (`committed()`), and tools
+that show a group's lag show this query's.
+
+Always run the DataFrame, and once: a stateful query whose sink returns early, the widespread
+`if batch <= last: return`, does not commit its state and never gets past that batch (Spark 4).
+
+Left out: rows go through the driver. That is right for one row a minute; for an output as large
+as the input each task would commit a transaction of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from confluent_kafka import Producer, TopicPartition
+
+from . import checkpoint, topics
+from .errors import IncomeError
+from .kills import NEVER, Kill, Point
+
+
+class Out(NamedTuple):
+    """One message of the output topic; `stamp_ms` in milliseconds since 1970 UTC."""
+
+    key: str
+    value: bytes
+    stamp_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a query's output goes and what it is called.
+
+    `query` is a fixed name, not Spark's random id: a checkpoint that was deleted must meet the
+    markers of the one before it.
+    """
+
+    address: str
+    query: str
+    source: str  # topic Order
+    topic: str
+    partitions: int
+    checkpoint: Path
+
+    @property
+    def group(self) -> str:
+        """The consumer group whose offsets carry the marker; also the transactional id."""
+        return f"spark-{self.query}"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a batch: how many rows, and whether they were written or were there."""
+
+    batch: int
+    rows: int
+    written: bool
+    until: str
+
+
+class Sink:
+    """The common shape of the three, called by Spark once a batch: `foreachBatch(sink)`."""
+
+    transactional = False
+
+    def __init__(self, target: Target, encode: Callable[[Any], Out], kill: Kill = NEVER) -> None:
+        self.target, self.encode, self.kill = target, encode, kill
+        self.client: Producer | None = None
+        self.delivery = topics.Delivery()
+        self.log: list[Done] = []
+        self.error: Exception | None = None
+
+    def __call__(self, df: Any, batch: int) -> None:
+        """Runs `df` once, whatever is decided afterwards. An error is kept for the caller,
+        because Spark hands on only its text."""
+        try:
+            out = [self.encode(row) for row in df.collect()]
+            written = self.put(batch, out)
+        except Exception as error:
+            self.error = error
+            raise
+        until = checkpoint.cut_of(self.target.checkpoint, batch).to_json()["until"]
+        self.log.append(Done(batch, len(out), written, str(until)))
+
+    def put(self, batch: int, out: Sequence[Out]) -> bool:
+        """Hand over one batch; False where it was there already."""
+        if not self.begin(batch):
+            return False
+        self.kill.at(Point.BEFORE, batch)
+        half = len(out) // 2
+        self.write(out[:half])
+        self.kill.at(Point.HALF, batch)
+        self.write(out[half:])
+        self.kill.at(Point.OUT, batch)
+        self.commit(batch)
+        self.kill.at(Point.COMMITTED, batch)
+        return True
+
+    def begin(self, batch: int) -> bool:
+        """Prepare for the batch's rows; False if they must not be written."""
+        if self.client is None:
+            self.client = self.open()
+        return True
+
+    def open(self) -> Producer:
+        return topics.producer(self.target.address)
+
+    def write(self, out: Sequence[Out]) -> None:
+        """Produce the rows and wait for their acknowledgement."""
+        assert self.client is not None
+        for key, value, stamp_ms in out:
+            partition = topics.partition_of(key, self.target.partitions)
+            topics.send(self.client, self.target.topic, key=key, value=value, timestamp=stamp_ms,
+                        partition=partition, on_delivery=self.delivery)  # fmt: skip
+        topics.flush(self.client)
+        self.delivery.check()
+
+    def commit(self, batch: int) -> None:
+        """Nothing: an acknowledged row is out."""
+
+
+class AtLeastOnce(Sink):
+    """Rows, acknowledged. What Spark's own Kafka sink does."""
+
+
+class Transactions(Sink):
+    """One transaction a batch, without the marker: all or nothing, but perhaps twice."""
+
+    transactional = True
+
+    def open(self) -> Producer:
+        """A producer that has fenced every earlier one of this query."""
+        client = topics.producer(
+            self.target.address,
+            **{"transactional.id": self.target.group, "transaction.timeout.ms": 60_000},
+        )
+        client.init_transactions(topics.TIMEOUT_S)
+        return client
+
+    def begin(self, batch: int) -> bool:
+        super().begin(batch)
+        assert self.client is not None
+        self.client.begin_transaction()
+        return True
+
+    def commit(self, batch: int) -> None:
+        assert self.client is not None
+        self.client.commit_transaction(topics.TIMEOUT_S)
+
+
+class ExactlyOnce(Transactions):
+    """One transaction a batch, and the batch's number in it."""
+
+    def begin(self, batch: int) -> bool:
+        Sink.begin(self, batch)  # fence
+        assert self.client is not None
+        done = read_marker(self.target)
+        if done == batch:
+            return False
+        if done != batch - 1:
+            raise IncomeError(disagreement(self.target, batch, done))
+        self.client.begin_transaction()
+        return True
+
+    def commit(self, batch: int) -> None:
+        """The marker joins the rows, on every partition of the source."""
+        assert self.client is not None
+        cut = checkpoint.cut_of(self.target.checkpoint, batch)
+        note = json.dumps({"query": self.target.query, "batch": batch})
+        places = [
+            TopicPartition(self.target.source, partition, offset, metadata=note)
+            for partition, offset in enumerate(cut.offsets)
+        ]
+        member = topics.consumer(self.target.address, self.target.group)
+        try:
+            self.client.send_offsets_to_transaction(
+                places, member.consumer_group_metadata(), topics.TIMEOUT_S
+            )
+        finally:
+            member.close()
+        super().commit(batch)
+
+
+def read_marker(target: Target) -> int:
+    """The last batch the output holds; -1 where it holds none. Raises IncomeError.
+
+    A reader of committed data is answered only when no transaction that touches the group's
+    offsets is under way, so the answer cannot change behind our back.
+    """
+    count = topics.partitions_of(target.address, target.source)
+    client = topics.consumer(target.address, target.group)
+    try:
+        found = {_batch_of(place) for place in topics.committed(client, target.source, count)}
+    finally:
+        client.close()
+    if len(found) != 1:
+        raise IncomeError(
+            f"the markers of group {target.group} differ among the partitions of {target.source} "
+            f"({sorted(found)}): something else commits to this group; use a fresh --checkpoint"
+        )
+    return found.pop()
+
+
+def _batch_of(place: TopicPartition) -> int:
+    return int(json.loads(place.metadata)["batch"]) if place.metadata else -1
+
+
+def disagreement(target: Target, batch: int, done: int) -> str:
+    return (
+        f"sink and checkpoint disagree: topic {target.topic} holds batch {done} "
+        f"(-1 is none), the checkpoint {target.checkpoint} is about to write batch {batch}. "
+        "Give back the checkpoint that belongs to this topic, or start a new one with fresh topics"
+    )
+
+
+SINKS: dict[str, type[Sink]] = {
+    "at-least-once": AtLeastOnce,
+    "transactions": Transactions,
+    "exactly-once": ExactlyOnce,
+}

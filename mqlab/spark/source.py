@@ -1,0 +1,223 @@
+"""Topic Order as a Spark stream: a Python data source that cuts its batches by event time.
+
+Where each method runs (Spark 4.3): `initialOffset`, `latestOffset`, `partitions`, `commit` and
+`prepareForTriggerAvailableNow` in one long-lived process beside the driver, so they may keep a
+connection; `read` in the executors' Python workers, on a copy of the reader that was pickled, so
+it opens its own.
+
+`read` gives Arrow batches, seven times as fast as tuples. Every record becomes one row:
+
+    time (UTC) | tenths | lines | partition | offset | reason | value
+
+`lines` is 1 for an order and 0 for a closing record; `reason` and `value` are filled only where
+the record is no order (see orders.py).
+
+The end of a stream: closing records are passed on only when every partition stands at its own.
+Otherwise the first one would push the watermark past the other partition's orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import Consumer, Message
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, SupportsTriggerAvailableNow
+
+from . import topics
+from .cuts import Cut, Offsets, Plan
+from .errors import IncomeError
+from .kills import Kill, Point
+from .orders import CLOSING, BadLine, floor_minute, income_of
+
+SCHEMA = (
+    "time timestamp, tenths bigint, lines int, partition int, offset bigint, "
+    "reason string, value binary"
+)
+ARROW = pa.schema(
+    [
+        ("time", pa.timestamp("us", tz="UTC")),
+        ("tenths", pa.int64()),
+        ("lines", pa.int32()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("reason", pa.string()),
+        ("value", pa.binary()),
+    ]
+)
+
+
+class OrderSource(DataSource):
+    """`spark.readStream.format("orders")`, options address, topic, minutes or orders, kill."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "orders"
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: Any) -> OrderReader:
+        return OrderReader(self.options)
+
+
+class Range(InputPartition):
+    """One partition's share of a batch: `start <= offset < end`."""
+
+    def __init__(self, partition: int, start: int, end: int) -> None:
+        self.partition, self.start, self.end = partition, start, end
+
+
+class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans batches on the driver and reads them on the executors."""
+
+    def __init__(self, options: Any) -> None:
+        self.address, self.topic = options["address"], options["topic"]
+        self.plan = Plan(int(options.get("minutes", 0)), int(options.get("orders", 0)))
+        self.kill = Kill.from_json(options["kill"])
+        self.ends: tuple[int, ...] = ()  # fixed by a run that ends when it has read what is there
+        self.client: Consumer | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"client": None}  # a socket cannot travel to an executor
+
+    # -- on the driver ---------------------------------------------------------------------
+
+    def initialOffset(self) -> Offsets:
+        starts = tuple(low for low, _ in self._bounds())
+        first = [record for p, at in enumerate(starts) if (record := self._record(p, at))]
+        until = floor_minute(min((_stamp(record) for record in first), default=0))
+        return Cut(0, until, starts).to_json()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.ends = tuple(high for _, high in self._bounds())
+
+    def latestOffset(self, start: Offsets, limit: ReadAllAvailable) -> Offsets:
+        """The end of the next batch; `start` itself where no batch is complete yet."""
+        last = Cut.from_json(start)
+        self.kill.at(Point.NEXT, last.batch - 1)
+        ends = self.ends or tuple(high for _, high in self._bounds())
+        if last.offsets == ends:
+            return start
+        until_ms = self._until(last, ends)
+        offsets = self._offsets(until_ms, ends)
+        if offsets is None or offsets == last.offsets:
+            return start
+        return Cut(last.batch + 1, until_ms, offsets).to_json()
+
+    def partitions(self, start: Offsets, end: Offsets) -> list[Range]:
+        """One Spark task a partition of the topic. Runs after `offsets/N` was written."""
+        first, last = Cut.from_json(start), Cut.from_json(end)
+        self.kill.at(Point.WAL, first.batch)
+        pairs = zip(first.offsets, last.offsets, strict=True)
+        return [Range(p, low, high) for p, (low, high) in enumerate(pairs) if low < high]
+
+    def commit(self, end: Offsets) -> None:
+        """Nothing to do: the positions are Spark's, in `offsets/N`. Runs after `offsets/N+1`."""
+        self.kill.at(Point.SOURCE, Cut.from_json(end).batch - 1)
+
+    def stop(self) -> None:
+        if self.client is not None:
+            self.client.close()
+
+    def _until(self, last: Cut, ends: tuple[int, ...]) -> int:
+        """T of the next batch, from the stamps of what lies ahead."""
+        ahead = [
+            _stamp(record)
+            for partition, (at, end) in enumerate(zip(last.offsets, ends, strict=True))
+            if at < end and (record := self._record(partition, at))
+        ]
+        if not ahead:
+            raise IncomeError(
+                f"topic {self.topic} ends in records that are not orders: feed it without "
+                "transactions, whose markers carry the broker's time"
+            )
+        if self.plan.minutes:
+            return self.plan.by_minutes(last.until_ms, min(ahead))
+        share = -(-self.plan.orders // len(ends))
+        far = [
+            _stamp(record)
+            for partition, (at, end) in enumerate(zip(last.offsets, ends, strict=True))
+            if (record := self._record(partition, max(at, min(at + share, end - 1))))
+        ]
+        return self.plan.by_orders(last.until_ms, min(ahead), min(far))
+
+    def _offsets(self, until_ms: int, ends: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Where T is in each partition; None while one of them has not come that far."""
+        found = topics.offsets_for_time(self._client(), self.topic, range(len(ends)), until_ms)
+        offsets = []
+        for partition, end in enumerate(ends):
+            offset = found[partition]
+            if offset < 0 and self._closed(partition, end):
+                offset = end - 1
+            if not 0 <= offset <= end:
+                return None
+            offsets.append(offset)
+        at_closing = [
+            self._closed(partition, end) and offset == end - 1
+            for partition, (offset, end) in enumerate(zip(offsets, ends, strict=True))
+        ]
+        return ends if all(at_closing) else tuple(offsets)
+
+    def _closed(self, partition: int, end: int) -> bool:
+        record = self._record(partition, end - 1) if end else None
+        return record is not None and record.value() == CLOSING
+
+    def _record(self, partition: int, offset: int) -> Message | None:
+        return topics.at_offset(self._client(), self.topic, partition, offset)
+
+    def _bounds(self) -> list[tuple[int, int]]:
+        count = topics.partitions_of(self.address, self.topic)
+        if not count:
+            raise IncomeError(f"there is no topic {self.topic} at {self.address}: feed it first")
+        return [topics.bounds(self._client(), self.topic, p) for p in range(count)]
+
+    def _client(self) -> Consumer:
+        if self.client is None:
+            # Single records are looked at here: small fetches, nothing read ahead.
+            self.client = topics.consumer(self.address, **{"max.partition.fetch.bytes": 4_096,
+                                                           "queued.min.messages": 1})  # fmt: skip
+        return self.client
+
+    # -- on an executor --------------------------------------------------------------------
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Range)
+        client = topics.consumer(self.address)
+        try:
+            rows: list[tuple] = []
+            for message in topics.read(
+                client, self.topic, partition.partition, partition.start, partition.end
+            ):
+                rows.append(row_of(message))
+                if len(rows) == topics.CHUNK:
+                    yield _arrow(rows)
+                    rows = []
+            if rows:
+                yield _arrow(rows)
+        finally:
+            client.close()
+
+
+def row_of(message: Message) -> tuple:
+    """One record as the row described above, time in microseconds."""
+    stamp_ms, value = _stamp(message), message.value()
+    tenths, lines, reason, kept = 0, 0, None, None
+    if value != CLOSING:
+        try:
+            tenths, lines = income_of(value, stamp_ms), 1
+        except BadLine as error:
+            reason, kept = str(error), value or b""
+    return stamp_ms * 1000, tenths, lines, message.partition(), message.offset(), reason, kept
+
+
+def _stamp(message: Message) -> int:
+    return message.timestamp()[1]
+
+
+def _arrow(rows: list[tuple]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, ARROW, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=ARROW)

@@ -1,0 +1,275 @@
+"""The few things the job asks of a broker, each with an end: nothing here waits for ever.
+
+Only the public Kafka protocol through confluent-kafka, and of it only a small part: topics are
+created and listed, records produced (idempotently or in a transaction), consumed by `assign()`
+from a given offset, offsets looked up by time, and a group's offsets committed in a transaction
+and read back. There is no group membership and so no rebalance: the job's positions are Spark's.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from .errors import IncomeError
+
+# A broker on the same machine answers in milliseconds, a restarting one in ten seconds.
+TIMEOUT_S = 20.0
+CHUNK = 10_000  # messages asked for at once
+
+T = TypeVar("T")
+
+QUIET: dict[str, Any] = {
+    # librdkafka writes to the process's stderr by itself; what matters comes back as an error.
+    "log_level": 0,
+    "socket.timeout.ms": 10_000,
+    "reconnect.backoff.max.ms": 1_000,
+}
+
+
+def partition_of(key: str, partitions: int) -> int:
+    """Where a key belongs. Our own rule, so that every client and every run agrees."""
+    return zlib.crc32(key.encode()) % partitions
+
+
+def unreachable(address: str) -> IncomeError:
+    return IncomeError(
+        f"the broker at {address} does not answer: start it again (or give another with "
+        "--bootstrap-server) and repeat the command with the same --checkpoint; "
+        "the job goes on where it stopped"
+    )
+
+
+@contextmanager
+def broker_errors(address: str) -> Iterator[None]:
+    """Turns the client's errors into one line that says what to do."""
+    try:
+        yield
+    except KafkaException as error:
+        if is_gone(error):
+            raise unreachable(address) from error
+        raise IncomeError(f"the broker at {address} refused: {error.args[0]}") from error
+
+
+def is_gone(error: KafkaException) -> bool:
+    """Whether nobody answered, as against an answer that says no."""
+    gone = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
+    timed_out = (KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE, KafkaError._RESOLVE)
+    return error.args[0].code() in gone + timed_out
+
+
+def answers(address: str, timeout_s: float = 5.0) -> bool:
+    """Whether a broker is there."""
+    client = AdminClient({**QUIET, "bootstrap.servers": address})
+    try:
+        client.list_topics(timeout=timeout_s)
+    except KafkaException:
+        return False
+    return True
+
+
+def partitions_of(address: str, topic: str) -> int:
+    """How many partitions the topic has; 0 where there is no such topic."""
+    client = AdminClient({**QUIET, "bootstrap.servers": address})
+    found = client.list_topics(timeout=TIMEOUT_S).topics.get(topic)
+    return len(found.partitions) if found is not None and found.error is None else 0
+
+
+def create(address: str, topic: str, partitions: int) -> None:
+    """Make the topic unless it is there, and wait until each partition has a leader.
+
+    Records keep the stamps of 2011, so retention by time is off: with Kafka's default of seven
+    days the broker would delete them as old.
+    """
+    client = AdminClient({**QUIET, "bootstrap.servers": address})
+    wish = NewTopic(topic, partitions, config={"retention.ms": "-1"})
+    try:
+        client.create_topics([wish], operation_timeout=TIMEOUT_S)[topic].result(TIMEOUT_S)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise
+
+    deadline = time.monotonic() + TIMEOUT_S
+    while not _led(client, topic, partitions):
+        if time.monotonic() > deadline:
+            raise IncomeError(
+                f"topic {topic} has no leader for {partitions} partitions after {TIMEOUT_S:.0f} s: "
+                "look at the broker's log, or take a fresh --checkpoint"
+            )
+        time.sleep(0.02)
+
+
+def _led(client: AdminClient, topic: str, partitions: int) -> bool:
+    found = client.list_topics(timeout=TIMEOUT_S).topics.get(topic)
+    return (
+        found is not None
+        and len(found.partitions) == partitions
+        and all(part.leader >= 0 for part in found.partitions.values())
+    )
+
+
+# A broker that has just made a topic, or has just come back, says these for a moment.
+_SOON = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.UNSTABLE_OFFSET_COMMIT,
+}
+
+
+def patiently(ask: Callable[[], T]) -> T:
+    """Ask again while the broker says "not yet", for at most `TIMEOUT_S`."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        try:
+            return ask()
+        except KafkaException as error:
+            if error.args[0].code() not in _SOON or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def consumer(address: str, group: str = "mqlab", **config: Any) -> Consumer:
+    """A reader of committed records that is moved by `assign()` only."""
+    return Consumer(
+        QUIET
+        | {
+            "bootstrap.servers": address,
+            "group.id": group,  # the client demands one; without `subscribe` nothing joins it
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            # An offset the broker no longer has is an error, never a silent jump.
+            "auto.offset.reset": "error",
+            "fetch.wait.max.ms": 50,
+        }
+        | config
+    )
+
+
+def producer(address: str, **config: Any) -> Producer:
+    """A writer that waits for all replicas and gives up after `TIMEOUT_S`."""
+    defaults = {
+        "bootstrap.servers": address,
+        "acks": "all",
+        "linger.ms": 5,
+        "message.timeout.ms": int(TIMEOUT_S * 1000),
+        "queue.buffering.max.messages": 100_000,
+    }
+    return Producer(QUIET | defaults | config)
+
+
+def send(client: Producer, topic: str, **message: Any) -> None:
+    """`produce`, which waits for room where the client's queue is full."""
+    while True:
+        try:
+            client.produce(topic, **message)
+            return
+        except BufferError:
+            client.poll(0.1)
+
+
+def flush(client: Producer) -> None:
+    """Wait until every message has its answer. Raises KafkaException if one stays without."""
+    if client.flush(TIMEOUT_S):
+        raise KafkaException(KafkaError(KafkaError._MSG_TIMED_OUT, "messages without an answer"))
+
+
+class Delivery:
+    """Collects what a producer is told about its messages: `on_delivery=delivery`."""
+
+    def __init__(self) -> None:
+        self.error: KafkaError | None = None
+
+    def __call__(self, error: KafkaError | None, message: Message) -> None:
+        self.error = self.error or error
+
+    def check(self) -> None:
+        if self.error is not None:
+            raise KafkaException(self.error)
+
+
+def read(client: Consumer, topic: str, partition: int, start: int, end: int) -> Iterator[Message]:
+    """The records of one partition with `start <= offset < end`, in order.
+
+    Fewer come where the log has markers or aborted records; the end of the partition ends it too.
+    Raises KafkaException, also where nothing comes for `TIMEOUT_S`.
+    """
+    client.assign([TopicPartition(topic, partition, start)])
+    at, deadline = start, time.monotonic() + TIMEOUT_S
+    while at < end:
+        for message in client.consume(min(CHUNK, end - at), timeout=1.0):
+            error = message.error()
+            if error is not None:
+                if error.code() == KafkaError._PARTITION_EOF:
+                    return
+                if not error.retriable() and error.code() not in _PASSING:
+                    raise KafkaException(error)
+                continue
+            at = message.offset() + 1
+            deadline = time.monotonic() + TIMEOUT_S
+            if at <= end:
+                yield message
+        if time.monotonic() > deadline:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{topic} [{partition}] @{at}"))
+
+
+# The client reports these and goes on trying by itself; the deadline above ends it.
+_PASSING = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
+
+
+def bounds(client: Consumer, topic: str, partition: int) -> tuple[int, int]:
+    """First offset, and the offset after the last record a reader of committed data may see."""
+    where = TopicPartition(topic, partition)
+    return patiently(
+        lambda: client.get_watermark_offsets(where, timeout=TIMEOUT_S, cached=False)
+    )
+
+
+def at_offset(client: Consumer, topic: str, partition: int, offset: int) -> Message | None:
+    """The record at `offset`, or the next one there is; None at the end."""
+    return next(read(client, topic, partition, offset, offset + 1), None)
+
+
+def offsets_for_time(
+    client: Consumer, topic: str, partitions: Sequence[int], at_ms: int
+) -> dict[int, int]:
+    """Partition → offset of the first record stamped `at_ms` or later; -1 where there is none."""
+    wanted = [TopicPartition(topic, partition, at_ms) for partition in partitions]
+    found = patiently(lambda: _checked(client.offsets_for_times(wanted, timeout=TIMEOUT_S)))
+    return {entry.partition: entry.offset for entry in found}
+
+
+def committed(client: Consumer, topic: str, partitions: int) -> list[TopicPartition]:
+    """The group's offset and metadata on every partition, once no transaction may change them."""
+    wanted = [TopicPartition(topic, partition) for partition in range(partitions)]
+    return patiently(lambda: _checked(client.committed(wanted, timeout=TIMEOUT_S)))
+
+
+def _checked(found: list[TopicPartition]) -> list[TopicPartition]:
+    for entry in found:
+        if entry.error is not None:
+            raise KafkaException(entry.error)
+    return found
+
+
+def read_all(address: str, topic: str) -> list[Message]:
+    """Every committed record of a topic, partition by partition."""
+    client = consumer(address)
+    try:
+        found: list[Message] = []
+        for partition in range(partitions_of(address, topic)):
+            low, high = bounds(client, topic, partition)
+            found += read(client, topic, partition, low, high)
+        return found
+    finally:
+        client.close()
