@@ -42,7 +42,7 @@ def log(tmp_path: Path) -> list[str]:
     return file.read_text().splitlines() if file.exists() else []
 
 
-AS_ROOT = {"id": "echo 0"}
+AS_ROOT = {"id": "echo 0", "apt_cache": "exit 0"}
 QUIET = "apt-get -o DPkg::Lock::Timeout=300 -qq "
 
 
@@ -81,6 +81,18 @@ def test_others_are_left_alone(run: Run, tmp_path: Path) -> None:
     done = run("chromium", id="echo 1000", sudo="exit 1", apt_get=RECORD, dpkg=RECORD)
     assert done.returncode == 1
     assert log(tmp_path) == []
+
+
+def test_a_later_debian_has_java_21(run: Run, tmp_path: Path) -> None:
+    done = run("java", id="echo 0", apt_get=RECORD, apt_cache="exit 100")
+    assert done.returncode == 0, done.stderr
+    assert log(tmp_path)[-1].endswith(" openjdk-21-jre-headless")
+
+
+def test_what_failed_is_said(run: Run) -> None:
+    done = run("chromium", **AS_ROOT, apt_get="echo E: no such host; exit 100", dpkg=RECORD)
+    assert done.returncode == 1
+    assert "that failed; .cache/setup.log ends with:\nE: no such host" in done.stderr
 
 
 def test_nothing_named_nothing_done(run: Run, tmp_path: Path) -> None:
