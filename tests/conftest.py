@@ -11,15 +11,17 @@ import pytest
 from mqlab.cli import doctor
 
 PROBES = {name: (title, look, todo) for name, title, look, todo, _ in doctor.PROBES}
+BESIDES = {"chromium": ("driver",)}  # a browser is of no use without what steers it
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """`@pytest.mark.needs("java")` skips, with what to do as the reason, where Java is missing."""
     for marker in item.iter_markers("needs"):
-        for tool in marker.args:
-            title, look, todo = PROBES[tool]
-            if not look():
-                pytest.skip(f"{title} is missing: {todo}")
+        for asked in marker.args:
+            for tool in (asked, *BESIDES.get(asked, ())):
+                title, look, todo = PROBES[tool]
+                if not look():
+                    pytest.skip(f"{title} is missing: {todo}")
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ never disagree.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
 import shutil
@@ -75,6 +76,17 @@ def chromium() -> str:
 
 
 @cache
+def driver() -> str:
+    """The version of the Node that Playwright brings along, if it starts, or nothing."""
+    spec = importlib.util.find_spec("playwright")
+    if spec is None or not spec.submodule_search_locations:
+        return ""
+    node = Path(spec.submodule_search_locations[0], "driver", "node")
+    said = _says(str(node), "--version").strip()
+    return f"starts ({said})" if re.fullmatch(r"v[0-9.]+", said) else ""
+
+
+@cache
 def font() -> str:
     """A font with Chinese glyphs, or nothing; systems other than Linux bring their own."""
     if not sys.platform.startswith("linux"):
@@ -140,6 +152,13 @@ PROBES: tuple[tuple[str, str, Callable[[], str], str, bool], ...] = (
         True,
     ),
     (
+        "driver",
+        "the browser's driver",
+        driver,
+        "the browser tests need it; it lacks a library; Debian: apt-get install libatomic1",
+        True,
+    ),
+    (
         "font",
         "a font for Chinese",
         font,
@@ -155,7 +174,7 @@ PROBES: tuple[tuple[str, str, Callable[[], str], str, bool], ...] = (
         False,
     ),
 )
-SYSTEM = ("java", "chromium", "font")  # what `make setup` may install
+SYSTEM = ("java", "chromium", "driver", "font")  # what `make setup` may install
 
 
 def findings() -> list[Finding]:

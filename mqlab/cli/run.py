@@ -1,0 +1,67 @@
+"""`mqlab run FILE…`: scenarios against their expected narration."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..lessons.systems import SYSTEMS
+from ..scenario import Golden, load, rewrite
+from ..scenario.language import ScenarioError
+from .errors import UserError
+
+HELP = "run scenarios (.scn) and compare with their expected narration"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help=".scn files or folders of them")
+    parser.add_argument("--rewrite", action="store_true", help="write what this engine narrates")
+    parser.add_argument("--print", action="store_true", dest="show", help="print the narration")
+    parser.add_argument("--lang", choices=("en", "zh"), default="en", help="with --print")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0: every file equal (or rewritten); 1: some differ."""
+    different = 0
+    paths = list(scenario_files(args.files))
+    for path in paths:
+        golden = opened(path)
+        if args.show:
+            print(golden.run.narrate(args.lang))
+        elif args.rewrite:
+            if not golden.equal:
+                rewrite(golden)
+                print(f"rewritten  {path}")
+        elif golden.equal:
+            print(f"equal      {path}")
+        else:
+            different += 1
+            print(f"DIFFERENT  {path}\n{golden.diff()}")
+    if not args.show:
+        print(f"{len(paths) - different} of {len(paths)} scenarios equal")
+    return 1 if different else 0
+
+
+def scenario_files(names: list[str]) -> list[Path]:
+    """Files as named, folders searched; UserError where there is nothing."""
+    found: list[Path] = []
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            found += sorted(path.rglob("*.scn"))
+        elif path.is_file():
+            found.append(path)
+        else:
+            raise UserError(f"no file {name}: give a .scn file or a folder of them")
+    if not found:
+        raise UserError(f"no .scn file in {', '.join(names)}")
+    return found
+
+
+def opened(path: Path) -> Golden:
+    try:
+        return load(path, SYSTEMS)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not text (UTF-8): give a .scn file") from error
+    except ScenarioError as error:
+        raise UserError(f"{path}: {error}") from error
