@@ -97,6 +97,7 @@ def test_doctor_says_what_to_do(
         ("chromium", "Chromium", lambda: "", "apt-get install chromium", True),
     )
     monkeypatch.setattr(doctor, "PROBES", probes)
+    monkeypatch.setattr(doctor, "SYSTEM", ("java", "chromium", "font"))
     assert cli.main(["doctor"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "missing   Java 17 or 21: apt-get install openjdk",
