@@ -83,9 +83,7 @@ class Interned:
         return trimmed(slots, self.first_wire)
 
     def unpack(self, state: Ints, wires: bool = True) -> World:
-        nodes = Map(
-            (name, self.node_values.values[state[i]]) for i, name in enumerate(self.names)
-        )
+        nodes = Map((name, self.node_values.values[state[i]]) for i, name in enumerate(self.names))
         held: dict[Wire, tuple[Note, ...]] = {}
         if wires:
             for slot in range(self.first_wire, len(state)):
@@ -162,7 +160,9 @@ class Interned:
             prefixes.append(Prefix(self.node_values.id(stage.node), sent))
         return prefixes
 
-    def after(self, state: Ints, place: int, prefix: Prefix, taken: int = 0, index: int = 0) -> Ints:
+    def after(
+        self, state: Ints, place: int, prefix: Prefix, taken: int = 0, index: int = 0
+    ) -> Ints:
         """The world after (part of) a step; `taken` is the slot whose message it consumed."""
         slots = list(state)
         slots[place] = prefix.node

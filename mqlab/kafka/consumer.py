@@ -107,9 +107,7 @@ class Consumer(Quiet):
         new = replace(self, positions=self.positions.set(call.partition, position))
         return new._done(succeeded(call, ", ".join(b.words for b in batches) or "nothing"))
 
-    def _committed(
-        self, call: Committed, said: OffsetFetchResponse
-    ) -> tuple[Consumer, Effects]:
+    def _committed(self, call: Committed, said: OffsetFetchResponse) -> tuple[Consumer, Effects]:
         if said.unstable:
             # A transaction holds a newer offset that may or may not count: wait for it.
             return self, (SetTimer(RETRY, self.config.retry_ms),)

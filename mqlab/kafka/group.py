@@ -37,8 +37,7 @@ from ..kernel import (
 from ..storage import COMMIT, Batch
 from .config import KafkaConfig
 from .errors import Error
-from .leader import FRONTIERS, RECOVERED, append_marker, recover_partition
-from .leader import fetch
+from .leader import FRONTIERS, RECOVERED, append_marker, fetch, recover_partition
 from .leader.produce import translated
 from .messages import (
     AddPartitionsToTxn,
@@ -174,9 +173,7 @@ class GroupCoordinator:
         new = replace(self, part=part, verifying=self.verifying.set(corr, waiting))
         return new, (Send(self.config.coordinator, question, corr),)
 
-    def _verified(
-        self, corr: int, error: Error, disk: Disk
-    ) -> tuple[GroupCoordinator, Effects]:
+    def _verified(self, corr: int, error: Error, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         waiting: Waiting | None = self.verifying.get(corr)
         if waiting is None:
             return self, ()
@@ -190,9 +187,7 @@ class GroupCoordinator:
             return new, (Reply(waiting.caller, OffsetCommitResponse(told)),)
         return new._append(batch, waiting.caller, disk)
 
-    def _append(
-        self, batch: Batch, caller: Caller, disk: Disk
-    ) -> tuple[GroupCoordinator, Effects]:
+    def _append(self, batch: Batch, caller: Caller, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         batch = replace(batch, base=disk.log(self.name).end)
         ack = (batch.last + 1, caller, OffsetCommitResponse())
         new = replace(self._noted(batch), part=self.part.with_data(batch), acks=(*self.acks, ack))

@@ -51,9 +51,7 @@ def properties(cluster: Cluster) -> tuple[Property, ...]:
     def read_back(world: World) -> bool:
         seen = view(cluster, world)
         return any(
-            txn is not None
-            for p in cluster.partitions
-            for _, txn in seen.got(p, READ_COMMITTED)
+            txn is not None for p in cluster.partitions for _, txn in seen.got(p, READ_COMMITTED)
         )
 
     return (

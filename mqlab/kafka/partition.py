@@ -233,7 +233,9 @@ class Partition:
     # -- recovery ----------------------------------------------------------------------------
 
     @staticmethod
-    def replayed(config: KafkaConfig, log: Iterable[Batch], end: int) -> tuple[Partition, tuple[AbortedTxn, ...]]:
+    def replayed(
+        config: KafkaConfig, log: Iterable[Batch], end: int
+    ) -> tuple[Partition, tuple[AbortedTxn, ...]]:
         """From a log alone. Only the last batch of each producer is remembered then, so
         its window of recognisable duplicates shrinks from five to one."""
         part = Partition(config)

@@ -38,8 +38,18 @@ from ..kernel import (
     SetTimer,
 )
 from ..storage import Batch, next_sequence
-from .calls import Abort, Begin, Commit, Flush, Init, Outcome, SendOffsets, SendRecord
-from .calls import failed, succeeded
+from .calls import (
+    Abort,
+    Begin,
+    Commit,
+    Flush,
+    Init,
+    Outcome,
+    SendOffsets,
+    SendRecord,
+    failed,
+    succeeded,
+)
 from .config import KafkaConfig, offsets_log
 from .errors import Error
 from .messages import (
@@ -190,9 +200,7 @@ class Producer(Quiet):
         batch = Batch((call.value,))
         if self.config.idempotent:
             transactional = self.config.txn_id is not None
-            batch = Batch(
-                (call.value,), 1, -1, self.pid, self.epoch, number, transactional
-            )
+            batch = Batch((call.value,), 1, -1, self.pid, self.epoch, number, transactional)
         flight = Flight(call.partition, number, batch, sent=False)
         sequences = self.sequences.set(call.partition, next_sequence(number))
         new, effects = replace(self, sequences=sequences, flights=(*self.flights, flight))._fly()
@@ -264,9 +272,7 @@ class Producer(Quiet):
                 return self._return(succeeded(self.call))
             case Commit() | Abort() if not self.added:
                 # Nothing was sent, so the server knows of no transaction: no request.
-                return replace(self, state=_S.READY, error=Error.NONE)._return(
-                    succeeded(self.call)
-                )
+                return replace(self, state=_S.READY, error=Error.NONE)._return(succeeded(self.call))
             case Commit() | Abort():
                 assert self.config.txn_id is not None
                 commit = isinstance(self.call, Commit)
@@ -330,7 +336,9 @@ class Producer(Quiet):
             return new, ()
         return new._return(failed(self.call, error))
 
-    def _produced(self, partition: str, number: int, said: ProduceResponse) -> tuple[Producer, Effects]:
+    def _produced(
+        self, partition: str, number: int, said: ProduceResponse
+    ) -> tuple[Producer, Effects]:
         mine = [f for f in self.flights if (f.partition, f.number) == (partition, number)]
         if not mine:
             return self, ()

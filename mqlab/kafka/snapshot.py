@@ -78,7 +78,9 @@ class View:
 
     def got(self, partition: str, isolation: str) -> list[tuple[Batch, Txn | None]]:
         """What a reader from offset 0 gets from one partition, by the broker's cut and the
-        client's filter."""
+        client's filter. From a node that is down nobody gets anything."""
+        if not self.world.nodes[partition].up:
+            return []
         part = self.parts[partition]
         ask = Fetch(0, isolation, max_bytes=1 << 40)
         said = fetch.answer(part, partition, ask, self.world.disk(partition))
@@ -188,7 +190,10 @@ def torn(seen: View, got: dict[str, list[tuple[Batch, Txn | None]]]) -> Text | N
     """In words, that a reader gets part of a committed transaction."""
     for txn in seen.all_txns():
         holding = {
-            p for p in seen.cluster.partitions for _, t, _ in seen.rows[p] if t and t.name == txn.name
+            p
+            for p in seen.cluster.partitions
+            for _, t, _ in seen.rows[p]
+            if t and t.name == txn.name and seen.world.nodes[p].up
         }
         shown = {p for p, rows in got.items() for _, t in rows if t and t.name == txn.name}
         if shown and holding - shown:

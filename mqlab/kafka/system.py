@@ -40,6 +40,8 @@ from .messages import Position
 from .producer import Producer, ProducerConfig
 from .telling import tell
 
+#: a program in a system line is written without the braces of its narration
+BARE = str.maketrans("", "", "{},")
 ADVICE = {
     "init": "init",
     "begin": "begin",
@@ -108,7 +110,7 @@ class KafkaSystem(System):
             words.append(f"{f.name}={value}")
         for node, program in self.programs:
             if isinstance(program, tuple):
-                text = "; ".join(map(str, program)).replace("{", "").replace("}", "")
+                text = "; ".join(map(str, program)).translate(BARE)
                 words.append(shlex.quote(f"{node}={text}"))
         for step, order in self.order:
             words.append(f"order.{step}={','.join(order)}")
@@ -211,6 +213,8 @@ class KafkaSystem(System):
             case ("begin",):
                 return Begin()
             case ("send", partition, value):
+                if set(value) & set("{},;'\""):
+                    raise ValueError(f"{value!r}: a value here is a word without {{}},;'\"")
                 return SendRecord(self._partition(partition), value)
             case ("send-offsets", group, *positions) if positions:
                 return SendOffsets(group, tuple(self._position(p) for p in positions))
@@ -264,5 +268,3 @@ def _number(key: str, value: str) -> int:
     if not value.isdigit():
         raise ValueError(f"{key}={value!r}: expected a whole number")
     return int(value)
-
-

@@ -71,7 +71,7 @@ def _moved(cluster: Cluster, world: World, role: str, event: Event | None) -> Te
     if not isinstance(event, Appended) or role not in cluster.partitions:
         return Telling()
     part = world.role(role).part
-    last = [b for b in world.disk(role).log(role).read(event.end - 1)]
+    last = list(world.disk(role).log(role).read(event.end - 1))
     marker = bool(last) and bool(last[0].control)
     return Telling(fold=not marker, why=words.WHY_LSO(lso=part.lso, hw=part.hw))
 
@@ -97,7 +97,10 @@ def _sent(cluster: Cluster, txns: dict[str, list[Txn]], role: str, body: object)
         case Produce(batch=batch, txn_id=txn_id):
             name = _going_on(cluster, txns, txn_id, batch.epoch)
             return Telling(name, label=Text(f"Produce {batch.words}"))
-        case TxnOffsetCommit(txn_id=txn_id, epoch=epoch) | AddOffsetsToTxn(txn_id=txn_id, epoch=epoch):
+        case (
+            TxnOffsetCommit(txn_id=txn_id, epoch=epoch)
+            | AddOffsetsToTxn(txn_id=txn_id, epoch=epoch)
+        ):
             return Telling(_going_on(cluster, txns, txn_id, epoch), label=Text(type(body).__name__))
         case AddPartitionsToTxn(txn_id=txn_id, epoch=epoch):
             by_leader = role in cluster.partitions or role in cluster.groups
@@ -138,9 +141,7 @@ def _last(txns: dict[str, list[Txn]], txn_id: str | None) -> str:
     return mine[-1].name if mine else ""
 
 
-def _going_on(
-    cluster: Cluster, txns: dict[str, list[Txn]], txn_id: str | None, epoch: int
-) -> str:
+def _going_on(cluster: Cluster, txns: dict[str, list[Txn]], txn_id: str | None, epoch: int) -> str:
     """The transaction that a message of this epoch belongs to: a late one to an older
     transaction, one that arrives before the coordinator knows of it to the next."""
     if not txn_id or txn_id not in cluster.ids:

@@ -30,7 +30,7 @@ class Txn:
 
     @property
     def outcome(self) -> str:
-        """"COMMIT", "ABORT" or "" while it is not decided."""
+        """ "COMMIT", "ABORT" or "" while it is not decided."""
         for state in self.path:
             if state in (TxnState.PREPARE_COMMIT, TxnState.COMPLETE_COMMIT):
                 return "COMMIT"

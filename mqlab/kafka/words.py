@@ -12,11 +12,15 @@ LEADER = Words("leader", "leader")
 READER = Words("consumer", "消费者")
 GRAPH = Words("Coordinator: where transaction {txn} is", "协调器：事务 {txn} 在哪一步")
 GRAPH_IDLE = Words("Coordinator: no transaction yet", "协调器：还没有事务")
-STATE_TABLE = Words("__transaction_state, latest of each key", "__transaction_state，每个键的最新值")
+STATE_TABLE = Words(
+    "__transaction_state, latest of each key", "__transaction_state，每个键的最新值"
+)
 INDEX_TABLE = Words(".txnindex: aborted transactions", ".txnindex：已中止的事务")
 OFFSETS_TABLE = Words("__consumer_offsets", "__consumer_offsets")
 
-TORN = Words("part of {txn}: torn until {where} has its marker", "{txn} 的一部分：{where} 得到标记前是撕裂的")
+TORN = Words(
+    "part of {txn}: torn until {where} has its marker", "{txn} 的一部分：{where} 得到标记前是撕裂的"
+)
 WAITS = Words("{where} waits at its LSO behind {txn}", "{where} 停在 LSO，等待 {txn}")
 UNDECIDED = Words("{txn} is not decided yet", "{txn} 还没有决定")
 ABORTED_READ = Words("{txn} was aborted", "{txn} 已被中止")
@@ -70,8 +74,6 @@ CLEAN_READ = Words(
     "no record of an open or aborted transaction is read committed",
     "read_committed 读不到未结束或已中止事务的记录",
 )
-DECIDED_FIRST = Words(
-    "the decision is durable before any marker", "决定先于任何标记持久化"
-)
+DECIDED_FIRST = Words("the decision is durable before any marker", "决定先于任何标记持久化")
 COMMITS = Words("a transaction can commit", "事务可以提交")
 READ_BACK = Words("a committed record can be read", "已提交的记录可以被读到")

@@ -53,7 +53,9 @@ class Choice:
         return text + (f" {self.how}={self.stop}" if self.stop >= 0 else "")
 
 
-_MESSAGE = re.compile(r"(?P<a>[^\s<>#@]+)(?P<arrow>[<>])(?P<b>[^\s<>#@]+)(#(?P<conn>\d+))?(@(?P<i>\d+))?")
+_MESSAGE = re.compile(
+    r"(?P<a>[^\s<>#@]+)(?P<arrow>[<>])(?P<b>[^\s<>#@]+)(#(?P<conn>\d+))?(@(?P<i>\d+))?"
+)
 _STOP = re.compile(r"(?P<rest>.*?)\s+(?P<how>kill|power)=(?P<n>\d+)")
 _WORDS = ("call", "fire", "break", "lose", "kill", "power", "restart")
 
@@ -70,6 +72,8 @@ def parse(text: str) -> Choice:
     words = text.split()
     if len(words) > 2 and words[0] == "run":
         return Choice("run", words[1], text.split(maxsplit=2)[2])
+    if len(words) > 1 and words[0] == "fire":
+        return Choice("fire", words[1], " ".join(words[2:]))
     if len(words) in (2, 3) and words[0] in _WORDS:
         if words[0] == "lose" and (m := _MESSAGE.fullmatch(words[1])):
             return Choice("lose", m["a"], m["b"])

@@ -120,7 +120,5 @@ class MemoryDisk:
 
     def power_cut(self) -> MemoryDisk:
         """What is left when the machine loses power."""
-        kept = (
-            (n, replace(g, entries=g.entries[: g.flushed])) for n, g in self.kept.items()
-        )
+        kept = ((n, replace(g, entries=g.entries[: g.flushed])) for n, g in self.kept.items())
         return MemoryDisk(Map(kept), self.flushed_tables, self.flushed_tables)

@@ -49,7 +49,9 @@ class Play:
     with what to do, for a choice that is not possible now.
     """
 
-    def __init__(self, system: System, choices: tuple[str, ...] = (), title: Text = Text("")) -> None:
+    def __init__(
+        self, system: System, choices: tuple[str, ...] = (), title: Text = Text("")
+    ) -> None:
         self.system = system
         self.title = title
         self._run = Run(system, title)

@@ -125,7 +125,8 @@ class Run:
                 yield fact
 
     def _began(self, move: Moved, before: World) -> Iterable[Fact]:
-        """What precedes a step's effects: lateness, a timer, a recovery, and what the role says has changed in its memory."""
+        """What precedes a step's effects: lateness, a timer, a recovery, and what the role
+        says has changed in its memory."""
         event = move.event
         if isinstance(event, Request) and move.late:
             yield Fact(0, 0, event.caller.name, "⇥", said(event.body), move.role)

@@ -6,6 +6,7 @@ facts, the first Snapshot and what changed at each fact; it draws without any ro
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
@@ -58,7 +59,9 @@ class Fact:
 
     def line(self, lang: Lang = "en", width: int = 0) -> str:
         """`tc  → o-0   WriteTxnMarkers commit epoch=1`, columns padded to `width`."""
-        return f"{self.node:<{width}} {self.glyph} {self.peer:<{width}}  {self.text.of(lang)}".rstrip()
+        return (
+            f"{self.node:<{width}} {self.glyph} {self.peer:<{width}}  {self.text.of(lang)}".rstrip()
+        )
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class Trace:
             "choices": list(self.choices),
             "facts": [_sparse(f) for f in self.facts],
             "start": plain[0],
-            "changes": [diff(a, b) for a, b in zip(plain, plain[1:], strict=False)],
+            "changes": [diff(a, b) for a, b in itertools.pairwise(plain)],
         }
 
     @staticmethod

@@ -82,9 +82,7 @@ def run(spec: NodeSpec, node: NodeState, role: int, event: Event) -> list[Stage]
     return [Stage(node), *after_effects(spec, node, role, effects)]
 
 
-def after_effects(
-    spec: NodeSpec, node: NodeState, role: int, effects: Effects
-) -> Iterator[Stage]:
+def after_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> Iterator[Stage]:
     """The node after each effect of a step of `role`, in order."""
     me = spec.roles[role][0]
     local = {name: i for i, (name, _) in enumerate(spec.roles)}
@@ -133,11 +131,10 @@ def killed(node: NodeState, power: bool = False) -> NodeState:
     )
 
 
-def started(
-    spec: NodeSpec, node: NodeState, at_ms: int = 0
-) -> list[tuple[int, Stage]]:
-    """A start from the node's disk: every role recovers; stages with their role's index."""
-    node = replace(node, up=True, roles=(None,) * len(spec.roles))
+def started(spec: NodeSpec, node: NodeState, at_ms: int = 0) -> list[tuple[int, Stage]]:
+    """A start from the node's disk: every role recovers; stages with their role's index.
+    The node serves nobody before its last effect is done."""
+    node = replace(node, roles=(None,) * len(spec.roles))
     stages: list[tuple[int, Stage]] = []
     for i, (_, recover) in enumerate(spec.roles):
         role, effects = recover(node.disk, at_ms)
@@ -146,6 +143,8 @@ def started(
         for stage in after_effects(spec, node, i, effects):
             stages.append((i, stage))
             node = stage.node
+    last, stage = stages[-1]
+    stages[-1] = (last, stage._replace(node=replace(stage.node, up=True)))
     return stages
 
 
@@ -188,9 +187,7 @@ def specs(system: System) -> dict[str, NodeSpec]:
 def homes(system: System) -> dict[str, tuple[str, int]]:
     """For every role: its node and its place there."""
     return {
-        role: (spec.name, i)
-        for spec in system.nodes()
-        for i, (role, _) in enumerate(spec.roles)
+        role: (spec.name, i) for spec in system.nodes() for i, (role, _) in enumerate(spec.roles)
     }
 
 
@@ -198,7 +195,8 @@ def initial(system: System, at_ms: int = 0) -> World:
     """The world with every node freshly started on an empty disk."""
     world = World(Map())
     for spec in system.nodes():
-        blank = NodeState(app=AppState(spec.program) if spec.program is not None else None)
+        app = AppState(spec.program) if spec.program is not None else None
+        blank = NodeState(up=False, app=app)
         for _, stage in started(spec, blank, at_ms):
             world = emitted(system, world, spec.name, stage)
     return world
@@ -326,9 +324,7 @@ def _event(
     return replace(world, nodes=world.nodes.set(name, state)), name, role, event, False
 
 
-def node_event(
-    state: NodeState, choice: Choice, at_ms: int
-) -> tuple[int, Event, NodeState]:
+def node_event(state: NodeState, choice: Choice, at_ms: int) -> tuple[int, Event, NodeState]:
     """A node's own next event (local, call, fire) and the node without it."""
     if choice.kind == "local" and state.inbox:
         role, event = state.inbox[0]
@@ -346,12 +342,12 @@ def node_event(
     raise ValueError(f"`{choice}` is not possible now")
 
 
-def _take(
-    system: System, world: World, wire: Wire, index: int
-) -> tuple[Note, World]:
+def _take(system: System, world: World, wire: Wire, index: int) -> tuple[Note, World]:
     queue = world.wires.get(wire, ())
     if index >= len(queue):
-        raise ValueError(f"nothing is under way from {wire[1]} to {wire[2]} on connection {wire[3]}")
+        raise ValueError(
+            f"nothing is under way from {wire[1]} to {wire[2]} on connection {wire[3]}"
+        )
     if system.network == "set":
         return queue[index], world
     rest = (*queue[:index], *queue[index + 1 :])

@@ -108,7 +108,9 @@ class _Driver:
         return number
 
     def _apart(self, a: str, b: str) -> bool:
-        return any(a in group and b not in group and any(b in g for g in self.cut) for group in self.cut)
+        return any(
+            a in group and b not in group and any(b in g for g in self.cut) for group in self.cut
+        )
 
     def _take(self, waiting: Waiting) -> None:
         """Do it, or what an armed line does with it."""

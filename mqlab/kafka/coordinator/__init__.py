@@ -264,11 +264,19 @@ class Coordinator:
             if entry.state in PREPARED:
                 effects.append(Send(config.coordinator, SendMarkers(entry.txn_id)))
             elif entry.state is TxnState.ONGOING and "transaction_timeout" in config.on:
-                left = max(0, entry.start_ms + entry.timeout_ms - at_ms) if at_ms else entry.timeout_ms
+                left = (
+                    max(0, entry.start_ms + entry.timeout_ms - at_ms) if at_ms else entry.timeout_ms
+                )
                 effects.append(SetTimer(TIMEOUT + entry.txn_id, tc._sweep_after(at_ms, left)))
         return tc, tuple(effects)
 
 
 def table_row(entry: Entry) -> tuple[str, ...]:
     """An entry as a row of the picture's `__transaction_state` table."""
-    return (entry.txn_id, str(entry.pid), str(entry.epoch), str(entry.state), braces(entry.partitions))
+    return (
+        entry.txn_id,
+        str(entry.pid),
+        str(entry.epoch),
+        str(entry.state),
+        braces(entry.partitions),
+    )

@@ -67,7 +67,7 @@ def answered(
         return tc, (Send(partition, marker(tc, entry)),)
     left = tuple(p for p in owed if p != partition)
     tc = replace(tc, owed=tc.owed.set(said.txn_id, left))
-    return tc, () if left else complete(tc, said.txn_id, disk, at_ms)[1]
+    return (tc, ()) if left else complete(tc, said.txn_id, disk, at_ms)
 
 
 def complete(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:

@@ -37,7 +37,6 @@ from ...kernel import (
 )
 from ...storage import ABORT, COMMIT, Batch
 from ..config import KafkaConfig
-from ..errors import Error
 from ..messages import (
     AddPartitionsToTxnResponse,
     Fetch,
@@ -178,5 +177,3 @@ def recover_partition(config: KafkaConfig, name: str, disk: Disk) -> tuple[Parti
     have = disk.log(index_of(name)).end
     missing = tuple(Append(index_of(name), a, notify=False) for a in aborted[have:])
     return part, missing
-
-

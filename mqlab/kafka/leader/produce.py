@@ -88,9 +88,7 @@ def unverifiable(leader: Leader) -> Result:
     return replace(leader, verifying=type(leader.verifying)()), replies
 
 
-def append(
-    leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk
-) -> Result:
+def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk) -> Result:
     part, batch = leader.part, ask.batch
     seen = part.duplicate(batch)
     if seen is not None:

@@ -1,0 +1,165 @@
+"""What a partition leader accepts, beside the rules of the real one."""
+
+import pytest
+
+from mqlab.kafka import SAFEGUARDS, KafkaConfig
+from mqlab.kafka.config import java_hash, partition_for
+from mqlab.kafka.errors import Error
+from mqlab.kafka.leader import fetch
+from mqlab.kafka.messages import WriteTxnMarkers
+from mqlab.kafka.partition import Partition
+from mqlab.kernel import Append, MemoryDisk
+from mqlab.storage import MAX_SEQUENCE, AbortedTxn, Batch, next_sequence
+
+CONFIG = KafkaConfig(on=frozenset(SAFEGUARDS))
+
+
+def batch(seq, count=1, *, epoch=0, base=-1, transactional=False, pid=7):
+    return Batch(("r",) * count, count, base, pid, epoch, seq, transactional)
+
+
+class Log:
+    """A partition that numbers its own offsets."""
+
+    def __init__(self):
+        self.part, self.end = Partition(CONFIG), 0
+
+    def add(self, data):
+        error = self.part.refusal(data, None)
+        if not error:
+            placed = Batch(
+                data.records, data.count, self.end, data.pid, data.epoch, data.first_seq,
+                data.transactional,
+            )  # fmt: skip
+            self.part = self.part.with_data(placed)
+            self.end += data.count
+        return error
+
+    def mark(self, epoch, commit=True, pid=7, coordinator_epoch=0):
+        control = "COMMIT" if commit else "ABORT"
+        marker = Batch((), 1, self.end, pid, epoch, -1, True, control, coordinator_epoch)
+        self.part, entry = self.part.with_marker(marker, 0)
+        self.end += 1
+        return entry
+
+
+def test_only_the_last_five_batches_are_recognised_and_only_exactly():
+    # UnifiedLogTest#testDuplicateAppends; seen on a real 4.2 broker.
+    log = Log()
+    for seq in range(7):
+        assert log.add(batch(seq)) is Error.NONE
+    for seq in range(2, 7):
+        assert log.part.duplicate(batch(seq)).first_offset == seq
+    for seq in (0, 1):
+        assert log.part.duplicate(batch(seq)) is None
+        assert log.add(batch(seq)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.part.duplicate(batch(5, 2)) is None, "other boundaries are no duplicate"
+    assert log.add(batch(5, 2)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_gap_is_refused_and_the_right_sequence_still_accepted():
+    # ProducerStateManagerTest#testBasicIdMapping
+    log = Log()
+    assert log.add(batch(0)) is Error.NONE
+    assert log.add(batch(2)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.add(batch(1)) is Error.NONE
+
+
+def test_sequences_wrap_to_zero():
+    # ProducerStateManagerTest#testProducerSequenceWithWrapAroundBatchRecord
+    log = Log()
+    assert log.add(batch(MAX_SEQUENCE - 1, 3)) is Error.NONE
+    assert log.part.producers[7].last_seq == 0
+    assert log.add(batch(1)) is Error.NONE
+    assert next_sequence(MAX_SEQUENCE) == 0
+
+
+def test_a_new_epoch_begins_at_zero_and_an_old_one_is_refused():
+    # UnifiedLogTest#testNonZeroSequenceOnFirstAppendNonZeroEpoch, #testOldProducerEpoch
+    log = Log()
+    log.add(batch(0))
+    assert log.add(batch(1, epoch=1)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.add(batch(0, epoch=1)) is Error.NONE
+    assert log.add(batch(1, epoch=0)) is Error.INVALID_PRODUCER_EPOCH
+
+
+def test_a_plain_batch_inside_the_own_transaction_is_refused():
+    # ProducerStateManagerTest#testNonTransactionalAppendWithOngoingTransaction
+    log = Log()
+    log.add(batch(0, transactional=True))
+    assert log.add(batch(1)) is Error.INVALID_TXN_STATE
+
+
+def test_the_lso_waits_for_the_marker_to_be_below_the_high_watermark():
+    # UnifiedLogTest#testFirstUnstableOffsetWithTransactionalData
+    log = Log()
+    log.add(batch(0, 4, transactional=True))
+    log.part = log.part.advanced(4)
+    log.mark(1)
+    assert log.part.first_unstable == 0
+    assert log.part.lso == 0
+    log.part = log.part.advanced(5)
+    assert log.part.first_unstable is None
+    assert log.part.lso == 5
+
+
+def test_an_abort_with_another_transaction_open_names_its_first_offset():
+    # UnifiedLogTest#testTransactionIndexUpdated, in small
+    log = Log()
+    log.add(batch(0, 2, transactional=True))
+    log.add(batch(0, 1, transactional=True, pid=8))
+    entry = log.mark(1, commit=False)
+    assert (entry.pid, entry.first_offset, entry.last_offset, entry.lso) == (7, 0, 3, 2)
+
+
+def test_marker_epochs():
+    log = Log()
+    log.add(batch(0, transactional=True))
+
+    def refusal(epoch, version=2, coordinator_epoch=0):
+        ask = WriteTxnMarkers("t", 7, epoch, True, coordinator_epoch, version)
+        return log.part.marker_refusal(ask)
+
+    assert refusal(0) is Error.INVALID_PRODUCER_EPOCH, "v2 demands a higher epoch"
+    assert refusal(0, version=0) is Error.NONE
+    assert refusal(1) is Error.NONE
+    log.mark(1, coordinator_epoch=5)
+    assert refusal(1, coordinator_epoch=5) is Error.NONE, "a retry, nothing open"
+    assert refusal(1, coordinator_epoch=4) is Error.TRANSACTION_COORDINATOR_FENCED
+    assert refusal(0, version=0, coordinator_epoch=5) is Error.INVALID_PRODUCER_EPOCH
+
+
+def test_after_a_restart_one_batch_is_remembered():
+    rows = [batch(seq, base=seq) for seq in range(6)]
+    part, _ = Partition.replayed(CONFIG, rows, 6)
+    assert part.duplicate(batch(5)) is not None
+    assert part.duplicate(batch(4)) is None
+    assert part.hw == 6
+
+
+VECTORS = [
+    ((0, 100), [0, 1, 2, 3]), ((0, 32), [0, 1, 2]), ((0, 35), [0, 1, 2, 3]),
+    ((10, 35), [0, 1, 2, 3]), ((11, 35), [1, 2, 3]), ((20, 41), [2, 3]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bounds", "pids"), VECTORS)
+def test_the_search_of_the_transaction_index(bounds, pids):
+    # TransactionIndexTest#testCollectAbortedTransactions
+    disk = MemoryDisk()
+    for i, row in enumerate([(0, 0, 10, 11), (1, 5, 15, 13), (2, 18, 35, 25), (3, 32, 50, 40)]):
+        disk = disk.after(Append("t-0.txnindex", AbortedTxn(i, *row), notify=False))
+    assert [a.pid for a in fetch.aborted_between("t-0", *bounds, disk)] == pids
+
+
+@pytest.mark.parametrize(
+    ("txn_id", "partition"),
+    [("A", 15), ("tx-0", 19), ("order-service-1", 16), ("polygenelubricants", 0)],
+)
+def test_the_coordinators_partition_is_javas_hash(txn_id, partition):
+    assert partition_for(txn_id, 50) == partition
+
+
+def test_java_hash_of_characters_outside_the_basic_plane():
+    assert java_hash("polygenelubricants") == -(2**31)
+    assert java_hash("😀") == 31 * 0xD83D + 0xDE00
