@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..kernel import Config, Text, Words
@@ -56,7 +57,9 @@ SAFEGUARDS: dict[str, Text] = {
 @dataclass(frozen=True, slots=True)
 class KafkaConfig(Config):
     """`transaction_version` 0 or 2 is the cluster's feature level. `txn_partitions` and
-    `offsets_partitions`: partitions of the two internal topics. Times in milliseconds."""
+    `offsets_partitions`: partitions of the two internal topics. Times in milliseconds.
+    `lso_rule`: a learner's (first offsets of undecided transactions, high watermark) → the
+    offset that read_committed may not reach; None: Kafka's own."""
 
     transaction_version: int = 2
     coordinator: str = "tc"
@@ -67,6 +70,7 @@ class KafkaConfig(Config):
     add_retry_ms: int = 20
     add_retry_max_ms: int = 100
     pid_block: int = 1_000
+    lso_rule: Callable[[tuple[int, ...], int], int] | None = None
 
 
 def java_hash(text: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..kernel import Property, World
 from ..storage import COMMIT
 from . import words
+from .leader.fetch import limit
 from .messages import READ_COMMITTED
 from .snapshot import Cluster, view
 from .states import TxnState
@@ -35,6 +36,20 @@ def properties(cluster: Cluster) -> tuple[Property, ...]:
                     return False
         return True
 
+    def replicated_read(world: World) -> bool:
+        seen = view(cluster, world)
+        return all(
+            batch.last < seen.parts[p].hw
+            for p in cluster.partitions
+            for batch, _ in seen.got(p, READ_COMMITTED)
+        )
+
+    def no_needless_wait(world: World) -> bool:
+        seen = view(cluster, world)
+        return all(
+            limit(seen.parts[p], READ_COMMITTED) >= seen.parts[p].lso for p in cluster.partitions
+        )
+
     def decided_first(world: World) -> bool:
         seen = view(cluster, world)
         return all(
@@ -54,9 +69,13 @@ def properties(cluster: Cluster) -> tuple[Property, ...]:
             txn is not None for p in cluster.partitions for _, txn in seen.got(p, READ_COMMITTED)
         )
 
+    ruled = cluster.config.lso_rule is not None
+    needless = Property("no needless wait", words.NO_NEEDLESS_WAIT(), no_needless_wait)
     return (
+        *((needless,) if ruled else ()),
         Property("same outcome", words.SAME_OUTCOME(), same_outcome),
         Property("clean read", words.CLEAN_READ(), clean_read),
+        Property("replicated read", words.REPLICATED_READ(), replicated_read),
         Property("decided first", words.DECIDED_FIRST(), decided_first),
         Property("commits", words.COMMITS(), commits, kind="sometimes"),
         Property("read back", words.READ_BACK(), read_back, kind="sometimes"),

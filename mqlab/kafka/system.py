@@ -9,7 +9,7 @@ combinations with the cluster's transaction.version are (0, legacy), (2, legacy)
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any
@@ -42,6 +42,8 @@ from .telling import tell
 
 #: a program in a system line is written without the braces of its narration
 BARE = str.maketrans("", "", "{},")
+#: fields with a spelling of their own in the system line, or (rules) with none
+UNSAID = {"programs", "order", "rules"}
 ADVICE = {
     "init": "init",
     "begin": "begin",
@@ -67,7 +69,8 @@ def _start_consumer(config: ConsumerConfig, disk: Disk, at_ms: int) -> tuple[Con
 class KafkaSystem(System):
     """`producers`: (node, transactional id); an id of "-" is a producer without
     transactions, "plain" one without idempotence either. Two nodes with one id are a
-    producer and its restarted twin. `programs`: (node, what its application does)."""
+    producer and its restarted twin. `programs`: (node, what its application does).
+    `rules`: what a learner writes, by slot ("lso")."""
 
     transaction_version: int = 2
     client: str = "v2"
@@ -80,6 +83,7 @@ class KafkaSystem(System):
     off: tuple[str, ...] = ()
     programs: tuple[tuple[str, Program], ...] = ()
     order: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    rules: tuple[tuple[str, Callable[..., Any]], ...] = ()
 
     name = "kafka"
 
@@ -101,7 +105,7 @@ class KafkaSystem(System):
         words = [self.name]
         for f in fields(self):
             value = getattr(self, f.name)
-            if value == f.default or f.name in ("programs", "order"):
+            if value == f.default or f.name in UNSAID:
                 continue
             if f.name == "producers":
                 value = ",".join(node if node == i else f"{node}:{i}" for node, i in value)
@@ -118,7 +122,7 @@ class KafkaSystem(System):
 
     @classmethod
     def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> KafkaSystem:
-        known = {f.name for f in fields(cls)} - {"programs", "order"}
+        known = {f.name for f in fields(cls)} - UNSAID
         given: dict[str, Any] = {}
         programs: list[tuple[str, str]] = []
         order = []
@@ -147,12 +151,18 @@ class KafkaSystem(System):
         if node not in names:
             raise ValueError(
                 f"no option and no client {node!r}; options: "
-                + ", ".join(f.name for f in fields(self) if f.name not in ("programs", "order"))
+                + ", ".join(f.name for f in fields(self) if f.name not in UNSAID)
                 + "; clients: "
                 + ", ".join(names)
             )
         calls = (tuple(call.split()) for call in text.split(";"))
         return node, tuple(self.call(words) for words in calls if words)
+
+    def label(self) -> Text:
+        """How a picture names the system."""
+        client = "" if self.transaction_version == 0 else f" · {self.client} client"
+        off = f" · off: {', '.join(self.off)}" if self.off else ""
+        return Text(f"Kafka · transaction.version {self.transaction_version}{client}{off}")
 
     # -- nodes ---------------------------------------------------------------------------
 
@@ -164,6 +174,7 @@ class KafkaSystem(System):
             order=self.order,
             transaction_version=self.transaction_version,
             offsets_partitions=max(1, self.groups),
+            lso_rule=dict(self.rules).get("lso"),
         )
 
     @cached_property

@@ -51,6 +51,8 @@ def tell(
 ) -> Telling:
     txns = transactions(world, cluster.config.coordinator, cluster.ids)
     match effect:
+        case None if isinstance(event, Request):
+            return _sent(cluster, txns, event.caller.name, event.body)
         case None:
             return _moved(cluster, world, role, event)
         case Append(entry=StateRecord() as record):

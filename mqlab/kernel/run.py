@@ -150,6 +150,7 @@ class Run:
             facts=tuple(self.facts),
             snapshots=tuple(self.snapshots),
             title=self.title,
+            label=self.system.label(),
         )
 
     def narrate(self, lang: Lang = "en") -> str:

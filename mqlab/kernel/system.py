@@ -64,6 +64,10 @@ class System:
         """The system line: name and the options that differ from the defaults."""
         raise NotImplementedError
 
+    def label(self) -> Text:
+        """How a picture names the system; the system line where nothing shorter is said."""
+        return Text(self.line())
+
     @classmethod
     def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> System:
         """The system of a `system NAME key=value …` line; raises ValueError with advice."""

@@ -68,8 +68,7 @@ class Fact:
 class Trace:
     """A run. Position 0 is before the first fact, position n after fact n.
 
-    `stops` counts, fact by fact, the choices made so far, so that a position can be
-    turned back into a schedule.
+    `system` is the line that makes the system again, `label` how a picture names it.
     """
 
     system: str
@@ -77,6 +76,7 @@ class Trace:
     facts: tuple[Fact, ...]
     snapshots: tuple[Snapshot, ...]
     title: Text = NOTHING
+    label: Text = NOTHING
 
     def __len__(self) -> int:
         return len(self.facts)
@@ -103,6 +103,7 @@ class Trace:
             "format": FORMAT,
             "system": self.system,
             "title": self.title.json(),
+            "label": self.label.json(),
             "choices": list(self.choices),
             "facts": [_sparse(f) for f in self.facts],
             "start": plain[0],
@@ -125,6 +126,7 @@ class Trace:
             facts=tuple(_build(Fact, f) for f in data["facts"]),
             snapshots=tuple(snapshots),
             title=Text.from_json(data["title"]),
+            label=Text.from_json(data.get("label", "")),
         )
 
     def save(self, path: str | Path) -> None:

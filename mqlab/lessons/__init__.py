@@ -1,1 +1,17 @@
-"""Lessons: exercises and their checks, and the notebooks they are taught in."""
+"""Floor 6: lessons. What the notebooks import: running scenarios, exercises, checks."""
+
+from .bank import balances
+from .check import Exercise, Verdict, check
+from .systems import SYSTEMS, open_run, playing, scenario, system
+
+__all__ = [
+    "SYSTEMS",
+    "Exercise",
+    "Verdict",
+    "balances",
+    "check",
+    "open_run",
+    "playing",
+    "scenario",
+    "system",
+]

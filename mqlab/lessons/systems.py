@@ -6,8 +6,9 @@ from ..kafka import KafkaSystem
 from ..kernel import Play, Run, System, Text, Trace
 from ..kernel.token import check, open_token
 from ..scenario import parse_script, perform, system_of
+from .bank import BankSystem
 
-SYSTEMS: dict[str, type[System]] = {"kafka": KafkaSystem}
+SYSTEMS: dict[str, type[System]] = {"kafka": KafkaSystem, "bank": BankSystem}
 
 
 def scenario(text: str) -> Trace:

@@ -26,6 +26,9 @@ from ..partition import Partition
 
 def limit(part: Partition, isolation: str) -> int:
     """The offset that a reader of this isolation level may not reach."""
+    if isolation == READ_COMMITTED and part.config.lso_rule is not None:
+        firsts = sorted(first for first, _ in (*part.open, *part.unreplicated))
+        return part.config.lso_rule(tuple(firsts), part.hw)
     if isolation == READ_COMMITTED and "lso" in part.config.on:
         return part.lso
     return part.hw

@@ -1,0 +1,85 @@
+"""Exercises: the solution is right, the stub is wrong, and every listed belief is met with
+its own message."""
+
+import pytest
+
+from mqlab.explore import Budget, explore
+from mqlab.lessons import balances, check, scenario, system
+from mqlab.lessons.lab07 import LSO
+
+
+def right(firsts, hw):
+    return min([*firsts, hw])
+
+
+def test_the_solution_is_right():
+    verdict = check(LSO, right)
+    assert verdict.ok, verdict
+    assert verdict.player() is None
+
+
+@pytest.mark.parametrize("belief", LSO.beliefs, ids=[b.name for b in LSO.beliefs])
+def test_every_listed_belief_is_recognised(belief):
+    verdict = check(LSO, belief.rule)
+    assert not verdict.ok
+    assert verdict.misconception == belief.name
+    assert verdict.message == belief.message
+    assert verdict.trace() is not None
+    red = [light.name for light in verdict.trace().snapshot(-1).lights if not light.ok]
+    assert red
+
+
+def stub(firsts, hw):
+    raise NotImplementedError
+
+
+def forgetful():
+    calls = []
+
+    def rule(firsts, hw):
+        calls.append(1)
+        return len(calls)
+
+    return rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        (stub, "nothing is written yet"),
+        (lambda firsts, hw: 1 // 0, "it raised ZeroDivisionError"),
+        (lambda firsts, hw: "3", "an offset is a whole number"),
+        (lambda firsts, hw: True, "an offset is a whole number"),
+        (lambda firsts, hw: -1, "an offset is never negative"),
+        (forgetful(), "may depend on nothing but what it is given"),
+    ],
+)
+def test_a_rule_that_is_none_is_told_so(rule, says):
+    verdict = check(LSO, rule)
+    assert not verdict.ok
+    assert says in str(verdict)
+
+
+def test_hints_are_numbered():
+    assert LSO.hint(1) != LSO.hint(2)
+    with pytest.raises(ValueError, match="hints 1 to 2"):
+        LSO.hint(3)
+
+
+PAYMENT = "send accounts-0 A-5; send accounts-1 B+5"
+
+
+def test_money_is_lost_without_a_transaction_and_never_with_one():
+    kill = Budget(kills=1, killable=("bank",))
+    plain = explore(system(f"bank producers=bank:plain 'bank={PAYMENT}; flush'"), kill)
+    lost = plain.counterexamples["money"].trace()
+    assert "killed (1 of 2 effects done)" in lost.narrate()
+    assert balances(lost).splitlines()[1].split() == ["read_committed", "-5", "+0", "-5"]
+    safe = explore(system(f"bank 'bank=init; begin; {PAYMENT}; commit'"), kill)
+    assert safe.complete
+    assert safe.ok, safe
+
+
+def test_a_payment_that_arrives_balances():
+    trace = scenario(f"system bank\nrun bank: init, begin, {PAYMENT.replace(';', ',')}, commit")
+    assert [line.split()[-1] for line in balances(trace).splitlines()[1:]] == ["+0", "+0"]
