@@ -1,0 +1,86 @@
+"""Order → income per minute, exactly once, over the Kafka protocol, with Spark.
+
+    from mqlab.spark import income
+
+    result = income("127.0.0.1:9092")        # the committed day of real orders
+    print(result.table, result.total, result.reconciliation, sep="\\n")
+
+Read the files in this order; each is one idea:
+
+    orders      a line, its money, and what makes it a dead letter
+    files       CSV and Parquet
+    truth       the answer without Spark
+    topics      what is asked of a broker
+    feeder      a file into topic Order, killed and started again without doubling
+    cuts        where a batch ends, and why at the same minute everywhere
+    source      topic Order as a Spark stream
+    pipeline    the two queries
+    sinks       at least once; transactions; exactly once. The heart of it
+    checkpoint  what Spark writes down
+    kills       seven instants to die at
+    reconcile   the account, and the late orders counted without Spark
+    job         one run from file to checked result
+    crashes     three sinks x seven kill points
+    victim      the process that is killed
+    session     Spark, quiet and quick to start
+    bench       the price of exactly once
+
+Importing this package needs neither Spark nor Java; the first call does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import IncomeError, need
+from .files import DAY, YEAR, Orders
+from .kills import Point
+
+if TYPE_CHECKING:
+    from .crashes import Table
+    from .job import Result
+
+__all__ = ["DAY", "YEAR", "IncomeError", "Point", "chaos", "income"]
+
+
+def income(address: str, orders: Orders = DAY, **options: Any) -> Result:
+    """Feed the orders to the broker at `address` and compute their income per minute.
+
+    `address` is `host:port`; `orders` a .csv or .parquet file, or lines (dicts of text). The
+    result has `.table` (text), `.rows` (minute, tenths, lines; `.pounds` for a chart), `.total`
+    and `.expected` (texts), `.right`, `.reconciliation`, `.dead`.
+    Options: `checkpoint` (folder: keep the run, or go on with it), `sink` (`at-least-once`,
+    `transactions`, `exactly-once`), `minutes_per_batch` or `orders_per_batch`, `master` (Spark's
+    address), `say` (called with a line of progress).
+    Raises IncomeError, whose text says what to do next.
+    """
+    need()
+    from . import job
+
+    return job.income(address, orders, **options)
+
+
+def chaos(
+    address: str,
+    sinks: Sequence[str] | None = None,
+    points: Sequence[Point] | None = None,
+    **options: Any,
+) -> Table:
+    """Kill the job at each point under each sink, restart it, and compare with the truth.
+
+    All three sinks and seven points unless told otherwise; print the result. Options: `orders`,
+    `hard` (True: kill -9 of JVM and driver in a process of its own; False: the same outcome by an
+    exception, much quicker), `batch` (which one dies, 3), `master`, `say`.
+    Raises IncomeError, whose text says what to do next.
+    """
+    need()
+    from . import crashes
+
+    return crashes.chaos(address, sinks, points, **options)
+
+
+def dataset(name: str) -> Path:
+    """The committed file `day` or `year`."""
+    return {"day": DAY, "year": YEAR}[name]

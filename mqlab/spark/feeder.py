@@ -28,6 +28,7 @@ from .errors import IncomeError
 from .orders import CLOSING, MINUTE_MS, BadLine, Line, encode, floor_minute, time_ms
 
 Progress = Callable[[int], None]
+REPORT = 100_000  # records between two calls of it
 
 
 class Record(NamedTuple):
@@ -124,6 +125,7 @@ def _send(address: str, topic: str, parts: list[list[Record]], progress: Progres
             if sent % topics.CHUNK == 0:
                 client.poll(0)
                 delivery.check()
+            if sent % REPORT == 0:
                 progress(sent)
     topics.flush(client)
     delivery.check()

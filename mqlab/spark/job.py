@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
-from . import checkpoint, feeder, pipeline, topics
+from . import feeder, pipeline, topics
+from .checkpoint import batches, committed
 from .cuts import Plan, day_plan
 from .errors import IncomeError
 from .files import DAY, Orders, read_lines
@@ -126,26 +127,22 @@ def income(
     address: str,
     orders: Orders = DAY,
     *,
-    checkpoint_folder: str | Path | None = None,
+    checkpoint: str | Path | None = None,
     sink: str = "exactly-once",
-    plan: Plan | None = None,
+    minutes_per_batch: int = 0,
+    orders_per_batch: int = 0,
     master: str | None = None,
     say: Say = lambda line: None,
 ) -> Result:
-    """Feed the orders to the broker at `address` and compute their income per minute.
-
-    `orders`: a .csv or .parquet file, or lines. `checkpoint_folder`: keep the run there, and go on
-    with it if it was stopped; without one the run is forgotten when it ends well. `sink`: one of
-    SINKS. `plan`: how large a batch is. `say` gets a line of progress now and then.
-    Raises IncomeError with what to do next.
-    """
-    folder = Path(checkpoint_folder or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
+    """See `mqlab.spark.income`; without a batch size a day is cut into 8 batches."""
+    if sink not in SINKS:
+        raise IncomeError(f"there is no sink {sink!r}: choose one of {', '.join(SINKS)}")
+    folder = Path(checkpoint or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
     lines = read_lines(orders)
     records = feeder.records(lines)
     if not records:
         raise IncomeError("there are no order lines to feed: give a file with some")
-    stamps = [record.stamp_ms for record in records]
-    plan = plan or day_plan(min(stamps), max(stamps))
+    plan = plan_of(records, minutes_per_batch, orders_per_batch)
     try:
         with topics.broker_errors(address):
             names = Names(run_name(address, folder))
@@ -153,14 +150,24 @@ def income(
             feeder.feed(address, names.order, records, progress=lambda n: say(f"  {n:,} sent"))
             say("starting Spark")
             spark = session(master)
-            _run(spark, names, address, folder, sink, plan, say)
+            run_both(spark, names, address, folder, sink, plan, say)
             say("reading the result back, and computing it again without Spark")
             result = read_result(address, names, folder, truth(lines))
     except IncomeError as error:
         raise IncomeError(f"{error} (checkpoint: {folder})") from error
-    if checkpoint_folder is None:
+    if checkpoint is None:
         shutil.rmtree(folder, ignore_errors=True)
     return result
+
+
+def plan_of(records: Sequence[feeder.Record], minutes: int, orders: int) -> Plan:
+    """The batch size that was asked for, or the one that suits the records' span of time."""
+    if minutes and orders:
+        raise IncomeError("give minutes per batch or orders per batch, not both")
+    if minutes or orders:
+        return Plan(minutes, orders)
+    stamps = [record.stamp_ms for record in records]
+    return day_plan(min(stamps), max(stamps))
 
 
 def run_name(address: str, folder: Path) -> str:
@@ -168,7 +175,7 @@ def run_name(address: str, folder: Path) -> str:
     note = folder / "run.json"
     if note.exists():
         run = str(json.loads(note.read_text())["run"])
-        started = checkpoint.batches(folder / "income")
+        started = batches(folder / "income")
         if started and not topics.partitions_of(address, Names(run).income):
             raise IncomeError(
                 f"the broker at {address} has no topic {Names(run).income}, which this checkpoint "
@@ -181,9 +188,10 @@ def run_name(address: str, folder: Path) -> str:
     return run
 
 
-def _run(
+def run_both(
     spark: SparkSession, names: Names, address: str, folder: Path, sink: str, plan: Plan, say: Say
 ) -> None:
+    """The two queries side by side, until both have read all there is."""
     to_income, to_dead = names.targets(address, folder)
     for target in (to_income, to_dead):
         topics.create(address, target.topic, target.partitions)
@@ -229,7 +237,7 @@ def wait(
 
     told = 0
     try:
-        while any([not query.awaitTermination(0.1) for query in queries]):
+        while any(not query.awaitTermination(0.1) for query in queries):
             told = _tell(sinks[0], told, say)
         _tell(sinks[0], told, say)
     except StreamingQueryException as error:
@@ -273,8 +281,7 @@ def read_result(address: str, names: Names, folder: Path, true: Truth) -> Result
     rows = read_rows(address, names.income)
     dead = [json.loads(record.value()) for record in topics.read_all(address, names.dead)]
     account = reconcile(address, names.order, names.income, names.dead, folder / "income")
-    batches = len(checkpoint.committed(folder / "income"))
-    return Result(rows, dead, account, true, names, batches)
+    return Result(rows, dead, account, true, names, len(committed(folder / "income")))
 
 
 def error_of(rows: Sequence[Row], true: Truth) -> str:

@@ -151,6 +151,8 @@ def consumer(address: str, group: str = "mqlab", **config: Any) -> Consumer:
             # An offset the broker no longer has is an error, never a silent jump.
             "auto.offset.reset": "error",
             "fetch.wait.max.ms": 50,
+            # Every look at one record fills the small queue; the default pause after that is 1 s.
+            "fetch.queue.backoff.ms": 5,
         }
         | config
     )
@@ -207,7 +209,7 @@ def read(client: Consumer, topic: str, partition: int, start: int, end: int) -> 
     client.assign([TopicPartition(topic, partition, start)])
     at, deadline = start, time.monotonic() + TIMEOUT_S
     while at < end:
-        for message in client.consume(min(CHUNK, end - at), timeout=1.0):
+        for message in client.consume(min(CHUNK, end - at), timeout=0.05):
             error = message.error()
             if error is not None:
                 if error.code() == KafkaError._PARTITION_EOF:

@@ -1,0 +1,182 @@
+"""Three sinks x seven kill points: which of them computes the right income after a crash?
+
+For each cell a fresh output topic and checkpoint; the job runs until it is killed in one chosen
+batch, is started again, and its output is added up as any consumer would. "ok" means that every
+minute is there once and exact. Anything else is printed as the error of the sum in percent.
+
+What must come out is known beforehand, from the order of the steps alone:
+
+- at least once is wrong when rows are out, some or all, and `commits/N` is not;
+- transactions without a marker only when the commit is done and `commits/N` is not;
+- with the marker in the transaction: never.
+
+Nothing is ever lost in these windows, since the source can be read again. All errors are doubles.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import feeder, topics
+from .cuts import Plan
+from .errors import IncomeError
+from .files import DAY, Orders, read_lines
+from .job import INCOME_PARTITIONS, Say, error_of, plan_of, read_rows, run_income
+from .kills import Kill, Killed, Point
+from .session import PROJECT, session
+from .sinks import SINKS, Target
+from .truth import Truth, truth
+
+WRONG = {
+    "at-least-once": {Point.HALF, Point.OUT, Point.COMMITTED},
+    "transactions": {Point.COMMITTED},
+    "exactly-once": set(),
+}
+HARD_S = 300  # a victim that has not died by then never will
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One kill: `error` is empty where the income was exact, else like `+12.8 %`."""
+
+    sink: str
+    point: Point
+    error: str
+
+    @property
+    def as_expected(self) -> bool:
+        return bool(self.error) == (self.point in WRONG[self.sink])
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All cells; prints as a table of `ok` or the error."""
+
+    cells: tuple[Cell, ...]
+    batch: int
+
+    @property
+    def as_expected(self) -> bool:
+        return all(cell.as_expected for cell in self.cells)
+
+    def __str__(self) -> str:
+        sinks = list(dict.fromkeys(cell.sink for cell in self.cells))
+        points = list(dict.fromkeys(cell.point for cell in self.cells))
+        found = {(cell.sink, cell.point): cell for cell in self.cells}
+        width = max(len(point) for point in points)
+        lines = [" " * width + "".join(f"{sink:>16}" for sink in sinks)]
+        for point in points:
+            words = [_word(found[sink, point]) for sink in sinks]
+            lines.append(f"{point:{width}}" + "".join(f"{word:>16}" for word in words))
+        verdict = "as it must be" if self.as_expected else "cells marked ! are not as expected"
+        lines.append(f"killed in batch {self.batch}, started again: {verdict}")
+        return "\n".join(lines)
+
+
+def _word(cell: Cell) -> str:
+    return (cell.error or "ok") + ("" if cell.as_expected else " !")
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What all cells share: the fed topic Order, the plan of the batches, the truth."""
+
+    address: str
+    run: str
+    source: str
+    plan: Plan
+    true: Truth
+    folder: Path
+    batch: int
+    master: str | None
+
+
+def chaos(
+    address: str,
+    sinks: Sequence[str] | None = None,
+    points: Sequence[Point] | None = None,
+    *,
+    orders: Orders = DAY,
+    hard: bool = True,
+    batch: int = 3,
+    master: str | None = None,
+    say: Say = lambda line: None,
+) -> Table:
+    """See `mqlab.spark.chaos`."""
+    with tempfile.TemporaryDirectory(prefix="mqlab-chaos-") as folder:
+        with topics.broker_errors(address):
+            ground = prepare(address, orders, Path(folder), batch, master)
+            cells = []
+            for sink in sinks or list(SINKS):
+                for point in points or list(Point):
+                    cell = run_cell(ground, sink, point, hard)
+                    say(f"{sink:14} killed {point}: {cell.error or 'ok'}")
+                    cells.append(cell)
+    return Table(tuple(cells), batch)
+
+
+def prepare(
+    address: str, orders: Orders, folder: Path, batch: int = 3, master: str | None = None
+) -> Ground:
+    """Feed the orders once; every cell reads the same topic."""
+    lines = read_lines(orders)
+    records = feeder.records(lines)
+    run = uuid.uuid4().hex[:8]
+    feeder.feed(address, f"Order-{run}", records)
+    plan = plan_of(records, 0, 0)
+    return Ground(address, run, f"Order-{run}", plan, truth(lines), folder, batch, master)
+
+
+def run_cell(ground: Ground, sink: str, point: Point, hard: bool) -> Cell:
+    """One run, one kill, one restart, one look at the output."""
+    name = f"{ground.run}-{sink}-{point.name.lower()}"
+    target = Target(
+        ground.address, f"income-{name}", ground.source, f"Income-{name}", INCOME_PARTITIONS,
+        ground.folder / name,
+    )  # fmt: skip
+    topics.create(ground.address, target.topic, target.partitions)
+    if hard:
+        kill_hard(ground, target, sink, point)
+    else:
+        kill_soft(ground, target, sink, point)
+    run_income(session(ground.master), target, sink, ground.plan)
+    return Cell(sink, point, error_of(read_rows(ground.address, target.topic), ground.true))
+
+
+def kill_soft(ground: Ground, target: Target, sink: str, point: Point) -> None:
+    """The exception at the kill point ends the query; the session lives on."""
+    try:
+        kill = Kill(point, ground.batch)
+        run_income(session(ground.master), target, sink, ground.plan, kill)
+    except Killed:
+        return
+    raise IncomeError(f"batch {ground.batch} was never reached: give more orders, or --batch 0")
+
+
+def kill_hard(ground: Ground, target: Target, sink: str, point: Point) -> None:
+    """A process of its own with its own JVM, both killed with -9 at the kill point."""
+    task = {
+        "address": target.address, "query": target.query, "source": target.source,
+        "topic": target.topic, "partitions": target.partitions,
+        "checkpoint": str(target.checkpoint), "sink": sink, "minutes": ground.plan.minutes,
+        "orders": ground.plan.orders, "point": point, "batch": ground.batch,
+        "master": ground.master,
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "mqlab.spark.victim", json.dumps(task)],
+        cwd=PROJECT, capture_output=True, text=True, timeout=HARD_S, check=False,
+    )  # fmt: skip
+    if done.returncode != -signal.SIGKILL:
+        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise IncomeError(
+            f"the process that was to be killed {point} ended by itself "
+            f"(exit code {done.returncode}); it said: {said}"
+        )
