@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,9 @@ from .scene import Scene
 from .views import PANELS
 
 HERE = Path(__file__).parent
+
+WINDOW = 200
+"""Facts that a picture of something that goes on holds; earlier ones are left out."""
 
 WORDS = {
     "player": Text("run of a system", "一次系统运行"),
@@ -33,6 +37,13 @@ WORDS = {
     "begin": Text("Press the right arrow to begin.", "按右箭头键开始。"),
     "evidence": Text("this step: ", "这一步："),
 }
+
+
+def tail(trace: Trace, most: int = WINDOW) -> Trace:
+    """The last facts of a trace, with their numbers."""
+    if len(trace) <= most:
+        return trace
+    return replace(trace, facts=trace.facts[-most:], snapshots=trace.snapshots[-most - 1 :])
 
 
 def words(lang: Lang) -> dict[str, str]:

@@ -21,7 +21,8 @@ class Panel {
       const first = {};
       for (const name of names) first[name] = lives.val[at++];
       return { key, tag, first, born, end: born + lives.len[i], up: lives.up[i],
-               lines: Object.entries(lives.tl[i] || {}).map(timeline), now: null, el: null, last: null };
+               lines: Object.entries(lives.tl[i] || {}).map(timeline),
+               now: null, el: null, last: null };
     });
   }
 
@@ -50,14 +51,20 @@ class Panel {
 
 function timeline([name, flat]) {
   const steps = [], values = [];
-  for (let i = 0, step = 0; i < flat.length; i += 2) { steps.push(step += flat[i]); values.push(flat[i + 1]); }
+  for (let i = 0, step = 0; i < flat.length; i += 2) {
+    steps.push(step += flat[i]);
+    values.push(flat[i + 1]);
+  }
   return { name, steps, values };
 }
 
 /** The index of the last entry at or before `step`, -1 for none. */
 function latest(steps, step) {
   let low = 0, high = steps.length;
-  while (low < high) { const mid = (low + high) >> 1; if (steps[mid] <= step) low = mid + 1; else high = mid; }
+  while (low < high) {
+    const mid = (low + high) >> 1;
+    if (steps[mid] <= step) low = mid + 1; else high = mid;
+  }
   return low - 1;
 }
 
@@ -98,13 +105,14 @@ function icon(name) {
 
 /** Header, panels, controls and narration around one payload. */
 class Player {
-  constructor(host, data) {
+  constructor(host, data, unfolded = false) {
     this.host = host;
     this.id = `mqlab-${++players}-${Math.random().toString(36).slice(2, 8)}`;
     this.step = -1;
     this.wish = null;
     this.limit = Infinity;
-    this.unfolded = false;
+    // Whoever opens at a folded fact, or has just done it, wants to see it.
+    this.unfolded = unfolded || Boolean(data.meta.facts[data.meta.step - 1]?.fold);
     this.frame();
     this.load(data, data.meta.step);
   }
@@ -118,11 +126,13 @@ class Player {
       return el;
     };
     this.buttons = {};
-    this.title = make(this.host.dataset.heading || "div", { className: "title", id: `${this.id}-title` });
+    const heading = this.host.dataset.heading || "div";
+    this.title = make(heading, { className: "title", id: `${this.id}-title` });
     this.system = make("span", { className: "chip" });
     this.evidence = make("span", { className: "chip" });
     this.place = make("span");
-    this.foldButton = make("button", { type: "button", className: "link", onclick: () => this.fold() });
+    this.foldButton = make("button",
+      { type: "button", className: "link", onclick: () => this.fold() });
     this.left = make("div", { className: "left", onclick: (event) => this.clicked(event) });
     this.right = make("div", { className: "right" });
     this.slider = make("input", { type: "range", min: 0, step: 1, id: `${this.id}-slider`,
@@ -152,7 +162,7 @@ class Player {
     this.host.addEventListener("keydown", (event) => this.key(event));
   }
 
-  /** Another payload into the same frame: a playground has moved, a followed broker has gone on. */
+  /** Another payload into the same frame: a playground moved, a followed broker went on. */
   load(data, step) {
     this.data = data;
     const { meta } = data;
@@ -174,7 +184,8 @@ class Player {
     this.panels = data.panels.map((lives) => {
       const box = meta.panels[lives.name];
       const [base, variant] = lives.name.split("/");
-      return { base, variant, side: box.side, panel: new Panel(lives, data.shapes, box, meta.scale) };
+      const panel = new Panel(lives, data.shapes, box, meta.scale);
+      return { base, variant, side: box.side, panel };
     });
     this.folded = meta.facts.filter((fact) => fact.fold).length;
     this.foldButton.hidden = !this.folded;
@@ -187,9 +198,11 @@ class Player {
   /** Panels into their columns; of two variants only the one that is wanted. */
   arrange() {
     const both = new Set(this.panels.filter((p) => p.variant).map((p) => p.base));
-    this.shown = this.panels.filter((p) => !both.has(p.base) || Boolean(p.variant) === this.unfolded);
+    this.shown = this.panels.filter(
+      (p) => !both.has(p.base) || Boolean(p.variant) === this.unfolded);
     for (const side of ["left", "right"]) {
-      this[side].replaceChildren(...this.shown.filter((p) => p.side === side).map((p) => p.panel.svg));
+      const here = this.shown.filter((p) => p.side === side);
+      this[side].replaceChildren(...here.map((p) => p.panel.svg));
       this[side].hidden = !this[side].childElementCount;
     }
   }
@@ -202,7 +215,9 @@ class Player {
     const dense = facts.length > 150;
     facts.forEach((fact, i) => {
       if (fact.mark === "crash") d.crash += `M${i + 1} 3v14`;
-      else if (!dense && !fact.fold) d[fact.mark === "durable" ? "tall" : "low"] += fact.mark === "durable" ? `M${i + 1} 4v12` : `M${i + 1} 7.5v5`;
+      else if (dense || fact.fold) return;
+      else if (fact.mark === "durable") d.tall += `M${i + 1} 4v12`;
+      else d.low += `M${i + 1} 7.5v5`;
     });
     this.done = document.createElementNS(SVG, "path");
     this.done.setAttribute("class", "done");
@@ -220,17 +235,23 @@ class Player {
   go(step) {
     const first = this.wish === null;
     this.wish = Math.max(0, Math.min(step, this.end, this.limit));
-    if (first) requestAnimationFrame(() => { const wish = this.wish; this.wish = null; this.draw(wish); });
+    if (first) requestAnimationFrame(() => {
+      const wish = this.wish;
+      this.wish = null;
+      this.draw(wish);
+    });
   }
 
   draw(step) {
     this.step = step;
     for (const { panel } of this.shown) panel.seek(step);
-    const { facts, words, start } = this.data.meta;
+    const { facts, words } = this.data.meta;
     const fact = facts[step - 1];
     const total = facts.length ? facts[facts.length - 1].index : 0;
-    this.place.textContent = words.place.replace("{n}", fact ? fact.index : start).replace("{of}", total);
-    this.foldButton.textContent = (this.unfolded ? words.fold : words.folded).replace("{n}", this.folded);
+    const number = fact ? fact.index : facts.length ? facts[0].index - 1 : 0;
+    this.place.textContent = words.place.replace("{n}", number).replace("{of}", total);
+    const folding = this.unfolded ? words.fold : words.folded;
+    this.foldButton.textContent = folding.replace("{n}", this.folded);
     this.foldButton.setAttribute("aria-expanded", this.unfolded);
     this.slider.value = step;
     this.slider.setAttribute("aria-valuetext", fact ? `${fact.index}: ${fact.line}` : words.start);
@@ -239,7 +260,8 @@ class Player {
     this.why.textContent = fact ? fact.why : words.begin;
     this.evidence.textContent = fact ? `${words.evidence}${fact.evidence}` : "";
     this.evidence.hidden = !fact;
-    this.evidence.classList.toggle("contradicts", Boolean(fact) && fact.evidence.startsWith("contradicts"));
+    const odd = Boolean(fact) && fact.evidence.startsWith("contradicts");
+    this.evidence.classList.toggle("contradicts", odd);
     const stop = Math.min(this.end, this.limit);
     this.buttons.first.disabled = this.buttons.back.disabled = step === 0;
     this.buttons.last.disabled = this.buttons.next.disabled = step >= stop;
@@ -262,6 +284,9 @@ class Player {
 
   get current() { return this.wish ?? this.step; }
 
+  /** The number of the current fact, which a window that moved on may still hold. */
+  get index() { return this.data.meta.facts[this.current - 1]?.index; }
+
   hides(step) { return !this.unfolded && this.data.meta.facts[step - 1].fold; }
 
   fold() {
@@ -282,7 +307,8 @@ class Player {
     if (this.timer) return this.stop();
     if (this.step >= Math.min(this.end, this.limit)) this.go(0);
     this.timer = setInterval(() => {
-      if (!this.host.isConnected || this.current >= Math.min(this.end, this.limit)) return this.stop();
+      const stop = Math.min(this.end, this.limit);
+      if (!this.host.isConnected || this.current >= stop) return this.stop();
       this.go(this.after());
     }, 900);
     this.look("pause");
@@ -331,3 +357,161 @@ export async function mount(host) {
   host.mqlab = player;
   return player;
 }
+
+/** A widget: the same player around a payload that Python renews, with what it may ask. */
+async function render({ model, el }) {
+  const ui = model.get("ui");
+  hideStill(ui.still);
+  const host = make("div", { className: "mqlab" });
+  el.append(host);
+  const fresh = async () => {
+    const view = model.get("payload");
+    return unpack(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+  };
+  const has = (model.get("payload")?.byteLength ?? 0) > 0;
+  const player = has ? new Player(host, await fresh(), ui.kind !== "predict") : null;
+  if (!has) host.lang = ui.lang;
+  const build = { play: playground, predict, follow }[ui.kind];
+  const update = build(model, host, player);
+  let newest = 0;
+  const renew = async () => {
+    const mine = ++newest;
+    const data = await fresh();
+    if (mine !== newest) return;
+    const tail = player.current >= player.end;
+    // A reader who looks back at an earlier step of a followed run is left there.
+    const kept = data.meta.facts.findIndex((fact) => fact.index === player.index) + 1;
+    player.load(data, ui.kind === "follow" && !tail ? kept : data.meta.step);
+  };
+  model.on("change:payload", renew);
+  model.on("change:ui", update);
+  update();
+  return () => {
+    player?.stop();
+    model.off("change:payload", renew);
+    model.off("change:ui", update);
+  };
+}
+
+/** The still in the output before stands in for the widget only where there is none. */
+function hideStill(id) {
+  for (const still of document.querySelectorAll(`[data-still="${id}"]`)) {
+    (still.closest(".jp-OutputArea-child") ?? still).style.display = "none";
+  }
+}
+
+const button = (text, act, props = {}) =>
+  make("button", { type: "button", textContent: text, onclick: act, ...props });
+
+/** Playground: what may happen now, by node; faults; undo, reset, copy the token. */
+function playground(model, host, player) {
+  const groups = make("div", { className: "groups" });
+  const status = make("span", { className: "status" });
+  status.setAttribute("role", "status");
+  const tools = make("div", { className: "tools" });
+  host.append(make("div", { className: "acts" }, groups, tools));
+  const send = (message) => model.send(message);
+  return () => {
+    const { words, nodes, token, error } = model.get("ui");
+    const focus = groups.contains(document.activeElement);
+    groups.replaceChildren(...nodes.map((node) => actions(node, words, send)));
+    tools.replaceChildren(
+      button(words.undo, () => send({ type: "undo" }), { disabled: !player.end }),
+      button(words.reset, () => send({ type: "reset" }), { disabled: !player.end }),
+      button(words.copy, async () => {
+        await copy(token);
+        status.textContent = words.copied;
+      }),
+      status);
+    status.textContent = error;
+    status.classList.toggle("failed", Boolean(error));
+    if (focus) groups.querySelector("button")?.focus();
+  };
+}
+
+function actions(node, words, send) {
+  const act = (choice) => send({ type: "do", choice });
+  const steps = node.steps.map((option) => {
+    const row = make("div", { className: "act" }, button(option.label, () => act(option.choice)));
+    if (option.stops) {
+      const pick = make("select", { onchange: () => act(pick.value) },
+        make("option", { textContent: words.stop, value: "" }),
+        ...option.stops.map(({ choice, label }) =>
+          make("option", { value: choice, textContent: label })));
+      pick.setAttribute("aria-label", `${option.label}: ${words.stop}`);
+      row.append(pick);
+    }
+    return row;
+  });
+  const faults = node.faults.map((option) =>
+    button(option.label, () => act(option.choice), { className: option.kind }));
+  return make("fieldset", {}, make("legend", { textContent: node.title }), ...steps,
+    make("div", { className: "faults" }, ...faults));
+}
+
+/** Copying needs a permission that not every page has; selecting the text always works. */
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const box = make("textarea", { value: text });
+    document.body.append(box);
+    box.select();
+    document.execCommand("copy");
+    box.remove();
+  }
+}
+
+/** Predict: choose, lock, and only then see what happens. */
+function predict(model, host, player) {
+  const { words, question, options, answer, explanations } = model.get("ui");
+  const name = `mqlab-ask-${++players}-${Math.random().toString(36).slice(2, 8)}`;
+  const labels = options.map((text, i) => make("label", {},
+    make("input", { type: "radio", name, value: i, onchange: () => set("chosen", i) }), text));
+  const lock = button(words.lock, () => set("locked", true));
+  const run = button(words.run, () => { set("revealed", true); player?.play(); });
+  const verdict = make("div", { className: "verdict" });
+  verdict.setAttribute("aria-live", "polite");
+  host.prepend(make("div", { className: "ask" },
+    make("fieldset", {}, make("legend", { textContent: question }), ...labels),
+    make("div", { className: "buttons" }, lock, run), verdict));
+  const set = (trait, value) => { model.set(trait, value); model.save_changes(); update(); };
+  const from = player?.step >= 0 ? player.step : player?.wish ?? 0;
+  const update = () => {
+    const [chosen, locked, revealed] = ["chosen", "locked", "revealed"].map((t) => model.get(t));
+    labels.forEach((label, i) => {
+      label.firstChild.checked = i === chosen;
+      label.firstChild.disabled = locked;
+      label.classList.toggle("chosen", i === chosen);
+    });
+    lock.disabled = locked || chosen < 0;
+    run.disabled = !locked || revealed;
+    host.classList.toggle("veiled", !revealed);
+    if (player) {
+      player.limit = revealed ? Infinity : from;
+      player.draw(Math.min(player.current, player.limit));
+    }
+    if (!revealed) return verdict.replaceChildren();
+    const right = chosen === answer;
+    const lines = [[right ? "right" : "wrong", right ? words.right : words.wrong, chosen]];
+    if (!right) lines.push(["right", words.answer, answer]);
+    verdict.replaceChildren(...lines.map(([cls, word, i]) => make("div", {},
+      make("b", { className: cls, textContent: `${word} ` }), explanations[i] || options[i])));
+  };
+  for (const trait of ["chosen", "locked", "revealed"]) model.on(`change:${trait}`, update);
+  return update;
+}
+
+/** Follow: where the facts come from, and whether they still come. */
+function follow(model, host) {
+  const status = make("div", { className: "status" });
+  status.setAttribute("role", "status");
+  host.append(status);
+  return () => {
+    const { status: text, failed } = model.get("ui");
+    status.textContent = text;
+    status.classList.toggle("failed", failed);
+  };
+}
+
+export default { render };

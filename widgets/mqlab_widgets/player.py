@@ -64,9 +64,14 @@ class Player:
         """The step in words."""
         return caption(self.trace, self.step, self.title, self.lang)
 
-    def svg(self) -> str:
-        """The step as an SVG document with its own style."""
-        return still(self.trace, self.step, self.title, self.lang, self.scale, self.panels)
+    def svg(self, future: bool = True) -> str:
+        """The step as an SVG document with its own style; `future`: with the rows to come."""
+        look = (self.title, self.lang, self.scale, self.panels)
+        return still(self.trace, self.step, *look, future=future)
+
+    def still_html(self, future: bool = True) -> str:
+        """The step as an `<img>`, its text in words: what untrusted HTML may show."""
+        return image(self.svg(future), self.caption)
 
     def html(self, heading: str = "div") -> str:
         """The still, the payload and the module, as one piece of HTML."""
@@ -74,8 +79,9 @@ class Player:
         return (
             f"<style>{css()}</style>"
             f'<div class="mqlab" id="{name}" lang="{self.lang}" data-heading="{heading}">'
-            f"{image(self.svg(), self.caption)}"
-            f'<script type="application/octet-stream" class="payload">{base64_of(self.payload)}</script>'
+            f"{self.still_html()}"
+            f'<script type="application/octet-stream" class="payload">'
+            f"{base64_of(self.payload)}</script>"
             "</div>"
             f'<script type="module">{module()}\nmount(document.getElementById("{name}"));</script>'
         )
@@ -108,9 +114,9 @@ class Player:
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": self.narration()}
 
-    def narration(self) -> str:
+    def narration(self, future: bool = True) -> str:
         """The run as text, one fact a line; the current one is marked."""
-        lines = self.trace.narrate(self.lang).splitlines()
+        lines = self.trace.narrate(self.lang).splitlines()[: None if future else self.step]
         marked = [f"{'▶' if i == self.step else ' '} {line}" for i, line in enumerate(lines, 1)]
         return "\n".join([self.title, *marked] if self.title else marked)
 

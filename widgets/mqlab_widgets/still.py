@@ -42,8 +42,9 @@ def still(
     lang: Lang = "en",
     scale: float = 1.0,
     panels: Sequence[str] | None = None,
+    future: bool = True,
 ) -> str:
-    """A complete SVG document of one position."""
+    """A complete SVG document of one position; `future`: with the rows to come, faint."""
     fact = trace.facts[step - 1] if step else None
     names = _variant(chosen(trace, panels), unfold=fact is not None and fact.fold)
     drawn = [(PANELS[name].side, PANELS[name].view(trace, step, lang=lang)) for name in names]
@@ -56,7 +57,7 @@ def still(
     height = _bottom(frame, trace, step, lang, total, bottom)
     body = pictures + "".join(node.svg() for node in frame.nodes)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="mqlab" width="{total * scale:g}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="mqlab{"" if future else " veiled"}" width="{total * scale:g}" '
         f'height="{height * scale:g}" viewBox="0 0 {total:g} {height:g}" role="img" '
         f'aria-label="{escape(caption(trace, step, title, lang))}">'
         f"<style>{svg_css()}{_OWN}</style>"
@@ -71,6 +72,8 @@ _OWN = (
     ".mqlab .done{stroke:var(--accent);stroke-width:4;stroke-linecap:round}"
     ".mqlab .tick{stroke:var(--accent);stroke-width:1.5}.mqlab .crashed{stroke:var(--bad);"
     "stroke-width:3}.mqlab .knob{fill:var(--ground);stroke:var(--accent);stroke-width:3}"
+    ".mqlab.veiled .future,.mqlab.veiled .tick,.mqlab.veiled .crashed{visibility:hidden}"
+    ".mqlab.veiled .veil{fill-opacity:1}"
     ".mqlab .said{font-family:var(--mono);font-weight:600}.mqlab text.why{fill:var(--muted)}"
 )
 

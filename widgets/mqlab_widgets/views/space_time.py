@@ -73,7 +73,13 @@ def _rows(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang, view: rang
         scene.group_of(f"row:{position}", part, cls, at=(0, r * ROW))
         hidden = position - (p.rows[r - 1] if r else 0) - 1
         if hidden and (r == 0 or r not in (view.start, view.stop)):  # there it would be cut
-            scene.text(f"fold:{position}", 40, r * ROW + 3, f"+{hidden}", "fold")
+            scene.text(
+                f"fold:{position}",
+                40,
+                r * ROW + 3,
+                f"+{hidden}",
+                "fold future" if position > step else "fold",
+            )
 
 
 def _header(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from mqlab.kernel.snapshot import Table
@@ -11,6 +12,7 @@ from mqlab.kernel.trace import Trace
 from ..scene import Scene
 from ..widths import fit, width
 from .common import RIGHT, before, per_trace
+from .window import window
 
 LINE, TOP, MOST = 20, 24, 8
 SIZE = 11
@@ -85,30 +87,26 @@ def _table(scene: Scene, table: Table, old: Table, place: _Place) -> None:
     for i, column in enumerate(table.columns):
         room = place.x[i + 1] - place.x[i] - 10
         scene.text(f"col:{name}:{i}", place.x[i] + 6, TOP + 10, fit(column, room, 10.5), "sub")
-    hidden = max(len(table.rows) - MOST, 0)
-    for r, row in enumerate(table.rows[hidden:]):
-        was = before_rows.get(row[0], ()) if row else ()
-        with scene.group(
-            f"row:{name}:{row[0]}:{_nth(table.rows, hidden + r)}",
-            "table-row",
-            at=(0, TOP + (r + 1) * LINE),
-        ):
-            _cells(
-                scene,
-                f"{name}:{row[0]}:{_nth(table.rows, hidden + r)}",
-                row,
-                was,
-                place,
-                table is not old,
-            )
+    shown = _shown(table, old)
+    twins: Counter[str] = Counter()  # rows with the same first column, told apart by number
+    for r, row in enumerate(table.rows[i] for i in shown):
+        first = row[0] if row else ""
+        was = before_rows.get(first, ())
+        key = f"{name}:{first}:{twins[first]}"
+        twins[first] += 1
+        with scene.group(f"row:{key}", "table-row", at=(0, TOP + (r + 1) * LINE)):
+            _cells(scene, key, row, was, place, table is not old)
+    hidden = len(table.rows) - len(shown)
     if hidden:
         y = TOP + (MOST + 1) * LINE + 10
         scene.text(f"more:{name}", 6, y, f"+{hidden}", "sub")
 
 
-def _nth(rows: tuple[tuple[str, ...], ...], index: int) -> int:
-    """Which row of the same first column it is: keys stay unique whatever a table holds."""
-    return sum(row[:1] == rows[index][:1] for row in rows[max(0, index - MOST) : index])
+def _shown(table: Table, old: Table) -> range:
+    """As many rows as there is room for, with the one that changed, else the last ones."""
+    known = frozenset(old.rows)
+    changed = [i for i, row in enumerate(table.rows) if row not in known]
+    return window(changed[-1] if changed else len(table.rows), MOST, len(table.rows))
 
 
 def _cells(

@@ -1,0 +1,215 @@
+"""What the pictures say: read off the scenes, without a browser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from mqlab_widgets.scene import Node, Scene
+from mqlab_widgets.views import PANELS
+from mqlab_widgets.widths import fit, width, wrap
+
+from mqlab.kernel.snapshot import Cell, Frontier, Got, Lane, Light, Log, Reader, Snapshot, Table
+from mqlab.kernel.text import Text
+from mqlab.kernel.trace import Fact, Trace
+
+from .sample import long_trace, sample
+
+EVIL = '<script>alert("x")</script>'
+
+
+def flat(scene: Scene) -> dict[str, Node]:
+    found: dict[str, Node] = {}
+
+    def walk(nodes: tuple[Node, ...]) -> None:
+        for node in nodes:
+            found[node.key] = node
+            walk(node.children)
+
+    walk(scene.nodes)
+    return found
+
+
+def draw(panel: str, trace: Trace, step: int) -> dict[str, Node]:
+    return flat(PANELS[panel].view(trace, step))
+
+
+def svg(panel: str, trace: Trace, step: int) -> str:
+    return "".join(node.svg() for node in PANELS[panel].view(trace, step).nodes)
+
+
+def test_rows_are_past_now_and_future_and_folded_ones_are_missing() -> None:
+    seen = draw("space-time", sample(), 21)
+    assert seen["row:20"].attrs["class"] == "row past"
+    assert seen["row:21"].attrs["class"] == "row now"
+    assert seen["row:22"].attrs["class"] == "row future"
+    assert "row:3" not in seen
+    assert seen["fold:4"].text == "+1"
+    assert seen["num:21"].text == "21"
+
+
+def test_unfolding_adds_rows_and_renumbers_none() -> None:
+    seen = draw("space-time/all", sample(), 21)
+    assert seen["num:3"].text == "3"
+    assert not any(key.startswith("fold:") for key in seen)
+
+
+def test_the_band_stands_between_the_rows_on_a_folded_fact() -> None:
+    trace = sample()
+    assert draw("space-time", trace, 4)["band"].attrs["height"] == 23
+    assert draw("space-time", trace, 3)["band"].attrs["height"] == 6
+
+
+def test_a_killed_node_is_red_and_its_open_transaction_is_cut() -> None:
+    trace = sample()
+    assert draw("space-time", trace, 17)["lane:tc"].attrs["class"] == "lane"
+    crashed = draw("space-time", trace, 18)
+    assert crashed["lane:tc"].attrs["class"] == "lane bad"
+    assert "disc:18" in crashed
+    ends = [draw("space-time", trace, s)["span:tc:T1:5"].attrs["height"] for s in (18, 19, 21)]
+    assert ends[0] == ends[1] == ends[2]
+    assert draw("space-time", trace, 22)["lane:tc"].attrs["class"] == "lane"
+
+
+def test_a_span_ends_at_its_marker_and_an_open_one_reaches_the_current_row() -> None:
+    trace = sample()
+    done = [draw("space-time", trace, s)["span:o-0:T1:6"].attrs["height"] for s in (19, 23)]
+    assert done[0] == done[1]
+    still_open = [draw("space-time", trace, s)["span:o-1:T1:12"].attrs["height"] for s in (19, 23)]
+    assert still_open[0] < still_open[1]
+
+
+def test_a_second_marker_closes_nothing_and_late_data_opens_the_transaction_again() -> None:
+    def log(*kinds: str) -> Snapshot:
+        cells = tuple(Cell(i, k, k, "T1") for i, k in enumerate(kinds))
+        return Snapshot(lanes=(Lane("p", Text("p")),), logs=(Log("p", cells),))
+
+    kinds = ("data", "control", "control", "data")
+    trace = Trace(
+        "s", (),
+        tuple(Fact(i, i, "p", "▮", Text(k), "disk", txn="T1") for i, k in enumerate(kinds, 1)),
+        tuple(log(*kinds[:i]) for i in range(5)),
+    )  # fmt: skip
+    spans = [k for k in draw("space-time", trace, 4) if k.startswith("span:")]
+    assert spans == ["span:p:T1:1"]
+    longer = replace(
+        trace, facts=(*trace.facts, Fact(5, 5, "p", "·", Text("nothing"))),
+        snapshots=(*trace.snapshots, trace.snapshots[-1]),
+    )  # fmt: skip
+    seen = draw("space-time", longer, 5)
+    assert [k for k in seen if k.startswith("span:")] == ["span:p:T1:1", "span:p:T1:4"]
+
+
+def test_a_label_that_would_hide_its_arrow_stands_beside_it() -> None:
+    lanes = tuple(Lane(n, Text(n)) for n in "abcdefgh")
+    long = Text("WriteTxnMarkers commit epoch=1")
+    facts = (
+        Fact(1, 1, "a", "→", long, "b"),
+        Fact(2, 2, "a", "→", long, "e"),
+        Fact(3, 3, "h", "→", long, "g"),
+    )
+    trace = Trace("s", (), facts, (Snapshot(lanes=lanes),) * 4)
+    seen = draw("space-time", trace, 3)
+    assert "mid" not in str(seen["lab:1"].attrs["class"])
+    assert float(seen["lab:1"].attrs["x"]) > float(seen["life:b"].attrs["x1"])
+    assert str(seen["lab:2"].attrs["class"]).endswith("mid")
+    assert str(seen["lab:3"].attrs["class"]).endswith("end")
+    assert float(seen["lab:3"].attrs["x"]) < float(seen["life:g"].attrs["x1"])
+
+
+def test_logs_show_frontiers_hatching_and_control_records() -> None:
+    seen = draw("logs", sample(), 19)
+    assert seen["flag:orders-0:LSO"].attrs["transform"] == "translate(44,0)"
+    assert "hatch:orders-0:1" in seen and "hatch:orders-0:0" not in seen
+    assert seen["box:orders-0:2"].attrs["class"] == "diamond"
+    assert "fresh" in str(seen["cell:orders-0:2"].attrs["class"])
+    assert "fresh" not in str(seen["cell:orders-0:0"].attrs["class"])
+
+
+def test_a_frontier_out_of_sight_waits_at_the_edge_with_its_number() -> None:
+    cells = tuple(Cell(i, f"r{i}", txn="T1", readable=False) for i in range(40))
+    log = Log("orders-0", cells, (Frontier("LSO", 2), Frontier("HW", 40)))
+    seen = draw("logs", Trace("s", (), (), (Snapshot(logs=(log,)),)), 0)
+    assert seen["frontier:orders-0:LSO"].text == "◂ LSO 2"
+    assert "pole:orders-0:LSO" not in seen
+    assert sum(key.startswith("cell:") for key in seen) < 10
+
+
+def test_aborted_records_are_struck_through() -> None:
+    log = Log("p", (Cell(0, "a", txn="T1", aborted=True),))
+    assert "struck:p:0" in draw("logs", Trace("s", (), (), (Snapshot(logs=(log,)),)), 0)
+
+
+def test_a_reader_of_many_records_shows_the_latest_and_counts_the_rest() -> None:
+    reader = Reader("read_committed", tuple(Got("p", f"r{i}") for i in range(50)))
+    seen = draw("readers", Trace("s", (), (), (Snapshot(readers=(reader,)),)), 0)
+    assert "got:read_committed:49" in seen
+    shown = sum(key.startswith("got:") for key in seen)
+    assert seen["more:read_committed"].text == f"+{50 - shown}"
+
+
+def test_the_cell_of_a_table_that_changed_has_the_band() -> None:
+    def table(*rows: tuple[str, ...]) -> Snapshot:
+        return Snapshot(tables=(Table(Text("t"), ("key", "state"), rows),))
+
+    shots = (table(("a", "1")), table(("a", "2")), table(("a", "2"), ("b", "1")))
+    facts = tuple(Fact(i, i, "n", "▮", Text("x")) for i in (1, 2))
+    trace = Trace("s", (), facts, shots)
+    hot = [[k for k in draw("tables", trace, s) if k.startswith("hot:")] for s in (0, 1, 2)]
+    assert hot == [[], ["hot:t:a:0:1"], ["hot:t:b:0:0", "hot:t:b:0:1"]]
+
+
+def test_a_long_table_and_equal_first_columns_are_drawn() -> None:
+    rows = tuple(("same", str(i)) for i in range(30))
+    shot = Snapshot(tables=(Table(Text("t"), ("k", "v"), rows),))
+    seen = draw("tables", Trace("s", (), (), (shot,)), 0)
+    assert seen["more:t"].text == "+22"
+
+
+def test_a_broken_invariant_turns_its_light_and_the_heading_red() -> None:
+    lights = (Light("a", Text("holds")), Light("b", Text("is broken"), ok=False))
+    seen = draw("lights", Trace("s", (), (), (Snapshot(lights=lights),)), 0)
+    assert "bad" in str(seen["heading"].attrs["class"])
+    assert "broken" in str(seen["lamp:b"].attrs["class"])
+    assert "good" in str(seen["lamp:a"].attrs["class"])
+
+
+@pytest.mark.parametrize("panel", ["space-time", "logs", "readers", "tables", "lights"])
+def test_payload_text_is_escaped_wherever_it_is_drawn(panel: str) -> None:
+    shot = Snapshot(
+        lanes=(Lane("a", Text(EVIL), Text(EVIL)),),
+        logs=(Log(EVIL, (Cell(0, EVIL),), (Frontier(EVIL, 0),)),),
+        readers=(Reader(EVIL, (Got(EVIL, EVIL),), Text(EVIL)),),
+        tables=(Table(Text(EVIL), (EVIL,), ((EVIL,),)),),
+        lights=(Light(EVIL, Text(EVIL)),),
+    )
+    trace = Trace(EVIL, (), (Fact(1, 1, "a", "·", Text(EVIL), txn=EVIL),), (shot, shot))
+    drawn = svg(panel, trace, 1)
+    assert "<script" not in drawn
+    assert "&lt;" in drawn
+
+
+def test_no_scene_grows_with_the_trace() -> None:
+    short, long = long_trace(100), long_trace(1_000)
+    for panel in ("space-time", "logs", "readers", "tables"):
+        few = max(len(PANELS[panel].view(short, s)) for s in range(60, 100))
+        many = len(PANELS[panel].view(long, 990))
+        assert many <= few + 25, panel
+
+
+def test_an_empty_run_and_an_unknown_node_are_drawn() -> None:
+    empty = Trace("s", (), (), (Snapshot(),))
+    assert draw("space-time", empty, 0)
+    ghost = Trace("s", (), (Fact(1, 1, "ghost", "→", Text("hello"), "?"),), (Snapshot(),) * 2)
+    assert draw("space-time", ghost, 1)["lab:1"].text == "hello"
+
+
+def test_texts_are_measured_and_shortened() -> None:
+    assert width("Wm") > width("il")
+    assert width("事务", 12) == 24
+    assert fit("short", 100) == "short"
+    shortened = fit("a rather long label for a short place", 80)
+    assert shortened.endswith("…") and width(shortened) <= 80
+    lines = wrap("one two three four five six seven eight nine ten", 90, 11.5, 2)
+    assert len(lines) == 2 and lines[1].endswith("…")
+    assert wrap("进账等于出账永远成立", 60, 12, 3)[0] == "进账等于出"

@@ -1,0 +1,198 @@
+"""Playground, Predict and Follow without a browser: what Python sends and understands."""
+
+from __future__ import annotations
+
+import json
+import threading
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from mqlab.kernel.text import Text
+from mqlab.kernel.trace import Trace
+
+from .fake import FakePlay
+from .sample import long_trace, sample
+
+pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+
+from mqlab_widgets import Follow, Playground, Predict
+from mqlab_widgets.follow import Tail
+
+
+def shown(widget: Any) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(zlib.decompress(widget.payload))
+    return data
+
+
+def outputs(widget: Any, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """The outputs a cell would get."""
+    got: list[dict[str, str]] = []
+    monkeypatch.setattr("mqlab_widgets.widget.display", lambda data, raw: got.append(data))
+    widget._ipython_display_()
+    return got
+
+
+def test_a_playground_moves_undoes_and_starts_again() -> None:
+    ground = Playground(FakePlay())
+    assert len(shown(ground)["meta"]["facts"]) == 0
+    ground.do("next")
+    ground.do("next")
+    assert shown(ground)["meta"]["step"] == 2
+    assert ground.token == ground.ui["token"] == "token-next-next"
+    ground.undo()
+    assert len(shown(ground)["meta"]["facts"]) == 1
+    ground.reset()
+    assert shown(ground)["steps"] == 1
+
+
+def test_options_come_by_node_with_a_kill_after_each_effect() -> None:
+    ground = Playground(FakePlay())
+    app, tc = ground.ui["nodes"]
+    assert (app["title"], tc["title"]) == ("order service", "coordinator")
+    assert [stop["choice"] for stop in app["steps"][0]["stops"]] == [
+        "next kill=0", "next kill=1", "next kill=2",
+    ]  # fmt: skip
+    assert [fault["kind"] for fault in app["faults"] + tc["faults"]] == ["break", "kill"]
+
+
+def test_a_click_that_is_not_possible_is_said_and_changes_nothing() -> None:
+    ground = Playground(FakePlay())
+    before = ground.payload
+    ground._asked(None, {"type": "do", "choice": "kill tc"}, None)
+    assert "choose 'next'" in ground.ui["error"]
+    assert ground.payload == before
+    ground._asked(None, {"type": "do", "choice": "next"}, None)
+    assert ground.ui["error"] == ""
+    with pytest.raises(ValueError, match="choose 'next'"):
+        ground.do("kill tc")
+
+
+def test_a_widget_is_preceded_by_a_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    for widget in (Playground(FakePlay()), Predict("Why?", ["a", "b"], 0)):
+        still, live = outputs(widget, monkeypatch)
+        assert f'data-still="{widget.ui["still"]}"' in still["text/html"]
+        assert still["text/plain"] == live["text/plain"]
+        assert "application/vnd.jupyter.widget-view+json" in live
+        assert "<script" not in still["text/html"]
+
+
+def test_a_question_keeps_what_comes_to_itself() -> None:
+    ask = Predict(
+        "Is the reader given half of T1?", ["no", Text("yes", "是")], "yes",
+        ["It waits.", "Torn."], trace=sample(), step=14,
+    )  # fmt: skip
+    assert ask.right is None and ask.answer == 1
+    assert "process killed" not in ask.narration()
+    assert "EndTxn commit" in ask.narration() and "2. yes" in ask.narration()
+    ask.chosen, ask.locked = 1, True
+    assert ask.right is True
+
+
+def test_a_question_refuses_what_makes_no_sense() -> None:
+    with pytest.raises(ValueError, match="none of the options"):
+        Predict("?", ["a"], "b")
+    with pytest.raises(ValueError, match="as many explanations"):
+        Predict("?", ["a", "b"], 0, ["only one"])
+    with pytest.raises(TypeError, match="did you mean 'trace'"):
+        Predict("?", ["a"], 0, trac=sample())
+
+
+def lines(trace: Trace, after: int = 0) -> list[str]:
+    """What a server says of everything after a fact."""
+    data = trace.to_json()
+    first = {
+        "snapshot": trace_plain(trace, after),
+        "system": trace.system, "title": data["title"], "after": after,
+    }  # fmt: skip
+    rest = zip(data["facts"][after:], data["changes"][after:], strict=True)
+    return [json.dumps(first), *(json.dumps({"fact": f, "change": c}) for f, c in rest)]
+
+
+def trace_plain(trace: Trace, position: int) -> Any:
+    only = Trace(trace.system, (), (), (trace.snapshots[position],))
+    return only.to_json()["start"]
+
+
+def test_a_tail_puts_answers_together_and_keeps_the_last() -> None:
+    whole = long_trace(120)
+    tail = Tail(most=50)
+    assert tail.feed(lines(Trace("s", (), (), whole.snapshots[:1])))
+    for upto in (30, 31, 120):
+        part = Trace(whole.system, (), whole.facts[:upto], whole.snapshots[: upto + 1])
+        assert tail.feed(lines(part, tail.index))
+        assert not tail.feed(lines(part, tail.index))
+    assert tail.trace.facts == whole.facts[-50:]
+    assert tail.trace.snapshots == whole.snapshots[-51:]
+
+
+def test_a_tail_begins_again_when_the_server_did() -> None:
+    tail = Tail()
+    tail.feed(lines(long_trace(40)))
+    again = sample()
+    assert tail.feed(lines(again))
+    assert tail.trace.facts == again.facts
+    with pytest.raises(ValueError, match="does not begin with a snapshot"):
+        tail.feed(["{}"])
+
+
+class Server(ThreadingHTTPServer):
+    trace = sample()
+    upto = 5
+
+
+class Answer(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        server = self.server
+        assert isinstance(server, Server)
+        whole = server.trace
+        part = Trace(
+            whole.system, (), whole.facts[: server.upto], whole.snapshots[: server.upto + 1],
+            whole.title,
+        )  # fmt: skip
+        after = int(self.path.partition("after=")[2])
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write("\n".join(lines(part, after)).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Silence: the test's own output is enough."""
+
+
+@contextmanager
+def serving() -> Iterator[tuple[Server, str]]:
+    server = Server(("127.0.0.1", 0), Answer)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_follow_shows_what_a_server_tells() -> None:
+    with serving() as (server, url):
+        follow = Follow(url, every_s=60)
+        assert follow.trace.facts == server.trace.facts[:5]
+        assert shown(follow)["meta"]["step"] == 5
+        assert "5 facts so far" in follow.ui["status"]
+        server.upto = 9
+        assert follow.poll()
+        assert len(follow.trace) == 9
+        assert not follow.poll()
+        follow.stop()
+        assert "no longer" in follow.ui["status"]
+
+
+def test_follow_says_that_nobody_answers_and_what_to_look_at() -> None:
+    with serving() as (_, url):
+        pass
+    follow = Follow(url, every_s=60)
+    assert follow.ui["failed"] and "--trace-port" in follow.ui["status"]
+    assert follow.narration() == ""
+    follow.close()
+    with pytest.raises(ValueError, match="is no address"):
+        Follow("localhost:9094")

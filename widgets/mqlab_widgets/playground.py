@@ -1,0 +1,152 @@
+"""`Playground`: a system under the learner's hand, with a picture after each choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from mqlab.kernel.play import Option
+from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.trace import Trace
+
+from .lives import deflate
+from .payload import build, chosen, refuse, tail
+from .player import Player
+from .widget import PictureWidget
+
+KNOWN = ("title", "lang", "scale", "panels")
+FAULTS = ("break", "kill", "power", "restart")
+STOPPABLE = ("deliver", "call", "local", "timer")
+
+WORDS = {
+    "undo": Text("undo", "撤销"),
+    "reset": Text("start again", "重新开始"),
+    "copy": Text("copy token", "复制令牌"),
+    "copied": Text("copied: it reopens exactly this run", "已复制：可以重新打开这次运行"),
+    "stop": Text("kill during it …", "执行中杀死 …"),
+}
+AFTER = Words("after {k} of {n} effects", "完成 {k}/{n} 个效果后")
+
+
+class Playable(Protocol):
+    """What a playground moves; `mqlab.kernel.Play` is one."""
+
+    @property
+    def trace(self) -> Trace: ...
+    @property
+    def token(self) -> str: ...
+    def options(self) -> tuple[Option, ...]: ...
+    def do(self, choice: str) -> None: ...
+    def undo(self) -> None: ...
+    def reset(self) -> None: ...
+
+
+class Playground(PictureWidget):
+    """The picture of `play`'s run and, below it, everything that may happen now.
+
+    Moving it from Python (`playground.do(choice)`) and with the mouse is the same.
+    """
+
+    def __init__(
+        self,
+        play: Playable,
+        *,
+        title: str | None = None,
+        lang: Lang = "en",
+        scale: float = 1.0,
+        panels: Sequence[str] | None = None,
+        **unknown: object,
+    ) -> None:
+        refuse("Playground", unknown, KNOWN)
+        chosen(play.trace, panels)
+        self.play = play
+        self._look = {"title": title, "lang": lang, "scale": scale, "panels": panels}
+        self._lang: Lang = lang
+        super().__init__()
+        self._show()
+        self.on_msg(self._asked)
+
+    def do(self, choice: str) -> None:
+        """Raises ValueError, from the play, for a choice that is not possible now."""
+        self.play.do(choice)
+        self._show()
+
+    def undo(self) -> None:
+        self.play.undo()
+        self._show()
+
+    def reset(self) -> None:
+        self.play.reset()
+        self._show()
+
+    @property
+    def token(self) -> str:
+        return self.play.token
+
+    def player(self) -> Player:
+        """The run so far as a player that needs no kernel."""
+        return Player(self.play.trace, **self._look)  # type: ignore[arg-type]
+
+    def still_html(self) -> str:
+        return self.player().still_html()
+
+    def narration(self) -> str:
+        return self.player().narration()
+
+    def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
+        """A click. What is not possible is said beside the buttons: there is no cell to fail."""
+        try:
+            match message:
+                case {"type": "do", "choice": str(choice)}:
+                    self.do(choice)
+                case {"type": "undo"}:
+                    self.undo()
+                case {"type": "reset"}:
+                    self.reset()
+        except ValueError as error:
+            self._show(str(error))
+
+    def _show(self, error: str = "") -> None:
+        trace = tail(self.play.trace)
+        title = self._look["title"]
+        title = trace.title.of(self._lang) if title is None else title
+        look = {name: self._look[name] for name in ("lang", "scale", "panels")}
+        with self.hold_sync():
+            self.payload = deflate(build(trace, len(trace), title, **look))  # type: ignore[arg-type]
+            self.ui = {
+                "kind": "play",
+                "still": self._name,
+                "nodes": self._nodes(trace),
+                "token": self.play.token,
+                "error": error,
+                "words": {name: text.of(self._lang) for name, text in WORDS.items()},
+            }
+
+    def _nodes(self, trace: Trace) -> list[dict[str, Any]]:
+        """Options by node, in the order of the lanes."""
+        titles = {lane.name: lane.title.of(self._lang) for lane in trace.snapshot(-1).lanes}
+        groups: dict[str, dict[str, Any]] = {
+            name: {"title": title, "steps": [], "faults": []} for name, title in titles.items()
+        }
+        for option in self.play.options():
+            group = groups.setdefault(
+                option.node, {"title": option.node, "steps": [], "faults": []}
+            )
+            group["faults" if option.kind in FAULTS else "steps"].append(self._option(option))
+        return [group for group in groups.values() if group["steps"] or group["faults"]]
+
+    def _option(self, option: Option) -> dict[str, Any]:
+        entry: dict[str, Any] = {
+            "choice": option.choice,
+            "label": option.label.of(self._lang),
+            "kind": option.kind,
+        }
+        if option.kind in STOPPABLE and option.effects:
+            entry["stops"] = [
+                {
+                    "choice": f"{option.choice} kill={k}",
+                    "label": AFTER(k=k, n=option.effects).of(self._lang),
+                }
+                for k in range(option.effects + 1)
+            ]
+        return entry
