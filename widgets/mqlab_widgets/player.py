@@ -126,7 +126,7 @@ class Player:
 
 _PAGE = (
     ":root{color-scheme:light dark}body{margin:0;background:light-dark(#fff,#15181c)}"
-    "main{max-width:1230px;margin:0 auto;padding:12px;box-sizing:border-box}"
+    "main{max-width:1240px;margin:0 auto;padding:8px}"
 )
 
 

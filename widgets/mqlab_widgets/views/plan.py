@@ -24,6 +24,7 @@ FIRST = 76  # x of the first lane; row numbers and transaction names stand left 
 HEAD = 46
 SLOTS = (0, 12, -12, 21, -21)  # where open transactions of one lane stand beside each other
 WIDE = 648  # what the diagram may use where it has few lanes
+WIDEST = 765  # what it may use beside the right column on a screen of 1280 px
 AFTER = 0.72  # of a lane's distance: the room right of the last lane
 MANY = 10  # more lanes than this, and those without a fact are left out
 
@@ -110,7 +111,8 @@ def _pitch(lanes: tuple[Lane, ...], lang: Lang) -> float:
     subtitles = max((width(lane.subtitle.of(lang), 10.5) for lane in lanes), default=0)
     roomy = min((WIDE - FIRST) / (len(lanes) - 1 + AFTER), 180) if lanes else 0
     least = 78 if len(lanes) > 6 else 100
-    return round(max(min(max(widest + 12, subtitles + 10, least), 130), roomy))
+    most = max((WIDEST - FIRST) / (len(lanes) - 1 + AFTER), 78) if lanes else 0
+    return round(max(min(max(widest + 12, subtitles + 10, least), most, 130), roomy))
 
 
 def _down(trace: Trace) -> list[tuple[str, int, int]]:

@@ -1,0 +1,65 @@
+"""A page that holds a widget as JupyterLab would, with Python on the other side of it."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from mqlab_widgets.payload import HERE
+from mqlab_widgets.player import module
+
+TRAITS = ("chosen", "locked", "revealed")
+
+# The model is anywidget's, as far as the module uses it.
+MODEL = """
+const state = await window.python({ type: "state" });
+const listeners = {};
+const decode = (text) => new DataView(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+state.payload = decode(state.payload);
+const take = (now) => {
+  for (const [name, value] of Object.entries(now)) {
+    state[name] = name === "payload" ? decode(value) : value;
+    for (const tell of listeners[`change:${name}`] ?? []) tell();
+  }
+};
+const model = {
+  get: (name) => state[name],
+  set: (name, value) => { state[name] = value; },
+  save_changes: () => window.python({ type: "save", state:
+    Object.fromEntries(Object.entries(state).filter(([k]) => k !== "payload" && k !== "ui")) }),
+  on: (event, tell) => (listeners[event] ??= []).push(tell),
+  off: (event, tell) => { listeners[event] = listeners[event].filter((t) => t !== tell); },
+  send: async (message) => take(await window.python(message)),
+};
+window.take = take;
+await render({ model, el: document.getElementById("widget") });
+document.body.dataset.ready = "yes";
+"""
+
+
+def state(widget: Any) -> dict[str, Any]:
+    traits = {name: getattr(widget, name) for name in TRAITS if widget.has_trait(name)}
+    payload = base64.b64encode(widget.payload).decode()
+    return {"payload": payload, "ui": dict(widget.ui), **traits}
+
+
+def put(page: Any, widget: Any, theme: str = "light") -> None:
+    """Show a widget on a page, its still before it, its clicks answered by Python."""
+
+    def python(message: dict[str, Any]) -> Any:
+        if message["type"] == "save":
+            for name, value in message["state"].items():
+                setattr(widget, name, value)
+        elif message["type"] != "state":
+            widget._asked(widget, message, None)
+        return state(widget)
+
+    page.expose_function("python", python)
+    css = (HERE / "player.css").read_text("utf-8")
+    page.set_content(
+        f'<!doctype html><html lang="en"><title>notebook</title><style>{css}</style>'
+        f'<body data-jp-theme-light="{str(theme == "light").lower()}"><main><h1>Notebook</h1>'
+        f'<div data-still="{widget.ui["still"]}">{widget.still_html()}</div>'
+        f'<div id="widget"></div></main><script type="module">{module()}{MODEL}</script>'
+    )
+    page.wait_for_selector("body[data-ready=yes]")

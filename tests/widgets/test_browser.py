@@ -1,0 +1,316 @@
+"""In Chromium: the page steps, nothing overlaps, nothing leaves, axe finds nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mqlab_widgets import Player
+
+from .fake import FakePlay
+from .harness import put
+from .sample import long_trace, sample
+
+pytestmark = pytest.mark.needs("chromium")
+
+SIZES = ((1280, 800), (1920, 1080))
+SCHEMES = ("light", "dark")
+
+OVERLAPS = """() => {
+  const texts = "text, .title, .chip, .line, .why, .count".replace(/[^ ,]+/g, ".mqlab $&");
+  const visible = { opacityProperty: true, visibilityProperty: true };
+  const boxes = [...document.querySelectorAll(texts)]
+    .filter((el) => el.textContent.trim() && el.checkVisibility(visible))
+    .map((el) => {
+      let { left, top, right, bottom } = el.getBoundingClientRect();
+      for (let up = el.parentElement; up && up.tagName !== "DIV"; up = up.parentElement) {
+        if (up.tagName !== "svg") continue;  // what a viewport clips away does not overlap
+        const panel = up.parentElement.closest("svg");
+        if (!panel) continue;
+        const at = panel.getBoundingClientRect();
+        const [x, y, w, h] = ["x", "y", "width", "height"].map((n) => Number(up.getAttribute(n)));
+        left = Math.max(left, at.left + x); right = Math.min(right, at.left + x + w);
+        top = Math.max(top, at.top + y); bottom = Math.min(bottom, at.top + y + h);
+      }
+      return { text: el.textContent, left, top, right, bottom };
+    })
+    .filter((b) => b.right > b.left && b.bottom > b.top);
+  const out = [];
+  for (let i = 0; i < boxes.length; i++) for (let j = i + 1; j < boxes.length; j++) {
+    const a = boxes[i], b = boxes[j];
+    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    // Line boxes are taller than letters: 3 px of shared height is leading, not ink.
+    if (wide > 0.5 && high > 3) out.push([a.text, b.text, wide, high]);
+  }
+  return out;
+}"""
+
+
+@pytest.fixture
+def requests() -> list[str]:
+    return []
+
+
+@pytest.fixture(params=SCHEMES)
+def page(browser: Any, request: Any, requests: list[str]) -> Iterator[Any]:
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800}, color_scheme=request.param
+    )
+    page = context.new_page()
+    page.on("request", lambda r: requests.append(r.url))
+    page.on("pageerror", lambda error: pytest.fail(f"the page raised {error}"))
+    yield page
+    context.close()
+
+
+def open_page(page: Any, tmp_path: Path, player: Player) -> None:
+    page.goto(player.save(tmp_path / "page.html").as_uri())
+    page.wait_for_selector("svg.panel")
+    settle(page)
+
+
+def settle(page: Any) -> None:
+    """Motion is over and the newest wish is drawn."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 260)))")
+
+
+def step_of(page: Any) -> int:
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    return int(page.get_attribute(".mqlab", "data-step"))
+
+
+def test_keys_buttons_slider_and_rows_step(page: Any, tmp_path: Path) -> None:
+    open_page(page, tmp_path, Player(sample(), step=1))
+    page.focus(".mqlab")
+    page.keyboard.press("ArrowRight")
+    assert step_of(page) == 2
+    page.keyboard.press("ArrowRight")
+    assert step_of(page) == 4, "fact 3 is folded"
+    page.keyboard.press("ArrowLeft")
+    assert step_of(page) == 2
+    page.keyboard.press("End")
+    assert step_of(page) == 23
+    page.keyboard.press("Home")
+    assert step_of(page) == 0
+    assert page.is_disabled("button[aria-label='First step']")
+    page.click("button[aria-label^='Forward']")
+    assert step_of(page) == 1
+    page.fill(".slide input", "18")
+    assert step_of(page) == 18
+    assert "process killed" in page.inner_text(".say .line")
+    page.locator("svg.panel text", has_text="EndTxn commit").first.click()
+    assert step_of(page) == 14
+    assert page.get_attribute(".say", "aria-live") == "polite"
+    assert "From here on the coordinator decides" in page.inner_text(".say")
+
+
+def test_keys_do_not_reach_the_page_around_it(page: Any, tmp_path: Path) -> None:
+    open_page(page, tmp_path, Player(sample()))
+    page.evaluate("() => { window.heard = []; document.onkeydown = (e) => heard.push(e.key); }")
+    page.focus(".mqlab")
+    for key in ("ArrowLeft", "ArrowRight", "Home", "End", "Space"):
+        page.keyboard.press(key)
+    assert page.evaluate("heard") == []
+
+
+def test_unfolding_shows_all_rows_and_keeps_the_step(page: Any, tmp_path: Path) -> None:
+    open_page(page, tmp_path, Player(sample(), step=5))
+    assert page.locator(".link").inner_text() == "4 folded"
+    page.locator("text.fold").first.click()
+    assert step_of(page) == 5
+    assert page.locator("text.fold").count() == 0
+    page.focus(".mqlab")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert step_of(page) == 3
+    page.click(".link")
+    assert page.locator("text.fold").count() == 4
+
+
+def test_play_goes_on_to_the_end_and_stops(page: Any, tmp_path: Path) -> None:
+    page.clock.install()
+    open_page_frozen(page, tmp_path, Player(sample(), step=20))
+    page.click("button[aria-label^='Play']")
+    for _ in range(8):
+        page.clock.run_for(1_000)
+    assert page.get_attribute(".mqlab", "data-step") == "23"
+    assert page.locator("button[aria-label^='Play']").count() == 1
+
+
+def open_page_frozen(page: Any, tmp_path: Path, player: Player) -> None:
+    page.goto(player.save(tmp_path / "page.html").as_uri())
+    page.wait_for_selector("svg.panel")
+    page.clock.run_for(500)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_no_two_texts_overlap_at_any_step(
+    page: Any, tmp_path: Path, size: tuple[int, int], lang: Any
+) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(reduced_motion="reduce")
+    trace = sample() if lang == "en" else long_trace(45)
+    open_page(page, tmp_path, Player(trace, step=0, lang=lang))
+    for step in range(len(trace) + 1):
+        page.fill(".slide input", str(step))
+        assert step_of(page) == step
+        assert page.evaluate(OVERLAPS) == [], f"step {step}"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_narrow_cell_puts_the_right_column_below(page: Any, tmp_path: Path) -> None:
+    open_page(page, tmp_path, Player(sample(), step=21))
+    sizes = (
+        "() => [...document.querySelectorAll('svg.panel')].map((p) => p.getBoundingClientRect())"
+    )
+    wide = page.evaluate(sizes)
+    page.set_viewport_size({"width": 700, "height": 900})
+    narrow = page.evaluate(sizes)
+    assert wide[1]["left"] > wide[0]["right"]
+    assert narrow[1]["top"] >= narrow[0]["bottom"]
+    assert [b["width"] for b in narrow] == [b["width"] for b in wide], "text keeps its size"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_nothing_leaves_and_nothing_is_asked_for(
+    page: Any, tmp_path: Path, requests: list[str]
+) -> None:
+    open_page(page, tmp_path, Player(sample()))
+    page.keyboard.press("Home")
+    left = [url for url in requests if not url.startswith(("file:", "data:"))]
+    assert left == []
+
+
+def test_who_asked_for_no_motion_gets_none(page: Any, tmp_path: Path) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    open_page(page, tmp_path, Player(sample(), step=3))
+    page.focus(".mqlab")
+    page.keyboard.press("ArrowRight")
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_motion_is_short(page: Any, tmp_path: Path) -> None:
+    open_page(page, tmp_path, Player(sample(), step=2))
+    page.focus(".mqlab")
+    page.keyboard.press("ArrowRight")
+    step_of(page)
+    times = page.evaluate(
+        "document.getAnimations().map((a) => a.effect.getComputedTiming().duration)"
+    )
+    assert times and set(times) == {180}
+
+
+def test_the_theme_of_jupyterlab_wins_live(page: Any, tmp_path: Path) -> None:
+    open_page(page, tmp_path, Player(sample()))
+    ground = "getComputedStyle(document.querySelector('.mqlab')).backgroundColor"
+    seen = []
+    for light in ("true", "false"):
+        page.evaluate(f"document.body.setAttribute('data-jp-theme-light', '{light}')")
+        seen.append(page.evaluate(ground))
+    assert seen == ["rgb(255, 255, 255)", "rgb(21, 24, 28)"]
+
+
+def test_two_players_on_one_page_work_and_share_no_id(page: Any) -> None:
+    html = Player(sample(), step=5).html() + Player(sample(), step=8).html()
+    page.set_content(f"<!doctype html><title>two</title><body>{html}")
+    page.wait_for_function("document.querySelectorAll('.mqlab svg.panel').length > 2")
+    page.wait_for_function("document.querySelectorAll('.mqlab[data-step]').length === 2")
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((el) => el.id)")
+    assert len(ids) == len(set(ids))
+    steps = "[...document.querySelectorAll('.mqlab')].map((el) => el.dataset.step)"
+    assert page.evaluate(steps) == ["5", "8"]
+    page.locator(".mqlab").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    assert page.evaluate(steps) == ["6", "8"]
+
+
+def test_without_scripts_the_still_is_seen(browser: Any, tmp_path: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(Player(sample(), step=21).save(tmp_path / "page.html").as_uri())
+    box = page.locator(".mqlab img").bounding_box()
+    assert box and box["width"] > 600 and box["height"] > 300
+    context.close()
+
+
+def axe(page: Any, where: str) -> list[str]:
+    """What axe-core finds in one element, as `rule: element`."""
+    found = importlib.util.find_spec("axe_playwright_python")
+    if found is None or found.origin is None:
+        pytest.skip("axe-core is missing: pip install axe-playwright-python")
+    page.add_script_tag(path=str(Path(found.origin).parent / "axe.min.js"))
+    result = page.evaluate(f"axe.run({json.dumps(where)})")
+    return [f"{v['id']}: {n['html'][:120]}" for v in result["violations"] for n in v["nodes"]]
+
+
+def test_axe_finds_nothing_in_the_page(page: Any, tmp_path: Path) -> None:
+    open_page(page, tmp_path, Player(sample(), step=21))
+    assert axe(page, "html") == []
+
+
+def test_axe_finds_nothing_in_the_widgets(page: Any) -> None:
+    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+    from mqlab_widgets import Playground
+
+    ground = Playground(FakePlay())
+    ground.do("next")
+    put(page, ground)
+    settle(page)
+    assert axe(page, "#widget") == []
+
+
+def test_a_playground_in_the_browser(page: Any) -> None:
+    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+    from mqlab_widgets import Playground
+
+    ground = Playground(FakePlay())
+    put(page, ground)
+    assert page.locator("[data-still]").is_hidden()
+    page.locator(".act button").first.click()
+    page.wait_for_selector(".mqlab[data-step='1']")
+    page.locator(".act select").first.select_option("next kill=1")
+    page.wait_for_selector(".mqlab[data-step='2']")
+    assert ground.token == "token-next-next kill=1"
+    page.get_by_role("button", name="undo").click()
+    page.wait_for_selector(".mqlab[data-step='1']")
+    page.get_by_role("button", name="kill tc").click()
+    page.wait_for_selector(".status.failed")
+    assert "choose 'next'" in page.inner_text(".status")
+    page.get_by_role("button", name="start again").click()
+    page.wait_for_selector(".mqlab[data-step='0']")
+    page.get_by_role("button", name="copy token").click()
+    page.wait_for_function("document.querySelector('.status').textContent.startsWith('copied')")
+
+
+def test_a_question_hides_what_comes_until_it_is_locked_and_run(page: Any) -> None:
+    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+    from mqlab_widgets import Predict
+
+    ask = Predict("Torn?", ["no", "yes"], 1, ["It is.", "Half of T1."], trace=sample(), step=17)
+    put(page, ask)
+    page.wait_for_selector(".mqlab[data-step='17']")
+    run, lock = (page.get_by_role("button", name=n) for n in ("Run", "Lock my answer"))
+    assert run.is_disabled() and lock.is_disabled()
+    future = page.locator(".row.future")
+    assert future.count() and not any(row.is_visible() for row in future.all())
+    page.focus(".mqlab")
+    page.keyboard.press("End")
+    assert step_of(page) == 17
+    page.get_by_role("radio", name="no").check()
+    lock.click()
+    assert page.get_by_role("radio", name="yes").is_disabled()
+    assert ask.locked and ask.chosen == 0
+    run.click()
+    assert "Not so." in page.inner_text(".verdict") and "Half of T1." in page.inner_text(".verdict")
+    assert ask.revealed
+    page.focus(".mqlab")
+    page.keyboard.press("End")
+    assert step_of(page) == 23
