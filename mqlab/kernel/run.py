@@ -90,7 +90,8 @@ class Run:
 
     def _add(self, fact: Fact, move: Moved) -> None:
         effect = move.stage.effect if move.stage else None
-        telling = self.system.tell(move.world, move.role, move.event, effect)
+        event = move.event if move.what == "step" else None  # a fault stands for itself
+        telling = self.system.tell(move.world, move.role, event, effect)
         self.facts.append(
             replace(
                 fact,
