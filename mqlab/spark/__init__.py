@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .crashes import Table
     from .job import Result
 
-__all__ = ["DAY", "YEAR", "IncomeError", "Point", "chaos", "income"]
+__all__ = ["DAY", "YEAR", "IncomeError", "Point", "chaos", "income", "need"]
 
 
 def income(address: str, orders: Orders = DAY, **options: Any) -> Result:

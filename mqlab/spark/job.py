@@ -12,6 +12,7 @@ import json
 import re
 import shutil
 import tempfile
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -35,7 +36,7 @@ from .truth import Truth, truth
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 Say = Callable[[str], None]
 INCOME_PARTITIONS = 2
@@ -237,8 +238,13 @@ def wait(
 
     told = 0
     try:
-        while any(not query.awaitTermination(0.1) for query in queries):
+        failed: list[StreamingQuery] = []
+        while not failed and any(query.isActive for query in queries):
+            time.sleep(0.1)
             told = _tell(sinks[0], told, say)
+            failed = [query for query in queries if query.exception()]
+        for query in failed or queries:
+            query.awaitTermination()  # raises what the query died of
         _tell(sinks[0], told, say)
     except StreamingQueryException as error:
         raise _cause(str(error), sinks, address) from error
@@ -272,14 +278,14 @@ def _cause(text: str, sinks: Sequence[Sink], address: str) -> Exception:
 
 def read_rows(address: str, topic: str) -> list[Row]:
     """Every row of topic Income, as a consumer of committed records gets them, by time."""
-    values = [json.loads(record.value()) for record in topics.read_all(address, topic)]
+    values = [json.loads(value) for value in topics.read_values(address, topic)]
     rows = [Row(value["minute"], value["income_tenths"], value["lines"]) for value in values]
     return sorted(rows, key=lambda row: row.minute)
 
 
 def read_result(address: str, names: Names, folder: Path, true: Truth) -> Result:
     rows = read_rows(address, names.income)
-    dead = [json.loads(record.value()) for record in topics.read_all(address, names.dead)]
+    dead = [json.loads(value) for value in topics.read_values(address, names.dead)]
     account = reconcile(address, names.order, names.income, names.dead, folder / "income")
     return Result(rows, dead, account, true, names, len(committed(folder / "income")))
 

@@ -113,7 +113,7 @@ def expected(address: str, order_topic: str, folder: Path) -> Expected:
         for partition, end in enumerate(replay.ends[-1]):
             for record in topics.read(client, order_topic, partition, 0, end):
                 stamp_ms = record.timestamp()[1]
-                replay.add(partition, record.offset(), stamp_ms, record.value())
+                replay.add(partition, record.offset() or 0, stamp_ms, record.value())
     finally:
         client.close()
     return replay.expected()
@@ -124,8 +124,6 @@ def reconcile(
 ) -> Reconciliation:
     """Count the topics and replay the batches. `folder` is the income query's checkpoint."""
     must = expected(address, order_topic, folder)
-    counted = sum(
-        json.loads(record.value())["lines"] for record in topics.read_all(address, income_topic)
-    )
-    dead = len(topics.read_all(address, dead_topic))
+    counted = sum(json.loads(row)["lines"] for row in topics.read_values(address, income_topic))
+    dead = len(topics.read_values(address, dead_topic))
     return Reconciliation(must.read, counted, dead, must.late, must.open)

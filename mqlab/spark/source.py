@@ -24,7 +24,7 @@ from typing import Any
 import pyarrow as pa
 from confluent_kafka import Consumer, Message
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, SupportsTriggerAvailableNow
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 
 from . import topics
 from .cuts import Cut, Offsets, Plan
@@ -94,7 +94,7 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         self.ends = tuple(high for _, high in self._bounds())
 
-    def latestOffset(self, start: Offsets, limit: ReadAllAvailable) -> Offsets:
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:
         """The end of the next batch; `start` itself where no batch is complete yet."""
         last = Cut.from_json(start)
         self.kill.at(Point.NEXT, last.batch - 1)
@@ -177,8 +177,8 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _client(self) -> Consumer:
         if self.client is None:
             # Single records are looked at here: small fetches, nothing read ahead.
-            self.client = topics.consumer(self.address, **{"max.partition.fetch.bytes": 4_096,
-                                                           "queued.min.messages": 1})  # fmt: skip
+            small: dict[str, Any] = {"max.partition.fetch.bytes": 4_096, "queued.min.messages": 1}
+            self.client = topics.consumer(self.address, **small)
         return self.client
 
     # -- on an executor --------------------------------------------------------------------

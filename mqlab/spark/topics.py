@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from .errors import IncomeError
 
@@ -217,7 +217,7 @@ def read(client: Consumer, topic: str, partition: int, start: int, end: int) -> 
                 if not error.retriable() and error.code() not in _PASSING:
                     raise KafkaException(error)
                 continue
-            at = message.offset() + 1
+            at = (message.offset() or 0) + 1
             deadline = time.monotonic() + TIMEOUT_S
             if at <= end:
                 yield message
@@ -264,14 +264,15 @@ def _checked(found: list[TopicPartition]) -> list[TopicPartition]:
     return found
 
 
-def read_all(address: str, topic: str) -> list[Message]:
-    """Every committed record of a topic, partition by partition."""
+def read_values(address: str, topic: str) -> list[bytes]:
+    """The value of every committed record of a topic, partition by partition."""
     client = consumer(address)
     try:
-        found: list[Message] = []
+        found: list[bytes] = []
         for partition in range(partitions_of(address, topic)):
             low, high = bounds(client, topic, partition)
-            found += read(client, topic, partition, low, high)
+            records = read(client, topic, partition, low, high)
+            found += [record.value() or b"" for record in records]
         return found
     finally:
         client.close()

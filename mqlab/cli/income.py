@@ -1,0 +1,102 @@
+"""`mqlab income`: a real day of orders → income per minute, exactly once; and `… chaos`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import UserError
+
+if TYPE_CHECKING:
+    from mqlab.spark.job import Result
+
+HELP = "a day of real orders → income per minute, exactly once, with Spark; or kill it (chaos)"
+SINKS = ("at-least-once", "transactions", "exactly-once")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action", nargs="?", choices=("run", "chaos"), default="run",
+        help="run: compute the income (default). chaos: three sinks x seven kill points, kill -9",
+    )  # fmt: skip
+    parser.add_argument("--orders", metavar="FILE", help=".csv or .parquet with the same columns")
+    parser.add_argument("--year", action="store_true", help="the whole year instead of one day")
+    parser.add_argument(
+        "--bootstrap-server", metavar="HOST:PORT", help="a real Kafka; default: a server of our own"
+    )
+    parser.add_argument("--master", metavar="ADDRESS", help="of a Spark cluster; default: local[2]")
+    parser.add_argument(
+        "--checkpoint", metavar="FOLDER", help="keep the run there, or go on with the one it holds"
+    )
+    parser.add_argument("--sink", choices=SINKS, default="exactly-once")
+    parser.add_argument("--minutes-per-batch", type=int, default=0, metavar="N")
+    parser.add_argument("--orders-per-batch", type=int, default=0, metavar="N")
+    parser.add_argument("--soft", action="store_true", help="chaos by exceptions, not by kill -9")
+
+
+def run(
+    args: argparse.Namespace, address_of: Callable[[], AbstractContextManager[str]]
+) -> int:
+    """0 where the result is the one computed without Spark (or the table is as it must be)."""
+    from mqlab.spark import DAY, YEAR, IncomeError, need
+
+    if args.orders and args.year:
+        raise UserError("give --orders FILE or --year, not both")
+    orders = Path(args.orders) if args.orders else YEAR if args.year else DAY
+    try:
+        need()
+        with address_of() as address:
+            return (_chaos if args.action == "chaos" else _income)(args, address, orders)
+    except IncomeError as error:
+        raise UserError(str(error)) from error
+
+
+def _income(args: argparse.Namespace, address: str, orders: Path) -> int:
+    from mqlab.spark import income
+
+    result = income(
+        address, orders, checkpoint=args.checkpoint, sink=args.sink, master=args.master,
+        minutes_per_batch=args.minutes_per_batch, orders_per_batch=args.orders_per_batch,
+        say=_progress(),
+    )  # fmt: skip
+    print(_report(result))
+    return 0 if result.right else 1
+
+
+def _report(result: Result) -> str:
+    verdict = "equal" if result.total == result.expected else "NOT EQUAL"
+    late = result.reconciliation.late
+    if late and result.total != result.expected:
+        verdict = f"differs by the {late:,} late lines"
+    return "\n".join(
+        [
+            "",
+            result.table,
+            "",
+            str(result.reconciliation),
+            f"total {result.total}, without Spark {result.expected} → {verdict}",
+        ]
+    )
+
+
+def _chaos(args: argparse.Namespace, address: str, orders: Path) -> int:
+    from mqlab.spark import chaos
+
+    table = chaos(address, orders=orders, hard=not args.soft, master=args.master, say=_progress())
+    print(f"\n{table}")
+    return 0 if table.as_expected else 1
+
+
+def _progress() -> Callable[[str], None]:
+    """Lines on stderr, with the seconds since the start, so that a pipe gets the result only."""
+    started = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"{time.monotonic() - started:6.1f} s  {line}", file=sys.stderr, flush=True)
+
+    return say

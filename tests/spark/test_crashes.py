@@ -1,0 +1,66 @@
+"""Killed anywhere, the job with the marker is right; the other two sinks are wrong where they
+must be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mqlab.spark.files import DAY, read_lines
+from mqlab.spark.kills import Kill, Killed, Point
+
+pytestmark = pytest.mark.needs("java")
+KILLED = 3  # the batch
+
+
+@pytest.fixture(scope="module")
+def ground(broker_address: str, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Topic Order with the day; the cells read it together."""
+    from mqlab.spark.crashes import prepare
+
+    return prepare(broker_address, DAY, tmp_path_factory.mktemp("chaos"), KILLED)
+
+
+@pytest.mark.parametrize("point", Point, ids=lambda point: point.name)
+@pytest.mark.parametrize("sink", ["at-least-once", "transactions", "exactly-once"])
+def test_soft_kill(ground: Any, sink: str, point: Point) -> None:
+    from mqlab.spark.crashes import run_cell
+
+    cell = run_cell(ground, sink, point, hard=False)
+    assert cell.as_expected, cell
+    if sink == "exactly-once":
+        assert cell.error == ""
+
+
+def test_kill_9_of_jvm_and_driver(ground: Any) -> None:
+    """The cell that matters most: committed, and Spark does not know."""
+    from mqlab.spark.crashes import run_cell
+
+    cell = run_cell(ground, "exactly-once", Point.COMMITTED, hard=True)
+    assert cell.error == ""
+
+
+@pytest.mark.parametrize("point", [Point.OUT, Point.COMMITTED], ids=lambda point: point.name)
+def test_dead_letters_are_exact_after_a_kill(
+    broker_address: str, spark: Any, tmp_path: Path, point: Point
+) -> None:
+    from mqlab.spark import feeder, job, topics
+    from mqlab.spark.cuts import Plan
+
+    lines = [
+        line | {"Quantity": "?"} if number % 10 == 0 else line
+        for number, line in enumerate(read_lines(DAY)[:100])
+    ]
+    names = job.Names(job.run_name(broker_address, tmp_path))
+    feeder.feed(broker_address, names.order, feeder.records(lines))
+    _, target = names.targets(broker_address, tmp_path)
+    topics.create(broker_address, target.topic, target.partitions)
+    with pytest.raises(Killed):
+        job.run_dead(spark, target, Plan(minutes=40), Kill(point, 1))
+    job.run_dead(spark, target, Plan(minutes=40))
+    letters = [json.loads(value) for value in topics.read_values(broker_address, target.topic)]
+    places = [(letter["partition"], letter["offset"]) for letter in letters]
+    assert len(places) == len(set(places)) == 10

@@ -1,0 +1,153 @@
+"""Where batches end, and what is late, without Spark and without a broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqlab.spark import checkpoint, feeder
+from mqlab.spark.cuts import Cut, Plan, day_plan
+from mqlab.spark.errors import IncomeError
+from mqlab.spark.files import DAY, read_lines
+from mqlab.spark.kills import NEVER, Kill, Killed, Point
+from mqlab.spark.orders import CLOSING, MINUTE_MS, encode, minute_ms, minute_text, time_ms
+from mqlab.spark.reconcile import Reconciliation, Replay
+from mqlab.spark.topics import partition_of
+
+NINE = minute_ms("2011-12-05 09:00")
+
+
+def test_offsets_go_there_and_back() -> None:
+    cut = Cut(3, NINE, (1402, 1377))
+    text = {"batch": 3, "until": "2011-12-05 09:00", "0": 1402, "1": 1377}
+    assert cut.to_json() == text
+    assert list(cut.to_json()) == list(text), "Spark compares offsets as texts"
+    assert Cut.from_json(text) == cut
+
+
+@pytest.mark.parametrize(
+    ("next_minute", "until"),
+    [(0, 10), (9, 10), (10, 20), (35, 40), (-5, 10)],
+)
+def test_minutes_are_a_grid_that_steps_over_gaps(next_minute: int, until: int) -> None:
+    found = Plan(minutes=10).by_minutes(NINE, NINE + next_minute * MINUTE_MS)
+    assert found == NINE + until * MINUTE_MS
+
+
+def test_orders_end_a_batch_at_a_minute_and_always_move_on() -> None:
+    plan = Plan(orders=100)
+    assert plan.by_orders(NINE, NINE, NINE + 7 * MINUTE_MS + 30_000) == NINE + 7 * MINUTE_MS
+    assert plan.by_orders(NINE, NINE, NINE) == NINE + MINUTE_MS
+    late = NINE - 60 * MINUTE_MS
+    assert plan.by_orders(NINE, late, late) == NINE + MINUTE_MS
+
+
+def test_a_plan_is_one_or_the_other() -> None:
+    for wrong in ({}, {"minutes": 1, "orders": 1}):
+        with pytest.raises(ValueError, match="give one of the two"):
+            Plan(**wrong)
+
+
+def test_the_committed_day_is_cut_into_8() -> None:
+    stamps = [record.stamp_ms for record in feeder.records(read_lines(DAY))]
+    plan = day_plan(min(stamps), max(stamps))
+    until, cuts = min(stamps), 0
+    while until <= max(stamps):
+        until = plan.by_minutes(until, min(stamp for stamp in stamps if stamp >= until))
+        cuts += 1
+    assert cuts == 8
+
+
+def lines_at(*times: str) -> list[dict[str, str]]:
+    return [
+        {"InvoiceNo": f"{number}", "Quantity": "1", "UnitPrice": "1.00", "InvoiceDate": time}
+        for number, time in enumerate(times)
+    ]
+
+
+def test_feeder_keys_stamps_and_closes() -> None:
+    lines = lines_at("2011-12-05 09:00:30", "nonsense", "2011-12-05 09:05:00")
+    found = feeder.records(lines)
+    assert [record.key for record in found] == [b"0", b"1", b"2"]
+    assert [record.stamp_ms for record in found] == [NINE + 30_000, NINE + 30_000, NINE + 300_000]
+    parts = feeder.split(found, 2)
+    assert sorted(record for part in parts for record in part[:-1]) == sorted(found)
+    for part in parts:
+        assert part[-1] == feeder.Record(None, CLOSING, NINE + 6 * MINUTE_MS)
+
+
+def test_partitioner_is_the_same_everywhere() -> None:
+    keys = ("580538", "580543", "C580605")
+    assert [partition_of(key, 2) for key in keys] == [0, 1, 0]
+
+
+def replay(batches: list[list[str]], closing: str | None = None) -> Replay:
+    """One partition; each list is a batch of order times."""
+    ends, offset, records = [], 0, []
+    for batch in batches:
+        records += batch
+        ends.append((len(records),))
+    found = Replay([*ends, ends[-1]])  # the last batch of Spark is one without data
+    for offset, time in enumerate(records):
+        stamp = time_ms(f"2011-12-05 {time}")
+        value = CLOSING if time == closing else encode(lines_at(f"2011-12-05 {time}")[0])
+        found.add(0, offset, stamp, value)
+    return found
+
+
+def test_in_time_nothing_is_late_and_closed_minutes_are_out() -> None:
+    found = replay([["09:00:00", "09:01:00"], ["09:10:00", "09:11:00"]], "09:11:00").expected()
+    assert (found.read, found.late, found.open) == (3, 0, 0)
+
+
+def test_without_a_closing_record_the_last_minute_is_open() -> None:
+    assert replay([["09:00:00"], ["09:10:00"]]).expected().open == 1
+
+
+def test_late_is_judged_one_batch_behind() -> None:
+    # Batch 1 sees 09:10. Batch 2 still takes an order of 09:00, because Spark closes minutes by
+    # that time only at batch 2's end; batch 3 does not.
+    taken = replay([["09:10:00"], ["09:00:00", "09:20:00"], ["09:30:00"], ["09:40:00"]])
+    assert taken.expected().late == 0
+    dropped = replay([["09:10:00"], ["09:20:00"], ["09:00:00", "09:30:00"], ["09:40:00"]])
+    assert dropped.expected().late == 1
+
+
+def test_dead_lines_are_counted_and_move_no_watermark() -> None:
+    found = Replay([(1,), (2,), (3,), (3,)])
+    found.add(0, 0, NINE, encode(lines_at("2011-12-05 09:00:00")[0]))
+    found.add(0, 1, NINE + 600_000, b"nonsense")
+    found.add(0, 2, NINE, encode(lines_at("2011-12-05 09:00:00")[0]))
+    found.add(0, 3, NINE, b"beyond what was read")
+    assert found.expected().read == 3
+    assert (found.expected().dead, found.expected().late) == (1, 0)
+
+
+def test_the_account() -> None:
+    good = Reconciliation(read=10, counted=8, dead=1, late=1, open=0)
+    assert good.unaccounted == 1 and good.balanced
+    assert "1 late → balanced" in str(good)
+    doubled = Reconciliation(read=10, counted=12, dead=0, late=0, open=0)
+    assert doubled.unaccounted == -2 and not doubled.balanced
+    assert "NOT BALANCED" in str(doubled)
+
+
+def test_checkpoint_is_read_as_text(tmp_path) -> None:
+    (tmp_path / "offsets").mkdir()
+    for batch in (0, 1, 10):
+        text = f'v1\n{{}}\n{{"batch":{batch + 1},"until":"{minute_text(NINE)}","0":5}}'
+        (tmp_path / "offsets" / str(batch)).write_text(text)
+    (tmp_path / "offsets" / ".10.crc").write_text("")
+    assert checkpoint.batches(tmp_path) == [0, 1, 10]
+    assert checkpoint.committed(tmp_path) == []
+    assert checkpoint.cut_of(tmp_path, 10) == Cut(11, NINE, (5,))
+    with pytest.raises(IncomeError, match="folder that the driver sees"):
+        checkpoint.cut_of(tmp_path, 2)
+
+
+def test_a_soft_kill_strikes_once_where_it_should() -> None:
+    kill = Kill.from_json(Kill(Point.HALF, 3).to_json())
+    kill.at(Point.HALF, 2)
+    kill.at(Point.OUT, 3)
+    NEVER.at(Point.HALF, 3)
+    with pytest.raises(Killed, match="half of the rows out"):
+        kill.at(Point.HALF, 3)

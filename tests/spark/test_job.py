@@ -1,0 +1,153 @@
+"""The whole job against a broker: totals, dead letters, late orders, restarts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mqlab.spark import IncomeError, income
+from mqlab.spark.files import DAY, read_lines
+
+pytestmark = pytest.mark.needs("java")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def day(broker_address: str, spark: Any) -> Any:
+    return income(broker_address)
+
+
+def test_the_day_is_exact(day: Any) -> None:
+    assert day.total == day.expected == "£57,751.32"
+    assert day.right
+    assert day.batches == 9, "8 batches of orders and one that closes the last minutes"
+    assert [(row.minute, row.tenths) for row in day.rows] == list(day.truth.tenths().items())
+
+
+def test_the_account_of_the_day_balances(day: Any) -> None:
+    account = day.reconciliation
+    assert (account.read, account.counted, account.dead) == (5_331, 5_331, 0)
+    assert (account.unaccounted, account.late, account.open) == (0, 0, 0)
+
+
+def test_the_table_shows_every_minute(day: Any) -> None:
+    lines = day.table.splitlines()
+    assert len(lines) == 1 + 137
+    assert lines[1].split() == ["2011-12-05", "08:38", "£316.78", "8"]
+
+
+def test_dead_letters_carry_their_reason(broker_address: str, spark: Any) -> None:
+    lines = read_lines(DAY)[:60]
+    lines[10] = lines[10] | {"Quantity": "a dozen"}
+    lines[20] = lines[20] | {"UnitPrice": "free"}
+    lines[30] = {name: text for name, text in lines[30].items() if name != "UnitPrice"}
+    lines[40] = lines[40] | {"InvoiceDate": "yesterday"}
+    result = income(broker_address, lines, minutes_per_batch=20)
+    assert sorted(letter["reason"] for letter in result.dead) == [
+        "InvoiceDate 'yesterday' is not a time like 2011-12-05 08:38:00",
+        "Quantity 'a dozen' is not a whole number",
+        "UnitPrice 'free' is not a price with at most three decimals",
+        "UnitPrice is missing or not text",
+    ]
+    kept = {letter["value"] for letter in result.dead}
+    assert json.dumps(lines[10], ensure_ascii=False) in kept, "the message as it came"
+    assert result.right and result.total == result.expected
+    assert (result.reconciliation.counted, result.reconciliation.dead) == (56, 4)
+
+
+def test_late_orders_are_counted_without_spark(broker_address: str, spark: Any) -> None:
+    """Three lines of the first hour are sent at the end; Spark drops them without a word."""
+    lines = read_lines(DAY)[:1200]
+    moved = lines[:3]
+    result = income(broker_address, lines[3:] + moved, minutes_per_batch=60)
+    account = result.reconciliation
+    assert (account.late, account.unaccounted, account.open) == (3, 3, 0)
+    assert account.balanced and account.counted == 1197
+
+
+@pytest.mark.parametrize("batch_of_the_late", [1, 2])
+def test_late_is_judged_as_spark_does(
+    broker_address: str, spark: Any, batch_of_the_late: int
+) -> None:
+    """Late means one batch behind the watermark that closes minutes (see reconcile.py)."""
+    line = read_lines(DAY)[0]
+    minutes = [f"2011-12-05 {hour:02}:00:00" for hour in range(9, 14)]
+    late = "2011-12-05 08:30:00"
+    minutes.insert(batch_of_the_late + 1, late)
+    result = income(
+        broker_address,
+        [line | {"InvoiceDate": at, "InvoiceNo": "1"} for at in minutes],
+        minutes_per_batch=60,
+    )
+    account = result.reconciliation
+    assert account.balanced, str(account)
+    assert account.late == (0 if batch_of_the_late == 1 else 1)
+
+
+def test_a_run_goes_on_with_its_checkpoint(
+    broker_address: str, spark: Any, tmp_path: Path
+) -> None:
+    lines = read_lines(DAY)[:100]
+    first = income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
+    said: list[str] = []
+    again = income(
+        broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30, say=said.append
+    )
+    assert again.rows == first.rows and again.right
+    assert not any("written" in line for line in said), "nothing was left to do"
+
+
+def test_other_orders_for_the_same_checkpoint_are_refused(
+    broker_address: str, spark: Any, tmp_path: Path
+) -> None:
+    lines = read_lines(DAY)[:20]
+    income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
+    with pytest.raises(IncomeError, match=r"holds something else than these orders.*fresh"):
+        income(broker_address, lines[::-1], checkpoint=tmp_path, minutes_per_batch=30)
+
+
+def test_a_lost_checkpoint_stops_the_job(
+    broker_address: str, spark: Any, tmp_path: Path
+) -> None:
+    """Without the third rule of the marker every minute would be there twice, or be skipped."""
+    import shutil
+
+    lines = read_lines(DAY)[:100]
+    income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
+    shutil.rmtree(tmp_path / "income")
+    with pytest.raises(IncomeError, match="sink and checkpoint disagree"):
+        income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
+
+
+def test_nobody_at_the_address_says_what_to_do(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mqlab.spark import topics
+
+    monkeypatch.setattr(topics, "TIMEOUT_S", 1.0)
+    with pytest.raises(IncomeError, match=r"127\.0\.0\.1:1 does not answer: start it again"):
+        income("127.0.0.1:1", checkpoint=tmp_path)
+
+
+def test_importing_needs_no_spark_and_no_client() -> None:
+    code = (
+        "import sys, mqlab.spark, mqlab.cli.income; "
+        "print(sorted({'pyspark', 'pyarrow', 'confluent_kafka'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "[]\n"
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    with pytest.raises(IncomeError, match="needs confluent-kafka: run `make setup`"):
+        income("127.0.0.1:1")

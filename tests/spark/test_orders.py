@@ -1,0 +1,115 @@
+"""Order lines: money, reasons for dead letters, the truth."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from mqlab.spark.errors import IncomeError
+from mqlab.spark.files import read_lines
+from mqlab.spark.orders import (
+    LIMIT_TENTHS,
+    BadLine,
+    encode,
+    floor_minute,
+    income_of,
+    minute_ms,
+    minute_text,
+    pounds,
+    time_ms,
+)  # fmt: skip
+from mqlab.spark.truth import truth
+
+GOOD = {
+    "InvoiceNo": "536365", "StockCode": "71053", "Description": "LANTERN £", "Quantity": "6",
+    "InvoiceDate": "2010-12-01 08:26:00", "UnitPrice": "3.39", "CustomerID": "", "Country": "UK",
+}  # fmt: skip
+STAMP = time_ms(GOOD["InvoiceDate"])
+
+
+@pytest.mark.parametrize(
+    ("quantity", "price", "tenths"),
+    [("6", "3.39", 20_340), ("-1", "0.001", -1), ("1", "-11062.06", -11_062_060), ("5", "0", 0),
+     ("0", "1.5", 0), ("80995", "2.08", 168_469_600), ("-0", "7", 0)],
+)  # fmt: skip
+def test_money_is_exact(quantity: str, price: str, tenths: int) -> None:
+    assert income_of(encode(GOOD | {"Quantity": quantity, "UnitPrice": price}), STAMP) == tenths
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (b"", "not JSON"),
+        (None, "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b"[1, 2]", "not a JSON object"),
+        (encode({k: v for k, v in GOOD.items() if k != "Quantity"}), "Quantity is missing"),
+        (json.dumps(GOOD | {"UnitPrice": 3.39}).encode(), "UnitPrice is missing or not text"),
+        (encode(GOOD | {"Quantity": "six"}), "Quantity 'six' is not a whole number"),
+        (encode(GOOD | {"Quantity": "٣"}), "Quantity '٣' is not a whole number"),
+        (encode(GOOD | {"Quantity": ""}), "Quantity '' is not a whole number"),
+        (encode(GOOD | {"UnitPrice": "3.3901"}), "UnitPrice '3.3901' is not a price"),
+        (encode(GOOD | {"UnitPrice": "1e3"}), "UnitPrice '1e3' is not a price"),
+        (encode(GOOD | {"UnitPrice": "nan"}), "UnitPrice 'nan' is not a price"),
+        (encode(GOOD | {"Quantity": "999999999", "UnitPrice": "9999999999"}), "is beyond"),
+        (encode(GOOD | {"InvoiceDate": "2011-02-30 08:26:00"}), "is not a time like"),
+        (encode(GOOD | {"InvoiceDate": "01/12/2010 08:26"}), "is not a time like"),
+        (encode(GOOD | {"InvoiceDate": "2010-12-01 08:27:00"}), "is not the record's stamp"),
+    ],
+)
+def test_what_is_no_order_says_why(value: bytes | None, reason: str) -> None:
+    with pytest.raises(BadLine, match=reason):
+        income_of(value, STAMP)
+
+
+def test_the_largest_amount_cannot_overflow_a_sum() -> None:
+    assert LIMIT_TENTHS * 9_000_000 < 2**63
+
+
+def test_a_line_travels_unchanged() -> None:
+    assert json.loads(encode(GOOD)) == GOOD
+    assert list(json.loads(encode(GOOD))) == list(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("tenths", "text"),
+    [(57_751_320, "£57,751.32"), (9_747_747_934, "£9,747,747.934"), (-5, "-£0.005"),
+     (-11_062_060, "-£11,062.06"), (0, "£0.00")],
+)  # fmt: skip
+def test_pounds(tenths: int, text: str) -> None:
+    assert pounds(tenths) == text
+
+
+def test_minutes_go_there_and_back() -> None:
+    assert minute_text(STAMP) == "2010-12-01 08:26"
+    assert minute_ms("2010-12-01 08:26") == STAMP
+    assert floor_minute(STAMP + 59_999) == STAMP
+
+
+def test_truth_counts_repeats_cancellations_and_dead_lines() -> None:
+    cancelled = GOOD | {"InvoiceNo": "C1", "Quantity": "-1"}
+    bad = [GOOD | {"Quantity": "x"}, GOOD | {"InvoiceDate": "never"}, {"InvoiceNo": "1"}]
+    found = truth([GOOD, GOOD, cancelled, *bad])
+    assert found.pounds == {"2010-12-01 08:26": Decimal("37.29")}
+    assert found.lines == {"2010-12-01 08:26": 3}
+    assert found.dead == 3
+    assert found.tenths() == {"2010-12-01 08:26": 37_290}
+
+
+def test_a_file_that_cannot_be_read_says_what_to_do(tmp_path) -> None:
+    with pytest.raises(IncomeError, match=r"there is no file .* give a \.csv or \.parquet"):
+        read_lines(tmp_path / "none.csv")
+    (tmp_path / "orders.txt").write_text("")
+    with pytest.raises(IncomeError, match=r"give \.csv or \.parquet"):
+        read_lines(tmp_path / "orders.txt")
+    (tmp_path / "orders.csv").write_text("InvoiceNo,Quantity\n1,2\n")
+    with pytest.raises(IncomeError, match="lacks the columns StockCode"):
+        read_lines(tmp_path / "orders.csv")
+
+
+def test_a_short_row_of_a_csv_becomes_empty_texts(tmp_path) -> None:
+    (tmp_path / "orders.csv").write_text(",".join(GOOD) + "\n1,2\n")
+    (line,) = read_lines(tmp_path / "orders.csv")
+    assert line["UnitPrice"] == ""
