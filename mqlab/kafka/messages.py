@@ -243,7 +243,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class ListOffsets:
-    """`at_ms`: a timestamp, LATEST or EARLIEST."""
+    """`at_ms`: a timestamp, LATEST, EARLIEST, or NEWEST (the record stamped latest)."""
 
     at_ms: int
     isolation: str = READ_COMMITTED
@@ -254,6 +254,7 @@ class ListOffsets:
 
 LATEST = -1
 EARLIEST = -2
+NEWEST = -3
 
 
 @dataclass(frozen=True, slots=True)

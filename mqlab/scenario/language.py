@@ -11,7 +11,21 @@ from ..kernel import System
 
 Registry = Mapping[str, type[System]]
 
-COMMANDS = ["run", "hold", "release", "lose", "late", "kill", "power-cut", "restart", "break", "partition", "heal", "fire", "at"]
+COMMANDS = [
+    "run",
+    "hold",
+    "release",
+    "lose",
+    "late",
+    "kill",
+    "power-cut",
+    "restart",
+    "break",
+    "partition",
+    "heal",
+    "fire",
+    "at",
+]
 _MESSAGE = re.compile(r"(\S+?)\s*(?:→|->)\s*(\S+)\s+(⇒|=>)?\s*(\w+)(?:#(\d+))?$")
 _WHEN = re.compile(r"when=(⇒|=>)?(\w+)(?:#(\d+))?$")
 

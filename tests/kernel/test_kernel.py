@@ -1,6 +1,8 @@
 """The kernel's own parts: maps, disks, choices, applications, tokens, play, simulate."""
 
+import json
 import random
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from mqlab.kernel.trace import diff, patch
 from mqlab.lessons.systems import open_run, playing, scenario, system
 from mqlab.storage import Batch
 
+FOLDER = Path(__file__).parents[2]
 TORN = """
 system kafka partitions=2
 run app: init, begin, send orders-0 a, send orders-1 b, commit
@@ -116,6 +119,18 @@ def test_a_trace_survives_json_and_draws_without_role_code():
     assert again.narrate("zh") != again.narrate("en")
     with pytest.raises(ValueError, match=r"not a mqlab.trace/1 file"):
         Trace.from_json({"format": "other"})
+
+
+def test_every_scenarios_trace_is_what_the_committed_schema_says():
+    import jsonschema
+
+    schema = json.loads((FOLDER / "mqlab/kernel/trace.schema.json").read_text("utf-8"))
+    judge = jsonschema.Draft202012Validator(schema)
+    for path in sorted((FOLDER / "tests/scenarios").rglob("*.scn")):
+        judge.validate(scenario(path.read_text("utf-8")).to_json())
+    wrong = scenario(TORN).to_json()
+    wrong["facts"][0]["glyph"] = "?"
+    assert not judge.is_valid(wrong)
 
 
 @pytest.mark.parametrize(

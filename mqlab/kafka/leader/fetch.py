@@ -9,12 +9,16 @@ Sources: UnifiedLog#read, LocalLog#addAbortedTransactions, TransactionIndex (Kaf
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from ...kernel import Disk
+from ...kernel.disk import LogView
 from ...storage import AbortedTxn, Batch
 from ..errors import Error
 from ..messages import (
     EARLIEST,
     LATEST,
+    NEWEST,
     READ_COMMITTED,
     Fetch,
     FetchResponse,
@@ -76,6 +80,23 @@ def aborted_between(name: str, start: int, upper: int, disk: Disk) -> tuple[Abor
     return tuple(found)
 
 
+class TimeIndexed(Protocol):
+    """A log that keeps a time index beside its batches (`.timeindex`) finds a time by
+    halving; a lesson's log has none and is read from its start."""
+
+    def since(self, at_ms: int) -> int: ...
+
+    @property
+    def newest(self) -> int: ...
+
+
+class Stamped(Protocol):
+    """Records that are bytes, each with a stamp of its own; (place, stamp) of the first at
+    or after a time. A lesson's records share their batch's stamp."""
+
+    def first_since(self, at_ms: int) -> tuple[int, int] | None: ...
+
+
 def offset(part: Partition, name: str, ask: ListOffsets, disk: Disk) -> ListOffsetsResponse:
     """Earliest, latest (LSO or HW), or the first record stamped at or after a time, found
     among what the isolation level may read; -1 where there is none."""
@@ -85,7 +106,26 @@ def offset(part: Partition, name: str, ask: ListOffsets, disk: Disk) -> ListOffs
         return ListOffsetsResponse(log.start)
     if ask.at_ms == LATEST:
         return ListOffsetsResponse(end)
-    for batch in log.read(log.start, end):
-        if not batch.control and batch.at_ms >= ask.at_ms:
-            return ListOffsetsResponse(batch.base, batch.at_ms)
+    at_ms = newest(log, end) if ask.at_ms == NEWEST else ask.at_ms
+    start: int = log.since(at_ms) if hasattr(log, "since") else log.start
+    for batch in log.read(start, end) if start < end else ():
+        if not batch.control and batch.at_ms >= at_ms:
+            return _first_since(batch, at_ms)
     return ListOffsetsResponse(-1)
+
+
+def newest(log: LogView | TimeIndexed, end: int) -> int:
+    """The latest stamp of a log, which is not always the last."""
+    if hasattr(log, "newest"):
+        return log.newest
+    return max((b.at_ms for b in log.read(log.start, end) if not b.control), default=-1)
+
+
+def _first_since(batch: Batch, at_ms: int) -> ListOffsetsResponse:
+    """The record within a batch whose latest stamp is late enough."""
+    records: Stamped | object = batch.records
+    found = records.first_since(at_ms) if hasattr(records, "first_since") else None
+    if found is None:
+        return ListOffsetsResponse(batch.base, batch.at_ms)
+    place, stamp = found
+    return ListOffsetsResponse(batch.base + place, stamp)
