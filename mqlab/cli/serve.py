@@ -1,0 +1,59 @@
+"""`mqlab serve kafka`: the engine behind a real port, for real clients."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .errors import UserError
+
+HELP = "serve the engine's Kafka to real clients"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("broker", choices=("kafka",), help="whose protocol to speak")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="where to listen (default: this machine only)"
+    )
+    parser.add_argument("--port", type=int, default=9092, help="0 takes any (default: 9092)")
+    parser.add_argument(
+        "--trace-port", type=int, default=0, metavar="PORT", help="of the live trace (default: any)"
+    )
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="keep everything there (default: memory)"
+    )
+    parser.add_argument(
+        "--fsync", action="store_true", help="survive power cuts too, at a price in speed"
+    )
+    parser.add_argument(
+        "--transaction-version", type=int, choices=(0, 2), default=2, help="(default: 2)"
+    )
+    parser.add_argument(
+        "--auto-create", action="store_true", help="create a topic when a client asks about it"
+    )
+    parser.add_argument("--until-input-ends", action="store_true", help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.fsync and args.data_dir is None:
+        raise UserError("--fsync needs a folder to write to: add --data-dir DIR")
+    for port in (args.port, args.trace_port):
+        if not 0 <= port < 1 << 16:
+            raise UserError(f"{port} is no port: name one from 1 to 65535, or 0 for any")
+    from mqlab.serve.server import JournalError, Options, ServeError, main
+
+    options = Options(
+        host=args.host,
+        port=args.port,
+        trace_port=args.trace_port,
+        data_dir=args.data_dir,
+        fsync=args.fsync,
+        transaction_version=args.transaction_version,
+        auto_create=args.auto_create,
+        until_input_ends=args.until_input_ends,
+    )
+    try:
+        main(options)
+    except (ServeError, JournalError) as error:
+        raise UserError(str(error)) from error
+    return 0

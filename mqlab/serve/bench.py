@@ -1,0 +1,76 @@
+"""How fast one confluent-kafka client is against a server: transactions and records a second.
+
+Measuring, not testing: the figures depend on the machine and on what else it does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from typing import Any
+
+RECORDS = 100
+PARTITIONS = 3
+VALUE = b"v" * 100
+
+
+def _client() -> Any:
+    """confluent-kafka, imported by name: this floor needs it for measuring only."""
+    return importlib.import_module("confluent_kafka")
+
+
+def prepared(address: str, topic: str, partitions: int = PARTITIONS) -> None:
+    admin = importlib.import_module("confluent_kafka.admin")
+    client = admin.AdminClient({"bootstrap.servers": address})
+    for made in client.create_topics([admin.NewTopic(topic, partitions, 1)]).values():
+        made.result(30)
+
+
+def transactions_per_second(address: str, seconds: float = 5.0, topic: str = "bench-txn") -> float:
+    """One producer; each transaction holds 100 records over 3 partitions."""
+    prepared(address, topic)
+    producer = _client().Producer(
+        {"bootstrap.servers": address, "transactional.id": topic, "linger.ms": 5}
+    )
+    producer.init_transactions(30)
+    done, start = 0, time.perf_counter()
+    while (passed := time.perf_counter() - start) < seconds:
+        producer.begin_transaction()
+        for i in range(RECORDS):
+            producer.produce(topic, VALUE, partition=i % PARTITIONS)
+        producer.commit_transaction(30)
+        done += 1
+    return done / passed
+
+
+def records_per_second(
+    address: str, records: int = 500_000, topic: str = "bench-records"
+) -> float:
+    """One idempotent producer, 100-byte values over 3 partitions, until all are answered."""
+    prepared(address, topic)
+    producer = _client().Producer(
+        {
+            "bootstrap.servers": address,
+            "enable.idempotence": True,
+            "linger.ms": 5,
+            "queue.buffering.max.messages": 200_000,
+        }
+    )
+    start = time.perf_counter()
+    for i in range(records):
+        while True:
+            try:
+                producer.produce(topic, VALUE, partition=i % PARTITIONS)
+                break
+            except BufferError:
+                producer.poll(0.01)
+    producer.flush(60)
+    return records / (time.perf_counter() - start)
+
+
+def measured(address: str) -> dict[str, float]:
+    """Both figures, rounded."""
+    return {
+        "transactions/s": round(transactions_per_second(address), 1),
+        "records/s": round(records_per_second(address)),
+    }

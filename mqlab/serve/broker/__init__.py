@@ -1,0 +1,199 @@
+"""The broker's front: what KafkaApis does between the wire and the roles.
+
+A client's request names topics, versions and several partitions at once; a leader knows one
+partition and no versions. This role stands between: it answers from the metadata what it
+can, refuses what concerns nothing that exists, sends every partition its part, gathers the
+answers and words them as the version of the request wants them.
+
+    produce.py        Produce                    a batch a partition, checked before it is sent
+    fetch.py          Fetch                      the long poll: read, watch, read again
+    offsets.py        ListOffsets, OffsetCommit, OffsetFetch, TxnOffsetCommit
+    transactions.py   InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn
+    cluster.py        ApiVersions, Metadata, FindCoordinator, topics and their configs
+
+**Durable** is the table `topics` (in Kafka the controller's log); its driver starts a leader
+for each partition of it. **In memory** are the requests that wait for a part of their answer.
+
+*What can go wrong.* A client may leave while its request is under way: what it asked for
+happens all the same, and nobody is told. *Left out:* quotas, ACLs, sessions of fetches,
+the joining of groups, other brokers.
+Read on in KafkaApis, ReplicaManager#fetchMessages, DelayedFetch (core, Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from ...kafka.config import KafkaConfig
+from ...kernel import (
+    Caller,
+    CancelTimer,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Quiet,
+    Reply,
+    Request,
+    Response,
+    Send,
+)
+from ..wire.api import Api, Ask
+from . import cluster, fetch, offsets, produce, transactions
+from .gone import Gone
+from .topic import Topic
+
+__all__ = ["BROKER", "Broker", "BrokerConfig", "Gathering", "Gone", "Topic"]
+
+BROKER = "broker"
+PARTS = 16  # bits of a request's number that tell its parts apart
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """`auto_create`: a topic that a client asks the metadata of comes into being."""
+
+    kafka: KafkaConfig = field(default_factory=lambda: KafkaConfig(offsets_partitions=50))
+    node_id: int = 1
+    cluster_id: str = "mqlab"
+    auto_create: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """A request that waits. `plan`: what its answer is made from, by the module that
+    handles it; `left`: how many parts are missing; `got`: the others, by their place."""
+
+    caller: Caller
+    ask: Ask
+    plan: Any
+    left: int
+    got: Map[int, Any] = Map()
+
+
+#: how a request is begun: (broker, caller, request) → step
+BEGIN = {
+    Api.PRODUCE: produce.begin,
+    Api.FETCH: fetch.begin,
+    Api.LIST_OFFSETS: offsets.begin_list,
+    Api.METADATA: cluster.metadata,
+    Api.OFFSET_COMMIT: offsets.begin_commit,
+    Api.OFFSET_FETCH: offsets.begin_fetch,
+    Api.FIND_COORDINATOR: cluster.find_coordinator,
+    Api.API_VERSIONS: cluster.api_versions,
+    Api.CREATE_TOPICS: cluster.create_topics,
+    Api.DELETE_TOPICS: cluster.delete_topics,
+    Api.INIT_PRODUCER_ID: transactions.begin_init,
+    Api.ADD_PARTITIONS_TO_TXN: transactions.begin_add_partitions,
+    Api.ADD_OFFSETS_TO_TXN: transactions.begin_add_offsets,
+    Api.END_TXN: transactions.begin_end,
+    Api.TXN_OFFSET_COMMIT: offsets.begin_commit,
+    Api.DESCRIBE_CONFIGS: cluster.describe_configs,
+}
+
+#: how its answer is worded when all parts are there: (broker, gathering) → answer
+FINISH = {
+    Api.PRODUCE: produce.finish,
+    Api.FETCH: fetch.finish,
+    Api.LIST_OFFSETS: offsets.finish_list,
+    Api.OFFSET_COMMIT: offsets.finish_commit,
+    Api.OFFSET_FETCH: offsets.finish_fetch,
+    Api.INIT_PRODUCER_ID: transactions.finish_init,
+    Api.ADD_PARTITIONS_TO_TXN: transactions.finish_add_partitions,
+    Api.ADD_OFFSETS_TO_TXN: transactions.finish_add_offsets,
+    Api.END_TXN: transactions.finish_end,
+    Api.TXN_OFFSET_COMMIT: offsets.finish_commit,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Broker(Quiet):
+    """`made`: how many topics there ever were; `ids`: names by topic id; `open`: requests
+    that wait, by number."""
+
+    config: BrokerConfig
+    topics: Map[str, Topic] = Map()
+    ids: Map[UUID, str] = Map()
+    made: int = 0
+    open: Map[int, Gathering] = Map()
+    last: int = 0
+
+    def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
+        match event:
+            case Request(caller=caller, body=Ask(api=api) as ask):
+                return BEGIN[api](self, caller, ask)
+            case Response(corr=corr, body=body):
+                return self._answered(corr >> PARTS, corr & ((1 << PARTS) - 1), body)
+            case Fired(timer=timer):
+                return fetch.timed_out(self, int(timer))
+            case ConnectionLost(peer=peer):
+                return self._left(peer)
+        # Nothing else concerns the broker's front: it writes no log and has no application.
+        return self, ()
+
+    # -- gathering -------------------------------------------------------------------------
+
+    def gather(
+        self, caller: Caller, ask: Ask, parts: list[tuple[str, Any]], plan: Any = None
+    ) -> tuple[Broker, Effects]:
+        """Send every part to its role; a request without parts is answered at once."""
+        waiting = Gathering(caller, ask, plan, len(parts))
+        if not parts:
+            return self, (Reply(caller, FINISH[ask.api](self, waiting)),)
+        if len(parts) == 1:  # the usual case, without a list comprehension's cost
+            number = self.last + 1
+            to, body = parts[0]
+            new = replace(self, open=self.open.set(number, waiting), last=number)
+            return new, (Send(to, body, number << PARTS),)
+        number = self.last + 1
+        sends = tuple(Send(to, b, number << PARTS | i) for i, (to, b) in enumerate(parts))
+        return replace(self, open=self.open.set(number, waiting), last=number), sends
+
+    def _answered(self, number: int, part: int, body: Any) -> tuple[Broker, Effects]:
+        waiting: Gathering | None = self.open.get(number)
+        if waiting is None:
+            # Its client has left.
+            return self, ()
+        if isinstance(waiting.plan, fetch.Plan):
+            return fetch.answered(self, number, waiting, part, body)
+        got = waiting.got.set(part, body)
+        if waiting.left > 1:
+            still = replace(waiting, got=got, left=waiting.left - 1)
+            return replace(self, open=self.open.set(number, still)), ()
+        done = replace(waiting, got=got, left=0)
+        answer = FINISH[waiting.ask.api](self, done)
+        new = replace(self, open=self.open.remove(number))
+        return new, (Reply(waiting.caller, answer),)
+
+    def _left(self, client: str) -> tuple[Broker, Effects]:
+        """A client has gone: nobody waits for its requests any more."""
+        new, effects = self, []
+        for number, waiting in self.open.items():
+            if waiting.caller.name == client:
+                new = replace(new, open=new.open.remove(number))
+                if isinstance(waiting.plan, fetch.Plan):
+                    effects += [*fetch.unwatch(number, waiting.plan), CancelTimer(str(number))]
+        return new, tuple(effects)
+
+    # -- what there is ---------------------------------------------------------------------
+
+    def topic(self, name: str | None, topic_id: UUID | None = None) -> Topic | None:
+        """A topic by its name, or by its id where the version uses ids."""
+        if name is None and topic_id is not None:
+            name = self.ids.get(topic_id)
+        return self.topics.get(name) if name else None
+
+    def partition(self, name: str, index: int) -> str | None:
+        """The role that leads this partition; None where there is none."""
+        topic: Topic | None = self.topics.get(name)
+        return f"{name}-{index}" if topic is not None and 0 <= index < topic.count else None
+
+    @staticmethod
+    def recover(config: BrokerConfig, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
+        topics = disk.table("topics")
+        ids = Map((topic.uuid, name) for name, topic in topics.items())
+        return Broker(config, topics, ids, disk.table("broker").get("topics made", 0)), ()

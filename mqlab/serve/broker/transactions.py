@@ -1,0 +1,115 @@
+"""The requests to the transaction coordinator: told on, and answered in words the client's
+version knows.
+
+Source: KafkaApis#handleInitProducerIdRequest, #handleAddPartitionsToTxnRequest,
+#handleAddOffsetsToTxnRequest, #handleEndTxnRequest (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...kafka.errors import Error
+from ...kafka.messages import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId
+from ...kernel import Caller, Effects, Reply
+from ..wire.answers import Added, AddedPartition, AddedTopic, Failed, ProducerGiven
+from ..wire.api import Ask
+
+if TYPE_CHECKING:
+    from . import Broker, Gathering
+
+
+def older(error: Error, version: int, since: int) -> Error:
+    """PRODUCER_FENCED has a name of its own only from version `since` on."""
+    if error is Error.PRODUCER_FENCED and version < since:
+        return Error.INVALID_PRODUCER_EPOCH
+    return error
+
+
+# ---- InitProducerId --------------------------------------------------------------------
+
+
+def begin_init(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    body = ask.body
+    request = InitProducerId(
+        txn_id=body.transactional_id,
+        timeout_ms=round(body.transaction_timeout.total_seconds() * 1000),
+        pid=getattr(body, "producer_id", -1),
+        epoch=getattr(body, "producer_epoch", -1),
+    )
+    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+
+
+def finish_init(broker: Broker, done: Gathering) -> ProducerGiven:
+    told = done.got[0]
+    return ProducerGiven(older(told.error, done.ask.version, 4), told.pid, told.epoch)
+
+
+# ---- AddPartitionsToTxn ----------------------------------------------------------------
+
+
+def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """All or nothing: one partition that does not exist, and none is added."""
+    body = ask.body
+    named = [(t.name, i) for t in body.v3_and_below_topics for i in t.partitions]
+    roles = [broker.partition(name, index) for name, index in named]
+    if None in roles:
+        nothing = Error.OPERATION_NOT_ATTEMPTED
+        missing = Error.UNKNOWN_TOPIC_OR_PARTITION
+        errors = {n: nothing if r else missing for n, r in zip(named, roles, strict=True)}
+        return broker, (Reply(caller, _added(ask, errors)),)
+    request = AddPartitionsToTxn(
+        txn_id=body.v3_and_below_transactional_id,
+        pid=body.v3_and_below_producer_id,
+        epoch=body.v3_and_below_producer_epoch,
+        partitions=tuple(sorted({role for role in roles if role})),
+    )
+    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+
+
+def finish_add_partitions(broker: Broker, done: Gathering) -> Added:
+    error = older(done.got[0].error, done.ask.version, 2)
+    topics = done.ask.body.v3_and_below_topics
+    return _added(done.ask, {(t.name, i): error for t in topics for i in t.partitions})
+
+
+def _added(ask: Ask, errors: dict[tuple[str, int], Error]) -> Added:
+    return Added(
+        tuple(
+            AddedTopic(t.name, tuple(AddedPartition(i, errors[t.name, i]) for i in t.partitions))
+            for t in ask.body.v3_and_below_topics
+        )
+    )
+
+
+# ---- AddOffsetsToTxn, EndTxn -----------------------------------------------------------
+
+
+def begin_add_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    body = ask.body
+    request = AddOffsetsToTxn(
+        body.transactional_id, body.producer_id, body.producer_epoch, body.group_id
+    )
+    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+
+
+def finish_add_offsets(broker: Broker, done: Gathering) -> Failed:
+    return Failed(older(done.got[0].error, done.ask.version, 2))
+
+
+def begin_end(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """From version 5 on the answer carries the next epoch: such a client speaks v2."""
+    body = ask.body
+    request = EndTxn(
+        txn_id=body.transactional_id,
+        pid=body.producer_id,
+        epoch=body.producer_epoch,
+        commit=body.committed,
+        v2=ask.version >= 5,
+    )
+    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+
+
+def finish_end(broker: Broker, done: Gathering) -> ProducerGiven:
+    told = done.got[0]
+    return ProducerGiven(older(told.error, done.ask.version, 2), told.pid, told.epoch)

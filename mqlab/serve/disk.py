@@ -1,0 +1,137 @@
+"""The server's disk: the logs and tables a role reads, kept in memory, grown in place.
+
+It answers the same questions as a lesson's `MemoryDisk`, which is a value that is copied;
+here a log is a list that only its driver appends to, so an append costs the same at any
+length. What makes it survive a stop is `journal.py`.
+
+A partition's log keeps a *time index*, the largest timestamp so far beside each batch, as
+Kafka's `.timeindex` does, and finds a time by halving. `__transaction_state` is compacted
+as it is written: of each key the latest record is kept, and its offset.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Any
+
+from ..kafka.coordinator import StateRecord
+from ..kernel import Map
+from ..storage import Batch
+
+TXN_LOGS = "__transaction_state-"
+EMPTY: Map[Any, Any] = Map()
+
+
+class ServerLog:
+    """Entries by offset. `stamps[i]`: the largest timestamp of entries 0 … i."""
+
+    def __init__(self) -> None:
+        self.start = 0
+        self.end = 0
+        self.entries: list[Any] = []
+        self.bases: list[int] = []
+        self.stamps: list[int] = []
+
+    def append(self, entry: Any) -> None:
+        self.entries.append(entry)
+        self.bases.append(entry.base)
+        self.end = entry.last + 1
+        if isinstance(entry, Batch):
+            # A marker is stamped by the broker's clock; no reader asks for it by time.
+            at_ms = -1 if entry.control else entry.at_ms
+            self.stamps.append(max(at_ms, self.stamps[-1] if self.stamps else -1))
+
+    def read(self, start: int, end: int | None = None) -> Iterator[Any]:
+        """The entries that hold an offset in [start, end)."""
+        i = max(bisect_right(self.bases, start) - 1, 0)
+        entries, size = self.entries, len(self.entries)
+        while i < size:
+            entry = entries[i]
+            if end is not None and entry.base >= end:
+                return
+            if entry.last >= start:
+                yield entry
+            i += 1
+
+    def since(self, at_ms: int) -> int:
+        """The offset before which every record is older than `at_ms`."""
+        i = bisect_left(self.stamps, at_ms)
+        return self.bases[i] if i < len(self.bases) else self.end
+
+    @property
+    def newest(self) -> int:
+        """The largest timestamp, -1 for none."""
+        return self.stamps[-1] if self.stamps else -1
+
+    def cut(self, end: int) -> None:
+        while self.entries and self.entries[-1].last >= end:
+            del self.entries[-1], self.bases[-1]
+            if self.stamps:
+                del self.stamps[-1]
+        self.end = min(self.end, end)
+
+
+class CompactedLog:
+    """A partition of `__transaction_state`: the latest record of each transactional id."""
+
+    def __init__(self) -> None:
+        self.start = 0
+        self.end = 0
+        self.latest: dict[str, StateRecord] = {}
+
+    def append(self, entry: StateRecord) -> None:
+        self.latest[entry.entry.txn_id] = entry
+        self.end = entry.last + 1
+
+    def read(self, start: int, end: int | None = None) -> Iterator[Any]:
+        for entry in sorted(self.latest.values(), key=lambda e: e.base):
+            if entry.base >= start and (end is None or entry.base < end):
+                yield entry
+
+    def cut(self, end: int) -> None:
+        raise ValueError("a compacted log cannot be cut back")
+
+
+NO_LOG = ServerLog()  # stands for every log nothing was written to; never appended to
+
+
+class ServerDisk:
+    """All logs and tables of the one node."""
+
+    def __init__(self) -> None:
+        self._logs: dict[str, ServerLog | CompactedLog] = {}
+        self._tables: dict[str, Map[Any, Any]] = {}
+
+    def log(self, name: str) -> ServerLog | CompactedLog:
+        return self._logs.get(name, NO_LOG)
+
+    def logs(self, prefix: str = "") -> tuple[str, ...]:
+        return tuple(sorted(name for name in self._logs if name.startswith(prefix)))
+
+    def table(self, name: str) -> Map[Any, Any]:
+        return self._tables.get(name, EMPTY)
+
+    # -- for the driver ----------------------------------------------------------------------
+
+    def append(self, name: str, entry: Any) -> None:
+        """Raises ValueError for an entry that does not belong at the log's end."""
+        log = self._logs.get(name)
+        if log is None:
+            log = CompactedLog() if name.startswith(TXN_LOGS) else ServerLog()
+            self._logs[name] = log
+        if entry.base != log.end:
+            raise ValueError(f"{name}: append at {entry.base}, but the end is {log.end}")
+        log.append(entry)
+
+    def put(self, table: str, key: Any, value: Any) -> None:
+        old = self.table(table)
+        self._tables[table] = old.remove(key) if value is None else old.set(key, value)
+
+    def cut(self, name: str, end: int) -> None:
+        if name in self._logs:
+            self._logs[name].cut(end)
+
+    def drop(self, name: str) -> None:
+        """Forget a deleted partition's log."""
+        self._logs.pop(name, None)

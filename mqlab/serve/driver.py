@@ -1,0 +1,225 @@
+"""The driver behind the sockets: one node, all roles on it, in real time.
+
+It does what `kernel.world` does for a lesson's node, on values that grow in place: a step
+takes an event from the inbox, the role answers with itself and its effects, the effects
+are done in order. It contains no protocol: which partitions there are it reads from the
+table `topics`, and a partition that is no more is played by `Gone`.
+
+*Durable before told.* Effects are done in memory and noted in the journal as they come;
+answers to clients are collected and leave at the end of the *turn*, after the journal was
+written (and flushed to the disk, if asked). A stop in between loses answers, never what was
+answered.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..kafka.config import KafkaConfig
+from ..kafka.coordinator import Coordinator
+from ..kafka.group import GroupCoordinator
+from ..kafka.leader import Leader, index_of
+from ..kernel import (
+    Append,
+    Appended,
+    Caller,
+    CancelTimer,
+    Effects,
+    Event,
+    Fired,
+    Put,
+    Reply,
+    Request,
+    Response,
+    Send,
+    SetTimer,
+    Truncate,
+)
+from .broker import BROKER, Broker, BrokerConfig, Gone, Topic
+from .disk import ServerDisk
+from .journal import Journal
+from .trace.recorder import Recorder
+
+log = logging.getLogger("mqlab.serve")
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+class Driver:
+    """`answer(conn, number, body)` is called for each answer to a client of this turn."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        answer: Callable[[int, int, Any], None],
+        journal: Journal | None = None,
+    ) -> None:
+        self.config = config
+        self.answer = answer
+        self.journal = journal
+        self.disk = ServerDisk()
+        self.roles: dict[str, Any] = {}
+        self.inbox: deque[tuple[str, Event]] = deque()
+        self.now = now_ms()
+        self.recorder = Recorder(self.now)
+        self._gone = Gone()
+        self._timers: dict[tuple[str, str], tuple[int, int]] = {}
+        self._heap: list[tuple[int, int, str, str]] = []
+        self._count = itertools.count()
+
+    # -- starting ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Replay the journal, then let every role recover from what it finds."""
+        if self.journal is not None:
+            for effect in self.journal.replay():
+                self._keep(effect)
+        kafka = self.config.kafka
+        self._start(BROKER, partial(Broker.recover, self.config))
+        for name in range(kafka.offsets_partitions):
+            group = f"__consumer_offsets-{name}"
+            self._start(group, partial(GroupCoordinator.recover, kafka, group))
+        for topic in self.disk.table("topics").values():
+            self._lead(topic)
+        self._start(kafka.coordinator, partial(Coordinator.recover, kafka))
+        self.run()
+
+    def _start(self, name: str, recover: Callable[[ServerDisk, int], tuple[Any, Effects]]) -> None:
+        role, effects = recover(self.disk, self.now)
+        self.roles[name] = role
+        self.recorder.recovered(self.now, name, role, effects)
+        self._do(name, effects)
+
+    def _lead(self, topic: Topic) -> None:
+        """This node is the leader of every partition there is."""
+        kafka: KafkaConfig = self.config.kafka
+        for partition in topic.partitions:
+            self._start(partition, partial(Leader.recover, kafka, partition))
+
+    # -- one step ------------------------------------------------------------------------------
+
+    def deliver(self, name: str, event: Event) -> None:
+        """An event from outside, and everything that follows from it on this node."""
+        self.inbox.append((name, event))
+        self.run()
+
+    def run(self) -> None:
+        """Step until nothing is left to do. A role that raises is a bug in it: its step has
+        not happened, everybody else goes on, and the error is raised at the end so that
+        whoever asked can be told."""
+        inbox, failure = self.inbox, None
+        while inbox:
+            name, event = inbox.popleft()
+            try:
+                self._step(name, event)
+            except OSError:
+                raise
+            except Exception as error:
+                log.exception("%s could not handle %s", name, type(event).__name__)
+                failure = error
+        if failure is not None:
+            raise failure
+
+    def _step(self, name: str, event: Event) -> None:
+        new, effects = self.roles.get(name, self._gone).step(event, self.disk)
+        if name in self.roles:
+            self.roles[name] = new
+        self.recorder.stepped(self.now, name, new, event, effects)
+        self._do(name, effects)
+
+    def _do(self, me: str, effects: Effects) -> None:
+        now, inbox = self.now, self.inbox
+        for effect in effects:
+            kind = type(effect)
+            if kind is Send:
+                ask = Request(Caller(me, 0, effect.corr), effect.body, now)
+                inbox.append((effect.to, ask))
+            elif kind is Reply:
+                caller = effect.caller
+                if caller.conn:
+                    self.answer(caller.conn, caller.corr, effect.body)
+                else:
+                    inbox.append((caller.name, Response(me, caller.corr, effect.body, now)))
+            elif kind is Append:
+                self._keep(effect)
+                self._note(effect)
+                if effect.notify:
+                    inbox.append((me, Appended(effect.log, effect.entry.last + 1, now)))
+            elif kind is SetTimer:
+                self._set(me, effect.timer, effect.after_ms)
+            elif kind is CancelTimer:
+                self._timers.pop((me, effect.timer), None)
+            elif kind is Put or kind is Truncate:
+                self._placed(effect)
+
+    def _placed(self, effect: Put | Truncate) -> None:
+        """A table's key, or a log cut back; a topic's leaders come and go with its key."""
+        old = self.disk.table("topics").get(effect.key) if isinstance(effect, Put) else None
+        self._keep(effect)
+        self._note(effect)
+        if isinstance(effect, Put) and effect.table == "topics":
+            if effect.value is None and old is not None:
+                for partition in old.partitions:
+                    self.roles.pop(partition, None)
+            elif effect.value is not None and old is None:
+                self._lead(effect.value)
+
+    def _keep(self, effect: Append | Put | Truncate) -> None:
+        match effect:
+            case Append(log=name, entry=entry):
+                self.disk.append(name, entry)
+            case Put(table=table, key=key, value=value):
+                old = self.disk.table(table).get(key)
+                self.disk.put(table, key, value)
+                if table == "topics" and value is None and old is not None:
+                    for partition in old.partitions:
+                        self.disk.drop(partition)
+                        self.disk.drop(index_of(partition))
+            case Truncate(log=name, end=end):
+                self.disk.cut(name, end)
+
+    def _note(self, effect: Append | Put | Truncate) -> None:
+        if self.journal is not None:
+            self.journal.note(effect)
+
+    # -- time ----------------------------------------------------------------------------------
+
+    def begin_turn(self) -> None:
+        self.now = now_ms()
+
+    def end_turn(self) -> None:
+        """What this turn did is made durable; answers may leave after this."""
+        if self.journal is not None:
+            self.journal.write()
+
+    def _set(self, role: str, timer: str, after_ms: int) -> None:
+        due, number = self.now + after_ms, next(self._count)
+        self._timers[role, timer] = (due, number)
+        heapq.heappush(self._heap, (due, number, role, timer))
+        if len(self._heap) > 64 + 4 * len(self._timers):
+            # Most of what is on the heap was cancelled or set anew.
+            self._heap = [(d, n, r, t) for (r, t), (d, n) in self._timers.items()]
+            heapq.heapify(self._heap)
+
+    def next_timer(self) -> int | None:
+        """When the next timer is due, in ms since the epoch."""
+        heap = self._heap
+        while heap and self._timers.get(heap[0][2:]) != heap[0][:2]:
+            heapq.heappop(heap)
+        return heap[0][0] if heap else None
+
+    def fire(self) -> None:
+        """Fire every timer that is due."""
+        while (due := self.next_timer()) is not None and due <= self.now:
+            _, _, role, timer = heapq.heappop(self._heap)
+            del self._timers[role, timer]
+            self.deliver(role, Fired(timer, self.now))

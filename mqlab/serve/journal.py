@@ -1,0 +1,185 @@
+"""The data folder: every durable effect, one after the other, in one file of ours.
+
+    file     "mqlab.journal/1\n", then frames
+    frame    length 4 · CRC-32C 4 · body
+    body     "D" log · base · a client's batch as it came        (the common case)
+             "J" JSON of any other effect
+
+A turn's effects are written with one `write` before its answers leave: killing the process
+loses nothing that was acknowledged, because the operating system holds what was written.
+`fsync` after it is for power cuts. A stop may cut the last frames short; they belong to a
+turn nobody was told about, and the file is cut back to the last whole frame.
+
+The file only grows. Nothing in it is executed: an effect is rebuilt from names listed here.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from kio.records.readers import crc32c
+
+from ..kafka.coordinator import Entry, StateRecord
+from ..kafka.group import Offsets
+from ..kafka.messages import Position
+from ..kafka.states import TxnState
+from ..kernel import Append, Put, Truncate
+from ..storage import AbortedTxn, Batch
+from .broker.topic import Topic
+from .wire.records import Records, parsed
+
+log = logging.getLogger("mqlab.serve")
+
+MAGIC = b"mqlab.journal/1\n"
+FRAME = struct.Struct(">II")
+DATA = struct.Struct(">cHq")  # kind, length of the log's name, base offset
+LIMIT = 256 << 20  # no frame is longer; what says so is torn
+Effect = Append | Put | Truncate
+
+KINDS: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (Batch, Entry, StateRecord, AbortedTxn, Offsets, Position, Topic)
+}
+
+
+class JournalError(Exception):
+    """The data folder cannot be used; the message says why and what to do."""
+
+
+class Journal:
+    """Opens (or begins) the journal of a data folder, which no other process may use."""
+
+    def __init__(self, folder: Path, fsync: bool = False) -> None:
+        self.path = folder / "journal"
+        self.fsync = fsync
+        self._parts: list[bytes] = []
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+            _lock(self._file, folder)
+        except OSError as error:
+            raise JournalError(f"cannot use the data folder {folder}: {error.strerror}") from error
+        if os.fstat(self._file).st_size < len(MAGIC):
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, MAGIC, 0)
+            self._sync()
+
+    def replay(self) -> Iterator[Effect]:
+        """Every effect there is, in order; the torn end is cut off afterwards."""
+        with open(self.path, "rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                raise JournalError(f"{self.path} is no journal of this version: use another folder")
+            whole = len(MAGIC)
+            while len(head := file.read(FRAME.size)) == FRAME.size:
+                size, crc = FRAME.unpack(head)
+                body = file.read(size) if size <= LIMIT else b""
+                if len(body) != size or crc32c(body) != crc:
+                    break
+                yield decoded(body)
+                whole += FRAME.size + size
+        end = os.fstat(self._file).st_size
+        if end > whole:
+            log.warning("%s: cutting off %d bytes of an unfinished turn", self.path, end - whole)
+            os.ftruncate(self._file, whole)
+        os.lseek(self._file, whole, os.SEEK_SET)
+
+    def note(self, effect: Effect) -> None:
+        """Remember an effect; `write` makes it durable."""
+        body = encoded(effect)
+        self._parts += (FRAME.pack(len(body), crc32c(body)), body)
+
+    def write(self) -> None:
+        """Raises OSError when the disk does not take it: then nothing may be answered."""
+        if not self._parts:
+            return
+        data = memoryview(b"".join(self._parts))
+        self._parts.clear()
+        while data:
+            data = data[os.write(self._file, data) :]
+        if self.fsync:
+            self._sync()
+
+    def _sync(self) -> None:
+        os.fsync(self._file)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def _lock(file: int, folder: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # not on Windows: there the user must see to it
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise JournalError(
+            f"another server uses the data folder {folder}: stop it or name another folder"
+        ) from error
+
+
+# ---- effects as bytes ---------------------------------------------------------------------
+
+
+def encoded(effect: Effect) -> bytes:
+    match effect:
+        case Append(log=name, entry=Batch(records=Records(data=data), base=base)):
+            where = name.encode()
+            return DATA.pack(b"D", len(where), base) + where + data
+        case Append(log=name, entry=entry):
+            plain: list[Any] = ["append", name, _plain(entry)]
+        case Put(table=table, key=key, value=value):
+            plain = ["put", table, key, _plain(value)]
+        case Truncate(log=name, end=end):
+            plain = ["truncate", name, end]
+    return b"J" + json.dumps(plain, separators=(",", ":")).encode()
+
+
+def decoded(body: bytes) -> Effect:
+    if body[:1] == b"D":
+        _, size, base = DATA.unpack_from(body)
+        name = body[DATA.size : DATA.size + size].decode()
+        batch = parsed(body[DATA.size + size :])
+        assert isinstance(batch, Batch), "only what was parsed is ever appended"
+        return Append(name, _at(batch, base))
+    match json.loads(body[1:]):
+        case ["append", name, entry]:
+            return Append(name, _value(entry))
+        case ["put", table, key, value]:
+            return Put(table, key, _value(value))
+        case ["truncate", name, end]:
+            return Truncate(name, end)
+    raise JournalError("the journal holds an entry of another version")
+
+
+def _at(batch: Batch, base: int) -> Batch:
+    return Batch(
+        batch.records, batch.count, base, batch.pid, batch.epoch, batch.first_seq,
+        batch.transactional, at_ms=batch.at_ms, size=batch.size,
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    kind = type(value).__name__
+    if kind in KINDS:
+        return {"": kind, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
+    return [_plain(v) for v in value] if isinstance(value, tuple) else value
+
+
+def _value(plain: Any) -> Any:
+    if isinstance(plain, list):
+        return tuple(_value(v) for v in plain)
+    if not isinstance(plain, dict):
+        return plain
+    given = {key: _value(value) for key, value in plain.items() if key}
+    if "state" in given:
+        given["state"] = TxnState(given["state"])
+    return KINDS[plain[""]](**given)

@@ -1,0 +1,160 @@
+"""A broker for a notebook, a test or a job: `with serve() as broker:`.
+
+It is a process of its own, so that a busy notebook does not slow it and it can really be
+killed. It ends with the `with`, with the interpreter, or when the process that started it
+dies in whatever way: the server reads a pipe whose other end only that one holds.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from pathlib import Path
+from typing import IO
+
+READY = re.compile(r"ready at (\S+), trace at (\S+)")
+PATIENCE_S = 60.0  # a journal of a million records is read in a few seconds
+GRACE_S = 5.0
+
+
+class BrokerError(Exception):
+    """The broker did not start; the message holds what it said."""
+
+
+class RunningBroker:
+    """A broker process. `address` is what a client connects to ("127.0.0.1:41234"),
+    `trace_url` where its live trace is read, `pid` its process."""
+
+    def __init__(self, arguments: list[str], data_dir: Path | None) -> None:
+        self.address = ""
+        self.trace_url = ""
+        self.data_dir = data_dir
+        self._arguments = arguments
+        self._process: subprocess.Popen[str] | None = None
+        self._said: IO[bytes] | None = None
+        self._start(port="0", trace_port="0")
+        atexit.register(_end, weakref.ref(self))
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process is not None else 0
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def stop(self) -> None:
+        """End the process in an orderly way (SIGTERM), and wait for it."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        self._reaped()
+
+    def kill(self) -> None:
+        """kill -9: no goodbye, nothing written any more."""
+        if self._process is not None:
+            self._process.kill()
+            self._reaped()
+
+    def restart(self) -> None:
+        """Start it again where it was: same port, same data folder. Without a data folder it
+        comes back empty."""
+        self.stop()
+        port, trace_port = _port(self.address), _port(self.trace_url.removesuffix("/trace"))
+        self._start(port, trace_port)
+
+    def __enter__(self) -> RunningBroker:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        state = self.address if self.running else "stopped"
+        return f"<broker {state}>"
+
+    def _start(self, port: str, trace_port: str) -> None:
+        command = [sys.executable, "-m", "mqlab", "serve", "kafka", "--until-input-ends"]
+        command += ["--port", port, "--trace-port", trace_port, *self._arguments]
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            text=True,
+            env=_environment(),
+            start_new_session=True,  # Ctrl-C in the notebook is not for the broker
+        )
+        assert self._process.stdout is not None
+        alarm = threading.Timer(PATIENCE_S, self._process.kill)
+        alarm.start()
+        line = self._process.stdout.readline()
+        alarm.cancel()
+        found = READY.search(line)
+        if found is None:
+            self._process.wait()
+            self._said.seek(0)
+            said = self._said.read().decode(errors="replace").strip()
+            self._reaped()
+            raise BrokerError(f"the broker did not start: {said or 'it said nothing'}")
+        self.address, self.trace_url = found.groups()
+
+    def _reaped(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+        if self._said is not None:
+            self._said.close()
+            self._said = None
+
+
+def serve(
+    *,
+    data_dir: str | Path | None = None,
+    fsync: bool = False,
+    transaction_version: int = 2,
+    auto_create: bool = False,
+) -> RunningBroker:
+    """Start a broker that speaks Kafka on a free port of this machine.
+
+    `data_dir`: keep everything there, so that `kill()` and `restart()` lose nothing that was
+    acknowledged; `fsync`: nor does a power cut. Raises BrokerError when it does not start.
+    """
+    arguments = ["--transaction-version", str(transaction_version)]
+    folder = Path(data_dir).absolute() if data_dir is not None else None
+    if folder is not None:
+        arguments += ["--data-dir", str(folder)]
+    arguments += ["--fsync"] if fsync else []
+    arguments += ["--auto-create"] if auto_create else []
+    return RunningBroker(arguments, folder)
+
+
+def _environment() -> dict[str, str]:
+    """The broker imports mqlab from where it was imported here."""
+    root = str(Path(__file__).resolve().parents[2])
+    paths = [root, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p)}
+
+
+def _port(address: str) -> str:
+    return address.rpartition(":")[2]
+
+
+def _end(broker: weakref.ref[RunningBroker]) -> None:
+    alive = broker()
+    if alive is not None:
+        alive.stop()

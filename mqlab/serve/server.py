@@ -1,0 +1,240 @@
+"""The server: sockets, turns and timers around the driver.
+
+A *turn* is what one round of the event loop brings: requests are delivered as their frames
+come, answers are collected, and at its end the journal is written once and every answer
+leaves. One process, one thread: no role ever runs beside another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..kafka.config import SAFEGUARDS, KafkaConfig
+from ..kernel import Event
+from .broker import BrokerConfig
+from .connection import Connection
+from .driver import Driver
+from .journal import Journal, JournalError
+from .trace.http import TraceServer
+from .wire.api import offered
+
+log = logging.getLogger("mqlab.serve")
+
+READY = "mqlab serve kafka: ready at {address}, trace at {trace}"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `mqlab serve kafka` can be told. Port 0 takes any free one."""
+
+    host: str = "127.0.0.1"
+    port: int = 9092
+    trace_port: int = 0
+    data_dir: Path | None = None
+    fsync: bool = False
+    transaction_version: int = 2
+    auto_create: bool = False
+    until_input_ends: bool = field(default=False)
+
+    @property
+    def config(self) -> BrokerConfig:
+        kafka = KafkaConfig(
+            on=frozenset(SAFEGUARDS),
+            transaction_version=self.transaction_version,
+            offsets_partitions=50,
+        )
+        return BrokerConfig(kafka, auto_create=self.auto_create)
+
+
+class ServeError(Exception):
+    """The server cannot start; the message says why and what to do."""
+
+
+class Server:
+    """A running server; `run` returns when it was told to stop."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.offer = offered(options.transaction_version)
+        self.connections: dict[int, Connection] = {}
+        self._count = 0
+        self._journal: Journal | None = None
+        self._speaking: list[Connection] = []
+        self._turn = False
+        self._alarm: asyncio.TimerHandle | None = None
+        self._stop = asyncio.Event()
+        self._failure = ""
+        if options.data_dir is not None:
+            self._journal = Journal(options.data_dir, options.fsync)
+        self.driver = Driver(options.config, self._answer, self._journal)
+
+    # -- what connections call ---------------------------------------------------------------
+
+    def joined(self, connection: Connection) -> None:
+        self.connections[connection.number] = connection
+
+    def left(self, connection: Connection) -> None:
+        self.connections.pop(connection.number, None)
+
+    def deliver(self, name: str, event: Event) -> None:
+        """An event of this turn. Raises what a role raised."""
+        if not self._turn:
+            self._turn = True
+            self.driver.begin_turn()
+            asyncio.get_running_loop().call_soon(self._end_turn)
+        self.driver.deliver(name, event)
+
+    def _answer(self, conn: int, number: int, body: Any) -> None:
+        connection = self.connections.get(conn)
+        if connection is not None:
+            connection.answered(number, body)
+
+    def has_answers(self, connection: Connection) -> None:
+        self._speaking.append(connection)
+        if not self._turn:
+            self._turn = True
+            asyncio.get_running_loop().call_soon(self._end_turn)
+
+    def flush_one(self, connection: Connection) -> None:
+        """A connection is about to close: what it was answered leaves before."""
+        if self._write():
+            connection.flush()
+
+    # -- turns and timers --------------------------------------------------------------------
+
+    def _end_turn(self) -> None:
+        self._turn = False
+        if not self._write():
+            return
+        speaking, self._speaking = self._speaking, []
+        for connection in speaking:
+            connection.flush()
+        self._wind()
+
+    def _write(self) -> bool:
+        """Whether this turn's effects are durable. If not, nothing more is answered."""
+        if self._failure:
+            return False
+        try:
+            self.driver.end_turn()
+        except OSError as error:
+            self._failure = f"the data folder cannot be written: {error.strerror}"
+            log.error("%s; stopping", self._failure)
+            self._stop.set()
+            for connection in list(self.connections.values()):
+                connection.abort()
+            return False
+        return True
+
+    def _wind(self) -> None:
+        """Set the alarm to the next timer."""
+        due = self.driver.next_timer()
+        loop = asyncio.get_running_loop()
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if due is not None:
+            wait_ms = max(due - self.driver.now, 0)
+            self._alarm = loop.call_later(wait_ms / 1000, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        if not self._turn:
+            self._turn = True
+            asyncio.get_running_loop().call_soon(self._end_turn)
+        self.driver.begin_turn()
+        try:
+            self.driver.fire()
+        except Exception:
+            log.exception("a timer could not be handled")
+
+    # -- life --------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    async def run(self) -> str:
+        """Serve until stopped; the reason if it had to stop by itself."""
+        loop = asyncio.get_running_loop()
+        self.driver.start()
+        self.driver.end_turn()
+        self._wind()
+        listener = await self._listen()
+        trace = TraceServer(self.driver.recorder, self)
+        trace_port = await trace.start(self.options.trace_port)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.stop)
+        if self.options.until_input_ends:
+            _watch_input(self.stop)
+        port = listener.sockets[0].getsockname()[1]
+        address = f"{self.options.host}:{port}"
+        print(
+            READY.format(address=address, trace=f"http://127.0.0.1:{trace_port}/trace"), flush=True
+        )
+        await self._stop.wait()
+        listener.close()
+        await trace.close()
+        self._end_turn()
+        for connection in list(self.connections.values()):
+            connection.abort()
+        if self._journal is not None:
+            self._journal.close()
+        return self._failure
+
+    async def _listen(self) -> asyncio.Server:
+        host, port = self.options.host, self.options.port
+        try:
+            return await asyncio.get_running_loop().create_server(self._connected, host, port)
+        except OSError as error:
+            raise ServeError(
+                f"cannot listen on {host}:{port} ({_reason(error)}): "
+                "name another port with --port, or 0 for any"
+            ) from error
+
+    def _connected(self) -> Connection:
+        self._count += 1
+        return Connection(self, self._count)
+
+
+def _reason(error: OSError) -> str:
+    import errno
+
+    return "in use" if error.errno == errno.EADDRINUSE else (error.strerror or str(error))
+
+
+def _watch_input(stop: Any) -> None:
+    """Stop when standard input ends: whoever started this process holds its other end, and
+    it closes however that one dies."""
+    import sys
+
+    loop = asyncio.get_running_loop()
+    file = sys.stdin.fileno()
+
+    def readable() -> None:
+        import os
+
+        if not os.read(file, 4096):
+            loop.remove_reader(file)
+            stop()
+
+    loop.add_reader(file, readable)
+
+
+def main(options: Options) -> None:
+    """Serve in this process until a signal comes. Raises ServeError or JournalError."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+
+    async def serve() -> str:
+        return await Server(options).run()
+
+    failure = asyncio.run(serve())
+    if failure:
+        raise ServeError(failure)
+
+
+__all__ = ["JournalError", "Options", "ServeError", "Server", "main"]

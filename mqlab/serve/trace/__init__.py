@@ -1,0 +1,1 @@
+"""The live trace: what happened last, told to whoever asks."""

@@ -1,0 +1,6 @@
+"""Kafka's bytes: frames, requests, answers, record batches. No role sees a byte of it.
+
+`codec.py` turns a frame into an `Ask` and an answer into a frame (schemas: the package
+`kio`); `answers.py` has one class an answer, for all versions; `records.py` knows the
+61 bytes at the head of a record batch and leaves the rest of it alone.
+"""

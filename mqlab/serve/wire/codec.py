@@ -1,0 +1,133 @@
+"""Frames: four bytes of length, then a header and a body whose shape its version decides.
+
+A frame that cannot be decoded never reaches a role. What can still be answered is
+answered in the protocol's way: an unsupported version of ApiVersions with version 0 and
+the error, so that the client can ask again; another request whose schema is known, but
+which is not offered, with UNSUPPORTED_VERSION. For everything else the connection is
+closed, as a real broker does.
+
+Source: RequestHeader, ApiVersionsRequest, SocketServer (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from dataclasses import MISSING, fields
+from functools import cache
+from typing import Any
+
+from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema, load_response_schema
+from kio.serial import entity_reader, entity_writer
+
+from ...kafka.errors import Error
+from .answers import NO_TIME, ApiVersion, Versions
+from .api import Api, Ask, Offer
+
+START = struct.Struct(">hhi")  # api, version, correlation id: the same in every version
+PRODUCE_LIMIT = 100 << 20  # socket.request.max.bytes
+OTHER_LIMIT = 1 << 20  # no request without records comes near this
+
+
+class BadFrame(Exception):
+    """Bytes that are no request: the connection is closed."""
+
+
+class Refused(Exception):
+    """A request that is answered without asking any role; `frame` is the answer."""
+
+    def __init__(self, frame: bytes, why: str) -> None:
+        super().__init__(why)
+        self.frame = frame
+
+
+def frame_limit(api: int) -> int:
+    return PRODUCE_LIMIT if api == Api.PRODUCE else OTHER_LIMIT
+
+
+@cache
+def _request(api: int, version: int) -> tuple[Any, Any]:
+    """How to read the header and the body; raises BadFrame for what nobody knows."""
+    try:
+        schema = load_request_schema(api, version)
+    except (UnknownAPIKey, UnknownEntity) as error:
+        raise BadFrame(f"no request {api} version {version} is known") from error
+    return entity_reader(schema.__header_schema__), entity_reader(schema)
+
+
+@cache
+def _response(api: int, version: int) -> tuple[Any, bytes]:
+    """How to write a body, and what stands between correlation id and body."""
+    schema = load_response_schema(api, version)
+    tags = b"\0" if schema.__header_schema__.__flexible__ else b""
+    return entity_writer(schema), tags
+
+
+def decode(frame: bytes, offer: Offer, here: tuple[str, int]) -> tuple[int, Ask]:
+    """(correlation id, request). Raises BadFrame or Refused."""
+    if len(frame) < START.size:
+        raise BadFrame("a frame without a header")
+    api, version, corr = START.unpack_from(frame)
+    lowest, highest = offer.get(api, (0, -1))  # type: ignore[call-overload]
+    if not lowest <= version <= highest:
+        raise _refused(api, version, corr, offer)
+    try:
+        read_header, read_body = _request(api, version)
+        header, size = read_header(frame, 0)
+        body, _ = read_body(frame, size)
+    except BadFrame:
+        raise
+    except Exception as error:  # whatever a decoder may trip over, it is the frame's fault
+        raise BadFrame(f"request {api} version {version}: {error}") from error
+    return corr, Ask(Api(api), version, body, header.client_id or "", here)
+
+
+def encode(api: int, version: int, corr: int, answer: Any) -> bytes:
+    """An answer as a frame, length included."""
+    write, tags = _response(api, version)
+    buffer = io.BytesIO()
+    write(buffer, answer)
+    body = buffer.getbuffer()
+    size = 4 + len(tags) + len(body)
+    return b"".join((struct.pack(">ii", size, corr), tags, body))
+
+
+def versions(offer: Offer, error: Error = Error.NONE) -> Versions:
+    keys = tuple(ApiVersion(int(api), low, high) for api, (low, high) in offer.items())
+    return Versions(keys, error)
+
+
+def _refused(api: int, version: int, corr: int, offer: Offer) -> Exception:
+    if api == Api.API_VERSIONS:
+        told = versions(offer, Error.UNSUPPORTED_VERSION)
+        return Refused(encode(api, 0, corr, told), "unsupported version of ApiVersions")
+    try:
+        _request(api, version)
+        answer = _unsupported(load_response_schema(api, version))
+        frame = encode(api, version, corr, answer)
+    except BadFrame as error:
+        return error
+    except (UnknownAPIKey, UnknownEntity, TypeError, AttributeError, NotImplementedError):
+        return BadFrame(f"request {api} version {version} has no answer with an error")
+    return Refused(frame, f"request {api} version {version} is not offered")
+
+
+def _unsupported(schema: Any) -> Any:
+    """An empty answer of any schema that has an error at its top."""
+    names = {f.name for f in fields(schema)}
+    if "error_code" not in names:
+        raise TypeError("no error at the top")
+    values: dict[str, Any] = {}
+    for f in fields(schema):
+        kind = f.metadata.get("kafka_type", "")
+        if f.name == "error_code":
+            values[f.name] = Error.UNSUPPORTED_VERSION
+        elif f.default is not MISSING:
+            values[f.name] = f.default
+        elif str(f.type).startswith("tuple"):
+            values[f.name] = ()
+        elif kind.startswith("timedelta"):
+            values[f.name] = NO_TIME
+        else:
+            values[f.name] = {"string": "", "bool": False, "bytes": b""}.get(kind, 0)
+    return schema(**values)
