@@ -6,6 +6,7 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.lessons import balances, check, scenario, system
 from mqlab.lessons.lab07 import LSO
+from mqlab.lessons.lab11 import BELIEFS, check_decide
 
 
 def right(firsts, hw):
@@ -83,3 +84,18 @@ def test_money_is_lost_without_a_transaction_and_never_with_one():
 def test_a_payment_that_arrives_balances():
     trace = scenario(f"system bank\nrun bank: init, begin, {PAYMENT.replace(';', ',')}, commit")
     assert [line.split()[-1] for line in balances(trace).splitlines()[1:]] == ["+0", "+0"]
+
+
+def test_lab_11_knows_the_rule_its_naive_forms_and_the_stub():
+    assert check_decide(
+        lambda marker, batch: (
+            "skip" if batch == marker else "write" if batch == marker + 1 else "stop"
+        )
+    ).ok
+    for name, rule, message in BELIEFS:
+        verdict = check_decide(rule)
+        assert not verdict.ok
+        assert verdict.misconception == name
+        assert str(message) in str(verdict)
+    assert "nothing is written yet" in str(check_decide(stub))
+    assert 'the answers are "write"' in str(check_decide(lambda marker, batch: "yes"))
