@@ -139,26 +139,25 @@ class Driver:
     def _do(self, me: str, effects: Effects) -> None:
         now, inbox = self.now, self.inbox
         for effect in effects:
-            kind = type(effect)
-            if kind is Send:
+            if isinstance(effect, Send):
                 ask = Request(Caller(me, 0, effect.corr), effect.body, now)
                 inbox.append((effect.to, ask))
-            elif kind is Reply:
+            elif isinstance(effect, Reply):
                 caller = effect.caller
                 if caller.conn:
                     self.answer(caller.conn, caller.corr, effect.body)
                 else:
                     inbox.append((caller.name, Response(me, caller.corr, effect.body, now)))
-            elif kind is Append:
+            elif isinstance(effect, Append):
                 self._keep(effect)
                 self._note(effect)
                 if effect.notify:
                     inbox.append((me, Appended(effect.log, effect.entry.last + 1, now)))
-            elif kind is SetTimer:
+            elif isinstance(effect, SetTimer):
                 self._set(me, effect.timer, effect.after_ms)
-            elif kind is CancelTimer:
+            elif isinstance(effect, CancelTimer):
                 self._timers.pop((me, effect.timer), None)
-            elif kind is Put or kind is Truncate:
+            elif isinstance(effect, Put | Truncate):
                 self._placed(effect)
 
     def _placed(self, effect: Put | Truncate) -> None:

@@ -21,10 +21,9 @@ import os
 import struct
 from collections.abc import Iterator
 from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
-
-from kio.records.readers import crc32c
 
 from ..kafka.coordinator import Entry, StateRecord
 from ..kafka.group import Offsets
@@ -33,7 +32,7 @@ from ..kafka.states import TxnState
 from ..kernel import Append, Put, Truncate
 from ..storage import AbortedTxn, Batch
 from .broker.topic import Topic
-from .wire.records import Records, parsed
+from .wire.records import Records, crc32c, parsed
 
 log = logging.getLogger("mqlab.serve")
 
@@ -167,11 +166,21 @@ def _at(batch: Batch, base: int) -> Batch:
     )  # fmt: skip
 
 
+#: how the fields of a kind are taken out of it, in order
+FIELDS = {kind: attrgetter(*(f.name for f in fields(kind))) for kind in KINDS.values()}
+FLAT = frozenset({str, int, bool, TxnState, type(None)})
+
+
 def _plain(value: Any) -> Any:
-    kind = type(value).__name__
-    if kind in KINDS:
-        return {"": kind, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
-    return [_plain(v) for v in value] if isinstance(value, tuple) else value
+    """{"Entry": [its fields]}; tuples are lists."""
+    kind = type(value)
+    if kind in FLAT:
+        return value
+    if kind in FIELDS:
+        return {kind.__name__: [_plain(v) for v in FIELDS[kind](value)]}
+    if kind is tuple:
+        return [_plain(v) for v in value]
+    raise TypeError(f"the journal has no form for a {kind.__name__}")
 
 
 def _value(plain: Any) -> Any:
@@ -179,7 +188,9 @@ def _value(plain: Any) -> Any:
         return tuple(_value(v) for v in plain)
     if not isinstance(plain, dict):
         return plain
-    given = {key: _value(value) for key, value in plain.items() if key}
-    if "state" in given:
+    ((name, values),) = plain.items()
+    kind = KINDS[name]
+    given = dict(zip((f.name for f in fields(kind)), map(_value, values), strict=True))
+    if kind is Entry:
         given["state"] = TxnState(given["state"])
-    return KINDS[plain[""]](**given)
+    return kind(**given)

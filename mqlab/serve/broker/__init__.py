@@ -171,7 +171,8 @@ class Broker(Quiet):
 
     def _left(self, client: str) -> tuple[Broker, Effects]:
         """A client has gone: nobody waits for its requests any more."""
-        new, effects = self, []
+        new = self
+        effects: list[Send | CancelTimer] = []
         for number, waiting in self.open.items():
             if waiting.caller.name == client:
                 new = replace(new, open=new.open.remove(number))

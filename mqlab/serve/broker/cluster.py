@@ -75,7 +75,8 @@ def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 def metadata(broker: Broker, caller: Caller, ask: Ask) -> Result:
     """Of all topics, or of those named (by name, or by id from version 10 on)."""
-    body, effects = ask.body, ()
+    body = ask.body
+    effects: tuple[Put, ...] = ()
     everything = body.topics is None or (ask.version == 0 and not body.topics)
     rows: list[MetadataTopic] = []
     for wanted in broker.topics.values() if everything else body.topics:
@@ -115,7 +116,8 @@ def _row(broker: Broker, topic: Topic) -> MetadataTopic:
 
 
 def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    body, effects = ask.body, ()
+    body = ask.body
+    effects: tuple[Put, ...] = ()
     names = [topic.name for topic in body.topics]
     rows = []
     for wanted in body.topics:
@@ -172,7 +174,8 @@ def _made(
 
 
 def delete_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    body, effects = ask.body, ()
+    body = ask.body
+    effects: tuple[Put, ...] = ()
     wanted = getattr(body, "topics", None)
     if wanted is None:
         pairs = [(name, None) for name in body.topic_names]

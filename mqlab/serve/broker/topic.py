@@ -19,8 +19,8 @@ MAX_MESSAGE_BYTES = 1_048_588
 
 #: The topic configurations there are (TopicConfig). They are kept and given back; of all
 #: of them only max.message.bytes changes what this server does: it never deletes a record.
-CONFIGS = frozenset(
-    """cleanup.policy compression.gzip.level compression.lz4.level compression.type
+_CONFIGS = """
+    cleanup.policy compression.gzip.level compression.lz4.level compression.type
     compression.zstd.level delete.retention.ms file.delete.delay.ms flush.messages flush.ms
     follower.replication.throttled.replicas index.interval.bytes
     leader.replication.throttled.replicas local.retention.bytes local.retention.ms
@@ -28,8 +28,9 @@ CONFIGS = frozenset(
     message.timestamp.before.max.ms message.timestamp.type min.cleanable.dirty.ratio
     min.compaction.lag.ms min.insync.replicas preallocate remote.storage.enable
     retention.bytes retention.ms segment.bytes segment.index.bytes segment.jitter.ms
-    segment.ms unclean.leader.election.enable""".split()
-)
+    segment.ms unclean.leader.election.enable
+"""
+CONFIGS = frozenset(_CONFIGS.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kio.records.readers import crc32c  # the package crc32c, which kio brings along
+# kio checks batches with the package crc32c, which it brings along
+from kio.records.readers import crc32c  # type: ignore[attr-defined]
 
 from ...kafka.errors import Error
 from ...storage import COMMIT, Batch
