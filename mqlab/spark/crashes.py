@@ -137,11 +137,7 @@ def prepare(
 
 def run_cell(ground: Ground, sink: str, point: Point, hard: bool) -> Cell:
     """One run, one kill, one restart, one look at the output."""
-    name = f"{ground.run}-{sink}-{point.name.lower()}"
-    target = Target(
-        ground.address, f"income-{name}", ground.source, f"Income-{name}", INCOME_PARTITIONS,
-        ground.folder / name,
-    )  # fmt: skip
+    target = target_of(ground, f"{ground.run}-{sink}-{point.name.lower()}")
     topics.create(ground.address, target.topic, target.partitions)
     if hard:
         kill_hard(ground, target, sink, point)
@@ -149,6 +145,14 @@ def run_cell(ground: Ground, sink: str, point: Point, hard: bool) -> Cell:
         kill_soft(ground, target, sink, point)
     run_income(session(ground.master), target, sink, ground.plan)
     return Cell(sink, point, error_of(read_rows(ground.address, target.topic), ground.true))
+
+
+def target_of(ground: Ground, name: str) -> Target:
+    """An output topic, a query and a checkpoint of that name."""
+    return Target(
+        ground.address, f"income-{name}", ground.source, f"Income-{name}", INCOME_PARTITIONS,
+        ground.folder / name,
+    )  # fmt: skip
 
 
 def kill_soft(ground: Ground, target: Target, sink: str, point: Point) -> None:

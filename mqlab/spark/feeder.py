@@ -19,6 +19,7 @@ is still under way from a killed feeder can only be seen afterwards: the final c
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
@@ -51,6 +52,14 @@ def records(lines: Sequence[Line]) -> list[Record]:
         Record(line.get("InvoiceNo", "").encode(), encode(line), stamp)
         for line, stamp in zip(lines, stamps, strict=True)
     ]
+
+
+def digest(found: Sequence[Record]) -> str:
+    """SHA-256 over all records: two feeds with the same digest are the same feed."""
+    total = hashlib.sha256()
+    for record in found:
+        total.update(repr(record).encode())
+    return total.hexdigest()
 
 
 def split(found: Sequence[Record], partitions: int) -> list[list[Record]]:

@@ -145,8 +145,10 @@ def income(
         raise IncomeError("there are no order lines to feed: give a file with some")
     plan = plan_of(records, minutes_per_batch, orders_per_batch)
     try:
+        if not topics.answers(address):
+            raise topics.unreachable(address)
         with topics.broker_errors(address):
-            names = Names(run_name(address, folder))
+            names = Names(run_name(address, folder, records))
             say(f"feeding {len(records):,} order lines to topic {names.order} at {address}")
             feeder.feed(address, names.order, records, progress=lambda n: say(f"  {n:,} sent"))
             say("starting Spark")
@@ -171,11 +173,21 @@ def plan_of(records: Sequence[feeder.Record], minutes: int, orders: int) -> Plan
     return day_plan(min(stamps), max(stamps))
 
 
-def run_name(address: str, folder: Path) -> str:
-    """The name of the run this checkpoint belongs to, a new one for a new checkpoint."""
+def run_name(address: str, folder: Path, records: Sequence[feeder.Record]) -> str:
+    """The name of the run this checkpoint belongs to, a new one for a new checkpoint.
+
+    Raises IncomeError if the checkpoint is of other orders or of another broker.
+    """
     note = folder / "run.json"
+    digest = feeder.digest(records)
     if note.exists():
-        run = str(json.loads(note.read_text())["run"])
+        noted = json.loads(note.read_text())
+        run = str(noted["run"])
+        if noted["orders"] != digest:
+            raise IncomeError(
+                "this checkpoint belongs to a run over other orders: give those, or a fresh "
+                "--checkpoint"
+            )
         started = batches(folder / "income")
         if started and not topics.partitions_of(address, Names(run).income):
             raise IncomeError(
@@ -185,7 +197,7 @@ def run_name(address: str, folder: Path) -> str:
         return run
     folder.mkdir(parents=True, exist_ok=True)
     run = uuid.uuid4().hex[:8]
-    note.write_text(json.dumps({"run": run}))
+    note.write_text(json.dumps({"run": run, "orders": digest}))
     return run
 
 

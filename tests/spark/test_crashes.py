@@ -54,8 +54,9 @@ def test_dead_letters_are_exact_after_a_kill(
         line | {"Quantity": "?"} if number % 10 == 0 else line
         for number, line in enumerate(read_lines(DAY)[:100])
     ]
-    names = job.Names(job.run_name(broker_address, tmp_path))
-    feeder.feed(broker_address, names.order, feeder.records(lines))
+    records = feeder.records(lines)
+    names = job.Names(job.run_name(broker_address, tmp_path, records))
+    feeder.feed(broker_address, names.order, records)
     _, target = names.targets(broker_address, tmp_path)
     topics.create(broker_address, target.topic, target.partitions)
     with pytest.raises(Killed):

@@ -1,0 +1,60 @@
+"""The price of exactly once: orders per second with the marker's transaction ÷ without anything.
+
+The machine is never quiet, so the sinks take turns and medians are compared. One warm-up run pays
+for Spark's start; both sinks read the same topic Order in batches of the same size.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from . import topics
+from .errors import need
+from .files import DAY, Orders, read_lines
+from .orders import Line
+
+SINKS = ("at-least-once", "exactly-once")
+
+
+def measured(
+    address: str, orders: Orders = DAY, rounds: int = 3, repeat: int = 20
+) -> dict[str, float]:
+    """`{"at-least-once": orders/s, "exactly-once": orders/s, "ratio": the latter ÷ the former}`.
+
+    `repeat` copies of the orders, each a day later than the one before, make the runs long
+    enough to measure. Raises IncomeError.
+    """
+    need()
+    from . import crashes, job
+    from .session import session
+
+    spark = session()
+    lines = later(read_lines(orders), repeat)
+    rates: dict[str, list[float]] = {sink: [] for sink in SINKS}
+    with tempfile.TemporaryDirectory(prefix="mqlab-bench-") as folder:
+        ground = crashes.prepare(address, lines, Path(folder))
+        for turn in range(rounds + 1):
+            for sink in SINKS:
+                target = crashes.target_of(ground, f"{ground.run}-{sink}-{turn}")
+                topics.create(address, target.topic, target.partitions)
+                started = time.perf_counter()
+                job.run_income(spark, target, sink, ground.plan)
+                if turn:  # the first one warms up
+                    rates[sink].append(len(lines) / (time.perf_counter() - started))
+    found = {sink: statistics.median(rate) for sink, rate in rates.items()}
+    return found | {"ratio": found["exactly-once"] / found["at-least-once"]}
+
+
+def later(lines: Sequence[Line], copies: int) -> list[Line]:
+    """The lines of one day, again on each of the next days."""
+    out: list[Line] = []
+    for copy in range(copies):
+        for line in lines:
+            at = datetime.fromisoformat(line["InvoiceDate"]) + timedelta(days=copy)
+            out.append({**line, "InvoiceDate": str(at), "InvoiceNo": f"{line['InvoiceNo']}-{copy}"})
+    return out
