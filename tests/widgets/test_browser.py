@@ -70,7 +70,7 @@ def page(browser: Any, request: Any, requests: list[str]) -> Iterator[Any]:
 
 def open_page(page: Any, tmp_path: Path, player: Player) -> None:
     page.goto(player.save(tmp_path / "page.html").as_uri())
-    page.wait_for_selector("svg.panel")
+    page.wait_for_selector("svg.picture")
     settle(page)
 
 
@@ -103,7 +103,7 @@ def test_keys_buttons_slider_and_rows_step(page: Any, tmp_path: Path) -> None:
     page.fill(".slide input", "18")
     assert step_of(page) == 18
     assert "process killed" in page.inner_text(".say .line")
-    page.locator("svg.panel text", has_text="EndTxn commit").first.click()
+    page.locator("svg.picture text", has_text="EndTxn commit").first.click()
     assert step_of(page) == 14
     assert page.get_attribute(".say", "aria-live") == "polite"
     assert "From here on the coordinator decides" in page.inner_text(".say")
@@ -144,7 +144,7 @@ def test_play_goes_on_to_the_end_and_stops(page: Any, tmp_path: Path) -> None:
 
 def open_page_frozen(page: Any, tmp_path: Path, player: Player) -> None:
     page.goto(player.save(tmp_path / "page.html").as_uri())
-    page.wait_for_selector("svg.panel")
+    page.wait_for_selector("svg.picture")
     page.clock.run_for(500)
 
 
@@ -167,7 +167,7 @@ def test_no_two_texts_overlap_at_any_step(
 def test_a_narrow_cell_puts_the_right_column_below(page: Any, tmp_path: Path) -> None:
     open_page(page, tmp_path, Player(sample(), step=21))
     sizes = (
-        "() => [...document.querySelectorAll('svg.panel')].map((p) => p.getBoundingClientRect())"
+        "() => [...document.querySelectorAll('svg.picture')].map((p) => p.getBoundingClientRect())"
     )
     wide = page.evaluate(sizes)
     page.set_viewport_size({"width": 700, "height": 900})
@@ -220,7 +220,7 @@ def test_the_theme_of_jupyterlab_wins_live(page: Any, tmp_path: Path) -> None:
 def test_two_players_on_one_page_work_and_share_no_id(page: Any) -> None:
     html = Player(sample(), step=5).html() + Player(sample(), step=8).html()
     page.set_content(f"<!doctype html><title>two</title><body>{html}")
-    page.wait_for_function("document.querySelectorAll('.mqlab svg.panel').length > 2")
+    page.wait_for_function("document.querySelectorAll('.mqlab svg.picture').length > 2")
     page.wait_for_function("document.querySelectorAll('.mqlab[data-step]').length === 2")
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((el) => el.id)")
     assert len(ids) == len(set(ids))

@@ -35,6 +35,7 @@ WORDS = {
     "fold": Text("fold {n} again", "重新折叠 {n} 行"),
     "start": Text("before the first step", "第一步之前"),
     "begin": Text("Press the right arrow to begin.", "按右箭头键开始。"),
+    "empty": Text("Nothing has happened yet.", "还没有发生任何事。"),
     "evidence": Text("this step: ", "这一步："),
 }
 

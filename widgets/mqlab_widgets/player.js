@@ -11,7 +11,7 @@ class Panel {
     this.svg = document.createElementNS(SVG, "svg");
     const [width, height] = box.size;
     for (const [name, value] of Object.entries({
-      class: "panel", role: "img", "aria-label": box.title, viewBox: `0 0 ${width} ${height}`,
+      class: "picture", role: "img", "aria-label": box.title, viewBox: `0 0 ${width} ${height}`,
       width: width * scale, height: height * scale,
     })) this.svg.setAttribute(name, value);
     let born = 0, at = 0;
@@ -144,17 +144,18 @@ class Player {
     this.why = make("div", { className: "why" });
     const say = make("div", { className: "say" }, this.line, this.why);
     say.setAttribute("aria-live", "polite");
+    const controls = make("div", { className: "controls" },
+      button("first", () => this.go(0)), button("back", () => this.go(this.before())),
+      button("play", () => this.play()), button("next", () => this.go(this.after())),
+      button("last", () => this.go(this.end)),
+      make("div", { className: "slide" }, this.ticks, this.slider));
+    const bottom = make("div", { className: "bottom" }, controls, say);
+    this.body = make("div", { className: "body" }, this.left, this.right, bottom);
     this.host.replaceChildren(
       make("div", { className: "top" }, this.title, this.system, this.evidence,
         make("span", { className: "count" }, this.place, this.foldButton)),
-      make("div", { className: "body" }, this.left, this.right),
-      make("div", { className: "bottom" },
-        make("div", { className: "controls" },
-          button("first", () => this.go(0)), button("back", () => this.go(this.before())),
-          button("play", () => this.play()), button("next", () => this.go(this.after())),
-          button("last", () => this.go(this.end)),
-          make("div", { className: "slide" }, this.ticks, this.slider)),
-        say));
+      this.body);
+    new ResizeObserver(() => this.reflow()).observe(this.body);
     this.buttons.play.classList.add("main");
     this.host.tabIndex = 0;
     this.host.setAttribute("role", "group");
@@ -205,6 +206,15 @@ class Player {
       this[side].replaceChildren(...here.map((p) => p.panel.svg));
       this[side].hidden = !this[side].childElementCount;
     }
+    this.reflow();
+  }
+
+  /** Where the right column has no room it goes below, and the controls stay at the rows. */
+  reflow() {
+    const wide = (side) => Math.max(0, ...this.shown.filter((p) => p.side === side)
+      .map((p) => Number(p.panel.svg.getAttribute("width"))));
+    const both = wide("left") + wide("right") + 29 * this.data.meta.scale;
+    this.host.classList.toggle("narrow", both > this.body.clientWidth);
   }
 
   drawTicks() {
@@ -257,7 +267,7 @@ class Player {
     this.slider.setAttribute("aria-valuetext", fact ? `${fact.index}: ${fact.line}` : words.start);
     this.done.setAttribute("d", `M0 10H${step}`);
     this.line.textContent = fact ? fact.line : words.start;
-    this.why.textContent = fact ? fact.why : words.begin;
+    this.why.textContent = fact ? fact.why : this.end ? words.begin : words.empty;
     this.evidence.textContent = fact ? `${words.evidence}${fact.evidence}` : "";
     this.evidence.hidden = !fact;
     const odd = Boolean(fact) && fact.evidence.startsWith("contradicts");
@@ -493,10 +503,11 @@ function predict(model, host, player) {
     }
     if (!revealed) return verdict.replaceChildren();
     const right = chosen === answer;
-    const lines = [[right ? "right" : "wrong", right ? words.right : words.wrong, chosen]];
-    if (!right) lines.push(["right", words.answer, answer]);
+    const lines = [[right ? "yes" : "no", right ? words.right : words.wrong, chosen]];
+    if (!right) lines.push(["yes", words.answer, answer]);
     verdict.replaceChildren(...lines.map(([cls, word, i]) => make("div", {},
-      make("b", { className: cls, textContent: `${word} ` }), explanations[i] || options[i])));
+      make("b", { className: cls, textContent: `${word} ` }),
+      make("q", { textContent: options[i] }), ` ${explanations[i]}`)));
   };
   for (const trait of ["chosen", "locked", "revealed"]) model.on(`change:${trait}`, update);
   return update;

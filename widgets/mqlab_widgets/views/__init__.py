@@ -35,7 +35,12 @@ class Panel:
 
 
 PANELS: dict[str, Panel] = {
-    "space-time": Panel(space_time, Text("Who said what", "谁对谁说了什么"), "left", bool),
+    "space-time": Panel(
+        space_time,
+        Text("Who said what", "谁对谁说了什么"),
+        "left",
+        lambda t: bool(t.facts) or any(s.lanes for s in t.snapshots),
+    ),
     "space-time/all": Panel(
         space_time_all,
         Text("Who said what, nothing folded", "谁对谁说了什么（全部展开）"),

@@ -90,7 +90,7 @@ def _on_line(
     length = abs(tip - tail) - HEAD_LENGTH
     if width(text, LABEL) + 2 * PADDING <= length:
         shift = -HEAD_LENGTH / 2 if tip > tail else HEAD_LENGTH / 2
-        scene.text(f"lab:{key}", (tail + tip) / 2 + shift, MID + 4, text, f"{cls} mid")
+        _label(scene, key, (tail + tip) / 2 + shift, text, f"{cls} mid", 0.5)
         return
     left, right = min(tail, tip) - GAP, max(tail, tip) + GAP
     _beside(scene, key, right, text, cls, total, left)
@@ -103,9 +103,17 @@ def _beside(
     left = x if left is None else left
     room_right, room_left = total - x - 14, left - 14 - 48
     if width(text, LABEL) > room_right and room_left > room_right:
-        scene.text(f"lab:{key}", left - 14, MID + 4, fit(text, room_left, LABEL), f"{cls} end")
+        _label(scene, key, left - 14, fit(text, room_left, LABEL), f"{cls} end", 1)
     else:
-        scene.text(f"lab:{key}", x + 14, MID + 4, fit(text, room_right, LABEL), cls)
+        _label(scene, key, x + 14, fit(text, room_right, LABEL), cls, 0)
+
+
+def _label(scene: Scene, key: str, x: float, text: str, cls: str, before: float) -> None:
+    """A text and the plate that keeps lines from running through it (an underscore, a blank
+    and the gaps between letters are wider than the outline that CSS gives each letter)."""
+    wide = width(text, LABEL, bold="bad" in cls) / 1.06
+    scene.rect(f"plate:{key}", x - wide * before - 3, 3, wide + 6, ROW - 6, "plate", rx=3)
+    scene.text(f"lab:{key}", x, MID + 4, text, cls)
 
 
 def _mark(scene: Scene, key: str, fact: Fact, x: float, cls: str) -> None:
