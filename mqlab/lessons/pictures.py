@@ -1,0 +1,156 @@
+"""Pictures of lessons that are no runs: a scene as an image, with the same in words.
+
+They are drawn with the classes and colours of the player, so that blue means a transaction
+here too. An `<img>` is the only form of a drawing that an untrusted notebook shows, and it
+sees no CSS of its page: the style travels inside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from unicodedata import east_asian_width
+
+from mqlab_widgets.player import image
+from mqlab_widgets.scene import Node, Scene
+from mqlab_widgets.still import svg_css
+from mqlab_widgets.widths import width
+
+# Font size, bold and monospace of each text class that lessons use, as in player.css; the
+# last three are our own.
+FONTS = {
+    "heading": (12.5, True, False),
+    "name": (11.5, False, True),
+    "note": (11, False, False),
+    "sub": (10.5, False, False),
+    "plain": (11.5, False, False),
+}
+OWN_CSS = (
+    ".mqlab .paper{fill:var(--ground)}"
+    ".mqlab .name{font-family:var(--mono)}"
+    ".mqlab text.ours{fill:var(--t1);font-weight:600}"
+    ".mqlab .box{fill:none;stroke:var(--line);stroke-width:1}"
+    ".mqlab .hand{fill:var(--b);stroke:var(--c);stroke-width:1}"
+    ".mqlab .hollow{fill:var(--ground);stroke:var(--c);stroke-width:1}"
+    ".mqlab .dashes{stroke-dasharray:2.5 2}"
+    ".mqlab .stem{stroke:var(--muted);stroke-width:1.5;fill:none}"
+    ".mqlab .point{fill:var(--muted)}"
+)
+# JupyterLab says its theme on the body; elsewhere the system's is followed. The letters keep
+# their size: a narrow cell scrolls.
+FRAME_CSS = (
+    ".mqlab-picture{color-scheme:light dark;overflow-x:auto}"
+    ".mqlab-picture>img{max-width:none!important}"
+    '[data-jp-theme-light="true"] .mqlab-picture{color-scheme:light}'
+    '[data-jp-theme-light="false"] .mqlab-picture{color-scheme:dark}'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Where a text stands, for the layout and for the test that nothing overlaps."""
+
+    text: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def overlaps(self, other: Box) -> bool:
+        return (
+            self.x < other.x + other.width
+            and other.x < self.x + self.width
+            and self.y < other.y + other.height
+            and other.y < self.y + self.height
+        )
+
+
+class Picture:
+    """Display it as the last line of a cell; `text` is the same as a plain-text table."""
+
+    def __init__(self, scene: Scene, alt: str, text: str) -> None:
+        self.scene = scene
+        self.alt = alt
+        self.text = text
+
+    def svg(self) -> str:
+        """A complete SVG document with its own style."""
+        size = f'width="{self.scene.width:g}" height="{self.scene.height:g}"'
+        body = "".join(node.svg() for node in self.scene.nodes)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="mqlab" {size} '
+            f'viewBox="0 0 {self.scene.width:g} {self.scene.height:g}" role="img" '
+            f'aria-label="{escape(self.alt)}"><style>{_css()}</style>'
+            f'<rect class="paper" {size}/>{body}</svg>'
+        )
+
+    def boxes(self) -> list[Box]:
+        """Every text of the picture and the room it takes."""
+        return list(_boxes(self.scene.nodes, 0, 0))
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        html = (
+            f"<style>{FRAME_CSS}</style>"
+            f'<div class="mqlab-picture">{image(self.svg(), self.alt)}</div>'
+        )
+        return {"text/html": html, "text/plain": self.text}
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@cache
+def _css() -> str:
+    return svg_css() + OWN_CSS
+
+
+def font(cls: str) -> tuple[float, bool, bool]:
+    """(size, bold, mono) of the first text class in `cls` that has a font."""
+    words = cls.split()
+    size, bold, mono = next((FONTS[word] for word in words if word in FONTS), FONTS["plain"])
+    return size, bold or "ours" in words, mono
+
+
+def room(text: str, cls: str) -> float:
+    """How wide a text of a class is, in px."""
+    size, bold, mono = font(cls)
+    return width(text, size, bold, mono)
+
+
+def _boxes(nodes: tuple[Node, ...], x: float, y: float) -> Iterator[Box]:
+    for node in nodes:
+        if node.tag == "text":
+            cls = str(node.attrs["class"])
+            size, wide = font(cls)[0], room(node.text, cls)
+            left = x + float(node.attrs["x"])
+            if "end" in cls.split():
+                left -= wide
+            elif "mid" in cls.split():
+                left -= wide / 2
+            top = y + float(node.attrs["y"]) - size * 0.85
+            yield Box(node.text, left, top, wide, size * 1.1)
+        moved = re.match(r"translate\(([-\d.]+),([-\d.]+)\)", str(node.attrs.get("transform", "")))
+        dx, dy = (float(moved[1]), float(moved[2])) if moved else (0.0, 0.0)
+        yield from _boxes(node.children, x + dx, y + dy)
+
+
+# --- the same in words -------------------------------------------------------------------
+
+
+def columns(rows: list[tuple[str, ...]]) -> str:
+    """Rows as text whose columns stand below each other; the first row is the head."""
+    wide = [max(_cells(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        padded = [cell + " " * (w - _cells(cell)) for cell, w in zip(row, wide, strict=True)]
+        lines.append("  ".join(padded).rstrip())
+    lines.insert(1, "  ".join("-" * w for w in wide))
+    return "\n".join(lines)
+
+
+def _cells(text: str) -> int:
+    """Columns on a terminal: a Chinese character takes two."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
