@@ -107,7 +107,7 @@ class Writer:
             for k, v in more.items()
         }
         n = len(self.facts) + 1
-        self.facts.append(Fact(n, n, node, glyph, Text(text), peer, **words))  # type: ignore[arg-type]
+        self.facts.append(Fact(n, n, node, glyph, Text(text), peer, **words))
         self.snapshots.append(self.shot())
 
     def up(self, name: str, up: bool) -> None:
@@ -142,7 +142,8 @@ def sample() -> Trace:
     """The picture: 23 facts, four of them folded."""
     w = Writer()
     w.snapshots.append(w.shot())
-    _before_the_crash(w)
+    _records(w)
+    _decision(w)
     _after_the_crash(w)
     return Trace(
         system="kafka transaction_version=2 partitions=2",
@@ -153,7 +154,7 @@ def sample() -> Trace:
     )
 
 
-def _before_the_crash(w: Writer) -> None:
+def _records(w: Writer) -> None:
     w.say("app", "→", "tc", "InitProducerId", txn="T1", why="The producer asks who it is.")
     w.say(
         "tc",
@@ -201,6 +202,9 @@ def _before_the_crash(w: Writer) -> None:
     w.append("orders-1", "b", "T1")
     w.say("o-1", "▮", "disk", "b @0", txn="T1", why="T1 now spans two partitions.")
     w.say("o-1", "⇒", "app", "ok", txn="T1", fold=True)
+
+
+def _decision(w: Writer) -> None:
     w.say("app", "→", "tc", "EndTxn commit", txn="T1", why="From here on the coordinator decides.")
     w.path = ("Empty", "Ongoing", "PrepareCommit")
     w.say(
@@ -277,8 +281,8 @@ def long_trace(n: int = 2_000, lanes: int = 8) -> Trace:
         k += 1
         _transaction(w, k)
     return Trace(
-        "kafka transaction_version=2 partitions=3", (), tuple(w.facts[:n]), tuple(w.snapshots[: n + 1]),
-        Text(f"{n} facts"),
+        "kafka transaction_version=2 partitions=3", (),
+        tuple(w.facts[:n]), tuple(w.snapshots[: n + 1]), Text(f"{n} facts"),
     )  # fmt: skip
 
 

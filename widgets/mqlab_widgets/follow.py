@@ -19,7 +19,7 @@ from mqlab.kernel.text import NOTHING, Lang, Text, Words
 from mqlab.kernel.trace import FORMAT, Fact, Trace, patch
 
 from .lives import deflate
-from .payload import WINDOW, build, refuse
+from .payload import WINDOW, Look, build, refuse
 from .player import Player
 from .widget import PictureWidget
 
@@ -108,7 +108,7 @@ class Follow(PictureWidget):
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"{url!r} is no address; give one such as 'http://127.0.0.1:9094'")
         self.url = url.rstrip("/")
-        self._title, self._lang, self._scale, self._panels = title, lang, scale, panels
+        self._look = Look.of(title, lang, scale, panels)
         self._every_s = max(every_s, 0.5)
         self._tail = Tail()
         self._lock = threading.Lock()
@@ -155,8 +155,9 @@ class Follow(PictureWidget):
         return self._still().narration()
 
     def _still(self) -> Player:
+        look = self._look
         return Player(
-            self.trace, title=self._title, lang=self._lang, scale=self._scale, panels=self._panels
+            self.trace, title=look.title, lang=look.lang, scale=look.scale, panels=look.panels
         )
 
     def _next(self) -> str:
@@ -168,15 +169,13 @@ class Follow(PictureWidget):
 
     def _draw(self) -> None:
         trace = self._tail.trace
-        title = trace.title.of(self._lang) if self._title is None else self._title
-        look = (self._lang, self._scale, self._panels)
-        self.payload = deflate(build(trace, len(trace), title, *look))
+        self.payload = deflate(build(trace, len(trace), self._look))
 
     def _tell(self, status: Text, failed: bool = False) -> None:
         ui = {
             "kind": "follow",
             "still": self._name,
-            "status": status.of(self._lang),
+            "status": status.of(self._look.lang),
             "failed": failed,
         }
         if self.ui != ui:

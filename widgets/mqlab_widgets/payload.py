@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -61,52 +61,71 @@ def position(trace: Trace, step: int | None) -> int:
     return step % (last + 1)
 
 
-def chosen(trace: Trace, panels: Sequence[str] | None) -> list[str]:
-    """The names of the panels to draw: all that have content, or the ones asked for."""
-    base = [name for name in PANELS if "/" not in name]
-    for name in panels or ():
-        if name not in base:
-            near = get_close_matches(name, base, 1)
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a run is shown: what all players and widgets take as keyword arguments."""
+
+    title: str | None = None
+    lang: Lang = "en"
+    scale: float = 1.0
+    panels: tuple[str, ...] | None = None
+
+    @staticmethod
+    def of(title: str | None, lang: Lang, scale: float, panels: Sequence[str] | None) -> Look:
+        """Checked here, so that a mistake is reported where it was made."""
+        if lang not in ("en", "zh"):
+            raise ValueError(f"lang={lang!r}: the pictures speak 'en' and 'zh'")
+        if not 0.25 <= scale <= 4:
+            raise ValueError(f"scale={scale!r}: 1 is normal, 1.5 suits a projector, 4 is the most")
+        _check_panels(panels or ())
+        return Look(title, lang, scale, None if panels is None else tuple(panels))
+
+    def heading(self, trace: Trace) -> str:
+        return trace.title.of(self.lang) if self.title is None else self.title
+
+    def names(self, trace: Trace) -> list[str]:
+        """The panels to draw: all that have content, or those of the ones asked for."""
+        return [
+            name
+            for name, panel in PANELS.items()
+            if (self.panels is None or name.partition("/")[0] in self.panels) and panel.shows(trace)
+        ]
+
+
+def _check_panels(panels: Sequence[str]) -> None:
+    known = [name for name in PANELS if "/" not in name]
+    for name in panels:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
             guess = f"did you mean {near[0]!r}? " if near else ""
-            raise ValueError(f"there is no panel {name!r}; {guess}there are {', '.join(base)}")
-    wanted = base if panels is None else list(panels)
-    return [
-        name for name in PANELS if name.partition("/")[0] in wanted and PANELS[name].shows(trace)
-    ]
+            raise ValueError(f"there is no panel {name!r}; {guess}there are {', '.join(known)}")
 
 
-def build(
-    trace: Trace,
-    step: int,
-    title: str,
-    lang: Lang = "en",
-    scale: float = 1.0,
-    panels: Sequence[str] | None = None,
-) -> dict[str, Any]:
+def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
     """Lives and everything else the module needs; plain data."""
-    names = chosen(trace, panels)
+    names = look.names(trace)
     sizes: dict[str, tuple[float, float]] = {}
 
     def scenes(name: str) -> Iterator[Scene]:
-        for scene in map(partial(PANELS[name].view, trace, lang=lang), range(len(trace) + 1)):
+        for scene in map(partial(PANELS[name].view, trace, lang=look.lang), range(len(trace) + 1)):
             old = sizes.get(name, (0, 0))
             sizes[name] = max(old[0], scene.width), max(old[1], scene.height)
             yield scene
 
     data = encode({name: scenes(name) for name in names})
     data["meta"] = {
-        "title": title,
+        "title": look.heading(trace),
         "system": trace.system,
-        "lang": lang,
-        "scale": scale,
+        "lang": look.lang,
+        "scale": look.scale,
         "step": step,
-        "facts": facts(trace, lang),
-        "words": words(lang),
+        "facts": facts(trace, look.lang),
+        "words": words(look.lang),
         "panels": {
             name: {
                 "size": [round(x, 1) for x in sizes[name]],
                 "side": PANELS[name].side,
-                "title": PANELS[name].title.of(lang),
+                "title": PANELS[name].title.of(look.lang),
             }
             for name in names
         },

@@ -19,7 +19,7 @@ from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
 from .lives import base64_of
-from .payload import HERE, build, chosen, position, refuse
+from .payload import HERE, Look, build, position, refuse
 from .still import caption, css, still
 
 KNOWN = ("step", "title", "lang", "scale", "panels")
@@ -44,30 +44,27 @@ class Player:
         **unknown: object,
     ) -> None:
         refuse("Player", unknown, KNOWN)
-        if lang not in ("en", "zh"):
-            raise ValueError(f"lang={lang!r}: the pictures speak 'en' and 'zh'")
+        self.look = Look.of(title, lang, scale, panels)
         self.trace = trace
         self.step = position(trace, step)
-        self.title = trace.title.of(lang) if title is None else title
-        self.lang: Lang = lang
-        self.scale = scale
-        self.panels = None if panels is None else tuple(panels)
-        chosen(trace, self.panels)  # a wrong name is reported here, not when it is drawn
 
     @cached_property
     def payload(self) -> dict[str, Any]:
         """What the module plays; plain data."""
-        return build(self.trace, self.step, self.title, self.lang, self.scale, self.panels)
+        return build(self.trace, self.step, self.look)
 
-    @cached_property
+    @property
+    def title(self) -> str:
+        return self.look.heading(self.trace)
+
+    @property
     def caption(self) -> str:
         """The step in words."""
-        return caption(self.trace, self.step, self.title, self.lang)
+        return caption(self.trace, self.step, self.look)
 
     def svg(self, future: bool = True) -> str:
         """The step as an SVG document with its own style; `future`: with the rows to come."""
-        look = (self.title, self.lang, self.scale, self.panels)
-        return still(self.trace, self.step, *look, future=future)
+        return still(self.trace, self.step, self.look, future)
 
     def still_html(self, future: bool = True) -> str:
         """The step as an `<img>`, its text in words: what untrusted HTML may show."""
@@ -78,7 +75,7 @@ class Player:
         name = f"mqlab-{secrets.token_hex(6)}"
         return (
             f"<style>{css()}</style>"
-            f'<div class="mqlab" id="{name}" lang="{self.lang}" data-heading="{heading}">'
+            f'<div class="mqlab" id="{name}" lang="{self.look.lang}" data-heading="{heading}">'
             f"{self.still_html()}"
             f'<script type="application/octet-stream" class="payload">'
             f"{base64_of(self.payload)}</script>"
@@ -90,7 +87,7 @@ class Player:
         """One self-contained page: opens from disk, steps without kernel or network."""
         title = escape(self.title or self.trace.system)
         return (
-            f'<!doctype html><html lang="{self.lang}"><head><meta charset="utf-8">'
+            f'<!doctype html><html lang="{self.look.lang}"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
             f"<title>{title}</title><style>{_PAGE}</style></head>"
             f"<body><main>{self.html('h1')}</main></body></html>\n"
@@ -116,7 +113,7 @@ class Player:
 
     def narration(self, future: bool = True) -> str:
         """The run as text, one fact a line; the current one is marked."""
-        lines = self.trace.narrate(self.lang).splitlines()[: None if future else self.step]
+        lines = self.trace.narrate(self.look.lang).splitlines()[: None if future else self.step]
         marked = [f"{'▶' if i == self.step else ' '} {line}" for i, line in enumerate(lines, 1)]
         return "\n".join([self.title, *marked] if self.title else marked)
 

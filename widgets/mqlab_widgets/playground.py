@@ -10,7 +10,7 @@ from mqlab.kernel.text import Lang, Text, Words
 from mqlab.kernel.trace import Trace
 
 from .lives import deflate
-from .payload import build, chosen, refuse, tail
+from .payload import Look, build, refuse, tail
 from .player import Player
 from .widget import PictureWidget
 
@@ -58,10 +58,8 @@ class Playground(PictureWidget):
         **unknown: object,
     ) -> None:
         refuse("Playground", unknown, KNOWN)
-        chosen(play.trace, panels)
+        self._look = Look.of(title, lang, scale, panels)
         self.play = play
-        self._look = {"title": title, "lang": lang, "scale": scale, "panels": panels}
-        self._lang: Lang = lang
         super().__init__()
         self._show()
         self.on_msg(self._asked)
@@ -85,7 +83,14 @@ class Playground(PictureWidget):
 
     def player(self) -> Player:
         """The run so far as a player that needs no kernel."""
-        return Player(self.play.trace, **self._look)  # type: ignore[arg-type]
+        look = self._look
+        return Player(
+            self.play.trace,
+            title=look.title,
+            lang=look.lang,
+            scale=look.scale,
+            panels=look.panels,
+        )
 
     def still_html(self) -> str:
         return self.player().still_html()
@@ -108,23 +113,20 @@ class Playground(PictureWidget):
 
     def _show(self, error: str = "") -> None:
         trace = tail(self.play.trace)
-        title = self._look["title"]
-        title = trace.title.of(self._lang) if title is None else title
-        look = {name: self._look[name] for name in ("lang", "scale", "panels")}
         with self.hold_sync():
-            self.payload = deflate(build(trace, len(trace), title, **look))  # type: ignore[arg-type]
+            self.payload = deflate(build(trace, len(trace), self._look))
             self.ui = {
                 "kind": "play",
                 "still": self._name,
                 "nodes": self._nodes(trace),
                 "token": self.play.token,
                 "error": error,
-                "words": {name: text.of(self._lang) for name, text in WORDS.items()},
+                "words": {name: text.of(self._look.lang) for name, text in WORDS.items()},
             }
 
     def _nodes(self, trace: Trace) -> list[dict[str, Any]]:
         """Options by node, in the order of the lanes."""
-        titles = {lane.name: lane.title.of(self._lang) for lane in trace.snapshot(-1).lanes}
+        titles = {lane.name: lane.title.of(self._look.lang) for lane in trace.snapshot(-1).lanes}
         groups: dict[str, dict[str, Any]] = {
             name: {"title": title, "steps": [], "faults": []} for name, title in titles.items()
         }
@@ -138,14 +140,14 @@ class Playground(PictureWidget):
     def _option(self, option: Option) -> dict[str, Any]:
         entry: dict[str, Any] = {
             "choice": option.choice,
-            "label": option.label.of(self._lang),
+            "label": option.label.of(self._look.lang),
             "kind": option.kind,
         }
         if option.kind in STOPPABLE and option.effects:
             entry["stops"] = [
                 {
                     "choice": f"{option.choice} kill={k}",
-                    "label": AFTER(k=k, n=option.effects).of(self._lang),
+                    "label": AFTER(k=k, n=option.effects).of(self._look.lang),
                 }
                 for k in range(option.effects + 1)
             ]

@@ -15,7 +15,7 @@ from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
 from .lives import deflate
-from .payload import build, chosen, position, refuse
+from .payload import refuse
 from .player import Player
 from .widget import PictureWidget, say
 
@@ -68,12 +68,10 @@ class Predict(PictureWidget):
         self._player: Player | None = None
         payload = b""
         if trace is not None:
-            chosen(trace, panels)
             self._player = Player(
                 trace, step=step, title=title, lang=lang, scale=scale, panels=panels
             )
-            shown = self._player.title
-            payload = deflate(build(trace, position(trace, step), shown, lang, scale, panels))
+            payload = deflate(self._player.payload)
         super().__init__(payload=payload)
         self.ui = {
             "kind": "predict",

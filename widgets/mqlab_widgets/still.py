@@ -7,14 +7,13 @@ no CSS of its page.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from html import escape
 
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
-from .payload import HERE, WORDS, chosen, facts
+from .payload import HERE, WORDS, Look, facts
 from .scene import Scene
 from .views import PANELS
 from .widths import fit, width, wrap
@@ -35,32 +34,24 @@ def svg_css() -> str:
     return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", pictures, flags=re.S)).strip()
 
 
-def still(
-    trace: Trace,
-    step: int,
-    title: str,
-    lang: Lang = "en",
-    scale: float = 1.0,
-    panels: Sequence[str] | None = None,
-    future: bool = True,
-) -> str:
+def still(trace: Trace, step: int, look: Look, future: bool = True) -> str:
     """A complete SVG document of one position; `future`: with the rows to come, faint."""
     fact = trace.facts[step - 1] if step else None
-    names = _variant(chosen(trace, panels), unfold=fact is not None and fact.fold)
-    drawn = [(PANELS[name].side, PANELS[name].view(trace, step, lang=lang)) for name in names]
+    names = _variant(look.names(trace), unfold=fact is not None and fact.fold)
+    drawn = [(PANELS[n].side, PANELS[n].view(trace, step, lang=look.lang)) for n in names]
     left = max((s.width for side, s in drawn if side == "left"), default=-GUTTER)
     right = max((s.width for side, s in drawn if side == "right"), default=-GUTTER)
     total = max(EDGE + left + GUTTER + right + EDGE, 640)
     pictures, bottom = _columns(drawn, left)
     frame = Scene()
-    _top(frame, trace, step, title, lang, total)
-    height = _bottom(frame, trace, step, lang, total, bottom)
+    _top(frame, trace, step, look, total)
+    height = _bottom(frame, trace, step, look.lang, total, bottom)
     body = pictures + "".join(node.svg() for node in frame.nodes)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="mqlab{"" if future else " veiled"}" width="{total * scale:g}" '
-        f'height="{height * scale:g}" viewBox="0 0 {total:g} {height:g}" role="img" '
-        f'aria-label="{escape(caption(trace, step, title, lang))}">'
-        f"<style>{svg_css()}{_OWN}</style>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{"mqlab" if future else "mqlab veiled"}" '
+        f'width="{total * look.scale:g}" height="{height * look.scale:g}" '
+        f'viewBox="0 0 {total:g} {height:g}" role="img" '
+        f'aria-label="{escape(caption(trace, step, look))}"><style>{svg_css()}{_OWN}</style>'
         f'<rect class="paper" width="{total:g}" height="{height:g}"/>{body}</svg>'
     )
 
@@ -78,13 +69,13 @@ _OWN = (
 )
 
 
-def caption(trace: Trace, step: int, title: str, lang: Lang) -> str:
+def caption(trace: Trace, step: int, look: Look) -> str:
     """The picture in words: title, place, the narrated line and why."""
+    title, lang = look.heading(trace), look.lang
     if not step:
         return f"{title}: {WORDS['start'].of(lang)}" if title else WORDS["start"].of(lang)
     fact = trace.facts[step - 1]
-    place = _place(trace, step, lang)
-    parts = [title, f"{place}: {fact.line(lang)}", fact.why.of(lang)]
+    parts = [title, f"{_place(trace, step, lang)}: {fact.line(lang)}", fact.why.of(lang)]
     return ". ".join(part.rstrip(".") for part in parts if part)
 
 
@@ -111,7 +102,8 @@ def _columns(drawn: list[tuple[str, Scene]], left: float) -> tuple[str, float]:
     return "".join(out), max(ends.values())
 
 
-def _top(scene: Scene, trace: Trace, step: int, title: str, lang: Lang, total: float) -> None:
+def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> None:
+    title, lang = look.heading(trace), look.lang
     place = _place(trace, step, lang) if len(trace) else ""
     folded = sum(f.fold for f in trace.facts)
     if folded:

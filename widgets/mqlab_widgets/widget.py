@@ -44,12 +44,13 @@ class PictureWidget(anywidget.AnyWidget):
         raise NotImplementedError
 
     def _ipython_display_(self) -> None:
+        show: Any = display  # IPython does not say its type
         still = f'<div data-still="{self._name}">{self.still_html()}</div>'
-        display({"text/html": still, "text/plain": self.narration()}, raw=True)  # type: ignore[no-untyped-call]
+        show({"text/html": still, "text/plain": self.narration()}, raw=True)
         bundle = self._repr_mimebundle_()
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data:
-            display({**data, "text/plain": self.narration()}, raw=True)  # type: ignore[no-untyped-call]
+            show({**data, "text/plain": self.narration()}, raw=True)
 
     def __repr__(self) -> str:
         return self.narration()
