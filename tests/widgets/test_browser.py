@@ -12,7 +12,7 @@ import pytest
 from mqlab_widgets import Player
 
 from .fake import FakePlay
-from .harness import put
+from .harness import put, state
 from .sample import long_trace, sample
 
 pytestmark = pytest.mark.needs("chromium")
@@ -314,3 +314,29 @@ def test_a_question_hides_what_comes_until_it_is_locked_and_run(page: Any) -> No
     page.focus(".mqlab")
     page.keyboard.press("End")
     assert step_of(page) == 23
+
+
+def test_following_goes_on_but_leaves_who_looks_back_where_they_are(page: Any) -> None:
+    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+    from mqlab_widgets import Follow
+
+    from .test_widgets import serving
+
+    with serving() as (server, url):
+        follow = Follow(url, every_s=60)
+        put(page, follow)
+        page.wait_for_selector(".mqlab[data-step='5']")
+        server.upto = 9
+        follow.poll()
+        page.evaluate("(now) => take(now)", state(follow))
+        page.wait_for_selector(".mqlab[data-step='9']")
+        assert "9 facts so far" in page.inner_text(".status")
+        page.focus(".mqlab")
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        server.upto = 20
+        follow.poll()
+        page.evaluate("(now) => take(now)", state(follow))
+        page.wait_for_function("document.querySelector('.slide input').max === '20'")
+        assert step_of(page) == 1
+        follow.stop()

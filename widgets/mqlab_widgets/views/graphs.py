@@ -24,6 +24,9 @@ class _Box:
     y: float
     w: float
 
+    def below(self, top: float) -> _Box:
+        return _Box(self.x, self.y + top, self.w)
+
     @property
     def middle(self) -> float:
         return self.x + self.w / 2
@@ -50,15 +53,21 @@ def graphs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
 @lru_cache(maxsize=512)
 def _graph(graph: Graph, key: str, lang: Lang) -> Part:
     scene = Scene()
-    boxes = _boxes(graph.states)
+    boxes = {n: b.below(_top(graph)) for n, b in _boxes(graph.states).items()}
     scene.text(f"heading{key}", 0, 13, graph.title.of(lang), "heading")
+    taken = {(s.column, s.row) for s in graph.states}
+    places = {s.name: s for s in graph.states}
     walked = set(zip(graph.path, graph.path[1:], strict=False))
     last = graph.path[-2:] if len(graph.path) > 1 else ()
-    for a, b in graph.edges:
-        if a not in boxes or b not in boxes:
-            continue
-        cls = "latest" if (a, b) == last else "walked" if (a, b) in walked else "open"
-        line, head = _route(boxes[a], boxes[b])
+    kinds = [
+        ("latest" if edge == last else "walked" if edge in walked else "open", *edge)
+        for edge in graph.edges
+        if edge[0] in boxes and edge[1] in boxes
+    ]
+    # What was walked lies over what was not, where edges share a way.
+    for cls, a, b in sorted(kinds, key=lambda kind: "open walked latest".index(kind[0])):
+        under = (places[a].column, places[b].row) in taken
+        line, head = _route(boxes[a], boxes[b], under)
         name = f"{key}:{a}:{b}"
         scene.path(f"edge:{name}", line, f"edge {cls}")
         scene.path(f"tip:{name}", head, f"tip {cls}")
@@ -84,7 +93,22 @@ def _size(trace: Trace) -> tuple[float, float]:
 
 def _height(graph: Graph) -> float:
     rows = max((s.row for s in graph.states), default=0) + 1
-    return TOP + rows * ROW + 6
+    return _top(graph) + rows * ROW + 6
+
+
+@lru_cache
+def _arching(states: tuple[GraphState, ...], edges: tuple[tuple[str, str], ...]) -> bool:
+    """If an edge runs above the first row: over a state between, or back into its own."""
+    at = {s.name: s for s in states}
+    return any(
+        at[a].row == at[b].row == 0 and (a == b or at[b].column > at[a].column + 1)
+        for a, b in edges
+        if a in at and b in at
+    )
+
+
+def _top(graph: Graph) -> float:
+    return TOP + (14 if _arching(graph.states, graph.edges) else 0)
 
 
 @lru_cache
@@ -99,12 +123,13 @@ def _boxes(states: tuple[GraphState, ...]) -> dict[str, _Box]:
     for column in sorted(wide):
         left[column] = x
         x += wide[column] + gap
-    return {s.name: _Box(left[s.column], TOP + s.row * ROW, wide[s.column]) for s in states}
+    return {s.name: _Box(left[s.column], s.row * ROW, wide[s.column]) for s in states}
 
 
-def _route(a: _Box, b: _Box) -> tuple[str, str]:
+def _route(a: _Box, b: _Box, under: bool) -> tuple[str, str]:
     """An edge as a line and its head. Forward in a row: straight. Down or up: along the row
-    of its end. Back: below both, so that it never runs through a state."""
+    of its end, or through the gap beside it if a state stands `under` its beginning. Back:
+    below both, so that it never runs through a state."""
     if a == b:
         x = a.middle
         return f"M{x - 8:g} {a.y:g}c0-12 16-12 16 0", _head(x + 8, a.y, "down")
@@ -121,6 +146,11 @@ def _route(a: _Box, b: _Box) -> tuple[str, str]:
             a.middle, end, "down" if down else "up"
         )
     start = a.y + BOX if down else a.y
+    if b.x > a.x and under:
+        x = b.x - LEAST_GAP / 2 - 3
+        return f"M{a.right:g} {a.centre:g}H{x:g}V{b.centre:g}H{b.x - 6:g}", _head(
+            b.x, b.centre, "right"
+        )
     if b.x > a.x:
         turn = b.centre - 8 if down else b.centre + 8
         bend = f"q0 8 8 8H{b.x - 6:g}" if down else f"q0-8 8-8H{b.x - 6:g}"

@@ -26,10 +26,14 @@ def lights(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     scene.text("heading", 0, 13, title.of(lang), "heading" if ok else "heading bad")
     y = float(TOP)
     for light in shown:
-        lines = wrap(light.sentence.of(lang), ROOM)
+        lines = _lines(light, lang)
         scene.group_of(f"light:{light.name}", _light(light, lang), "light", at=(0, y))
         y += LINE + (len(lines) - 1) * 15
     return scene
+
+
+def _lines(light: Light, lang: Lang) -> list[str]:
+    return wrap(light.sentence.of(lang), ROOM, lines=3)
 
 
 @lru_cache(maxsize=512)
@@ -40,7 +44,7 @@ def _light(light: Light, lang: Lang) -> Part:
     scene.circle(f"lamp:{light.name}", 7, 6, 6.5, f"lamp {cls}")
     sign = "M3.8 6.2l2.3 2.4 4.2-4.6" if light.ok else "M4.5 3.5l5 5m0-5l-5 5"
     scene.path(f"sign:{light.name}", sign, "on-lamp")
-    for i, line in enumerate(wrap(light.sentence.of(lang), ROOM)):
+    for i, line in enumerate(_lines(light, lang)):
         scene.text(
             f"says:{light.name}:{i}", 22, 10 + i * 15, line, "lab" if light.ok else "lab bad"
         )
@@ -50,6 +54,6 @@ def _light(light: Light, lang: Lang) -> Part:
 @per_trace
 def _height(trace: Trace, lang: Lang) -> float:
     return max(
-        TOP + sum(LINE + (len(wrap(x.sentence.of(lang), ROOM)) - 1) * 15 for x in shown)
+        TOP + sum(LINE + (len(_lines(x, lang)) - 1) * 15 for x in shown)
         for shown in {s.lights for s in trace.snapshots}
     )

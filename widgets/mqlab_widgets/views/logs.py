@@ -15,7 +15,9 @@ from ..widths import fit, width
 from .common import RIGHT, before, colour, heading, per_trace
 
 TITLE = Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到")
-PITCH, W, H = 46, 42, 32
+H, GAP = 32, 4  # height of a cell, gap between two
+NARROW, WIDE = 42, 72  # a cell is as wide as the labels of its run want, within these
+BESIDE = 100  # a longer name of a log stands above its strip
 FLAG = 16  # height of a flag, with the gap below it
 COLOURS = ("f1", "f2", "f3")
 
@@ -31,10 +33,22 @@ class _Strip:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
+    """`x`: where cells begin; `above`: room for names above; `w`: width of a cell."""
+
     x: float
-    slots: int
+    above: float
+    w: int
     strips: dict[str, _Strip]
     height: float
+
+    @property
+    def pitch(self) -> int:
+        return self.w + GAP
+
+    @property
+    def slots(self) -> int:
+        """How many cells are seen; right of them a flag has room."""
+        return int((RIGHT - self.x - 36) // self.pitch)
 
 
 def logs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
@@ -52,26 +66,30 @@ def logs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
 @per_trace
 def _places(trace: Trace) -> _Places:
     """The same places at every step: as many rows of flags as the log ever needs."""
+    logs = list(dict.fromkeys(log for snapshot in trace.snapshots for log in snapshot.logs))
+    labels = {c.label for log in logs for c in log.cells if c.kind == "data"}
+    widest = max((width(label, 11.5, bold=True) for label in labels), default=0) + 8
+    w = round(min(max(widest, NARROW), WIDE))
     names: dict[str, list[str]] = {}
     crowded: set[str] = set()
-    for snapshot in trace.snapshots:
-        for log in snapshot.logs:
-            order = names.setdefault(log.name, [])
-            order += [f.name for f in log.frontiers if f.name not in order]
-            if log.name not in crowded and _touching(log.frontiers):
-                crowded.add(log.name)
-    x = min(max((width(n, 11.5, bold=True) for n in names), default=0) + 14, 130)
+    for log in logs:
+        order = names.setdefault(log.name, [])
+        order += [f.name for f in log.frontiers if f.name not in order]
+        if log.name not in crowded and _touching(log.frontiers, w + GAP):
+            crowded.add(log.name)
+    longest = max((width(n, 11.5, bold=True) for n in names), default=0)
+    above = 18 if longest > BESIDE else 0
     y = 24.0
     strips = {}
     for name, order in names.items():
         levels = len(order) if name in crowded else min(len(order), 1)
         strips[name] = _Strip(y, levels, tuple(order))
-        y += levels * FLAG + H + 30
-    return _Places(x, int((RIGHT - x - 36) // PITCH), strips, y - 8)
+        y += above + levels * FLAG + H + 30
+    return _Places(0 if above else longest + 14, above, w, strips, y - 8)
 
 
-def _touching(frontiers: tuple[Frontier, ...]) -> bool:
-    ends = sorted((f.at * PITCH, f.at * PITCH + _flag_width(f.name)) for f in frontiers)
+def _touching(frontiers: tuple[Frontier, ...], pitch: float) -> bool:
+    ends = sorted((f.at * pitch, f.at * pitch + _flag_width(f.name)) for f in frontiers)
     return any(a[1] + 4 > b[0] for a, b in pairwise(ends))
 
 
@@ -80,56 +98,55 @@ def _flag_width(name: str) -> float:
 
 
 def _strip(scene: Scene, trace: Trace, log: Log, old: Log, strip: _Strip, places: _Places) -> None:
-    name, top = log.name, strip.levels * FLAG
-    scene.text(
-        f"name:{name}", 0, top + H / 2 + 4, fit(name, places.x - 8, 11.5, bold=True), "log-name"
-    )
+    name, top, pitch = log.name, places.above + strip.levels * FLAG, places.pitch
+    room = RIGHT - places.x
+    if places.above:
+        scene.text(f"name:{name}", 0, 11, fit(name, RIGHT, 11.5, bold=True), "log-name")
+    else:
+        scene.text(f"name:{name}", 0, top + H / 2 + 4, name, "log-name")
     end = max([log.start, *(c.offset + 1 for c in log.cells)])
     first = max(0, log.start, end - places.slots) if log.cells else log.start
-    room = RIGHT - places.x
     seen = frozenset(c.offset for c in old.cells)
     with scene.viewport(f"view:{name}", places.x, 0, room, top + H + 20):
-        with scene.group(f"world:{name}", "scroll", at=(3 - first * PITCH, top)):
+        with scene.group(f"world:{name}", "scroll", at=(3 - first * pitch, top)):
             for offset in range(end, first + places.slots):
-                scene.rect(f"ghost:{name}:{offset}", offset * PITCH, 0, W, H, "ghost", rx=4)
+                scene.rect(f"ghost:{name}:{offset}", offset * pitch, 0, places.w, H, "ghost", rx=4)
             for cell in log.cells:
                 if cell.offset >= first - 1:
-                    cls = colour(trace, cell.txn)
-                    scene.use(_cell(name, cell, cls, cell.offset not in seen and log is not old))
+                    cls = f"cell {colour(trace, cell.txn)}"
+                    if cell.offset not in seen and log is not old:
+                        cls += " fresh"
+                    part = _cell(name, cell, places.w)
+                    at = (cell.offset * pitch, 0)
+                    scene.group_of(f"cell:{name}:{cell.offset}", part, cls, at=at)
             for frontier in log.frontiers:
                 rank = strip.order.index(frontier.name)
                 level = rank if strip.levels > 1 else 0
-                _flag(scene, name, frontier, rank, strip.levels - level, first, room)
+                _flag(scene, name, frontier, rank, strip.levels - level, first, room, pitch)
 
 
 @lru_cache(maxsize=4_096)
-def _cell(log: str, cell: Cell, cls: str, fresh: bool) -> Part:
+def _cell(log: str, cell: Cell, w: int) -> Part:
+    """A record as a square, a control record as a diamond; its offset below."""
     scene = Scene()
-    key = f"{log}:{cell.offset}"
-    hidden = not cell.readable
-    with scene.group(
-        f"cell:{key}", f"cell {cls}{' fresh' if fresh else ''}", at=(cell.offset * PITCH, 0)
-    ):
-        if cell.kind == "control":
-            if hidden:
-                scene.path(f"hatch:{key}", _hatch(W, H), "hatch")
-            scene.path(
-                f"box:{key}",
-                f"M1 {H / 2:g}L{W / 2:g} 0L{W - 1} {H / 2:g}L{W / 2:g} {H}Z",
-                "diamond",
-            )
-            scene.text(f"text:{key}", W / 2, H / 2 + 4, fit(cell.label, 22, 11, bold=True), "on")
-        else:
-            scene.rect(f"box:{key}", 0.5, 0.5, W - 1, H - 1, "record", rx=4)
-            if hidden:
-                scene.path(f"hatch:{key}", _hatch(W, H), "hatch")
-            shown = fit(cell.label, W - 6, 11.5, bold=True)
-            scene.text(f"text:{key}", W / 2, H / 2 + 4, shown, "cell-text")
-            if shown != cell.label:
-                scene.title(f"title:{key}", cell.label)
-            if cell.aborted:
-                scene.line(f"struck:{key}", 5, H / 2, W - 5, H / 2, "struck")
-        scene.text(f"offset:{key}", W / 2, H + 13, str(cell.offset), "offset")
+    key, middle = f"{log}:{cell.offset}", w / 2
+    if cell.kind == "control":
+        if not cell.readable:
+            scene.path(f"hatch:{key}", _hatch(w, H), "hatch")
+        shape = f"M{middle - 20:g} {H / 2:g}l20-{H / 2:g}l20 {H / 2:g}l-20 {H / 2:g}z"
+        scene.path(f"box:{key}", shape, "diamond")
+        scene.text(f"text:{key}", middle, H / 2 + 4, fit(cell.label, 22, 11, bold=True), "on")
+    else:
+        scene.rect(f"box:{key}", 0.5, 0.5, w - 1, H - 1, "record", rx=4)
+        if not cell.readable:
+            scene.path(f"hatch:{key}", _hatch(w, H), "hatch")
+        shown = fit(cell.label, w - 6, 11.5, bold=True)
+        scene.text(f"text:{key}", middle, H / 2 + 4, shown, "cell-text")
+        if shown != cell.label:
+            scene.title(f"title:{key}", cell.label)
+        if cell.aborted:
+            scene.line(f"struck:{key}", 5, H / 2, w - 5, H / 2, "struck")
+    scene.text(f"offset:{key}", middle, H + 13, str(cell.offset), "offset")
     return scene.seal()
 
 
@@ -145,14 +162,21 @@ def _hatch(w: float, h: float) -> str:
 
 
 def _flag(
-    scene: Scene, log: str, frontier: Frontier, rank: int, up: int, first: int, room: float
+    scene: Scene,
+    log: str,
+    frontier: Frontier,
+    rank: int,
+    up: int,
+    first: int,
+    room: float,
+    pitch: int,
 ) -> None:
     """A pole before the cell at the frontier; one that is out of sight waits at the edge."""
     out = frontier.at < first
     label = f"◂ {frontier.name} {frontier.at}" if out else frontier.name
-    x = (first if out else frontier.at) * PITCH - 2
+    x = (first if out else frontier.at) * pitch - 2
     wide = _flag_width(label)
-    left = -wide if x - first * PITCH + wide > room - 3 else 0
+    left = -wide if x - first * pitch + wide > room - 3 else 0
     key = f"{log}:{frontier.name}"
     tone = COLOURS[min(rank, len(COLOURS) - 1)]
     with scene.group(f"flag:{key}", f"flag {tone}", at=(x, 0)):
