@@ -41,13 +41,16 @@ from ..kernel import (
     Send,
     SetTimer,
     Truncate,
+    Words,
 )
 from .broker import BROKER, Broker, BrokerConfig, Gone, Topic
 from .disk import ServerDisk
 from .journal import Journal
-from .trace.recorder import Recorder
+from .trace.live import Live
 
 log = logging.getLogger("mqlab.serve")
+
+TITLE = Words("Live from mqlab serve kafka", "mqlab serve kafka 实时")
 
 
 def now_ms() -> int:
@@ -70,7 +73,10 @@ class Driver:
         self.roles: dict[str, Any] = {}
         self.inbox: deque[tuple[str, Event]] = deque()
         self.now = now_ms()
-        self.recorder = Recorder(self.now)
+        kafka = config.kafka
+        system = f"kafka transaction_version={kafka.transaction_version}"
+        self.live = Live(system, TITLE(), kafka.coordinator, self.now, self.disk.log)
+        self.recorder = self.live.recorder
         self._gone = Gone()
         self._timers: dict[tuple[str, str], tuple[int, int]] = {}
         self._heap: list[tuple[int, int, str, str]] = []

@@ -32,7 +32,8 @@ from ..kafka.states import TxnState
 from ..kernel import Append, Put, Truncate
 from ..storage import AbortedTxn, Batch
 from .broker.topic import Topic
-from .wire.records import Records, crc32c, parsed
+from .wire.crc import crc32c
+from .wire.records import Records, parsed
 
 log = logging.getLogger("mqlab.serve")
 

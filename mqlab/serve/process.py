@@ -18,7 +18,7 @@ import weakref
 from pathlib import Path
 from typing import IO
 
-READY = re.compile(r"ready at (\S+), trace at (\S+)")
+READY = re.compile(r"ready at (\S+), trace at (\S+)/trace")
 PATIENCE_S = 60.0  # a journal of a million records is read in a few seconds
 GRACE_S = 5.0
 
@@ -29,7 +29,7 @@ class BrokerError(Exception):
 
 class RunningBroker:
     """A broker process. `address` is what a client connects to ("127.0.0.1:41234"),
-    `trace_url` where its live trace is read, `pid` its process."""
+    `trace_url` what `Follow` is told ("http://127.0.0.1:41235"), `pid` its process."""
 
     def __init__(self, arguments: list[str], data_dir: Path | None) -> None:
         self.address = ""
@@ -70,8 +70,7 @@ class RunningBroker:
         """Start it again where it was: same port, same data folder. Without a data folder it
         comes back empty."""
         self.stop()
-        port, trace_port = _port(self.address), _port(self.trace_url.removesuffix("/trace"))
-        self._start(port, trace_port)
+        self._start(_port(self.address), _port(self.trace_url))
 
     def __enter__(self) -> RunningBroker:
         return self

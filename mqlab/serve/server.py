@@ -80,6 +80,7 @@ class Server:
 
     def left(self, connection: Connection) -> None:
         self.connections.pop(connection.number, None)
+        self.driver.recorder.left(self.driver.now, connection.name)
 
     def deliver(self, name: str, event: Event) -> None:
         """An event of this turn. Raises what a role raised."""
@@ -165,8 +166,8 @@ class Server:
         self.driver.end_turn()
         self._wind()
         listener = await self._listen()
-        trace = TraceServer(self.driver.recorder, self)
-        trace_port = await trace.start(self.options.trace_port)
+        trace = TraceServer(self.driver.live)
+        trace_port = await self._listen_trace(trace)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop)
         if self.options.until_input_ends:
@@ -178,7 +179,7 @@ class Server:
         )
         await self._stop.wait()
         listener.close()
-        await trace.close()
+        trace.close()
         self._end_turn()
         for connection in list(self.connections.values()):
             connection.abort()
@@ -194,6 +195,16 @@ class Server:
             raise ServeError(
                 f"cannot listen on {host}:{port} ({_reason(error)}): "
                 "name another port with --port, or 0 for any"
+            ) from error
+
+    async def _listen_trace(self, trace: TraceServer) -> int:
+        port = self.options.trace_port
+        try:
+            return await trace.start(port)
+        except OSError as error:
+            raise ServeError(
+                f"cannot listen for the trace on port {port} ({_reason(error)}): "
+                "name another with --trace-port, or 0 for any"
             ) from error
 
     def _connected(self) -> Connection:

@@ -1,23 +1,109 @@
-"""The trace's address: `GET /trace?after=N` on this machine."""
+"""The live trace's address: `GET /trace?after=N`, on this machine and for it only.
+
+It listens on loopback whatever the broker does, and answers nobody who was sent here by
+another name: a page in a browser may reach this port, but its Host is then not ours.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import logging
+from urllib.parse import parse_qs, urlsplit
 
-from .recorder import Recorder
+from .live import Live
+
+log = logging.getLogger("mqlab.serve")
+
+HOST = "127.0.0.1"
+OURS = ("127.0.0.1", "localhost", "[::1]")
+LINE = 4096  # of a request; it has a few short ones
+HEADERS = 64
+PATIENCE_S = 10.0
+TYPES = {200: "application/x-ndjson; charset=utf-8"}
+WORDS = {
+    200: "OK",
+    400: "Bad Request",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    500: "Internal Server Error",
+}
+
+
+class Refusal(Exception):
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
 
 
 class TraceServer:
-    def __init__(self, recorder: Recorder, server: Any) -> None:
-        self.recorder = recorder
+    """Answers from `live`, one request a connection."""
+
+    def __init__(self, live: Live) -> None:
+        self.live = live
+        self._server: asyncio.Server | None = None
 
     async def start(self, port: int) -> int:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
-        return self._server.sockets[0].getsockname()[1]
+        """Listen; the port. Raises OSError where that is not possible."""
+        self._server = await asyncio.start_server(self._serve, HOST, port, limit=LINE)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                after = await _asked(reader)
+            status, body = 200, await self.live.answer(after)
+        except Refusal as refusal:
+            status, body = refusal.status, f"{refusal}\n".encode()
+        except (TimeoutError, ConnectionError, asyncio.IncompleteReadError):
+            writer.close()
+            return
+        except Exception:
+            log.exception("the live trace could not be drawn")
+            status, body = 500, b"the trace could not be drawn; the server's log says why\n"
+        kind = TYPES.get(status, "text/plain; charset=utf-8")
+        head = (
+            f"HTTP/1.1 {status} {WORDS[status]}\r\nContent-Type: {kind}\r\n"
+            f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
+        )
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                writer.write(head.encode() + body)
+                await writer.drain()
+        except (TimeoutError, ConnectionError):
+            writer.transport.abort()
         writer.close()
 
-    async def close(self) -> None:
-        self._server.close()
+
+async def _asked(reader: asyncio.StreamReader) -> int:
+    """The N of `GET /trace?after=N`. Raises Refusal."""
+    try:
+        words = (await reader.readuntil(b"\n")).decode("latin-1").split()
+        headers = {}
+        for _ in range(HEADERS):
+            line = (await reader.readuntil(b"\n")).decode("latin-1").strip()
+            if not line:
+                break
+            name, _, value = line.partition(":")
+            headers[name.strip().lower()] = value.strip()
+    except asyncio.LimitOverrunError as error:
+        raise Refusal(400, "a line of the request is too long") from error
+    if len(words) != 3:
+        raise Refusal(400, "expected GET /trace?after=N")
+    method, target, _ = words
+    host = headers.get("host", "")
+    if host.rpartition(":")[0] not in OURS and host not in OURS:
+        raise Refusal(403, f"ask 127.0.0.1, not {host or 'nobody'}")
+    if method != "GET":
+        raise Refusal(405, "only GET")
+    url = urlsplit(target)
+    if url.path != "/trace":
+        raise Refusal(404, "there is /trace?after=N and nothing else")
+    after = parse_qs(url.query).get("after", ["0"])[-1]
+    if not after.isdecimal() or len(after) > 18:
+        raise Refusal(400, "after=N: N is the number of the last fact you have, or 0")
+    return int(after)

@@ -18,11 +18,9 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# kio checks batches with the package crc32c, which it brings along
-from kio.records.readers import crc32c  # type: ignore[attr-defined]
-
 from ...kafka.errors import Error
 from ...storage import COMMIT, Batch
+from .crc import crc32c
 
 HEAD = struct.Struct(">qiibIhiqqqhii")
 PLACE = struct.Struct(">q4sI")  # base offset, length, leader epoch

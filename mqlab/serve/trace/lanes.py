@@ -1,0 +1,116 @@
+"""Who is in the live picture: a few clients, the coordinator, a few partitions.
+
+A place is given to whoever comes first, and taken only from one that has been silent for
+long, so that the picture does not flicker when more are at work than there is room for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...kafka import words
+from ...kernel import Lane, Text, Words
+from ..broker.topic import INTERNAL
+
+CLIENT, COORDINATOR, LEADER, GROUP = range(4)  # kinds of lanes, from left to right
+CLIENTS, PARTITIONS, GROUPS = 4, 6, 1
+SILENT = 1_000  # steps without a fact, after which a place may be taken
+
+CONNECTION = Words("{what}, {name}", "{what}，{name}")
+
+
+@dataclass
+class Client:
+    """A connection: whose it is, what kind of client it seems to be, whether it is open."""
+
+    title: str
+    what: Words = words.PRODUCER
+    up: bool = True
+
+
+@dataclass
+class Lanes:
+    """`used`: by lane, the number of the step of its last fact. `changes` counts."""
+
+    coordinator: str
+    clients: dict[str, Client] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)
+    changes: int = 0
+    _sorted: tuple[int, dict[int, list[str]]] | None = None
+
+    def admit(self, name: str, step: int) -> bool:
+        """Whether there is a lane for this participant, now that it wants one."""
+        if name not in self.used:
+            kind, most = self._kind(name)
+            peers = [n for n in self.used if self._kind(n)[0] == kind]
+            if len(peers) >= most and not self._give_way(peers, step):
+                return False
+            self.changes += 1
+        self.used[name] = step
+        return True
+
+    def _give_way(self, peers: list[str], step: int) -> bool:
+        oldest = min(peers, key=lambda n: (self._up(n), self.used[n]))
+        if self._up(oldest) and step - self.used[oldest] < SILENT:
+            return False
+        del self.used[oldest]
+        return True
+
+    def _up(self, name: str) -> bool:
+        return name not in self.clients or self.clients[name].up
+
+    def _kind(self, name: str) -> tuple[int, int]:
+        if name in self.clients:
+            return CLIENT, CLIENTS
+        if name == self.coordinator:
+            return COORDINATOR, 1
+        return (GROUP, GROUPS) if name.startswith(INTERNAL) else (LEADER, PARTITIONS)
+
+    def seen(self, conn: str, title: str, what: Words) -> None:
+        """A client has asked for something: it is known by its transactional id, if it has
+        one, else by its client id."""
+        old = self.clients.get(conn)
+        if old is None or (old.title, old.what) != (title, what):
+            self.clients[conn] = Client(title, what)
+            self.changes += 1
+
+    def left(self, conn: str) -> bool:
+        """Whether the client that left has a lane, which now ends."""
+        if conn not in self.used:
+            self.clients.pop(conn, None)
+            return False
+        self.clients[conn].up = False
+        self.changes += 1
+        return True
+
+    def dropped(self) -> None:
+        """Forget clients that have left and have no lane any more."""
+        gone = [n for n, c in self.clients.items() if not c.up and n not in self.used]
+        for name in gone:
+            del self.clients[name]
+
+    def named(self, kind: int) -> list[str]:
+        """The lanes of a kind, in the order of their numbers."""
+        if self._sorted is None or self._sorted[0] != self.changes:
+            by_kind: dict[int, list[str]] = {}
+            for name in sorted(self.used, key=_natural):
+                by_kind.setdefault(self._kind(name)[0], []).append(name)
+            self._sorted = self.changes, by_kind
+        return self._sorted[1].get(kind, [])
+
+    def drawn(self) -> tuple[Lane, ...]:
+        lanes = []
+        for name in self.named(CLIENT):
+            client = self.clients[name]
+            subtitle = CONNECTION(what=client.what(), name=name)
+            lanes.append(Lane(name, Text(client.title or name), subtitle, client.up))
+        for name in self.named(COORDINATOR):
+            lanes.append(Lane(name, words.COORDINATOR(), words.TXN_LOG()))
+        lanes += [Lane(name, Text(name), words.LEADER()) for name in self.named(LEADER)]
+        lanes += [Lane(name, words.GROUP(), Text(name)) for name in self.named(GROUP)]
+        return tuple(lanes)
+
+
+def _natural(name: str) -> tuple[str, int]:
+    head, _, number = name.rpartition("-")
+    return (head, int(number)) if number.isdigit() else (name, 0)

@@ -1,0 +1,120 @@
+"""The live trace as lines of JSON: a Snapshot, then a fact and a change a line.
+
+Nobody may be asking, so nothing is drawn in advance. When somebody does, the steps that
+wait in the ring become facts; their lines are kept, so that several may follow. While a
+server works faster than its picture can be drawn, a follower gets the newest facts, and a
+Snapshot of what was before them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from ...kernel import Fact, Text
+from ...kernel.trace import _sparse as sparse
+from ...kernel.trace import diff, patch
+from .observer import Observer
+from .picture import Picture
+from .recorder import KEPT, Recorder, Step
+
+NEWEST = 400  # steps drawn for a follower that asked a moment ago
+MOMENT_S = 5.0
+CHUNK = 50  # steps drawn before the server's clients have their turn
+
+
+class Live:
+    """`lines`: (number of the fact, change, line) of the facts drawn last, `_before` the
+    Snapshot before them, `_now` the one after."""
+
+    def __init__(
+        self, system: str, title: Text, coordinator: str, started_ms: int, log: Callable[[str], Any]
+    ) -> None:
+        self.recorder = Recorder(self._forget)
+        self.observer = Observer(coordinator, started_ms, log)
+        self.picture = Picture(self.observer.model, self.observer.lanes)
+        self.system = system
+        self.title = title
+        self._lines: deque[tuple[int, Any, bytes]] = deque()
+        self._before: Any = self.picture.now()
+        self._now: Any = self._before
+        self._after = 0  # the number of the fact before the first line
+        self._gap = False
+        self._asked = -MOMENT_S
+        self._drawing = asyncio.Lock()
+
+    # -- steps into lines ----------------------------------------------------------------------
+
+    def _forget(self, step: Step) -> None:
+        """A step leaves the ring undrawn: a picture can begin only behind it."""
+        self.observer.take(step)
+        self._gap = True
+
+    def _begin_anew(self) -> None:
+        self._lines.clear()
+        self._before = self._now = self.picture.now()
+        self._after = self.observer.facts
+        self._gap = False
+
+    def _tell(self, fact: Fact) -> None:
+        new = self.picture.now()
+        change = diff(self._now, new)
+        line = json.dumps({"fact": sparse(fact), "change": change}, ensure_ascii=False)
+        self._lines.append((fact.index, change, line.encode()))
+        self._now = new
+        if len(self._lines) > KEPT:
+            self._after, gone, _ = self._lines.popleft()
+            self._before = patch(self._before, gone)
+
+    async def catch_up(self) -> None:
+        """Draw what has happened. Only the newest for somebody who asks again and again."""
+        async with self._drawing:
+            now = time.monotonic()
+            steps = self.recorder.steps
+            if now - self._asked < MOMENT_S:
+                for _ in range(len(steps) - NEWEST):
+                    self._forget(steps.popleft())
+            self._asked = now
+            left = len(steps)
+            while left > 0 and steps:
+                if self._gap:
+                    self._begin_anew()
+                for _ in range(min(CHUNK, left, len(steps))):
+                    self.observer.take(steps.popleft(), self._tell)
+                left -= CHUNK
+                await asyncio.sleep(0)
+            if self._gap:
+                self._begin_anew()
+
+    # -- answers -------------------------------------------------------------------------------
+
+    async def answer(self, after: int) -> bytes:
+        """All that is kept behind fact number `after`; from the oldest if that is older, or
+        of a server that was here before."""
+        await self.catch_up()
+        if not self._after <= after <= self.observer.facts:
+            after = self._after
+        lines = [entry for entry in self._lines if entry[0] > after]
+        head = {
+            "snapshot": self._at(after, len(lines)),
+            "system": self.system,
+            "title": self.title.json(),
+            "after": after,
+        }
+        first = json.dumps(head, ensure_ascii=False).encode()
+        return b"\n".join((first, *(line for _, _, line in lines))) + b"\n"
+
+    def _at(self, after: int, lines: int) -> Any:
+        """The Snapshot after a fact."""
+        if not lines:
+            return self._now
+        snapshot = self._before
+        for index, change, _ in self._lines:
+            if index > after:
+                break
+            snapshot = patch(snapshot, change)
+        return snapshot
