@@ -1,0 +1,99 @@
+"""Lab 07 as a student meets it: JupyterLab in Chromium, run, stepped, light and dark."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.widgets.test_browser import OVERLAPS
+
+from .jupyter import errors, jupyterlab, open_notebook, run_all, set_theme
+
+pytestmark = pytest.mark.needs("chromium")
+
+LAB = "solutions/07-markers-and-lso.ipynb"
+SIZES = ((1280, 800), (1920, 1080))
+PICTURES = Path(__file__).parents[2] / ".cache" / "test" / "pictures"
+PLAYER = ".jp-OutputArea-output .mqlab"
+
+
+@pytest.fixture(scope="module")
+def lab(browser: Any, tmp_path_factory: Any) -> Iterator[tuple[Any, list[str]]]:
+    """The notebook, run once, and every request that was made."""
+    requests: list[str] = []
+    with jupyterlab(tmp_path_factory.mktemp("lab")) as address:
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.on("request", lambda request: requests.append(request.url))
+        open_notebook(page, address, LAB)
+        run_all(page)
+        page.wait_for_selector(PLAYER)
+        yield page, requests
+        page.close()
+
+
+def test_the_notebook_runs_without_an_error_and_shows_its_players(lab: Any) -> None:
+    page, _ = lab
+    assert errors(page) == []
+    assert page.locator(PLAYER).count() >= 6
+
+
+def test_keys_and_slider_step_and_jupyterlab_does_not_take_the_keys(lab: Any) -> None:
+    page, _ = lab
+    player = page.locator(PLAYER).nth(1)
+    player.scroll_into_view_if_needed()
+    at = "(el) => el.mqlab.step"
+    player.evaluate("(el) => el.mqlab.go(5)")
+    player.focus()
+    active = page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex")
+    page.keyboard.press("ArrowRight")
+    forward = player.evaluate(at)
+    assert forward > 5
+    page.keyboard.press("ArrowLeft")
+    assert player.evaluate(at) < forward
+    page.keyboard.press("End")
+    assert player.evaluate(at) == player.evaluate("(el) => el.mqlab.end")
+    assert page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex") == active
+    slider = player.locator("input[type=range]")
+    slider.evaluate("(el) => { el.value = el.min; el.dispatchEvent(new Event('input')); }")
+    page.wait_for_timeout(300)
+    assert player.evaluate(at) <= 1
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_no_two_texts_overlap(lab: Any, size: tuple[int, int], dark: bool) -> None:
+    page, _ = lab
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    set_theme(page, dark)
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    player = page.locator(PLAYER).nth(1)
+    player.evaluate("(el) => el.mqlab.go(47)")
+    page.wait_for_timeout(400)
+    name = f"lab07-{size[0]}-{'dark' if dark else 'light'}.png"
+    player.screenshot(path=str(PICTURES / name))
+    assert page.evaluate(OVERLAPS) == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_in_the_outputs(lab: Any, dark: bool) -> None:
+    page, _ = lab
+    set_theme(page, dark)
+    spec = importlib.util.find_spec("axe_playwright_python")
+    assert spec is not None and spec.origin is not None
+    page.evaluate((Path(spec.origin).parent / "axe.min.js").read_text("utf-8"))
+    found = page.evaluate(
+        "() => axe.run({ include: [['.jp-OutputArea-output']] }).then((r) => r.violations.map("
+        "(v) => [v.id, v.nodes.map((n) => n.html.slice(0, 200))]))"
+    )
+    assert found == []
+
+
+def test_no_request_leaves_the_machine(lab: Any) -> None:
+    _, requests = lab
+    assert requests
+    outside = [r for r in requests if not r.startswith(("http://127.0.0.1", "data:", "blob:"))]
+    assert outside == []
