@@ -96,6 +96,11 @@ def _values(node: Node) -> dict[str, Value]:
 
 def _children(parent: _Life, nodes: tuple[Node, ...], step: int) -> None:
     """Continue, begin and end the lives of one parent's children."""
+    if len(parent.now) == len(nodes) and all(map(_same, parent.now, nodes)):
+        for same, node in zip(parent.now, nodes, strict=True):
+            if same.node is not node:
+                _continue(same, node, step)
+        return
     before = {life.node.key: (i, life) for i, life in enumerate(parent.now)}
     now: list[_Life] = []
     reached = -1
@@ -118,17 +123,21 @@ def _children(parent: _Life, nodes: tuple[Node, ...], step: int) -> None:
         parent.now = now
 
 
+def _same(life: _Life, node: Node) -> bool:
+    old = life.node
+    return old is node or (old.key == node.key and old.tag == node.tag)
+
+
 def _continue(life: _Life, node: Node, step: int) -> None:
     old = life.node
     if old is node:
         return
     life.node = node
-    if old.attrs is not node.attrs or old.text != node.text:
+    if old.text != node.text or (old.attrs is not node.attrs and old.attrs != node.attrs):
         was, now = _values(old), _values(node)
-        if was != now:
-            for name in was.keys() | now.keys():
-                if was.get(name) != now.get(name):
-                    life.timelines.setdefault(name, []).append((step, now.get(name)))
+        for name in was.keys() | now.keys():
+            if was.get(name) != now.get(name):
+                life.timelines.setdefault(name, []).append((step, now.get(name)))
     if old.children is not node.children:
         _children(life, node.children, step)
 

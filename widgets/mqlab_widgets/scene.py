@@ -158,5 +158,7 @@ class Scene:
 
 def num(value: float) -> int | float:
     """Coordinates with at most one decimal: shorter to send, and the same to the eye."""
+    if type(value) is int:
+        return value
     rounded = round(value, 1)
     return int(rounded) if rounded == int(rounded) else rounded

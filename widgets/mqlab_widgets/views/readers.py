@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mqlab.kernel.snapshot import Got, Reader
 from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
-from ..scene import Scene
+from ..scene import Part, Scene
 from ..widths import fit, width, wrap
 from .common import RIGHT, before, colour, heading, per_trace
 
@@ -30,8 +31,10 @@ def readers(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     heading(scene, TITLE, lang)
     old = {r.name: len(r.got) for r in trace.snapshot(before(trace, step)).readers}
     for reader in trace.snapshot(step).readers:
-        with scene.group(f"reader:{reader.name}", "reader", at=(0, places.y[reader.name])):
-            _reader(scene, trace, reader, old.get(reader.name, 0), places.x, lang)
+        classes = tuple(colour(trace, got.txn) for got in reader.got)
+        part = _reader(reader, classes, old.get(reader.name, 0), places.x, lang)
+        at = (0, places.y[reader.name])
+        scene.group_of(f"reader:{reader.name}", part, "reader", at=at)
     return scene
 
 
@@ -79,8 +82,10 @@ def _note(reader: Reader, end: float, lang: Lang) -> tuple[list[str], int]:
     return lines, len(lines)
 
 
-def _reader(scene: Scene, trace: Trace, reader: Reader, old: int, x: float, lang: Lang) -> None:
-    name = reader.name
+@lru_cache(maxsize=1_024)
+def _reader(reader: Reader, classes: tuple[str, ...], old: int, x: float, lang: Lang) -> Part:
+    """A line: the name, the records (from the `old`-th on they are new), the note."""
+    scene, name = Scene(), reader.name
     scene.text(f"name:{name}", 0, 15, fit(name, x - 8, 11.5, mono=True), "mono")
     chips, end = _chips(reader.got, x)
     if chips and chips[0][0] > 0:
@@ -90,9 +95,7 @@ def _reader(scene: Scene, trace: Trace, reader: Reader, old: int, x: float, lang
     for i, at, wide in chips:
         got = reader.got[i]
         fresh = " fresh" if i >= old else ""
-        with scene.group(
-            f"got:{name}:{i}", f"cell {colour(trace, got.txn)}{fresh}", at=(round(at, 1), 0)
-        ):
+        with scene.group(f"got:{name}:{i}", f"cell {classes[i]}{fresh}", at=(round(at, 1), 0)):
             scene.rect(f"box:{name}:{i}", 0.5, 0.5, wide - 1, CHIP - 1, "record", rx=4)
             label = fit(got.label, wide - 8, 11.5, bold=True)
             scene.text(f"text:{name}:{i}", wide / 2, 14, label, "cell-text")
@@ -101,3 +104,4 @@ def _reader(scene: Scene, trace: Trace, reader: Reader, old: int, x: float, lang
     for i, line in enumerate(lines):
         left, y = (0.0, 15.0 + NOTE * (i + 1) + 4) if below else (end + 6, 15.0)
         scene.text(f"note:{name}:{i}", left, y, line, "note")
+    return scene.seal()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mqlab.kernel.snapshot import Table
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
-from ..scene import Scene
+from ..scene import Part, Scene
 from ..widths import fit, width
 from .common import RIGHT, before, per_trace
 from .window import window
@@ -33,15 +34,8 @@ def tables(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     for table in trace.snapshot(step).tables:
         place = places[table.name.en]
         name = table.name.en
-        with scene.group(f"table:{name}", "table", at=(0, place.y)):
-            scene.text(
-                f"heading:{name}",
-                0,
-                13,
-                fit(table.name.of(lang), RIGHT, 12.5, bold=True),
-                "heading",
-            )
-            _table(scene, table, old.get(name, table), place)
+        part = _table(table, table.name.of(lang), old.get(name, table), place)
+        scene.group_of(f"table:{name}", part, "table", at=(0, place.y))
     return scene
 
 
@@ -80,8 +74,10 @@ def _columns(versions: list[Table]) -> tuple[float, ...]:
     return tuple(edges)
 
 
-def _table(scene: Scene, table: Table, old: Table, place: _Place) -> None:
-    name = table.name.en
+@lru_cache(maxsize=1_024)
+def _table(table: Table, title: str, old: Table, place: _Place) -> Part:
+    scene, name = Scene(), table.name.en
+    scene.text(f"heading:{name}", 0, 13, fit(title, RIGHT, 12.5, bold=True), "heading")
     before_rows = {row[0]: row for row in old.rows if row}
     scene.line(f"rule:{name}", 0, TOP + LINE - 5, place.x[-1], TOP + LINE - 5, "rule")
     for i, column in enumerate(table.columns):
@@ -95,11 +91,12 @@ def _table(scene: Scene, table: Table, old: Table, place: _Place) -> None:
         key = f"{name}:{first}:{twins[first]}"
         twins[first] += 1
         with scene.group(f"row:{key}", "table-row", at=(0, TOP + (r + 1) * LINE)):
-            _cells(scene, key, row, was, place, table is not old)
+            _cells(scene, key, row, was, place, table != old)
     hidden = len(table.rows) - len(shown)
     if hidden:
         y = TOP + (MOST + 1) * LINE + 10
         scene.text(f"more:{name}", 6, y, f"+{hidden}", "sub")
+    return scene.seal()
 
 
 def _shown(table: Table, old: Table) -> range:
