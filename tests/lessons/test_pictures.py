@@ -1,0 +1,192 @@
+"""Maps and timeline: what is drawn is what the facts say, legible, nothing over another."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import re
+import xml.etree.ElementTree as ET
+from functools import partial
+from typing import Any
+
+import pytest
+from mqlab_widgets.scene import Scene
+
+from mqlab.lessons.brokers import BROKERS, KINDS, NOTHING
+from mqlab.lessons.map_panel import broker_map, map_table
+from mqlab.lessons.pictures import Picture, columns, room
+from mqlab.lessons.timeline import PRODUCTS, UNDATED, timeline, timeline_table
+
+PICTURES = {**{name: partial(broker_map, name) for name in BROKERS}, "timeline": timeline}
+
+
+@pytest.fixture(params=list(PICTURES))
+def picture(request: pytest.FixtureRequest) -> Picture:
+    return PICTURES[request.param]()
+
+
+def words(picture: Picture) -> str:
+    """All the text of the SVG, as a browser would read it."""
+    return " ".join(filter(None, (e.text for e in ET.fromstring(picture.svg()).iter())))
+
+
+def drawn(picture: Picture) -> list[str]:
+    return [box.text for box in picture.boxes()]
+
+
+# --- facts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BROKERS)
+def test_every_item_is_drawn_and_listed(name: str) -> None:
+    picture, table = broker_map(name), map_table(name)
+    # A phrase that was broken over two lines is still there, whole.
+    flat, texts = words(picture), drawn(picture)
+    for node in BROKERS[name].nodes:
+        assert node.name in texts
+        assert node.role in flat
+        for item in node.items:
+            assert item.name in texts
+            assert item.holds in flat, item
+            line = next(x for x in table.splitlines() if x.startswith(node.name) and item.name in x)
+            assert item.holds in line
+            assert ("*" in line) == item.part
+        for _, between in node.below:
+            assert between in texts
+    assert len(table.splitlines()) == 3 + sum(len(n.items) for n in BROKERS[name].nodes)
+    assert BROKERS[name].left_out in flat and BROKERS[name].left_out in table
+
+
+def test_nothing_was_shortened(picture: Picture) -> None:
+    own = [item.name for broker in BROKERS.values() for n in broker.nodes for item in n.items]
+    own += [item.holds for broker in BROKERS.values() for n in broker.nodes for item in n.items]
+    own += [node.role for broker in BROKERS.values() for node in broker.nodes]
+    for text in drawn(picture):
+        assert not text.endswith("…") or any(text in whole for whole in own), text
+
+
+def test_kinds_and_names_are_known() -> None:
+    for broker in BROKERS.values():
+        for node in broker.nodes:
+            names = [item.name for item in node.items if item.name != NOTHING]
+            assert len(names) == len(set(names))
+            assert {item.kind for item in node.items} <= set(KINDS)
+    with pytest.raises(ValueError, match="there are: kafka, rocketmq, pulsar"):
+        broker_map("zookeeper")
+
+
+def test_kafka_has_no_zookeeper_and_pulsar_may() -> None:
+    assert "ZooKeeper" not in map_table("kafka")
+    assert "ZooKeeper" in {word for n in BROKERS["pulsar"].nodes for word in n.role.split(",")}
+
+
+def test_the_timeline_is_sorted() -> None:
+    firsts = [product.events[0].year for product in PRODUCTS]
+    assert firsts == sorted(firsts)
+    for product in PRODUCTS:
+        assert list(product.events) == sorted(product.events)
+    when = [line.split()[0] for line in timeline_table().splitlines()[2:]]
+    dated = [w for w in when if w != "–"]
+    assert when == [*dated, *["–"] * len(UNDATED)]
+    assert [w[:4] for w in dated] == sorted(w[:4] for w in dated)
+
+
+def test_the_timeline_names_everybody() -> None:
+    named = (
+        "ActiveMQ RabbitMQ ZeroMQ Kafka MetaMQ RocketMQ Pulsar TubeMQ CKafka TDMQ CMQ CDMQ Hippo"
+    )
+    shown, table = words(timeline()), timeline_table()
+    for name in named.split():
+        assert name in shown and name in table
+    assert table.count("transactions") == 3
+
+
+# --- look ---------------------------------------------------------------------------------
+
+
+def test_no_text_over_another_and_none_outside(picture: Picture) -> None:
+    boxes = picture.boxes()
+    assert boxes
+    for a, b in itertools.combinations(boxes, 2):
+        assert not a.overlaps(b), (a, b)
+    for box in boxes:
+        assert box.x >= 0 and box.x + box.width <= picture.scene.width, box
+        assert box.y >= 0 and box.y + box.height <= picture.scene.height, box
+
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_in_chromium_too(browser: Any, picture: Picture, theme: str) -> None:
+    page = browser.new_page(viewport={"width": 1000, "height": 800}, color_scheme=theme)
+    page.set_content(f"<body>{picture.svg()}</body>")
+    boxes = page.evaluate(
+        """() => [...document.querySelectorAll("text")].map((t) => {
+          const b = t.getBoundingClientRect();
+          return [t.textContent, b.left, b.top + 1, b.right, b.bottom - 1];
+        })"""
+    )
+    box = page.evaluate("""() => {
+      const b = document.querySelector("svg").getBoundingClientRect();
+      return [b.left, b.top, b.right, b.bottom];
+    }""")
+    page.close()
+    for a, b in itertools.combinations(boxes, 2):
+        apart = a[3] <= b[1] or b[3] <= a[1] or a[4] <= b[2] or b[4] <= a[2]
+        assert apart, (a, b)
+    for text, left, top, right, bottom in boxes:
+        assert left >= box[0] and top >= box[1] and right <= box[2] and bottom <= box[3], text
+
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_image_follows_jupyterlabs_theme(browser: Any, theme: str) -> None:
+    """An `<img>` sees no CSS of its page; it is told the theme by color-scheme."""
+    page = browser.new_page(viewport={"width": 1000, "height": 600}, color_scheme="light")
+    html = timeline()._repr_mimebundle_()["text/html"]
+    page.set_content(f'<body data-jp-theme-light="{str(theme == "light").lower()}">{html}</body>')
+    ground = page.evaluate("""async () => {
+      const img = document.querySelector("img");
+      await img.decode();
+      return getComputedStyle(img).colorScheme;
+    }""")
+    page.close()
+    assert ground == theme
+
+
+def test_it_is_an_image_with_its_text_beside_it(picture: Picture) -> None:
+    bundle = picture._repr_mimebundle_()
+    html = bundle["text/html"]
+    assert re.search(r'<img src="data:image/svg\+xml;base64,[^"]+" alt="[^"]{40,}">', html)
+    data = re.search(r"base64,([^\"]+)", html)
+    assert data and base64.b64decode(data[1]).decode() == picture.svg()
+    assert bundle["text/plain"] == picture.text == repr(picture)
+    assert "<script" not in html and "http:" not in picture.svg().replace("http://www.w3.org", "")
+
+
+def test_text_is_data() -> None:
+    scene = Scene(200, 40)
+    scene.text("t", 10, 20, '<b> & "quoted"', "plain")
+    picture = Picture(scene, 'alt with "quotes" & <tags>', "text")
+    assert '<b> & "quoted"' in words(picture)
+    svg = ET.fromstring(picture.svg())
+    assert svg.attrib["aria-label"] == 'alt with "quotes" & <tags>'
+    html = picture._repr_mimebundle_()["text/html"]
+    assert 'alt="alt with &quot;quotes&quot; &amp; &lt;tags&gt;"' in html
+
+
+def test_boxes_know_groups_and_anchors() -> None:
+    scene = Scene(200, 40)
+    with scene.group("g", at=(100, 5)):
+        scene.text("t", 10, 20, "abc", "sub end")
+    (box,) = Picture(scene, "alt", "text").boxes()
+    assert box.x + box.width == pytest.approx(110)
+    assert box.width == pytest.approx(room("abc", "sub"))
+
+
+def test_columns_count_chinese_twice() -> None:
+    assert columns([("a", "b"), ("中文", "x"), ("abc", "y")]).splitlines() == [
+        "a     b",
+        "----  -",
+        "中文  x",
+        "abc   y",
+    ]
