@@ -16,6 +16,7 @@ Nothing is ever lost in these windows, since the source can be read again. All e
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -124,20 +125,26 @@ def chaos(
 
 
 def prepare(
-    address: str, orders: Orders, folder: Path, batch: int = 3, master: str | None = None
+    address: str,
+    orders: Orders,
+    folder: Path,
+    batch: int = 3,
+    master: str | None = None,
+    minutes: int = 0,
 ) -> Ground:
-    """Feed the orders once; every cell reads the same topic."""
+    """Feed the orders once; every cell reads the same topic, in batches of so many minutes."""
     lines = read_lines(orders)
     records = feeder.records(lines)
     run = uuid.uuid4().hex[:8]
     feeder.feed(address, f"Order-{run}", records)
-    plan = plan_of(records, 0, 0)
+    plan = plan_of(records, minutes, 0)
     return Ground(address, run, f"Order-{run}", plan, truth(lines), folder, batch, master)
 
 
 def run_cell(ground: Ground, sink: str, point: Point, hard: bool) -> Cell:
     """One run, one kill, one restart, one look at the output."""
-    target = target_of(ground, f"{ground.run}-{sink}-{point.name.lower()}")
+    how = "hard" if hard else "soft"
+    target = target_of(ground, f"{ground.run}-{sink}-{point.name.lower()}-{how}")
     topics.create(ground.address, target.topic, target.partitions)
     if hard:
         kill_hard(ground, target, sink, point)
@@ -162,7 +169,7 @@ def kill_soft(ground: Ground, target: Target, sink: str, point: Point) -> None:
         run_income(session(ground.master), target, sink, ground.plan, kill)
     except Killed:
         return
-    raise IncomeError(f"batch {ground.batch} was never reached: give more orders, or --batch 0")
+    raise IncomeError(f"batch {ground.batch} was never reached: give more orders")
 
 
 def kill_hard(ground: Ground, target: Target, sink: str, point: Point) -> None:
@@ -176,6 +183,8 @@ def kill_hard(ground: Ground, target: Target, sink: str, point: Point) -> None:
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "mqlab.spark.victim", json.dumps(task)],
+        # Nobody tidies up after kill -9: its temporary files go where ours are tidied.
+        env=os.environ | {"TMPDIR": str(ground.folder)},
         cwd=PROJECT, capture_output=True, text=True, timeout=HARD_S, check=False,
     )  # fmt: skip
     if done.returncode != -signal.SIGKILL:

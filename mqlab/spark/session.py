@@ -7,7 +7,9 @@ each small file; nothing of Spark's own talk reaches the notebook.
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -81,6 +83,8 @@ def _start(master: str) -> SparkSession:
     (folder / "log4j2.properties").write_text(LOG4J)
     builder = SparkSession.builder.appName("mqlab").master(master)
     flags = f"{JAVA_FLAGS} -Dlog4j2.configurationFile=file:{folder}/log4j2.properties"
+    os.environ["SPARK_LOCAL_DIRS"] = str(folder)  # what a killed JVM leaves behind is in one place
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     settings = JVM | {
         "spark.driver.extraJavaOptions": flags,
         "spark.executor.extraJavaOptions": JAVA_FLAGS,

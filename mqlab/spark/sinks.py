@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from . import checkpoint, topics
 from .errors import IncomeError
@@ -181,10 +181,16 @@ class Transactions(Sink):
 class ExactlyOnce(Transactions):
     """One transaction a batch, and the batch's number in it."""
 
+    def open(self) -> Producer:
+        """Also the reader of the marker; one of each lasts as long as the query."""
+        self.reader = topics.consumer(self.target.address, self.target.group)
+        return super().open()
+
     def begin(self, batch: int) -> bool:
         Sink.begin(self, batch)  # fence
         assert self.client is not None
-        done = read_marker(self.target)
+        cut = checkpoint.cut_of(self.target.checkpoint, batch)
+        done = read_marker(self.reader, self.target, len(cut.offsets))
         if done == batch:
             return False
         if done != batch - 1:
@@ -201,28 +207,21 @@ class ExactlyOnce(Transactions):
             TopicPartition(self.target.source, partition, offset, metadata=note)
             for partition, offset in enumerate(cut.offsets)
         ]
-        member = topics.consumer(self.target.address, self.target.group)
-        try:
-            self.client.send_offsets_to_transaction(
-                places, member.consumer_group_metadata(), topics.TIMEOUT_S
-            )
-        finally:
-            member.close()
+        self.client.send_offsets_to_transaction(
+            places, self.reader.consumer_group_metadata(), topics.TIMEOUT_S
+        )
         super().commit(batch)
 
 
-def read_marker(target: Target) -> int:
+def read_marker(reader: Consumer, target: Target, partitions: int) -> int:
     """The last batch the output holds; -1 where it holds none. Raises IncomeError.
 
-    A reader of committed data is answered only when no transaction that touches the group's
-    offsets is under way, so the answer cannot change behind our back.
+    `partitions` of topic Order carry it. A reader of committed data is answered only when no
+    transaction that touches the group's offsets is under way, so the answer cannot change behind
+    our back.
     """
-    count = topics.partitions_of(target.address, target.source)
-    client = topics.consumer(target.address, target.group)
-    try:
-        found = {_batch_of(place) for place in topics.committed(client, target.source, count)}
-    finally:
-        client.close()
+    places = topics.committed(reader, target.source, partitions)
+    found = {_batch_of(place) for place in places}
     if len(found) != 1:
         raise IncomeError(
             f"the markers of group {target.group} differ among the partitions of {target.source} "
