@@ -274,8 +274,10 @@ def test_a_playground_in_the_browser(page: Any) -> None:
     ground = Playground(FakePlay())
     put(page, ground)
     assert page.locator("[data-still]").is_hidden()
+    assert page.get_by_role("button", name="undo").is_disabled()
     page.locator(".act button").first.click()
     page.wait_for_selector(".mqlab[data-step='1']")
+    assert page.get_by_role("button", name="undo").is_enabled()
     page.locator(".act select").first.select_option("next kill=1")
     page.wait_for_selector(".mqlab[data-step='2']")
     assert ground.token == "token-next-next kill=1"
@@ -314,6 +316,20 @@ def test_a_question_hides_what_comes_until_it_is_locked_and_run(page: Any) -> No
     page.focus(".mqlab")
     page.keyboard.press("End")
     assert step_of(page) == 23
+
+
+def test_a_question_without_a_run(page: Any) -> None:
+    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+    from mqlab_widgets import Predict
+
+    ask = Predict("Is a timeout a no?", ["yes", "no: it is unknown"], 1)
+    put(page, ask)
+    page.get_by_role("radio", name="unknown").check()
+    page.get_by_role("button", name="Lock my answer").click()
+    page.get_by_role("button", name="Run").click()
+    assert "Right." in page.inner_text(".verdict")
+    assert ask.right is True
+    assert axe(page, "#widget") == []
 
 
 def test_following_goes_on_but_leaves_who_looks_back_where_they_are(page: Any) -> None:

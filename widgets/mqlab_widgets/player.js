@@ -414,7 +414,7 @@ const button = (text, act, props = {}) =>
   make("button", { type: "button", textContent: text, onclick: act, ...props });
 
 /** Playground: what may happen now, by node; faults; undo, reset, copy the token. */
-function playground(model, host, player) {
+function playground(model, host) {
   const groups = make("div", { className: "groups" });
   const status = make("span", { className: "status" });
   status.setAttribute("role", "status");
@@ -422,12 +422,12 @@ function playground(model, host, player) {
   host.append(make("div", { className: "acts" }, groups, tools));
   const send = (message) => model.send(message);
   return () => {
-    const { words, nodes, token, error } = model.get("ui");
+    const { words, nodes, token, error, moved } = model.get("ui");
     const focus = groups.contains(document.activeElement);
     groups.replaceChildren(...nodes.map((node) => actions(node, words, send)));
     tools.replaceChildren(
-      button(words.undo, () => send({ type: "undo" }), { disabled: !player.end }),
-      button(words.reset, () => send({ type: "reset" }), { disabled: !player.end }),
+      button(words.undo, () => send({ type: "undo" }), { disabled: !moved }),
+      button(words.reset, () => send({ type: "reset" }), { disabled: !moved }),
       button(words.copy, async () => {
         await copy(token);
         status.textContent = words.copied;

@@ -120,6 +120,7 @@ class Playground(PictureWidget):
                 "still": self._name,
                 "nodes": self._nodes(trace),
                 "token": self.play.token,
+                "moved": len(trace) > 0,
                 "error": error,
                 "words": {name: text.of(self._look.lang) for name, text in WORDS.items()},
             }
