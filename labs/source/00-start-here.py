@@ -110,10 +110,9 @@ run bank: init, begin, send accounts-0 A-5, send accounts-1 B+5, commit
 restart bank
 fire bank
 """)
-dead = first(safe, "killed")
-written = first(safe, "A-5 @0")
+undecided = first(safe, "recovered")
 Predict(
-    "The bank is killed at the same moment. The debit is in its log. Who is shown it?",
+    "The bank has just been started again; its debit is in the log. Who is shown it?",
     options=[
         "nobody: it is not yet in the log",
         "everybody: it is in the log",
@@ -128,13 +127,13 @@ Predict(
         "It is the other way round: a committed reader stops where the undecided begins.",
     ],
     trace=safe,
-    step=written,
+    step=undecided,
 )
 
 # %%
 # NBVAL_CHECK_OUTPUT
-print(balances(safe, written), "\n")
-print("and when the bank has come back:")
+print(balances(safe, undecided), "\n")
+print("and when the bank has done its work again:")
 print(balances(safe), "\n")
 whole = "bank 'bank=init; begin; send accounts-0 A-5; send accounts-1 B+5; commit'"
 verdict = explore(system(whole), one_kill)
@@ -142,7 +141,7 @@ print("every schedule with one kill of the bank looked at:", verdict.complete)
 print("money lost:", "money" in verdict.counterexamples)
 
 # %%
-Player(safe, step=written)
+Player(safe, step=undecided)
 
 # %% [markdown]
 # The first debit is still in the log; it was *aborted* when the bank came back. Who reads committed
@@ -151,12 +150,12 @@ Player(safe, step=written)
 #
 # ### Your turn
 #
-# Deliver messages, kill the bank or the coordinator (`tc`) after some of its effects, restart them.
-# Try to lose money. (One way is left, and *Durability* below shows it.)
+# The same bank, and nothing has happened yet. Let it call, deliver its messages, kill it or the
+# coordinator (`tc`) after some of their effects, restart them. Try to lose money. (One way is left;
+# *Durability* below shows it.)
 
 # %%
-start = "system bank\nrun bank: init, begin, send accounts-0 A-5, send accounts-1 B+5"
-Playground(playing(start))
+Playground(playing(f"# Your bank\nsystem {whole}"))
 
 # %% [markdown]
 # ## What a message queue is
@@ -182,15 +181,16 @@ for fact in away.facts:
         print(f"{fact.index:>3}  {fact.line(width=12)}")
 
 # %% [markdown]
-# The bank was done before the clerk was back, and the clerk got everything, in order, from where it
-# had stopped: a log and a position are enough. The price: the bank does not know *when* it will be
-# read, and what the clerk does with it is not its affair. Everything in this course that is hard
-# comes from that price.
+# The bank was done before the clerk was back, and the clerk got everything, in order: the log had
+# kept it, and a reader needs no more than a position of its own to begin from. The price: the bank
+# does not know *when* it will be read, nor what the clerk does with it. Everything in this course
+# that is hard comes from that price.
 #
 # ## ACID, letter by letter
 #
-# A **transaction** groups actions so that all of them happen or none. A database promises four
-# things of it. Here is the line of your runs that shows each of the first three:
+# A **transaction** groups several reads and writes into one unit, which succeeds or fails as a whole
+# (so defines it Martin Kleppmann, *Designing Data-Intensive Applications*, in other words). A
+# database promises four things of it:
 #
 # | letter | promise | here |
 # |---|---|---|
@@ -198,6 +198,8 @@ for fact in away.facts:
 # | **C**onsistency | a rule that held before holds after | money in = money out; the rule is the *application's* |
 # | **I**solation | others do not see it half done | read_committed is shown nothing of the open transaction |
 # | **D**urability | what was promised outlives a failure | next |
+#
+# The first three, with the lines of your runs that show them:
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -205,7 +207,7 @@ abort = first(safe, "PrepareAbort")
 print("A ", safe.facts[abort - 1].line(width=7))
 print("C  the light: red from step", red_from(lossy, "money"), "without a transaction,", end=" ")
 print("never with one" if not red_from(safe, "money") else "red with one too")
-for reader in safe.snapshot(written).readers:
+for reader in safe.snapshot(undecided).readers:
     print("I ", f"{reader.name:<17}", " ".join(g.label for g in reader.got) or "nothing")
 
 # %% [markdown]
@@ -356,8 +358,8 @@ print(map_table("kafka"))
 # %% [markdown]
 # ### RocketMQ
 #
-# One commit log holds the messages of all topics; the queues only point into it. Nothing in the
-# broker says *committed*: the decision is in your database, which is why the broker has to ask.
+# One commit log holds the messages of all topics; the queues only point into it. The broker has no
+# table of transactions: the decision is in your database, which is why the broker has to ask.
 
 # %%
 broker_map("rocketmq")
@@ -381,9 +383,9 @@ broker_map("pulsar")
 print(map_table("pulsar"))
 
 # The answers below, as far as the engine knows them: Kafka's.
-tables = {str(table.name) for table in safe.snapshot(written).tables}
+tables = {str(table.name) for table in safe.snapshot(undecided).tables}
 assert any("__transaction_state" in name for name in tables), tables
-debit = safe.snapshot(written).logs[0].cells[0]
+debit = safe.snapshot(undecided).logs[0].cells[0]
 assert debit.label == "A-5" and not debit.readable  # in the real log, and not yet shown
 
 # %% [markdown]

@@ -181,7 +181,12 @@ PULSAR = Broker(
                     "aborted ids; one a namespace",
                     True,
                 ),
-                Item("internal", "transaction_coordinator_assign", "places coordinators; no data", True),
+                Item(
+                    "internal",
+                    "transaction_coordinator_assign",
+                    "places coordinators; no data",
+                    True,
+                ),
                 Item("log", "__transaction_log_0", "decisions, one log a coordinator", True),
                 Item("log", "…__transaction_pending_ack", "one log a subscription", True),
                 Item("log", "cursor", "what a subscription has acknowledged"),

@@ -6,6 +6,7 @@ import base64
 import itertools
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,10 @@ from mqlab.lessons.map_panel import broker_map, map_table
 from mqlab.lessons.pictures import Picture, columns, room
 from mqlab.lessons.timeline import PRODUCTS, UNDATED, timeline, timeline_table
 
-PICTURES = {**{name: partial(broker_map, name) for name in BROKERS}, "timeline": timeline}
+PICTURES: dict[str, Callable[[], Picture]] = {
+    **{name: partial(broker_map, name) for name in BROKERS},
+    "timeline": timeline,
+}
 
 
 @pytest.fixture(params=list(PICTURES))
