@@ -150,7 +150,11 @@ def income(
         with topics.broker_errors(address):
             names = Names(run_name(address, folder, records))
             say(f"feeding {len(records):,} order lines to topic {names.order} at {address}")
-            feeder.feed(address, names.order, records, progress=lambda n: say(f"  {n:,} sent"))
+            sent = feeder.feed(
+                address, names.order, records, progress=lambda n: say(f"  {n:,} sent")
+            )
+            if not sent:
+                say("  they were there already")
             say("starting Spark")
             spark = session(master)
             run_both(spark, names, address, folder, sink, plan, say)

@@ -74,7 +74,7 @@ def _start(master: str) -> SparkSession:
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    local = master.startswith("local")
+    local = master.startswith("local") and not master.startswith("local-cluster")
     # The workers run this very Python and find this package, wherever the notebook was started.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     paths = [str(PROJECT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
