@@ -72,6 +72,22 @@ def request(api: int, version: int, corr: int = 1, **fields: Any) -> bytes:
     return struct.pack(">i", len(body)) + body
 
 
+def fetching(
+    topic: str, offset: int = 0, committed: bool = True, index: int = 0, max_wait_ms: int = 0
+) -> dict[str, Any]:
+    """The fields of a Fetch v11 of one partition."""
+    part = SimpleNamespace(
+        partition=index, current_leader_epoch=-1, fetch_offset=offset, log_start_offset=-1,
+        partition_max_bytes=1 << 20,
+    )  # fmt: skip
+    return {
+        "replica_id": -1, "max_wait": timedelta(milliseconds=max_wait_ms), "min_bytes": 1,
+        "max_bytes": 1 << 20, "isolation_level": int(committed), "session_id": 0,
+        "session_epoch": -1, "forgotten_topics_data": (), "rack_id": "",
+        "topics": (SimpleNamespace(topic=topic, partitions=(part,)),),
+    }  # fmt: skip
+
+
 class Raw:
     """One connection."""
 
@@ -174,16 +190,7 @@ class Raw:
         return answer.topics[0].error_code.name
 
     def fetch(self, topic: str, offset: int, committed: bool = True, index: int = 0) -> Any:
-        part = SimpleNamespace(
-            partition=index, current_leader_epoch=-1, fetch_offset=offset, log_start_offset=-1,
-            partition_max_bytes=1 << 20,
-        )  # fmt: skip
-        answer = self.ask(
-            1, 11, replica_id=-1, max_wait=timedelta(0), min_bytes=1, max_bytes=1 << 20,
-            isolation_level=int(committed), session_id=0, session_epoch=-1,
-            topics=(SimpleNamespace(topic=topic, partitions=(part,)),),
-            forgotten_topics_data=(), rack_id="",
-        )  # fmt: skip
+        answer = self.ask(1, 11, **fetching(topic, offset, committed, index))
         return answer.responses[0].partitions[0]
 
     def offset(self, topic: str, at_ms: int, committed: bool = True, index: int = 0) -> Any:

@@ -152,9 +152,9 @@ def decoded(data: bytes) -> Iterator[Record]:
             delta, at = _varint(body, at)
             key, at = _bytes(body, at)
             value, at = _bytes(body, at)
-            yield Record(delta, base_ms + stamp, key, value)
             if not at <= end <= len(body):
                 raise ValueError("a record ends outside its batch")
+            yield Record(delta, base_ms + stamp, key, value)
             at = end
     except IndexError as error:
         raise ValueError("a batch ends inside a record") from error

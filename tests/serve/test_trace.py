@@ -1,0 +1,153 @@
+"""The live trace: what a follower gets while a client works, and who gets nothing."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+import urllib.request
+from typing import Any
+
+import pytest
+
+from mqlab.kernel.trace import FORMAT, Trace, patch
+from mqlab.serve import RunningBroker, serve
+from tests.serve.clients import PATIENCE_S, create, producer, transaction
+
+
+def asked(broker: RunningBroker, after: int = 0) -> list[Any]:
+    with urllib.request.urlopen(f"{broker.trace_url}/trace?after={after}", timeout=60) as answer:
+        return [json.loads(line) for line in answer]
+
+
+def played(lines: list[Any]) -> Trace:
+    """The lines as a trace; raises where they are none."""
+    head, facts = lines[0], lines[1:]
+    return Trace.from_json(
+        {
+            "format": FORMAT,
+            "system": head["system"],
+            "title": head["title"],
+            "choices": [],
+            "facts": [line["fact"] for line in facts],
+            "start": head["snapshot"],
+            "changes": [line["change"] for line in facts],
+        }
+    )
+
+
+def test_a_transaction_is_told(topic: str) -> None:
+    with serve() as quiet:
+        create(quiet.address, topic, 2)
+        who = producer(quiet.address, "order-service")
+        who.begin_transaction()
+        who.produce(topic, "a", partition=0)
+        who.produce(topic, "b", partition=1)
+        who.commit_transaction(PATIENCE_S)
+        transaction(who, topic, "x", commit=False)
+        trace = played(asked(quiet))
+    told = [(f.node if f.node == "tc" else "", f.glyph, f.text.en, f.txn) for f in trace]
+    parts = f"{{{topic}-0, {topic}-1}}"
+    story = [
+        ("tc", "▮", f"Ongoing {parts}", "T1"),
+        ("", "→", "EndTxn commit epoch=0", "T1"),
+        ("tc", "▮", f"PrepareCommit {parts}", "T1"),
+        ("tc", "⇒", "ok epoch=0", "T1"),
+        ("", "▮", "commit marker @1", "T1"),
+        ("tc", "▮", "CompleteCommit", "T1"),
+        ("tc", "▮", "CompleteAbort", "T2"),
+    ]
+    places = [told.index(line) for line in story]
+    assert places == sorted(places)
+    last = trace.snapshots[-1]
+    first = next(lane for lane in last.lanes if lane.name.startswith("conn"))
+    assert first.title.en == "order-service"
+    log = next(log for log in last.logs if log.name == f"{topic}-0")
+    assert [(c.label, c.txn, c.kind) for c in log.cells[:2]] == [
+        ("a", "T1", "data"),
+        ("C", "T1", "control"),
+    ]
+    aborted = [c.label for one in last.logs for c in one.cells if c.aborted]
+    assert aborted == ["x"]
+    committed, uncommitted = ([g.label for g in r.got] for r in last.readers)
+    assert committed == ["a", "b"] and sorted(uncommitted) == ["a", "b", "x"]
+    assert last.graphs[0].path[-1] == "CompleteAbort"
+    named = {lane.name for s in trace.snapshots for lane in s.lanes}
+    assert all({f.node, f.peer} <= {*named, "disk", ""} for f in trace)
+
+
+def test_answers_fit_together(broker: RunningBroker, topic: str) -> None:
+    """Asking step by step gives the same facts and the same Snapshot as asking once."""
+    create(broker.address, topic)
+    who = producer(broker.address, topic)
+    start = after = max((line["fact"]["index"] for line in asked(broker)[1:]), default=0)
+    parts = []
+    for i in range(4):
+        transaction(who, topic, str(i))
+        new = asked(broker, after)
+        assert new[0]["after"] == after
+        parts += new[1:]
+        after = parts[-1]["fact"]["index"]
+    whole = asked(broker, start)
+    assert [line["fact"] for line in whole[1:]] == [line["fact"] for line in parts]
+    now = whole[0]["snapshot"]
+    for line in whole[1:]:
+        now = patch(now, line["change"])
+    assert asked(broker, after)[0]["snapshot"] == now
+    indices = [line["fact"]["index"] for line in whole[1:]]
+    assert indices == list(range(start + 1, after + 1))
+    assert asked(broker, 10**12)[0]["after"] <= start  # nobody was ever told that much
+
+
+def test_an_end_is_seen_while_the_client_works(broker: RunningBroker, topic: str) -> None:
+    """The aim is two seconds; here only that it is seen at all, on any machine."""
+    create(broker.address, topic)
+    who = producer(broker.address, topic)
+    after = asked(broker)[0]["after"]
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        transaction(who, topic, "v")
+        new = asked(broker, after)
+        after = new[-1]["fact"]["index"] if len(new) > 1 else new[0]["after"]
+        if any("EndTxn" in str(line["fact"]["text"]) for line in new[1:]):
+            return
+    pytest.fail("no EndTxn was ever told")
+
+
+def test_what_happened_after_a_restart_is_told(tmp_path: object, topic: str) -> None:
+    with serve(data_dir=str(tmp_path)) as broker:
+        create(broker.address, topic)
+        who = producer(broker.address, "id")
+        transaction(who, topic, "before")
+        broker.kill()
+        broker.restart()
+        transaction(who, topic, "after")
+        trace = played(asked(broker))
+    assert any(f.glyph == "↻" and f.node == "tc" for f in trace)
+    cells = trace.snapshots[-1].logs[0].cells
+    assert [c.label for c in cells] == ["before", "C", "after", "C"]
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "host", "status"),
+    [
+        ("GET", "/trace?after=0", "127.0.0.1:1", 200),
+        ("GET", "/trace", "localhost", 200),
+        ("GET", "/trace?after=0", "evil.example", 403),
+        ("GET", "/trace?after=0", "", 403),
+        ("GET", "/trace?after=x", "localhost", 400),
+        ("GET", "/", "localhost", 404),
+        ("POST", "/trace", "localhost", 405),
+    ],
+)
+def test_only_this_machine_may_ask(
+    broker: RunningBroker, method: str, target: str, host: str, status: int
+) -> None:
+    address = broker.trace_url.removeprefix("http://")
+    connection = http.client.HTTPConnection(address, timeout=60)
+    connection.putrequest(method, target, skip_host=True)
+    if host:
+        connection.putheader("Host", host)
+    connection.endheaders()
+    assert connection.getresponse().status == status
+    connection.close()

@@ -1,0 +1,180 @@
+"""Bytes that are no request, or none that is offered: their sender hears the protocol's
+error or loses its connection, and nobody else notices anything."""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from mqlab.serve import RunningBroker
+from tests.serve.clients import create, producer, read, transaction
+from tests.serve.raw import MINUTE, Raw, batch, fetching, request
+
+METADATA = request(3, 1, topics=None)
+
+
+def header(api: int, version: int, corr: int = 1, rest: bytes = b"") -> bytes:
+    body = struct.pack(">hhih", api, version, corr, -1) + rest
+    return struct.pack(">i", len(body)) + body
+
+
+GARBAGE = {
+    "random bytes": random.Random(7).randbytes(4096),
+    "an HTTP request": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a TLS hello": bytes.fromhex("16030100f1010000ed0303") + bytes(200),
+    "a negative length": struct.pack(">i", -5) + b"x" * 20,
+    "a length of zero": struct.pack(">i", 0) + METADATA,
+    "a huge length": struct.pack(">ihh", 2**31 - 1, 0, 9),
+    "a large frame for a small request": struct.pack(">ihh", 90 << 20, 3, 9),
+    "an unknown request": header(4242, 0),
+    "an unknown version": header(3, 4242),
+    "a request between brokers": header(27, 1, rest=b"\0\0\0\0"),
+    "a broken body": header(0, 3, rest=b"\xff\xff\x00\x01garbage"),
+    "a body cut short": struct.pack(">i", 15) + METADATA[4:19],
+    "an array of two billion": header(3, 1, rest=struct.pack(">i", 2**31 - 1)),
+    "no text": header(3, 1, rest=struct.pack(">ih", 1, 2) + b"\xff\xfe"),
+}
+
+
+@pytest.mark.parametrize("name", GARBAGE)
+def test_garbage_closes_its_own_connection(broker: RunningBroker, name: str) -> None:
+    with Raw(broker.address) as other, Raw(broker.address) as bad:
+        bad.send(GARBAGE[name])
+        assert bad.closed
+        assert other.ask(3, 1, topics=None).brokers[0].node_id == 1
+
+
+def test_a_truncated_frame_waits_and_disturbs_nobody(broker: RunningBroker) -> None:
+    with Raw(broker.address) as slow, Raw(broker.address) as other:
+        for i in range(len(METADATA) - 1):
+            slow.send(METADATA[i : i + 1])
+        assert other.ask(3, 1, topics=None).brokers
+        slow.send(METADATA[-1:])
+        assert slow.answer(3, 1, 1).brokers
+
+
+def test_answers_come_in_the_order_of_the_requests(broker: RunningBroker) -> None:
+    with Raw(broker.address) as client:
+        client.send(b"".join(request(3, 1, corr, topics=None) for corr in range(200)))
+        for corr in range(200):
+            client.answer(3, 1, corr)
+
+
+def test_a_client_that_never_reads_is_not_served_for_ever(
+    broker: RunningBroker, topic: str
+) -> None:
+    """Its requests stay in its own socket; the server goes on for the others."""
+    with Raw(broker.address) as greedy, Raw(broker.address) as other:
+        other.create(topic)
+        other.produce(topic, 0, batch([b"x" * 1_000_000]))
+        greedy.socket.settimeout(2)
+        with pytest.raises(TimeoutError):
+            for _ in range(10_000):
+                greedy.send(request(1, 11, **fetching(topic)) * 100)
+        assert other.ask(3, 1, topics=None).brokers
+
+
+def test_versions(broker: RunningBroker) -> None:
+    with Raw(broker.address) as client:
+        software = {"client_software_name": "raw", "client_software_version": "1"}
+        answer = client.ask(18, 3, **software)
+        offered = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
+        assert offered[0] == (3, 13) and offered[26] == (0, 5)
+        feature = answer.finalized_features[0]
+        assert (feature.name, feature.max_version_level) == ("transaction.version", 2)
+        client.send(header(18, 99, corr=5))
+        answer = client.answer(18, 0, 5)  # version 0, whatever was asked
+        assert answer.error_code.name == "unsupported_version"
+        assert {row.api_key for row in answer.api_keys} == set(offered)
+
+
+def test_what_is_not_offered_is_refused_in_words(broker: RunningBroker) -> None:
+    """JoinGroup: groups come later. The connection stays."""
+    with Raw(broker.address) as client:
+        client.send(header(11, 0, corr=3, rest=b"\0\0" * 12))
+        assert client.answer(11, 0, 3).error_code.name == "unsupported_version"
+        assert client.ask(3, 1, topics=None).brokers
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"", "invalid_record"),
+        (batch([b"a"])[:-1], "corrupt_message"),
+        (batch([b"a"])[:-1] + b"?", "corrupt_message"),
+        (batch([b"a"]) * 2, "invalid_record"),
+        (batch([b"a"], magic=1), "unsupported_for_message_format"),
+        (batch([b"a"], pid=1, epoch=0, seq=0, bits=0x30), "invalid_record"),
+        (batch([b"a"], bits=0x10), "invalid_record"),
+        (batch([b"x" * 1_100_000]), "message_too_large"),
+    ],
+)
+def test_a_batch_that_cannot_be_kept(
+    broker: RunningBroker, topic: str, data: bytes, error: str
+) -> None:
+    with Raw(broker.address) as client:
+        client.create(topic)
+        assert client.produce(topic, 0, data).error_code.name == error
+        assert client.produce(topic, 1, batch([b"a"])).error_code.name == (
+            "unknown_topic_or_partition"
+        )
+        assert client.produce(topic, 0, batch([b"a"]), acks=2).error_code.name == (
+            "invalid_required_acks"
+        )
+        assert client.produce(topic, 0, batch([b"good"])).base_offset == 0
+
+
+def test_acks_0_has_no_answer_but_a_closed_connection(
+    broker: RunningBroker, topic: str
+) -> None:
+    def ask(records: bytes) -> bytes:
+        part = SimpleNamespace(index=0, records=records)
+        rows = (SimpleNamespace(name=topic, partition_data=(part,)),)
+        return request(0, 9, 1, transactional_id=None, acks=0, timeout=MINUTE, topic_data=rows)
+
+    with Raw(broker.address) as client:
+        client.create(topic)
+        client.send(ask(batch([b"a"])))
+        assert client.offset(topic, -1).offset == 1  # the next answer is the next request's
+        client.send(ask(batch([b"a"])[:-1]))
+        assert client.closed
+
+
+def test_garbage_beside_a_client_that_works(broker: RunningBroker, topic: str) -> None:
+    """100 transactions of one client while others send anything they can think of."""
+    create(broker.address, topic)
+    over = threading.Event()
+    sent = []
+
+    def disturb() -> None:
+        mischief = random.Random(11)
+        pieces = list(GARBAGE.values())
+        while not over.is_set():
+            piece = mischief.choice([*pieces, mischief.randbytes(200), batch([b"a"])])
+            cut = piece[: mischief.randrange(1, len(piece) + 1)]
+            try:
+                with Raw(broker.address, timeout_s=5) as bad:
+                    bad.send(cut)
+                    if mischief.random() < 0.5:
+                        bad.socket.shutdown(socket.SHUT_WR)
+                        _ = bad.closed
+            except OSError:
+                pass  # closed on us while we were writing: that is what we came for
+            sent.append(len(cut))
+
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    try:
+        who = producer(broker.address, topic)
+        for i in range(100):
+            transaction(who, topic, str(i), commit=i % 10 != 9)
+    finally:
+        over.set()
+        thread.join()
+    assert read(broker.address, topic) == [str(i) for i in range(100) if i % 10 != 9]
+    assert len(sent) > 10
