@@ -136,8 +136,8 @@ print(balances(safe, undecided), "\n")
 print("and when the bank has done its work again:")
 print(balances(safe), "\n")
 whole = "bank 'bank=init; begin; send accounts-0 A-5; send accounts-1 B+5; commit'"
-verdict = explore(system(whole), one_kill)
-print("every schedule with one kill of the bank looked at:", verdict.complete)
+verdict = explore(system(whole), Budget(kills=1))
+print("every schedule with one kill, of whichever process, looked at:", verdict.complete)
 print("money lost:", "money" in verdict.counterexamples)
 
 # %%
@@ -146,7 +146,7 @@ Player(safe, step=undecided)
 # %% [markdown]
 # The first debit is still in the log; it was *aborted* when the bank came back. Who reads committed
 # data never sees it. Who reads uncommitted data is not told, and counts five too little. And the
-# search says that this was no good luck: no schedule with one kill of the bank loses money.
+# search says that this was no good luck: no schedule with one kill, whoever is killed, loses money.
 #
 # ### Your turn
 #

@@ -20,59 +20,256 @@ class Term:
 
 TERMS = (
     # what a queue is
-    Term("message queue", "消息队列", "A service that keeps messages between those who write and those who read, so that they need not run at the same time."),
-    Term("asynchronous", "异步", "The sender goes on without waiting until somebody has dealt with its message."),
-    Term("topic, partition, queue", "主题、分区、队列", "A named stream of messages, cut into logs that different machines can hold; RocketMQ calls such a log a queue."),
-    Term("offset", "位移（偏移量）", "The place of a record in its log; it is given once and never changes."),
-    Term("consumer group", "消费者组", "Readers that share the partitions of a topic, and one committed position for each."),
-    Term("replication", "复制（副本）", "Several machines hold the same log, so that one of them may be lost."),
+    Term(
+        "message queue",
+        "消息队列",
+        "A service that keeps messages between those who write and those who read, so that "
+        "they need not run at the same time.",
+    ),
+    Term(
+        "asynchronous",
+        "异步",
+        "The sender goes on without waiting until somebody has dealt with its message.",
+    ),
+    Term(
+        "topic, partition, queue",
+        "主题、分区、队列",
+        "A named stream of messages, cut into logs that different machines can hold; RocketMQ"
+        " calls such a log a queue.",
+    ),
+    Term(
+        "offset",
+        "位移（偏移量）",
+        "The place of a record in its log; it is given once and never changes.",
+    ),
+    Term(
+        "consumer group",
+        "消费者组",
+        "Readers that share the partitions of a topic, and one committed position for each.",
+    ),
+    Term(
+        "replication",
+        "复制（副本）",
+        "Several machines hold the same log, so that one of them may be lost.",
+    ),
     # transactions
-    Term("transaction", "事务", "Several actions of which all happen or none."),
-    Term("ACID", "原子性、一致性、隔离性、持久性", "Atomicity, consistency, isolation, durability: what a database promises of a transaction."),
-    Term("BASE", "基本可用、软状态、最终一致", "Basically available, soft state, eventually consistent: what is promised where waiting for everybody is too dear."),
-    Term("CAP", "CAP 定理", "While the network is parted, a system that answers everywhere cannot give every reader the newest value."),
-    Term("strong consistency", "强一致性", "Every read sees the newest finished write: the C of CAP, not the C of ACID."),
-    Term("eventual consistency", "最终一致性", "Once all is delivered everybody agrees; until then readers may see different states."),
-    Term("distributed transaction", "分布式事务", "A transaction whose parts lie on several machines, which must decide the same."),
-    Term("two-phase commit, 2PC", "两阶段提交", "A coordinator asks all participants, and when all have promised tells them to commit."),
-    Term("flexible transaction", "柔性事务", "One that gives up isolation for a while and ends by commit or by compensation: TCC, saga, transactional message."),
-    Term("TCC", "Try、Confirm、Cancel", "The application reserves, then confirms or cancels: the phases are Try, Confirm, Cancel."),
-    Term("compensation", "补偿", "A new action that makes up for one that cannot be undone."),
-    Term("transactional message", "事务消息", "In RocketMQ: a local transaction and one message that happen together; in Kafka and Pulsar: many messages and positions that become visible together."),
+    Term(
+        "transaction",
+        "事务",
+        "Several actions of which all happen or none.",
+    ),
+    Term(
+        "ACID",
+        "原子性、一致性、隔离性、持久性",
+        "Atomicity, consistency, isolation, durability: what a database promises of a transaction.",
+    ),
+    Term(
+        "BASE",
+        "基本可用、软状态、最终一致",
+        "Basically available, soft state, eventually consistent: what is promised where "
+        "waiting for everybody is too dear.",
+    ),
+    Term(
+        "CAP",
+        "CAP 定理",
+        "While the network is parted, a system that answers everywhere cannot give every "
+        "reader the newest value.",
+    ),
+    Term(
+        "strong consistency",
+        "强一致性",
+        "Every read sees the newest finished write: the C of CAP, not the C of ACID.",
+    ),
+    Term(
+        "eventual consistency",
+        "最终一致性",
+        "Once all is delivered everybody agrees; until then readers may see different states.",
+    ),
+    Term(
+        "distributed transaction",
+        "分布式事务",
+        "A transaction whose parts lie on several machines, which must decide the same.",
+    ),
+    Term(
+        "two-phase commit, 2PC",
+        "两阶段提交",
+        "A coordinator asks all participants, and when all have promised tells them to commit.",
+    ),
+    Term(
+        "flexible transaction",
+        "柔性事务",
+        "One that gives up isolation for a while and ends by commit or by compensation: TCC, "
+        "saga, transactional message.",
+    ),
+    Term(
+        "TCC",
+        "Try、Confirm、Cancel",
+        "The application reserves, then confirms or cancels: the phases are Try, Confirm, Cancel.",
+    ),
+    Term(
+        "compensation",
+        "补偿",
+        "A new action that makes up for one that cannot be undone.",
+    ),
+    Term(
+        "transactional message",
+        "事务消息",
+        "In RocketMQ: a local transaction and one message that happen together; in Kafka and "
+        "Pulsar: many messages and positions that become visible together.",
+    ),
     # delivery
-    Term("at most once", "至多一次", "No message is sent again, so one may be lost."),
-    Term("at least once", "至少一次", "A message is sent until it is acknowledged, so one may come twice."),
-    Term("exactly once", "精确一次", "The effect of each message happens once, however often it travels."),
-    Term("idempotence", "幂等", "Doing it again changes nothing."),
-    Term("deduplication", "去重", "Recognising a message that is already there, by a number or a key."),
-    Term("acknowledgement", "确认（ack）", "The answer that says a message is stored, or that it has been dealt with."),
+    Term(
+        "at most once",
+        "至多一次",
+        "No message is sent again, so one may be lost.",
+    ),
+    Term(
+        "at least once",
+        "至少一次",
+        "A message is sent until it is acknowledged, so one may come twice.",
+    ),
+    Term(
+        "exactly once",
+        "精确一次",
+        "The effect of each message happens once, however often it travels.",
+    ),
+    Term(
+        "idempotence",
+        "幂等",
+        "Doing it again changes nothing.",
+    ),
+    Term(
+        "deduplication",
+        "去重",
+        "Recognising a message that is already there, by a number or a key.",
+    ),
+    Term(
+        "acknowledgement",
+        "确认（ack）",
+        "The answer that says a message is stored, or that it has been dealt with.",
+    ),
     # Kafka
-    Term("transaction coordinator", "事务协调器", "The broker that keeps a transaction's state and decides it; it sends the markers."),
-    Term("transactional id", "事务 ID（transactional.id）", "The lasting name of a producer, not of one transaction; who comes back with it shuts out its predecessor."),
-    Term("producer epoch", "生产者纪元（epoch）", "A number that rises when a producer begins anew (in Kafka 4 also at every end), so that older ones are refused."),
-    Term("fencing", "隔离僵尸实例（fencing）", "Refusing the writes of one who has been replaced and does not know it."),
-    Term("zombie", "僵尸实例", "A process that others hold for dead and that goes on writing."),
-    Term("marker, control record", "控制消息", "A record that says how a transaction ended here; the broker writes it, and it takes an offset."),
-    Term("high watermark, HW", "高水位", "The end of what all in-sync replicas hold; it says nothing about transactions."),
-    Term("last stable offset, LSO", "最后稳定位移", "Below it everything is decided; readers of committed data stop here. Some articles write “Log Stable Offset”: there is no such name."),
-    Term("read committed", "读已提交", "Reading only what is decided and not aborted."),
-    Term("read uncommitted", "读未提交", "Reading up to the high watermark, decided or not."),
-    Term("consume–transform–produce", "消费-转换-生产", "Read, work, write; the positions read join the transaction of what is written."),
+    Term(
+        "transaction coordinator",
+        "事务协调器",
+        "The broker that keeps a transaction's state and decides it; it sends the markers.",
+    ),
+    Term(
+        "transactional id",
+        "事务 ID（transactional.id）",
+        "The lasting name of a producer, not of one transaction; who comes back with it shuts"
+        " out its predecessor.",
+    ),
+    Term(
+        "producer epoch",
+        "生产者纪元（epoch）",
+        "A number that rises when a producer begins anew (in Kafka 4 also at every end), so "
+        "that older ones are refused.",
+    ),
+    Term(
+        "fencing",
+        "隔离僵尸实例（fencing）",
+        "Refusing the writes of one who has been replaced and does not know it.",
+    ),
+    Term(
+        "zombie",
+        "僵尸实例",
+        "A process that others hold for dead and that goes on writing.",
+    ),
+    Term(
+        "marker, control record",
+        "控制消息",
+        "A record that says how a transaction ended here; the broker writes it, and it takes "
+        "an offset.",
+    ),
+    Term(
+        "high watermark, HW",
+        "高水位",
+        "The end of what all in-sync replicas hold; it says nothing about transactions.",
+    ),
+    Term(
+        "last stable offset, LSO",
+        "最后稳定位移",
+        "Below it everything is decided; readers of committed data stop here. Some articles "
+        "write “Log Stable Offset”: there is no such name.",
+    ),
+    Term(
+        "read committed",
+        "读已提交",
+        "Reading only what is decided and not aborted.",
+    ),
+    Term(
+        "read uncommitted",
+        "读未提交",
+        "Reading up to the high watermark, decided or not.",
+    ),
+    Term(
+        "consume–transform–produce",
+        "消费-转换-生产",
+        "Read, work, write; the positions read join the transaction of what is written.",
+    ),
     # RocketMQ
-    Term("half message", "半消息", "A message that is stored under another topic until its transaction is decided."),
-    Term("check-back", "反查（回查）", "The broker asks the producer group how an undecided local transaction ended."),
-    Term("op record", "op 消息", "RocketMQ's note that a half message has ended; the half itself stays in the log."),
-    Term("dead-letter queue", "死信队列", "Where messages go that could not be dealt with after all retries."),
+    Term(
+        "half message",
+        "半消息",
+        "A message that is stored under another topic until its transaction is decided.",
+    ),
+    Term(
+        "check-back",
+        "反查（回查）",
+        "The broker asks the producer group how an undecided local transaction ended.",
+    ),
+    Term(
+        "op record",
+        "op 消息",
+        "RocketMQ's note that a half message has ended; the half itself stays in the log.",
+    ),
+    Term(
+        "dead-letter queue",
+        "死信队列",
+        "Where messages go that could not be dealt with after all retries.",
+    ),
     # Pulsar
-    Term("transaction buffer", "事务缓冲区", "Pulsar's account of a partition's open and aborted transactions; the messages themselves are in the topic."),
-    Term("maxReadPosition", "最大可读位置", "Pulsar's LSO: nothing behind the oldest open transaction is delivered."),
-    Term("pending acknowledgement", "待定确认（pending ack）", "An acknowledgement inside an open transaction: other transactions may not take the message."),
+    Term(
+        "transaction buffer",
+        "事务缓冲区",
+        "Pulsar's account of a partition's open and aborted transactions; the messages "
+        "themselves are in the topic.",
+    ),
+    Term(
+        "maxReadPosition",
+        "最大可读位置",
+        "Pulsar's LSO: nothing behind the oldest open transaction is delivered.",
+    ),
+    Term(
+        "pending acknowledgement",
+        "待定确认（pending ack）",
+        "An acknowledgement inside an open transaction: other transactions may not take the "
+        "message.",
+    ),
     # anomalies
-    Term("dirty read", "脏读", "Reading what is not decided, and may never be."),
-    Term("torn read", "撕裂读（只读到一部分）", "Reading one part of a transaction and not yet the other."),
-    Term("hanging transaction", "悬挂事务", "One that is open in a partition and unknown to its coordinator, so that nobody ends it."),
-    Term("compacted topic", "压实主题（compact）", "A topic that keeps the newest record of each key; brokers keep their own state in such topics."),
-)  # fmt: skip
+    Term(
+        "dirty read",
+        "脏读",
+        "Reading what is not decided, and may never be.",
+    ),
+    Term(
+        "torn read",
+        "撕裂读（只读到一部分）",
+        "Reading one part of a transaction and not yet the other.",
+    ),
+    Term(
+        "hanging transaction",
+        "悬挂事务",
+        "One that is open in a partition and unknown to its coordinator, so that nobody ends it.",
+    ),
+    Term(
+        "compacted topic",
+        "压实主题（compact）",
+        "A topic that keeps the newest record of each key; brokers keep their own state in "
+        "such topics.",
+    ),
+)
 
 
 class Glossary:

@@ -62,7 +62,7 @@ PRODUCTS = (
         "Alibaba, now Apache",
         (
             Event(2012, 0, "what MetaQ 3 became"),
-            Event(2016, 11, "to Apache"),
+            Event(2016, 0, "to Apache"),
             Event(2018, 7, "4.3.0: transactions", transactions=True),
         ),
     ),

@@ -12,7 +12,8 @@ PAY = "send accounts-0 A-5, send accounts-1 B+5"
 
 def test_the_light_turns_red_where_money_is_lost() -> None:
     lossy = scenario(
-        f"system bank producers=bank:plain\nkill bank when=Produce#1 after=1\nrun bank: {PAY}, flush"
+        "system bank producers=bank:plain\nkill bank when=Produce#1 after=1\n"
+        f"run bank: {PAY}, flush"
     )
     step = red_from(lossy, "money")
     assert 0 < step <= len(lossy)
