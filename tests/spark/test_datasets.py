@@ -1,4 +1,4 @@
-"""The committed orders are what datasets/README.md says, to the byte and to the tenth of a penny."""
+"""The committed orders are what datasets/README.md says, to the byte and the tenth of a penny."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def year() -> list:
 
 
 def total(lines: list) -> Decimal:
-    return sum((Decimal(line["Quantity"]) * Decimal(line["UnitPrice"]) for line in lines), Decimal())
+    amounts = (Decimal(line["Quantity"]) * Decimal(line["UnitPrice"]) for line in lines)
+    return sum(amounts, Decimal())
 
 
 def test_day_is_exact() -> None:

@@ -183,7 +183,8 @@ def test_the_broker_dies_and_the_job_says_what_to_do(spark: Any, tmp_path: Path)
                 broker.kill()
 
         run = {"checkpoint": tmp_path / "job", "minutes_per_batch": 30}
-        with pytest.raises(IncomeError, match=r"does not answer: start it again.*same --checkpoint"):
+        wise = r"does not answer: start it again.*same --checkpoint"
+        with pytest.raises(IncomeError, match=wise):
             income(broker.address, lines, say=kill_after_batch_1, **run)
         broker.restart()
         result = income(broker.address, lines, **run)
