@@ -16,7 +16,7 @@ HELP = "turn a scenario (.scn) or trace (.json) into a self-contained page"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a .scn file, or a trace as .json")
     parser.add_argument("-o", "--output", metavar="PAGE", help="an .html or .svg file to write")
-    parser.add_argument("--step", type=int, default=None, help="where to open it (default: start)")
+    parser.add_argument("--step", type=int, default=0, help="where to open it (default: start)")
     parser.add_argument("--lang", choices=("en", "zh"), default="en")
     parser.add_argument("--trace", action="store_true", help="write the trace as JSON instead")
 
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     trace = read_trace(Path(args.file))
     suffix = ".json" if args.trace else ".html"
     out = Path(args.output or Path(args.file).with_suffix(suffix).name)
-    if args.step is not None and not 0 <= args.step <= len(trace):
+    if not 0 <= args.step <= len(trace):
         raise UserError(f"--step {args.step}: the trace has positions 0 to {len(trace)}")
     if args.trace:
         trace.save(out)

@@ -62,7 +62,7 @@ def tell(
         case Send(body=body):
             return _sent(cluster, txns, role, body)
         case Reply(caller=caller, body=body):
-            return _replied(cluster, txns, caller.name, event, body)
+            return _replied(cluster, txns, caller.name, body)
         case Return(value=value):
             return Telling(fold=getattr(value, "ok", True))
     return Telling(fold=True)
@@ -122,7 +122,6 @@ def _replied(
     cluster: Cluster,
     txns: dict[str, list[Txn]],
     to: str,
-    event: Event | None,
     body: object,
 ) -> Telling:
     error: Error = getattr(body, "error", Error.NONE)
@@ -134,7 +133,8 @@ def _replied(
     if isinstance(body, EndTxnResponse):
         return Telling(name, label=Text("ok"), why=words.WHY_ANSWERED())
     if isinstance(body, FetchResponse):
-        return Telling(fold=isinstance(event, Request) and to not in cluster.readers)
+        why = words.WHY_FETCHED(lso=body.lso, hw=body.hw)
+        return Telling(fold=to not in cluster.readers, why=why)
     return Telling(name, fold=True, label=Text("ok"), why=NOTHING)
 
 

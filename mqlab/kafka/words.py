@@ -57,6 +57,10 @@ WHY_LSO = Words(
     "read_committed may read up to the LSO, {lso}; the high watermark is {hw}.",
     "read_committed 可以读到 LSO {lso}；高水位是 {hw}。",
 )
+WHY_FETCHED = Words(
+    "This partition's LSO is {lso} and its HW {hw}; every partition has its own.",
+    "这个分区的 LSO 是 {lso}，HW 是 {hw}；每个分区各有自己的。",
+)
 WHY_COMPLETE = Words(
     "Every partition has its marker: nothing is owed any more.",
     "每个分区都有了标记：不再欠任何东西。",

@@ -23,7 +23,7 @@ RUN = "run app: init, begin, send orders-0 a, commit\n"
         (HEAD + "jump app", "'jump' is no command; there are:"),
         (HEAD + "run app init", "expected `run NODE: call, call …`"),
         (HEAD + "run app: dance", "'dance' is no call; expected one of"),
-        (HEAD + "run app: send orders-9 a", "no partition 'orders-9'; there are: orders-0, orders-1"),
+        (HEAD + "run app: send orders-9 a", "no partition 'orders-9'; there are: orders-0, "),
         (HEAD + "run app: send orders-0 {a}", "a value here is a word without"),
         (HEAD + "run tc: init", "tc is no client that takes calls"),
         (HEAD + "hold everything", "expected `hold from→to Kind#n`"),

@@ -115,7 +115,7 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
     data = encode({name: scenes(name) for name in names})
     data["meta"] = {
         "title": look.heading(trace),
-        "system": trace.system,
+        "system": trace.label.of(look.lang) or trace.system,
         "lang": look.lang,
         "scale": look.scale,
         "step": step,

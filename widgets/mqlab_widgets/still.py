@@ -113,7 +113,7 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
     shown = fit(title, room, 19, bold=True)
     scene.text("title", EDGE, 34, shown, "title")
     x = EDGE + width(shown, 19, bold=True) + (20 if shown else 0)
-    chips = [trace.system]
+    chips = [trace.label.of(lang) or trace.system]
     if step:
         chips.append(WORDS["evidence"].of(lang) + trace.facts[step - 1].evidence)
     for i, text in enumerate(chips):
