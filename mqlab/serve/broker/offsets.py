@@ -149,26 +149,34 @@ def begin_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effec
             wanted = tuple(f"{t.name}-{i}" for t in group.topics for i in t.partition_indexes)
         where = offsets_log(group.group_id, broker.config.kafka)
         parts.append((where, OffsetFetch(group.group_id, wanted, stable)))
-    return broker.gather(caller, ask, parts, tuple(group.group_id for group in groups))
+    return broker.gather(caller, ask, parts, tuple(groups))
 
 
 def finish_fetch(broker: Broker, done: Gathering) -> Offsets:
     groups = tuple(
-        OffsetGroup(group, _topics(done.got[i])) for i, group in enumerate(done.plan)
+        OffsetGroup(group.group_id, _topics(group.topics, done.got[i]))
+        for i, group in enumerate(done.plan)
     )
     return Offsets(groups, groups[0].topics if groups else ())
 
 
-def _topics(told: OffsetFetchResponse) -> tuple[OffsetTopic, ...]:
-    """The positions by topic, in the order in which they were asked for."""
-    found: dict[str, list[OffsetPartition]] = {}
+def _topics(asked: Any, told: OffsetFetchResponse) -> tuple[OffsetTopic, ...]:
+    """The positions by topic: of what was asked for, or of all the group has."""
     unstable = frozenset(told.unstable)
-    for position in told.positions:
-        topic, _, index = position.partition.rpartition("-")
-        row = found.setdefault(topic, [])
-        if position.partition in unstable:
-            error = Error.UNSTABLE_OFFSET_COMMIT
-            row.append(OffsetPartition(int(index), error_code=error))
-        else:
-            row.append(OffsetPartition(int(index), position.offset, metadata=position.metadata))
-    return tuple(OffsetTopic(topic, tuple(row)) for topic, row in found.items())
+    found = {position.partition: position for position in told.positions}
+
+    def said(topic: str, index: int) -> OffsetPartition:
+        name = f"{topic}-{index}"
+        if name in unstable:
+            return OffsetPartition(index, error_code=Error.UNSTABLE_OFFSET_COMMIT)
+        return OffsetPartition(index, found[name].offset, metadata=found[name].metadata)
+
+    if asked is not None:
+        rows = [(topic.name, list(topic.partition_indexes)) for topic in asked]
+    else:
+        every: dict[str, list[int]] = {}
+        for partition in found:
+            topic, _, index = partition.rpartition("-")
+            every.setdefault(topic, []).append(int(index))
+        rows = list(every.items())
+    return tuple(OffsetTopic(t, tuple(said(t, i) for i in indexes)) for t, indexes in rows)

@@ -23,6 +23,7 @@ from kio.serial import entity_reader, entity_writer
 from ...kafka.errors import Error
 from .answers import NO_TIME, ApiVersion, Versions
 from .api import Api, Ask, Offer
+from .shape import walker
 
 START = struct.Struct(">hhi")  # api, version, correlation id: the same in every version
 PRODUCE_LIMIT = 100 << 20  # socket.request.max.bytes
@@ -46,13 +47,15 @@ def frame_limit(api: int) -> int:
 
 
 @cache
-def _request(api: int, version: int) -> tuple[Any, Any]:
-    """How to read the header and the body; raises BadFrame for what nobody knows."""
+def _request(api: int, version: int) -> tuple[Any, Any, Any, Any]:
+    """How to walk over and how to read the header and the body; raises BadFrame for what
+    nobody knows."""
     try:
         schema = load_request_schema(api, version)
     except (UnknownAPIKey, UnknownEntity) as error:
         raise BadFrame(f"no request {api} version {version} is known") from error
-    return entity_reader(schema.__header_schema__), entity_reader(schema)
+    header = schema.__header_schema__
+    return walker(header), walker(schema), entity_reader(header), entity_reader(schema)
 
 
 @cache
@@ -72,7 +75,8 @@ def decode(frame: bytes, offer: Offer, here: tuple[str, int]) -> tuple[int, Ask]
     if not lowest <= version <= highest:
         raise _refused(api, version, corr, offer)
     try:
-        read_header, read_body = _request(api, version)
+        walk_header, walk_body, read_header, read_body = _request(api, version)
+        walk_body(frame, walk_header(frame, 0))
         header, size = read_header(frame, 0)
         body, _ = read_body(frame, size)
     except BadFrame:
@@ -102,11 +106,9 @@ def _refused(api: int, version: int, corr: int, offer: Offer) -> Exception:
         told = versions(offer, Error.UNSUPPORTED_VERSION)
         return Refused(encode(api, 0, corr, told), "unsupported version of ApiVersions")
     try:
-        _request(api, version)
+        load_request_schema(api, version)
         answer = _unsupported(load_response_schema(api, version))
         frame = encode(api, version, corr, answer)
-    except BadFrame as error:
-        return error
     except (UnknownAPIKey, UnknownEntity, TypeError, AttributeError, NotImplementedError):
         return BadFrame(f"request {api} version {version} has no answer with an error")
     return Refused(frame, f"request {api} version {version} is not offered")

@@ -1,0 +1,203 @@
+"""A walk over a frame before it is decoded: every length in it must fit into it.
+
+kio's decoder makes room for as many elements as an array says it has before it looks at the
+first of them. A frame of thirty bytes that announces two billion elements would end the
+whole process, and with it everybody's broker. So a schema is turned into a list of moves
+once, and each frame is walked through by them: fixed fields are stepped over, lengths are
+read and compared with what is left. What fits is at most as large as the frame, and that is
+limited.
+"""
+
+from __future__ import annotations
+
+import struct
+import types
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any, Union, get_args, get_origin
+
+FIXED = {
+    "int8": 1,
+    "int16": 2,
+    "int32": 4,
+    "int64": 8,
+    "uint8": 1,
+    "uint16": 2,
+    "uint32": 4,
+    "uint64": 8,
+    "float64": 8,
+    "bool": 1,
+    "uuid": 16,
+    "error_code": 2,
+    "timedelta_i32": 4,
+    "timedelta_i64": 8,
+    "datetime_i64": 8,
+}
+SHORT, LONG = struct.Struct(">h"), struct.Struct(">i")
+
+Move = Callable[[bytes, int], int]  # frame, where → where the next field begins
+
+
+class Misfit(Exception):
+    """A length that leads out of the frame, or is none."""
+
+
+def walker(schema: Any) -> Move:
+    """The walk over one object of this schema. Raises TypeError for a schema that has
+    something no request offered here has."""
+    flexible: bool = schema.__flexible__
+    moves: list[Move] = []
+    tags: dict[int, Move] = {}
+    step = 0  # bytes of fixed fields that follow each other
+    for f in fields(schema):
+        if "tag" in f.metadata:
+            tags[f.metadata["tag"]] = _field(f, flexible)
+            continue
+        size = FIXED.get(f.metadata.get("kafka_type", ""), 0)
+        if size and not _is_array(f.type):
+            step += size
+            continue
+        if step:
+            moves.append(_over(step))
+            step = 0
+        # The client id of a header never became a compact string.
+        old = schema.__name__ == "RequestHeader"
+        moves.append(_field(f, flexible and not old))
+    if step:
+        moves.append(_over(step))
+    if flexible:
+        moves.append(_tagged(tags))
+    return moves[0] if len(moves) == 1 else _all(tuple(moves))
+
+
+def _field(f: Any, flexible: bool) -> Move:
+    kind = f.metadata.get("kafka_type", "")
+    inner = _bare(f.type)
+    least_length = -1 if inner is not f.type else 0
+    array = get_origin(inner) is tuple
+    if array:
+        inner = get_args(inner)[0]
+    if kind in FIXED:
+        one, size = _over(FIXED[kind]), FIXED[kind]
+    elif kind:
+        length = _compact if flexible else LONG_OR_SHORT[kind]
+        one, size = _sized(length, 0 if array else least_length), 1
+    elif is_dataclass(inner) and (array or "tag" in f.metadata or inner is f.type):
+        one, size = walker(inner), 1
+    else:
+        raise TypeError(f"no walk over the field {f.name}")
+    return _array(one, size, flexible, least_length) if array else one
+
+
+def _bare(kind: Any) -> Any:
+    """A type without its `| None`."""
+    if get_origin(kind) in (Union, types.UnionType):
+        return next(arg for arg in get_args(kind) if arg is not type(None))
+    return kind
+
+
+def _is_array(kind: Any) -> bool:
+    return get_origin(_bare(kind)) is tuple
+
+
+# ---- moves -------------------------------------------------------------------------------
+
+
+def _over(size: int) -> Move:
+    def move(frame: bytes, at: int) -> int:
+        at += size
+        if at > len(frame):
+            raise Misfit("it ends inside a number")
+        return at
+
+    return move
+
+
+def _all(moves: tuple[Move, ...]) -> Move:
+    def move(frame: bytes, at: int) -> int:
+        for step in moves:
+            at = step(frame, at)
+        return at
+
+    return move
+
+
+def _sized(length: Callable[[bytes, int], tuple[int, int]], shortest: int) -> Move:
+    """Over a string or bytes; -1 is none, where there may be none."""
+
+    def move(frame: bytes, at: int) -> int:
+        size, at = length(frame, at)
+        if size < shortest or at + size > len(frame):
+            raise Misfit(f"a text of {size} bytes")
+        return at + max(size, 0)
+
+    return move
+
+
+def _array(one: Move, size: int, flexible: bool, shortest: int) -> Move:
+    """Over an array whose elements have `size` bytes each, or more."""
+    length = _compact if flexible else _long
+
+    def move(frame: bytes, at: int) -> int:
+        count, at = length(frame, at)
+        if count < shortest or at + count * size > len(frame):
+            raise Misfit(f"an array of {count}")
+        for _ in range(count):
+            at = one(frame, at)
+        return at
+
+    return move
+
+
+def _tagged(known: dict[int, Move]) -> Move:
+    def move(frame: bytes, at: int) -> int:
+        count, at = _unsigned(frame, at)
+        for _ in range(count):
+            tag, at = _unsigned(frame, at)
+            size, at = _unsigned(frame, at)
+            end = at + size
+            if end > len(frame):
+                raise Misfit(f"a tagged field of {size} bytes")
+            if tag in known and known[tag](frame, at) != end:
+                raise Misfit("a tagged field of another size than it says")
+            at = end
+        return at
+
+    return move
+
+
+# ---- lengths -----------------------------------------------------------------------------
+
+
+def _unsigned(frame: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(frame) or shift > 28:
+            raise Misfit("a length without an end")
+        byte = frame[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+
+
+def _compact(frame: bytes, at: int) -> tuple[int, int]:
+    """One more than the length; 0 is none."""
+    value, at = _unsigned(frame, at)
+    return value - 1, at
+
+
+def _short(frame: bytes, at: int) -> tuple[int, int]:
+    if at + 2 > len(frame):
+        raise Misfit("it ends inside a length")
+    return SHORT.unpack_from(frame, at)[0], at + 2
+
+
+def _long(frame: bytes, at: int) -> tuple[int, int]:
+    if at + 4 > len(frame):
+        raise Misfit("it ends inside a length")
+    return LONG.unpack_from(frame, at)[0], at + 4
+
+
+LONG_OR_SHORT = {"string": _short, "bytes": _long, "records": _long}
