@@ -31,7 +31,6 @@ Importing this package needs neither Spark nor Java; the first call does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import IncomeError, need
@@ -79,8 +78,3 @@ def chaos(
     from . import crashes
 
     return crashes.chaos(address, sinks, points, **options)
-
-
-def dataset(name: str) -> Path:
-    """The committed file `day` or `year`."""
-    return {"day": DAY, "year": YEAR}[name]

@@ -10,7 +10,9 @@ What must come out is known beforehand, from the order of the steps alone:
 - transactions without a marker only when the commit is done and `commits/N` is not;
 - with the marker in the transaction: never.
 
-Nothing is ever lost in these windows, since the source can be read again. All errors are doubles.
+Nothing is ever lost in these windows, since the source can be read again. All errors are doubles,
+also those below zero: batch 3 of the committed day holds two large cancellations, and a negative
+income that is counted twice makes the sum too small.
 """
 
 from __future__ import annotations

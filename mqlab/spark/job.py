@@ -281,11 +281,11 @@ def _cause(text: str, sinks: Sequence[Sink], address: str) -> Exception:
     for error in (sink.error for sink in sinks if sink.error is not None):
         if isinstance(error, Killed | IncomeError):
             return error
-        if isinstance(error, KafkaException) and not topics.is_gone(error):
-            return IncomeError(f"the broker at {address} refused: {error.args[0]}")
+        if isinstance(error, KafkaException):
+            return topics.explained(error, address)
     if said := re.search(r"\b(Killed|IncomeError): (.*)", text):
         return (Killed if said[1] == "Killed" else IncomeError)(said[2].strip())
-    if not topics.answers(address):
+    if topics.GONE.search(text) or not topics.answers(address):
         return topics.unreachable(address)
     lines = [line for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"\S*(Error|Exception)\b", line)]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from .cuts import Plan
 from .kills import NEVER, Kill
-from .orders import MINUTE_MS, minute_text
+from .orders import minute_text
 from .sinks import Out, Sink
 
 if TYPE_CHECKING:
@@ -93,6 +93,3 @@ def start(rows: DataFrame, name: str, sink: Sink) -> StreamingQuery:
         .foreachBatch(sink)
         .start()
     )
-
-
-WINDOW_MS = MINUTE_MS  # the window above, for those who replay it without Spark

@@ -20,8 +20,7 @@ from pathlib import Path
 
 from . import checkpoint, topics
 from .errors import IncomeError
-from .orders import CLOSING, BadLine, floor_minute, income_of
-from .pipeline import WINDOW_MS
+from .orders import CLOSING, MINUTE_MS, BadLine, floor_minute, income_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class Replay:
             except BadLine:
                 self.dead += 1
                 return
-            self.windows[batch, floor_minute(stamp_ms) + WINDOW_MS] += 1
+            self.windows[batch, floor_minute(stamp_ms) + MINUTE_MS] += 1
         self.newest[batch] = max(self.newest[batch], stamp_ms)
 
     def expected(self) -> Expected:

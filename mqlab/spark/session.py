@@ -108,7 +108,7 @@ def _no_java(stderr: Path) -> str:
     said = stderr.read_text(errors="replace").strip().splitlines()
     return (
         "Spark 4.3 could not start; it needs Java 17 or 21 (Debian: apt-get install "
-        f"openjdk-17-jre-headless, or set JAVA_HOME). It said: {said[-1] if said else 'nothing'}"
+        f"openjdk-17-jre-headless, or set JAVA_HOME). It said: {said[0] if said else 'nothing'}"
     )
 
 

@@ -8,6 +8,7 @@ and read back. There is no group membership and so no rebalance: the job's posit
 
 from __future__ import annotations
 
+import re
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -52,16 +53,21 @@ def broker_errors(address: str) -> Iterator[None]:
     try:
         yield
     except KafkaException as error:
-        if is_gone(error):
-            raise unreachable(address) from error
-        raise IncomeError(f"the broker at {address} refused: {error.args[0]}") from error
+        raise explained(error, address) from error
 
 
-def is_gone(error: KafkaException) -> bool:
-    """Whether nobody answered, as against an answer that says no."""
-    gone = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
-    timed_out = (KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE, KafkaError._RESOLVE)
-    return error.args[0].code() in gone + timed_out
+# How the client names it when nobody answers; the other errors are answers that say no.
+GONE = re.compile(r"code=_(TRANSPORT|ALL_BROKERS_DOWN|TIMED_OUT|MSG_TIMED_OUT|RESOLVE)\b")
+
+
+def explained(error: KafkaException, address: str) -> IncomeError:
+    """The client's error as one line that says what to do."""
+    if GONE.search(str(error)):
+        return unreachable(address)
+    return IncomeError(
+        f"the broker at {address} refused: {error.args[0].str()}; nothing is lost, repeat the "
+        "command with the same --checkpoint"
+    )
 
 
 def answers(address: str, timeout_s: float = 5.0) -> bool:

@@ -1,0 +1,105 @@
+"""The sink that is exactly once, step by step, against a broker and without Spark."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("confluent_kafka")
+
+from confluent_kafka import KafkaException, TopicPartition
+
+from mqlab.spark import IncomeError, topics
+from mqlab.spark.sinks import ExactlyOnce, Out, Target, read_marker
+
+
+@pytest.fixture
+def target(broker_address: str, tmp_path: Path) -> Target:
+    """A query of its own; `offsets/N` are there as Spark would have written them."""
+    run = uuid.uuid4().hex[:8]
+    (tmp_path / "offsets").mkdir()
+    for batch in range(4):
+        end = {"batch": batch + 1, "until": "2011-12-05 09:00", "0": 10 * batch, "1": 7 * batch}
+        (tmp_path / "offsets" / str(batch)).write_text(f"v1\n{{}}\n{json.dumps(end)}")
+    topics.create(broker_address, f"Order-{run}", 2)
+    topics.create(broker_address, f"Income-{run}", 2)
+    return Target(broker_address, f"test-{run}", f"Order-{run}", f"Income-{run}", 2, tmp_path)
+
+
+def rows(*keys: str) -> list[Out]:
+    return [Out(key, key.encode(), 1_323_072_000_000) for key in keys]
+
+
+def written(target: Target) -> list[str]:
+    return sorted(value.decode() for value in topics.read_values(target.address, target.topic))
+
+
+def new_sink(target: Target) -> ExactlyOnce:
+    return ExactlyOnce(target, lambda row: row)
+
+
+def test_a_batch_is_written_once_however_often_it_is_handed_over(target: Target) -> None:
+    assert new_sink(target).put(0, rows("a", "b"))
+    assert not new_sink(target).put(0, rows("a", "b")), "a replay after a crash"
+    assert new_sink(target).put(1, rows("c"))
+    assert written(target) == ["a", "b", "c"]
+
+
+def test_the_marker_is_on_every_partition_with_the_offsets(target: Target) -> None:
+    sink = new_sink(target)
+    sink.put(0, rows("a"))
+    sink.put(1, [])
+    assert read_marker(sink.reader, target, 2) == 1, "a batch without rows leaves its marker too"
+    places = topics.committed(sink.reader, target.source, 2)
+    assert [place.offset for place in places] == [10, 7]
+    assert [json.loads(place.metadata) for place in places] == [
+        {"query": target.query, "batch": 1}
+    ] * 2
+
+
+def test_rows_of_an_open_transaction_are_not_seen_and_are_aborted(target: Target) -> None:
+    dying = new_sink(target)
+    assert dying.begin(0)
+    dying.write(rows("half"))
+    assert written(target) == []
+    assert new_sink(target).put(0, rows("a"))
+    assert written(target) == ["a"]
+
+
+def test_a_slow_driver_that_wakes_up_is_fenced(target: Target) -> None:
+    slow = new_sink(target)
+    assert slow.begin(0)
+    slow.write(rows("a"))
+    assert new_sink(target).put(0, rows("a"))
+    with pytest.raises(KafkaException, match="fenced"):
+        slow.commit(0)
+    assert written(target) == ["a"]
+
+
+@pytest.mark.parametrize("batch", [0, 3])
+def test_sink_and_checkpoint_that_disagree_stop_the_job(target: Target, batch: int) -> None:
+    sink = new_sink(target)
+    sink.put(0, rows("a"))
+    sink.put(1, rows("b"))
+    with pytest.raises(IncomeError, match=f"disagree.*holds batch 1.*write batch {batch}"):
+        new_sink(target).put(batch, rows("c"))
+    assert written(target) == ["a", "b"]
+
+
+def test_a_first_batch_that_is_not_0_meets_no_marker_and_stops(target: Target) -> None:
+    with pytest.raises(IncomeError, match=r"holds batch -1 \(-1 is none\)"):
+        new_sink(target).put(2, rows("c"))
+
+
+def test_markers_that_differ_stop_the_job(target: Target) -> None:
+    sink = new_sink(target)
+    sink.put(0, rows("a"))
+    note = json.dumps({"query": "other", "batch": 5})
+    topics.consumer(target.address, target.group).commit(
+        offsets=[TopicPartition(target.source, 1, 7, metadata=note)], asynchronous=False
+    )
+    with pytest.raises(IncomeError, match=r"markers of group .* differ"):
+        new_sink(target).put(1, rows("b"))
