@@ -3,42 +3,13 @@ error or loses its connection, and nobody else notices anything."""
 
 from __future__ import annotations
 
-import random
-import socket
-import struct
-import threading
 from types import SimpleNamespace
 
 import pytest
 
 from mqlab.serve import RunningBroker
-from tests.serve.clients import create, producer, read, transaction
+from tests.serve.garbage import GARBAGE, METADATA, beside_garbage, header
 from tests.serve.raw import MINUTE, Raw, batch, fetching, request
-
-METADATA = request(3, 1, topics=None)
-
-
-def header(api: int, version: int, corr: int = 1, rest: bytes = b"") -> bytes:
-    body = struct.pack(">hhih", api, version, corr, -1) + rest
-    return struct.pack(">i", len(body)) + body
-
-
-GARBAGE = {
-    "random bytes": random.Random(7).randbytes(4096),
-    "an HTTP request": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    "a TLS hello": bytes.fromhex("16030100f1010000ed0303") + bytes(200),
-    "a negative length": struct.pack(">i", -5) + b"x" * 20,
-    "a length of zero": struct.pack(">i", 0) + METADATA,
-    "a huge length": struct.pack(">ihh", 2**31 - 1, 0, 9),
-    "a large frame for a small request": struct.pack(">ihh", 90 << 20, 3, 9),
-    "an unknown request": header(4242, 0),
-    "an unknown version": header(3, 4242),
-    "a request between brokers": header(27, 1, rest=b"\0\0\0\0"),
-    "a broken body": header(0, 3, rest=b"\xff\xff\x00\x01garbage"),
-    "a body cut short": struct.pack(">i", 15) + METADATA[4:19],
-    "an array of two billion": header(3, 1, rest=struct.pack(">i", 2**31 - 1)),
-    "no text": header(3, 1, rest=struct.pack(">ih", 1, 2) + b"\xff\xfe"),
-}
 
 
 @pytest.mark.parametrize("name", GARBAGE)
@@ -146,35 +117,7 @@ def test_acks_0_has_no_answer_but_a_closed_connection(
 
 
 def test_garbage_beside_a_client_that_works(broker: RunningBroker, topic: str) -> None:
-    """100 transactions of one client while others send anything they can think of."""
-    create(broker.address, topic)
-    over = threading.Event()
-    sent = []
-
-    def disturb() -> None:
-        mischief = random.Random(11)
-        pieces = list(GARBAGE.values())
-        while not over.is_set():
-            piece = mischief.choice([*pieces, mischief.randbytes(200), batch([b"a"])])
-            cut = piece[: mischief.randrange(1, len(piece) + 1)]
-            try:
-                with Raw(broker.address, timeout_s=5) as bad:
-                    bad.send(cut)
-                    if mischief.random() < 0.5:
-                        bad.socket.shutdown(socket.SHUT_WR)
-                        _ = bad.closed
-            except OSError:
-                pass  # closed on us while we were writing: that is what we came for
-            sent.append(len(cut))
-
-    thread = threading.Thread(target=disturb)
-    thread.start()
-    try:
-        who = producer(broker.address, topic)
-        for i in range(100):
-            transaction(who, topic, str(i), commit=i % 10 != 9)
-    finally:
-        over.set()
-        thread.join()
-    assert read(broker.address, topic) == [str(i) for i in range(100) if i % 10 != 9]
-    assert len(sent) > 10
+    """100 transactions of one client while another sends anything it can think of."""
+    exact, disturbances = beside_garbage(broker.address, topic, 100)
+    assert exact
+    assert disturbances > 10
