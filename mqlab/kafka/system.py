@@ -215,6 +215,9 @@ class KafkaSystem(System):
             specs.append(NodeSpec(name, ((name, start_reader),), programs.get(name, ())))
         return tuple(specs)
 
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return (*super().functions(), *(rule for _, rule in self.rules))
+
     # -- what a scenario may say -----------------------------------------------------------
 
     def call(self, words: tuple[str, ...]) -> Any:

@@ -76,6 +76,10 @@ class System:
     def nodes(self) -> tuple[NodeSpec, ...]:
         raise NotImplementedError
 
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """Every function somebody wrote into this system: programs, and what subclasses add."""
+        return tuple(spec.program for spec in self.nodes() if callable(spec.program))
+
     def call(self, words: tuple[str, ...]) -> Any:
         """A verb of a `run app: …` line as a call; raises ValueError with advice."""
         raise NotImplementedError

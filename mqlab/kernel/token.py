@@ -14,10 +14,11 @@ import hashlib
 import inspect
 import json
 import zlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from .application import Program
 from .system import System
 
 
@@ -53,7 +54,7 @@ def digest(system: System) -> str:
     root = Path(__file__).parents[1]
     package = Path(inspect.getfile(type(system))).parent
     parts = [_sources(root / "kernel"), _sources(root / "storage"), _sources(package)]
-    parts += [_source(spec.program) for spec in system.nodes()]
+    parts += [_source(function) for function in system.functions()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
@@ -62,10 +63,8 @@ def _sources(folder: Path) -> str:
     return "\n".join(p.read_text("utf-8") for p in sorted(folder.rglob("*.py")))
 
 
-def _source(program: Program | None) -> str:
-    if program is None or isinstance(program, tuple):
-        return ""
+def _source(function: Callable[..., Any]) -> str:
     try:
-        return inspect.getsource(program)
-    except OSError:
-        return program.__qualname__
+        return inspect.getsource(function)
+    except (OSError, TypeError):  # typed into a prompt, or not written in Python
+        return getattr(function, "__qualname__", repr(type(function)))

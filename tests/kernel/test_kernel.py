@@ -169,6 +169,19 @@ def test_a_token_reopens_exactly_its_run_and_another_engine_is_refused():
     assert (line, choices) == (play.system.line(), ("kill tc",))
 
 
+def test_a_token_of_a_run_with_a_learners_rule_is_not_opened_without_the_rule():
+    from dataclasses import replace
+
+    from mqlab.kernel import Play
+
+    def rule(firsts, hw):
+        return hw
+
+    token = Play(replace(system(LINE), rules=(("lso", rule),))).token
+    with pytest.raises(ValueError, match="or of the function in it"):
+        open_run(token)
+
+
 def test_play_offers_what_may_happen_and_takes_it_back():
     play = playing(TORN)
     before = play.trace.narrate()
