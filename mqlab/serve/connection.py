@@ -132,8 +132,6 @@ class Connection(asyncio.Protocol):
         caller = Caller(self.name, self.number, self._asked)
         try:
             self.server.deliver(BROKER, Request(caller, ask, self.server.driver.now))
-        except OSError:
-            raise
         except Exception:
             # The driver has logged it. Nobody but this client notices.
             self.close("its request could not be handled")

@@ -127,8 +127,6 @@ class Driver:
             name, event = inbox.popleft()
             try:
                 self._step(name, event)
-            except OSError:
-                raise
             except Exception as error:
                 log.exception("%s could not handle %s", name, type(event).__name__)
                 failure = error

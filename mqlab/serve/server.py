@@ -14,7 +14,7 @@ import logging
 import os
 import signal
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ class Options:
     fsync: bool = False
     transaction_version: int = 2
     auto_create: bool = False
-    until_input_ends: bool = field(default=False)
+    until_input_ends: bool = False
 
     @property
     def config(self) -> BrokerConfig:

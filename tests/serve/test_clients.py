@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqlab.serve import RunningBroker
+from mqlab.serve import RunningBroker, serve
 from tests.serve.clients import (
     PATIENCE_S,
     TopicPartition,
@@ -32,6 +32,14 @@ def test_an_unknown_topic_is_refused(broker: RunningBroker, topic: str) -> None:
     who.produce(topic, "lost", on_delivery=lambda error, _: errors.append(error.code()))
     who.flush(PATIENCE_S)
     assert errors == [confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART]
+
+
+def test_a_topic_comes_into_being_where_that_is_wished(topic: str) -> None:
+    with serve(auto_create=True) as broker:
+        who = producer(broker.address)
+        who.produce(topic, "first")
+        assert who.flush(PATIENCE_S) == 0
+        assert read(broker.address, topic) == ["first"]
 
 
 def test_an_idempotent_producer_writes_each_record_once(

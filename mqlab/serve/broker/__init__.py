@@ -44,13 +44,13 @@ from ...kernel import (
 )
 from ..wire.api import Api, Ask
 from . import cluster, fetch, offsets, produce, transactions
+from .fetch import PARTS
 from .gone import Gone
 from .topic import Topic
 
-__all__ = ["BROKER", "Broker", "BrokerConfig", "Gathering", "Gone", "Topic"]
+__all__ = ["BROKER", "PARTS", "Broker", "BrokerConfig", "Gathering", "Gone", "Topic"]
 
 BROKER = "broker"
-PARTS = 16  # bits of a request's number that tell its parts apart
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from ..wire.api import Ask
 if TYPE_CHECKING:
     from . import Broker, Gathering
 
-PARTS = 16
+PARTS = 16  # bits of a request's number that tell its parts apart
 READING, WATCHING, LAST = "reading", "watching", "last reading"
 FIRST_SESSION = (0, -1)  # epochs that ask for everything
 
