@@ -17,10 +17,11 @@
 # *Coordinator*: the broker that decides a transaction. *Torn read*: a reader sees part of one.
 
 # %%
+from mqlab_widgets import Player, Playground, Predict
+
 from mqlab.explore import Budget, explore
 from mqlab.lessons import check, scenario, system
 from mqlab.lessons.lab07 import LSO
-from mqlab_widgets import Player, Playground, Predict
 
 # %% [markdown]
 # ## Hook: the commit returned, and the order is not there
@@ -210,7 +211,7 @@ for table in aborted.snapshot(-1).tables:
     if "txnindex" in str(table.name):
         print(*table.columns, sep="  ")
         for row in table.rows:
-            print(*(f"{cell:<{len(name)}}" for name, cell in zip(table.columns, row)), sep="  ")
+            print(*(f"{cell:<{len(name)}}" for name, cell in zip(table.columns, row, strict=True)), sep="  ")
 
 # %% [markdown]
 # Both readers were sent `x`: the broker does not filter it out. Only the reader with the list of

@@ -20,11 +20,11 @@
 
 # %% tags=["volatile"]
 import plotly.graph_objects as go
+from mqlab_widgets import Follow, Predict
 
 from mqlab.lessons.lab11 import check_decide
 from mqlab.serve import serve
 from mqlab.spark import Point, chaos, income
-from mqlab_widgets import Follow, Predict
 
 broker = serve()
 broker.__enter__()
