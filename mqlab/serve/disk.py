@@ -38,9 +38,7 @@ class ServerLog:
         self.bases.append(entry.base)
         self.end = entry.last + 1
         if isinstance(entry, Batch):
-            # A marker is stamped by the broker's clock; no reader asks for it by time.
-            at_ms = -1 if entry.control else entry.at_ms
-            self.stamps.append(max(at_ms, self.stamps[-1] if self.stamps else -1))
+            self.stamps.append(max(entry.at_ms, self.stamps[-1] if self.stamps else -1))
 
     def read(self, start: int, end: int | None = None) -> Iterator[Any]:
         """The entries that hold an offset in [start, end)."""

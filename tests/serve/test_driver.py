@@ -118,9 +118,9 @@ def test_it_reads_like_the_disk_of_a_lesson() -> None:
 
 def test_the_time_index_finds_the_first_batch_that_is_late_enough() -> None:
     log = ServerLog()
-    for base, (stamp, control) in enumerate(((5, ""), (9, ""), (99, COMMIT), (7, ""), (12, ""))):
+    for base, (stamp, control) in enumerate(((5, ""), (9, ""), (10, COMMIT), (7, ""), (12, ""))):
         log.append(Batch(base=base, at_ms=stamp, control=control))
-    assert [log.since(at) for at in (0, 5, 6, 9, 10, 12, 13)] == [0, 0, 1, 1, 4, 4, 5]
+    assert [log.since(at) for at in (0, 5, 6, 9, 10, 11, 12, 13)] == [0, 0, 1, 1, 2, 4, 4, 5]
     assert log.newest == 12
 
 

@@ -99,7 +99,8 @@ class Stamped(Protocol):
 
 def offset(part: Partition, name: str, ask: ListOffsets, disk: Disk) -> ListOffsetsResponse:
     """Earliest, latest (LSO or HW), or the first record stamped at or after a time, found
-    among what the isolation level may read; -1 where there is none."""
+    among what the isolation level may read; -1 where there is none. A marker is a record
+    with a stamp of its own and may be the answer (seen on a real 4.3.1 broker)."""
     log = disk.log(name)
     end = limit(part, ask.isolation)
     if ask.at_ms == EARLIEST:
@@ -109,7 +110,7 @@ def offset(part: Partition, name: str, ask: ListOffsets, disk: Disk) -> ListOffs
     at_ms = newest(log, end) if ask.at_ms == NEWEST else ask.at_ms
     start: int = log.since(at_ms) if hasattr(log, "since") else log.start
     for batch in log.read(start, end) if start < end else ():
-        if not batch.control and batch.at_ms >= at_ms:
+        if batch.at_ms >= at_ms:
             return _first_since(batch, at_ms)
     return ListOffsetsResponse(-1)
 
@@ -118,7 +119,7 @@ def newest(log: LogView | TimeIndexed, end: int) -> int:
     """The latest stamp of a log, which is not always the last."""
     if hasattr(log, "newest"):
         return log.newest
-    return max((b.at_ms for b in log.read(log.start, end) if not b.control), default=-1)
+    return max((b.at_ms for b in log.read(log.start, end)), default=-1)
 
 
 def _first_since(batch: Batch, at_ms: int) -> ListOffsetsResponse:
