@@ -15,8 +15,9 @@ from mqlab.serve import RunningBroker, serve
 from tests.serve.clients import PATIENCE_S, create, producer, transaction
 
 
-def asked(broker: RunningBroker, after: int = 0) -> list[Any]:
-    with urllib.request.urlopen(f"{broker.trace_url}/trace?after={after}", timeout=60) as answer:
+def asked(broker: RunningBroker, after: int = 0, last: int = 0) -> list[Any]:
+    url = f"{broker.trace_url}/trace?after={after}&last={last}"
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return [json.loads(line) for line in answer]
 
 
@@ -45,7 +46,7 @@ def test_a_transaction_is_told(topic: str) -> None:
         who.produce(topic, "b", partition=1)
         who.commit_transaction(PATIENCE_S)
         transaction(who, topic, "x", commit=False)
-        trace = played(asked(quiet))
+        trace = played(asked(quiet, last=10_000))
     told = [(f.node if f.node == "tc" else "", f.glyph, f.text.en, f.txn) for f in trace]
     parts = f"{{{topic}-0, {topic}-1}}"
     story = [
@@ -97,6 +98,26 @@ def test_answers_fit_together(broker: RunningBroker, topic: str) -> None:
     indices = [line["fact"]["index"] for line in whole[1:]]
     assert indices == list(range(start + 1, after + 1))
     assert asked(broker, 10**12)[0]["after"] <= start  # nobody was ever told that much
+
+
+def test_whoever_wants_all_gets_all_that_is_kept(topic: str) -> None:
+    """A follower gets what it can draw at once; the numbers of the facts go on."""
+    with serve() as broker:
+        create(broker.address, topic)
+        who = producer(broker.address, topic)
+        for i in range(60):
+            transaction(who, topic, str(i))
+        whole = asked(broker, last=10_000)
+        indices = [line["fact"]["index"] for line in whole[1:]]
+        assert indices == list(range(1, len(indices) + 1)) and len(indices) > 1_000
+        short = asked(broker)
+        assert len(short) == 1_001 and short[-1] == whole[-1]
+        assert short[0]["after"] == short[1]["fact"]["index"] - 1
+        for i in range(60):
+            transaction(who, topic, str(i))
+        skipped = asked(broker, after=indices[-1])
+        assert skipped[0]["after"] > indices[-1] and 100 < len(skipped) < 400
+        assert played(skipped).snapshots[-1].graphs[0].path[-1] == "CompleteCommit"
 
 
 def test_an_end_is_seen_while_the_client_works(broker: RunningBroker, topic: str) -> None:

@@ -1,4 +1,7 @@
-"""The live trace's address: `GET /trace?after=N`, on this machine and for it only.
+"""The live trace's address: `GET /trace?after=N&last=K`, on this machine and for it only.
+
+`after` is the number of the last fact one has (0: none), `last` the most facts one wants;
+without it the answer is short enough to be drawn at once.
 
 It listens on loopback whatever the broker does, and answers nobody who was sent here by
 another name: a page in a browser may reach this port, but its Host is then not ours.
@@ -11,6 +14,7 @@ import logging
 from urllib.parse import parse_qs, urlsplit
 
 from .live import Live
+from .recorder import KEPT
 
 log = logging.getLogger("mqlab.serve")
 
@@ -55,8 +59,8 @@ class TraceServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(PATIENCE_S):
-                after = await _asked(reader)
-            status, body = 200, await self.live.answer(after)
+                after, last = await _asked(reader)
+            status, body = 200, await self.live.answer(after, last)
         except Refusal as refusal:
             status, body = refusal.status, f"{refusal}\n".encode()
         except (TimeoutError, ConnectionError, asyncio.IncompleteReadError):
@@ -79,8 +83,8 @@ class TraceServer:
         writer.close()
 
 
-async def _asked(reader: asyncio.StreamReader) -> int:
-    """The N of `GET /trace?after=N`. Raises Refusal."""
+async def _asked(reader: asyncio.StreamReader) -> tuple[int, int]:
+    """N and K of `GET /trace?after=N&last=K`. Raises Refusal."""
     try:
         words = (await reader.readuntil(b"\n")).decode("latin-1").split()
         headers = {}
@@ -103,7 +107,12 @@ async def _asked(reader: asyncio.StreamReader) -> int:
     url = urlsplit(target)
     if url.path != "/trace":
         raise Refusal(404, "there is /trace?after=N and nothing else")
-    after = parse_qs(url.query).get("after", ["0"])[-1]
-    if not after.isdecimal() or len(after) > 18:
-        raise Refusal(400, "after=N: N is the number of the last fact you have, or 0")
-    return int(after)
+    given = parse_qs(url.query)
+    return _number(given, "after"), min(_number(given, "last"), KEPT)
+
+
+def _number(given: dict[str, list[str]], name: str) -> int:
+    text = given.get(name, ["0"])[-1]
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        raise Refusal(400, f"{name}=N: a whole number")
+    return int(text)

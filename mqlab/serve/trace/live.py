@@ -1,9 +1,9 @@
 """The live trace as lines of JSON: a Snapshot, then a fact and a change a line.
 
-Nobody may be asking, so nothing is drawn in advance. When somebody does, the steps that
-wait in the ring become facts; their lines are kept, so that several may follow. While a
-server works faster than its picture can be drawn, a follower gets the newest facts, and a
-Snapshot of what was before them.
+Nobody may be asking, so nothing is drawn in advance. When somebody does, the newest steps in
+the ring become facts; their lines are kept, so that several may follow. A server works
+faster than its picture can be drawn (and faster than anybody reads): a follower gets the
+newest facts, and a Snapshot of what was before them. Whoever wants all asks for `last`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from .observer import Observer
 from .picture import Picture
 from .recorder import KEPT, Recorder, Step
 
-NEWEST = 400  # steps drawn for a follower that asked a moment ago
-MOMENT_S = 5.0
+FIRST = 1_000  # facts for somebody who has just come
+NEWEST = 200  # facts for somebody who asked a moment ago
+MOMENT_S = 30.0
 CHUNK = 50  # steps drawn before the server's clients have their turn
 
 
@@ -70,15 +71,12 @@ class Live:
             self._after, gone, _ = self._lines.popleft()
             self._before = patch(self._before, gone)
 
-    async def catch_up(self) -> None:
-        """Draw what has happened. Only the newest for somebody who asks again and again."""
+    async def catch_up(self, most: int) -> None:
+        """Draw what has happened: the newest steps, as many as are asked for."""
         async with self._drawing:
-            now = time.monotonic()
             steps = self.recorder.steps
-            if now - self._asked < MOMENT_S:
-                for _ in range(len(steps) - NEWEST):
-                    self._forget(steps.popleft())
-            self._asked = now
+            for _ in range(len(steps) - most):
+                self._forget(steps.popleft())
             left = len(steps)
             while left > 0 and steps:
                 if self._gap:
@@ -92,13 +90,19 @@ class Live:
 
     # -- answers -------------------------------------------------------------------------------
 
-    async def answer(self, after: int) -> bytes:
-        """All that is kept behind fact number `after`; from the oldest if that is older, or
-        of a server that was here before."""
-        await self.catch_up()
+    async def answer(self, after: int, last: int = 0) -> bytes:
+        """What is kept behind fact number `after`, at most the `last` newest facts. From the
+        oldest kept if `after` is older, or of a server that was here before."""
+        now = time.monotonic()
+        most = last or (NEWEST if now - self._asked < MOMENT_S else FIRST)
+        self._asked = now
+        await self.catch_up(most)
         if not self._after <= after <= self.observer.facts:
             after = self._after
         lines = [entry for entry in self._lines if entry[0] > after]
+        if len(lines) > max(most, FIRST):
+            del lines[: len(lines) - max(most, FIRST)]
+            after = lines[0][0] - 1
         head = {
             "snapshot": self._at(after, len(lines)),
             "system": self.system,
