@@ -13,7 +13,7 @@ from ..kernel.system import Property, System
 from ..kernel.trace import Trace
 from ..kernel.world import apply, initial
 from .budget import Budget
-from .intern import Interned, Ints, Spent
+from .intern import Interned, Ints, Spent, Table
 
 Step = tuple[Ints, Choice]
 
@@ -99,6 +99,8 @@ class _Search:
         self.broken: dict[str, int] = {}
         self.reached: set[str] = set()
         self._held: dict[tuple[str, Ints], bool] = {}
+        self._parts = Table()
+        self._part: dict[tuple[object, int, int], int] = {}
         self._spending: dict[tuple[int, int], int] = {}
 
     def run(self, progress: Callable[[int, int], None] | None) -> bool:
@@ -150,13 +152,24 @@ class _Search:
                 self.good[prop.name].append(me)
 
     def _holds(self, prop: Property, state: Ints) -> bool:
-        """A property reads the nodes, never the wires: remembered by the nodes alone."""
-        key = (prop.name, state[: self.interned.first_wire - 1])
+        """Remembered by the parts of the nodes that the property reads."""
+        places = range(self.interned.first_wire - 1)
+        key = (prop.name, tuple([self._reads(prop, place, state[place]) for place in places]))
         held = self._held.get(key)
         if held is None:
             held = prop.holds(self.interned.unpack(state, wires=False))
             self._held[key] = held
         return held
+
+    def _reads(self, prop: Property, place: int, node: int) -> int:
+        """A number for the part of a node that a property reads."""
+        key = (prop.reads, place, node)
+        part = self._part.get(key)
+        if part is None:
+            value = self.interned.node_values.values[node]
+            part = self._parts.id((place, prop.reads(self.interned.names[place], value)))
+            self._part[key] = part
+        return part
 
     # -- successors ----------------------------------------------------------------------
 

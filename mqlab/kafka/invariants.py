@@ -6,7 +6,10 @@ their markers one after the other, and a reader may see half of it meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from ..kernel import Property, World
+from ..kernel.world import NodeState
 from ..storage import COMMIT
 from . import words
 from .leader.fetch import limit
@@ -69,14 +72,23 @@ def properties(cluster: Cluster) -> tuple[Property, ...]:
             txn is not None for p in cluster.partitions for _, txn in seen.got(p, READ_COMMITTED)
         )
 
+    def reads(name: str, node: NodeState) -> Hashable:
+        """What a view is made of: the coordinator's disk, and what leaders have and know."""
+        if name == cluster.config.coordinator:
+            return node.disk
+        if name in leaders:
+            return node.disk, node.up, node.roles[0].part if node.up else None
+        return None
+
+    leaders = frozenset((*cluster.partitions, *cluster.groups))
     ruled = cluster.config.lso_rule is not None
-    needless = Property("no needless wait", words.NO_NEEDLESS_WAIT(), no_needless_wait)
+    needless = Property("no needless wait", words.NO_NEEDLESS_WAIT(), no_needless_wait, reads=reads)
     return (
         *((needless,) if ruled else ()),
-        Property("same outcome", words.SAME_OUTCOME(), same_outcome),
-        Property("clean read", words.CLEAN_READ(), clean_read),
-        Property("replicated read", words.REPLICATED_READ(), replicated_read),
-        Property("decided first", words.DECIDED_FIRST(), decided_first),
-        Property("commits", words.COMMITS(), commits, kind="sometimes"),
-        Property("read back", words.READ_BACK(), read_back, kind="sometimes"),
+        Property("same outcome", words.SAME_OUTCOME(), same_outcome, reads=reads),
+        Property("clean read", words.CLEAN_READ(), clean_read, reads=reads),
+        Property("replicated read", words.REPLICATED_READ(), replicated_read, reads=reads),
+        Property("decided first", words.DECIDED_FIRST(), decided_first, reads=reads),
+        Property("commits", words.COMMITS(), commits, "sometimes", reads),
+        Property("read back", words.READ_BACK(), read_back, "sometimes", reads),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from .snapshot import Snapshot
 from .text import NOTHING, Text
 
 if TYPE_CHECKING:
-    from .world import World
+    from .world import NodeState, World
 
 Recover = Callable[[Disk, int], tuple[Any, Effects]]
 
@@ -39,15 +39,24 @@ class Telling:
     why: Text = NOTHING
 
 
+def _whole(name: str, node: NodeState) -> Hashable:
+    return node
+
+
 @dataclass(frozen=True, slots=True)
 class Property:
     """`always` must hold in every reachable state, `sometimes` in one at least, and
-    `can_always` must stay reachable from every reachable state."""
+    `can_always` must stay reachable from every reachable state.
+
+    `reads(name, node)` is the part of a node's state that `holds` looks at: where all parts
+    are the same, the answer is. A property never reads messages under way.
+    """
 
     name: str
     sentence: Text
     holds: Callable[[World], bool]
     kind: str = "always"
+    reads: Callable[[str, NodeState], Hashable] = _whole
 
 
 class System:
