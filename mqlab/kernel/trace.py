@@ -98,14 +98,14 @@ class Trace:
         return "\n".join(f.line(lang, width) for f in self.facts)
 
     def to_json(self) -> dict[str, Any]:
-        plain = [_plain(s) for s in self.snapshots]
+        plain = [plain_of(s) for s in self.snapshots]
         return {
             "format": FORMAT,
             "system": self.system,
             "title": self.title.json(),
             "label": self.label.json(),
             "choices": list(self.choices),
-            "facts": [_sparse(f) for f in self.facts],
+            "facts": [sparse(f) for f in self.facts],
             "start": plain[0],
             "changes": [diff(a, b) for a, b in itertools.pairwise(plain)],
         }
@@ -137,20 +137,20 @@ class Trace:
         return Trace.from_json(json.loads(Path(path).read_text("utf-8")))
 
 
-def _plain(value: Any) -> Any:
+def plain_of(value: Any) -> Any:
     """Dataclasses to dictionaries, tuples to lists, Text to its JSON."""
     if isinstance(value, Text):
         return value.json()
     if is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return {f.name: plain_of(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple):
-        return [_plain(v) for v in value]
+        return [plain_of(v) for v in value]
     return value
 
 
-def _sparse(fact: Fact) -> dict[str, Any]:
+def sparse(fact: Fact) -> dict[str, Any]:
     """A fact as JSON without the fields that hold their defaults."""
-    plain = _plain(fact)
+    plain = plain_of(fact)
     return {f.name: plain[f.name] for f in fields(fact) if getattr(fact, f.name) != f.default}
 
 
@@ -160,7 +160,7 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _build(cls: Any, value: Any) -> Any:
-    """The inverse of `_plain`, guided by the annotations of the dataclass."""
+    """The inverse of `plain_of`, guided by the annotations of the dataclass."""
     if cls is Text:
         return Text.from_json(value)
     if is_dataclass(cls):

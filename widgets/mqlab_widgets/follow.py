@@ -60,6 +60,10 @@ class Tail:
             self._facts, self._snapshots = [], []
         if not new and self._snapshots:
             return first
+        if len(new) > self.most:  # what would not be shown is passed over, not built
+            for line in new[: -self.most]:
+                self._plain = patch(self._plain, line["change"])
+            self._facts, self._snapshots, new = [], [], new[-self.most :]
         part = self._part([line["fact"] for line in new], [line["change"] for line in new])
         for line in new:
             self._plain = patch(self._plain, line["change"])

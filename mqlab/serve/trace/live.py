@@ -16,8 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...kernel import Fact, Text
-from ...kernel.trace import _sparse as sparse
-from ...kernel.trace import diff, patch
+from ...kernel.trace import diff, patch, sparse
 from .observer import Observer
 from .picture import Picture
 from .recorder import KEPT, Recorder, Step

@@ -206,6 +206,3 @@ def _own(waiting: Gathering) -> Any:
 class _Asked:
     def __init__(self, txn_id: str | None) -> None:
         self.txn_id = txn_id
-
-
-

@@ -15,7 +15,7 @@ from ...kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, braces
 from ...kafka.snapshot import EDGES, STATES
 from ...kafka.states import TxnState
 from ...kernel import Cell, Frontier, Got, Graph, Log, Reader, Table
-from ...kernel.trace import _plain as plain
+from ...kernel.trace import plain_of as plain
 from ...storage import ABORT, COMMIT
 from .lanes import GROUP, LEADER, Lanes
 from .model import Model, Row, shown
