@@ -35,7 +35,7 @@ from mqlab.lessons.lab00 import broker_map, first, glossary, map_table, red_from
 #
 # Here the bank uses no transaction, and its process is killed when the debit has left.
 
-# %%
+# %% jupyter={"source_hidden": true}
 lossy = scenario("""
 # A pays B, without a transaction
 system bank producers=bank:plain
@@ -101,7 +101,7 @@ print(balances(again))
 # Now the bank says which records belong together: `init` once, then `begin`, the two records,
 # `commit`. It is killed at the same moment. Later it is started again and does its work anew.
 
-# %%
+# %% jupyter={"source_hidden": true}
 safe = scenario("""
 # A pays B, in a transaction
 system bank
@@ -434,7 +434,7 @@ glossary()
 # process is killed between the two, comes back, and never repeats that booking. The lobby's screen
 # reads uncommitted, the ledger reads committed.
 
-# %%
+# %% jupyter={"source_hidden": true}
 Predict(
     "What have the two been shown, a day later?",
     options=[

@@ -54,7 +54,7 @@ half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader"
 # The coordinator has just answered `ok`. Nothing else has happened yet. Decide, lock your answer,
 # then run on.
 
-# %%
+# %% jupyter={"source_hidden": true}
 Predict(
     "The client has its ok. What does a read_committed reader get from the two partitions now?",
     options=[
@@ -324,7 +324,7 @@ verdict.player()
 # A dashboard with read_committed shows a parcel as picked up and not paid, for a second. A colleague
 # says: "That is a bug in Kafka; a transaction is atomic." Which answer is right?
 
-# %%
+# %% jupyter={"source_hidden": true}
 Predict(
     "What do you answer?",
     options=[

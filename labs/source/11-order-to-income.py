@@ -55,7 +55,7 @@ print(hook)
 # killed after the commit, before Spark has noted the batch as done. It starts again. What does the
 # sum say?
 
-# %%
+# %% jupyter={"source_hidden": true}
 Predict(
     "One transaction a batch, killed between the sink's commit and commits/N: the sum is …",
     options=[
@@ -256,7 +256,7 @@ assert verdict.ok, str(verdict)
 # %% [markdown]
 # ## Exit ticket
 
-# %%
+# %% jupyter={"source_hidden": true}
 Predict(
     "A colleague writes each batch into a database in one transaction, and commits the Kafka "
     "offsets afterwards. The process dies in between. What happens?",
