@@ -125,7 +125,7 @@ def lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
     tc = cluster.config.coordinator
     logs = ", ".join(sorted({txn_log(i, cluster.config).rsplit("-", 1)[1] for i in cluster.ids}))
     named: list[tuple[str, Text, Text]] = [
-        (name, Text(txn_id or name), words.PRODUCER()) for name, txn_id in cluster.producers
+        _producer_lane(cluster, name, txn_id) for name, txn_id in cluster.producers
     ]
     if cluster.ids:
         subtitle = Text(words.TXN_LOG().en + f" {logs}", words.TXN_LOG().zh + f" {logs}")
@@ -134,6 +134,14 @@ def lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
     named += [(g, words.GROUP(), Text(g)) for g in cluster.groups]
     named += [(r, Text(r), words.READER()) for r in cluster.readers]
     return tuple(Lane(name, title, sub, world.nodes[name].up) for name, title, sub in named)
+
+
+def _producer_lane(cluster: Cluster, name: str, txn_id: str) -> tuple[str, Text, Text]:
+    """Called by its transactional id; two instances with one id by their own names."""
+    twins = sum(other == txn_id for _, other in cluster.producers) > 1
+    if txn_id and twins:
+        return name, Text(name), Text(txn_id)
+    return name, Text(txn_id or name), words.PRODUCER()
 
 
 def strip(seen: View, partition: str) -> Log:

@@ -62,7 +62,8 @@ def tell(
         case Send(body=body):
             return _sent(cluster, txns, role, body)
         case Reply(caller=caller, body=body):
-            return _replied(cluster, txns, caller.name, body)
+            asked = event.body if isinstance(event, Request) else None
+            return _replied(cluster, txns, caller.name, asked, body)
         case Return(value=value):
             return Telling(fold=getattr(value, "ok", True))
     return Telling(fold=True)
@@ -109,8 +110,8 @@ def _sent(cluster: Cluster, txns: dict[str, list[Txn]], role: str, body: object)
             return Telling(
                 _going_on(cluster, txns, txn_id, epoch), by_leader, Text("AddPartitionsToTxn")
             )
-        case EndTxn(txn_id=txn_id, commit=commit):
-            return Telling(_last(txns, txn_id), label=Text(f"EndTxn {outcome(commit)}"))
+        case EndTxn(txn_id=txn_id, commit=commit, epoch=epoch):
+            return Telling(_last(txns, txn_id, epoch), label=Text(f"EndTxn {outcome(commit)}"))
         case WriteTxnMarkers(txn_id=txn_id):
             return Telling(_last(txns, txn_id), label=Text("WriteTxnMarkers"))
         case InitProducerId(txn_id=txn_id):
@@ -122,11 +123,12 @@ def _replied(
     cluster: Cluster,
     txns: dict[str, list[Txn]],
     to: str,
+    asked: object,
     body: object,
 ) -> Telling:
     error: Error = getattr(body, "error", Error.NONE)
     txn_id = dict(cluster.producers).get(to, "")
-    name = _last(txns, txn_id) if txn_id else ""
+    name = _last(txns, txn_id, getattr(asked, "epoch", -1)) if txn_id else ""
     if error:
         why = words.WHY_REFUSED(error=error.name)
         return Telling(name, error is Error.CONCURRENT_TRANSACTIONS, Text(error.name), why)
@@ -138,9 +140,12 @@ def _replied(
     return Telling(name, fold=True, label=Text("ok"), why=NOTHING)
 
 
-def _last(txns: dict[str, list[Txn]], txn_id: str | None) -> str:
+def _last(txns: dict[str, list[Txn]], txn_id: str | None, epoch: int = -1) -> str:
+    """The id's latest transaction, of this producer epoch where there is one: what a zombie
+    says is about its own transaction."""
     mine = txns.get(txn_id or "", [])
-    return mine[-1].name if mine else ""
+    fitting = [t for t in mine if t.epoch == epoch] or mine
+    return fitting[-1].name if fitting else ""
 
 
 def _going_on(cluster: Cluster, txns: dict[str, list[Txn]], txn_id: str | None, epoch: int) -> str:

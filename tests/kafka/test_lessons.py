@@ -99,3 +99,19 @@ def test_lab_11_knows_the_rule_its_naive_forms_and_the_stub():
         assert str(message) in str(verdict)
     assert "nothing is written yet" in str(check_decide(stub))
     assert 'the answers are "write"' in str(check_decide(lambda marker, batch: "yes"))
+
+
+def test_what_a_zombie_says_is_about_its_own_transaction():
+    trace = scenario("""
+        system kafka partitions=1 producers=zombie:order-service,app:order-service
+        run zombie: init, begin, send orders-0 old
+        run app: init
+        fire app retry
+        run app: begin, send orders-0 new
+        run zombie: commit
+    """)
+    said = [f for f in trace if "EndTxn" in f.text.en or "PRODUCER_FENCED" in f.text.en]
+    assert {fact.txn for fact in said} == {"T1"}
+    titles = {lane.name: (lane.title.en, lane.subtitle.en) for lane in trace.snapshot(0).lanes}
+    assert titles["zombie"] == ("zombie", "order-service")
+    assert titles["app"] == ("app", "order-service")
