@@ -110,7 +110,7 @@ def test_what_a_zombie_says_is_about_its_own_transaction():
         run app: begin, send orders-0 new
         run zombie: commit
     """)
-    said = [f for f in trace if "EndTxn" in f.text.en or "PRODUCER_FENCED" in f.text.en]
+    said = [f for f in trace if f.text.en.startswith(("EndTxn", "PRODUCER_FENCED"))]
     assert {fact.txn for fact in said} == {"T1"}
     titles = {lane.name: (lane.title.en, lane.subtitle.en) for lane in trace.snapshot(0).lanes}
     assert titles["zombie"] == ("zombie", "order-service")
