@@ -27,7 +27,6 @@ from mqlab.serve import serve
 from mqlab.spark import Point, chaos, income
 
 broker = serve()
-broker.__enter__()
 address = broker.address
 
 # %% [markdown]
@@ -80,7 +79,8 @@ Predict(
 # partitions. Watch the broker's own log while it runs: the player follows the live trace.
 
 # %% tags=["volatile"]
-Follow(broker.trace_url)
+live = Follow(broker.trace_url)
+live
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -276,7 +276,8 @@ Predict(
 )
 
 # %%
-broker.__exit__(None, None, None)
+live.stop()
+broker.stop()
 
 # %% [markdown]
 # **What you know now.** Delivery is counted where the effects are. Put the progress into the same
