@@ -10,7 +10,7 @@
 # moment. You will kill it, see which sinks go wrong and by how much, and write the rule that makes
 # the difference.
 #
-# **Contents.** Hook · Predict · Run · Investigate · Break it · Make · Flink in one table · Exit ticket
+# **Contents.** Hook · Predict · Run · Investigate · Break it · Make · Two meanings · Flink in one table · Exit ticket
 #
 # **Words.** *Micro-batch*: Spark's unit of work. *Checkpoint*: the folder where Spark notes what a
 # batch consists of (`offsets/N`) and that it is done (`commits/N`). *WAL*, write-ahead log: written
@@ -228,6 +228,25 @@ def decide(marker: int, batch: int) -> str:
 verdict = check_decide(decide)
 print(verdict)
 assert verdict.ok, str(verdict)
+
+# %% [markdown]
+# ## Two things are called "exactly once"
+#
+# **Of a messaging service:** a record that is sent is in the log once, however often it was sent. The
+# leader remembers the last batches of each producer and recognises a repetition.
+#
+#     producer ──  a  ──────────▶  log: a
+#              ──  a (again) ──▶  log: a            a duplicate: answered, not written
+#
+# **Of read, compute, save:** what was read has its effect once, whoever dies in between. For that the
+# result *and how far one has read* must be saved together, or not at all.
+#
+#     topic Order ──▶ read ──▶ compute ──▶ ┌ rows to topic Income ┐
+#                      ▲                   └ progress: the marker ┘  one transaction
+#                      └────────────── where to go on ──────────────┘
+#
+# The first is far from enough for the second: a transactional producer is always idempotent too, and
+# the sink with transactions but without a marker still had a batch in twice.
 
 # %% [markdown]
 # ## Flink in one table
