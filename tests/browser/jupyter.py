@@ -84,9 +84,10 @@ def open_notebook(page: Any, address: str, name: str) -> None:
 def run_all(page: Any) -> None:
     """Run every cell and wait for the last; the page's timeout is the test's own."""
     page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
+    # Asked of the model, not of the prompts: a cell whose source is hidden shows none.
     page.wait_for_function(
-        "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
-        ".every((el) => /\\[\\d+\\]/.test(el.textContent))",
+        "() => jupyterapp.shell.currentWidget.content.widgets.every("
+        "(cell) => cell.model.type !== 'code' || cell.model.executionCount)",
         timeout=300_000,
     )
 
@@ -104,7 +105,7 @@ def errors(page: Any) -> list[str]:
     """The text of every traceback in the notebook."""
     found: list[str] = page.evaluate(
         "() => [...document.querySelectorAll("
-        "'.jp-RenderedText[data-mime-type=\"application/vnd.jupyter.stderr\"],"
+        '\'.jp-RenderedText[data-mime-type="application/vnd.jupyter.stderr"],'
         " .jp-OutputArea-output[data-mime-type*=error]')].map((el) => el.textContent)"
     )
     return found
