@@ -219,8 +219,7 @@ class GroupCoordinator:
         if error:
             return self, (Reply(caller, answer),)
         part, effects, end = append_marker(self.part, self.name, ask, disk, at_ms)
-        marker = effects[0]
-        assert isinstance(marker, Append)
+        marker = next(e for e in effects if isinstance(e, Append))
         new = replace(self._ended(marker.entry), part=part)
         return replace(new, acks=(*self.acks, (end, caller, answer))), effects
 

@@ -1,0 +1,191 @@
+"""The messages of group membership: who is in a group, and who reads what.
+
+The coordinator never looks into what members tell each other through it: `protocols`
+(what each would read, by the name of an assignment strategy) and `assignments` (what the
+leader, itself a consumer, gave each) are the clients' own. In a lesson they are tuples of
+names, in the server opaque bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Error
+
+CONSUMER = "consumer"  # the protocol type of every consumer group
+
+
+def told(value: Any) -> str:
+    """A lesson's partitions in words; of a server's bytes there is nothing to say."""
+    return "{" + ", ".join(value) + "}" if isinstance(value, tuple) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinGroup:
+    """`member` "" for one that has no id yet; `instance`: a static member's name. From
+    `version` 4 on a new member first gets an id, and asks again with it (KIP-394)."""
+
+    group: str
+    member: str = ""
+    client: str = ""
+    protocols: tuple[tuple[str, Any], ...] = ()
+    instance: str | None = None
+    session_ms: int = 45_000
+    rebalance_ms: int = 300_000
+    protocol_type: str = CONSUMER
+    version: int = 9
+    host: str = ""
+
+    def __str__(self) -> str:
+        return f"JoinGroup {self.group}" + (f" member={self.member}" if self.member else "")
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedMember:
+    """A member as the group's leader is told of it."""
+
+    member: str
+    instance: str | None
+    metadata: Any
+
+
+@dataclass(frozen=True, slots=True)
+class JoinGroupResponse:
+    """`members` only for the leader, who assigns. `skip_assignment`: it need not."""
+
+    error: Error = Error.NONE
+    member: str = ""
+    generation: int = -1
+    leader: str = ""
+    protocol: str = ""
+    protocol_type: str = ""
+    members: tuple[JoinedMember, ...] = ()
+    skip_assignment: bool = False
+
+    def __str__(self) -> str:
+        if self.error is Error.MEMBER_ID_REQUIRED:
+            return f"{self.error} member={self.member}"
+        if self.error:
+            return self.error.words
+        lead = " leader" if self.member == self.leader else ""
+        return f"ok member={self.member} generation={self.generation}{lead}"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncGroup:
+    """Asks for the own assignment; the leader brings everybody's: (member, assignment)."""
+
+    group: str
+    member: str
+    generation: int
+    assignments: tuple[tuple[str, Any], ...] = ()
+    instance: str | None = None
+    protocol_type: str | None = None
+    protocol: str | None = None
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{m}: {told(a)}" for m, a in self.assignments if told(a))
+        return f"SyncGroup {self.group} generation={self.generation}" + (given and f" {given}")
+
+
+@dataclass(frozen=True, slots=True)
+class SyncGroupResponse:
+    error: Error = Error.NONE
+    assignment: Any = b""
+    protocol: str = ""
+    protocol_type: str = ""
+
+    def __str__(self) -> str:
+        return self.error.words if self.error else f"ok {told(self.assignment)}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    group: str
+    member: str
+    generation: int
+    instance: str | None = None
+
+    def __str__(self) -> str:
+        return f"Heartbeat {self.group} generation={self.generation}"
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatResponse:
+    """REBALANCE_IN_PROGRESS is how a member learns that it must join again."""
+
+    error: Error = Error.NONE
+
+    def __str__(self) -> str:
+        return self.error.words
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveGroup:
+    """`members`: (member id, instance); an instance alone removes a static member."""
+
+    group: str
+    members: tuple[tuple[str, str | None], ...]
+
+    def __str__(self) -> str:
+        return f"LeaveGroup {self.group} " + ", ".join(m or str(i) for m, i in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveGroupResponse:
+    """`errors`: one for each member named, in their order."""
+
+    error: Error = Error.NONE
+    errors: tuple[Error, ...] = ()
+
+    def __str__(self) -> str:
+        return next((e.words for e in (self.error, *self.errors) if e), Error.NONE.words)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeGroup:
+    group: str
+
+    def __str__(self) -> str:
+        return f"DescribeGroup {self.group}"
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedMember:
+    member: str
+    instance: str | None
+    client: str
+    host: str
+    metadata: Any
+    assignment: Any
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeGroupResponse:
+    """A group nobody knows is Dead."""
+
+    error: Error = Error.NONE
+    state: str = "Dead"
+    protocol_type: str = ""
+    protocol: str = ""
+    members: tuple[DescribedMember, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.state}, {len(self.members)} members"
+
+
+@dataclass(frozen=True, slots=True)
+class ListGroups:
+    def __str__(self) -> str:
+        return "ListGroups"
+
+
+@dataclass(frozen=True, slots=True)
+class ListGroupsResponse:
+    """`groups`: (name, protocol type, state)."""
+
+    groups: tuple[tuple[str, str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(name for name, _, _ in self.groups) + "}"
