@@ -115,9 +115,7 @@ def snapshot(cluster: Cluster, world: World, properties: tuple[Property, ...]) -
         readers=(committed_reader(seen), uncommitted_reader(seen)),
         graphs=(graph(seen),) if cluster.ids else (),
         tables=tables(seen),
-        lights=tuple(
-            Light(p.name, p.sentence, p.holds(world)) for p in properties if p.kind == "always"
-        ),
+        lights=tuple(Light(p.name, p.sentence, p.holds(world)) for p in properties),
     )
 
 

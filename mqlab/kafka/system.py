@@ -34,7 +34,7 @@ from .config import SAFEGUARDS, KafkaConfig
 from .consumer import Consumer, ConsumerConfig
 from .coordinator import Coordinator
 from .group import GroupCoordinator
-from .invariants import properties
+from .invariants import CLAIMS, lit, properties
 from .leader import Leader
 from .messages import Position
 from .producer import Producer, ProducerConfig
@@ -70,7 +70,8 @@ class KafkaSystem(System):
     """`producers`: (node, transactional id); an id of "-" is a producer without
     transactions, "plain" one without idempotence either. Two nodes with one id are a
     producer and its restarted twin. `programs`: (node, what its application does).
-    `rules`: what a learner writes, by slot ("lso")."""
+    `rules`: what a learner writes, by slot ("lso").
+    `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
     transaction_version: int = 2
     client: str = "v2"
@@ -84,6 +85,7 @@ class KafkaSystem(System):
     programs: tuple[tuple[str, Program], ...] = ()
     order: tuple[tuple[str, tuple[str, ...]], ...] = ()
     rules: tuple[tuple[str, Callable[..., Any]], ...] = ()
+    claims: tuple[str, ...] = ()
 
     name = "kafka"
 
@@ -97,6 +99,9 @@ class KafkaSystem(System):
             if name not in SAFEGUARDS:
                 known = ", ".join(SAFEGUARDS)
                 raise ValueError(f"no safeguard {name!r}; there are: {known}")
+        for name in self.claims:
+            if name not in CLAIMS:
+                raise ValueError(f"no claim {name!r}; there are: {', '.join(CLAIMS)}")
 
     # -- the system line -----------------------------------------------------------------
 
@@ -130,7 +135,7 @@ class KafkaSystem(System):
             if key == "producers":
                 pairs = (p.partition(":") for p in value.split(","))
                 given[key] = tuple((node, txn_id or node) for node, _, txn_id in pairs)
-            elif key in ("readers", "off"):
+            elif key in ("readers", "off", "claims"):
                 given[key] = tuple(value.split(","))
             elif key in ("transaction_version", "partitions", "groups", "timeout_ms"):
                 given[key] = _number(key, value)
@@ -262,7 +267,7 @@ class KafkaSystem(System):
     # -- pictures and claims ---------------------------------------------------------------
 
     def snapshot(self, world: World) -> Snapshot:
-        return pictures.snapshot(self.cluster, world, self.properties())
+        return pictures.snapshot(self.cluster, world, lit(self.properties(), self.claims))
 
     def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
         return tell(self.cluster, world, role, event, effect)
@@ -272,7 +277,7 @@ class KafkaSystem(System):
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
-        return properties(self.cluster)
+        return properties(self.cluster, self.client, self.claims)
 
     def safeguards(self) -> Mapping[str, Text]:
         return SAFEGUARDS

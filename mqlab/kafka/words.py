@@ -85,3 +85,29 @@ REPLICATED_READ = Words("nothing above the high watermark is read", "读不到�
 DECIDED_FIRST = Words("the decision is durable before any marker", "决定先于任何标记持久化")
 COMMITS = Words("a transaction can commit", "事务可以提交")
 READ_BACK = Words("a committed record can be read", "已提交的记录可以被读到")
+CLOSED_EVERYWHERE = Words(
+    "a transaction that is complete is open in no partition", "已完成的事务在任何分区都不再打开"
+)
+LSO_WAITS = Words("the LSO never passes an open transaction", "LSO 绝不越过未结束的事务")
+FENCED_OUT = Words(
+    "nothing written by a fenced producer is read committed",
+    "read_committed 读不到被隔离的生产者写入的记录",
+)
+OFFSETS_WITH_OUTPUT = Words(
+    "positions count only together with the output of their transaction",
+    "位移只与其事务的输出一起生效",
+)
+ONCE = Words("a record sent once is read once", "只发送一次的记录只会被读到一次")
+NO_LOST_WRITE = Words(
+    "what a successful commit has sent can be read in the end",
+    "成功提交的事务所发送的记录最终可以读到",
+)
+AS_ASKED = Words(
+    "nothing is read committed before its application asks to commit",
+    "应用请求提交之前，read_committed 读不到它的记录",
+)
+ENDS = Words("every transaction can still end", "每个事务都还能结束")
+WHOLE_READ = Words(
+    "a reader gets all of a committed transaction or nothing of it",
+    "读者要么读到已提交事务的全部，要么什么也读不到",
+)

@@ -1,0 +1,121 @@
+"""What an application may rely on, as properties over a world: its calls against the logs.
+
+The claims of `invariants.py` ask whether the brokers agree with each other. These ask what
+the application asked for, what it was told, and what a reader is then given. A claim about
+an application is about its present run: a client that was killed has forgotten its calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+from ..kernel import World
+from ..kernel.world import NodeState
+from .messages import READ_COMMITTED
+from .snapshot import Cluster, View, view
+from .states import PREPARED, TxnState
+
+Sent = tuple[str, str]  # partition, value
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """A transaction as its application sees it: what it sent between begin and now, the
+    call that ends it ("" for none yet) and whether that call returned ok."""
+
+    sent: tuple[Sent, ...] = ()
+    end: str = ""
+    ok: bool = False
+
+
+def brackets(node: NodeState) -> tuple[Bracket, ...]:
+    """The transactions of an application's present run, oldest first, read off its calls
+    and their results. A call that has not returned counts as made."""
+    app = node.app
+    if app is None:
+        return ()
+    calls = [(result.call, result.ok) for result in app.results]
+    if app.waiting and isinstance(app.program, tuple):
+        calls.append((str(app.program[len(app.results)]), False))
+    out: list[Bracket] = []
+    for call, ok in calls:
+        match call.split():
+            case ["begin"] if ok:
+                out.append(Bracket())
+            case ["send", partition, value] if out and ok:
+                out[-1] = Bracket((*out[-1].sent, (partition, value)))
+            case [("commit" | "abort") as end] if out and not out[-1].end:
+                out[-1] = Bracket(out[-1].sent, end, ok)
+            case [("commit" | "abort") as end] if out and out[-1].end == end:
+                out[-1] = Bracket(out[-1].sent, end, ok)
+    return tuple(out)
+
+
+def _shown(seen: View) -> Iterator[tuple[str, str, int, int]]:
+    """(partition, value, producer id, epoch) of every record that is read committed."""
+    for partition in seen.cluster.partitions:
+        for batch, _ in seen.got(partition, READ_COMMITTED):
+            for value in batch.records:
+                yield partition, value, batch.pid, batch.epoch
+
+
+def as_asked(cluster: Cluster, world: World) -> bool:
+    """Of a client's own epoch nothing is read but what its application asked to commit."""
+    shown = set(_shown(view(cluster, world)))
+    for name, _ in cluster.producers:
+        node = world.nodes[name]
+        if not node.up:
+            continue
+        pid, epoch = node.roles[0].pid, node.roles[0].epoch
+        for bracket in brackets(node):
+            if bracket.end != "commit" and any((*s, pid, epoch) in shown for s in bracket.sent):
+                return False
+    return True
+
+
+def no_lost_write(cluster: Cluster, world: World) -> bool:
+    """What a commit that returned ok has sent can be read, once nothing is owed."""
+    told = [
+        (name, sent)
+        for name, _ in cluster.producers
+        for bracket in brackets(world.nodes[name])
+        if bracket.end == "commit" and bracket.ok
+        for sent in bracket.sent
+    ]
+    if not told or owing(cluster, world):
+        return True
+    shown = {(partition, value) for partition, value, _, _ in _shown(view(cluster, world))}
+    return all(sent in shown for _, sent in told)
+
+
+def owing(cluster: Cluster, world: World) -> bool:
+    """Whether anything is still to come: a node is down, a decision has not reached every
+    partition, a record is not replicated, or retention has cut a log."""
+    seen = view(cluster, world)
+    if not all(world.nodes[p].up for p in cluster.partitions):
+        return True
+    if any(txn.state in PREPARED or txn.state is TxnState.ONGOING for txn in seen.all_txns()):
+        return True
+    for partition in cluster.partitions:
+        log, part = world.disk(partition).log(partition), seen.parts[partition]
+        if part.open or part.hw < log.end or log.start:
+            return True
+    return False
+
+
+def once(cluster: Cluster, world: World) -> bool:
+    """A batch that was numbered is not read twice."""
+    seen = view(cluster, world)
+    for partition in cluster.partitions:
+        got = [b for b, _ in seen.got(partition, READ_COMMITTED) if b.first_seq >= 0]
+        if len({(b.pid, b.epoch, b.first_seq) for b in got}) < len(got):
+            return False
+    return True
+
+
+def said(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """What the claims here look at beside the logs: calls, results, and the client's epoch."""
+    if node.app is None or name not in dict(cluster.producers) or not node.up:
+        return None
+    return brackets(node), node.roles[0].pid, node.roles[0].epoch
