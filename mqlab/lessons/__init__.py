@@ -2,14 +2,18 @@
 
 from .bank import balances
 from .check import Exercise, Verdict, check
+from .parsons import Parsons, Piece, judge
 from .systems import SYSTEMS, open_run, playing, scenario, system
 
 __all__ = [
     "SYSTEMS",
     "Exercise",
+    "Parsons",
+    "Piece",
     "Verdict",
     "balances",
     "check",
+    "judge",
     "open_run",
     "playing",
     "scenario",

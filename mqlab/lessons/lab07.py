@@ -1,4 +1,4 @@
-"""Lab 07, markers and the last stable offset: its exercise."""
+"""Lab 07, markers and the last stable offset: its exercises."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ..explore import Budget
 from ..kafka import KafkaSystem
 from ..kernel import System, Text
 from .check import Belief, Exercise
+from .parsons import Parsons, Piece
 from .systems import system
 
 ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
@@ -19,6 +20,10 @@ TWO = (
 PLAIN = (
     "kafka partitions=1 producers=n:plain,app "
     "'n=send orders-0 n' 'app=init; begin; send orders-0 a; commit'"
+)
+ENDING = (
+    "end_txn partitions=2 order.end_txn={} 'app=init; begin; send orders-0 a; flush; "
+    "send orders-1 b; flush; commit'"
 )
 
 
@@ -31,6 +36,11 @@ def _systems(rule: Callable[..., Any]) -> tuple[tuple[System, Budget], ...]:
         assert isinstance(found, KafkaSystem)
         tried.append((replace(found, rules=(("lso", rule),)), Budget()))
     return tuple(tried)
+
+
+def _ends(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
+    """The coordinator may die once, and the transaction's timeout may run out."""
+    return ((system(ENDING.format(",".join(order))), Budget(kills=1, killable=("tc",), timers=1)),)
 
 
 def _offset(answer: Any) -> str:
@@ -95,4 +105,96 @@ LSO = Exercise(
         ),
     ),
     expects=_offset,
+)
+
+END_TXN = Parsons(
+    name="end_txn",
+    question=Text(
+        "A client has asked to commit. Put the pieces of EndTxn into an order that keeps every "
+        "promise, whenever the coordinator dies. Not every piece belongs into it.",
+        "客户端请求提交。把 EndTxn 的各个步骤排成一个顺序，使得协调器无论何时崩溃都能遵守所有承诺。"
+        "并非每个步骤都用得上。",
+    ),
+    pieces=(
+        Piece(
+            "complete",
+            Text(
+                "write CompleteCommit and wait until it is safe", "写入 CompleteCommit 并等它安全"
+            ),
+        ),
+        Piece("reply", Text("answer the client: ok", "答复客户端：ok")),
+        Piece(
+            "vote",
+            Text("ask every partition whether it can commit", "询问每个分区能否提交"),
+            Text(
+                "partitions never vote: whatever they hold is already written, and they are told "
+                "the outcome. The coordinator alone decides, by one record of its own",
+                "分区从不投票：数据早已写入，它们只是被告知结果。由协调器独自决定，凭它自己的一条记录",
+            ),
+            "13",
+        ),
+        Piece(
+            "markers",
+            Text("send a marker to every partition of the transaction", "向事务的每个分区发送标记"),
+        ),
+        Piece(
+            "push",
+            Text("tell the consumers that they may read", "通知消费者可以读取"),
+            Text(
+                "nobody tells consumers anything: they ask their partition, and the marker in its "
+                "log moves its LSO",
+                "没有谁会通知消费者：它们向分区拉取，而分区日志中的标记会推动它的 LSO",
+            ),
+            "120",
+        ),
+        Piece(
+            "wait",
+            Text("wait until every partition has answered", "等到每个分区都已答复"),
+        ),
+        Piece(
+            "prepare",
+            Text("write PrepareCommit and wait until it is safe", "写入 PrepareCommit 并等它安全"),
+        ),
+    ),
+    systems=_ends,
+    messages={
+        "read back": Text(
+            "no reader of committed data ever gets the records: no marker is ever sent",
+            "read_committed 的读者永远得不到这些记录：从未发送过标记",
+        ),
+        "commits": Text(
+            "the transaction never ends: the coordinator waits for answers to markers it has not "
+            "sent, or never writes that all is done",
+            "事务永远不会结束：协调器在等待尚未发送的标记的答复，或者从不写下“全部完成”",
+        ),
+        "told": Text(
+            "the client never hears that its transaction has committed",
+            "客户端永远不知道它的事务已经提交",
+        ),
+        "kept": Text(
+            "the client was told ok before the decision was safe: the coordinator dies, finds an "
+            "open transaction on its disk, and the timeout aborts what was acknowledged",
+            "在决定安全之前就答复了 ok：协调器崩溃后只在磁盘上看到一个未结束的事务，超时便中止了"
+            "已经确认的提交",
+        ),
+        "same outcome": Text(
+            "a marker left before the decision was safe: the coordinator dies and has forgotten "
+            "it, and the transaction is committed in one partition and aborted in the other",
+            "标记在决定安全之前就发出了：协调器崩溃后忘了这个决定，事务在一个分区提交、在另一个分区中止",
+        ),
+        "settled": Text(
+            "CompleteCommit says that nothing is owed any more. Written too early, it makes a "
+            "restarted coordinator forget a marker: that partition's LSO stands still for ever",
+            "CompleteCommit 表示不再欠任何标记。写得过早，重启后的协调器就会忘掉还缺的标记："
+            "那个分区的 LSO 将永远停住",
+        ),
+    },
+    right={
+        ("prepare", "reply", "markers", "wait", "complete"): Text(
+            "no schedule breaks a promise. This is Kafka's own order: the client is answered as "
+            "soon as the outcome cannot change any more, and pays for no marker",
+            "没有任何执行能违背承诺。这正是 Kafka 的顺序：结果一旦不会再变就答复客户端，"
+            "客户端无需等待任何标记",
+        ),
+    },
 )

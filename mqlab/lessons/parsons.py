@@ -1,0 +1,133 @@
+"""Parsons exercises: put the pieces of a protocol step into order; every schedule judges.
+
+    order = ["b", "a", "c"]
+    verdict = judge(EXERCISE, order)        # or EXERCISE.widget() in a notebook
+
+There is no model answer to compare with. The order is built into a role, and the explorer
+looks at every schedule of a small system: whatever keeps all promises is right, so several
+orders may be, and each wrong one gets the shortest run that breaks a promise with *it*.
+What must be reachable (`sometimes`) keeps an order that does nothing from passing.
+
+Pieces may be the effect groups of one step (`mqlab.kernel.Config.order`) or span several;
+a distractor is a piece that no correct program has, with the belief behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..explore import Budget, explore
+from ..kernel import Property, System, Text, World, replay
+from ..kernel.world import NodeState
+from .check import Verdict
+
+if TYPE_CHECKING:
+    from mqlab_widgets.ordering import Ordering
+
+Systems = Callable[[tuple[str, ...]], tuple[tuple[System, Budget], ...]]
+Order = Sequence[str]
+
+RIGHT = Text("no schedule breaks a promise with this order", "按这个顺序，没有任何执行能违背承诺")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """`key` is what an order is written with. `belief`: of a distractor, why it belongs
+    into no program; `misconception` is its number or name."""
+
+    key: str
+    text: Text
+    belief: Text | None = None
+    misconception: str = ""
+
+
+@dataclass(frozen=True)
+class Parsons:
+    """`pieces` in the order they are offered. `systems`: an order built into the systems it
+    is tried in, with the faults of each. `messages`: the promises an order is judged by, by
+    the name of the property; each says what is true where the learner seems to believe
+    otherwise. `right`: what is said of one correct order; all others hear `RIGHT`."""
+
+    name: str
+    question: Text
+    pieces: tuple[Piece, ...]
+    systems: Systems
+    messages: Mapping[str, Text]
+    right: Mapping[tuple[str, ...], Text] = field(default_factory=dict)
+
+    def judge(self, order: Order) -> Verdict:
+        """The same as `judge(self, order)`."""
+        return judge(self, order)
+
+    def widget(self, **look: object) -> Ordering:
+        """A list to be put into order, the verdict, and the run that refutes it. Takes
+        what a player takes (lang, scale, panels); needs anywidget."""
+        from mqlab_widgets import Ordering
+
+        return Ordering(self, **look)
+
+    def __str__(self) -> str:
+        width = max(len(piece.key) for piece in self.pieces)
+        lines = [str(self.question)]
+        lines += [f"  {piece.key:<{width}}  {piece.text}" for piece in self.pieces]
+        return "\n".join(lines)
+
+
+def judge(parsons: Parsons, order: Order) -> Verdict:
+    """Judge an order, given by the keys of its pieces; ValueError for an unknown key."""
+    chosen = tuple(order)
+    known = {piece.key: piece for piece in parsons.pieces}
+    for key in chosen:
+        if key not in known:
+            raise ValueError(f"no piece {key!r}; there are: {', '.join(known)}")
+        if chosen.count(key) > 1:
+            return Verdict(False, Text(f"“{key}” is there twice", f"“{key}” 出现了两次"), "twice")
+    for key in chosen:
+        if (belief := known[key].belief) is not None:
+            return Verdict(False, belief, known[key].misconception or key)
+    for system, budget in parsons.systems(chosen):
+        verdict = _tried(parsons, system, budget)
+        if verdict is not None:
+            return verdict
+    return Verdict(True, parsons.right.get(chosen, RIGHT))
+
+
+def _tried(parsons: Parsons, system: System, budget: Budget) -> Verdict | None:
+    """What is wrong with an order in this system; None if nothing is."""
+    claims = [p for p in system.properties() if p.name in parsons.messages]
+    reached = tuple(p for p in claims if p.kind == "sometimes")
+    calm = explore(system, Budget(states=budget.states), reached)
+    if calm.missing:
+        name = calm.missing[0]
+        return Verdict(False, parsons.messages[name], name)
+    kept = tuple(p for p in claims if p.kind == "always")
+    found = explore(system, budget, (_together(kept),))
+    for example in found.counterexamples.values():
+        broken = _broken(system, example.schedule)
+        name = next(name for name in parsons.messages if name in broken)
+        return Verdict(False, parsons.messages[name], name, example.schedule, system)
+    if not (calm.complete and found.complete):
+        raise ValueError(f"{parsons.name}: {found}; give the exercise a smaller system")
+    return None
+
+
+def _together(claims: tuple[Property, ...]) -> Property:
+    """All claims as one, so that a search ends at the first that breaks."""
+
+    def reads(name: str, node: NodeState) -> tuple[object, ...]:
+        return tuple(claim.reads(name, node) for claim in claims)
+
+    sentence = Text("every promise is kept", "每个承诺都得到遵守")
+    return Property("promises", sentence, partial(_all_hold, claims), "always", reads)
+
+
+def _all_hold(claims: tuple[Property, ...], world: World) -> bool:
+    return all(claim.holds(world) for claim in claims)
+
+
+def _broken(system: System, schedule: tuple[str, ...]) -> list[str]:
+    lights = replay(system, schedule).snapshot(-1).lights
+    return [light.name for light in lights if not light.ok]
