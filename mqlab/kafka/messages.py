@@ -270,6 +270,10 @@ class ListOffsetsResponse:
 # ---- clients → group coordinator -------------------------------------------------------
 
 
+def _generation(generation: int) -> str:
+    return f" generation={generation}" if generation >= 0 else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Position:
     """A committed offset of one partition: the next record to read, never the last read."""
@@ -285,7 +289,8 @@ class Position:
 @dataclass(frozen=True, slots=True)
 class TxnOffsetCommit:
     """Offsets as part of a transaction. `version` 5 and up adds the partition of
-    `__consumer_offsets` implicitly. `member` "" and `generation` -1: no group fencing."""
+    `__consumer_offsets` implicitly. `member` "" and `generation` -1: no group fencing;
+    `instance`: a static member's name."""
 
     txn_id: str
     group: str
@@ -295,22 +300,27 @@ class TxnOffsetCommit:
     member: str = ""
     generation: int = -1
     version: int = 5
+    instance: str | None = None
 
     def __str__(self) -> str:
-        return f"TxnOffsetCommit {self.group} {braces(tuple(map(str, self.positions)))}"
+        positions = braces(tuple(map(str, self.positions)))
+        return f"TxnOffsetCommit {self.group} {positions}{_generation(self.generation)}"
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommit:
-    """A plain commit, outside any transaction."""
+    """A plain commit, outside any transaction; its fields as in TxnOffsetCommit."""
 
     group: str
     positions: tuple[Position, ...]
     member: str = ""
     generation: int = -1
+    version: int = 9
+    instance: str | None = None
 
     def __str__(self) -> str:
-        return f"OffsetCommit {self.group} {braces(tuple(map(str, self.positions)))}"
+        positions = braces(tuple(map(str, self.positions)))
+        return f"OffsetCommit {self.group} {positions}{_generation(self.generation)}"
 
 
 @dataclass(frozen=True, slots=True)

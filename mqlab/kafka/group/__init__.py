@@ -1,215 +1,202 @@
-"""The group coordinator: how consumed positions join a transaction.
+"""The group coordinator: who reads what, how far they have come, and how that joins a
+transaction.
 
 A group belongs to partition abs(hash) mod N of `__consumer_offsets`; the leader of that
 partition is its coordinator, so this role is a partition leader too: the same log, the
 same producer state, the same markers.
 
-**Durable** are the offset records. A transaction's offsets are appended at once, as part
-of the transaction, and stay *pending*: a commit marker makes them count, an abort marker
-drops them. A later plain commit for the same partition wins over an older pending one,
-because the log's order decides.
+    JoinGroup       join.py        a member comes, or comes back: a rebalance
+    SyncGroup       sync.py        its leader assigns; safe in the log, then handed out
+    Heartbeat, …    sessions.py    who is silent is no member any more
+    OffsetCommit    commits.py     positions, plain or pending in a transaction
+    (generations)   rebalance.py, members.py; the states are a table in states.py
+
+**Durable** are offset records and one record a generation (who is in it, who reads what).
+**In memory**: sessions, who waits for an answer, ids given out. After a restart a stable
+group is stable again and its generation goes on.
 
 *What can go wrong.* A reader that starts while an offset is pending must not start from the
-old one: `require_stable` makes it wait. A member of an older generation must not commit.
-*Left out here:* joining and rebalancing; without a member id there is no group fencing.
-Read on in GroupCoordinatorService, OffsetMetadataManager (Kafka 4.3).
+old one: `require_stable` makes it wait. A member that was slow, not dead, comes back and
+commits what its successor has done already: its generation gives it away. *Invariants:*
+generations only grow; an offset of an open or aborted transaction never counts.
+
+*Left out:* the newer consumer protocol (KIP-848), share groups, expiry of offsets and
+groups, deletion.
+Read on in GroupCoordinatorService, GroupMetadataManager, OffsetMetadataManager (Kafka 4.3).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
-from ..kernel import (
+from ...kernel import (
     Append,
     Appended,
+    AppendFailed,
     Caller,
     ConnectionLost,
     Disk,
     Effects,
     Event,
+    Fired,
     Map,
+    Put,
     Reply,
     Request,
     Response,
-    Send,
     Text,
+    Words,
 )
-from ..storage import COMMIT, Batch
-from .config import KafkaConfig
-from .errors import Error
-from .leader import FRONTIERS, RECOVERED, append_marker, fetch, recover_partition
-from .leader.produce import translated
-from .messages import (
-    AddPartitionsToTxn,
+from ...storage import Batch
+from ..config import KafkaConfig
+from ..errors import Error
+from ..leader import FRONTIERS, RECOVERED, append_marker, fetch, recover_partition
+from ..messages import (
     AddPartitionsToTxnResponse,
     Fetch,
     ListOffsets,
     OffsetCommit,
-    OffsetCommitResponse,
     OffsetFetch,
-    OffsetFetchResponse,
-    Position,
     TxnOffsetCommit,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from .partition import Partition
+from ..partition import Partition
+from . import commits, join, sessions, sync
+from .commits import Key, Offsets, Placed, Waiting
+from .members import Group, GroupMetadata, Member
+from .messages import (
+    DescribedMember,
+    DescribeGroup,
+    DescribeGroupResponse,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    ListGroups,
+    ListGroupsResponse,
+    SyncGroup,
+)
+from .rebalance import alive
+from .states import GroupState
+from .sync import Assigning
 
-Key = tuple[str, str]  # group, partition
+__all__ = [
+    "Group", "GroupCoordinator", "GroupMetadata", "GroupState", "Member", "Offsets", "Placed",
+]  # fmt: skip
 
-
-@dataclass(frozen=True, slots=True)
-class Offsets:
-    """The records of one commit: a group and its positions."""
-
-    group: str
-    positions: tuple[Position, ...]
-
-    def __str__(self) -> str:
-        return f"{self.group}: " + ", ".join(map(str, self.positions))
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A position with the offset of its record in `__consumer_offsets`: later wins."""
-
-    position: Position
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A transactional commit whose partition the coordinator is being asked about."""
-
-    ask: TxnOffsetCommit
-    caller: Caller
-    guard: int
+NOW = Words(
+    "{group}: {state}, generation {generation}", "{group}：{state}，generation {generation}"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCoordinator:
     """`committed`: what counts. `pending`: by producer id, what its open transaction would
-    make count. `members`: (group, member) → generation, for fencing."""
+    make count. `assigning`: assignments that are not yet safe. `epoch`: how often this role
+    has started, `given`: how many member ids it gave out since."""
 
     config: KafkaConfig
     name: str
     part: Partition
     committed: Map[Key, Placed] = Map()
     pending: Map[int, tuple[tuple[Key, Placed], ...]] = Map()
-    members: Map[tuple[str, str], int] = Map()
-    acks: tuple[tuple[int, Caller, object], ...] = ()
+    groups: Map[str, Group] = Map()
+    acks: tuple[tuple[int, Caller, Any], ...] = ()
+    assigning: tuple[Assigning, ...] = ()
     verifying: Map[int, Waiting] = Map()
+    epoch: int = 0
+    given: int = 0
 
     def step(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self._asked(body, caller, disk, at_ms)
             case Appended(end=end):
-                return self._replicated(end)
+                return self._safe(end)
+            case AppendFailed(error=error):
+                return self._failed(Error[error])
             case Response(corr=corr, body=AddPartitionsToTxnResponse(error=error)):
-                return self._verified(corr, error, disk)
+                return commits.verified(self, corr, error, disk)
             case ConnectionLost(peer=peer) if peer == self.config.coordinator:
-                retry = OffsetCommitResponse(Error.COORDINATOR_LOAD_IN_PROGRESS)
-                replies = tuple(Reply(w.caller, retry) for w in self.verifying.values())
-                return replace(self, verifying=Map()), replies
-        # A timer or a call is nothing a group coordinator has yet.
+                return commits.unverifiable(self)
+            case Fired(timer=timer):
+                return sessions.fired(self, timer, disk)
+        # A call, or a broken connection to somebody else, is nothing to a coordinator.
         return self, ()
 
     def _asked(
         self, body: object, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[GroupCoordinator, Effects]:
         match body:
+            case JoinGroup():
+                return join.handle(self, body, caller, disk)
+            case SyncGroup():
+                return sync.handle(self, body, caller, disk)
+            case Heartbeat():
+                return sessions.heartbeat(self, body, caller)
+            case LeaveGroup():
+                return sessions.leave(self, body, caller, disk)
             case TxnOffsetCommit():
-                return self._txn_commit(body, caller, disk)
-            case OffsetCommit(group=group, positions=positions):
-                error = self._fenced(body)
-                if error:
-                    return self, (Reply(caller, OffsetCommitResponse(error)),)
-                batch = Batch((Offsets(group, positions),), count=max(1, len(positions)))
-                return self._append(batch, caller, disk)
-            case OffsetFetch():
-                return self, (Reply(caller, self._fetched(body)),)
+                return commits.transactional(self, body, caller, disk)
+            case OffsetCommit():
+                return commits.plain(self, body, caller, disk)
             case WriteTxnMarkers():
                 return self._end(body, caller, disk, at_ms)
+        return self, (Reply(caller, self._told(body, disk)),)
+
+    def _told(self, body: object, disk: Disk) -> Any:
+        """Questions that change nothing."""
+        match body:
+            case OffsetFetch():
+                return commits.fetched(self, body)
+            case DescribeGroup(group=name):
+                return described(self.groups.get(name))
+            case ListGroups():
+                return ListGroupsResponse(
+                    tuple((g.name, g.protocol_type, str(g.state)) for g in self.groups.values())
+                )
             case Fetch():
-                return self, (Reply(caller, fetch.answer(self.part, self.name, body, disk)),)
+                return fetch.answer(self.part, self.name, body, disk)
             case ListOffsets():
-                return self, (Reply(caller, fetch.offset(self.part, self.name, body, disk)),)
+                return fetch.offset(self.part, self.name, body, disk)
         raise TypeError(f"a group coordinator is never sent {type(body).__name__}")
 
-    # -- commits -------------------------------------------------------------------------
+    # -- what the requests' files build on -------------------------------------------------
 
-    def _fenced(self, ask: TxnOffsetCommit | OffsetCommit) -> Error:
-        """Whether the group lets this member commit (ClassicGroup#validateOffsetCommit)."""
-        if not ask.group:
-            return Error.INVALID_GROUP_ID
-        if "generation_fencing" not in self.config.on or (not ask.member and ask.generation < 0):
-            return Error.NONE
-        generation = self.members.get((ask.group, ask.member))
-        if generation is None:
-            return Error.UNKNOWN_MEMBER_ID
-        return Error.NONE if generation == ask.generation else Error.ILLEGAL_GENERATION
+    def keeping(self, group: Group) -> GroupCoordinator:
+        return replace(self, groups=self.groups.set(group.name, group))
 
-    def _txn_commit(
-        self, ask: TxnOffsetCommit, caller: Caller, disk: Disk
+    def named(self, client: str) -> tuple[GroupCoordinator, str]:
+        """A member id that was never given before; Kafka appends a random UUID."""
+        number = self.given + 1
+        life = f"{self.epoch}." if self.epoch else ""
+        return replace(self, given=number), f"{client}-{life}{number}"
+
+    def stored(
+        self,
+        group: Group,
+        given: dict[str, Any],
+        disk: Disk,
+        then: tuple[Caller, Any] | None = None,
     ) -> tuple[GroupCoordinator, Effects]:
-        error = self._fenced(ask)
-        batch = _batch(ask)
-        if not error and self.part.stale(batch):
-            error = Error.INVALID_PRODUCER_EPOCH
-        if error:
-            return self, (Reply(caller, OffsetCommitResponse(error)),)
-        if not self.part.needs_guard(batch):
-            return self._append(batch, caller, disk)
-        v2 = ask.version >= 5
-        part = self.part.guarded(batch, disk.log(self.name).end, v2)
-        corr = 0
-        while corr in self.verifying:
-            corr += 1
-        waiting = Waiting(ask, caller, part.guards[batch.pid].number)
-        question = AddPartitionsToTxn(
-            ask.txn_id, ask.pid, ask.epoch, (self.name,), verify_only=not v2, implicit=v2
-        )
-        new = replace(self, part=part, verifying=self.verifying.set(corr, waiting))
-        return new, (Send(self.config.coordinator, question, corr),)
+        """Write a group's record with its assignments; `then`: whom to tell what once it
+        is safe."""
+        base = disk.log(self.name).end
+        batch = Batch((group.record(given),), base=base)
+        acks = self.acks if then is None else (*self.acks, (base + 1, *then))
+        return replace(self.keeping(group), acks=acks), (Append(self.name, batch),)
 
-    def _verified(self, corr: int, error: Error, disk: Disk) -> tuple[GroupCoordinator, Effects]:
-        waiting: Waiting | None = self.verifying.get(corr)
-        if waiting is None:
-            return self, ()
-        new = replace(self, verifying=self.verifying.remove(corr))
-        batch = _batch(waiting.ask)
-        if not error:
-            error = new.part.refusal(batch, waiting.guard, sequences=False)
-        if error:
-            # Offset commits know TRANSACTION_ABORTABLE from version 4, adding from 5 on.
-            told = translated(error, waiting.ask.version + 7)
-            return new, (Reply(waiting.caller, OffsetCommitResponse(told)),)
-        return new._append(batch, waiting.caller, disk)
-
-    def _append(self, batch: Batch, caller: Caller, disk: Disk) -> tuple[GroupCoordinator, Effects]:
+    def append(
+        self, batch: Batch, caller: Caller, answer: Any, disk: Disk
+    ) -> tuple[GroupCoordinator, Effects]:
+        """Write offsets; their sender is answered once they are safe."""
         batch = replace(batch, base=disk.log(self.name).end)
-        ack = (batch.last + 1, caller, OffsetCommitResponse())
-        new = replace(self._noted(batch), part=self.part.with_data(batch), acks=(*self.acks, ack))
-        return new, (Append(self.name, batch),)
+        ack = (batch.last + 1, caller, answer)
+        new = replace(self, part=self.part.with_data(batch), acks=(*self.acks, ack))
+        return commits.noted(new, batch, batch.records), (Append(self.name, batch),)
 
-    def _noted(self, batch: Batch) -> GroupCoordinator:
-        """After an offset batch: pending where it belongs to a transaction, else counted."""
-        placed = tuple(
-            ((offsets.group, position.partition), Placed(position, batch.base))
-            for offsets in batch.records
-            for position in offsets.positions
-        )
-        if batch.transactional and "offsets_in_transaction" in self.config.on:
-            mine = (*self.pending.get(batch.pid, ()), *placed)
-            return replace(self, pending=self.pending.set(batch.pid, mine))
-        return replace(self, committed=_counted(self.committed, placed))
-
-    def _ended(self, batch: Batch) -> GroupCoordinator:
-        """After a marker: what was pending counts, or is dropped."""
-        mine = self.pending.get(batch.pid, ())
-        counted = _counted(self.committed, mine) if batch.control == COMMIT else self.committed
-        return replace(self, committed=counted, pending=self.pending.remove(batch.pid))
+    # -- markers and safety ----------------------------------------------------------------
 
     def _end(
         self, ask: WriteTxnMarkers, caller: Caller, disk: Disk, at_ms: int
@@ -220,65 +207,94 @@ class GroupCoordinator:
             return self, (Reply(caller, answer),)
         part, effects, end = append_marker(self.part, self.name, ask, disk, at_ms)
         marker = next(e for e in effects if isinstance(e, Append))
-        new = replace(self._ended(marker.entry), part=part)
+        new = replace(commits.ended(self, marker.entry), part=part)
         return replace(new, acks=(*self.acks, (end, caller, answer))), effects
 
-    def _replicated(self, end: int) -> tuple[GroupCoordinator, Effects]:
-        ready = tuple(Reply(caller, answer) for at, caller, answer in self.acks if at <= end)
-        left = tuple(a for a in self.acks if a[0] > end)
-        return replace(self, part=self.part.advanced(end), acks=left), ready
-
-    # -- reading -------------------------------------------------------------------------
-
-    def _fetched(self, ask: OffsetFetch) -> OffsetFetchResponse:
-        held = {key for mine in self.pending.values() for key, _ in mine if key[0] == ask.group}
-        wanted = ask.partitions
-        if wanted is None:
-            wanted = tuple(p for group, p in self.committed if group == ask.group)
-        unstable = tuple(p for p in wanted if ask.require_stable and (ask.group, p) in held)
-        found = tuple(
-            placed.position if (placed := self.committed.get((ask.group, p))) else Position(p, -1)
-            for p in wanted
+    def _safe(self, end: int) -> tuple[GroupCoordinator, Effects]:
+        """Everything below `end` is safe: who waited for it is told."""
+        effects: Effects = tuple(Reply(who, answer) for at, who, answer in self.acks if at <= end)
+        ready = [a for a in self.assigning if a.end <= end]
+        gc = replace(
+            self,
+            part=self.part.advanced(end),
+            acks=tuple(a for a in self.acks if a[0] > end),
+            assigning=tuple(a for a in self.assigning if a.end > end),
         )
-        return OffsetFetchResponse(found, unstable)
+        for waiting in ready:
+            gc, more = sync.safe(gc, waiting)
+            effects += more
+        return gc, effects
+
+    def _failed(self, error: Error) -> tuple[GroupCoordinator, Effects]:
+        """What was appended may be cut off again: nobody is told that it is safe."""
+        told = tuple(Reply(who, replace(answer, error=error)) for _, who, answer in self.acks)
+        return replace(self, acks=(), assigning=()), told
+
+    # -- words and recovery ----------------------------------------------------------------
 
     def changed(self, old: GroupCoordinator | None) -> tuple[Text, ...]:
         part = self.part
         if old is None:
             return (RECOVERED(hw=part.hw, lso=part.lso),)
+        texts: tuple[Text, ...] = ()
         if (part.hw, part.lso) != (old.part.hw, old.part.lso):
-            return (FRONTIERS(hw=part.hw, lso=part.lso),)
-        return ()
+            texts = (FRONTIERS(hw=part.hw, lso=part.lso),)
+        if self.groups is old.groups:
+            return texts
+        for group in self.groups.values():
+            before = old.groups.get(group.name) or Group(group.name)
+            if (group.state, group.generation) != (before.state, before.generation):
+                now = NOW(group=group.name, state=str(group.state), generation=group.generation)
+                texts = (*texts, now)
+        return texts
 
     @staticmethod
     def recover(
         config: KafkaConfig, name: str, disk: Disk, at_ms: int
     ) -> tuple[GroupCoordinator, Effects]:
-        """Replay the log: what was pending is pending again."""
+        """Replay the log: what was pending is pending again, groups are as they were when
+        their last generation was written, and every member's session begins anew."""
         part, effects = recover_partition(config, name, disk)
-        group = GroupCoordinator(config, name, part)
+        epoch = disk.table("starts").get(name, -1) + 1
+        gc = GroupCoordinator(config, name, part, epoch=epoch)
         log = disk.log(name)
         for batch in log.read(log.start):
-            group = group._ended(batch) if batch.control else group._noted(batch)
-        return group, effects
+            gc = commits.ended(gc, batch) if batch.control else gc.replayed(batch)
+        sessions_begin = tuple(
+            alive(group, member)
+            for group in gc.groups.values()
+            for member in group.members.values()
+        )
+        return gc, (*effects, Put("starts", name, epoch), *sessions_begin)
+
+    def replayed(self, batch: Batch) -> GroupCoordinator:
+        """After a record of the log: of a generation, or of positions."""
+        gc = self
+        for record in batch.records:
+            if isinstance(record, GroupMetadata):
+                gc = gc.keeping(Group.loaded(record))
+            else:
+                gc = commits.noted(gc, batch, (record,))
+        return gc
 
 
-def _batch(ask: TxnOffsetCommit) -> Batch:
-    """A transaction's offsets as a batch; COORDINATOR appends carry no sequence."""
-    return Batch(
-        (Offsets(ask.group, ask.positions),),
-        count=max(1, len(ask.positions)),
-        pid=ask.pid,
-        epoch=ask.epoch,
-        transactional=True,
+def described(group: Group | None) -> DescribeGroupResponse:
+    """As an administrator sees it; what members read is shown of a stable group only."""
+    if group is None:
+        return DescribeGroupResponse(Error.GROUP_ID_NOT_FOUND)
+    stable = group.state is GroupState.STABLE
+    members = tuple(
+        DescribedMember(
+            m.id,
+            m.instance,
+            m.client,
+            m.host,
+            dict(m.protocols).get(group.protocol, b"") if stable else b"",
+            m.assignment if stable else b"",
+        )
+        for m in group.members.values()
     )
-
-
-def _counted(
-    committed: Map[Key, Placed], placed: tuple[tuple[Key, Placed], ...]
-) -> Map[Key, Placed]:
-    for key, new in placed:
-        old: Placed | None = committed.get(key)
-        if old is None or old.at < new.at:
-            committed = committed.set(key, new)
-    return committed
+    protocol = group.protocol if stable else ""
+    return DescribeGroupResponse(
+        Error.NONE, str(group.state), group.protocol_type, protocol, members
+    )

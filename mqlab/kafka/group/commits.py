@@ -1,0 +1,227 @@
+"""Commits: how far a group has come, with or without a transaction.
+
+A transaction's offsets are appended at once, as part of the transaction, and stay
+*pending*: a commit marker makes them count, an abort marker drops them. The log's order
+decides between two commits of one partition, so a plain commit that was written later
+than a pending one wins over it.
+
+A transactional commit is verified (or its partition added) like a Produce, and only then
+does the group look at who is asking. So a fenced member may still have made
+`__consumer_offsets` part of its transaction; the transaction's end writes a marker there.
+
+Source: OffsetMetadataManager, GroupCoordinatorService#commitTransactionalOffsets,
+CoordinatorOperationExceptionHelper (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ...kernel import Caller, Disk, Effects, Map, Reply, Send
+from ...storage import COMMIT, Batch
+from ..errors import Error
+from ..messages import (
+    AddPartitionsToTxn,
+    OffsetCommit,
+    OffsetCommitResponse,
+    OffsetFetch,
+    OffsetFetchResponse,
+    Position,
+    TxnOffsetCommit,
+)
+from .members import Group
+from .rebalance import alive
+from .states import GroupState
+
+if TYPE_CHECKING:
+    from . import GroupCoordinator
+
+Result = tuple["GroupCoordinator", Effects]
+Key = tuple[str, str]  # group, partition
+HEARD = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """The records of one commit: a group and its positions."""
+
+    group: str
+    positions: tuple[Position, ...]
+
+    def __str__(self) -> str:
+        return f"{self.group}: " + ", ".join(map(str, self.positions))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A position with the offset of its record in `__consumer_offsets`: later wins."""
+
+    position: Position
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A transactional commit whose partition the coordinator is being asked about."""
+
+    ask: TxnOffsetCommit
+    caller: Caller
+    guard: int
+
+    def question(self, partition: str) -> AddPartitionsToTxn:
+        ask, v2 = self.ask, self.ask.version >= 5
+        return AddPartitionsToTxn(
+            ask.txn_id, ask.pid, ask.epoch, (partition,), verify_only=not v2, implicit=v2
+        )
+
+
+# ---- who may commit --------------------------------------------------------------------
+
+
+def refusal(gc: GroupCoordinator, ask: TxnOffsetCommit | OffsetCommit) -> Error:
+    """Whether the group lets this member commit. A group that nobody knows is made by a
+    commit that claims no generation: a consumer that assigns itself its partitions."""
+    if "generation_fencing" not in gc.config.on:
+        return Error.NONE
+    group: Group | None = gc.groups.get(ask.group)
+    transactional = isinstance(ask, TxnOffsetCommit)
+    if group is not None:
+        return group.commit_refusal(ask.member, ask.instance, ask.generation, transactional)
+    if ask.generation < 0:
+        return Error.NONE
+    return (
+        Error.GROUP_ID_NOT_FOUND
+        if not transactional and ask.version >= 9
+        else (Error.ILLEGAL_GENERATION)
+    )
+
+
+def plain(gc: GroupCoordinator, ask: OffsetCommit, caller: Caller, disk: Disk) -> Result:
+    error = refusal(gc, ask)
+    if error:
+        return gc, (Reply(caller, OffsetCommitResponse(error)),)
+    group: Group | None = gc.groups.get(ask.group)
+    member = group.members.get(ask.member) if group is not None else None
+    heard: Effects = ()
+    if group is not None and member is not None and group.state in HEARD:
+        heard = (alive(group, member),)
+    batch = Batch((Offsets(ask.group, ask.positions),), count=max(1, len(ask.positions)))
+    gc, effects = gc.append(batch, caller, OffsetCommitResponse(), disk)
+    return gc, (*heard, *effects)
+
+
+def transactional(gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, disk: Disk) -> Result:
+    batch = _batch(ask)
+    error = Error.NONE if ask.group else Error.INVALID_GROUP_ID
+    if not error and gc.part.stale(batch):
+        error = Error.INVALID_PRODUCER_EPOCH
+    if error:
+        return gc, (Reply(caller, OffsetCommitResponse(error)),)
+    if not gc.part.needs_guard(batch):
+        return _write(gc, ask, caller, None, disk)
+    part = gc.part.guarded(batch, disk.log(gc.name).end, ask.version >= 5)
+    corr = 0
+    while corr in gc.verifying:
+        corr += 1
+    waiting = Waiting(ask, caller, part.guards[batch.pid].number)
+    new = replace(gc, part=part, verifying=gc.verifying.set(corr, waiting))
+    return new, (Send(gc.config.coordinator, waiting.question(gc.name), corr),)
+
+
+def verified(gc: GroupCoordinator, corr: int, error: Error, disk: Disk) -> Result:
+    """The transaction coordinator has answered."""
+    waiting: Waiting | None = gc.verifying.get(corr)
+    if waiting is None:
+        return gc, ()
+    gc = replace(gc, verifying=gc.verifying.remove(corr))
+    if error:
+        told = OffsetCommitResponse(_translated(error, waiting.ask.version))
+        return gc, (Reply(waiting.caller, told),)
+    return _write(gc, waiting.ask, waiting.caller, waiting.guard, disk)
+
+
+def unverifiable(gc: GroupCoordinator) -> Result:
+    """The connection to the transaction coordinator broke: the same request again."""
+    retry = OffsetCommitResponse(Error.COORDINATOR_LOAD_IN_PROGRESS)
+    replies = tuple(Reply(w.caller, retry) for w in gc.verifying.values())
+    return replace(gc, verifying=Map()), replies
+
+
+def _translated(error: Error, version: int) -> Error:
+    """What a producer is told when the transaction coordinator says no."""
+    if error is Error.PRODUCER_FENCED:
+        return Error.INVALID_PRODUCER_EPOCH
+    if error is Error.TRANSACTION_ABORTABLE and version < 4:
+        return Error.INVALID_TXN_STATE
+    return error
+
+
+def _write(
+    gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, guard: int | None, disk: Disk
+) -> Result:
+    batch = _batch(ask)
+    error = refusal(gc, ask) or gc.part.refusal(batch, guard, sequences=False)
+    if error:
+        return gc, (Reply(caller, OffsetCommitResponse(error)),)
+    return gc.append(batch, caller, OffsetCommitResponse(), disk)
+
+
+def _batch(ask: TxnOffsetCommit) -> Batch:
+    """A transaction's offsets as a batch; COORDINATOR appends carry no sequence."""
+    return Batch(
+        (Offsets(ask.group, ask.positions),),
+        count=max(1, len(ask.positions)),
+        pid=ask.pid,
+        epoch=ask.epoch,
+        transactional=True,
+    )
+
+
+# ---- what counts -----------------------------------------------------------------------
+
+
+def noted(gc: GroupCoordinator, batch: Batch, records: tuple[Offsets, ...]) -> GroupCoordinator:
+    """After an offset batch: pending where it belongs to a transaction, else counted."""
+    for offsets in records:
+        if offsets.group not in gc.groups:
+            gc = gc.keeping(Group(offsets.group))
+    placed = tuple(
+        ((offsets.group, position.partition), Placed(position, batch.base))
+        for offsets in records
+        for position in offsets.positions
+    )
+    if batch.transactional and "offsets_in_transaction" in gc.config.on:
+        mine = (*gc.pending.get(batch.pid, ()), *placed)
+        return replace(gc, pending=gc.pending.set(batch.pid, mine))
+    return replace(gc, committed=_counted(gc.committed, placed))
+
+
+def ended(gc: GroupCoordinator, batch: Batch) -> GroupCoordinator:
+    """After a marker: what was pending counts, or is dropped."""
+    mine = gc.pending.get(batch.pid, ())
+    counted = _counted(gc.committed, mine) if batch.control == COMMIT else gc.committed
+    return replace(gc, committed=counted, pending=gc.pending.remove(batch.pid))
+
+
+def _counted(
+    committed: Map[Key, Placed], placed: tuple[tuple[Key, Placed], ...]
+) -> Map[Key, Placed]:
+    for key, new in placed:
+        old: Placed | None = committed.get(key)
+        if old is None or old.at < new.at:
+            committed = committed.set(key, new)
+    return committed
+
+
+def fetched(gc: GroupCoordinator, ask: OffsetFetch) -> OffsetFetchResponse:
+    held = {key for mine in gc.pending.values() for key, _ in mine if key[0] == ask.group}
+    wanted = ask.partitions
+    if wanted is None:
+        wanted = tuple(p for group, p in gc.committed if group == ask.group)
+    unstable = tuple(p for p in wanted if ask.require_stable and (ask.group, p) in held)
+    found = tuple(
+        placed.position if (placed := gc.committed.get((ask.group, p))) else Position(p, -1)
+        for p in wanted
+    )
+    return OffsetFetchResponse(found, unstable)

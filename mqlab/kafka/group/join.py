@@ -1,0 +1,169 @@
+"""JoinGroup: how a member comes in, and comes back.
+
+A new member is first told its id (MEMBER_ID_REQUIRED) and asks again with it, so that a
+lost answer leaves nobody behind whom the others would wait for (KIP-394). The answer to
+the second request is held back until the rebalance it causes is complete.
+
+A *static* member has a name of its own (`group.instance.id`) and keeps its place over a
+restart: it gets a new id, and whoever still uses the old one is fenced (KIP-345).
+
+Source: GroupMetadataManager#classicGroupJoin (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer
+from ..errors import Error
+from .members import Group, Member
+from .messages import JoinGroup, JoinGroupResponse, SyncGroupResponse
+from .rebalance import NEW_MEMBER_MS, alive, needed, prepare, session_timer, welcome
+from .states import GroupState
+
+if TYPE_CHECKING:
+    from . import GroupCoordinator
+
+Result = tuple["GroupCoordinator", Effects]
+_S = GroupState
+SESSION_MS = (6_000, 1_800_000)  # group.min.session.timeout.ms, group.max.session.timeout.ms
+
+
+def handle(gc: GroupCoordinator, ask: JoinGroup, caller: Caller, disk: Disk) -> Result:
+    group: Group | None = gc.groups.get(ask.group)
+    written: Effects = ()
+    error = _refusal(ask, group)
+    if error:
+        return gc, (_no(caller, error, ask.member),)
+    if group is None:
+        group = Group(ask.group)
+        gc, written = gc.stored(group, {}, disk)
+    if not ask.member:
+        gc, effects = _newcomer(gc, group, ask, caller, disk)
+    elif ask.member in group.expected:
+        gc, effects = _added(gc, group, ask.member, ask, caller, disk)
+    else:
+        gc, effects = _member(gc, group, ask, caller, disk)
+    return gc, (*written, *effects)
+
+
+def _refusal(ask: JoinGroup, group: Group | None) -> Error:
+    if not ask.group:
+        return Error.INVALID_GROUP_ID
+    if not SESSION_MS[0] <= ask.session_ms <= SESSION_MS[1]:
+        return Error.INVALID_SESSION_TIMEOUT
+    if group is None and ask.member:
+        return Error.UNKNOWN_MEMBER_ID
+    names = [name for name, _ in ask.protocols]
+    if not (group or Group(ask.group)).supports(ask.protocol_type, names):
+        return Error.INCONSISTENT_GROUP_PROTOCOL
+    return Error.NONE
+
+
+def _no(caller: Caller, error: Error, member: str = "") -> Reply:
+    return Reply(caller, JoinGroupResponse(error, member))
+
+
+def _newcomer(
+    gc: GroupCoordinator, group: Group, ask: JoinGroup, caller: Caller, disk: Disk
+) -> Result:
+    """It has no id yet."""
+    gc, member = gc.named(ask.instance or ask.client)
+    if ask.instance is not None:
+        old = group.static(ask.instance)
+        if old is not None:
+            return _replaced(gc, group, group.members[old], member, ask, caller, disk)
+    elif ask.version >= 4:
+        group = replace(group, expected=(*group.expected, member))
+        wait = SetTimer(session_timer(group.name, member), ask.session_ms)
+        return gc.keeping(group), (_no(caller, Error.MEMBER_ID_REQUIRED, member), wait)
+    return _added(gc, group, member, ask, caller, disk)
+
+
+def _added(
+    gc: GroupCoordinator, group: Group, member: str, ask: JoinGroup, caller: Caller, disk: Disk
+) -> Result:
+    new = replace(_described(ask, member), joining=caller, new=True)
+    if not group.members:
+        group = replace(group, protocol_type=ask.protocol_type)
+    # It cannot send heartbeats while it waits, so it is given more time.
+    patience = SetTimer(session_timer(group.name, member), NEW_MEMBER_MS)
+    gc, effects = needed(gc, group.having(new), disk)
+    return gc, (patience, *effects)
+
+
+def _described(ask: JoinGroup, member: str) -> Member:
+    return Member(
+        member, ask.client, ask.host, ask.instance, ask.session_ms, ask.rebalance_ms, ask.protocols
+    )
+
+
+def _member(
+    gc: GroupCoordinator, group: Group, ask: JoinGroup, caller: Caller, disk: Disk
+) -> Result:
+    """A member joins again: because it was told to, because what it reads has changed, or
+    because it never got its answer."""
+    error = group.refusal(ask.member, ask.instance)
+    if not error and group.state is _S.EMPTY:
+        error = Error.UNKNOWN_MEMBER_ID
+    if error:
+        return gc, (_no(caller, error, ask.member),)
+    member = group.members[ask.member]
+    unchanged = member.protocols == ask.protocols
+    leads = group.leader == member.id
+    if (group.state is _S.COMPLETING_REBALANCE and unchanged) or (
+        group.state is _S.STABLE and unchanged and not leads
+    ):
+        return gc, (Reply(caller, welcome(group, member)),)
+    member = replace(
+        member,
+        protocols=ask.protocols,
+        session_ms=ask.session_ms,
+        rebalance_ms=ask.rebalance_ms,
+        joining=caller,
+    )
+    return needed(gc, group.having(member), disk)
+
+
+def _replaced(
+    gc: GroupCoordinator,
+    group: Group,
+    old: Member,
+    member: str,
+    ask: JoinGroup,
+    caller: Caller,
+    disk: Disk,
+) -> Result:
+    """A static member is back under a new id; the old one is fenced."""
+    effects: Effects = (CancelTimer(session_timer(group.name, old.id)),)
+    if old.joining is not None:
+        effects += (_no(old.joining, Error.FENCED_INSTANCE_ID, old.id),)
+    if old.syncing is not None:
+        effects += (Reply(old.syncing, SyncGroupResponse(Error.FENCED_INSTANCE_ID)),)
+    new = replace(_described(ask, member), assignment=old.assignment, joining=caller)
+    group, led_by = _in_place(group, old, new), group.leader
+    effects += (alive(group, new),)
+    if group.state is _S.STABLE and group.chosen() == group.protocol:
+        group = group.having(replace(new, joining=None))
+        answer = welcome(group, new)
+        if ask.version >= 9:  # from here on a leader can be told not to assign (KIP-814)
+            answer = replace(answer, skip_assignment=group.leader == member)
+        else:
+            answer = replace(answer, leader=led_by, members=())
+        given = {m.id: m.assignment for m in group.members.values()}
+        gc, more = gc.stored(group, given, disk, (caller, answer))
+    elif group.state in (_S.STABLE, _S.COMPLETING_REBALANCE):
+        gc, more = prepare(gc, group, disk)
+    else:
+        gc, more = needed(gc, group, disk)
+    return gc, (*effects, *more)
+
+
+def _in_place(group: Group, old: Member, new: Member) -> Group:
+    return replace(
+        group,
+        members=group.members.remove(old.id).set(new.id, new),
+        leader=new.id if group.leader == old.id else group.leader,
+        unsynced=tuple(new.id if m == old.id else m for m in group.unsynced),
+    )

@@ -1,0 +1,215 @@
+"""A group and its members, as their coordinator holds them in memory, and the one record
+of it that is durable.
+
+Everything here is a value that answers questions; who is told what, and when, is said in
+`rebalance.py` and the files around it.
+
+Sources: ClassicGroup, ClassicGroupMember, GroupMetadataValue (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...kernel import Caller, Map
+from ..errors import Error
+from .messages import JoinedMember, told
+from .states import GroupState, may_enter
+
+_S = GroupState
+NOTHING = b""  # what a member is given by a leader that forgot it
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`protocols`: (strategy, what it would read). `joining`, `syncing`: who waits for the
+    answer to JoinGroup and to SyncGroup. `new`: not yet part of any generation. Times in
+    milliseconds."""
+
+    id: str
+    client: str
+    host: str = ""
+    instance: str | None = None
+    session_ms: int = 45_000
+    rebalance_ms: int = 300_000
+    protocols: tuple[tuple[str, Any], ...] = ()
+    assignment: Any = NOTHING
+    joining: Caller | None = None
+    syncing: Caller | None = None
+    new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMetadata:
+    """The record of a generation: written when its leader has assigned, and when a group
+    is new or empty. Members are kept with what they read."""
+
+    group: str
+    protocol_type: str = ""
+    generation: int = 0
+    protocol: str = ""
+    leader: str = ""
+    members: tuple[Member, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.members:
+            return f"{self.group}: generation {self.generation}, empty"
+        rows = ", ".join(f"{m.id} {told(m.assignment)}".rstrip() for m in self.members)
+        return f"{self.group}: generation {self.generation}, {rows}"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`expected`: ids that were given out and have not joined yet; `unsynced`: members
+    that have joined this generation and not yet asked for their assignment.
+
+    Invariants: a generation never goes back; the leader is a member; only members of the
+    current generation are heard.
+    """
+
+    name: str
+    state: GroupState = _S.EMPTY
+    generation: int = 0
+    protocol_type: str = ""
+    protocol: str = ""
+    leader: str = ""
+    members: Map[str, Member] = Map()
+    expected: tuple[str, ...] = ()
+    unsynced: tuple[str, ...] = ()
+
+    # -- questions -----------------------------------------------------------------------
+
+    @property
+    def all_joined(self) -> bool:
+        return not self.expected and all(m.joining is not None for m in self.members.values())
+
+    @property
+    def rebalance_ms(self) -> int:
+        """As long as the slowest member asks for."""
+        return max((m.rebalance_ms for m in self.members.values()), default=0)
+
+    def static(self, instance: str | None) -> str | None:
+        """The member id behind a static member's name."""
+        if instance is None:
+            return None
+        return next((m.id for m in self.members.values() if m.instance == instance), None)
+
+    def refusal(self, member: str, instance: str | None) -> Error:
+        """Whether this is who it says (ClassicGroup#validateMember)."""
+        if instance is not None:
+            current = self.static(instance)
+            if current is None:
+                return Error.UNKNOWN_MEMBER_ID
+            if current != member:
+                return Error.FENCED_INSTANCE_ID
+        return Error.NONE if member in self.members else Error.UNKNOWN_MEMBER_ID
+
+    def commit_refusal(
+        self, member: str, instance: str | None, generation: int, transactional: bool
+    ) -> Error:
+        """Whether this member may commit offsets now (ClassicGroup#validateOffsetCommit). A
+        transaction that names no member is let through at any time: its producer may be
+        older than KIP-447."""
+        if generation < 0 and self.state is _S.EMPTY:
+            return Error.NONE
+        if generation >= 0 or member or instance is not None:
+            error = self.refusal(member, instance)
+            if error:
+                return error
+            if generation != self.generation:
+                return Error.ILLEGAL_GENERATION
+        elif not transactional:
+            return Error.UNKNOWN_MEMBER_ID
+        if not transactional and self.state is _S.COMPLETING_REBALANCE:
+            return Error.REBALANCE_IN_PROGRESS
+        return Error.NONE
+
+    def supports(self, protocol_type: str, names: Iterable[str]) -> bool:
+        """Whether a member with these strategies fits to the others."""
+        if self.state is _S.EMPTY:
+            return bool(protocol_type) and any(True for _ in names)
+        return protocol_type == self.protocol_type and any(n in self.common() for n in names)
+
+    def common(self) -> tuple[str, ...]:
+        """The strategies that every member knows."""
+        sets = [frozenset(name for name, _ in m.protocols) for m in self.members.values()]
+        return tuple(sorted(frozenset.intersection(*sets))) if sets else ()
+
+    def chosen(self) -> str:
+        """The common strategy with the most votes; each member votes for its first."""
+        common = self.common()
+        votes = [next(n for n, _ in m.protocols if n in common) for m in self.members.values()]
+        return max(common, key=votes.count)
+
+    def roster(self) -> tuple[JoinedMember, ...]:
+        """The members as their leader is told of them."""
+        return tuple(
+            JoinedMember(m.id, m.instance, dict(m.protocols).get(self.protocol, NOTHING))
+            for m in self.members.values()
+        )
+
+    # -- changes -------------------------------------------------------------------------
+
+    def to(self, state: GroupState) -> Group:
+        assert may_enter(state, self.state), (self.name, self.state, state)
+        return replace(self, state=state)
+
+    def having(self, member: Member) -> Group:
+        """With this member added or changed; the first one leads."""
+        return replace(
+            self,
+            members=self.members.set(member.id, member),
+            leader=self.leader or member.id,
+            expected=tuple(m for m in self.expected if m != member.id),
+        )
+
+    def without(self, member: str) -> Group:
+        """Without this member; another one leads if it did."""
+        left = self.members.remove(member)
+        leader = next(iter(left), "") if member == self.leader else self.leader
+        return replace(
+            self,
+            members=left,
+            leader=leader,
+            expected=tuple(m for m in self.expected if m != member),
+            unsynced=tuple(m for m in self.unsynced if m != member),
+        )
+
+    def assigned(self, given: dict[str, Any]) -> Group:
+        """With the leader's assignments; whom it forgot reads nothing."""
+        members = Map(
+            (m.id, replace(m, assignment=given.get(m.id, NOTHING))) for m in self.members.values()
+        )
+        return replace(self, members=members)
+
+    def record(self, given: dict[str, Any]) -> GroupMetadata:
+        """What is written of it: each member with the strategy chosen and its assignment."""
+        kept = tuple(
+            replace(
+                m,
+                protocols=tuple(p for p in m.protocols if p[0] == self.protocol),
+                assignment=given.get(m.id, NOTHING),
+                joining=None,
+                syncing=None,
+                new=False,
+            )
+            for m in self.members.values()
+        )
+        return GroupMetadata(
+            self.name, self.protocol_type, self.generation, self.protocol, self.leader, kept
+        )
+
+    @staticmethod
+    def loaded(record: GroupMetadata) -> Group:
+        """From its record: as stable as it was, or empty."""
+        return Group(
+            record.group,
+            _S.STABLE if record.members else _S.EMPTY,
+            record.generation,
+            record.protocol_type,
+            record.protocol,
+            record.leader,
+            Map((m.id, m) for m in record.members),
+        )

@@ -1,0 +1,139 @@
+"""Heartbeats, goodbyes and silence: who is still in the group.
+
+A member that is not heard of for its session's length is no member any more: its part is
+given to somebody else. It may well be alive, only slow, and come back with its old id and
+generation. *That* is why commits are fenced by both.
+
+Source: GroupMetadataManager#classicGroupHeartbeat, #classicGroupLeave,
+#expireClassicGroupMemberHeartbeat, #expirePendingSync (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...kernel import Caller, CancelTimer, Disk, Effects, Reply
+from ..errors import Error
+from .members import Group, Member
+from .messages import (
+    Heartbeat,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroup,
+    LeaveGroupResponse,
+)
+from .rebalance import alive, complete, join_timer, needed, prepare, session_timer, sync_timer
+from .states import GroupState
+
+if TYPE_CHECKING:
+    from . import GroupCoordinator
+
+Result = tuple["GroupCoordinator", Effects]
+_S = GroupState
+WAITING = (_S.STABLE, _S.COMPLETING_REBALANCE)
+
+
+def heartbeat(gc: GroupCoordinator, ask: Heartbeat, caller: Caller) -> Result:
+    group: Group | None = gc.groups.get(ask.group)
+    error = _refusal(ask, group)
+    if group is None or error:
+        return gc, (Reply(caller, HeartbeatResponse(error)),)
+    rebalancing = group.state is _S.PREPARING_REBALANCE
+    told = HeartbeatResponse(Error.REBALANCE_IN_PROGRESS if rebalancing else Error.NONE)
+    return gc, (Reply(caller, told), alive(group, group.members[ask.member]))
+
+
+def _refusal(ask: Heartbeat, group: Group | None) -> Error:
+    if not ask.group:
+        return Error.INVALID_GROUP_ID
+    if group is None:
+        return Error.UNKNOWN_MEMBER_ID
+    error = group.refusal(ask.member, ask.instance)
+    if not error and ask.generation != group.generation:
+        return Error.ILLEGAL_GENERATION
+    return error
+
+
+def leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Disk) -> Result:
+    """Several may leave at once; each has its own answer."""
+    group: Group | None = gc.groups.get(ask.group)
+    if not ask.group or group is None:
+        error = Error.UNKNOWN_MEMBER_ID if ask.group else Error.INVALID_GROUP_ID
+        return gc, (Reply(caller, LeaveGroupResponse(error)),)
+    effects: Effects = ()
+    errors: list[Error] = []
+    for member, instance in ask.members:
+        group, more, error = _gone(group, member, instance)
+        errors.append(error)
+        effects += more
+    answer = Reply(caller, LeaveGroupResponse(errors=tuple(errors)))
+    if all(errors) or group.state is _S.EMPTY:
+        return gc.keeping(group), (*effects, answer)
+    gc, more = needed(gc, group, disk)
+    return gc, (*effects, answer, *more)
+
+
+def _gone(group: Group, member: str, instance: str | None) -> tuple[Group, Effects, Error]:
+    if not member:  # an administrator removes a static member by its name
+        member = group.static(instance) or ""
+    if member in group.expected:
+        stop = CancelTimer(session_timer(group.name, member))
+        return group.without(member), (stop,), Error.NONE
+    error = group.refusal(member, instance)
+    if error:
+        return group, (), error
+    group, effects = _removed(group, group.members[member])
+    return group, effects, Error.NONE
+
+
+def _removed(group: Group, member: Member) -> tuple[Group, Effects]:
+    """If it waits for its answer to JoinGroup, it is told to come as a new one."""
+    effects: Effects = (CancelTimer(session_timer(group.name, member.id)),)
+    if member.joining is not None:
+        effects += (Reply(member.joining, JoinGroupResponse(Error.UNKNOWN_MEMBER_ID)),)
+    return group.without(member.id), effects
+
+
+# ---- timers ----------------------------------------------------------------------------
+
+
+def fired(gc: GroupCoordinator, timer: str, disk: Disk) -> Result:
+    for group in gc.groups.values():
+        if timer == join_timer(group.name) and group.state is _S.PREPARING_REBALANCE:
+            return complete(gc, group, disk)
+        if timer == sync_timer(group.name) and group.state in WAITING:
+            return _never_synced(gc, group, disk)
+        for member in (*group.expected, *group.members):
+            if timer == session_timer(group.name, member):
+                return _silent(gc, group, member, disk)
+    # Its group or its member has changed in this very moment.
+    return gc, ()
+
+
+def _silent(gc: GroupCoordinator, group: Group, name: str, disk: Disk) -> Result:
+    """A session is over. Who waits for an answer of ours is not silent, except a member
+    that nobody has seen in any generation yet."""
+    member: Member | None = group.members.get(name)
+    if member is None:
+        group = group.without(name)
+    elif not member.new and (member.joining is not None or member.syncing is not None):
+        return gc, ()
+    effects: Effects = ()
+    if member is not None:
+        group, effects = _removed(group, member)
+    if group.state is _S.PREPARING_REBALANCE or (member is not None and group.state in WAITING):
+        gc, more = needed(gc, group, disk)
+        return gc, (*effects, *more)
+    return gc.keeping(group), effects
+
+
+def _never_synced(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
+    """Who joined and never asked for its part is dropped, and all begins anew."""
+    if not group.unsynced:
+        return gc, ()
+    effects: Effects = ()
+    for name in group.unsynced:
+        effects += (CancelTimer(session_timer(group.name, name)),)
+        group = group.without(name)
+    gc, more = prepare(gc, group, disk)
+    return gc, (*effects, *more)

@@ -1,0 +1,102 @@
+"""SyncGroup: who reads what.
+
+The leader of a generation, a consumer like the others, assigns partitions and brings the
+result; the coordinator writes it down and hands everybody his part once it is safe. Who
+asks before that waits.
+
+Source: GroupMetadataManager#classicGroupSync (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Reply, SetTimer
+from ..errors import Error
+from .members import Group
+from .messages import SyncGroup, SyncGroupResponse
+from .rebalance import alive, sync_timer
+from .states import GroupState
+
+if TYPE_CHECKING:
+    from . import GroupCoordinator
+
+Result = tuple["GroupCoordinator", Effects]
+_S = GroupState
+
+
+@dataclass(frozen=True, slots=True)
+class Assigning:
+    """The leader's assignments, written and not yet safe: for which generation."""
+
+    end: int
+    group: str
+    generation: int
+    given: Map[str, Any]
+
+
+def handle(gc: GroupCoordinator, ask: SyncGroup, caller: Caller, disk: Disk) -> Result:
+    group: Group | None = gc.groups.get(ask.group)
+    error = _refusal(ask, group)
+    if group is None or error:
+        return gc, (Reply(caller, SyncGroupResponse(error)),)
+    group = replace(group, unsynced=tuple(m for m in group.unsynced if m != ask.member))
+    effects: Effects = () if group.unsynced else (CancelTimer(sync_timer(group.name)),)
+    member = group.members[ask.member]
+    if group.state is _S.STABLE:
+        answer = SyncGroupResponse(
+            assignment=member.assignment, protocol=group.protocol, protocol_type=group.protocol_type
+        )
+        return gc.keeping(group), (*effects, Reply(caller, answer))
+    group = group.having(replace(member, syncing=caller))
+    if ask.member != group.leader:
+        return gc.keeping(group), effects
+    given = Map((m, a) for m, a in ask.assignments if m in group.members)
+    gc, written = gc.stored(group, dict(given.items()), disk)
+    end = disk.log(gc.name).end + 1
+    waiting = Assigning(end, group.name, group.generation, given)
+    return replace(gc, assigning=(*gc.assigning, waiting)), (*effects, *written)
+
+
+def _refusal(ask: SyncGroup, group: Group | None) -> Error:
+    if not ask.group:
+        return Error.INVALID_GROUP_ID
+    if group is None:
+        return Error.UNKNOWN_MEMBER_ID
+    error = group.refusal(ask.member, ask.instance)
+    if error:
+        return error
+    if ask.generation != group.generation:
+        return Error.ILLEGAL_GENERATION
+    if ask.protocol_type not in (None, group.protocol_type) or (
+        ask.protocol not in (None, group.protocol)
+    ):
+        return Error.INCONSISTENT_GROUP_PROTOCOL
+    if group.state is _S.PREPARING_REBALANCE:
+        return Error.REBALANCE_IN_PROGRESS
+    return Error.NONE
+
+
+def safe(gc: GroupCoordinator, waiting: Assigning) -> Result:
+    """The assignment is in the log: everybody who waits gets his part. If somebody joined
+    meanwhile, it is about a generation that is over."""
+    group: Group | None = gc.groups.get(waiting.group)
+    if (
+        group is None
+        or group.state is not _S.COMPLETING_REBALANCE
+        or group.generation != waiting.generation
+    ):
+        return gc, ()
+    group = group.assigned(dict(waiting.given.items())).to(_S.STABLE)
+    effects: list[Reply | SetTimer] = []
+    for member in group.members.values():
+        if member.syncing is not None:
+            answer = SyncGroupResponse(
+                assignment=member.assignment,
+                protocol=group.protocol,
+                protocol_type=group.protocol_type,
+            )
+            effects += (Reply(member.syncing, answer), alive(group, member))
+    members = Map((m.id, replace(m, syncing=None)) for m in group.members.values())
+    return gc.keeping(replace(group, members=members)), tuple(effects)
