@@ -53,13 +53,23 @@ SAFEGUARDS: dict[str, Text] = {
     }.items()
 }
 
+Range = tuple[int, int]
+AcceptRule = Callable[[tuple[Range, ...], int, tuple[int, int, int]], str]
+
 
 @dataclass(frozen=True, slots=True)
 class KafkaConfig(Config):
     """`transaction_version` 0 or 2 is the cluster's feature level. `txn_partitions` and
     `offsets_partitions`: partitions of the two internal topics. Times in milliseconds.
+    `segment_records`: a lesson's segment rolls after so many records, and then a `.snapshot`
+    is written; 0: one segment. `id_expiration_ms`, `pid_expiration_ms`: after how long an
+    idle transactional id (at its coordinator) and an idle producer id (on a partition) are
+    forgotten; 0: never, which keeps a lesson free of timers that no lesson waits for. Kafka:
+    7 days, looked at every hour; 1 day, looked at every 10 minutes.
     `lso_rule`: a learner's (first offsets of undecided transactions, high watermark) → the
-    offset that read_committed may not reach; None: Kafka's own."""
+    offset that read_committed may not reach; None: Kafka's own.
+    `accept_rule`: a learner's (ranges of the last five batches, oldest first; epoch known here,
+    -1: none; batch as (epoch, first, last)) → "append", "duplicate" or "refuse"; None: Kafka's."""
 
     transaction_version: int = 2
     coordinator: str = "tc"
@@ -70,7 +80,13 @@ class KafkaConfig(Config):
     add_retry_ms: int = 20
     add_retry_max_ms: int = 100
     pid_block: int = 1_000
+    segment_records: int = 0
+    id_expiration_ms: int = 0
+    id_sweep_ms: int = 3_600_000
+    pid_expiration_ms: int = 0
+    pid_sweep_ms: int = 600_000
     lso_rule: Callable[[tuple[int, ...], int], int] | None = None
+    accept_rule: AcceptRule | None = None
 
 
 def java_hash(text: str) -> int:

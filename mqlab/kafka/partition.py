@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from ..kernel import Map
 from ..storage import ABORT, AbortedTxn, Batch, next_sequence
-from .config import KafkaConfig
+from .config import AcceptRule, KafkaConfig
 from .errors import Error
 from .messages import WriteTxnMarkers
 
@@ -42,12 +42,13 @@ class Written:
 class ProducerEntry:
     """A producer id here. `window`: its last five batches of this epoch, oldest first;
     `txn_first`: where its open transaction begins, -1 for none; `coordinator_epoch`: of
-    its last marker, -1 for none."""
+    its last marker, -1 for none; `last_ms`: stamp of the last thing it wrote."""
 
     epoch: int
     window: tuple[Written, ...] = ()
     txn_first: int = -1
     coordinator_epoch: int = -1
+    last_ms: int = 0
 
     @property
     def last_seq(self) -> int:
@@ -119,12 +120,31 @@ class Partition:
         """The batch among the last five that this one repeats *exactly*; any other overlap
         is no duplicate but out of order."""
         entry: ProducerEntry | None = self.producers.get(batch.pid)
+        if self.config.accept_rule is not None and batch.pid >= 0:
+            if self._ruled(self.config.accept_rule, batch) != "duplicate":
+                return None
+            # Called a duplicate of what is not remembered: nobody can say where it lies.
+            unknown = Written(batch.first_seq, batch.last_seq, -1, -1)
+            return self._same(entry, batch) or unknown
         if entry is None or entry.epoch != batch.epoch or "sequence_check" not in self.config.on:
+            return None
+        return self._same(entry, batch)
+
+    @staticmethod
+    def _same(entry: ProducerEntry | None, batch: Batch) -> Written | None:
+        if entry is None:
             return None
         for seen in entry.window:
             if (seen.first_seq, seen.last_seq) == (batch.first_seq, batch.last_seq):
                 return seen
         return None
+
+    def _ruled(self, rule: AcceptRule, batch: Batch) -> str:
+        """What a learner's rule says of a batch."""
+        entry: ProducerEntry | None = self.producers.get(batch.pid)
+        seen = tuple((w.first_seq, w.last_seq) for w in entry.window) if entry else ()
+        known = entry.epoch if entry else -1
+        return rule(seen, known, (batch.epoch, batch.first_seq, batch.last_seq))
 
     def stale(self, batch: Batch) -> bool:
         """Whether the batch comes from an older self of its producer."""
@@ -138,6 +158,11 @@ class Partition:
         appends, whose sequence numbers are not looked at."""
         if batch.pid < 0:
             return Error.NONE
+        if sequences and self.config.accept_rule is not None:
+            if self._ruled(self.config.accept_rule, batch) != "refuse":
+                return Error.NONE
+            old = self.stale(batch)
+            return Error.INVALID_PRODUCER_EPOCH if old else Error.OUT_OF_ORDER_SEQUENCE_NUMBER
         if self.stale(batch):
             return Error.INVALID_PRODUCER_EPOCH
         if self.needs_guard(batch) and guard is not None:
@@ -179,6 +204,7 @@ class Partition:
             entry,
             window=(*entry.window, written)[-WINDOW:],
             txn_first=batch.base if opens else entry.txn_first,
+            last_ms=batch.at_ms,
         )
         return replace(
             self,
@@ -216,6 +242,7 @@ class Partition:
             window=entry.window if entry.epoch == batch.epoch else (),
             txn_first=-1,
             coordinator_epoch=batch.coordinator_epoch,
+            last_ms=batch.at_ms,
         )
         owed = ((first, batch.base),) if first >= 0 else ()
         after = replace(
@@ -230,19 +257,32 @@ class Partition:
         lso = still_open[0][0] if still_open else batch.base + 1
         return after, AbortedTxn(indexed, batch.pid, first, batch.base, lso)
 
+    def without_expired(self, now_ms: int) -> Partition:
+        """Producers that were idle too long are forgotten, their epochs with them; never
+        one whose transaction is open (ProducerStateManager#removeExpiredProducers)."""
+        limit = now_ms - self.config.pid_expiration_ms
+        kept = ((p, e) for p, e in self.producers.items() if e.txn_first >= 0 or e.last_ms > limit)
+        return replace(self, producers=Map(kept))
+
     # -- recovery ----------------------------------------------------------------------------
 
     @staticmethod
     def replayed(
-        config: KafkaConfig, log: Iterable[Batch], end: int
+        config: KafkaConfig,
+        log: Iterable[Batch],
+        end: int,
+        start: Partition | None = None,
+        indexed: int = 0,
     ) -> tuple[Partition, tuple[AbortedTxn, ...]]:
-        """From a log alone. Only the last batch of each producer is remembered then, so
-        its window of recognisable duplicates shrinks from five to one."""
-        part = Partition(config)
+        """From a log alone, or from what a snapshot says (`start`, and how many index
+        entries lie before it) and the tail of the log. Only the last batch of each producer
+        is remembered then, so its window of recognisable duplicates shrinks from five to
+        one."""
+        part = start or Partition(config)
         aborted: list[AbortedTxn] = []
         for batch in log:
             if batch.control:
-                part, entry = part.with_marker(batch, len(aborted))
+                part, entry = part.with_marker(batch, indexed + len(aborted))
                 aborted += [entry] if entry is not None else []
             else:
                 part = part.with_data(batch)

@@ -15,6 +15,8 @@ The life of a transaction, and the file that tells it:
     EndTxn                → PrepareCommit       end_txn.py            the decision; answered here
     WriteTxnMarkers       → every partition     markers.py            what makes it visible
     (all have answered)   → CompleteCommit
+    (a record fails)      → as before           failures.py           the caller asks again
+    (seven idle days)     → Dead                expiry.py             the id is forgotten
 
 *What can go wrong.* The coordinator may die between any two effects. Before the Prepare
 record is safe nothing was promised: the transaction is still Ongoing, and its client asks
@@ -22,7 +24,8 @@ again or its timeout aborts it. After it, `recover` finds the record and owes ev
 anew. *Invariants:* a decision never changes; no marker leaves before the decision is
 durable; an id has one transition under way at most.
 
-*Left out:* several brokers and the moving of leadership, id expiry, 2PC (KIP-939), ACLs.
+With several replicas this role is the leader's half only: `replica.py` copies the log and
+moves the leadership. *Left out:* 2PC (KIP-939), ACLs.
 Read on in TransactionCoordinator, TransactionStateManager (core, Kafka 4.3).
 """
 
@@ -33,6 +36,7 @@ from dataclasses import dataclass, replace
 from ...kernel import (
     Append,
     Appended,
+    AppendFailed,
     Caller,
     CancelTimer,
     ConnectionLost,
@@ -50,6 +54,7 @@ from ...kernel import (
     Text,
     Words,
 )
+from ..admin import DescribeTransactions, ListTransactions
 from ..config import KafkaConfig, offsets_log, txn_log
 from ..messages import (
     AddOffsetsToTxn,
@@ -61,7 +66,7 @@ from ..messages import (
     braces,
 )
 from ..states import PREPARED, TxnState, may_enter
-from . import add_partitions, end_txn, init_producer_id, markers
+from . import add_partitions, describe, end_txn, expiry, failures, init_producer_id, markers
 from .entry import EXHAUSTED, Entry, Pending, StateRecord, recorded
 
 __all__ = ["Coordinator", "Entry", "Pending", "StateRecord"]
@@ -93,14 +98,16 @@ class Coordinator:
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self._asked(body, caller, disk, at_ms)
-            case Appended(log=log, end=end):
-                return self._safe(log, end)
+            case Appended(log=log, end=end, at_ms=at_ms):
+                return self._safe(log, end, disk, at_ms)
+            case AppendFailed(log=log, end=end, error=error):
+                return failures.failed(self, log, end, error)
             case Response(peer=peer, body=WriteTxnMarkersResponse() as said, at_ms=at_ms):
                 return markers.answered(self, peer, said, disk, at_ms)
             case ConnectionLost(peer=peer):
                 return self, self._owed_to(peer)
             case Fired(timer=timer, at_ms=at_ms):
-                return self._timed_out(timer.removeprefix(TIMEOUT), disk, at_ms)
+                return self._fired(timer, disk, at_ms)
         # Nothing else concerns a coordinator: its requests to leaders have one answer.
         return self, ()
 
@@ -118,6 +125,10 @@ class Coordinator:
                 return add_partitions.handle(self, ask, caller, disk, at_ms)
             case EndTxn():
                 return end_txn.handle(self, body, caller, disk, at_ms)
+            case ListTransactions():
+                return self, (Reply(caller, describe.listed(self, body)),)
+            case DescribeTransactions():
+                return self, (Reply(caller, describe.described(self, body)),)
             case SendMarkers(txn_id=txn_id):
                 if not self.entries[txn_id].partitions:
                     return markers.complete(self, txn_id, disk, at_ms)
@@ -155,9 +166,12 @@ class Coordinator:
             pending=self.pending.set(new.txn_id, Pending(new, caller, answer)),
             writes=self.writes.set((log, base + 1), new.txn_id),
         )
-        return tc, (Append(log, recorded(new, base)), *tc._timer(new, before))
+        effects = (Append(log, recorded(new, base)), *tc.timer(new, before))
+        if self.config.id_expiration_ms and not self.entries:
+            effects = (*effects, SetTimer(expiry.SWEEP, self.config.id_sweep_ms))
+        return tc, effects
 
-    def _timer(self, new: Entry, before: TxnState) -> Effects:
+    def timer(self, new: Entry, before: TxnState) -> Effects:
         """The timeout runs while a transaction is Ongoing and is looked at by a sweep."""
         name = TIMEOUT + new.txn_id
         if new.state is TxnState.ONGOING and before is not TxnState.ONGOING:
@@ -173,7 +187,7 @@ class Coordinator:
         tick = self.config.sweep_ms
         return -(-(now_ms + after_ms + 1) // tick) * tick - now_ms
 
-    def _safe(self, log: str, end: int) -> tuple[Coordinator, Effects]:
+    def _safe(self, log: str, end: int, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
         """A record is safe: the transition has happened, its caller gets the answer."""
         txn_id = self.writes.get((log, end))
         if txn_id is None:
@@ -185,14 +199,13 @@ class Coordinator:
             pending=self.pending.remove(txn_id),
             writes=self.writes.remove((log, end)),
         )
+        if pending.entry.state is TxnState.DEAD:
+            return expiry.buried(tc, txn_id, disk, at_ms)
         reply = () if pending.caller is None else (Reply(pending.caller, pending.answer),)
         if pending.entry.state in PREPARED:
             note = (Send(tc.config.coordinator, SendMarkers(txn_id)),)
             return tc, tc.config.arrange("prepared", reply=reply, markers=note)
         return replace(tc, owed=tc.owed.remove(txn_id)), reply
-
-    def send_markers(self, txn_id: str) -> tuple[Coordinator, Effects]:
-        return markers.send(self, txn_id)
 
     def fence(
         self, entry: Entry, disk: Disk, at_ms: int, caller: Caller | None, answer: object
@@ -203,9 +216,10 @@ class Coordinator:
         new = replace(
             entry,
             state=TxnState.PREPARE_ABORT,
-            epoch=entry.epoch + 1,
+            epoch=entry.epoch if entry.failed_fence else entry.epoch + 1,
             last_epoch=entry.epoch if v2 else -1,
             client_version=2 if v2 else 0,
+            failed_fence=False,
         )
         tc: Coordinator = self
         effects: Effects = ()
@@ -214,6 +228,13 @@ class Coordinator:
             new = replace(new, next_pid=pid)
         tc, written = tc.write(new, disk, at_ms, caller, answer)
         return tc, (*effects, *written)
+
+    def _fired(self, timer: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
+        if timer == expiry.SWEEP:
+            return expiry.sweep(self, disk, at_ms)
+        if timer.startswith(failures.AGAIN):
+            return markers.complete(self, timer.removeprefix(failures.AGAIN), disk, at_ms)
+        return self._timed_out(timer.removeprefix(TIMEOUT), disk, at_ms)
 
     def _timed_out(self, txn_id: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
         entry: Entry | None = self.entries.get(txn_id)
@@ -251,7 +272,9 @@ class Coordinator:
         entries: Map[str, Entry] = Map()
         for log in disk.logs("__transaction_state-"):
             for record in disk.log(log).read(0):
-                entries = entries.set(record.entry.txn_id, record.entry)
+                entry = record.entry
+                dead = entry.state is TxnState.DEAD
+                entries = entries.remove(entry.txn_id) if dead else entries.set(entry.txn_id, entry)
         kept = disk.table("leadership")
         epoch = kept.get("epoch", -2) + 2  # it lost its leader, and got one again
         block = disk.table("producer ids").get("next block", 0)
@@ -268,6 +291,8 @@ class Coordinator:
                     max(0, entry.start_ms + entry.timeout_ms - at_ms) if at_ms else entry.timeout_ms
                 )
                 effects.append(SetTimer(TIMEOUT + entry.txn_id, tc._sweep_after(at_ms, left)))
+        if entries and config.id_expiration_ms:
+            effects.append(SetTimer(expiry.SWEEP, config.id_sweep_ms))
         return tc, tuple(effects)
 
 

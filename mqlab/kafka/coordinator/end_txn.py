@@ -19,6 +19,7 @@ from ...kernel import Caller, Effects, Reply
 from ..errors import Error
 from ..messages import EndTxn, EndTxnResponse
 from ..states import COMPLETED, TxnState
+from . import markers
 from .entry import EXHAUSTED, Entry
 from .init_producer_id import allocate
 
@@ -72,7 +73,7 @@ def _hasty(tc: Coordinator, new: Entry, caller: Caller, answer: EndTxnResponse) 
     """The safeguard `prepare_before_markers` is off: markers leave while the decision
     exists in memory only, and a coordinator that dies now has forgotten it."""
     tc = replace(tc, entries=tc.entries.set(new.txn_id, new))
-    tc, sent = tc.send_markers(new.txn_id)
+    tc, sent = markers.send(tc, new.txn_id)
     return tc, (Reply(caller, answer), *sent)
 
 

@@ -22,7 +22,9 @@ class Entry:
     `last_epoch`: the epoch before the latest bump, -1 for none; never stored, so a KIP-360
     retry across a coordinator's death is refused. `prev_pid`, `next_pid`: the neighbours
     in a rotation of exhausted epochs. `client_version`: 2 once a client that ends with
-    EndTxn v5 has been seen in this transaction. Times in ms, -1 for none.
+    EndTxn v5 has been seen in this transaction. `failed_fence`: a fence of version 0 could
+    not be written, and `epoch` is raised for it already; never stored. Times in ms, -1 for
+    none.
     """
 
     txn_id: str
@@ -37,6 +39,7 @@ class Entry:
     prev_pid: int = -1
     next_pid: int = -1
     client_version: int = 0
+    failed_fence: bool = False
 
     @property
     def exhausted(self) -> bool:
@@ -46,7 +49,8 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class StateRecord:
     """A record of `__transaction_state`: the whole entry, the latest one a key counts
-    (the topic is compacted). `last_epoch` is not part of it."""
+    (the topic is compacted); a Dead one is the tombstone of an expired id. `last_epoch` is
+    not part of it."""
 
     base: int
     entry: Entry
@@ -57,6 +61,8 @@ class StateRecord:
 
     def __str__(self) -> str:
         e = self.entry
+        if e.state is TxnState.DEAD:
+            return f"tombstone of {e.txn_id}"
         if e.state is TxnState.EMPTY:
             return f"Empty pid={e.pid} epoch={e.epoch}"
         return f"{e.state} {braces(e.partitions)}" if e.partitions else str(e.state)
@@ -64,7 +70,7 @@ class StateRecord:
 
 def recorded(entry: Entry, base: int) -> StateRecord:
     """The record that makes an entry durable."""
-    return StateRecord(base, replace(entry, last_epoch=-1))
+    return StateRecord(base, replace(entry, last_epoch=-1, failed_fence=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,15 @@ aborted transactions beside it. Everything else (`partition.py`) is rebuilt from
     Produce           produce.py    verify or add, check, append; answered once replicated
     WriteTxnMarkers   here          one control batch, one offset, the transaction is over
     Fetch             fetch.py      up to LSO or HW, with the list of aborted transactions
+    (a segment rolls) snapshots.py  what a restart need not read the whole log for
 
 *What can go wrong.* A batch may come twice (its answer was lost), out of order, from an
 older self of its producer, or after its transaction has ended. Each has its check, in the
 order of the real broker. *Invariants:* offsets only grow; LSO ≤ HW ≤ log end; a marker
 takes exactly one offset; the LSO never passes an open transaction.
 
-*Left out:* followers, segments, retention and compaction.
+With several replicas this role is the leader's half only: `replica.py` copies the log and
+says what is safe. *Left out:* retention and compaction.
 Read on in ReplicaManager, UnifiedLog, ProducerStateManager (Kafka 4.3).
 """
 
@@ -23,20 +25,25 @@ from dataclasses import dataclass, replace
 from ...kernel import (
     Append,
     Appended,
+    AppendFailed,
     Caller,
     ConnectionLost,
     Disk,
     Effects,
     Event,
+    Fired,
     Map,
     Reply,
     Request,
     Response,
+    SetTimer,
     Text,
     Words,
 )
 from ...storage import ABORT, COMMIT, Batch
+from ..admin import DescribeProducers, active
 from ..config import KafkaConfig
+from ..errors import Error
 from ..messages import (
     AddPartitionsToTxnResponse,
     Fetch,
@@ -49,13 +56,14 @@ from ..messages import (
     WriteTxnMarkersResponse,
 )
 from ..partition import Partition
-from . import fetch, produce
+from . import fetch, produce, snapshots
 from .produce import Verifying
 
 __all__ = ["Leader", "append_marker", "index_of"]
 
 FRONTIERS = Words("HW={hw} LSO={lso}", "HW={hw} LSO={lso}")
 RECOVERED = Words("recovered, HW={hw} LSO={lso}", "已恢复，HW={hw} LSO={lso}")
+EXPIRE = "expire producers"
 
 
 def index_of(partition: str) -> str:
@@ -76,17 +84,37 @@ class Leader:
     watchers: tuple[tuple[Caller, Watch], ...] = ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
+        new, effects = self._stepped(event, disk)
+        if self.config.pid_expiration_ms and new.part.producers and not self.part.producers:
+            effects = (*effects, SetTimer(EXPIRE, self.config.pid_sweep_ms))
+        return new, effects
+
+    def _stepped(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self._asked(body, caller, disk, at_ms)
             case Appended(end=end):
                 return self._replicated(end)
+            case AppendFailed(error=error):
+                return self._failed(error)
             case Response(corr=corr, body=AddPartitionsToTxnResponse(error=error)):
                 return produce.verified(self, corr, error, disk)
             case ConnectionLost(peer=peer) if peer == self.config.coordinator:
                 return produce.unverifiable(self)
-        # A timer or a call is nothing a leader ever has.
+            case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
+                left = replace(self, part=self.part.without_expired(at_ms))
+                again = (SetTimer(EXPIRE, self.config.pid_sweep_ms),)
+                return left, again if left.part.producers else ()
+            case Fired(timer=timer):
+                return produce.ask_again(self, timer)
+        # A call, or an answer to a question that is no longer open, changes nothing here.
         return self, ()
+
+    def _failed(self, error: str) -> tuple[Leader, Effects]:
+        """This broker leads no more, or too few replicas are left: what was appended may
+        be cut off again, and nobody who waits for it is told that it is safe."""
+        told = tuple(Reply(c, replace_error(answer, Error[error])) for _, c, answer in self.acks)
+        return replace(self, acks=()), told
 
     def _asked(
         self, body: object, caller: Caller, disk: Disk, at_ms: int
@@ -100,6 +128,8 @@ class Leader:
                 return self, (Reply(caller, fetch.answer(self.part, self.name, body, disk)),)
             case ListOffsets():
                 return self, (Reply(caller, fetch.offset(self.part, self.name, body, disk)),)
+            case DescribeProducers():
+                return self, (Reply(caller, active(self.part)),)
             case Watch(offset=offset, isolation=isolation):
                 if offset < fetch.limit(self.part, isolation):
                     return self, (Reply(caller, Watched()),)
@@ -145,7 +175,16 @@ class Leader:
     @staticmethod
     def recover(config: KafkaConfig, name: str, disk: Disk, at_ms: int) -> tuple[Leader, Effects]:
         part, effects = recover_partition(config, name, disk)
+        if config.pid_expiration_ms and part.producers:
+            effects = (*effects, SetTimer(EXPIRE, config.pid_sweep_ms))
         return Leader(config, name, part), effects
+
+
+def replace_error(answer: object, error: Error) -> object:
+    """The answer somebody waits for, turned into a refusal."""
+    if isinstance(answer, WriteTxnMarkersResponse):
+        return replace(answer, error=error)
+    return type(answer)(error)  # type: ignore[call-arg]
 
 
 def append_marker(
@@ -165,15 +204,22 @@ def append_marker(
         size=78,
     )
     index = disk.log(index_of(name)).end
+    roll = snapshots.rolled(part, name, disk)
     part, aborted = part.with_marker(batch, index)
     entry = () if aborted is None else (Append(index_of(name), aborted, notify=False),)
-    return part, (Append(name, batch), *entry), base + 1
+    return part, (*roll, Append(name, batch), *entry), base + 1
 
 
 def recover_partition(config: KafkaConfig, name: str, disk: Disk) -> tuple[Partition, Effects]:
-    """Replay the log; index entries that a stop kept from being written are written now."""
-    log = disk.log(name)
-    part, aborted = Partition.replayed(config, log.read(log.start), log.end)
-    have = disk.log(index_of(name)).end
-    missing = tuple(Append(index_of(name), a, notify=False) for a in aborted[have:])
-    return part, missing
+    """Read the newest snapshot and replay the tail of the log; index entries that a stop
+    kept from being written are written now."""
+    log, index = disk.log(name), disk.log(index_of(name))
+    start, at = snapshots.restored(config, name, disk)
+    before = sum(entry.last_offset < at for entry in index.read(0)) if at > log.start else 0
+    part, aborted = Partition.replayed(config, log.read(at), log.end, start, before)
+    effects: Effects = tuple(
+        Append(index_of(name), a, notify=False) for a in aborted if a.base >= index.end
+    )
+    if config.segment_records and log.end > at:
+        effects = (*effects, snapshots.taken(part, name, log.end))
+    return part, effects

@@ -15,23 +15,34 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ...kernel import Append, Caller, Disk, Effects, Reply, Send
+from ...kernel import Append, Caller, Disk, Effects, Reply, Send, SetTimer
 from ..errors import Error
 from ..messages import AddPartitionsToTxn, Produce, ProduceResponse
+from . import snapshots
 
 if TYPE_CHECKING:
     from . import Leader
 
 Result = tuple["Leader", Effects]
+ADD = "add "
 
 
 @dataclass(frozen=True, slots=True)
 class Verifying:
-    """A batch whose transaction the coordinator is being asked about."""
+    """A batch whose transaction the coordinator is being asked about, and how often it
+    was asked again because an older transaction was still ending."""
 
     ask: Produce
     caller: Caller
     guard: int
+    again: int = 0
+
+    def question(self, partition: str) -> AddPartitionsToTxn:
+        batch, v2 = self.ask.batch, self.ask.version >= 12
+        assert self.ask.txn_id is not None
+        return AddPartitionsToTxn(
+            self.ask.txn_id, batch.pid, batch.epoch, (partition,), verify_only=not v2, implicit=v2
+        )
 
 
 def handle(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
@@ -51,11 +62,8 @@ def handle(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
     while corr in leader.verifying:
         corr += 1
     waiting = Verifying(ask, caller, part.guards[batch.pid].number)
-    question = AddPartitionsToTxn(
-        ask.txn_id, batch.pid, batch.epoch, (leader.name,), verify_only=not v2, implicit=v2
-    )
     new = replace(leader, part=part, verifying=leader.verifying.set(corr, waiting))
-    return new, (Send(part.config.coordinator, question, corr),)
+    return new, (Send(part.config.coordinator, waiting.question(leader.name), corr),)
 
 
 def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
@@ -63,11 +71,28 @@ def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
     waiting: Verifying | None = leader.verifying.get(corr)
     if waiting is None:
         return leader, ()
+    if error is Error.CONCURRENT_TRANSACTIONS and waiting.ask.version >= 12:
+        # The client's last transaction is still ending: spare it the error, for a while
+        # (add.partitions.to.txn.retry.backoff.ms and .max.ms).
+        config = leader.config
+        if (waiting.again + 1) * config.add_retry_ms <= config.add_retry_max_ms:
+            patient = replace(waiting, again=waiting.again + 1)
+            new = replace(leader, verifying=leader.verifying.set(corr, patient))
+            return new, (SetTimer(f"{ADD}{corr}", config.add_retry_ms),)
     leader = replace(leader, verifying=leader.verifying.remove(corr))
     if not error:
         return append(leader, waiting.ask, waiting.caller, waiting.guard, disk)
     told = ProduceResponse(translated(error, waiting.ask.version))
     return leader, (Reply(waiting.caller, told),)
+
+
+def ask_again(leader: Leader, timer: str) -> Result:
+    """The pause before a question is over."""
+    corr = int(timer.removeprefix(ADD))
+    waiting: Verifying | None = leader.verifying.get(corr)
+    if waiting is None:
+        return leader, ()
+    return leader, (Send(leader.config.coordinator, waiting.question(leader.name), corr),)
 
 
 def translated(error: Error, version: int) -> Error:
@@ -105,4 +130,4 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
     batch = replace(batch, base=base)
     ack = (base + batch.count, caller, ProduceResponse(Error.NONE, base))
     new = replace(leader, part=part.with_data(batch), acks=(*leader.acks, ack))
-    return new, (Append(leader.name, batch),)
+    return new, (*snapshots.rolled(part, leader.name, disk), Append(leader.name, batch))

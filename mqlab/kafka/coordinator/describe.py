@@ -1,0 +1,50 @@
+"""What the coordinator tells an administrator: a list of its ids, one id in full.
+
+Sources: TransactionStateManager#listTransactionStates,
+TransactionCoordinator#handleDescribeTransactions (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..admin import (
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    Listed,
+    ListTransactions,
+    ListTransactionsResponse,
+)
+from ..errors import Error
+from .entry import Entry
+
+if TYPE_CHECKING:
+    from . import Coordinator
+
+
+def listed(tc: Coordinator, ask: ListTransactions) -> ListTransactionsResponse:
+    return ListTransactionsResponse(
+        tuple(
+            Listed(entry.txn_id, entry.pid, str(entry.state))
+            for entry in tc.entries.values()
+            if (not ask.states or entry.state in ask.states)
+            and (not ask.pids or entry.pid in ask.pids)
+        )
+    )
+
+
+def described(tc: Coordinator, ask: DescribeTransactions) -> DescribeTransactionsResponse:
+    if not ask.txn_id:
+        return DescribeTransactionsResponse(Error.INVALID_REQUEST)
+    entry: Entry | None = tc.entries.get(ask.txn_id)
+    if entry is None:
+        return DescribeTransactionsResponse(Error.TRANSACTIONAL_ID_NOT_FOUND, ask.txn_id)
+    return DescribeTransactionsResponse(
+        txn_id=entry.txn_id,
+        state=str(entry.state),
+        pid=entry.pid,
+        epoch=entry.epoch,
+        timeout_ms=entry.timeout_ms,
+        start_ms=entry.start_ms,
+        partitions=entry.partitions,
+    )
