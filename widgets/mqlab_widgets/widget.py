@@ -17,10 +17,19 @@ from mqlab.kernel.text import Lang, Text
 
 from .payload import HERE
 
+RENDERED = "export default { render };"
+
 
 def say(text: str | Text, lang: Lang) -> str:
     """A plain string is said as it is in every language."""
     return text.of(lang) if isinstance(text, Text) else text
+
+
+def joined(name: str) -> str:
+    """One self-contained module: the player's file, then `name`, which may use its names and
+    says what is rendered."""
+    player = (HERE / "player.js").read_text("utf-8")
+    return player.replace(RENDERED, "") + "\n" + (HERE / name).read_text("utf-8")
 
 
 class PictureWidget(anywidget.AnyWidget):

@@ -1,0 +1,170 @@
+"""`Ordering`: pieces to be put into order, a verdict, and the run that refutes a wrong one.
+
+The exercise is anything that has a `question`, `pieces` (with `key` and `text`) and
+`judge(order)`; `mqlab.lessons.Parsons` is one. The judge works in Python, for seconds
+perhaps; meanwhile the list can be read but not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any, Protocol
+
+import traitlets
+
+from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.trace import Trace
+
+from .lives import deflate
+from .payload import HERE, Look, build, refuse
+from .player import Player
+from .widget import PictureWidget, joined
+
+KNOWN = ("title", "lang", "scale", "panels")
+
+WORDS = {
+    "pool": Text("Pieces", "步骤"),
+    "list": Text("Your order", "你的顺序"),
+    "empty": Text("Nothing yet: add a piece.", "还是空的：请添加步骤。"),
+    "all": Text("All pieces are in use.", "所有步骤都已使用。"),
+    "add": Text("add at the end", "加到末尾"),
+    "up": Text("move up", "上移"),
+    "down": Text("move down", "下移"),
+    "out": Text("take out", "取出"),
+    "keys": Text(
+        "Arrow keys move a piece, Delete takes it out.", "方向键移动步骤，Delete 键取出。"
+    ),
+    "judge": Text("Judge this order", "评判这个顺序"),
+    "busy": Text("Trying every schedule …", "正在尝试所有执行 …"),
+    "right": Text("Right:", "正确："),
+    "wrong": Text("Not yet:", "还不对："),
+    "shown": Text("The shortest run that shows it:", "能说明问题的最短执行："),
+    "placed": Text("{piece}: place {n} of {of}", "{piece}：第 {n} 位，共 {of} 位"),
+    "removed": Text("{piece}: taken out", "{piece}：已取出"),
+    "changed": Text("The order has changed since.", "顺序已改变。"),
+}
+ASK = Words("in an order: {keys}", "排列：{keys}")
+
+
+class Judged(Protocol):
+    """A verdict; `mqlab.lessons.Verdict` is one."""
+
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def message(self) -> Text: ...
+    def trace(self) -> Trace | None: ...
+
+
+class Piece(Protocol):
+    @property
+    def key(self) -> str: ...
+    @property
+    def text(self) -> Text: ...
+
+
+class Exercise(Protocol):
+    @property
+    def question(self) -> Text: ...
+    @property
+    def pieces(self) -> Sequence[Piece]: ...
+    def judge(self, order: Sequence[str]) -> Judged: ...
+
+
+class Ordering(PictureWidget):
+    """`order` holds the keys as they stand in the list; `verdict` what came of the last
+    judging, None before. `judge()` from Python and the button do the same."""
+
+    _esm = joined("ordering.js")
+    _css = "\n".join((HERE / name).read_text("utf-8") for name in ("player.css", "ordering.css"))
+    order = traitlets.List(traitlets.Unicode()).tag(sync=True)
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        *,
+        title: str | None = None,
+        lang: Lang = "en",
+        scale: float = 1.0,
+        panels: Sequence[str] | None = None,
+        **unknown: object,
+    ) -> None:
+        refuse("Ordering", unknown, KNOWN)
+        self._look = Look.of(title, lang, scale, panels)
+        self.exercise = exercise
+        self.verdict: Judged | None = None
+        super().__init__()
+        self._show()
+        self.on_msg(self._asked)
+
+    def judge(self, order: Sequence[str] | None = None) -> Judged:
+        """Judge what stands in the list, or put another order there and judge that."""
+        if order is not None:
+            self.order = list(order)
+        self.verdict = self.exercise.judge(self.order)
+        self._show()
+        return self.verdict
+
+    def player(self) -> Player | None:
+        """The run that refutes the last order; None where there is none."""
+        trace = self.verdict.trace() if self.verdict is not None else None
+        if trace is None:
+            return None
+        look = self._look
+        return Player(trace, title=look.title, lang=look.lang, scale=look.scale, panels=look.panels)
+
+    def still_html(self) -> str:
+        lang = self._look.lang
+        items = "".join(
+            f"<li><code>{escape(piece.key)}</code> {escape(piece.text.of(lang))}</li>"
+            for piece in self.exercise.pieces
+        )
+        return f"<p>{escape(self.exercise.question.of(lang))}</p><ul>{items}</ul>"
+
+    def narration(self) -> str:
+        lang = self._look.lang
+        width = max(len(piece.key) for piece in self.exercise.pieces)
+        lines = [self.exercise.question.of(lang)]
+        lines += [
+            f"  {piece.key:<{width}}  {piece.text.of(lang)}" for piece in self.exercise.pieces
+        ]
+        if self.verdict is not None:
+            said = WORDS["right" if self.verdict.ok else "wrong"].of(lang)
+            lines.append(ASK(keys=", ".join(self.order)).of(lang))
+            lines.append(f"{said} {self.verdict.message.of(lang)}")
+        return "\n".join(lines)
+
+    def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
+        """A click on the button. What cannot be judged is said there: no cell can fail."""
+        match message:
+            case {"type": "judge", "order": [*order]}:
+                try:
+                    self.judge([str(key) for key in order])
+                except ValueError as error:
+                    self._show(str(error))
+
+    def _show(self, error: str = "") -> None:
+        lang, verdict, player = self._look.lang, self.verdict, self.player()
+        with self.hold_sync():
+            if player is not None:
+                trace = player.trace
+                self.payload = deflate(build(trace, len(trace), self._look))
+            else:
+                self.payload = b""
+            self.ui = {
+                "kind": "ordering",
+                "still": self._name,
+                "lang": lang,
+                "scale": self._look.scale,
+                "question": self.exercise.question.of(lang),
+                "pieces": [
+                    {"key": piece.key, "text": piece.text.of(lang)}
+                    for piece in self.exercise.pieces
+                ],
+                "judged": list(self.order) if verdict is not None else None,
+                "ok": verdict is not None and verdict.ok,
+                "message": verdict.message.of(lang) if verdict is not None else "",
+                "error": error,
+                "words": {name: text.of(lang) for name, text in WORDS.items()},
+            }
