@@ -44,6 +44,7 @@ from .telling import tell
 BARE = str.maketrans("", "", "{},")
 #: fields with a spelling of their own in the system line, or (rules) with none
 UNSAID = {"programs", "order", "rules"}
+NUMBERS = {"transaction_version", "partitions", "groups", "timeout_ms", "segment_records"}
 ADVICE = {
     "init": "init",
     "begin": "begin",
@@ -70,7 +71,7 @@ class KafkaSystem(System):
     """`producers`: (node, transactional id); an id of "-" is a producer without
     transactions, "plain" one without idempotence either. Two nodes with one id are a
     producer and its restarted twin. `programs`: (node, what its application does).
-    `rules`: what a learner writes, by slot ("lso").
+    `rules`: what a learner writes, by slot ("lso", "accept").
     `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
     transaction_version: int = 2
@@ -81,6 +82,7 @@ class KafkaSystem(System):
     readers: tuple[str, ...] = ()
     groups: int = 0
     timeout_ms: int = 60_000
+    segment_records: int = 0
     off: tuple[str, ...] = ()
     programs: tuple[tuple[str, Program], ...] = ()
     order: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -137,7 +139,7 @@ class KafkaSystem(System):
                 given[key] = tuple((node, txn_id or node) for node, _, txn_id in pairs)
             elif key in ("readers", "off", "claims"):
                 given[key] = tuple(value.split(","))
-            elif key in ("transaction_version", "partitions", "groups", "timeout_ms"):
+            elif key in NUMBERS:
                 given[key] = _number(key, value)
             elif key.startswith("order."):
                 order.append((key.removeprefix("order."), tuple(value.split(","))))
@@ -179,7 +181,9 @@ class KafkaSystem(System):
             order=self.order,
             transaction_version=self.transaction_version,
             offsets_partitions=max(1, self.groups),
+            segment_records=self.segment_records,
             lso_rule=dict(self.rules).get("lso"),
+            accept_rule=dict(self.rules).get("accept"),
         )
 
     @cached_property
