@@ -7,8 +7,15 @@ from ..kernel import Play, Run, System, Text, Trace
 from ..kernel.token import check, open_token
 from ..scenario import parse_script, perform, system_of
 from .bank import BankSystem
+from .end_txn import EndTxnSystem
+from .payments import PaymentsSystem
 
-SYSTEMS: dict[str, type[System]] = {"kafka": KafkaSystem, "bank": BankSystem}
+SYSTEMS: dict[str, type[System]] = {
+    "kafka": KafkaSystem,
+    "bank": BankSystem,
+    "payments": PaymentsSystem,
+    "end_txn": EndTxnSystem,
+}
 
 
 def scenario(text: str) -> Trace:

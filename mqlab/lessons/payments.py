@@ -1,0 +1,264 @@
+"""Payments that must be counted once: Kafka with lights about duplicates, and nothing else.
+
+    system payments producers=shop:- | till:plain | hand:raw
+
+A producer "-" is idempotent, "plain" is not, "raw" sends what it is told (`by_hand.py`).
+Every value is a payment's number: two records with one number are one payment, counted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+from ..kafka import SAFEGUARDS, KafkaConfig, KafkaSystem
+from ..kafka.leader import Leader
+from ..kafka.leader.snapshots import table_of
+from ..kafka.snapshot import Cluster
+from ..kernel import Effects, NodeSpec, Property, Snapshot, Table, Trace, Words, World
+from ..kernel.disk import Disk
+from ..kernel.world import NodeState
+from ..storage import Batch, next_sequence
+from .by_hand import ByHand, produce_call
+from .pictures import columns
+
+RAW = "raw"
+ONCE = Words("a payment stands in the log at most once", "每笔支付在日志中最多出现一次")
+IN_ORDER = Words(
+    "a producer's batches stand in the order of their numbers, without a hole",
+    "生产者的批次按序号排列，没有空洞",
+)
+NO_ZOMBIE = Words(
+    "an older epoch writes nothing after a newer one", "新的 epoch 之后，旧的 epoch 不再写入"
+)
+TRUE_OK = Words("an ok names the offset where the batch lies", "答复 ok 时所给的位移正是批次所在")
+WELCOME = Words("no batch is refused that Kafka takes", "Kafka 会接受的批次不被拒绝")
+ARRIVES = Words("every payment arrives", "每笔支付都能到达")
+MEMORY = Words("what the leader remembers of producers", "leader 记住的生产者状态")
+FILE = Words("what the .snapshot file holds", ".snapshot 文件的内容")
+MEMORY_COLUMNS = ("partition", "producerId", "epoch", "last batches (sequences @offset)")
+FILE_COLUMNS = (
+    "file",
+    "ProducerId",
+    "ProducerEpoch",
+    "LastSequence",
+    "LastOffset",
+    "OffsetDelta",
+    "Timestamp",
+    "CoordinatorEpoch",
+    "CurrentTxnFirstOffset",
+)
+KAFKA = KafkaConfig(on=frozenset(SAFEGUARDS))
+
+
+def _by_hand(config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[ByHand, Effects]:
+    return ByHand(config), ()
+
+
+@dataclass(frozen=True)
+class PaymentsSystem(KafkaSystem):
+    """Kafka with the topic `payments` and producers without transactions."""
+
+    topic: str = "payments"
+    partitions: int = 1
+    producers: tuple[tuple[str, str], ...] = (("shop", "-"),)
+
+    name = "payments"
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> PaymentsSystem:
+        found = super().from_options(options, off)
+        assert isinstance(found, PaymentsSystem)
+        return found
+
+    @cached_property
+    def _raw(self) -> tuple[str, ...]:
+        return tuple(node for node, kind in self.producers if kind == RAW)
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        seen = super().cluster
+        named = tuple((n, "" if n in self._raw else txn_id) for n, txn_id in seen.producers)
+        return replace(seen, producers=named)
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        return tuple(
+            replace(spec, roles=((spec.name, partial(_by_hand, self.config)),))
+            if spec.name in self._raw
+            else spec
+            for spec in super().nodes()
+        )
+
+    def call(self, words: tuple[str, ...]) -> Any:
+        match words:
+            case ("produce", partition, values, *options):
+                return produce_call(self._partition(partition), values, tuple(options))
+        return super().call(words)
+
+    # -- what is drawn -----------------------------------------------------------------------
+
+    def snapshot(self, world: World) -> Snapshot:
+        seen = super().snapshot(world)
+        rows = [row for p in self.cluster.partitions for row in _memory(p, world.role(p))]
+        mine = [Table(MEMORY(), MEMORY_COLUMNS, tuple(rows))]
+        files = tuple(row for p in self.cluster.partitions for row in _files(p, world))
+        if files:
+            mine.append(Table(FILE(), FILE_COLUMNS, files))
+        return replace(seen, tables=(*seen.tables, *mine))
+
+    # -- what must be true -------------------------------------------------------------------
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        claims: list[tuple[str, Words, Callable[[World], bool], str]] = [
+            ("counted once", ONCE, self._once, "always"),
+            ("in order", IN_ORDER, self._in_order, "always"),
+            ("no zombie", NO_ZOMBIE, self._no_zombie, "always"),
+        ]
+        if self._raw:
+            claims += [
+                ("true ok", TRUE_OK, self._true_ok, "always"),
+                ("welcome", WELCOME, self._welcome, "always"),
+            ]
+        else:
+            claims.append(("arrives", ARRIVES, self._arrives, "sometimes"))
+        return tuple(Property(n, w(), f, kind, self._reads) for n, w, f, kind in claims)
+
+    def _reads(self, name: str, node: NodeState) -> Hashable:
+        if name in self._raw or name in self.cluster.partitions:
+            return node.up, node.disk, node.roles
+        return None
+
+    def _logs(self, world: World) -> Iterator[tuple[str, Batch]]:
+        for name in self.cluster.partitions:
+            for batch in world.disk(name).log(name).read(0):
+                yield name, batch
+
+    def _once(self, world: World) -> bool:
+        payments = [value for _, batch in self._logs(world) for value in batch.records]
+        return len(payments) == len(set(payments))
+
+    def _in_order(self, world: World) -> bool:
+        """Where a producer begins is its own affair; from there every batch follows the one
+        before, or is the first of another epoch. What merely repeats is no hole."""
+        last: dict[tuple[str, int], Batch] = {}
+        seen: set[tuple[str, int, int, int]] = set()
+        for name, batch in self._logs(world):
+            before = last.get((name, batch.pid))
+            key = (name, batch.pid, batch.epoch, batch.first_seq)
+            if batch.pid < 0 or key in seen:
+                continue
+            if before is not None:
+                same = batch.epoch == before.epoch
+                if batch.first_seq != (next_sequence(before.last_seq) if same else 0):
+                    return False
+            last[name, batch.pid] = batch
+            seen.add(key)
+        return True
+
+    def _no_zombie(self, world: World) -> bool:
+        newest: dict[tuple[str, int], int] = {}
+        for name, batch in self._logs(world):
+            if batch.epoch < newest.get((name, batch.pid), -1):
+                return False
+            newest[name, batch.pid] = batch.epoch
+        return True
+
+    def _answers(self, world: World) -> Iterator[tuple[Any, Any]]:
+        for name in self._raw:
+            role = world.role(name)
+            if isinstance(role, ByHand) and role.answer is not None:
+                yield role.answer
+
+    def _true_ok(self, world: World) -> bool:
+        for call, said in self._answers(world):
+            if not said.error:
+                log = world.disk(call.partition).log(call.partition)
+                there = [b.records for b in log.read(0) if b.base == said.base_offset]
+                if there != [call.values]:
+                    return False
+        return True
+
+    def _welcome(self, world: World) -> bool:
+        """Nothing was written since the refusal, so Kafka's own rule can be asked now."""
+        for call, said in self._answers(world):
+            leader = world.role(call.partition)
+            if said.error and isinstance(leader, Leader):
+                part = replace(leader.part, config=KAFKA)
+                if part.duplicate(call.batch) or not part.refusal(call.batch, None):
+                    return False
+        return True
+
+    def _arrives(self, world: World) -> bool:
+        there = {value for _, batch in self._logs(world) for value in batch.records}
+        programs = [calls for _, calls in self.programs if isinstance(calls, tuple)]
+        return all(
+            value in there
+            for calls in programs
+            for call in calls
+            for value in getattr(call, "value", "").split("|")
+            if value
+        )
+
+
+def _memory(partition: str, leader: object) -> Iterator[tuple[str, ...]]:
+    """A row a producer: what its next batch is compared with."""
+    if isinstance(leader, Leader):
+        for pid, entry in leader.part.producers.items():
+            ranges = [f"{_range(w.first_seq, w.last_seq)} @{w.first_offset}" for w in entry.window]
+            yield partition, str(pid), str(entry.epoch), ", ".join(ranges)
+
+
+def _files(partition: str, world: World) -> Iterator[tuple[str, ...]]:
+    for at, entries in world.disk(partition).table(table_of(partition)).items():
+        for e in entries:
+            numbers = (
+                e.pid,
+                e.epoch,
+                e.last_seq,
+                e.last_offset,
+                e.offset_delta,
+                e.at_ms,
+                e.coordinator_epoch,
+                e.txn_first,
+            )
+            yield f"{at:020}.snapshot", *map(str, numbers)
+
+
+def _range(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}–{last}"
+
+
+def counted(trace: Trace, position: int = -1) -> str:
+    """How often a reader is given each payment, as one line a payment."""
+    got = [g.label for g in trace.snapshot(position).readers[0].got]
+    return "\n".join(f"{payment}  counted {got.count(payment)}×" for payment in sorted(set(got)))
+
+
+def remembered(trace: Trace, position: int = -1) -> str:
+    """What leaders remember of producers (and, where there are any, their `.snapshot`
+    files), as plain-text tables."""
+    names = (MEMORY().en, FILE().en)
+    found = [t for t in trace.snapshot(position).tables if t.name.en in names]
+    return "\n\n".join(columns([t.columns, *t.rows]) for t in found)
+
+
+def answers(trace: Trace) -> str:
+    """Every batch sent by hand and what the leader said, with the stops in between."""
+    rows: list[tuple[str, ...]] = [("sequence", "payments", "epoch", "the leader says")]
+    for fact in trace.facts:
+        said = fact.text.en
+        if said.startswith("produce "):
+            call, _, answer = said.partition(": ")
+            _, _, values, *options = call.split()
+            given = dict(option.split("=") for option in options)
+            count = len(values.split("|"))
+            first = int(given["seq"])
+            sequence = _range(first, next_sequence(first, count - 1))
+            words = answer.removeprefix("failed ")
+            rows.append((sequence, values.replace("|", " "), given.get("epoch", "0"), words))
+        elif fact.glyph == "✗":
+            rows.append(("", "", "", f"({fact.node}: {said})"))
+    return columns(rows)
