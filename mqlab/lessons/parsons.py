@@ -101,7 +101,7 @@ def _tried(parsons: Parsons, system: System, budget: Budget) -> Verdict | None:
     reached = tuple(p for p in claims if p.kind == "sometimes")
     calm = explore(system, Budget(states=budget.states), reached)
     if calm.missing:
-        name = calm.missing[0]
+        name = next(name for name in parsons.messages if name in calm.missing)
         return Verdict(False, parsons.messages[name], name)
     kept = tuple(p for p in claims if p.kind == "always")
     found = explore(system, budget, (_together(kept),))
