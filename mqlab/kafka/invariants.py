@@ -22,7 +22,7 @@ from . import words
 from .coordinator import TIMEOUT, Coordinator
 from .leader.fetch import limit
 from .messages import READ_COMMITTED
-from .promises import as_asked, no_lost_write, once, said
+from .promises import as_asked, decided_as_asked, no_lost_write, once, said
 from .snapshot import Cluster, torn, view
 from .states import COMPLETED, TxnState
 
@@ -224,7 +224,10 @@ ALWAYS = (
     Named("no lost write", words.NO_LOST_WRITE, no_lost_write, "always", reads_calls),
 )
 LIVE = (Named("ends", words.ENDS, ends, "can_always", reads_timers),)
-V2 = (Named("as asked", words.AS_ASKED, as_asked, "always", reads_calls),)
+V2 = (
+    Named("as asked", words.AS_ASKED, as_asked, "always", reads_calls),
+    Named("decided as asked", words.DECIDED_AS_ASKED, decided_as_asked, "always", reads_calls),
+)
 UNKEPT = (Named("whole read", words.WHOLE_READ, whole_read),)
 SOMETIMES = (
     Named("commits", words.COMMITS, commits, "sometimes"),

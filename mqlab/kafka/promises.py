@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..kernel import World
 from ..kernel.world import NodeState
+from ..storage import COMMIT
 from .messages import READ_COMMITTED
 from .snapshot import Cluster, View, view
 from .states import PREPARED, TxnState
@@ -71,6 +72,21 @@ def as_asked(cluster: Cluster, world: World) -> bool:
         for bracket in brackets(node):
             if bracket.end != "commit" and any((*s, pid, epoch) in shown for s in bracket.sent):
                 return False
+    return True
+
+
+def decided_as_asked(cluster: Cluster, world: World) -> bool:
+    """With a client's own epoch no more transactions are decided as commits than its
+    application has asked to commit."""
+    txns = view(cluster, world).txns
+    for name, txn_id in cluster.producers:
+        node = world.nodes[name]
+        if not txn_id or not node.up:
+            continue
+        mine = (node.roles[0].pid, node.roles[0].epoch)
+        decided = sum((t.pid, t.epoch) == mine and t.outcome == COMMIT for t in txns[txn_id])
+        if decided > sum(bracket.end == "commit" for bracket in brackets(node)):
+            return False
     return True
 
 

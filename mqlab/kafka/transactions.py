@@ -112,5 +112,8 @@ def _candidate(
         for t in mine
         if t.pid == batch.pid and t.epoch in epochs and partition in t.partitions
     ]
+    if batch.control:
+        # A marker that is sent again comes when the next transaction may be under way.
+        matching = [t for t in matching if t.outcome == batch.control] or matching
     fresh = [t for t in matching if (t.name, t.pid) not in closed]
     return next(iter(fresh or matching), None)

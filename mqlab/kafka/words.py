@@ -9,7 +9,10 @@ COORDINATOR = Words("coordinator", "事务协调器")
 TXN_LOG = Words("transaction log", "事务日志")
 GROUP = Words("group coordinator", "组协调器")
 LEADER = Words("leader", "leader")
+FOLLOWER = Words("follower", "follower")
 READER = Words("consumer", "消费者")
+ADMIN = Words("administrator", "管理员")
+CONTROLLER = Words("who leads what", "谁领导什么")
 GRAPH = Words("Coordinator: where transaction {txn} is", "协调器：事务 {txn} 在哪一步")
 GRAPH_IDLE = Words("Coordinator: no transaction yet", "协调器：还没有事务")
 STATE_TABLE = Words(
@@ -105,6 +108,9 @@ NO_LOST_WRITE = Words(
 AS_ASKED = Words(
     "nothing is read committed before its application asks to commit",
     "应用请求提交之前，read_committed 读不到它的记录",
+)
+DECIDED_AS_ASKED = Words(
+    "no transaction is committed before its application asks", "应用请求之前，事务不会被提交"
 )
 ENDS = Words("every transaction can still end", "每个事务都还能结束")
 WHOLE_READ = Words(
