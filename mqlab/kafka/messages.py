@@ -352,8 +352,11 @@ class OffsetFetchResponse:
 
     positions: tuple[Position, ...] = ()
     unstable: tuple[str, ...] = ()
+    error: Error = Error.NONE
 
     def __str__(self) -> str:
+        if self.error:
+            return self.error.words
         if self.unstable:
             return Error.UNSTABLE_OFFSET_COMMIT.name
         return braces(tuple(map(str, self.positions)))

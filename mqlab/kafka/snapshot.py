@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from ..kernel import (
     NOTHING,
@@ -31,6 +32,10 @@ from .group import GroupCoordinator
 from .leader import Leader, fetch, index_of
 from .messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, braces
 from .partition import Partition
+from .replication import Leadership, Replica
+from .replication.controller import TABLE as LEADERSHIP
+from .replication.copying import CHECKPOINT
+from .replication.messages import replica_name
 from .states import COMPLETED, PREVIOUS, TxnState
 from .transactions import Txn, attributed, transactions
 
@@ -53,17 +58,38 @@ EDGES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The names a picture needs: node names by their part, and the ids in a fixed order."""
+    """The names a picture needs: node names by their part, and the ids in a fixed order.
+    With several `replicas` a partition stands on several nodes, one of which leads."""
 
     config: KafkaConfig
     producers: tuple[tuple[str, str], ...]
     partitions: tuple[str, ...]
     readers: tuple[str, ...]
     groups: tuple[str, ...]
+    admins: tuple[str, ...] = ()
+    replicas: int = 1
 
     @property
     def ids(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(txn_id for _, txn_id in self.producers if txn_id))
+
+    def copies(self, partition: str) -> tuple[str, ...]:
+        """The nodes that hold a copy of a partition (or of the coordinator's log)."""
+        if self.replicas == 1:
+            return (partition,)
+        return tuple(replica_name(partition, n) for n in range(1, self.replicas + 1))
+
+    def leader(self, world: World, partition: str) -> str:
+        """The node that leads a partition, by the controller's record."""
+        if self.replicas == 1:
+            return partition
+        led: Leadership = world.disk("controller").table(LEADERSHIP)[partition]
+        return led.role
+
+    def leading(self, world: World, partition: str) -> Any:
+        """The role that leads a partition; None while its node is down, follows or loads."""
+        role = world.role(self.leader(world, partition))
+        return role.role if isinstance(role, Replica) else role
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +105,12 @@ class View:
     def got(self, partition: str, isolation: str) -> list[tuple[Batch, Txn | None]]:
         """What a reader from offset 0 gets from one partition, by the broker's cut and the
         client's filter. From a node that is down nobody gets anything."""
-        if not self.world.nodes[partition].up:
+        node = self.cluster.leader(self.world, partition)
+        if not self.world.nodes[node].up:
             return []
         part = self.parts[partition]
         ask = Fetch(0, isolation, max_bytes=1 << 40)
-        said = fetch.answer(part, partition, ask, self.world.disk(partition))
+        said = fetch.answer(part, partition, ask, self.world.disk(node))
         batches, _ = readable(said.batches, said.aborted, 0)
         owner = {batch.base: txn for batch, txn, _ in self.rows[partition]}
         return [(batch, owner[batch.base]) for batch in batches]
@@ -94,16 +121,19 @@ class View:
 
 
 def view(cluster: Cluster, world: World) -> View:
-    txns = transactions(world, cluster.config.coordinator, cluster.ids)
+    txns = transactions(world, cluster.leader(world, cluster.config.coordinator), cluster.ids)
     rows, parts = {}, {}
     for name in (*cluster.partitions, *cluster.groups):
-        log = world.disk(name).log(name)
+        node = cluster.leader(world, name)
+        log = world.disk(node).log(name)
         rows[name] = attributed(name, log.read(0), txns)
-        role = world.role(name)
+        role = cluster.leading(world, name)
         if isinstance(role, Leader | GroupCoordinator):
             parts[name] = role.part
-        else:  # its node is down: what it would know after a restart
-            parts[name] = Partition.replayed(cluster.config, log.read(0), log.end)[0]
+        else:  # nobody leads it just now: what a leader would know after a restart
+            hw = world.disk(node).table(CHECKPOINT).get(name, 0)
+            safe = log.end if cluster.replicas == 1 else hw
+            parts[name] = Partition.replayed(cluster.config, log.read(0), safe)[0]
     return View(cluster, world, txns, rows, parts)
 
 
@@ -111,7 +141,9 @@ def snapshot(cluster: Cluster, world: World, properties: tuple[Property, ...]) -
     seen = view(cluster, world)
     return Snapshot(
         lanes=lanes(cluster, world),
-        logs=tuple(strip(seen, name) for name in (*cluster.partitions, *cluster.groups)),
+        logs=tuple(
+            log for name in (*cluster.partitions, *cluster.groups) for log in strips(seen, name)
+        ),
         readers=(committed_reader(seen), uncommitted_reader(seen)),
         graphs=(graph(seen),) if cluster.ids else (),
         tables=tables(seen),
@@ -127,11 +159,24 @@ def lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
     ]
     if cluster.ids:
         subtitle = Text(words.TXN_LOG().en + f" {logs}", words.TXN_LOG().zh + f" {logs}")
-        named.append((tc, words.COORDINATOR(), subtitle))
-    named += [(p, Text(p), words.LEADER()) for p in cluster.partitions]
-    named += [(g, words.GROUP(), Text(g)) for g in cluster.groups]
+        if cluster.replicas == 1:
+            named.append((tc, words.COORDINATOR(), subtitle))
+        else:
+            named += [(node, words.COORDINATOR(), Text(node)) for node in cluster.copies(tc)]
+    for partition in cluster.partitions:
+        named += [
+            (n, Text(n), _leads(cluster, world, partition, n)) for n in cluster.copies(partition)
+        ]
+    named += [(n, words.GROUP(), Text(n)) for g in cluster.groups for n in cluster.copies(g)]
     named += [(r, Text(r), words.READER()) for r in cluster.readers]
+    named += [(a, Text(a), words.ADMIN()) for a in cluster.admins]
+    if cluster.replicas > 1:
+        named.append(("controller", Text("controller"), words.CONTROLLER()))
     return tuple(Lane(name, title, sub, world.nodes[name].up) for name, title, sub in named)
+
+
+def _leads(cluster: Cluster, world: World, partition: str, node: str) -> Text:
+    return (words.LEADER if cluster.leader(world, partition) == node else words.FOLLOWER)()
 
 
 def _producer_lane(cluster: Cluster, name: str, txn_id: str) -> tuple[str, Text, Text]:
@@ -142,11 +187,30 @@ def _producer_lane(cluster: Cluster, name: str, txn_id: str) -> tuple[str, Text,
     return name, Text(txn_id or name), words.PRODUCER()
 
 
+def strips(seen: View, partition: str) -> list[Log]:
+    """The leader's log, and beside it what each follower has copied of it."""
+    cluster, leader = seen.cluster, seen.cluster.leader(seen.world, partition)
+    logs = [strip(seen, partition)]
+    for node in cluster.copies(partition):
+        if node == leader:
+            continue
+        disk = seen.world.disk(node)
+        hw = disk.table(CHECKPOINT).get(partition, 0)
+        part = Partition.replayed(cluster.config, disk.log(partition).read(0), hw)[0]
+        rows = attributed(partition, disk.log(partition).read(0), seen.txns)
+        logs.append(_strip(node, part, rows))
+    return logs
+
+
 def strip(seen: View, partition: str) -> Log:
-    part = seen.parts[partition]
+    name = seen.cluster.leader(seen.world, partition)
+    return _strip(name, seen.parts[partition], seen.rows[partition])
+
+
+def _strip(name: str, part: Partition, rows: list[tuple[Batch, Txn | None, str]]) -> Log:
     limit = fetch.limit(part, READ_COMMITTED)
     cells = []
-    for batch, txn, outcome in seen.rows[partition]:
+    for batch, txn, outcome in rows:
         for i in range(batch.count):
             label = batch.control[:1] or _label(batch, i)
             cells.append(
@@ -159,7 +223,7 @@ def strip(seen: View, partition: str) -> Log:
                     aborted=outcome == "ABORT" and not batch.control,
                 )
             )
-    return Log(partition, tuple(cells), (Frontier("LSO", part.lso), Frontier("HW", part.hw)))
+    return Log(name, tuple(cells), (Frontier("LSO", part.lso), Frontier("HW", part.hw)))
 
 
 def _label(batch: Batch, i: int) -> str:
@@ -199,7 +263,7 @@ def torn(seen: View, got: dict[str, list[tuple[Batch, Txn | None]]]) -> Text | N
             p
             for p in seen.cluster.partitions
             for _, t, _ in seen.rows[p]
-            if t and t.name == txn.name and seen.world.nodes[p].up
+            if t and t.name == txn.name and seen.world.nodes[seen.cluster.leader(seen.world, p)].up
         }
         shown = {p for p, rows in got.items() for _, t in rows if t and t.name == txn.name}
         if shown and holding - shown:
@@ -231,7 +295,8 @@ def graph(seen: View) -> Graph:
 
 def _latest_entries(seen: View) -> list[Entry]:
     """`__transaction_state` as its compaction leaves it: the latest record of each key."""
-    disk = seen.world.disk(seen.cluster.config.coordinator)
+    cluster = seen.cluster
+    disk = seen.world.disk(cluster.leader(seen.world, cluster.config.coordinator))
     latest: dict[str, Entry] = {}
     for log in disk.logs("__transaction_state-"):
         for record in disk.log(log).read(0):
@@ -251,7 +316,7 @@ def tables(seen: View) -> tuple[Table, ...]:
     index = tuple(
         (p, str(a.pid), str(a.first_offset), str(a.last_offset), str(a.lso))
         for p in seen.cluster.partitions
-        for a in seen.world.disk(p).log(index_of(p)).read(0)
+        for a in seen.world.disk(seen.cluster.leader(seen.world, p)).log(index_of(p)).read(0)
     )
     if index:
         columns = ("partition", "producerId", "firstOffset", "lastOffset", "LSO")
@@ -261,7 +326,7 @@ def tables(seen: View) -> tuple[Table, ...]:
 
 
 def _offsets_table(seen: View, name: str) -> Table:
-    role = seen.world.role(name)
+    role = seen.cluster.leading(seen.world, name)
     rows: tuple[tuple[str, ...], ...] = ()
     if isinstance(role, GroupCoordinator):
         rows = tuple(

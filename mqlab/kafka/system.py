@@ -11,12 +11,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from ..kernel import (
     Effect,
-    Effects,
     Event,
     NodeSpec,
     Program,
@@ -27,43 +26,21 @@ from ..kernel import (
     Text,
     World,
 )
-from ..kernel.disk import Disk
 from . import snapshot as pictures
-from .calls import Abort, Begin, Commit, Committed, Flush, Init, Poll, SendOffsets, SendRecord
+from . import verbs, wiring
 from .config import SAFEGUARDS, KafkaConfig
-from .consumer import Consumer, ConsumerConfig
-from .coordinator import Coordinator
-from .group import GroupCoordinator
 from .invariants import CLAIMS, lit, properties
-from .leader import Leader
-from .messages import Position
-from .producer import Producer, ProducerConfig
 from .telling import tell
 
 #: a program in a system line is written without the braces of its narration
 BARE = str.maketrans("", "", "{},")
 #: fields with a spelling of their own in the system line, or (rules) with none
 UNSAID = {"programs", "order", "rules"}
-NUMBERS = {"transaction_version", "partitions", "groups", "timeout_ms", "segment_records"}
-ADVICE = {
-    "init": "init",
-    "begin": "begin",
-    "send": "send TOPIC-PARTITION VALUE",
-    "send-offsets": "send-offsets GROUP TOPIC-PARTITION@OFFSET …",
-    "flush": "flush",
-    "commit": "commit",
-    "abort": "abort",
-    "poll": "poll TOPIC-PARTITION [read_committed | read_uncommitted]",
-    "committed": "committed GROUP TOPIC-PARTITION …",
-}
-
-
-def _start_producer(config: ProducerConfig, disk: Disk, at_ms: int) -> tuple[Producer, Effects]:
-    return Producer(config), ()
-
-
-def _start_consumer(config: ConsumerConfig, disk: Disk, at_ms: int) -> tuple[Consumer, Effects]:
-    return Consumer(config), ()
+#: fields that go into the roles' configuration as they are
+PASSED = ("segment_records", "id_expiration_ms", "pid_expiration_ms")
+NUMBERS = {
+    "transaction_version", "partitions", "groups", "timeout_ms", "replicas", "min_isr", *PASSED
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,7 +48,8 @@ class KafkaSystem(System):
     """`producers`: (node, transactional id); an id of "-" is a producer without
     transactions, "plain" one without idempotence either. Two nodes with one id are a
     producer and its restarted twin. `programs`: (node, what its application does).
-    `rules`: what a learner writes, by slot ("lso", "accept").
+    `replicas` of every log, of which `min_isr` must be in sync for an append; `admins`:
+    administrators' clients. `rules`: what a learner writes, by slot ("lso", "accept").
     `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
     transaction_version: int = 2
@@ -80,9 +58,14 @@ class KafkaSystem(System):
     partitions: int = 2
     producers: tuple[tuple[str, str], ...] = (("app", "order-service"),)
     readers: tuple[str, ...] = ()
+    admins: tuple[str, ...] = ()
     groups: int = 0
+    replicas: int = 1
+    min_isr: int = 1
     timeout_ms: int = 60_000
     segment_records: int = 0
+    id_expiration_ms: int = 0
+    pid_expiration_ms: int = 0
     off: tuple[str, ...] = ()
     programs: tuple[tuple[str, Program], ...] = ()
     order: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -96,6 +79,11 @@ class KafkaSystem(System):
             raise ValueError(
                 f"no real Kafka has transaction_version={self.transaction_version} with a "
                 f"{self.client} client; use (0, legacy), (2, legacy) or (2, v2)"
+            )
+        if not 1 <= self.min_isr <= max(1, self.replicas) <= 3:
+            raise ValueError(
+                f"replicas={self.replicas} min_isr={self.min_isr}: expected 1 to 3 replicas, and "
+                "no more of them in sync than there are"
             )
         for name in self.off:
             if name not in SAFEGUARDS:
@@ -137,7 +125,7 @@ class KafkaSystem(System):
             if key == "producers":
                 pairs = (p.partition(":") for p in value.split(","))
                 given[key] = tuple((node, txn_id or node) for node, _, txn_id in pairs)
-            elif key in ("readers", "off", "claims"):
+            elif key in ("readers", "admins", "off", "claims"):
                 given[key] = tuple(value.split(","))
             elif key in NUMBERS:
                 given[key] = _number(key, value)
@@ -154,7 +142,7 @@ class KafkaSystem(System):
         return replace(system, programs=tuple(system._program(*p) for p in programs))
 
     def _program(self, node: str, text: str) -> tuple[str, Program]:
-        names = [*(n for n, _ in self.producers), *self.readers]
+        names = [*(n for n, _ in self.producers), *self.readers, *self.admins]
         if node not in names:
             raise ValueError(
                 f"no option and no client {node!r}; options: "
@@ -181,7 +169,7 @@ class KafkaSystem(System):
             order=self.order,
             transaction_version=self.transaction_version,
             offsets_partitions=max(1, self.groups),
-            segment_records=self.segment_records,
+            **{name: getattr(self, name) for name in PASSED},
             lso_rule=dict(self.rules).get("lso"),
             accept_rule=dict(self.rules).get("accept"),
         )
@@ -197,32 +185,12 @@ class KafkaSystem(System):
             partitions=tuple(f"{self.topic}-{i}" for i in range(self.partitions)),
             readers=self.readers,
             groups=tuple(f"__consumer_offsets-{i}" for i in range(self.groups)),
+            admins=self.admins,
+            replicas=self.replicas,
         )
 
     def nodes(self) -> tuple[NodeSpec, ...]:
-        config, programs = self.config, dict(self.programs)
-        specs = []
-        for node, txn_id in self.producers:
-            producer = ProducerConfig(
-                cluster=config,
-                txn_id=None if txn_id in ("-", "plain") else txn_id,
-                client=self.client,
-                idempotent=txn_id != "plain",
-                timeout_ms=self.timeout_ms,
-            )
-            start = partial(_start_producer, producer)
-            specs.append(NodeSpec(node, ((node, start),), programs.get(node, ())))
-        tc = config.coordinator
-        specs.append(NodeSpec(tc, ((tc, partial(Coordinator.recover, config)),)))
-        for name in self.cluster.partitions:
-            specs.append(NodeSpec(name, ((name, partial(Leader.recover, config, name)),)))
-        for name in self.cluster.groups:
-            recover = partial(GroupCoordinator.recover, config, name)
-            specs.append(NodeSpec(name, ((name, recover),)))
-        for name in self.readers:
-            start_reader = partial(_start_consumer, ConsumerConfig(cluster=config))
-            specs.append(NodeSpec(name, ((name, start_reader),), programs.get(name, ())))
-        return tuple(specs)
+        return wiring.nodes(self)
 
     def functions(self) -> tuple[Callable[..., Any], ...]:
         return (*super().functions(), *(rule for _, rule in self.rules))
@@ -230,43 +198,7 @@ class KafkaSystem(System):
     # -- what a scenario may say -----------------------------------------------------------
 
     def call(self, words: tuple[str, ...]) -> Any:
-        match words:
-            case ("init",):
-                return Init()
-            case ("begin",):
-                return Begin()
-            case ("send", partition, value):
-                if set(value) & set("{},;'\""):
-                    raise ValueError(f"{value!r}: a value here is a word without {{}},;'\"")
-                return SendRecord(self._partition(partition), value)
-            case ("send-offsets", group, *positions) if positions:
-                return SendOffsets(group, tuple(self._position(p) for p in positions))
-            case ("flush",):
-                return Flush()
-            case ("commit",):
-                return Commit()
-            case ("abort",):
-                return Abort()
-            case ("poll", partition):
-                return Poll(self._partition(partition))
-            case ("poll", partition, ("read_committed" | "read_uncommitted") as isolation):
-                return Poll(self._partition(partition), isolation)
-            case ("committed", group, *partitions) if partitions:
-                return Committed(group, tuple(self._partition(p) for p in partitions))
-        advice = ADVICE.get(words[0] if words else "", "one of: " + "; ".join(ADVICE.values()))
-        raise ValueError(f"{' '.join(words)!r} is no call; expected {advice}")
-
-    def _partition(self, name: str) -> str:
-        if name not in self.cluster.partitions:
-            known = ", ".join(self.cluster.partitions)
-            raise ValueError(f"no partition {name!r}; there are: {known}")
-        return name
-
-    def _position(self, text: str) -> Position:
-        partition, _, offset = text.partition("@")
-        if not offset.isdigit():
-            raise ValueError(f"{text!r} is no position; expected TOPIC-PARTITION@OFFSET")
-        return Position(self._partition(partition), int(offset))
+        return verbs.parsed(words, self.cluster.partitions, wiring.led(self))
 
     # -- pictures and claims ---------------------------------------------------------------
 

@@ -32,6 +32,8 @@ from .messages import (
     WriteTxnMarkers,
     outcome,
 )
+from .replication import Leadership
+from .replication.messages import FetchReplica, FetchReplicaResponse, Found, Load, Metadata
 from .snapshot import Cluster, view
 from .states import COMPLETED, TxnState
 from .transactions import Txn, name_of, transactions
@@ -49,7 +51,8 @@ WHY_STATE = {
 def tell(
     cluster: Cluster, world: World, role: str, event: Event | None, effect: Effect | None
 ) -> Telling:
-    txns = transactions(world, cluster.config.coordinator, cluster.ids)
+    tc = cluster.leader(world, cluster.config.coordinator)
+    txns = transactions(world, tc, cluster.ids)
     match effect:
         case None if isinstance(event, Request):
             return _sent(cluster, txns, event.caller.name, event.body)
@@ -71,6 +74,8 @@ def tell(
 
 def _moved(cluster: Cluster, world: World, role: str, event: Event | None) -> Telling:
     """A frontier has moved (or a stop, a timer, a call: they stand for themselves)."""
+    if isinstance(event, Request) and isinstance(event.body, FetchReplica):
+        return Telling(fold=True)
     if not isinstance(event, Appended) or role not in cluster.partitions:
         return Telling()
     part = world.role(role).part
@@ -96,6 +101,7 @@ def _batch(cluster: Cluster, world: World, log: str, batch: Batch) -> Telling:
 
 
 def _sent(cluster: Cluster, txns: dict[str, list[Txn]], role: str, body: object) -> Telling:
+    role = role.partition("@")[0]  # a copy speaks for its partition
     match body:
         case Produce(batch=batch, txn_id=txn_id):
             name = _going_on(cluster, txns, txn_id, batch.epoch)
@@ -116,6 +122,10 @@ def _sent(cluster: Cluster, txns: dict[str, list[Txn]], role: str, body: object)
             return Telling(_last(txns, txn_id), label=Text("WriteTxnMarkers"))
         case InitProducerId(txn_id=txn_id):
             return Telling(fold=txn_id not in cluster.ids[:1], label=Text("InitProducerId"))
+        case FetchReplica() | Load() | Metadata():
+            return Telling(fold=True)
+        case Leadership(partition=partition):
+            return Telling(fold=partition != role, label=Text("leadership"))
     return Telling(fold=role == cluster.config.coordinator)
 
 
@@ -126,6 +136,8 @@ def _replied(
     asked: object,
     body: object,
 ) -> Telling:
+    if isinstance(body, FetchReplicaResponse | Found):
+        return Telling(fold=not getattr(body, "logs", ()), label=Text("replicate"))
     error: Error = getattr(body, "error", Error.NONE)
     txn_id = dict(cluster.producers).get(to, "")
     name = _last(txns, txn_id, getattr(asked, "epoch", -1)) if txn_id else ""

@@ -56,6 +56,7 @@ from ...kernel import (
 )
 from ..admin import DescribeTransactions, ListTransactions
 from ..config import KafkaConfig, offsets_log, txn_log
+from ..errors import Error
 from ..messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -82,7 +83,7 @@ TIMEOUT = "timeout "
 class Coordinator:
     """`epoch`: the leader epoch of its log, carried by every marker. `owed`: partitions
     whose answer to WriteTxnMarkers is missing, by id. `writes`: which id's record is the
-    one that ends at (log, offset)."""
+    one that ends at (log, offset). `stride`: how many coordinators share the producer ids."""
 
     config: KafkaConfig
     epoch: int = 0
@@ -91,6 +92,7 @@ class Coordinator:
     pending: Map[str, Pending] = Map()
     owed: Map[str, tuple[str, ...]] = Map()
     writes: Map[tuple[str, int], str] = Map()
+    stride: int = 1
 
     # -- events --------------------------------------------------------------------------
 
@@ -232,6 +234,8 @@ class Coordinator:
     def _fired(self, timer: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
         if timer == expiry.SWEEP:
             return expiry.sweep(self, disk, at_ms)
+        if timer.startswith(markers.AGAIN):
+            return markers.send_again(self, timer)
         if timer.startswith(failures.AGAIN):
             return markers.complete(self, timer.removeprefix(failures.AGAIN), disk, at_ms)
         return self._timed_out(timer.removeprefix(TIMEOUT), disk, at_ms)
@@ -267,21 +271,33 @@ class Coordinator:
 
     @staticmethod
     def recover(config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
+        """After a restart of the only broker: its logs lost their leader, and got one again."""
+        epoch = disk.table("leadership").get("epoch", -2) + 2
+        tc, effects = Coordinator.led(config, disk, at_ms, epoch)
+        return tc, (Put("leadership", "epoch", epoch), *effects)
+
+    @staticmethod
+    def led(
+        config: KafkaConfig,
+        disk: Disk,
+        at_ms: int,
+        epoch: int,
+        first_block: int = 0,
+        stride: int = 1,
+    ) -> tuple[Coordinator, Effects]:
         """Read every partition of `__transaction_state`; what was prepared is owed anew,
-        what was Ongoing stays so (its producer may go on and commit)."""
+        what was Ongoing stays so (its producer may go on and commit). Producer ids go on
+        with a new block; `stride` coordinators take turns at the blocks."""
         entries: Map[str, Entry] = Map()
         for log in disk.logs("__transaction_state-"):
             for record in disk.log(log).read(0):
                 entry = record.entry
                 dead = entry.state is TxnState.DEAD
                 entries = entries.remove(entry.txn_id) if dead else entries.set(entry.txn_id, entry)
-        kept = disk.table("leadership")
-        epoch = kept.get("epoch", -2) + 2  # it lost its leader, and got one again
-        block = disk.table("producer ids").get("next block", 0)
-        tc = Coordinator(config, epoch, block, entries)
+        block = disk.table("producer ids").get("next block", first_block * config.pid_block)
+        tc = Coordinator(config, epoch, block, entries, stride=stride)
         effects: list[Put | Send | SetTimer] = [
-            Put("leadership", "epoch", epoch),
-            Put("producer ids", "next block", block + config.pid_block),
+            Put("producer ids", "next block", block + stride * config.pid_block)
         ]
         for entry in entries.values():
             if entry.state in PREPARED:
@@ -294,6 +310,14 @@ class Coordinator:
         if entries and config.id_expiration_ms:
             effects.append(SetTimer(expiry.SWEEP, config.id_sweep_ms))
         return tc, tuple(effects)
+
+    def resigned(self) -> Effects:
+        """Another broker leads now: who waits for a record is told to look for it."""
+        return tuple(
+            Reply(p.caller, type(p.answer)(Error.NOT_COORDINATOR))  # type: ignore[call-arg]
+            for p in self.pending.values()
+            if p.caller is not None
+        )
 
 
 def table_row(entry: Entry) -> tuple[str, ...]:

@@ -101,8 +101,9 @@ def bump(
 def allocate(tc: Coordinator) -> tuple[Coordinator, int, Effects]:
     """The next producer id. Ids come in blocks; a restart begins a new block and the rest
     of the old one is lost (ProducerIdsBlock, RPCProducerIdManager)."""
-    pid = tc.next_pid
-    tc = replace(tc, next_pid=pid + 1)
-    if (pid + 1) % tc.config.pid_block:
-        return tc, pid, ()
-    return tc, pid, (Put("producer ids", "next block", pid + 1 + tc.config.pid_block),)
+    pid, block = tc.next_pid, tc.config.pid_block
+    if (pid + 1) % block:
+        return replace(tc, next_pid=pid + 1), pid, ()
+    begins = pid + 1 + (tc.stride - 1) * block
+    spare = Put("producer ids", "next block", begins + tc.stride * block)
+    return replace(tc, next_pid=begins), pid, (spare,)

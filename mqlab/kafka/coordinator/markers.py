@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...kernel import Effects, Send
+from ...kernel import Effects, Send, SetTimer
 from ..errors import Error
 from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from ..states import TxnState
@@ -29,6 +29,8 @@ COMPLETES = {
     TxnState.PREPARE_COMMIT: TxnState.COMPLETE_COMMIT,
     TxnState.PREPARE_ABORT: TxnState.COMPLETE_ABORT,
 }
+AGAIN = "marker "
+PAUSE_MS = 100
 #: the leader has seen a newer coordinator or producer: this one gives up, and the
 #: transaction stays where it is.
 GIVE_UP = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
@@ -64,10 +66,18 @@ def answered(
     if said.error in GIVE_UP:
         return tc, ()
     if said.error:
-        return tc, (Send(partition, marker(tc, entry)),)
+        # No leader there, or too few replicas: the same marker again, after a pause.
+        return tc, (SetTimer(f"{AGAIN}{partition} {said.txn_id}", PAUSE_MS),)
     left = tuple(p for p in owed if p != partition)
     tc = replace(tc, owed=tc.owed.set(said.txn_id, left))
     return (tc, ()) if left else complete(tc, said.txn_id, disk, at_ms)
+
+
+def send_again(tc: Coordinator, timer: str) -> Result:
+    """The pause before a refused marker is over; it may be settled meanwhile."""
+    partition, _, txn_id = timer.removeprefix(AGAIN).partition(" ")
+    owed = partition in tc.owed.get(txn_id, ())
+    return tc, (Send(partition, marker(tc, tc.entries[txn_id])),) if owed else ()
 
 
 def complete(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:

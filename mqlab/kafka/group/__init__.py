@@ -93,8 +93,8 @@ NOW = Words(
 @dataclass(frozen=True, slots=True)
 class GroupCoordinator:
     """`committed`: what counts. `pending`: by producer id, what its open transaction would
-    make count. `assigning`: assignments that are not yet safe. `epoch`: how often this role
-    has started, `given`: how many member ids it gave out since."""
+    make count. `assigning`: assignments that are not yet safe. `epoch`: which of its lives
+    this is, `given`: how many member ids it gave out in it."""
 
     config: KafkaConfig
     name: str
@@ -225,6 +225,10 @@ class GroupCoordinator:
             effects += more
         return gc, effects
 
+    def resigned(self) -> Effects:
+        """Another broker leads now: who waits here is told to look for it."""
+        return self._failed(Error.NOT_COORDINATOR)[1]
+
     def _failed(self, error: Error) -> tuple[GroupCoordinator, Effects]:
         """What was appended may be cut off again: nobody is told that it is safe."""
         told = tuple(Reply(who, replace(answer, error=error)) for _, who, answer in self.acks)
@@ -250,12 +254,21 @@ class GroupCoordinator:
 
     @staticmethod
     def recover(
-        config: KafkaConfig, name: str, disk: Disk, at_ms: int
+        config: KafkaConfig,
+        name: str,
+        disk: Disk,
+        at_ms: int,
+        hw: int | None = None,
+        epoch: int | None = None,
     ) -> tuple[GroupCoordinator, Effects]:
         """Replay the log: what was pending is pending again, groups are as they were when
-        their last generation was written, and every member's session begins anew."""
-        part, effects = recover_partition(config, name, disk)
-        epoch = disk.table("starts").get(name, -1) + 1
+        their last generation was written, and every member's session begins anew. `hw`,
+        `epoch`: of a replica that begins to lead; the only one has it all and counts its
+        own starts."""
+        part, effects = recover_partition(config, name, disk, hw)
+        if epoch is None:
+            epoch = disk.table("starts").get(name, -1) + 1
+            effects = (*effects, Put("starts", name, epoch))
         gc = GroupCoordinator(config, name, part, epoch=epoch)
         log = disk.log(name)
         for batch in log.read(log.start):
@@ -265,7 +278,7 @@ class GroupCoordinator:
             for group in gc.groups.values()
             for member in group.members.values()
         )
-        return gc, (*effects, Put("starts", name, epoch), *sessions_begin)
+        return gc, (*effects, *sessions_begin)
 
     def replayed(self, batch: Batch) -> GroupCoordinator:
         """After a record of the log: of a generation, or of positions."""

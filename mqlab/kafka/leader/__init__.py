@@ -49,6 +49,7 @@ from ..messages import (
     Fetch,
     ListOffsets,
     Produce,
+    ProduceResponse,
     Unwatch,
     Watch,
     Watched,
@@ -172,9 +173,18 @@ class Leader:
             return (FRONTIERS(hw=part.hw, lso=part.lso),)
         return ()
 
+    def resigned(self) -> Effects:
+        """Another broker leads now: who waits here is told to look for it."""
+        told = ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
+        asking = tuple(Reply(v.caller, told) for v in self.verifying.values())
+        return (*asking, *self._failed(Error.NOT_LEADER_OR_FOLLOWER.name)[1])
+
     @staticmethod
-    def recover(config: KafkaConfig, name: str, disk: Disk, at_ms: int) -> tuple[Leader, Effects]:
-        part, effects = recover_partition(config, name, disk)
+    def recover(
+        config: KafkaConfig, name: str, disk: Disk, at_ms: int, hw: int | None = None
+    ) -> tuple[Leader, Effects]:
+        """`hw`: what is known to be replicated; None: the only replica has it all."""
+        part, effects = recover_partition(config, name, disk, hw)
         if config.pid_expiration_ms and part.producers:
             effects = (*effects, SetTimer(EXPIRE, config.pid_sweep_ms))
         return Leader(config, name, part), effects
@@ -210,13 +220,16 @@ def append_marker(
     return part, (*roll, Append(name, batch), *entry), base + 1
 
 
-def recover_partition(config: KafkaConfig, name: str, disk: Disk) -> tuple[Partition, Effects]:
+def recover_partition(
+    config: KafkaConfig, name: str, disk: Disk, hw: int | None = None
+) -> tuple[Partition, Effects]:
     """Read the newest snapshot and replay the tail of the log; index entries that a stop
     kept from being written are written now."""
     log, index = disk.log(name), disk.log(index_of(name))
     start, at = snapshots.restored(config, name, disk)
     before = sum(entry.last_offset < at for entry in index.read(0)) if at > log.start else 0
-    part, aborted = Partition.replayed(config, log.read(at), log.end, start, before)
+    safe = log.end if hw is None else hw
+    part, aborted = Partition.replayed(config, log.read(at), safe, start, before)
     effects: Effects = tuple(
         Append(index_of(name), a, notify=False) for a in aborted if a.base >= index.end
     )

@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 Result = tuple["Leader", Effects]
 ADD = "add "
+#: the coordinator moves or loads: a producer is told something that it knows to retry
+UNAVAILABLE = frozenset(
+    {
+        Error.NOT_COORDINATOR,
+        Error.COORDINATOR_NOT_AVAILABLE,
+        Error.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,8 @@ def translated(error: Error, version: int) -> Error:
     """What a producer is told when the coordinator says no (AddPartitionsToTxnManager)."""
     if error is Error.PRODUCER_FENCED:
         return Error.INVALID_PRODUCER_EPOCH
+    if error in UNAVAILABLE:
+        return Error.NOT_ENOUGH_REPLICAS
     if error is Error.CONCURRENT_TRANSACTIONS and version < 12:
         return Error.NOT_ENOUGH_REPLICAS  # a disguise that old clients know to retry
     if error is Error.TRANSACTION_ABORTABLE and version < 11:

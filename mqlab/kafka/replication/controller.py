@@ -1,0 +1,112 @@
+"""The controller: who leads what, and which replicas are in sync.
+
+It decides by what it hears, late and in no certain order: that a broker's session has run
+out (`fence`), that somebody should lead (`elect`), that a follower has caught up
+(AlterPartition). Every decision has a higher leader epoch than the last, and whoever still
+acts on an older one is refused wherever it matters.
+
+The controller does not find coordinators for clients: any broker does, from its copy of
+this record.
+
+*Left out:* the controller's own quorum; who loses a session when is the scenario's choice.
+Sources: ReplicationControlManager, PartitionChangeBuilder (metadata, Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...kernel import Call, Disk, Effects, Event, Map, Put, Quiet, Request, Return, Send
+from ..calls import failed, succeeded
+from .messages import AlterPartition, Leadership, Register, replica_name
+
+TABLE = "leadership"
+
+
+@dataclass(frozen=True, slots=True)
+class Elect:
+    """Let replica `number` lead; it must be in sync."""
+
+    partition: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"elect {self.partition} {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Replica `number` is not heard of any more: it leaves the ISR, and if it led, the next
+    in sync leads."""
+
+    partition: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"fence {self.partition} {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Controller(Quiet):
+    """`brokers`: every replica's role, all of which hear of every change."""
+
+    brokers: tuple[str, ...]
+    led: Map[str, Leadership] = Map()
+
+    def step(self, event: Event, disk: Disk) -> tuple[Controller, Effects]:
+        match event:
+            case Call(body=Elect() | Fence() as call):
+                return self._called(call)
+            case Call(body=other):
+                return self, (Return(failed(other, "the controller has no such call")),)
+            case Request(body=Register() as ask):
+                return self._registered(ask)
+            case Request(body=AlterPartition(partition=partition, epoch=epoch, isr=isr)):
+                now: Leadership = self.led[partition]
+                # A leader of an older epoch has nothing to propose any more.
+                return self._decide(replace(now, isr=isr)) if epoch == now.epoch else (self, ())
+        # Brokers do not answer what they are told.
+        return self, ()
+
+    def _called(self, call: Elect | Fence) -> tuple[Controller, Effects]:
+        now: Leadership = self.led[call.partition]
+        if isinstance(call, Elect):
+            if call.number not in now.isr:
+                return self, (Return(failed(call, "ELIGIBLE_LEADERS_NOT_AVAILABLE")),)
+            new = replace(now, leader=call.number, epoch=now.epoch + 1)
+        else:
+            isr = tuple(n for n in now.isr if n != call.number)
+            if not isr:
+                return self, (Return(failed(call, "the last replica in sync stays")),)
+            moved = now.leader == call.number
+            new = replace(
+                now, isr=isr, leader=isr[0] if moved else now.leader, epoch=now.epoch + moved
+            )
+        decided, effects = self._decide(new)
+        return decided, (*effects, Return(succeeded(call)))
+
+    def _registered(self, ask: Register) -> tuple[Controller, Effects]:
+        """A broker is back. Where it still leads it does so in a new epoch: what it had in
+        memory is gone."""
+        now: Leadership = self.led[ask.partition]
+        who = replica_name(ask.partition, ask.number)
+        if now.leader != ask.number:
+            return self, tuple(Send(who, known) for known in self.led.values())
+        others = tuple(Send(who, k) for k in self.led.values() if k is not now)
+        decided, effects = self._decide(replace(now, epoch=now.epoch + 1))
+        return decided, (*others, *effects)
+
+    def _decide(self, new: Leadership) -> tuple[Controller, Effects]:
+        led = self.led.set(new.partition, new)
+        told = tuple(Send(broker, new) for broker in self.brokers)
+        return replace(self, led=led), (Put(TABLE, new.partition, new), *told)
+
+
+def start(
+    brokers: tuple[str, ...], first: tuple[Leadership, ...], disk: Disk, at_ms: int
+) -> tuple[Controller, Effects]:
+    """With its record; the first time with the leaders a new cluster begins with."""
+    kept = disk.table(TABLE)
+    led = Map((f.partition, kept.get(f.partition, f)) for f in first)
+    new = tuple(Put(TABLE, f.partition, f) for f in first if f.partition not in kept)
+    return Controller(brokers, led), new

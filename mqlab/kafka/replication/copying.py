@@ -1,0 +1,124 @@
+"""Copying a log: what a follower lacks, and what it must cut off.
+
+Each replica keeps, beside its log, where every leader epoch began (`leader-epoch-
+checkpoint`). Two logs agree up to the first epoch they disagree about; beyond that the
+follower's records were appended by a leader that nobody followed any more.
+
+Source: LeaderEpochFileCache#endOffsetFor, UnifiedLog#truncateTo (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...kernel import Append, Disk, Effect, Effects, Map, Put, Truncate
+from ..messages import OffsetCommit, Produce, TxnOffsetCommit, WriteTxnMarkers
+from .messages import Copied, FetchReplica, FetchReplicaResponse
+
+if TYPE_CHECKING:
+    from .replica import Replica
+
+EPOCHS = "leader epochs"
+CHECKPOINT = "high watermark"
+Epochs = tuple[tuple[int, int], ...]
+
+
+class Ahead:
+    """A disk as it will be when the step's appends are done: what a parked follower is
+    sent in the same step."""
+
+    def __init__(self, disk: Disk, fresh: Mapping[str, list[Any]]) -> None:
+        self.disk, self.fresh = disk, fresh
+
+    def entries(self, log: str, start: int) -> tuple[Any, ...]:
+        old = self.disk.log(log)
+        kept = tuple(old.read(start)) if start < old.end else ()
+        return (*kept, *(e for e in self.fresh.get(log, ()) if e.base >= start))
+
+    def epochs(self, log: str) -> Epochs:
+        return epochs(self.disk, log)
+
+    def end(self, log: str) -> int:
+        fresh = self.fresh.get(log, ())
+        return fresh[-1].last + 1 if fresh else self.disk.log(log).end
+
+
+def epochs(disk: Disk, log: str) -> Epochs:
+    known: Epochs = disk.table(EPOCHS).get(log, ())
+    return known
+
+
+def last_epoch(disk: Disk, log: str) -> int:
+    """The leader epoch of the last record, -1 for an empty log."""
+    end = disk.log(log).end
+    held = [epoch for epoch, start in epochs(disk, log) if start < end]
+    return held[-1] if held else -1
+
+
+def epoch_started(disk: Disk, logs: tuple[str, ...], epoch: int) -> Effects:
+    """A leader notes where its epoch begins in each of its logs."""
+    return tuple(Put(EPOCHS, log, (*epochs(disk, log), (epoch, disk.log(log).end))) for log in logs)
+
+
+def parts_at(disk: Disk, log: str, end: int, last: int) -> int:
+    """Where a follower's log, which ends at `end` in leader epoch `last`, parts from this
+    one; -1 where it is a prefix of it."""
+    if last < 0:
+        return -1
+    mine = epochs(disk, log)
+    later = [start for epoch, start in mine if epoch > last]
+    limit = min([*later, disk.log(log).end])
+    return limit if end > limit else -1
+
+
+def answer(leader: Replica, ask: FetchReplica, disk: Ahead | Disk) -> FetchReplicaResponse | None:
+    """What there is for a follower; None: nothing new, it waits."""
+    ahead = disk if isinstance(disk, Ahead) else Ahead(disk, {})
+    out = []
+    for log, end, last, hw in ask.logs:
+        cut = parts_at(ahead.disk, log, end, last)
+        known = leader.hw.get(log, 0)
+        entries = () if cut >= 0 else ahead.entries(log, end)
+        if cut >= 0 or entries or known > hw:
+            out.append(Copied(log, entries, known, ahead.epochs(log), cut))
+    return FetchReplicaResponse(tuple(out)) if out else None
+
+
+def taken_over(
+    hw: Map[str, int], said: FetchReplicaResponse, disk: Disk
+) -> tuple[Map[str, int], Effects, dict[str, tuple[int, int]]]:
+    """(high watermarks, effects, where each log ends then and in which epoch)."""
+    effects: list[Effect] = []
+    ends: dict[str, tuple[int, int]] = {}
+    for copied in said.logs:
+        log, end = copied.log, disk.log(copied.log).end
+        mine = epochs(disk, log)
+        if copied.cut >= 0:
+            end = copied.cut
+            effects.append(Truncate(log, end))
+            effects += _index_cut(disk, log, end)
+        for entry in copied.entries:
+            effects.append(Append(log, entry, notify=False))
+            end = entry.last + 1
+        held = tuple(e for e in copied.epochs if e[1] < end)
+        if held != mine:
+            effects.append(Put(EPOCHS, log, held))
+        safe = min(copied.hw, end)
+        if safe != hw.get(log, 0):
+            hw = hw.set(log, safe)
+            effects.append(Put(CHECKPOINT, log, safe))
+        ends[log] = (end, held[-1][0] if held else -1)
+    return hw, tuple(effects), ends
+
+
+def _index_cut(disk: Disk, log: str, end: int) -> Effects:
+    """A log that is cut back loses the index entries of the markers it lost."""
+    index = disk.log(f"{log}.txnindex")
+    kept = sum(entry.last_offset < end for entry in index.read(0)) if index.end else 0
+    return (Truncate(f"{log}.txnindex", kept),) if kept < index.end else ()
+
+
+def appends(body: object) -> bool:
+    """Whether a request makes a partition's leader append at once (acks=all)."""
+    return isinstance(body, Produce | WriteTxnMarkers | TxnOffsetCommit | OffsetCommit)

@@ -1,0 +1,144 @@
+"""A client's way to whoever leads now.
+
+A client asks any broker who leads a partition, or coordinates an id, and remembers the
+answer. It forgets it when the connection breaks, or when it is told that somebody else
+leads; then it asks again, and for as long as the answer is the leader that it has just
+lost, it pauses and asks once more. The client inside knows partitions only.
+
+Sources: Metadata, NetworkClient, TransactionManager#lookupCoordinator (clients, Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...kernel import (
+    Config,
+    ConnectionLost,
+    Disk,
+    Effect,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Response,
+    Send,
+    SetTimer,
+    Text,
+)
+from ..config import KafkaConfig, partition_for
+from ..errors import Error
+from .messages import FindCoordinator, Found, Leadership, Metadata
+
+MOVED = frozenset(
+    {Error.NOT_LEADER_OR_FOLLOWER, Error.NOT_COORDINATOR, Error.COORDINATOR_NOT_AVAILABLE}
+)
+PAUSE = "metadata "
+
+
+@dataclass(frozen=True, slots=True)
+class RouterConfig(Config):
+    """`brokers`: every replica's role. `key`: the client's transactional id, "" for none."""
+
+    cluster: KafkaConfig = KafkaConfig()
+    brokers: tuple[str, ...] = ()
+    key: str = ""
+    pause_ms: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """`inside`: the client. `known`: who leads. `lost`: the leadership that was found not
+    to hold any more. `waiting`: what cannot leave before its leader is known."""
+
+    config: RouterConfig
+    inside: Any
+    known: Map[str, Leadership] = Map()
+    lost: Map[str, Leadership] = Map()
+    waiting: tuple[Send, ...] = ()
+
+    def step(self, event: Event, disk: Disk) -> tuple[Router, Effects]:
+        match event:
+            case Response(body=Found(leadership=found)):
+                return self._found(found)
+            case Response(peer=peer, body=body):
+                partition = peer.partition("@")[0]
+                new = self
+                if getattr(body, "error", Error.NONE) in MOVED:
+                    new = self._forget(partition)
+                return new._inside(replace(event, peer=partition), disk)
+            case ConnectionLost(peer=peer):
+                return self._broken(peer, event, disk)
+            case Fired(timer=timer) if timer.startswith(PAUSE):
+                return self, (self._ask(timer.removeprefix(PAUSE)),)
+        return self._inside(event, disk)
+
+    def _inside(self, event: Event, disk: Disk) -> tuple[Router, Effects]:
+        client, effects = self.inside.step(event, disk)
+        return replace(self, inside=client)._routed(effects)
+
+    def _routed(self, effects: Effects) -> tuple[Router, Effects]:
+        """Requests go to the leader that is known; the first one to an unknown leader asks
+        for it, and all of them wait for the answer."""
+        new = self
+        out: list[Effect] = []
+        for effect in effects:
+            if not isinstance(effect, Send):
+                out.append(effect)
+                continue
+            known: Leadership | None = new.known.get(effect.to)
+            if known is not None:
+                out.append(replace(effect, to=known.role))
+                continue
+            if all(w.to != effect.to for w in new.waiting):
+                out.append(new._ask(effect.to))
+            new = replace(new, waiting=(*new.waiting, effect))
+        return new, tuple(out)
+
+    def _ask(self, partition: str) -> Send:
+        """Any broker will do, but one that was just lost would not answer."""
+        gone = {leadership.role for leadership in self.lost.values()}
+        broker = next((b for b in self.config.brokers if b not in gone), self.config.brokers[0])
+        if partition != self.config.cluster.coordinator:
+            return Send(broker, Metadata(partition))
+        count = self.config.cluster.txn_partitions
+        where = f"__transaction_state-{partition_for(self.config.key, count)}"
+        return Send(broker, FindCoordinator(self.config.key, where, partition))
+
+    def _found(self, found: Leadership) -> tuple[Router, Effects]:
+        lost: Leadership | None = self.lost.get(found.partition)
+        if lost is not None and found.epoch <= lost.epoch:
+            # This broker has not heard of anything newer either.
+            return self, (SetTimer(PAUSE + found.partition, self.config.pause_ms),)
+        mine = tuple(w for w in self.waiting if w.to == found.partition)
+        rest = tuple(w for w in self.waiting if w.to != found.partition)
+        new = replace(
+            self,
+            known=self.known.set(found.partition, found),
+            lost=self.lost.remove(found.partition),
+            waiting=rest,
+        )
+        return new, tuple(replace(send, to=found.role) for send in mine)
+
+    def _forget(self, partition: str) -> Router:
+        known: Leadership | None = self.known.get(partition)
+        if known is None:
+            return self
+        return replace(
+            self, known=self.known.remove(partition), lost=self.lost.set(partition, known)
+        )
+
+    def _broken(self, peer: str, event: ConnectionLost, disk: Disk) -> tuple[Router, Effects]:
+        """What was asked of this leader is asked again of whoever leads next; a question
+        about leaders that it did not answer goes to another broker."""
+        partition = peer.partition("@")[0]
+        led: Leadership | None = self.known.get(partition)
+        if led is None or led.role != peer:
+            asked = dict.fromkeys(w.to for w in self.waiting)
+            return self, tuple(self._ask(to) for to in asked)
+        return self._forget(partition)._inside(replace(event, peer=partition), disk)
+
+    def changed(self, old: Router | None) -> tuple[Text, ...]:
+        told: tuple[Text, ...] = self.inside.changed(old.inside if old is not None else None)
+        return told

@@ -1,0 +1,165 @@
+"""Which role stands on which node.
+
+With one replica every role is a node of its own, called by what it leads: `tc`, `orders-0`.
+With several, each *copy* is one: `orders-0@1`, `orders-0@2`, `tc@1` …; a `controller` says
+who leads, and clients find their way by a router.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..kernel import Disk, Effects, Map, NodeSpec, Program
+from .admin import Admin, AdminConfig
+from .config import KafkaConfig, txn_log
+from .consumer import Consumer, ConsumerConfig
+from .coordinator import Coordinator
+from .group import GroupCoordinator
+from .leader import Leader
+from .producer import Producer, ProducerConfig
+from .replication import Leadership, Replica, ReplicaConfig, Router, RouterConfig
+from .replication.controller import start as start_controller
+from .replication.messages import replica_name
+
+if TYPE_CHECKING:
+    from .system import KafkaSystem
+
+Lead = Callable[[Disk, int, int, Map[str, int]], tuple[Any, Effects]]
+
+
+def client(role: Any, disk: Disk, at_ms: int) -> tuple[Any, Effects]:
+    """A client starts with nothing but its configuration."""
+    return role, ()
+
+
+def nodes(system: KafkaSystem) -> tuple[NodeSpec, ...]:
+    programs = dict(system.programs)
+    specs = [_client(system, *made, programs) for made in _producers(system)]
+    specs += _brokers(system) if system.replicas == 1 else _replicas(system)
+    for name in system.readers:
+        consumer = Consumer(_consumer(system, name))
+        specs.append(_client(system, name, "", consumer, programs))
+    for name in system.admins:
+        admin = Admin(AdminConfig(coordinator=system.config.coordinator))
+        specs.append(_client(system, name, "", admin, programs))
+    return tuple(specs)
+
+
+def _consumer(system: KafkaSystem, name: str) -> ConsumerConfig:
+    return ConsumerConfig(cluster=system.config, name=name, partitions=system.cluster.partitions)
+
+
+def _producers(system: KafkaSystem) -> list[tuple[str, str, Producer]]:
+    out = []
+    for node, txn_id in system.producers:
+        plain = txn_id in ("-", "plain")
+        config = ProducerConfig(
+            cluster=system.config,
+            txn_id=None if plain else txn_id,
+            client=system.client,
+            idempotent=txn_id != "plain",
+            timeout_ms=system.timeout_ms,
+        )
+        out.append((node, "" if plain else txn_id, Producer(config)))
+    return out
+
+
+def _client(
+    system: KafkaSystem, name: str, key: str, role: Any, programs: dict[str, Program]
+) -> NodeSpec:
+    if system.replicas > 1:
+        role = Router(RouterConfig(cluster=system.config, brokers=brokers(system), key=key), role)
+    return NodeSpec(name, ((name, partial(client, role)),), programs.get(name, ()))
+
+
+def _brokers(system: KafkaSystem) -> list[NodeSpec]:
+    config, cluster = system.config, system.cluster
+    tc = config.coordinator
+    specs = [NodeSpec(tc, ((tc, partial(Coordinator.recover, config)),))]
+    for name in cluster.partitions:
+        specs.append(NodeSpec(name, ((name, partial(Leader.recover, config, name)),)))
+    for name in cluster.groups:
+        specs.append(NodeSpec(name, ((name, partial(GroupCoordinator.recover, config, name)),)))
+    return specs
+
+
+# ---- several replicas ------------------------------------------------------------------
+
+
+def led(system: KafkaSystem) -> tuple[str, ...]:
+    """What has a leader: the coordinator's log and every partition."""
+    cluster = system.cluster
+    return (system.config.coordinator, *cluster.partitions, *cluster.groups)
+
+
+def brokers(system: KafkaSystem) -> tuple[str, ...]:
+    numbers = range(1, system.replicas + 1)
+    return tuple(replica_name(partition, n) for partition in led(system) for n in numbers)
+
+
+def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
+    """A new cluster begins with everybody in sync and the first replica leading."""
+    isr = tuple(range(1, system.replicas + 1))
+    return tuple(Leadership(partition, 1, 0, isr) for partition in led(system))
+
+
+def _replicas(system: KafkaSystem) -> list[NodeSpec]:
+    first = first_leaders(system)
+    specs = []
+    for partition in led(system):
+        for number in range(1, system.replicas + 1):
+            config = ReplicaConfig(
+                partition=partition,
+                number=number,
+                logs=_logs(system, partition),
+                lead=_lead(system, partition, number),
+                first=first,
+                min_isr=system.min_isr,
+            )
+            me = config.me
+            specs.append(NodeSpec(me, ((me, partial(Replica.recover, config)),)))
+    start = partial(start_controller, brokers(system), first)
+    specs.append(NodeSpec("controller", (("controller", start),), ()))
+    return specs
+
+
+def _logs(system: KafkaSystem, partition: str) -> tuple[str, ...]:
+    if partition != system.config.coordinator:
+        return (partition,)
+    return tuple(sorted({txn_log(i, system.config) for i in system.cluster.ids}))
+
+
+def _lead(system: KafkaSystem, partition: str, number: int) -> Lead:
+    """How the role inside a replica is recovered when it begins to lead."""
+    config = system.config
+    if partition == config.coordinator:
+        return partial(_lead_coordinator, config, number, system.replicas)
+    if partition in system.cluster.groups:
+        return partial(_lead_group, config, partition)
+    return partial(_lead_partition, config, partition)
+
+
+def _lead_coordinator(
+    config: KafkaConfig,
+    number: int,
+    replicas: int,
+    disk: Disk,
+    at_ms: int,
+    epoch: int,
+    hw: Map[str, int],
+) -> tuple[Coordinator, Effects]:
+    return Coordinator.led(config, disk, at_ms, epoch, first_block=number - 1, stride=replicas)
+
+
+def _lead_partition(
+    config: KafkaConfig, name: str, disk: Disk, at_ms: int, epoch: int, hw: Map[str, int]
+) -> tuple[Leader, Effects]:
+    return Leader.recover(config, name, disk, at_ms, hw.get(name, 0))
+
+
+def _lead_group(
+    config: KafkaConfig, name: str, disk: Disk, at_ms: int, epoch: int, hw: Map[str, int]
+) -> tuple[GroupCoordinator, Effects]:
+    return GroupCoordinator.recover(config, name, disk, at_ms, hw.get(name, 0), epoch)
