@@ -41,13 +41,18 @@ class SendRecord:
 
 @dataclass(frozen=True, slots=True)
 class SendOffsets:
-    """sendOffsetsToTransaction"""
+    """sendOffsetsToTransaction; `member` and `generation` are the consumer's group
+    metadata, without which nobody can tell a zombie from its successor"""
 
     group: str
     positions: tuple[Position, ...]
+    member: str = ""
+    generation: int = -1
 
     def __str__(self) -> str:
-        return f"send-offsets {self.group} {braces(tuple(map(str, self.positions)))}"
+        who = f" member={self.member}" if self.member else ""
+        who += f" generation={self.generation}" if self.generation >= 0 else ""
+        return f"send-offsets {self.group} {braces(tuple(map(str, self.positions)))}{who}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +79,49 @@ class Abort:
         return "abort"
 
 
+# ---- of a consumer ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """subscribe, and the joining that Kafka leaves to the first poll"""
+
+    group: str
+    topics: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"subscribe {self.group} {braces(self.topics)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    """unsubscribe: leave the group"""
+
+    def __str__(self) -> str:
+        return "unsubscribe"
+
+
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """poll one assigned partition"""
+    """poll one partition, or (partition "") all that the group has assigned"""
 
-    partition: str
+    partition: str = ""
     isolation: str = READ_COMMITTED
 
     def __str__(self) -> str:
-        return f"poll {self.partition} {self.isolation}"
+        return " ".join(filter(None, ("poll", self.partition, self.isolation)))
+
+
+@dataclass(frozen=True, slots=True)
+class CommitOffsets:
+    """commitSync of these positions; of none: of everything assigned"""
+
+    group: str
+    positions: tuple[Position, ...] = ()
+
+    def __str__(self) -> str:
+        what = f" {braces(tuple(map(str, self.positions)))}" if self.positions else ""
+        return f"commit-offsets {self.group}{what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +133,59 @@ class Committed:
 
     def __str__(self) -> str:
         return f"committed {self.group} {braces(self.partitions)}"
+
+
+@dataclass(frozen=True, slots=True)
+class PositionOf:
+    """position: the next offset to read, which is memory and nothing else"""
+
+    partition: str
+
+    def __str__(self) -> str:
+        return f"position {self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndOffset:
+    """endOffsets: the LSO under read_committed, else the high watermark"""
+
+    partition: str
+    isolation: str = READ_COMMITTED
+
+    def __str__(self) -> str:
+        return f"end-offset {self.partition} {self.isolation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """currentLag: the end as of the last fetch, less the position"""
+
+    partition: str
+
+    def __str__(self) -> str:
+        return f"lag {self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seek:
+    """seek: read on from here"""
+
+    partition: str
+    offset: int
+
+    def __str__(self) -> str:
+        return f"seek {self.partition}@{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMetadata:
+    """groupMetadata: member and generation, for the producer"""
+
+    def __str__(self) -> str:
+        return "group-metadata"
+
+
+# ---- what comes back -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,7 @@ ABORTABLE = frozenset(
         Error.OUT_OF_ORDER_SEQUENCE_NUMBER,
         Error.UNKNOWN_MEMBER_ID,
         Error.ILLEGAL_GENERATION,
+        Error.FENCED_INSTANCE_ID,
     }
 )
 _S = ProducerState
@@ -258,6 +259,8 @@ class Producer(Quiet):
             self.pid,
             self.epoch,
             call.positions,
+            call.member,
+            call.generation,
             version=5 if self.config.v2 else 3,
         )
         new = replace(self, added=tuple(sorted({*self.added, where})))
