@@ -242,11 +242,11 @@ class Coordinator:
 
     def _timed_out(self, txn_id: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
         entry: Entry | None = self.entries.get(txn_id)
-        if entry is None or entry.state is not TxnState.ONGOING:
-            return self, ()
         if txn_id in self.pending:
             # Something is being written for it just now: the next sweep looks again.
             return self, (SetTimer(TIMEOUT + txn_id, self.config.sweep_ms),)
+        if entry is None or entry.state is not TxnState.ONGOING:
+            return self, ()
         return self.fence(entry, disk, at_ms, None, None)
 
     def _owed_to(self, partition: str) -> Effects:
