@@ -101,10 +101,8 @@ class Ordering {
     // Who adds goes on adding: to the piece that follows in the pool.
     const next = pieces[pieces.indexOf(key) + 1] ?? pieces[pieces.indexOf(key) - 1] ?? key;
     this.update(action === "add" ? next : key, action === "out" ? "add" : action);
-    const { words, pieces: all } = this.ui;
-    const piece = all.find((each) => each.key === key).text;
-    const text = action === "out" ? words.removed : words.placed;
-    this.live.textContent = text.replace("{piece}", piece).replace("{n}", to + 1)
+    const text = this.ui.words[action === "out" ? "removed" : "placed"];
+    this.live.textContent = text.replace("{piece}", key).replace("{n}", to + 1)
       .replace("{of}", order.length);
   }
 
