@@ -1,0 +1,178 @@
+"""What an administrator can ask: transactions by id, producers by partition, and the two
+tools of KIP-664 against a transaction that hangs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace as Row
+from typing import Any
+
+from kio.schema.errors import ErrorCode
+
+from ..kafka.messages import OffsetCommit, OffsetFetch, Position, WriteTxnMarkers, braces
+from .client import ADMIN, GC, GROUP, NOT_OFFERED, TC, TRANSACTION, Lab, word
+from .producer import offset_rows
+from .wire import described as rows_of
+
+
+def described(lab: Lab, txn_id: str) -> Any:
+    """The coordinator's row of a transactional id; None where the broker cannot say."""
+    if not lab.offers(65, 0):
+        return None
+
+    def ask() -> Any:
+        raw = lab.coordinator(txn_id, TRANSACTION)
+        return rows_of(*raw.frame(65, 0, transactional_ids=(lab.wire(txn_id),)))[0]
+
+    return lab.patiently(ask)
+
+
+def describe(lab: Lab, txn_id: str, state: str = "") -> None:
+    """DescribeTransactions; with `state` the first answer that is of this state."""
+    if state and lab.offers(65, 0):
+        lab.until(lambda: described(lab, txn_id).state, state)
+    row = described(lab, txn_id)
+    if row is None:
+        told = NOT_OFFERED
+    elif row.error:
+        told = ErrorCode(row.error).name.upper()
+    else:
+        names = sorted(lab.own(topic, index) for topic, index in row.partitions)
+        parts = " " + braces(tuple(names)) if names else ""
+        told = f"{row.state} pid={row.pid} epoch={row.epoch}{parts}"
+    lab.note(ADMIN, TC, f"DescribeTransactions {txn_id}", told)
+
+
+def list_transactions(lab: Lab, states: tuple[str, ...] = (), pid: int = -1) -> None:
+    """ListTransactions: only this program's own are noted."""
+    told = NOT_OFFERED
+    if lab.offers(66, 1):
+        answer = lab.patiently(
+            lambda: lab.raw().ask(
+                66,
+                1,
+                state_filters=states,
+                producer_id_filters=(pid,) if pid >= 0 else (),
+                duration_filter=-1,
+            )
+        )
+        mine = sorted(
+            f"{row.transactional_id.removeprefix(lab.prefix)} {row.transaction_state}"
+            for row in answer.transaction_states
+            if row.transactional_id.startswith(lab.prefix)
+        )
+        unknown = f" unknown {braces(answer.unknown_state_filters)}"
+        told = braces(tuple(mine)) + (unknown if answer.unknown_state_filters else "")
+    of = f" in {braces(states)}" if states else ""
+    lab.note(ADMIN, TC, f"ListTransactions{of}" + (f" of pid={pid}" if pid >= 0 else ""), told)
+
+
+def producers(lab: Lab, partition: str) -> list[Any]:
+    """DescribeProducers of one partition, in the order of their ids."""
+    if not lab.offers(61, 0):
+        lab.note(ADMIN, partition, "DescribeProducers", NOT_OFFERED)
+        return []
+    topic, index = lab.split(partition)
+    answer = lab.patiently(
+        lambda: lab.leader(partition).ask(
+            61, 0, topics=(Row(name=topic, partition_indexes=(index,)),)
+        )
+    )
+    part = answer.topics[0].partitions[0]
+    rows = sorted(part.active_producers, key=lambda row: row.producer_id)
+    if part.error_code.value or not rows:
+        told = word(part.error_code) if part.error_code.value else "nobody"
+        lab.note(ADMIN, partition, "DescribeProducers", told)
+    for row in rows:
+        told = f"pid={row.producer_id} epoch={row.producer_epoch} lastSeq={row.last_sequence}"
+        told += f" coordinatorEpoch={row.coordinator_epoch}"
+        told += f" txnStart={row.current_txn_start_offset}"
+        lab.note(ADMIN, partition, "DescribeProducers", told)
+    return list(rows)
+
+
+def marker(
+    lab: Lab,
+    partition: str,
+    pid: int,
+    epoch: int,
+    commit: bool,
+    coordinator_epoch: int = 0,
+    version: int = 1,
+) -> str:
+    """WriteTxnMarkers straight to a leader; version 1 is what an admin's abort sends."""
+    request = WriteTxnMarkers("", pid, epoch, commit, coordinator_epoch, 2 if version >= 2 else 0)
+    asked = f"{request} pid={pid}" + (f" v{version}" if version != 1 else "")
+    if not lab.offers(27, version):
+        lab.note(ADMIN, partition, asked, NOT_OFFERED)
+        return NOT_OFFERED
+    topic, index = lab.split(partition)
+    row = Row(
+        producer_id=pid,
+        producer_epoch=epoch,
+        transaction_result=commit,
+        topics=(Row(name=topic, partition_indexes=(index,)),),
+        coordinator_epoch=coordinator_epoch,
+        transaction_version=2,
+    )
+    answer = lab.patiently(lambda: lab.leader(partition).ask(27, version, markers=(row,)))
+    error = word(answer.markers[0].topics[0].partitions[0].error_code)
+    lab.note(ADMIN, partition, asked, error)
+    return error
+
+
+def broker_config(lab: Lab, name: str, value: str) -> None:
+    """A dynamic setting of broker 1 (IncrementalAlterConfigs)."""
+    asked = f"IncrementalAlterConfigs {name}={value}"
+    if not lab.offers(44, 1):
+        lab.note(ADMIN, "broker", asked, NOT_OFFERED)
+        return
+    config = Row(name=name, config_operation=0, value=value)
+    resource = Row(resource_type=4, resource_name="1", configs=(config,))
+    answer = lab.raw().ask(44, 1, resources=(resource,), validate_only=False)
+    lab.note(ADMIN, "broker", asked, word(answer.responses[0].error_code))
+
+
+# ---- offsets of a group, outside of transactions -----------------------------------------
+
+
+def committed(lab: Lab, group: str, *partitions: str, stable: bool = True) -> None:
+    """OffsetFetch; `stable` (KIP-447) refuses while a transaction holds a pending one."""
+    topics: dict[str, list[int]] = {}
+    for partition in partitions:
+        topic, index = lab.split(partition)
+        topics.setdefault(topic, []).append(index)
+    rows = tuple(Row(name=t, partition_indexes=tuple(i)) for t, i in topics.items())
+    asked = Row(group_id=lab.wire(group), topics=rows)
+    answer = lab.patiently(
+        lambda: lab.coordinator(group, GROUP).ask(9, 8, groups=(asked,), require_stable=stable)
+    )
+    told = answer.groups[0]
+    parts = [(lab.own(t.name, p.partition_index), p) for t in told.topics for p in t.partitions]
+    wrong = [word(p.error_code) for _, p in parts if p.error_code.value]
+    said = wrong[0] if wrong else braces(tuple(f"{n}@{p.committed_offset}" for n, p in parts))
+    if told.error_code.value:
+        said = word(told.error_code)
+    how = "" if stable else " not stable"
+    lab.note("reader", GC, f"{OffsetFetch(group)}{how}", said)
+
+
+def commit_plain(lab: Lab, group: str, member: Any = None, **positions: int) -> str:
+    """OffsetCommit, outside any transaction."""
+    rows = tuple(Position(name.replace("_", "-"), at) for name, at in positions.items())
+    member_id, generation = member or ("", -1)
+    fields = {
+        "group_id": lab.wire(group),
+        "generation_id_or_member_epoch": generation,
+        "member_id": member_id,
+        "group_instance_id": None,
+        "topics": offset_rows(lab, rows),
+    }
+    answer = lab.again(
+        lambda: lab.coordinator(group, GROUP).ask(8, 8, **fields),
+        lambda a: word(a.topics[0].partitions[0].error_code),
+        once=False,
+    )
+    told = word(answer.topics[0].partitions[0].error_code)
+    asked = f"{OffsetCommit(group, rows)}" + (f" generation={generation}" if member else "")
+    lab.note("reader", GC, asked, told)
+    return told

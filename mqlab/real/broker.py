@@ -1,0 +1,286 @@
+"""A real Kafka on this machine: one broker, or three, for as long as a `with` lasts.
+
+    with RealKafka(transaction_version=2) as kafka:
+        ... kafka.address ...
+
+KRaft in combined mode: each process is broker and controller. All listen on loopback, on
+ports nobody uses, with their data in a temporary folder. The settings are Kafka's defaults
+except where the defaults need three brokers, or make a start, a rebalance or the wait for a
+timeout needlessly long; they stand below, and in every recording.
+
+The Java flags halve a start on a small machine (no optimising compiler, one collector
+thread); an archive of loaded classes in the cache, made when the first broker of a version
+stops, halves it again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import weakref
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from .jars import RealBrokerError, class_path, folder
+from .wire import Raw
+
+CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
+FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m")
+PATIENCE_S = 90.0
+GRACE_S = 30.0
+LOGGING = """\
+status = error
+rootLogger.level = warn
+rootLogger.appenderRef.stdout.ref = stdout
+appender.stdout.type = Console
+appender.stdout.name = stdout
+appender.stdout.layout.type = PatternLayout
+appender.stdout.layout.pattern = %d %p %m (%c)%n
+"""
+
+#: what differs from Kafka's defaults in every recording
+SETTINGS = {
+    "group.initial.rebalance.delay.ms": "0",
+    "auto.create.topics.enable": "false",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    "broker.session.timeout.ms": "2000",
+    "broker.heartbeat.interval.ms": "500",
+}
+INTERNAL_TOPICS = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
+
+
+class RealKafka:
+    """`address`: what a client connects to (all brokers, with commas)."""
+
+    def __init__(
+        self,
+        version: str = "4.3.1",
+        transaction_version: int = 2,
+        brokers: int = 1,
+        settings: dict[str, str] | None = None,
+    ) -> None:
+        self.version = version
+        self.transaction_version = transaction_version
+        self.settings = {**SETTINGS, **(settings or {})}
+        self._class_path = class_path(version)
+        self._home = tempfile.TemporaryDirectory(prefix="mqlab-kafka-")
+        self.folder = Path(self._home.name)
+        ports = free_ports(2 * brokers)
+        self.nodes = tuple(
+            Node(self, i + 1, ports[2 * i], ports[2 * i + 1]) for i in range(brokers)
+        )
+        self.address = ",".join(node.address for node in self.nodes)
+        atexit.register(_end, weakref.ref(self))
+        try:
+            for node in self.nodes:
+                node.format()
+            for node in self.nodes:
+                node.start()
+            self.wait_ready()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __enter__(self) -> RealKafka:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End every process (SIGTERM) and remove the data."""
+        for node in self.nodes:
+            node.terminate()
+        for node in self.nodes:
+            node.wait()
+        self._home.cleanup()
+
+    def wait_ready(self) -> None:
+        """Until transactions and groups are served: a broker accepts connections earlier."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                if self._ready():
+                    return
+            except (OSError, EOFError):
+                pass
+            for node in self.nodes:
+                node.check_alive()
+            if time.monotonic() > deadline:
+                raise RealBrokerError(
+                    f"Kafka {self.version} was not ready after {PATIENCE_S:.0f} s: "
+                    + self.nodes[0].said()
+                )
+            time.sleep(0.05)
+
+    def _ready(self) -> bool:
+        up = [node for node in self.nodes if node.running]
+        for node in up:
+            with Raw(node.address, timeout_s=5) as raw:
+                if len(raw.ask(3, 12, **raw.metadata(())).brokers) < len(up):
+                    return False
+        with Raw(up[0].address, timeout_s=5) as raw:
+            found = [raw.coordinator("ready", kind) for kind in (0, 1)]
+            return all(c.error_code.name == "none" for c in found) and self._hears(found[1])
+
+    def _hears(self, coordinator: object) -> bool:
+        """The transaction coordinator answers for its own, so it has loaded."""
+        address = f"{getattr(coordinator, 'host', '')}:{getattr(coordinator, 'port', 0)}"
+        with Raw(address, timeout_s=5) as raw:
+            return bool(raw.init("ready").error_code.name == "none")
+
+    def tool(self, main: str, *arguments: str) -> str:
+        """What one of Kafka's own tools prints. Raises RealBrokerError where it fails."""
+        done = subprocess.run(
+            [*self.java(), main, *arguments], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise RealBrokerError(f"{main}: {(done.stderr or done.stdout).strip()}")
+        return done.stdout
+
+    def java(self, *flags: str) -> list[str]:
+        archive = folder(self.version) / "classes.jsa"
+        shared = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
+        return ["java", *FLAGS, *shared, *flags, "-cp", self._class_path]
+
+
+class Node:
+    """One process of a cluster."""
+
+    def __init__(self, kafka: RealKafka, number: int, port: int, controller_port: int) -> None:
+        self.number = number
+        self.address = f"127.0.0.1:{port}"
+        self.controller = f"127.0.0.1:{controller_port}"
+        self.folder = kafka.folder / f"node-{number}"
+        self.folder.mkdir()
+        self._kafka = weakref.proxy(kafka)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._said: IO[bytes] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def data(self) -> Path:
+        """The folder with a folder for each partition."""
+        return self.folder / "data"
+
+    def format(self) -> None:
+        (self.folder / "server.properties").write_text(self._properties(), "utf-8")
+        (self.folder / "log4j2.properties").write_text(LOGGING, "utf-8")
+        level = self._kafka.transaction_version
+        arguments = ["format", "-t", CLUSTER_ID, "-c", str(self.folder / "server.properties")]
+        self._kafka.tool(
+            "kafka.tools.StorageTool", *arguments, "--feature", f"transaction.version={level}"
+        )
+
+    def _properties(self) -> str:
+        nodes = self._kafka.nodes
+        count = len(nodes)
+        lines = {
+            "process.roles": "broker,controller",
+            "node.id": str(self.number),
+            "controller.quorum.voters": ",".join(f"{n.number}@{n.controller}" for n in nodes),
+            "listeners": f"PLAINTEXT://{self.address},CONTROLLER://{self.controller}",
+            "advertised.listeners": f"PLAINTEXT://{self.address}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "log.dirs": str(self.data),
+            **self._kafka.settings,
+        }
+        for topic in INTERNAL_TOPICS:
+            lines[f"{topic}.replication.factor"] = str(min(count, 3))
+        for topic in INTERNAL_TOPICS[1:]:
+            lines[f"{topic}.min.isr"] = str(min(count, 2))
+        return "".join(f"{key}={value}\n" for key, value in lines.items())
+
+    def start(self) -> None:
+        archive = folder(self._kafka.version) / "classes.jsa"
+        make = [] if archive.exists() else [f"-XX:ArchiveClassesAtExit={self.folder / 'new.jsa'}"]
+        logging = f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}"
+        self._said = open(self.folder / "said.log", "ab")  # noqa: SIM115 (as long as the process)
+        self._process = subprocess.Popen(
+            [
+                *self._kafka.java(*make, logging),
+                "kafka.Kafka",
+                str(self.folder / "server.properties"),
+            ],
+            stdout=self._said,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for us; the broker is told in an orderly way
+        )
+
+    def terminate(self) -> None:
+        """SIGTERM, without waiting for what follows."""
+        if self.running:
+            assert self._process is not None
+            self._process.send_signal(signal.SIGTERM)
+
+    def stop(self) -> None:
+        self.terminate()
+        self.wait()
+
+    def kill(self) -> None:
+        """kill -9."""
+        if self.running:
+            assert self._process is not None
+            self._process.kill()
+        self.wait()
+
+    def wait(self) -> None:
+        if self._process is not None:
+            try:
+                self._process.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+        if self._said is not None:
+            self._said.close()
+            self._said = None
+        new, archive = self.folder / "new.jsa", folder(self._kafka.version) / "classes.jsa"
+        if new.exists() and not archive.exists():
+            # Across file systems a rename is no single act; a copy beside it is renamed.
+            beside = archive.with_suffix(f".{self.number}")
+            beside.write_bytes(new.read_bytes())
+            beside.rename(archive)
+
+    def check_alive(self) -> None:
+        if self._process is not None and self._process.poll() is not None:
+            raise RealBrokerError(f"Kafka {self._kafka.version} ended at once: {self.said()}")
+
+    def said(self) -> str:
+        """The last lines of its log that are about something wrong."""
+        text = (self.folder / "said.log").read_text("utf-8", errors="replace")
+        wrong = [line for line in text.splitlines() if re.search(r"ERROR|FATAL|Exception", line)]
+        return " / ".join(wrong[-3:]) or text[-300:].strip() or "it said nothing"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that are free now; all are held at once so that they differ."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def _end(kafka: weakref.ref[RealKafka]) -> None:
+    alive = kafka()
+    if alive is not None:
+        alive.stop()

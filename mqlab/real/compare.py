@@ -1,0 +1,75 @@
+"""Laying a run beside a recording: equal, a listed difference, or one nobody expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from .differences import Listed, listed_for
+from .recording import Recording, difference
+from .runner import Came
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one scenario. `diff`: what differs and is not listed; `reasons`: of what
+    differs and is; `failure`: why there was nothing to compare."""
+
+    name: str
+    diff: str = ""
+    reasons: tuple[str, ...] = ()
+    failure: str = ""
+
+    @property
+    def verdict(self) -> str:
+        if self.failure or self.diff:
+            return "DIFFERENT"
+        return "listed" if self.reasons else "equal"
+
+    def text(self) -> str:
+        more = self.failure or self.diff
+        why = "".join(f"\n    {reason}" for reason in self.reasons)
+        return f"{self.verdict:10} {self.name}{why}" + (f"\n{more}" if more else "")
+
+
+def judged(came: Came, recordings: dict[str, Recording]) -> Outcome:
+    """One run beside the recording of its name."""
+    program, profile, seen = came
+    name = f"{profile}/{program.name}"
+    recorded = recordings.get(name)
+    rows = listed_for(name)
+    if recorded is None:
+        return Outcome(name, failure="there is no recording: run `mqlab real kafka record`")
+    if isinstance(seen, Exception):
+        whole = [row for row in rows if row.asked == "*"]
+        if whole:
+            return Outcome(name, reasons=tuple(row.reason for row in whole))
+        return Outcome(name, failure=f"{type(seen).__name__}: {seen}")
+    if not difference(recorded, seen):
+        return Outcome(name)
+    acting = [row for row in rows if _acts(row, recorded, seen)]
+    diff = difference(_without(recorded, acting), _without(seen, acting))
+    return Outcome(name, diff, tuple(row.reason for row in acting))
+
+
+def _without(recording: Recording, rows: Iterable[Listed]) -> Recording:
+    kept = tuple(o for o in recording.observations if not any(r.covers(o) for r in rows))
+    return replace(recording, observations=kept)
+
+
+def _acts(row: Listed, recorded: Recording, seen: Recording) -> bool:
+    """Whether the two differ in what this row is about, and ours answers as the row says."""
+    there = [o for o in recorded.observations if row.covers(o)]
+    here = [o for o in seen.observations if row.covers(o)]
+    return there != here and all(fnmatchcase(o.answered, row.answered) for o in here)
+
+
+def summary(outcomes: Iterable[Outcome]) -> str:
+    """`scenarios 120, equal 110, listed differences 10, unexpected 0`."""
+    verdicts = [outcome.verdict for outcome in outcomes]
+    return (
+        f"scenarios {len(verdicts)}, equal {verdicts.count('equal')}, "
+        f"listed differences {verdicts.count('listed')}, "
+        f"unexpected {verdicts.count('DIFFERENT')}"
+    )

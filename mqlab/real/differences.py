@@ -1,0 +1,71 @@
+"""Where this project's server answers otherwise than a real Kafka, and why that stands.
+
+The table is the whole of it; the page datasets/recordings/DIFFERENCES.md is made from it.
+Whoever finds a difference mends it or adds a row here with a reason one can argue about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from .normal import LIST
+from .recording import FOLDER, Observation
+
+PAGE = FOLDER / "DIFFERENCES.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """`scenario`: pattern of "profile/name"; `asked`: pattern of the question whose answers
+    differ ("*": all of the scenario); `real`, `ours`: what each does; `answered`: pattern of
+    our answer, so that a row excuses no other one."""
+
+    scenario: str
+    asked: str
+    real: str
+    ours: str
+    reason: str
+    answered: str = "*"
+
+    def covers(self, observation: Observation) -> bool:
+        return fnmatchcase(observation.asked, self.asked)
+
+
+_ADMIN = "an administrator's question; the server of lessons answers clients"
+_NOT = "not offered"
+
+TABLE: tuple[Listed, ...] = (
+    Listed("*", "DescribeTransactions *", "the coordinator's row", _NOT, _ADMIN, _NOT),
+    Listed("*", "ListTransactions*", "the ids there are", _NOT, _ADMIN, _NOT),
+    Listed("*", "DescribeProducers", "the partition's producers", _NOT, _ADMIN, _NOT),
+    Listed("*", "WriteTxnMarkers *", "writes a marker", _NOT, _ADMIN, _NOT),
+)
+
+
+def listed_for(name: str, table: Iterable[Listed] = TABLE) -> list[Listed]:
+    """The rows about the scenario "profile/name"."""
+    return [row for row in table if fnmatchcase(name, row.scenario)]
+
+
+def page(table: Iterable[Listed] = TABLE, others: Iterable[tuple[str, str]] = ()) -> str:
+    """DIFFERENCES.md. `others`: scenarios of the reference without a recording, and why."""
+    lines = ["# Where this engine differs from a real Kafka", ""]
+    lines += ["Made by `mqlab real kafka compare --page` from `mqlab/real/differences.py`.", ""]
+    lines += ["## Differences that stand", ""]
+    rows = [(r.scenario, r.asked, r.real, r.ours, r.reason) for r in table]
+    lines += _table(("scenario", "question", "real", "ours", "reason"), rows) or ["None.", ""]
+    lines += ["## What is not compared", ""]
+    lines += ["Everything else is compared letter by letter, in these recordings' wording.", ""]
+    lines += [f"- **{what}** {why}." for what, why in LIST]
+    lines += ["", "## Scenarios without a recording", ""]
+    lines += _table(("scenario", "why"), list(others)) or ["None.", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    if not rows:
+        return []
+    cells = [head, tuple("---" for _ in head), *rows]
+    return ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in cells] + [""]

@@ -1,0 +1,118 @@
+"""Kafka's own jars, fetched once by Maven into the project's cache folder.
+
+Versions are exact: a range would pick up a release of which only a part is published. The
+folder is ignored by git; deleting it costs one download (45 MB) and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+VERSIONS = ("4.3.1", "4.2.1")
+CACHE = Path(__file__).parents[2] / ".cache" / "kafka"
+NEEDED_JAVA = 17
+
+# kafka-tools brings the log dump; Connect, which it would bring along, is not needed.
+POM = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>mqlab</groupId>
+  <artifactId>real-kafka</artifactId>
+  <version>{version}</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka_2.13</artifactId>
+      <version>{version}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka-tools</artifactId>
+      <version>{version}</version>
+      <exclusions>
+{exclusions}      </exclusions>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.logging.log4j</groupId>
+      <artifactId>log4j-slf4j-impl</artifactId>
+      <version>2.25.4</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+EXCLUSION = """\
+        <exclusion>
+          <groupId>org.apache.kafka</groupId>
+          <artifactId>{artifact}</artifactId>
+        </exclusion>
+"""
+EXCLUDED = ("connect-runtime", "connect-api", "connect-json")
+
+
+class RealBrokerError(Exception):
+    """A real broker cannot be had or did not start; the message says what to do."""
+
+
+@cache
+def missing() -> str:
+    """What this machine lacks for a real Kafka, with what to do; nothing if it has all."""
+    java = shutil.which("java")
+    if java is None:
+        return f"a real Kafka needs Java {NEEDED_JAVA} or later: install openjdk-17-jdk-headless"
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(\d+)', said)
+    if found is None or int(found[1]) < NEEDED_JAVA:
+        have = found[1] if found else "one of unknown age"
+        return (
+            f"a real Kafka needs Java {NEEDED_JAVA} or later, here is {have}: install a newer one"
+        )
+    if shutil.which("mvn") is None and not all(_complete(version) for version in VERSIONS):
+        return "the jars of a real Kafka are fetched by Maven, and there is none: install maven"
+    return ""
+
+
+def folder(version: str) -> Path:
+    return CACHE / version
+
+
+def _complete(version: str) -> bool:
+    return (folder(version) / "lib" / f"kafka-clients-{version}.jar").exists()
+
+
+def class_path(version: str) -> str:
+    """The class path of a Kafka of this version, after fetching it where it is not here yet.
+
+    Raises RealBrokerError where it cannot be had.
+    """
+    if version not in VERSIONS:
+        raise RealBrokerError(f"no Kafka {version} is pinned here: take {' or '.join(VERSIONS)}")
+    if why := missing():
+        raise RealBrokerError(why)
+    if not _complete(version):
+        _fetch(version)
+    # In full and in order: a class-data archive belongs to exactly one class path.
+    return ":".join(map(str, sorted((folder(version) / "lib").glob("*.jar"))))
+
+
+def _fetch(version: str) -> None:
+    """Into a folder aside, which gets its name when all is there."""
+    here = folder(version)
+    here.mkdir(parents=True, exist_ok=True)
+    exclusions = "".join(EXCLUSION.format(artifact=name) for name in EXCLUDED)
+    (here / "pom.xml").write_text(POM.format(version=version, exclusions=exclusions), "utf-8")
+    aside = here / "lib.part"
+    shutil.rmtree(aside, ignore_errors=True)
+    command = ["mvn", "-q", "-B", f"-Dmaven.repo.local={CACHE / 'maven'}"]
+    command += ["dependency:copy-dependencies", f"-DoutputDirectory={aside}"]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = [line for line in done.stdout.splitlines() if "ERROR" in line][:3]
+        why = " ".join(said) or done.stderr.strip() or "it did not say why"
+        raise RealBrokerError(f"Maven could not fetch Kafka {version}: {why}")
+    shutil.rmtree(here / "lib", ignore_errors=True)
+    aside.rename(here / "lib")

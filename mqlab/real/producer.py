@@ -1,0 +1,315 @@
+"""A producer made of raw requests: it does what it is told, also what no client would do.
+
+It remembers what a client remembers (producer id, epoch, the next sequence number of each
+partition, which partitions it has added) so that a program that behaves needs no numbers;
+any of them can be given, to see what the broker says to a wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import SimpleNamespace as Row
+from typing import Any
+
+from ..kafka.messages import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    Position,
+    Produce,
+    TxnOffsetCommit,
+)
+from ..storage import Batch, next_sequence
+from .client import GC, GROUP, TC, TRANSACTION, Lab, word
+from .wire import MINUTE, written
+
+
+@dataclass
+class Producer:
+    """`txn_id` None: a producer that is idempotent and no more."""
+
+    lab: Lab
+    txn_id: str | None
+    who: str = "app"
+    pid: int = -1
+    epoch: int = -1
+    seqs: dict[str, int] = field(default_factory=dict)
+    added: set[str] = field(default_factory=set)
+
+    @property
+    def _wire_id(self) -> str | None:
+        return self.lab.wire(self.txn_id) if self.txn_id else self.txn_id
+
+    def twin(self, who: str) -> Producer:
+        """Another instance with the same transactional id."""
+        return Producer(self.lab, self.txn_id, who)
+
+    # -- the transaction coordinator -------------------------------------------------------
+
+    def init(
+        self,
+        pid: int = -1,
+        epoch: int = -1,
+        timeout_ms: int = 60_000,
+        version: int = 4,
+        once: bool = False,
+    ) -> str:
+        """InitProducerId; on success this producer is what it was given."""
+        key = self.txn_id or ""
+
+        def ask() -> Any:
+            raw = self.lab.coordinator(key, TRANSACTION) if key else self.lab.raw()
+            return raw.init(self._wire_id, version, pid, epoch, timeout_ms)
+
+        answer = self.lab.again(ask, lambda a: word(a.error_code), once)
+        error = word(answer.error_code)
+        told = f"ok pid={answer.producer_id} epoch={answer.producer_epoch}"
+        asked = str(InitProducerId(self.txn_id, timeout_ms, pid, epoch))
+        asked += f" timeout_ms={timeout_ms}" if timeout_ms != 60_000 else ""
+        self.lab.note(self.who, TC, asked + _v(version, 4), told if error == "ok" else error)
+        if error == "ok":
+            self.pid, self.epoch = answer.producer_id, answer.producer_epoch
+            self.seqs.clear()
+            self.added.clear()
+        return error
+
+    def add(
+        self,
+        *partitions: str,
+        pid: int | None = None,
+        epoch: int | None = None,
+        version: int = 3,
+        once: bool = False,
+    ) -> str:
+        """AddPartitionsToTxn, as clients send it (up to version 3)."""
+        topics: dict[str, list[int]] = {}
+        for partition in partitions:
+            topic, index = self.lab.split(partition)
+            topics.setdefault(topic, []).append(index)
+        fields = {
+            "v3_and_below_transactional_id": self._wire_id,
+            "v3_and_below_producer_id": self.pid if pid is None else pid,
+            "v3_and_below_producer_epoch": self.epoch if epoch is None else epoch,
+            "v3_and_below_topics": tuple(
+                Row(name=t, partitions=tuple(rows)) for t, rows in topics.items()
+            ),
+        }
+
+        def errors(answer: Any) -> dict[str, str]:
+            return {
+                self.lab.own(topic.name, row.partition_index): word(row.partition_error_code)
+                for topic in answer.results_by_topic_v3_and_below
+                for row in topic.results_by_partition
+            }
+
+        answer = self.lab.again(
+            lambda: self.lab.coordinator(self.txn_id or "", TRANSACTION).ask(24, version, **fields),
+            lambda a: next(iter(errors(a).values()), "ok"),
+            once,
+        )
+        each = errors(answer)
+        told = sorted(set(each.values()))
+        said = told[0] if len(told) == 1 else ", ".join(f"{p} {e}" for p, e in sorted(each.items()))
+        asked = AddPartitionsToTxn(self.txn_id or "", self.pid, self.epoch, partitions)
+        self.lab.note(
+            self.who, TC, f"{asked}{self._other(pid, epoch)}{_v(version, 3)}", said or "ok"
+        )
+        if said == "ok":
+            self.added |= set(partitions)
+        return said
+
+    def add_offsets(self, group: str, epoch: int | None = None, version: int = 3) -> str:
+        fields = {
+            "transactional_id": self._wire_id,
+            "producer_id": self.pid,
+            "producer_epoch": self.epoch if epoch is None else epoch,
+            "group_id": self.lab.wire(group),
+        }
+        answer = self.lab.again(
+            lambda: self.lab.coordinator(self.txn_id or "", TRANSACTION).ask(25, version, **fields),
+            lambda a: word(a.error_code),
+            once=False,
+        )
+        asked = AddOffsetsToTxn(self.txn_id or "", self.pid, self.epoch, group)
+        told = word(answer.error_code)
+        self.lab.note(self.who, TC, f"{asked}{self._other(None, epoch)}{_v(version, 3)}", told)
+        return told
+
+    def end(
+        self,
+        commit: bool,
+        pid: int | None = None,
+        epoch: int | None = None,
+        version: int = 0,
+        once: bool = False,
+    ) -> str:
+        """EndTxn; from version 5 on the answer is the producer to be from now on."""
+        version = version or self.lab.profile.end_txn
+        sent = self.epoch if epoch is None else epoch
+        fields = {
+            "transactional_id": self._wire_id,
+            "producer_id": self.pid if pid is None else pid,
+            "producer_epoch": sent,
+            "committed": commit,
+        }
+        answer = self.lab.again(
+            lambda: self.lab.coordinator(self.txn_id or "", TRANSACTION).ask(26, version, **fields),
+            lambda a: word(a.error_code),
+            once,
+        )
+        told = error = word(answer.error_code)
+        if error == "ok":
+            self.added.clear()
+            if version >= 5:
+                told += f" epoch={answer.producer_epoch}"
+                told += f" pid={answer.producer_id}" if answer.producer_id != self.pid else ""
+                self.pid, self.epoch = answer.producer_id, answer.producer_epoch
+                self.seqs.clear()
+        asked = f"{EndTxn(self.txn_id or '', self.pid, sent, commit)}{self._other(pid, None)}"
+        self.lab.note(self.who, TC, asked + _v(version, self.lab.profile.end_txn), told)
+        return error
+
+    def commit(self) -> str:
+        return self.end(True)
+
+    def abort(self) -> str:
+        return self.end(False)
+
+    # -- the partition leaders -------------------------------------------------------------
+
+    def send(self, partition: str, *values: str) -> str:
+        """What a client does: a legacy one adds the partition first."""
+        if self.txn_id and not self.lab.profile.v2 and partition not in self.added:
+            error = self.add(partition)
+            if error != "ok":
+                return error
+        return self.produce(partition, *values)
+
+    def produce(
+        self,
+        partition: str,
+        *values: str,
+        pid: int | None = None,
+        epoch: int | None = None,
+        seq: int | None = None,
+        version: int = 0,
+        transactional: bool | None = None,
+        once: bool = False,
+        stamps: Sequence[int] = (),
+    ) -> str:
+        """One batch, and nothing before it."""
+        usual = self.lab.profile.produce
+        version = version or usual
+        first = self.seqs.get(partition, 0) if seq is None else seq
+        within = self.txn_id is not None if transactional is None else transactional
+        batch = Batch(
+            records=values,
+            count=len(values),
+            pid=self.pid if pid is None else pid,
+            epoch=self.epoch if epoch is None else epoch,
+            first_seq=first if self.pid >= 0 else -1,
+            transactional=within,
+        )
+        row = self.lab.again(
+            lambda: self._produced(partition, batch, version, stamps),
+            lambda r: word(r.error_code),
+            once,
+        )
+        error = word(row.error_code)
+        if error == "ok" and seq is None and epoch is None:
+            self.seqs[partition] = next_sequence(first, len(values))
+        told = f"ok @{row.base_offset}" if error == "ok" else error
+        asked = str(Produce(batch, self.txn_id)) + self._other(pid, None)
+        plain = "" if within == (self.txn_id is not None) else " not transactional"
+        self.lab.note(self.who, partition, asked + plain + _v(version, usual), told)
+        return error
+
+    def _produced(self, partition: str, batch: Batch, version: int, stamps: Sequence[int]) -> Any:
+        topic, index = self.lab.split(partition)
+        part = Row(index=index, records=written(batch, stamps))
+        answer = self.lab.leader(partition).ask(
+            0,
+            version,
+            transactional_id=self._wire_id if batch.transactional else None,
+            acks=-1,
+            timeout=timedelta(seconds=5),
+            topic_data=(Row(name=topic, partition_data=(part,)),),
+        )
+        return answer.responses[0].partition_responses[0]
+
+    # -- the group coordinator -------------------------------------------------------------
+
+    def send_offsets(self, group: str, member: Any = None, **positions: int) -> str:
+        """sendOffsetsToTransaction of topic `orders`: `orders_0=5`; a legacy client says so to
+        the transaction coordinator first."""
+        if not self.lab.profile.v2 and f"group {group}" not in self.added:
+            error = self.add_offsets(group)
+            if error != "ok":
+                return error
+            self.added.add(f"group {group}")
+        return self.commit_offsets(group, member, **positions)
+
+    def commit_offsets(
+        self,
+        group: str,
+        member: Any = None,
+        epoch: int | None = None,
+        version: int = 0,
+        **positions: int,
+    ) -> str:
+        """TxnOffsetCommit. `member`: (member id, generation) where the group fences."""
+        usual = self.lab.profile.txn_offset_commit
+        version = version or usual
+        member_id, generation = member or ("", -1)
+        rows = tuple(Position(name.replace("_", "-"), at) for name, at in positions.items())
+        fields = {
+            "transactional_id": self._wire_id,
+            "group_id": self.lab.wire(group) if group else "",
+            "producer_id": self.pid,
+            "producer_epoch": self.epoch if epoch is None else epoch,
+            "generation_id": generation,
+            "member_id": member_id,
+            "group_instance_id": None,
+            "topics": offset_rows(self.lab, rows),
+        }
+        answer = self.lab.again(
+            lambda: self.lab.coordinator(group, GROUP).ask(28, version, **fields),
+            lambda a: word(a.topics[0].partitions[0].error_code),
+            once=False,
+        )
+        told = word(answer.topics[0].partitions[0].error_code)
+        asked = f"{TxnOffsetCommit(self.txn_id or '', group, self.pid, self.epoch, rows)}"
+        asked += self._other(None, epoch) + (f" generation={generation}" if member else "")
+        self.lab.note(self.who, GC, asked + _v(version, usual), told)
+        return told
+
+    def _other(self, pid: int | None, epoch: int | None) -> str:
+        """Said of a question that names another producer id or epoch than its own."""
+        wrong = " another pid" if pid is not None and pid != self.pid else ""
+        return wrong + (f" epoch={epoch}" if epoch is not None else "")
+
+
+def offset_rows(lab: Lab, positions: Sequence[Position]) -> tuple[Any, ...]:
+    """Positions as both offset commits carry them."""
+    topics: dict[str, list[Any]] = {}
+    for position in positions:
+        topic, index = lab.split(position.partition)
+        row = Row(
+            partition_index=index,
+            committed_offset=position.offset,
+            committed_leader_epoch=-1,
+            committed_metadata=position.metadata,
+        )
+        topics.setdefault(topic, []).append(row)
+    return tuple(Row(name=topic, partitions=tuple(rows)) for topic, rows in topics.items())
+
+
+def _v(version: int, usual: int) -> str:
+    """Said of a question in a version that its client does not use otherwise."""
+    return f" v{version}" if version != usual else ""
+
+
+__all__ = ["MINUTE", "Producer", "offset_rows"]

@@ -1,0 +1,121 @@
+"""Recordings: what a broker let a program see, one observation a line.
+
+    datasets/recordings/kafka-4.3.1/tv2/basic-commit.json
+
+Three combinations of a broker's transaction.version and a client's protocol are real, and
+each has its folder: `tv0`, `tv2`, and `tv2-legacy` (librdkafka and older Java clients
+against a cluster of today).
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "datasets" / "recordings"
+CHECKSUMS = "SHA256SUMS"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """`who` asked `to` something, and what came back, in the wording of the engine's own
+    messages. A log dump has `who` "log": one observation a batch."""
+
+    who: str
+    to: str
+    asked: str
+    answered: str
+
+    def __str__(self) -> str:
+        return f"{self.who} → {self.to}  {self.asked}  ⇒ {self.answered}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """`broker`: "kafka-4.3.1" or "mqlab"; `profile`: "tv0", "tv2", "tv2-legacy";
+    `clients`: name and version of what spoke."""
+
+    scenario: str
+    reference: str
+    broker: str
+    profile: str
+    clients: dict[str, str] = field(default_factory=dict)
+    observations: tuple[Observation, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.profile}/{self.scenario}"
+
+    def lines(self) -> list[str]:
+        return [str(o) for o in self.observations]
+
+    def text(self) -> str:
+        """The file: a head, then one observation a line."""
+        head = {
+            "scenario": self.scenario,
+            "reference": self.reference,
+            "broker": self.broker,
+            "profile": self.profile,
+            "clients": self.clients,
+        }
+        rows = [
+            json.dumps([o.who, o.to, o.asked, o.answered], ensure_ascii=False)
+            for o in self.observations
+        ]
+        inside = json.dumps(head, ensure_ascii=False, indent=1)[:-2]
+        return inside + ',\n "observations": [\n  ' + ",\n  ".join(rows) + "\n ]\n}\n"
+
+
+def difference(recorded: Recording, seen: Recording) -> str:
+    """A unified diff of the two; empty where they are equal."""
+    return "\n".join(
+        difflib.unified_diff(
+            recorded.lines(), seen.lines(), recorded.broker, seen.broker, lineterm="", n=2
+        )
+    )
+
+
+def save(recording: Recording, folder: Path = FOLDER) -> Path:
+    path = folder / recording.broker / recording.profile / f"{recording.scenario}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(recording.text(), "utf-8")
+    return path
+
+
+def load(path: Path) -> Recording:
+    """Raises ValueError where the file is no recording."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        rows = tuple(Observation(*row) for row in data.pop("observations"))
+        return Recording(**data, observations=rows)
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is no recording: record it again") from error
+
+
+def committed(broker: str, folder: Path = FOLDER) -> dict[str, Recording]:
+    """Every recording of a broker ("kafka-4.3.1"), by "profile/scenario"."""
+    found = [load(path) for path in sorted((folder / broker).rglob("*.json"))]
+    return {recording.name: recording for recording in found}
+
+
+def write_checksums(folder: Path = FOLDER) -> None:
+    """SHA256SUMS, as `sha256sum -c` reads it."""
+    paths = sorted(folder.rglob("*.json"))
+    rows = [f"{_digest(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths]
+    (folder / CHECKSUMS).write_text("".join(rows), "utf-8")
+
+
+def wrong_checksums(folder: Path = FOLDER) -> list[str]:
+    """Files that are not as SHA256SUMS says, or that it does not list."""
+    rows = (folder / CHECKSUMS).read_text("utf-8").splitlines()
+    listed = {name: digest for digest, name in (row.split("  ", 1) for row in rows)}
+    there = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*.json"))}
+    names = sorted(listed.keys() | there.keys())
+    return [n for n in names if n not in there or listed.get(n) != _digest(there[n])]
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

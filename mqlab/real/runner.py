@@ -1,0 +1,97 @@
+"""Running programs, several at a time: each has names of its own, so they do not meet.
+
+A program waits more than it works (for a marker, for a timeout), so they run in threads.
+One that must be alone has its turn when the others are done; one that stops brokers gets a
+broker, or a cluster, of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+
+from .client import PROFILES, Lab, Target
+from .hosts import OWN, Host
+from .normal import normalised
+from .programs import ALONE, Program, programs
+from .recording import Recording
+
+AT_ONCE = 6
+_RUNS = itertools.count(1)
+Wanted = tuple[Program, str]  # and the profile
+Came = tuple[Program, str, Recording | Exception]
+
+
+def run(program: Program, profile: str, target: Target) -> Recording:
+    """Run one program; raises what it raised."""
+    lab = Lab(target, PROFILES[profile], f"r{next(_RUNS)}.{program.name}.")
+    try:
+        program.run(lab)
+    finally:
+        lab.close()
+    clients = {name: lab.clients[name] or version(name) for name in sorted(lab.clients)}
+    seen = normalised(lab.notes)
+    return Recording(program.name, program.reference, target.broker, profile, clients, seen)
+
+
+def wanted(
+    names: Iterable[str] = (), levels: Iterable[int] = (2, 0), without: Iterable[str] = ()
+) -> list[Wanted]:
+    """The programs named (all of them where none is) at these transaction versions, but none
+    that needs something of `without`. Raises ValueError for a name that is none."""
+    every = programs()
+    unknown = sorted(set(names) - every.keys())
+    if unknown:
+        raise ValueError(f"no scenario {', '.join(unknown)}: there are {', '.join(every)}")
+    return [
+        (program, profile)
+        for level in levels
+        for program in every.values()
+        for profile in program.profiles
+        if PROFILES[profile].transaction_version == level
+        and (not names or program.name in names)
+        and not set(without) & set(program.needs)
+    ]
+
+
+def run_all(every: Iterable[Wanted], host: Host) -> Iterator[Came]:
+    """Each with what came of it: per transaction version those that share a broker, then,
+    one after the other, those that need it for themselves, then those with one of their own."""
+    able = [(program, profile) for program, profile in every if not host.cannot(program)]
+    own = [pair for pair in able if OWN & set(pair[0].needs)]
+    levels = sorted({PROFILES[profile].transaction_version for _, profile in able}, reverse=True)
+    for level in levels:
+        here = [p for p in able if p not in own and PROFILES[p[1]].transaction_version == level]
+        if here:
+            with host.shared(here[0][1]) as target:
+                yield from _together(here, target)
+    for program, profile in own:
+        yield program, profile, _alone(program, profile, host)
+
+
+def _together(every: list[Wanted], target: Target) -> Iterator[Came]:
+    alone = [pair for pair in every if ALONE in pair[0].needs]
+    others = [pair for pair in every if pair not in alone]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        results = pool.map(lambda pair: _tried(pair[0], pair[1], target), others)
+        for (program, profile), result in zip(others, results, strict=True):
+            yield program, profile, result
+    for program, profile in alone:
+        yield program, profile, _tried(program, profile, target)
+
+
+def _alone(program: Program, profile: str, host: Host) -> Recording | Exception:
+    try:
+        with host.own(program, profile) as target:
+            return run(program, profile, target)
+    except Exception as error:
+        return error
+
+
+def _tried(program: Program, profile: str, target: Target) -> Recording | Exception:
+    try:
+        return run(program, profile, target)
+    except Exception as error:  # one program's failure is a finding, not the end of the run
+        return error
