@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..explore import Budget, explore
 from ..kernel import Property, System, Text, World, replay
@@ -62,7 +62,7 @@ class Parsons:
         """The same as `judge(self, order)`."""
         return judge(self, order)
 
-    def widget(self, **look: object) -> Ordering:
+    def widget(self, **look: Any) -> Ordering:
         """A list to be put into order, the verdict, and the run that refutes it. Takes
         what a player takes (lang, scale, panels); needs anywidget."""
         from mqlab_widgets import Ordering

@@ -7,6 +7,7 @@ stays in the file, and the widget, which hides the still as soon as it is alive.
 from __future__ import annotations
 
 import secrets
+from pathlib import Path
 from typing import Any
 
 import anywidget
@@ -35,8 +36,8 @@ def joined(name: str) -> str:
 class PictureWidget(anywidget.AnyWidget):
     """`payload` is what the player plays; `ui` describes everything around it."""
 
-    _esm = HERE / "player.js"
-    _css = HERE / "player.css"
+    _esm: Path | str = HERE / "player.js"
+    _css: Path | str = HERE / "player.css"
     payload = traitlets.Bytes(b"").tag(sync=True)
     ui = traitlets.Dict().tag(sync=True)
 
