@@ -36,6 +36,8 @@ from .telling import tell
 BARE = str.maketrans("", "", "{},")
 #: fields with a spelling of their own in the system line, or (rules) with none
 UNSAID = {"programs", "order", "rules"}
+#: (node, transactional id), written node:id, or node where both are the same
+PAIRS = ("producers", "workers")
 #: fields that go into the roles' configuration as they are
 PASSED = ("segment_records", "id_expiration_ms", "pid_expiration_ms")
 NUMBERS = {
@@ -48,6 +50,7 @@ class KafkaSystem(System):
     """`producers`: (node, transactional id); an id of "-" is a producer without
     transactions, "plain" one without idempotence either. Two nodes with one id are a
     producer and its restarted twin. `programs`: (node, what its application does).
+    `workers`: (node, transactional id) of processes that consume and produce;
     `replicas` of every log, of which `min_isr` must be in sync for an append; `admins`:
     administrators' clients. `rules`: what a learner writes, by slot ("lso", "accept").
     `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
@@ -58,6 +61,7 @@ class KafkaSystem(System):
     partitions: int = 2
     producers: tuple[tuple[str, str], ...] = (("app", "order-service"),)
     readers: tuple[str, ...] = ()
+    workers: tuple[tuple[str, str], ...] = ()
     admins: tuple[str, ...] = ()
     groups: int = 0
     replicas: int = 1
@@ -102,7 +106,7 @@ class KafkaSystem(System):
             value = getattr(self, f.name)
             if value == f.default or f.name in UNSAID:
                 continue
-            if f.name == "producers":
+            if f.name in PAIRS:
                 value = ",".join(node if node == i else f"{node}:{i}" for node, i in value)
             elif isinstance(value, tuple):
                 value = ",".join(value)
@@ -122,7 +126,7 @@ class KafkaSystem(System):
         programs: list[tuple[str, str]] = []
         order = []
         for key, value in options.items():
-            if key == "producers":
+            if key in PAIRS:
                 pairs = (p.partition(":") for p in value.split(","))
                 given[key] = tuple((node, txn_id or node) for node, _, txn_id in pairs)
             elif key in ("readers", "admins", "off", "claims"):
@@ -142,7 +146,7 @@ class KafkaSystem(System):
         return replace(system, programs=tuple(system._program(*p) for p in programs))
 
     def _program(self, node: str, text: str) -> tuple[str, Program]:
-        names = [*(n for n, _ in self.producers), *self.readers, *self.admins]
+        names = [n for n, _ in (*self.producers, *self.workers)] + [*self.readers, *self.admins]
         if node not in names:
             raise ValueError(
                 f"no option and no client {node!r}; options: "
@@ -180,7 +184,7 @@ class KafkaSystem(System):
             config=self.config,
             producers=tuple(
                 (node, "" if txn_id in ("-", "plain") else txn_id)
-                for node, txn_id in self.producers
+                for node, txn_id in (*self.producers, *self.workers)
             ),
             partitions=tuple(f"{self.topic}-{i}" for i in range(self.partitions)),
             readers=self.readers,

@@ -22,6 +22,7 @@ from .producer import Producer, ProducerConfig
 from .replication import Leadership, Replica, ReplicaConfig, Router, RouterConfig
 from .replication.controller import start as start_controller
 from .replication.messages import replica_name
+from .worker import Worker
 
 if TYPE_CHECKING:
     from .system import KafkaSystem
@@ -36,7 +37,10 @@ def client(role: Any, disk: Disk, at_ms: int) -> tuple[Any, Effects]:
 
 def nodes(system: KafkaSystem) -> tuple[NodeSpec, ...]:
     programs = dict(system.programs)
-    specs = [_client(system, *made, programs) for made in _producers(system)]
+    specs = [_client(system, *made, programs) for made in _producers(system, system.producers)]
+    for name, key, producer in _producers(system, system.workers):
+        worker = Worker(Consumer(_consumer(system, name)), producer)
+        specs.append(_client(system, name, key, worker, programs))
     specs += _brokers(system) if system.replicas == 1 else _replicas(system)
     for name in system.readers:
         consumer = Consumer(_consumer(system, name))
@@ -51,9 +55,11 @@ def _consumer(system: KafkaSystem, name: str) -> ConsumerConfig:
     return ConsumerConfig(cluster=system.config, name=name, partitions=system.cluster.partitions)
 
 
-def _producers(system: KafkaSystem) -> list[tuple[str, str, Producer]]:
+def _producers(
+    system: KafkaSystem, named: tuple[tuple[str, str], ...]
+) -> list[tuple[str, str, Producer]]:
     out = []
-    for node, txn_id in system.producers:
+    for node, txn_id in named:
         plain = txn_id in ("-", "plain")
         config = ProducerConfig(
             cluster=system.config,
@@ -70,7 +76,8 @@ def _client(
     system: KafkaSystem, name: str, key: str, role: Any, programs: dict[str, Program]
 ) -> NodeSpec:
     if system.replicas > 1:
-        role = Router(RouterConfig(cluster=system.config, brokers=brokers(system), key=key), role)
+        brokers = copies(system, system.config.coordinator)  # they know of every leader
+        role = Router(RouterConfig(cluster=system.config, brokers=brokers, key=key), role)
     return NodeSpec(name, ((name, partial(client, role)),), programs.get(name, ()))
 
 
@@ -94,9 +101,19 @@ def led(system: KafkaSystem) -> tuple[str, ...]:
     return (system.config.coordinator, *cluster.partitions, *cluster.groups)
 
 
-def brokers(system: KafkaSystem) -> tuple[str, ...]:
-    numbers = range(1, system.replicas + 1)
-    return tuple(replica_name(partition, n) for partition in led(system) for n in numbers)
+def copies(system: KafkaSystem, partition: str) -> tuple[str, ...]:
+    return tuple(replica_name(partition, n) for n in range(1, system.replicas + 1))
+
+
+def hears(system: KafkaSystem) -> Map[str, tuple[str, ...]]:
+    """Who is told who leads a partition. The coordinator's copies hear of all, for they send
+    markers everywhere; and all hear of the coordinator, whom every leader asks."""
+    tc = system.config.coordinator
+    everywhere = tuple(c for partition in led(system) for c in copies(system, partition))
+    return Map(
+        (p, everywhere if p == tc else (*copies(system, tc), *copies(system, p)))
+        for p in led(system)
+    )
 
 
 def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
@@ -120,7 +137,7 @@ def _replicas(system: KafkaSystem) -> list[NodeSpec]:
             )
             me = config.me
             specs.append(NodeSpec(me, ((me, partial(Replica.recover, config)),)))
-    start = partial(start_controller, brokers(system), first)
+    start = partial(start_controller, hears(system), first)
     specs.append(NodeSpec("controller", (("controller", start),), ()))
     return specs
 

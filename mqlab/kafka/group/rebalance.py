@@ -34,15 +34,15 @@ NEW_MEMBER_MS = 300_000  # how long a member may wait for its first generation
 
 
 def session_timer(group: str, member: str) -> str:
-    return f"session {group} {member}"
+    return f"session/{group}/{member}"
 
 
 def join_timer(group: str) -> str:
-    return f"join {group}"
+    return f"join/{group}"
 
 
 def sync_timer(group: str) -> str:
-    return f"sync {group}"
+    return f"sync/{group}"
 
 
 def alive(group: Group, member: Member) -> SetTimer:
