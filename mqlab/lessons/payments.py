@@ -19,10 +19,12 @@ from ..kafka.leader.snapshots import table_of
 from ..kafka.snapshot import Cluster
 from ..kernel import Effects, NodeSpec, Property, Snapshot, Table, Trace, Words, World
 from ..kernel.disk import Disk
+from ..kernel.system import Recover
 from ..kernel.world import NodeState
 from ..storage import Batch, next_sequence
 from .by_hand import ByHand, produce_call
 from .pictures import columns
+from .produce_pieces import PIECES, STEP, PiecewiseLeader
 
 RAW = "raw"
 ONCE = Words("a payment stands in the log at most once", "每笔支付在日志中最多出现一次")
@@ -35,7 +37,8 @@ NO_ZOMBIE = Words(
 )
 TRUE_OK = Words("an ok names the offset where the batch lies", "答复 ok 时所给的位移正是批次所在")
 WELCOME = Words("no batch is refused that Kafka takes", "Kafka 会接受的批次不被拒绝")
-ARRIVES = Words("every payment arrives", "每笔支付都能到达")
+ARRIVES = Words("every payment can arrive", "每笔支付都能到达")
+TOLD = Words("every producer is told how it went", "每个生产者都能得到答复")
 MEMORY = Words("what the leader remembers of producers", "leader 记住的生产者状态")
 FILE = Words("what the .snapshot file holds", ".snapshot 文件的内容")
 MEMORY_COLUMNS = ("partition", "producerId", "epoch", "last batches (sequences @offset)")
@@ -71,6 +74,11 @@ class PaymentsSystem(KafkaSystem):
     def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> PaymentsSystem:
         found = super().from_options(options, off)
         assert isinstance(found, PaymentsSystem)
+        order = tuple((step, tuple(filter(None, pieces))) for step, pieces in found.order)
+        found = replace(found, order=order)
+        unknown = sorted(set(dict(order).get(STEP, ())) - set(PIECES))
+        if unknown:
+            raise ValueError(f"no piece {unknown[0]!r}; a Produce has: {', '.join(PIECES)}")
         return found
 
     @cached_property
@@ -84,17 +92,22 @@ class PaymentsSystem(KafkaSystem):
         return replace(seen, producers=named)
 
     def nodes(self) -> tuple[NodeSpec, ...]:
-        return tuple(
-            replace(spec, roles=((spec.name, partial(_by_hand, self.config)),))
-            if spec.name in self._raw
-            else spec
-            for spec in super().nodes()
-        )
+        return tuple(replace(s, roles=self._roles(s)) for s in super().nodes())
+
+    def _roles(self, spec: NodeSpec) -> tuple[tuple[str, Recover], ...]:
+        if spec.name in self._raw:
+            return ((spec.name, partial(_by_hand, self.config)),)
+        if spec.name in self.cluster.partitions and STEP in dict(self.order):
+            return ((spec.name, partial(PiecewiseLeader.recover, self.config, spec.name)),)
+        return spec.roles
 
     def call(self, words: tuple[str, ...]) -> Any:
         match words:
             case ("produce", partition, values, *options):
-                return produce_call(self._partition(partition), values, tuple(options))
+                if partition not in self.cluster.partitions:
+                    known = ", ".join(self.cluster.partitions)
+                    raise ValueError(f"no partition {partition!r}; there are: {known}")
+                return produce_call(partition, values, tuple(options))
         return super().call(words)
 
     # -- what is drawn -----------------------------------------------------------------------
@@ -123,13 +136,16 @@ class PaymentsSystem(KafkaSystem):
                 ("welcome", WELCOME, self._welcome, "always"),
             ]
         else:
-            claims.append(("arrives", ARRIVES, self._arrives, "sometimes"))
+            claims += [
+                ("arrives", ARRIVES, self._arrives, "sometimes"),
+                ("told", TOLD, self._told, "sometimes"),
+            ]
         return tuple(Property(n, w(), f, kind, self._reads) for n, w, f, kind in claims)
 
     def _reads(self, name: str, node: NodeState) -> Hashable:
         if name in self._raw or name in self.cluster.partitions:
-            return node.up, node.disk, node.roles
-        return None
+            return node.up, node.disk, node.roles, node.inbox
+        return node.app
 
     def _logs(self, world: World) -> Iterator[tuple[str, Batch]]:
         for name in self.cluster.partitions:
@@ -173,8 +189,9 @@ class PaymentsSystem(KafkaSystem):
                 yield role.answer
 
     def _true_ok(self, world: World) -> bool:
+        """A leader that has yet to do what it promised may still do it."""
         for call, said in self._answers(world):
-            if not said.error:
+            if not said.error and not world.nodes[call.partition].inbox:
                 log = world.disk(call.partition).log(call.partition)
                 there = [b.records for b in log.read(0) if b.base == said.base_offset]
                 if there != [call.values]:
@@ -201,6 +218,10 @@ class PaymentsSystem(KafkaSystem):
             for value in getattr(call, "value", "").split("|")
             if value
         )
+
+    def _told(self, world: World) -> bool:
+        apps = [world.nodes[name].app for name, _ in self.producers]
+        return not any(app.waiting or app.next_call() for app in apps if app is not None)
 
 
 def _memory(partition: str, leader: object) -> Iterator[tuple[str, ...]]:
