@@ -21,7 +21,8 @@ message or a step is armed before the first line runs:
 MESSAGE is `from→to Kind#n` (the n-th Kind from one to the other), or `from→to ⇒Kind#n` for
 the answer to it. At once happen: `kill NODE`, `power-cut NODE`, `restart NODE`,
 `break A B`, `partition A,B | C`, `heal`, `fire NODE timer`, `at MS`. `off SAFEGUARD`
-belongs to the system.
+belongs to the system. `do CHOICE` is one choice of a schedule, and nothing runs after it: so
+a counterexample is kept.
 """
 
 from .golden import Golden, load, rewrite

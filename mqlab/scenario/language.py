@@ -25,6 +25,7 @@ COMMANDS = [
     "heal",
     "fire",
     "at",
+    "do",
 ]
 _MESSAGE = re.compile(r"(\S+?)\s*(?:→|->)\s*(\S+)\s+(⇒|=>)?\s*(\w+)(?:#(\d+))?$")
 _WHEN = re.compile(r"when=(⇒|=>)?(\w+)(?:#(\d+))?$")
@@ -115,6 +116,8 @@ def _line(number: int, command: str, rest: str) -> Line:
         src, dst, answer, kind, n = m.groups()
         message = Message(src, dst, kind, int(n or 1), bool(answer))
         return Line(number, command, message=message)
+    if command == "do":
+        return Line(number, command, (rest,))
     if command == "run":
         node, colon, calls = rest.partition(":")
         if not colon or not calls.strip():
@@ -127,7 +130,9 @@ def _line(number: int, command: str, rest: str) -> Line:
     expected = {"kill": 1, "power-cut": 1, "restart": 1, "break": 2, "at": 1, "heal": 0}
     if command in expected and len(words) != expected[command]:
         raise ScenarioError(f"line {number}: `{command}` takes {expected[command]} word(s)")
-    if command == "fire" and len(words) not in (1, 2):
+    if command == "fire" and len(words) > 1:
+        words = (words[0], " ".join(words[1:]))  # a timer's name may have several words
+    if command == "fire" and not words:
         raise ScenarioError(f"line {number}: expected `fire NODE` or `fire NODE timer`")
     if command == "at" and not words[0].isdigit():
         raise ScenarioError(f"line {number}: expected `at MILLISECONDS`, not {rest!r}")

@@ -1,4 +1,5 @@
-"""Running a script: each line until nothing is left to do, oldest first."""
+"""Running a script: each line until nothing is left to do, oldest first. A line `do` is one
+choice and no more, so that a schedule somebody found can be kept as a scenario."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ..kernel import Append, Choice, Reply, Run, Send, System, Text
+from ..kernel.choice import parse
 from ..kernel.world import Moved, apply
 from .language import Line, Message, ScenarioError, Script
 
@@ -45,6 +47,9 @@ class _Driver:
 
     def line(self, line: Line) -> None:
         match line.command:
+            case "do":
+                self._do(parse(line.words[0]))
+                return
             case "run":
                 self._do(Choice("run", line.words[0], line.words[1]))
             case "release":

@@ -1,0 +1,228 @@
+"""The systems that are searched: what Kafka keeps, what each safeguard is for, and what
+even Kafka does not promise. Data only; whoever runs a search builds its budget from `bounds`.
+
+Every system is as small as its point allows. A *lesson system* has everything switched on:
+its search ends, and finds nothing. A *case* is the smallest system in which one missing
+safeguard (or, of the claims, nothing missing at all) leads to an anomaly, named as Adya
+("Weak Consistency", 1999) or Jepsen name it. With its safeguard on the same system is
+searched to the end as well, and nothing is found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..kernel import Text
+
+Bounds = tuple[tuple[str, object], ...]
+#: the three real combinations of a cluster's transaction.version and a client's protocol
+COMBINATIONS = {
+    "v2": "transaction_version=2 client=v2",
+    "legacy on 2": "transaction_version=2 client=legacy",
+    "legacy on 0": "transaction_version=0 client=legacy",
+}
+TWIN = "producers=app:order-service,twin:order-service"
+APP = "'app=init; begin; send orders-0 a; send orders-1 b; commit'"
+SHORT = "'app=init; begin; send orders-0 a; commit'"
+NEXT = "'twin=init; begin; send orders-0 c; commit'"
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A system line and the bounds of its search, by the names of `Budget`'s fields."""
+
+    name: str
+    line: str
+    bounds: Bounds = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An anomaly. `line`: the system without `off=`; `off`: the safeguard that is missing, ""
+    for a claim that real Kafka does not keep; `broken`: the property that says so; `title`:
+    what happens, in one sentence."""
+
+    name: str
+    title: Text
+    anomaly: Text
+    line: str
+    broken: str
+    bounds: Bounds = ()
+    off: str = ""
+
+    @property
+    def system(self) -> str:
+        """The line of the system in which the anomaly is found."""
+        return f"{self.line} off={self.off}" if self.off else self.line
+
+
+def lesson_system(combination: str = "v2", twin: bool = True) -> str:
+    """The system line of the Kafka lesson: two partitions, a coordinator, a producer, and
+    (`twin`) the instance that has taken its place; one transaction each."""
+    versions = COMBINATIONS[combination]
+    return f"kafka {versions} {TWIN} {APP} {NEXT}" if twin else f"kafka {versions} {APP}"
+
+
+#: of `lesson_system()`
+BUDGET: Bounds = (("timers", 2),)
+
+
+def _lesson_systems() -> tuple[Searched, ...]:
+    """All faults together do not fit, so stops, broken connections and the twin are searched
+    in systems of their own, each with as many timers as fit into a million states."""
+    out = []
+    for name, versions in COMBINATIONS.items():
+        app, both = f"kafka {versions} {APP}", f"kafka {versions} {TWIN} {SHORT} {NEXT}"
+        out += [
+            Searched(f"twin, {name}", lesson_system(name), BUDGET),
+            Searched(f"twin and break, {name}", both, (("breaks", 1),)),
+            Searched(f"twin and stop, {name}", both, (("kills", 1), ("killable", ("tc",)))),
+            Searched(f"break, {name}", app, (("breaks", 1), ("timers", 2))),
+            Searched(f"stop, {name}", app, (("kills", 1), ("timers", 1))),
+        ]
+    return tuple(out)
+
+
+LESSON_SYSTEMS = _lesson_systems()
+
+G1A = Text("aborted read (G1a)", "读到已中止的写（G1a）")
+_ABORT = (
+    "kafka partitions=1 'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
+)
+_AGAIN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b; abort'"
+_BOTH = "kafka 'app=init; begin; send orders-0 a; flush; send orders-1 b; commit'"
+_OFFSETS = "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort'"
+
+_SAFEGUARDS = (
+    Case(
+        "epoch_fencing",
+        Text(
+            "the old instance writes and commits after its successor has taken over",
+            "新实例接管之后，旧实例仍然写入并提交",
+        ),
+        Text("zombie write (dirty write, G0)", "僵尸写（脏写，G0）"),
+        f"kafka partitions=1 {TWIN} {SHORT} {NEXT} claims=fenced_out",
+        "fenced out",
+        (("timers", 1),),
+        "epoch_fencing",
+    ),
+    Case(
+        "sequence_check",
+        Text(
+            "an answer is lost, the batch is sent again and written twice",
+            "应答丢失，批次重发后被写入两次",
+        ),
+        Text("duplicate", "重复"),
+        f"kafka partitions=1 {SHORT} claims=once",
+        "once",
+        (("breaks", 1),),
+        "sequence_check",
+    ),
+    Case(
+        "lso",
+        Text("a record is read before anybody has decided", "记录在决定之前就被读到"),
+        Text("dirty read (P1)", "脏读（P1）"),
+        _ABORT,
+        "clean read",
+        (),
+        "lso",
+    ),
+    Case(
+        "aborted_index",
+        Text(
+            "a consumer is not told what was aborted and hands it out",
+            "消费者不知道哪些已被中止，于是交给了应用",
+        ),
+        G1A,
+        _ABORT,
+        "clean read",
+        (),
+        "aborted_index",
+    ),
+    Case(
+        "prepare_before_markers",
+        Text(
+            "the coordinator forgets what it decided: one partition commits, the other aborts",
+            "协调器忘记了自己的决定：一个分区提交，另一个中止",
+        ),
+        Text("fractured outcome (atomicity violated)", "结局分裂（违反原子性）"),
+        _BOTH,
+        "same outcome",
+        (("kills", 1), ("killable", ("tc",)), ("timers", 1)),
+        "prepare_before_markers",
+    ),
+    Case(
+        "transaction_timeout",
+        Text(
+            "an application never ends its transaction, and nobody ends it for it",
+            "应用始终不结束事务，也没有谁替它结束",
+        ),
+        Text("stuck consumer (hanging transaction)", "消费者卡住（悬挂事务）"),
+        "kafka partitions=1 'app=init; begin; send orders-0 a; flush' claims=ends",
+        "ends",
+        (("timers", 1),),
+        "transaction_timeout",
+    ),
+    Case(
+        "epoch_bump",
+        Text(
+            "the marker of one transaction commits a record of the next, which is then aborted",
+            "上一个事务的标记提交了下一个事务的记录，而后者随后被中止",
+        ),
+        G1A,
+        f"kafka partitions=1 {_AGAIN} claims=as_asked",
+        "as asked",
+        (),
+        "epoch_bump",
+    ),
+    Case(
+        "offsets_in_transaction",
+        Text(
+            "the transaction aborts, but the input counts as read: it is never processed",
+            "事务中止了，输入却算作已读：它永远不会被处理",
+        ),
+        Text("lost write (input skipped)", "丢失（输入被跳过）"),
+        f"{_OFFSETS} claims=offsets_with_output",
+        "offsets with output",
+        (),
+        "offsets_in_transaction",
+    ),
+)
+SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
+
+_LEGACY = f"kafka transaction_version=2 client=legacy partitions=1 {_AGAIN}"
+_CLAIMS = (
+    Case(
+        "torn-read",
+        Text(
+            "markers arrive one by one: a reader gets half of a committed transaction",
+            "标记逐个到达：读者只读到已提交事务的一半",
+        ),
+        Text("torn read (fractured read)", "撕裂读"),
+        f"kafka {APP} claims=whole_read",
+        "whole read",
+    ),
+    Case(
+        "late-end-txn",
+        Text(
+            "an EndTxn that was sent twice arrives late and commits the next transaction",
+            "重发过的 EndTxn 迟到，提交了下一个事务",
+        ),
+        Text("aborted read, lost write (KAFKA-17754)", "读到已中止的写、丢失（KAFKA-17754）"),
+        f"{_LEGACY} claims=decided_as_asked",
+        "decided as asked",
+        (("breaks", 1),),
+    ),
+    Case(
+        "late-marker",
+        Text(
+            "a marker that was sent twice arrives late and ends the next transaction here",
+            "重发过的标记迟到，在这个分区结束了下一个事务",
+        ),
+        Text("aborted read (KAFKA-19446)", "读到已中止的写（KAFKA-19446）"),
+        f"{_LEGACY} claims=as_asked",
+        "as asked",
+        (("breaks", 1),),
+    ),
+)
+CLAIM_CASES = {case.name: case for case in _CLAIMS}

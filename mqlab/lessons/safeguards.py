@@ -1,0 +1,95 @@
+"""Which safeguard is necessary? Every case of `mqlab.kafka.lesson` searched, as a table.
+
+print(table())                          # safeguard, anomaly, length of the shortest run
+search(SAFEGUARD_CASES["lso"]).trace()  # that run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from ..explore import Budget, Counterexample, Verdict, explore
+from ..kafka.lesson import (
+    CLAIM_CASES,
+    LESSON_SYSTEMS,
+    SAFEGUARD_CASES,
+    Bounds,
+    Case,
+    Searched,
+)
+from ..kernel.text import Lang
+from .systems import system
+
+Progress = Callable[[int, int], None]
+
+
+def budget(bounds: Bounds, states: int = 1_000_000) -> Budget:
+    """The bounds of a case or lesson system as the explorer takes them."""
+    return Budget(**{"states": states, **dict(bounds)})  # type: ignore[arg-type]
+
+
+def search(case: Case, progress: Progress | None = None) -> Counterexample:
+    """The shortest run in which a case's property breaks; LookupError if there is none."""
+    found = system(case.system)
+    claim = tuple(p for p in found.properties() if p.name == case.broken)
+    verdict = explore(found, budget(case.bounds), claim, progress)
+    if case.broken not in verdict.counterexamples:
+        raise LookupError(f"{case.name}: “{case.broken}” holds within {verdict}")
+    return verdict.counterexamples[case.broken]
+
+
+def with_everything_on(case: Case, progress: Progress | None = None) -> Verdict:
+    """The same system with its safeguard on, searched for every property."""
+    return explore(system(case.line), budget(case.bounds), progress=progress)
+
+
+def exhaust(searched: Searched, progress: Progress | None = None) -> Verdict:
+    """A lesson system, searched to its bounds."""
+    return explore(system(searched.line), budget(searched.bounds), progress=progress)
+
+
+def script(case: Case, found: Counterexample) -> str:
+    """The run as a scenario: `mqlab view` opens it, `mqlab run` compares its narration."""
+    missing = f"Without {case.off}: " if case.off else "With everything on: "
+    lines = [
+        f"# {missing}{case.title.en}.",
+        f"# {case.anomaly.en[0].upper()}{case.anomaly.en[1:]}: “{case.broken}” is broken,",
+        f"# and in no fewer than {len(found.schedule)} choices ({budget(case.bounds)}).",
+        f"system {case.system}",
+        *(f"do {choice}" for choice in found.schedule),
+    ]
+    return "\n".join([*lines, "---", found.trace().narrate(), ""])
+
+
+def rows(lang: Lang = "en") -> Iterator[tuple[str, str, str, str]]:
+    """(safeguard, anomaly, property, length of the shortest run), one case after the other."""
+    for case in (*SAFEGUARD_CASES.values(), *CLAIM_CASES.values()):
+        missing = f"without {case.off}" if case.off else f"all on: {case.name}"
+        yield missing, case.anomaly.of(lang), case.broken, str(len(search(case).schedule))
+
+
+def table(lang: Lang = "en") -> str:
+    """All cases, each found by a search just now."""
+    return columns(("missing", "anomaly", "broken", "choices"), rows(lang))
+
+
+def lesson_table(systems: Iterable[Searched] = LESSON_SYSTEMS) -> str:
+    """The lesson systems: bounds, states, whether that was all, what was found, seconds."""
+    lines = []
+    for searched in systems:
+        verdict = exhaust(searched)
+        said = "nothing" if verdict.ok else ", ".join((*verdict.counterexamples, *verdict.missing))
+        whole = "all" if verdict.complete else "not all"
+        bounds, count = str(verdict.budget), f"{verdict.states:,}"
+        lines.append((searched.name, bounds, count, whole, said, f"{verdict.seconds:.1f}"))
+    return columns(("system", "bounds", "states", "searched", "found", "seconds"), lines)
+
+
+def columns(head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> str:
+    """Left-aligned columns, two spaces between them."""
+    lines = [head, *body]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
