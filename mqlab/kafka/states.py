@@ -66,3 +66,28 @@ class ProducerState(StrEnum):
     ABORTING = "ABORTING_TRANSACTION"
     ABORTABLE_ERROR = "ABORTABLE_ERROR"
     FATAL_ERROR = "FATAL_ERROR"
+
+
+_P = ProducerState
+
+#: state → the states it may be entered from (TransactionManager.State#isTransitionValid,
+#: Kafka 4.3, without the prepared state of two-phase commit, which no broker offers yet).
+#: INITIALIZING after an end is KIP-360's bump; UNINITIALIZED is entered by a producer without
+#: transactions whose epochs are used up, and which therefore asks for a new id.
+PRODUCER_PREVIOUS: dict[ProducerState, frozenset[ProducerState]] = {
+    _P.UNINITIALIZED: frozenset({_P.READY, _P.ABORTABLE_ERROR}),
+    _P.INITIALIZING: frozenset({_P.UNINITIALIZED, _P.COMMITTING, _P.ABORTING}),
+    _P.READY: frozenset({_P.INITIALIZING, _P.COMMITTING, _P.ABORTING}),
+    _P.IN_TRANSACTION: frozenset({_P.READY}),
+    _P.COMMITTING: frozenset({_P.IN_TRANSACTION}),
+    _P.ABORTING: frozenset({_P.IN_TRANSACTION, _P.ABORTABLE_ERROR}),
+    _P.ABORTABLE_ERROR: frozenset(
+        {_P.INITIALIZING, _P.IN_TRANSACTION, _P.COMMITTING, _P.ABORTABLE_ERROR}
+    ),
+    _P.FATAL_ERROR: frozenset(ProducerState),
+}
+
+
+def producer_may_enter(new: ProducerState, old: ProducerState) -> bool:
+    """Whether the producer's table has this transition."""
+    return old in PRODUCER_PREVIOUS[new]
