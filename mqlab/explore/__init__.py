@@ -5,12 +5,13 @@
     print(verdict)                      # complete within …, or what was found
     verdict.counterexamples["…"].schedule
 
-It moves worlds with the same `run` as every other driver, but keeps every node, message
-and queue as a small integer and remembers what a step did (`intern.py`), so a handler
-runs once for each pair of a state and an event, however many worlds that pair occurs in.
+It moves worlds with the same `run` as every other driver, but a world is one integer and a
+choice adds a number to it (`packed.py`); which numbers may be added is worked out once for
+each neighbourhood of a node (`moves.py`), however many worlds share it.
 """
 
 from .budget import Budget
-from .search import Counterexample, Verdict, explore
+from .search import Search, explore
+from .verdict import Counterexample, Verdict
 
-__all__ = ["Budget", "Counterexample", "Verdict", "explore"]
+__all__ = ["Budget", "Counterexample", "Search", "Verdict", "explore"]

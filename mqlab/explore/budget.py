@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How many faults and timers one run may contain, and how many states to look at.
 
-    `kills` and `power_cuts` are stops of the nodes in `killable` (None: of any);
-    a stopped node may restart at any later moment. `breaks`: connections broken.
+    `kills` and `power_cuts` are stops of the nodes in `killable` (None: of any), between
+    two steps, inside a step or inside a recovery; a stopped node that is `restartable`
+    (None: any) may start again at any later moment. `breaks`: connections broken.
+    `timers`: how many timers run out in one run. `retries`: where it is a number, a timer
+    that only asks again (its name begins with a word in `retrying`) is not counted there;
+    instead, each of them may run out so many times on its node.
     """
 
     kills: int = 0
@@ -19,10 +25,48 @@ class Budget:
     timers: int = 0
     states: int = 1_000_000
     killable: tuple[str, ...] | None = None
+    retries: int | None = None
+    retrying: tuple[str, ...] = ("retry", "add")
+    restartable: tuple[str, ...] | None = None
+
+    def may_stop(self, node: str) -> bool:
+        return self.killable is None or node in self.killable
+
+    def may_restart(self, node: str) -> bool:
+        return self.restartable is None or node in self.restartable
+
+    def is_retry(self, timer: str) -> bool:
+        """Whether a timer is bounded by `retries` and not by `timers`."""
+        return self.retries is not None and timer.split(" ")[0] in self.retrying
+
+    def counters(self, node: str) -> dict[str, str]:
+        """For what a node may spend ("kill", "power", "break", "fire", "retry"): the name of
+        the counter. Retries are counted by each node for itself."""
+        stops = {"kill": self.kills, "power": self.power_cuts} if self.may_stop(node) else {}
+        bounds = {**stops, "break": self.breaks, "fire": self.timers}
+        names = {what: what for what, bound in bounds.items() if bound}
+        return names | ({"retry": f"retry {node}"} if self.retries else {})
+
+    def first(self, counter: str) -> Hashable:
+        return () if counter.startswith("retry") else 0
+
+    def more(self, what: str, spent: Any, timer: str = "") -> Any:
+        """The counter after one more; None where that is too many."""
+        if what == "retry":
+            counts = dict(spent)
+            counts[timer] = counts.get(timer, 0) + 1
+            return None if counts[timer] > (self.retries or 0) else tuple(sorted(counts.items()))
+        bound = {
+            "kill": self.kills,
+            "power": self.power_cuts,
+            "break": self.breaks,
+            "fire": self.timers,
+        }[what]
+        return spent + 1 if spent < bound else None
 
     def __str__(self) -> str:
         parts = [
-            f"{n} {name}{'' if n == 1 else 's'}"
+            counted(n, name)
             for n, name in (
                 (self.kills, "kill"),
                 (self.power_cuts, "power cut"),
@@ -31,4 +75,14 @@ class Budget:
             )
             if n
         ]
+        if self.retries is not None:
+            parts.append(f"{counted(self.retries, 'retry', 'retries')} of each retry timer")
+        if self.killable is not None and (self.kills or self.power_cuts):
+            parts.append(f"stops only of {', '.join(self.killable)}")
+        if self.restartable is not None and (self.kills or self.power_cuts):
+            parts.append(f"restarts only of {', '.join(self.restartable) or 'none'}")
         return ", ".join(parts) or "no faults, no timers"
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    return f"{n} {one if n == 1 else many or one + 's'}"

@@ -4,60 +4,19 @@ from __future__ import annotations
 
 import gc
 import time
+from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from functools import partial
 
-from ..kernel.choice import Choice
-from ..kernel.run import replay
 from ..kernel.system import Property, System
-from ..kernel.trace import Trace
-from ..kernel.world import apply, initial
+from ..kernel.world import initial
 from .budget import Budget
-from .intern import Interned, Ints, Spent, Table
+from .judge import Judge, reads
+from .moves import Heard, Moves
+from .packed import Fields
+from .verdict import Counterexample, Verdict
 
-Step = tuple[Ints, Choice]
-
-
-@dataclass(frozen=True)
-class Counterexample:
-    """A shortest schedule that breaks a property; `trace()` is that run."""
-
-    system: System
-    property: str
-    schedule: tuple[str, ...]
-
-    def trace(self) -> Trace:
-        return replay(self.system, self.schedule)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a search found, with its bounds. `complete`: every schedule within the budget
-    was looked at. `seconds` is left out of comparisons: it is never the same twice."""
-
-    system: System
-    budget: Budget
-    states: int
-    transitions: int
-    complete: bool
-    counterexamples: dict[str, Counterexample]
-    missing: tuple[str, ...]
-    seconds: float = field(compare=False)
-
-    @property
-    def ok(self) -> bool:
-        return not self.counterexamples and not self.missing
-
-    def __str__(self) -> str:
-        within = f"{self.states:,} states, {self.transitions:,} transitions ({self.budget})"
-        lines = [
-            f"violated: {name}, in {len(found.schedule)} choices"
-            for name, found in self.counterexamples.items()
-        ]
-        lines += [f"never reached: {name}" for name in self.missing]
-        if not self.complete:
-            return "\n".join([*lines, f"not exhaustive: {within}"])
-        return "\n".join([*lines, f"complete within {within}"])
+EVERY = 2_000  # states between two looks at the clock
 
 
 def explore(
@@ -70,242 +29,197 @@ def explore(
 
     Ctrl-C ends the search early; what was found until then is kept.
     """
-    search = _Search(system, budget, system.properties() if properties is None else properties)
-    started = time.perf_counter()
-    collecting = gc.isenabled()
-    gc.disable()  # Nothing here makes cycles, and the collector would walk every state.
+    search = Search(system, budget, properties)
     try:
-        complete = search.run(progress)
+        while search.advance():
+            if progress is not None:
+                progress(search.states, search.depth)
     except KeyboardInterrupt:
-        complete = False
-    finally:
-        if collecting:
-            gc.enable()
-    return search.verdict(complete, time.perf_counter() - started)
+        search.stop()
+    return search.verdict()
 
 
-class _Search:
-    def __init__(self, system: System, budget: Budget, properties: tuple[Property, ...]) -> None:
+class Search:
+    """A search that can be advanced in slices, looked at and stopped.
+
+    Worlds are numbered as they are found, so those of one depth have consecutive numbers
+    and a world's parent a smaller one.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        budget: Budget = Budget(),
+        properties: tuple[Property, ...] | None = None,
+    ) -> None:
         self.system, self.budget = system, budget
-        self.interned = Interned(system)
-        self.always = [p for p in properties if p.kind == "always"]
-        self.sometimes = [p for p in properties if p.kind == "sometimes"]
-        self.can_always = [p for p in properties if p.kind == "can_always"]
-        self.index: dict[Ints, int] = {}
-        self.parents: list[tuple[int, Choice | None]] = []
-        self.before: list[list[int]] = []
-        self.good: dict[str, list[int]] = {p.name: [] for p in self.can_always}
+        self.properties = system.properties() if properties is None else properties
+        names = dict.fromkeys(
+            name for spec in system.nodes() for name in budget.counters(spec.name).values()
+        )
+        counters = {name: budget.first(name) for name in names}
+        self.fields = Fields(system, partial(reads, self.properties), counters)
+        self.moves = Moves(system, budget, self.fields)
+        self.depth = 0
         self.transitions = 0
-        self.broken: dict[str, int] = {}
-        self.reached: set[str] = set()
-        self._held: dict[tuple[str, Ints], bool] = {}
-        self._parts = Table()
-        self._part: dict[tuple[object, int, int], int] = {}
-        self._spending: dict[tuple[int, int], int] = {}
+        self.seconds = 0.0
+        self.complete = False
+        self.found: dict[int, int] = {}  # property → the first world that is news
+        self._judge = Judge(self.fields, self.properties)
+        self._index: dict[int, int] = {}
+        self._parents = array("I")
+        self._choices = array("I")
+        self._awaited = (1 << len(self.properties)) - 1
+        self._lasting = any(p.kind == "can_always" for p in self.properties)
+        self._news, self._edges, self._ends = array("Q"), array("I"), array("Q")
+        self._running: Iterator[None] | None = self._levels()
 
-    def run(self, progress: Callable[[int, int], None] | None) -> bool:
-        frontier = [self.interned.pack(initial(self.system), (0, 0, 0, 0))]
-        self._add(frontier[0], -1, None)
-        depth = 0
+    @property
+    def states(self) -> int:
+        return len(self._parents)
+
+    def advance(self, seconds: float = 0.5) -> bool:
+        """Go on for about so long; whether there is more to do."""
+        if self._running is None:
+            return False
+        started = time.perf_counter()
+        collecting = gc.isenabled()
+        gc.disable()  # Nothing here makes cycles, and the collector would walk everything.
+        try:
+            for _ in self._running:
+                if time.perf_counter() - started >= seconds:
+                    return True
+            self._running = None
+            return False
+        finally:
+            self.seconds += time.perf_counter() - started
+            if collecting:
+                gc.enable()
+
+    def stop(self) -> None:
+        """Look no further; what was found stays."""
+        self._running = None
+
+    def _levels(self) -> Iterator[None]:
+        frontier = [self.fields.pack(initial(self.system))]
+        self._index[frontier[0]] = 0
+        self._add(frontier[0], 0, 0)
         while frontier:
-            following: list[Ints] = []
-            for state in frontier:
-                me = self.index[state]
-                for new, choice in self._successors(state):
-                    self.transitions += 1
-                    if new not in self.index:
-                        if len(self.index) >= self.budget.states:
-                            return False
+            following: list[int] = []
+            try:
+                yield from self._level(frontier, following)
+            except _Full:
+                return
+            frontier, self.depth = following, self.depth + 1
+            if self._all_refuted():
+                return
+        self.complete = True
+
+    def _level(self, frontier: list[int], following: list[int]) -> Iterator[None]:
+        """All worlds one choice further. Every line of the inner loop is paid for a million
+        times; so what it needs is in local variables, and it does nothing that could have
+        been worked out once in a `Place`."""
+        places, lasting = self.moves.places, self._lasting
+        known, count = self._index.setdefault, self.states
+        for me, world in enumerate(frontier, count - len(frontier)):
+            for place in places:
+                group = place[world & place.mask]
+                self.transitions += group.count
+                moves = group.steps
+                if group.stops:
+                    moves = (*moves, *_noticed(world, group.stops))
+                for added, choice in moves:
+                    new = world + added
+                    at = known(new, count)
+                    if at == count:
                         self._add(new, me, choice)
                         following.append(new)
-                    if self.can_always:
-                        self.before[self.index[new]].append(me)
-            frontier, depth = following, depth + 1
-            if progress is not None:
-                progress(len(self.index), depth)
-            if self._done():
-                return False
-        return True
+                        count += 1
+                    if lasting:
+                        self._edges.append(at)
+            if lasting:
+                self._ends.append(len(self._edges))
+            if not me % EVERY:
+                yield
 
-    def _done(self) -> bool:
+    def _add(self, world: int, parent: int, choice: int) -> None:
+        """A world that was not met before gets the next number."""
+        number = len(self._parents)
+        if number >= self.budget.states:
+            raise _Full
+        self._parents.append(parent)
+        self._choices.append(choice)
+        news = self._judge[world & self.fields.parts]
+        if self._lasting:
+            self._news.append(news)
+        if news & self._awaited:
+            for i in range(len(self.properties)):
+                if news & self._awaited & 1 << i:
+                    self.found[i] = number
+                    self._awaited ^= 1 << i
+
+    def _all_refuted(self) -> bool:
         """Every claim is refuted: there is nothing left to look for."""
-        return (
-            bool(self.always)
-            and len(self.broken) == len(self.always)
-            and not self.sometimes
-            and not self.can_always
-        )
-
-    def _add(self, state: Ints, parent: int, choice: Choice | None) -> None:
-        me = self.index[state] = len(self.index)
-        self.parents.append((parent, choice))
-        if self.can_always:
-            self.before.append([])
-        for prop in self.always:
-            if prop.name not in self.broken and not self._holds(prop, state):
-                self.broken[prop.name] = me
-        for prop in self.sometimes:
-            if prop.name not in self.reached and self._holds(prop, state):
-                self.reached.add(prop.name)
-        for prop in self.can_always:
-            if self._holds(prop, state):
-                self.good[prop.name].append(me)
-
-    def _holds(self, prop: Property, state: Ints) -> bool:
-        """Remembered by the parts of the nodes that the property reads."""
-        places = range(self.interned.first_wire - 1)
-        key = (prop.name, tuple([self._reads(prop, place, state[place]) for place in places]))
-        held = self._held.get(key)
-        if held is None:
-            held = prop.holds(self.interned.unpack(state, wires=False))
-            self._held[key] = held
-        return held
-
-    def _reads(self, prop: Property, place: int, node: int) -> int:
-        """A number for the part of a node that a property reads."""
-        key = (prop.reads, place, node)
-        part = self._part.get(key)
-        if part is None:
-            value = self.interned.node_values.values[node]
-            part = self._parts.id((place, prop.reads(self.interned.names[place], value)))
-            self._part[key] = part
-        return part
-
-    # -- successors ----------------------------------------------------------------------
-
-    def _successors(self, state: Ints) -> Iterator[Step]:
-        inter = self.interned
-        spent: Spent = inter.spent.values[state[inter.first_wire - 1]]
-        killing = spent[0] < self.budget.kills
-        cutting = spent[1] < self.budget.power_cuts
-        for slot in range(inter.first_wire, len(state)):
-            if state[slot]:
-                yield from self._deliveries(state, slot, killing, cutting)
-        for place in range(inter.first_wire - 1):
-            for kind in inter.own(state[place]):
-                timed = kind == "fire"
-                if timed and spent[3] >= self.budget.timers:
-                    continue
-                base = self._spend(state, 3) if timed else state
-                steps = inter.own_step(place, state[place], kind)
-                choice = Choice(kind, inter.names[place])
-                yield inter.after(base, place, steps[-1]), choice
-                yield from self._stops(base, place, steps, choice, killing, cutting)
-        yield from self._faults(state, spent, killing, cutting)
-
-    def _deliveries(self, state: Ints, slot: int, killing: bool, cutting: bool) -> Iterator[Step]:
-        inter = self.interned
-        place = inter.target(slot)
-        if not inter.up(state[place]):
-            return
-        kind, client, server, conn = inter.wires.values[slot - inter.first_wire]
-        name = "request" if kind == "q" else "response"
-        many = 1 if inter.consumes else len(inter.queues.values[state[slot]])
-        for index in range(many):
-            steps = inter.delivered(state, slot, index)
-            choice = Choice(name, client, server, conn, index)
-            yield inter.after(state, place, steps[-1], slot, index), choice
-            yield from self._stops(state, place, steps, choice, killing, cutting, slot)
-
-    def _stops(
-        self,
-        state: Ints,
-        place: int,
-        steps: list,  # type: ignore[type-arg]
-        choice: Choice,
-        killing: bool,
-        cutting: bool,
-        slot: int = 0,
-    ) -> Iterator[Step]:
-        """The node stops after some but not all effects of a step. (After none or all of
-        them it stops between two steps: that is a fault of its own.)"""
-        if not (killing or cutting) or not self._killable(self.interned.names[place]):
-            return
-        for done in range(1, len(steps) - 1):
-            partial = self.interned.after(state, place, steps[done], slot)
-            for how, allowed in (("kill", killing), ("power", cutting)):
-                if allowed:
-                    stop = Choice(how, self.interned.names[place])
-                    yield self._slow(partial, stop, spend=how), choice.stopped(done, how)
-
-    def _killable(self, name: str) -> bool:
-        return self.budget.killable is None or name in self.budget.killable
-
-    def _faults(self, state: Ints, spent: Spent, killing: bool, cutting: bool) -> Iterator[Step]:
-        inter = self.interned
-        for place, name in enumerate(inter.names):
-            if not inter.up(state[place]):
-                restart = Choice("restart", name)
-                yield self._slow(state, restart), restart
-                continue
-            for how, allowed in (("kill", killing), ("power", cutting)):
-                if allowed and self._killable(name):
-                    stop = Choice(how, name)
-                    yield self._slow(state, stop, spend=how), stop
-            if spent[2] < self.budget.breaks:
-                for a, b in inter.node_values.values[state[place]].conns:
-                    broken = Choice("break", a, b)
-                    yield self._slow(state, broken, spend="break"), broken
-
-    def _slow(self, state: Ints, choice: Choice, spend: str = "") -> Ints:
-        """A fault, done on the whole world: rare enough not to be worth a memo."""
-        inter = self.interned
-        if spend:
-            state = self._spend(state, {"kill": 0, "power": 1, "break": 2}[spend])
-        spent = inter.spent.values[state[inter.first_wire - 1]]
-        moved = apply(self.system, inter.unpack(state), choice)
-        return inter.pack(moved[-1].world, spent)
-
-    def _spend(self, state: Ints, what: int) -> Ints:
-        slot = self.interned.first_wire - 1
-        key = (state[slot], what)
-        new = self._spending.get(key)
-        if new is None:
-            counts = list(self.interned.spent.values[state[slot]])
-            counts[what] += 1
-            new = self._spending[key] = self.interned.spent.id(tuple(counts))
-        return (*state[:slot], new, *state[slot + 1 :])
+        kinds = {prop.kind for prop in self.properties}
+        return kinds == {"always"} and not self._awaited
 
     # -- the verdict ---------------------------------------------------------------------
 
-    def verdict(self, complete: bool, seconds: float) -> Verdict:
-        found = {name: self._example(name, at) for name, at in self.broken.items()}
-        if complete:
-            for prop in self.can_always:
-                stuck = self._stuck(self.good[prop.name])
-                if stuck is not None:
-                    found[prop.name] = self._example(prop.name, stuck)
-        missing = [p.name for p in self.sometimes if complete and p.name not in self.reached]
+    def verdict(self) -> Verdict:
+        """What was found so far."""
+        examples, missing = {}, []
+        for i, prop in enumerate(self.properties):
+            at = self.found.get(i)
+            if prop.kind == "can_always":
+                at = self._stuck(1 << i) if self.complete else None
+            if prop.kind != "sometimes" and at is not None:
+                examples[prop.name] = Counterexample(self.system, prop.name, self._schedule(at))
+            if prop.kind == "sometimes" and at is None and self.complete:
+                missing.append(prop.name)
         return Verdict(
             self.system,
             self.budget,
-            len(self.index),
+            self.states,
             self.transitions,
-            complete,
-            found,
+            self.complete,
+            examples,
             tuple(missing),
-            seconds,
+            self.seconds,
         )
 
-    def _stuck(self, good: list[int]) -> int | None:
-        """The first state from which none of the good states can be reached."""
-        reaches = bytearray(len(self.index))
-        todo = list(good)
-        for state in todo:
-            reaches[state] = 1
-        while todo:
-            for earlier in self.before[todo.pop()]:
-                if not reaches[earlier]:
-                    reaches[earlier] = 1
-                    todo.append(earlier)
-        at = reaches.find(0)
-        return at if at >= 0 else None
+    def _stuck(self, bit: int) -> int | None:
+        """The first world from which none of the good ones can be reached. From the last
+        world to the first, and again while that helps: most edges lead to later worlds, so a
+        few rounds do, and nothing has to be kept but the edges as they were found."""
+        good = bytearray(bool(news & bit) for news in self._news)
+        doubtful = [world for world in range(self.states) if not good[world]]
+        while True:
+            rest = []
+            for world in reversed(doubtful):
+                start = self._ends[world - 1] if world else 0
+                good[world] = any(good[to] for to in self._edges[start : self._ends[world]])
+                if not good[world]:
+                    rest.append(world)
+            rest.reverse()
+            if len(rest) == len(doubtful):
+                return rest[0] if rest else None
+            doubtful = rest
 
-    def _example(self, name: str, at: int) -> Counterexample:
-        schedule: list[str] = []
-        while at >= 0:
-            parent, choice = self.parents[at]
-            if choice is not None:
-                schedule.append(str(choice))
-            at = parent
-        return Counterexample(self.system, name, tuple(reversed(schedule)))
+    def _schedule(self, at: int) -> tuple[str, ...]:
+        schedule = []
+        while at:
+            schedule.append(str(self.moves.choices[self._choices[at]]))
+            at = self._parents[at]
+        return tuple(reversed(schedule))
+
+
+class _Full(Exception):
+    """There are more worlds than the budget wants to look at."""
+
+
+def _noticed(world: int, stops: tuple[Heard, ...]) -> Iterator[tuple[int, int]]:
+    """The stops of a node, each with what its clients' hearing of it adds."""
+    for added, choice, hearers in stops:
+        for hearer in hearers:
+            added += hearer[world & hearer.mask]
+        yield added, choice

@@ -9,7 +9,8 @@ pasted.
     fire tc             tc's next timer runs out;  `fire tc retry` names one
     break app tc        the connection breaks;  `lose app>tc` loses its oldest request too
     kill tc             the process dies between two steps;  `power tc`: a power cut
-    restart tc
+    restart tc            a stopped node starts;  `restart tc kill=1`: it is stopped again
+                          after the first effect of its recovery
     app>tc kill=1       the step is done, but the process dies after its first effect
     run app init; begin   the application is given more calls (a scenario's line)
 """

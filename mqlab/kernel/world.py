@@ -93,6 +93,8 @@ def after_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) 
             case Send(to=to, body=body, corr=corr) if to in local:
                 mail = Request(Caller(me, 0, corr), body)
                 node = replace(node, inbox=(*node.inbox, (local[to], mail)))
+            case Send(to=to) if any(role == at and is_lost(e, to) for at, e in node.inbox):
+                pass  # Written into a connection that broke: its sender will hear of it.
             case Send(to=to, body=body, corr=corr):
                 if (me, to) not in node.conns:
                     node = replace(node, conns=node.conns.set((me, to), 0))
@@ -119,6 +121,19 @@ def after_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) 
                     safe = Appended(effect.log, effect.entry.last + 1)
                     node = replace(node, inbox=(*node.inbox, (role, safe)))
         yield Stage(node, effect, wire, note)
+
+
+def heard(node: NodeState, role: int, pair: tuple[str, str], at_ms: int = 0) -> NodeState:
+    """The node after a connection of its client broke: it hears so, if it is up, and what it
+    sends next goes over a new one."""
+    lost = (role, ConnectionLost(pair[1], at_ms))
+    conns = node.conns.set(pair, node.conns.get(pair, 0) + 1)
+    return replace(node, conns=conns, inbox=(*node.inbox, lost) if node.up else ())
+
+
+def is_lost(event: Event, peer: str) -> bool:
+    """Whether an event not yet heard says that the connection to `peer` broke."""
+    return isinstance(event, ConnectionLost) and event.peer == peer
 
 
 def killed(node: NodeState, power: bool = False) -> NodeState:
@@ -261,7 +276,7 @@ def apply(system: System, world: World, choice: Choice, at_ms: int = 0) -> list[
         case "kill" | "power":
             return [_stop(system, world, choice.a, choice.kind == "power")]
         case "restart":
-            return _restart(system, world, choice.a, at_ms)
+            return _restart(system, world, choice, at_ms)
         case "break":
             return [_break(system, world, choice.a, choice.b, at_ms)]
         case "run":
@@ -361,19 +376,13 @@ def _break(
     """The connection breaks: answers under way are lost, requests become late (or are
     lost too, where the server is `gone`), and the client hears of it."""
     name, role = homes(system)[client]
-    node = world.nodes[name]
     conn = current(system, world, client, server)
     wires = world.wires.remove(("r", client, server, conn))
     if gone:
         wires = wires.remove(("q", client, server, conn))
-    lost = ConnectionLost(server, at_ms)
-    node = replace(
-        node,
-        conns=node.conns.set((client, server), conn + 1),
-        inbox=(*node.inbox, (role, lost)) if node.up else (),
-    )
+    node = heard(world.nodes[name], role, (client, server), at_ms)
     world = World(world.nodes.set(name, node), wires)
-    return Moved(world, name, client, lost, None, what="break")
+    return Moved(world, name, client, ConnectionLost(server, at_ms), None, what="break")
 
 
 def _stop(system: System, world: World, name: str, power: bool) -> Moved:
@@ -394,12 +403,31 @@ def _stop(system: System, world: World, name: str, power: bool) -> Moved:
     return Moved(world, name, name, None, None, what="power" if power else "stop")
 
 
-def _restart(system: System, world: World, name: str, at_ms: int) -> list[Moved]:
+def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[Moved]:
+    """A start from the disk, whole or stopped after some effects. Nobody is connected to a
+    node that is starting, so nobody hears of such a stop; what it asked for is under way."""
+    name = choice.a
     if name not in world.nodes or world.nodes[name].up:
         raise ValueError(f"{name} cannot be restarted: it is running")
     spec = specs(system)[name]
-    moved = []
-    for role, stage in started(spec, world.nodes[name], at_ms):
+    stages = started(spec, world.nodes[name], at_ms)
+    planned = sum(stage.effect is not None for _, stage in stages)
+    moved: list[Moved] = []
+    done = 0
+    for role, stage in stages:
+        if stage.effect is not None:
+            if done == choice.stop:
+                break
+            done += 1
         world = emitted(system, world, name, stage)
         moved.append(Moved(world, name, spec.roles[role][0], None, stage, what="recover"))
-    return moved
+    if choice.stop < 0:
+        return moved
+    node = world.nodes[name]
+    wires = world.wires
+    for pair, conn in node.conns.items():
+        wires = wires.remove(("r", *pair, conn))
+    how = choice.how == "power"
+    world = World(world.nodes.set(name, killed(node, how)), wires)
+    what = "power" if how else "stop"
+    return [*moved, Moved(world, name, name, None, None, what, done=done, planned=planned)]

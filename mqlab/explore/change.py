@@ -1,0 +1,104 @@
+"""One choice being worked out at one node: what becomes of the node's links, and which
+number it adds to the world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from ..kernel.world import NodeState, heard
+from .links import Link, Pair
+from .packed import Fields, NodeField
+
+
+class Message(NamedTuple):
+    """A message under way, or about to leave: "q" (request) or "r" (answer), its link, its
+    connection and its number. Never compared with anything else."""
+
+    kind: str
+    pair: Pair
+    conn: int
+    note: int
+
+
+class Hearers(dict[int, int]):
+    """What one node's hearing of another's stop adds to the world, by the node's worth."""
+
+    __slots__ = ("_field", "_roles", "_stopped", "mask")
+
+    def __init__(
+        self, field: NodeField, roles: Mapping[str, int], stopped: Mapping[str, int]
+    ) -> None:
+        super().__init__()
+        self._field, self._roles, self._stopped = field, roles, stopped
+        self.mask = field.mask
+
+    def __missing__(self, worth: int) -> int:
+        node: NodeState = self._field.value(worth)
+        for pair in node.conns:
+            if pair[1] in self._stopped:
+                node = heard(node, self._roles[pair[0]], pair)
+        self[worth] = self._field.worth(node) - worth
+        return self[worth]
+
+
+class Change:
+    """Links as they become, over the neighbourhood `key` in which the choice is made."""
+
+    __slots__ = ("_fields", "_key", "_links", "_once")
+
+    def __init__(self, fields: Fields, key: int) -> None:
+        self._fields, self._key = fields, key
+        self._once = fields.system.network == "set"
+        self._links: dict[Pair, Link] = {}
+
+    def link(self, pair: Pair) -> Link:
+        found = self._links.get(pair)
+        return self._before(pair) if found is None else found
+
+    def _before(self, pair: Pair) -> Link:
+        field = self._fields.links.get(pair)
+        return Link() if field is None else field.value(self._key)
+
+    def put(self, pair: Pair, link: Link) -> None:
+        self._links[pair] = link
+
+    def take(self, message: Message) -> None:
+        """It has arrived; in a network that is a set of messages it stays there."""
+        if not self._once:
+            link = self.link(message.pair)
+            rest = link.request_taken(message.conn) if message.kind == "q" else link.answer_taken()
+            self._links[message.pair] = rest
+
+    def send(self, sent: tuple[Message, ...]) -> None:
+        for kind, pair, conn, note in sent:
+            link = self.link(pair)
+            leave = link.asked if kind == "q" else link.answered
+            self._links[pair] = leave(conn, note, self._once)
+
+    def stop_clients(self, node: NodeState) -> None:
+        """The node stops, and with it the connections it opened."""
+        for pair in node.conns:
+            self._links[pair] = self.link(pair).client_stopped()
+
+    def lose_clients(self, pairs: list[Pair], mine: Mapping[str, int]) -> list[str]:
+        """The node (its roles are `mine`) stops, and with it the connections others have to
+        it. Returns the clients who hear of it."""
+        hear = [pair for pair in pairs if pair[1] in mine and self.link(pair).open]
+        for pair in hear:
+            self._links[pair] = self.link(pair).broken(server_gone=True)
+        return [client for client, _ in hear]
+
+    def connect(self, node: NodeState) -> None:
+        """The node is up: where it was connected before, it may send again."""
+        for pair in node.conns:
+            self._links[pair] = replace(self.link(pair), open=True)
+
+    def total(self, field: NodeField, node: NodeState) -> int:
+        """What is added to the world; `node` is the node afterwards."""
+        added = field.worth(node) - (self._key & field.mask)
+        for pair, link in self._links.items():
+            link_field = self._fields.link(pair)
+            added += link_field.worth(link) - (self._key & link_field.mask)
+        return added

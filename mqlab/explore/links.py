@@ -1,0 +1,60 @@
+"""What is between a client role and a server role, as one value.
+
+A client has one connection to a server at a time. On it, requests go one way and answers
+the other, first in, first out. When it breaks, the answers are lost; requests that were
+under way may still arrive, so those of earlier connections stay until they do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+Queue = tuple[int, ...]  # numbers of messages, the oldest first
+Pair = tuple[str, str]  # client role, server role
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """`number`: the client's current connection; `open`: the client is up and has used it;
+    `requests`: what is under way on each connection that still holds something; `answers`:
+    what is under way on the current one (on earlier ones there never is anything)."""
+
+    open: bool = False
+    number: int = 0
+    requests: tuple[tuple[int, Queue], ...] = ()
+    answers: Queue = ()
+
+    def asked(self, conn: int, note: int, once: bool = False) -> Link:
+        """A request leaves on connection `conn`; `once`: nothing new if it is under way."""
+        queues = dict(self.requests)
+        queues[conn] = _with(queues.get(conn, ()), note, once)
+        return Link(True, self.number, tuple(sorted(queues.items())), self.answers)
+
+    def answered(self, conn: int, note: int, once: bool = False) -> Link:
+        """An answer leaves; on a connection that broke it is lost."""
+        if conn != self.number:
+            return self
+        return replace(self, answers=_with(self.answers, note, once))
+
+    def request_taken(self, conn: int) -> Link:
+        """The oldest request of a connection has arrived."""
+        queues = ((c, queue[1:] if c == conn else queue) for c, queue in self.requests)
+        return replace(self, requests=tuple((c, queue) for c, queue in queues if queue))
+
+    def answer_taken(self) -> Link:
+        return replace(self, answers=self.answers[1:])
+
+    def broken(self, server_gone: bool = False) -> Link:
+        """The connection breaks; where the server is gone, so is what it was yet to read."""
+        lost = self.number if server_gone else -1
+        requests = tuple((c, queue) for c, queue in self.requests if c != lost)
+        return Link(self.open, self.number + 1, requests)
+
+    def client_stopped(self) -> Link:
+        return Link(False, self.number + 1, self.requests)
+
+
+def _with(queue: Queue, note: int, once: bool) -> Queue:
+    if not once:
+        return (*queue, note)
+    return queue if note in queue else tuple(sorted((*queue, note)))

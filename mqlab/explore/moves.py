@@ -1,0 +1,280 @@
+"""What a node may do, worked out once for each neighbourhood it is ever in.
+
+A node's *neighbourhood* is its own state, the links it is an end of and the counters of the
+budget: `world & mask`. It decides which choices the node has, and which number each of them
+adds to the world. The roles' handlers run here, and nowhere else in a search, with every
+prefix of their effects; a `Place` remembers what came of it, so however many worlds share a
+neighbourhood, it was worked out once.
+
+One thing reaches further than the links: a node that stops is noticed by every client that
+is connected to it, and what that adds depends on the state of that client. So a stop lists
+its `hearers`, and the search asks each of them for its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..kernel.choice import Choice
+from ..kernel.role import Caller, Event, Request, Response
+from ..kernel.system import System
+from ..kernel.world import NodeState, Stage, heard, killed, node_event, run, started
+from .budget import Budget
+from .change import Change, Hearers, Message
+from .links import Link, Pair
+from .packed import Fields
+
+
+class Prefix(NamedTuple):
+    """What a step has done after one of its effects: the node, and what left it so far."""
+
+    node: NodeState
+    sent: tuple[Message, ...] = ()
+
+
+class Step(NamedTuple):
+    """A step of a node: `spent` is what it adds to the counters, `taken` the message that
+    brings it about."""
+
+    choice: Choice
+    prefixes: list[Prefix]
+    taken: Message | None = None
+    spent: int = 0
+
+
+Heard = tuple[int, int, tuple[Hearers, ...]]
+
+
+class Group:
+    """All choices of one neighbourhood. `steps`: (what is added to the world, choice's
+    number); `stops`: the same, with who hears of it. Choices that lead to the same world
+    are listed once, those that change nothing never; `count` is how many there are."""
+
+    __slots__ = ("count", "steps", "stops")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.steps: tuple[tuple[int, int], ...] = ()
+        self.stops: tuple[Heard, ...] = ()
+
+    def add(self, choice: int, added: int, hearers: tuple[Hearers, ...] = ()) -> None:
+        self.count += 1
+        if hearers:
+            if all(added != stop[0] for stop in self.stops):
+                self.stops = (*self.stops, (added, choice, hearers))
+        elif added and all(added != step[0] for step in self.steps):
+            self.steps = (*self.steps, (added, choice))
+
+
+class Moves:
+    """The places of a system, and every choice met so far, each with a number."""
+
+    def __init__(self, system: System, budget: Budget, fields: Fields) -> None:
+        self.system, self.budget, self.fields = system, budget, fields
+        self.choices: list[Choice] = []
+        self._numbers: dict[Choice, int] = {}
+        self.places = [Place(self, i) for i in range(len(fields.nodes))]
+        fields.watch(self._joined)
+
+    def number(self, choice: Choice) -> int:
+        number = self._numbers.setdefault(choice, len(self.choices))
+        if number == len(self.choices):
+            self.choices.append(choice)
+        return number
+
+    def _joined(self, pair: Pair) -> None:
+        """A link is used for the first time: from now on it belongs to the neighbourhoods
+        of its two ends. What was worked out before stays right, for it was worth 0 then."""
+        for role in pair:
+            place = self.places[self.fields.homes[role][0]]
+            place.mask |= self.fields.links[pair].mask
+            place.pairs.append(pair)
+
+
+class Place(dict[int, Group]):
+    """One node; its choices by neighbourhood."""
+
+    def __init__(self, moves: Moves, number: int) -> None:
+        super().__init__()
+        self._moves, self._fields, self._budget = moves, moves.fields, moves.budget
+        self.spec = moves.system.nodes()[number]
+        self.roles = {role: i for i, (role, _) in enumerate(self.spec.roles)}
+        self.field = moves.fields.nodes[number]
+        self.pairs: list[Pair] = []
+        self.mask = self.field.mask
+        self._counters = {
+            kind: moves.fields.counters[name]
+            for kind, name in self._budget.counters(self.spec.name).items()
+        }
+        for counter in self._counters.values():
+            self.mask |= counter.mask
+        self._runs: dict[tuple[object, ...], list[Prefix]] = {}
+        self._hearers: dict[int, Hearers] = {}
+
+    def __missing__(self, key: int) -> Group:
+        group = self[key] = Group()
+        node: NodeState = self.field.value(key)
+        if node.up:
+            for step in self._steps(key, node):
+                self._add_step(group, key, step)
+            self._add_faults(group, key, node)
+        elif self._budget.may_restart(self.spec.name):
+            self._add_restart(group, key, node)
+        return group
+
+    # -- steps ---------------------------------------------------------------------------
+
+    def _steps(self, key: int, node: NodeState) -> Iterator[Step]:
+        for pair in list(self.pairs):
+            link: Link = self._fields.links[pair].value(key)
+            if pair[1] in self.roles:
+                for conn, queue in link.requests:
+                    yield from self._deliveries(
+                        key, node, [Message("q", pair, conn, n) for n in queue]
+                    )
+            else:
+                answers = [Message("r", pair, link.number, n) for n in link.answers]
+                yield from self._deliveries(key, node, answers)
+        if node.inbox:
+            yield self._own(key, node, "local")
+        if node.app is not None and node.app.next_call() is not None:
+            yield self._own(key, node, "call")
+        if node.timers:
+            spent = self._spend(key, "fire", node.timers[0][1])
+            if spent:
+                yield self._own(key, node, "fire")._replace(spent=spent)
+
+    def _deliveries(self, key: int, node: NodeState, queue: list[Message]) -> Iterator[Step]:
+        """Of a queue the first may arrive, of a set any."""
+        consumed = self._moves.system.network != "set"
+        for index, message in enumerate(queue[:1] if consumed else queue):
+            kind, (client, server), conn, note = message
+            memo = (key & self.field.mask, message)
+            prefixes = self._runs.get(memo)
+            if prefixes is None:
+                said = self._fields.notes[note]
+                event: Event = Response(server, said.corr, said.body)
+                if kind == "q":
+                    event = Request(Caller(client, conn, said.corr), said.body)
+                role = self.roles[server if kind == "q" else client]
+                prefixes = self._runs[memo] = self._prefixes(run(self.spec, node, role, event))
+            name = "request" if kind == "q" else "response"
+            yield Step(Choice(name, client, server, conn, index), prefixes, message)
+
+    def _own(self, key: int, node: NodeState, kind: str) -> Step:
+        """The node's own next event: local, call, fire."""
+        choice = Choice(kind, self.spec.name)
+        memo = (key & self.field.mask, kind)
+        prefixes = self._runs.get(memo)
+        if prefixes is None:
+            role, event, rest = node_event(node, choice, 0)
+            prefixes = self._runs[memo] = self._prefixes(run(self.spec, rest, role, event))
+        return Step(choice, prefixes)
+
+    def _prefixes(self, stages: list[Stage]) -> list[Prefix]:
+        out: list[Prefix] = []
+        sent: tuple[Message, ...] = ()
+        for stage in stages:
+            if stage.wire is not None and stage.note is not None:
+                kind, client, server, conn = stage.wire
+                sent = (*sent, Message(kind, (client, server), conn, self._fields.note(stage.note)))
+            out.append(Prefix(stage.node, sent))
+        return out
+
+    def _add_step(self, group: Group, key: int, step: Step) -> None:
+        """The whole step, and the step with a stop after some but not all of its effects.
+        (After none or all of them, the node stops between two steps: a fault of its own.)"""
+        *partial, whole = step.prefixes
+        change = self._changed(key, step, whole)
+        number = self._moves.number(step.choice)
+        group.add(number, step.spent + change.total(self.field, whole.node))
+        for done, prefix in enumerate(partial):
+            if done:
+                for how, spent in self._stops(key):
+                    change = self._changed(key, step, prefix)
+                    choice = step.choice.stopped(done, how)
+                    self._add_stop(group, choice, change, prefix.node, step.spent + spent)
+
+    def _changed(self, key: int, step: Step, prefix: Prefix) -> Change:
+        change = Change(self._fields, key)
+        if step.taken is not None:
+            change.take(step.taken)
+        change.send(prefix.sent)
+        return change
+
+    # -- faults --------------------------------------------------------------------------
+
+    def _spend(self, key: int, kind: str, timer: str = "") -> int:
+        """What it adds to the counters to do something once more; 0: nothing is left."""
+        if self._budget.is_retry(timer):
+            kind = "retry"
+        counter = self._counters.get(kind)
+        if counter is None:
+            return 0
+        spent = counter.value(key)
+        more = self._budget.more(kind, spent, timer)
+        return 0 if more is None else counter.worth(more) - (key & counter.mask)
+
+    def _stops(self, key: int) -> Iterator[tuple[str, int]]:
+        for how in ("kill", "power"):
+            spent = self._spend(key, how)
+            if spent:
+                yield how, spent
+
+    def _add_stop(
+        self, group: Group, choice: Choice, change: Change, node: NodeState, spent: int
+    ) -> None:
+        power = (choice.how if choice.stop >= 0 else choice.kind) == "power"
+        change.stop_clients(node)
+        clients = change.lose_clients(self.pairs, self.roles)
+        hearers = dict.fromkeys(self._fields.homes[client][0] for client in clients)
+        added = spent + change.total(self.field, killed(node, power))
+        group.add(self._moves.number(choice), added, tuple(map(self._hearer, hearers)))
+
+    def _hearer(self, number: int) -> Hearers:
+        if number not in self._hearers:
+            other = self._moves.places[number]
+            self._hearers[number] = Hearers(other.field, other.roles, self.roles)
+        return self._hearers[number]
+
+    def _add_faults(self, group: Group, key: int, node: NodeState) -> None:
+        for how, spent in self._stops(key):
+            change = Change(self._fields, key)
+            self._add_stop(group, Choice(how, self.spec.name), change, node, spent)
+        spent = self._spend(key, "break")
+        for pair in node.conns if spent else ():
+            change = Change(self._fields, key)
+            change.put(pair, change.link(pair).broken())
+            after = heard(node, self.roles[pair[0]], pair)
+            number = self._moves.number(Choice("break", *pair))
+            group.add(number, spent + change.total(self.field, after))
+
+    def _add_restart(self, group: Group, key: int, node: NodeState) -> None:
+        """A start from the disk; it may be stopped again after some of its effects. Nobody
+        is connected to a node that is starting, so nobody hears of that."""
+        prefixes = self._recovery(key, node)
+        change = Change(self._fields, key)
+        change.send(prefixes[-1].sent)
+        change.connect(prefixes[-1].node)
+        restart = Choice("restart", self.spec.name)
+        group.add(self._moves.number(restart), change.total(self.field, prefixes[-1].node))
+        for done, prefix in enumerate(prefixes[:-1], 1):
+            for how, spent in self._stops(key):
+                change = Change(self._fields, key)
+                change.send(prefix.sent)
+                change.stop_clients(prefix.node)
+                number = self._moves.number(restart.stopped(done, how))
+                after = killed(prefix.node, how == "power")
+                group.add(number, spent + change.total(self.field, after))
+
+    def _recovery(self, key: int, node: NodeState) -> list[Prefix]:
+        """The node after each effect of its recovery; at the end it is up."""
+        memo = (key & self.field.mask, "restart")
+        found = self._runs.get(memo)
+        if found is None:
+            stages = [stage for _, stage in started(self.spec, node)]
+            prefixes = self._prefixes(stages)
+            inside = [p for s, p in zip(stages, prefixes, strict=True) if s.effect is not None]
+            found = self._runs[memo] = [*inside[:-1], prefixes[-1]]
+        return found
