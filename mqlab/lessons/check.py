@@ -91,7 +91,7 @@ def check(exercise: Exercise, rule: Callable[..., Any]) -> Verdict:
             guarded(*sample)
         for system, budget in exercise.systems(guarded):
             verdict = explore(system, budget)
-            for found in verdict.counterexamples.values():
+            for found in sorted(verdict.counterexamples.values(), key=lambda c: len(c.schedule)):
                 return _wrong(exercise, rule, found.property, found.schedule, system)
             if verdict.missing:
                 return _wrong(exercise, rule, verdict.missing[0], (), None)

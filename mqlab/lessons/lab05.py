@@ -17,7 +17,7 @@ SHOP = "payments order.produce={} 'shop=init; send payments-0 p1; flush'"
 
 
 def _produces(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
-    """A shop that is answered, a retry, a gap, a zombie, and a leader that dies once."""
+    """A shop that is answered, a leader that dies once, a retry, a gap and a zombie."""
 
     def by_hand(*batches: str) -> System:
         calls = "; ".join(f"produce payments-0 {batch}" for batch in batches)
@@ -25,10 +25,10 @@ def _produces(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 
     return (
         (system(SHOP.format(",".join(order))), Budget()),
+        (by_hand("p1 seq=0"), Budget(kills=1, killable=("payments-0",))),
         (by_hand("p1 seq=0", "p1 seq=0"), Budget()),
         (by_hand("p1 seq=0", "p3 seq=2"), Budget()),
         (by_hand("p1 seq=0", "p2 seq=0 epoch=1", "p3 seq=0"), Budget()),
-        (by_hand("p1 seq=0"), Budget(kills=1, killable=("payments-0",))),
     )
 
 

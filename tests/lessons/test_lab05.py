@@ -1,0 +1,244 @@
+"""Lab 05's exercises: right rules pass, each belief meets its own sentence and its own run;
+its settings are those of the real clients."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mqlab.explore import Budget, explore
+from mqlab.lessons import scenario, system
+from mqlab.lessons.accept import TRIALS, check_accept, hint
+from mqlab.lessons.lab05 import PRODUCE, answers, constructed, remembered
+from mqlab.lessons.produce_pieces import PIECES
+from mqlab.lessons.settings import IN_FLIGHT
+
+Five = tuple[tuple[int, int], ...]
+Seen = tuple[int, int, int]
+
+
+def right(five: Five, known: int, batch: Seen) -> str:
+    epoch, first, last = batch
+    if epoch != known:
+        fresh = epoch > known and (known == -1 or first == 0)
+        return "append" if fresh else "refuse"
+    if (first, last) in five:
+        return "duplicate"
+    following = (five[-1][1] + 1) % 2**31 if five else 0
+    return "append" if first == following else "refuse"
+
+
+def newest(five: Five) -> int:
+    return five[-1][1] if five else -1
+
+
+def formula(number: int, five: Five) -> str:
+    """new = old + 1 is right, new ≤ old a duplicate, new > old + 1 a loss."""
+    old = newest(five)
+    return "append" if number == old + 1 else "duplicate" if number <= old else "refuse"
+
+
+def but(wrong: Callable[[Five, int, Seen], str | None]) -> Callable[..., str]:
+    """The right rule with one belief in its place."""
+    return lambda five, known, b: wrong(five, known, b) or right(five, known, b)
+
+
+BELIEFS: dict[str, Callable[..., Any]] = {
+    "nothing is ever taken": lambda five, known, b: "refuse",
+    "ok for nothing": lambda five, known, b: "duplicate",
+    "67": lambda five, known, b: "append",
+    "74": lambda five, known, b: right(five, known, b).replace("duplicate", "refuse"),
+    "72": lambda five, known, b: right(five[-1:], known, b),
+    "73: a gap": but(
+        lambda five, known, b: "append" if b[0] == known and b[1] > newest(five) else None
+    ),
+    "73: record numbers": lambda five, known, b: formula(b[2], five),
+    "73: ≤ old is a duplicate": lambda five, known, b: formula(b[1], five),
+    "73: any overlap is a duplicate": but(
+        lambda five, known, b: (
+            "duplicate" if b[0] == known and b[1] in {first for first, _ in five} else None
+        )
+    ),
+    "an overlap is new": but(
+        lambda five, known, b: "append" if b[0] == known and b[1] <= newest(five) < b[2] else None
+    ),
+    "73: epochs do not matter": lambda five, known, b: right(five, b[0] if five else -1, b),
+    "73: a new epoch begins anywhere": but(
+        lambda five, known, b: "append" if b[0] > known else None
+    ),
+    "an old epoch is as good as a new one": but(
+        lambda five, known, b: "append" if b[0] != known and b[1] == 0 else None
+    ),
+    "73: everybody begins at 0": but(
+        lambda five, known, b: "refuse" if known == -1 and b[1] > 0 else None
+    ),
+    "73: numbers only grow": but(
+        lambda five, known, b: "refuse" if five and b[1] == 0 and b[1:] not in five else None
+    ),
+}
+
+
+def test_the_solution_is_right() -> None:
+    verdict = check_accept(right)
+    assert verdict.ok, verdict
+
+
+@pytest.mark.parametrize("name", BELIEFS)
+def test_every_belief_is_told_apart_and_refuted_by_a_run(name: str) -> None:
+    verdict = check_accept(BELIEFS[name])
+    assert not verdict.ok
+    assert verdict.misconception == name
+    told = [message for trial in TRIALS for key, message in trial.says.values() if key == name]
+    assert verdict.message in told
+    trace = verdict.trace()
+    assert trace is not None
+    assert [light.name for light in trace.snapshot(-1).lights if not light.ok]
+
+
+def test_the_beliefs_are_all_that_the_trials_name() -> None:
+    named = {key for trial in TRIALS for key, _ in trial.says.values()}
+    # A rule cannot remember, so only one with a memory could be stuck after a refusal.
+    assert named - set(BELIEFS) == {"a refusal is for ever"}
+
+
+def stub(five: Five, known: int, batch: Seen) -> str:
+    raise NotImplementedError
+
+
+def test_what_is_no_rule_is_told_so() -> None:
+    assert "nothing is written yet" in str(check_accept(stub))
+    assert 'the answers are "append", "duplicate" and "refuse"' in str(
+        check_accept(lambda five, known, batch: None)
+    )
+    assert hint(1) != hint(2)
+    with pytest.raises(ValueError, match="hints 1 to 2"):
+        hint(3)
+
+
+def test_three_orders_of_a_produce_are_right_and_all_others_meet_a_run() -> None:
+    taken = []
+    for order in itertools.permutations(PIECES):
+        verdict = PRODUCE.judge(order)
+        if verdict.ok:
+            taken.append(order)
+            assert order in PRODUCE.right
+        else:
+            unreached = verdict.misconception in ("told", "arrives")
+            assert (verdict.trace() is None) == unreached, order
+            assert verdict.message == PRODUCE.messages[verdict.misconception]
+    assert len(taken) == len(PRODUCE.right)
+
+
+@pytest.mark.parametrize(
+    ("order", "broken"),
+    [
+        ((), "arrives"),
+        (("duplicate", "fence", "sequence"), "arrives"),
+        (("duplicate", "fence", "sequence", "append"), "told"),
+        (("fence", "sequence", "append", "answer"), "welcome"),
+        (("duplicate", "fence", "append", "answer"), "in order"),
+        (("duplicate", "sequence", "append", "answer"), "no zombie"),
+        (("append", "duplicate", "fence", "sequence", "answer"), "counted once"),
+        (("duplicate", "fence", "sequence", "answer", "append"), "true ok"),
+        (("duplicate", "fence", "sequence", "append", "flush", "answer"), "flush"),
+        (("elsewhere", *PIECES), "75"),
+    ],
+)
+def test_a_wrong_order_says_what_it_breaks(order: tuple[str, ...], broken: str) -> None:
+    verdict = PRODUCE.judge(order)
+    assert not verdict.ok
+    assert verdict.misconception == broken
+
+
+def test_only_an_idempotent_producer_may_retry_and_no_producer_may_start_over() -> None:
+    calls = "send payments-0 p1; send payments-0 p2; flush"
+    broken = Budget(breaks=2)
+    plain = explore(system(f"payments producers=till:plain 'till={calls}'"), broken)
+    assert "counted once" in plain.counterexamples
+    safe = explore(system(f"payments 'shop=init; {calls}'"), broken)
+    assert safe.complete
+    assert safe.ok, safe
+    again = explore(system(f"payments 'shop=init; {calls}'"), Budget(kills=1, killable=("shop",)))
+    assert "counted once" in again.counterexamples
+
+
+def test_what_is_remembered_shrinks_to_one_batch_at_a_restart_and_survives_a_reconnect() -> None:
+    asked = ", ".join(f"produce payments-0 p{n} seq={n}" for n in range(5))
+    line = f"system payments producers=hand:raw\nrun hand: {asked}\n"
+    last = "run hand: produce payments-0 p3 seq=3, produce payments-0 p4 seq=4"
+    kept = scenario(f"{line}break hand payments-0\n{last}")
+    assert [row.split()[-1] for row in answers(kept).splitlines()[-2:]] == ["@3", "@4"]
+    assert "0 @0, 1 @1, 2 @2, 3 @3, 4 @4" in remembered(kept)
+    gone = scenario(f"{line}kill payments-0\nrestart payments-0\n{last}")
+    said = [row.split()[-1] for row in answers(gone).splitlines()[-2:]]
+    assert said == ["OUT_OF_ORDER_SEQUENCE_NUMBER", "@4"]
+
+
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("produce payments-9 p1 seq=0", "no partition 'payments-9'; there are: payments-0"),
+        ("produce payments-0 p1", "a batch needs a sequence number"),
+        ("produce payments-0 p1 seq=2147483648", "up to 2147483647"),
+        ("produce payments-0 p1 seq=0 size=3", "'size=3': expected `produce"),
+    ],
+)
+def test_a_batch_that_cannot_be_read_says_what_to_write(line: str, advice: str) -> None:
+    with pytest.raises(ValueError, match=advice):
+        scenario(f"system payments producers=hand:raw\nrun hand: {line}")
+
+
+def test_an_unknown_piece_or_setting_says_which_there_are() -> None:
+    with pytest.raises(ValueError, match="no piece 'guess'; a Produce has: duplicate, fence"):
+        system("payments order.produce=guess")
+    with pytest.raises(ValueError, match="no client 'go'; there are: java, librdkafka"):
+        constructed("go")
+    with pytest.raises(ValueError, match=r"no setting 'linger\.ms'; there are: enable"):
+        constructed("java", linger_ms=5)
+
+
+#: what kafka-clients 4.3.1 did with these settings, by `new ProducerConfig(…)`
+JAVA: list[tuple[dict[str, Any], str]] = [
+    ({}, "idempotent"),
+    ({IN_FLIGHT: 5}, "idempotent"),
+    ({IN_FLIGHT: 6}, "ConfigException"),
+    ({IN_FLIGHT: 6, "acks": "1"}, "ConfigException"),
+    ({IN_FLIGHT: 6, "enable.idempotence": False}, "not idempotent"),
+    ({"acks": "1"}, "not idempotent"),
+    ({"acks": "1", "enable.idempotence": True}, "ConfigException"),
+    ({"retries": 0}, "not idempotent"),
+    ({"retries": 0, "enable.idempotence": True}, "ConfigException"),
+]
+
+
+@pytest.mark.parametrize(("settings", "said"), JAVA, ids=lambda x: str(x))
+def test_settings_of_the_java_client(settings: dict[str, Any], said: str) -> None:
+    given = {name.replace(".", "_"): value for name, value in settings.items()}
+    assert constructed("java", **given).split(":")[0] == said
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"enable.idempotence": True},
+        {"enable.idempotence": True, IN_FLIGHT: 5},
+        {"enable.idempotence": True, IN_FLIGHT: 6},
+        {"enable.idempotence": True, "acks": "1"},
+        {"enable.idempotence": True, "retries": 0},
+        {IN_FLIGHT: 6},
+    ],
+    ids=str,
+)
+def test_settings_of_the_real_librdkafka(settings: dict[str, Any]) -> None:
+    kafka = pytest.importorskip("confluent_kafka")
+    said = constructed("librdkafka", **{k.replace(".", "_"): v for k, v in settings.items()})
+    try:
+        kafka.Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0, **settings})
+    except kafka.KafkaException as error:
+        assert said.removeprefix("KafkaException: ") in str(error)
+    else:
+        assert not said.startswith("KafkaException")
