@@ -1,0 +1,472 @@
+"""What a group coordinator answers, beside the rules of the real one."""
+
+import pytest
+
+from mqlab.kafka import SAFEGUARDS, KafkaConfig
+from mqlab.kafka.consumer.membership import assignments
+from mqlab.kafka.errors import Error
+from mqlab.kafka.group import Group, GroupCoordinator, GroupState
+from mqlab.kafka.group.messages import (
+    DescribeGroup,
+    Heartbeat,
+    JoinedMember,
+    JoinGroup,
+    LeaveGroup,
+    ListGroups,
+    SyncGroup,
+)
+from mqlab.kafka.group.states import PREVIOUS
+from mqlab.kafka.messages import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    OffsetCommit,
+    OffsetFetch,
+    Position,
+    TxnOffsetCommit,
+    WriteTxnMarkers,
+)
+from mqlab.kernel import (
+    Append,
+    Appended,
+    Caller,
+    CancelTimer,
+    Fired,
+    MemoryDisk,
+    Reply,
+    Request,
+    Response,
+    Send,
+    SetTimer,
+)
+
+LOG = "__consumer_offsets-0"
+ON = frozenset(SAFEGUARDS)
+RANGE = (("range", ("orders",)),)
+
+
+class Broker:
+    """A group coordinator with its disk; a transaction coordinator that says yes.
+    `ask` gives the answer, or None while it is held back; `held` collects late ones."""
+
+    def __init__(self, *, off=()):
+        self.config = KafkaConfig(on=ON - frozenset(off), offsets_partitions=1)
+        self.disk = MemoryDisk()
+        self.asked, self.held, self.timers = 0, {}, {}
+        self.verdict = Error.NONE
+        self.start()
+
+    def start(self):
+        self.timers = {}
+        self.role, effects = GroupCoordinator.recover(self.config, LOG, self.disk, 0)
+        self.do(effects)
+
+    def ask(self, body):
+        self.asked += 1
+        number = self.asked
+        self.event(Request(Caller("client", 1, number), body))
+        return self.held.pop(number, None)
+
+    def event(self, event):
+        self.role, effects = self.role.step(event, self.disk)
+        self.do(effects)
+
+    def do(self, effects):
+        later = []
+        for effect in effects:
+            self.disk = self.disk.after(effect)
+            match effect:
+                case Reply(caller=caller, body=body):
+                    self.held[caller.corr] = body
+                case Append(log=log, entry=entry, notify=True):
+                    later.append(Appended(log, entry.last + 1))
+                case Send(to=to, corr=corr, body=AddPartitionsToTxn()):
+                    later.append(Response(to, corr, AddPartitionsToTxnResponse(self.verdict)))
+                case SetTimer(timer=timer, after_ms=ms):
+                    self.timers[timer] = ms
+                case CancelTimer(timer=timer):
+                    self.timers.pop(timer, None)
+        for event in later:
+            self.event(event)
+
+    def fire(self, timer):
+        del self.timers[timer]
+        self.event(Fired(timer))
+
+    def join(self, client, member="", **given):
+        return self.ask(JoinGroup("g", member, client, RANGE, **given))
+
+    def member(self, client):
+        """A member whose JoinGroup is under way; its id."""
+        told = self.join(client)
+        assert told.error is Error.MEMBER_ID_REQUIRED
+        return told.member
+
+    def alone(self, client="a"):
+        """A group of one, stable: (member, generation)."""
+        told = self.join(client, self.member(client))
+        self.ask(SyncGroup("g", told.member, told.generation, ((told.member, ("orders-0",)),)))
+        assert self.state is GroupState.STABLE
+        return told.member, told.generation
+
+    @property
+    def group(self):
+        return self.role.groups["g"]
+
+    @property
+    def state(self):
+        return self.group.state
+
+    def commit(self, member="", generation=-1, offset=5, **given):
+        at = (Position("orders-0", offset),)
+        return self.ask(OffsetCommit("g", at, member, generation, **given)).error
+
+    def txn_commit(self, member="", generation=-1, offset=5, pid=7, epoch=0, **given):
+        at = (Position("orders-0", offset),)
+        ask = TxnOffsetCommit("t", "g", pid, epoch, at, member, generation, **given)
+        return self.ask(ask).error
+
+    def committed(self, stable=True):
+        told = self.ask(OffsetFetch("g", ("orders-0",), stable))
+        return told.unstable or told.positions[0].offset
+
+
+# ---- membership --------------------------------------------------------------------------
+
+
+def test_a_new_member_first_gets_its_id():
+    # JoinGroup v4 (KIP-394); GroupMetadataManagerTest#testNewMemberJoin…
+    broker = Broker()
+    told = broker.join("a")
+    assert (told.error, told.member) == (Error.MEMBER_ID_REQUIRED, "a-1")
+    assert broker.group.expected == ("a-1",)
+    assert broker.timers == {"session/g/a-1": 45_000}
+    broker.fire("session/g/a-1")
+    assert broker.group.expected == (), "who never comes back is forgotten"
+
+
+def test_an_older_request_is_let_in_at_once():
+    told = Broker().join("a", version=3)
+    assert (told.error, told.generation, told.leader) == (Error.NONE, 1, told.member)
+
+
+def test_the_first_generation_has_number_one_and_its_record():
+    broker = Broker()
+    member, generation = broker.alone()
+    assert generation == 1
+    assert broker.group.leader == member
+    last = list(broker.disk.log(LOG).read(0))[-1].records[0]
+    assert (last.generation, last.members[0].assignment) == (1, ("orders-0",))
+
+
+def test_nobody_gets_an_assignment_before_it_is_safe():
+    broker = Broker()
+    told = broker.join("a", broker.member("a"))
+    before = broker.role
+    ask = SyncGroup("g", told.member, told.generation, ((told.member, ("orders-0",)),))
+    _, effects = before.step(Request(Caller("client", 1, 99), ask), broker.disk)
+    assert any(isinstance(e, Append) for e in effects)
+    assert not any(isinstance(e, Reply) for e in effects)
+
+
+def two(broker):
+    """a (the leader) and b in generation 2, both stable; their ids."""
+    a, _ = broker.alone("a")
+    b = broker.member("b")
+    assert broker.join("b", b) is None, "held back until the rebalance is complete"
+    assert broker.ask(Heartbeat("g", a, 1)).error is Error.REBALANCE_IN_PROGRESS
+    told = broker.join("a", a)
+    assert told.generation == 2
+    assert {m.member for m in told.members} == {a, b}
+    assert broker.ask(SyncGroup("g", b, 2)) is None, "waits for the leader"
+    broker.ask(SyncGroup("g", a, 2, ((a, ("orders-0",)), (b, ("orders-1",)))))
+    assert [m.assignment for m in broker.group.members.values()] == [("orders-0",), ("orders-1",)]
+    return a, b
+
+
+def test_a_second_member_makes_a_second_generation():
+    broker = Broker()
+    two(broker)
+    assert broker.state is GroupState.STABLE
+
+
+def test_who_does_not_come_back_in_time_is_dropped():
+    broker = Broker()
+    a, _ = broker.alone("a")
+    b = broker.member("b")
+    broker.join("b", b)
+    assert broker.state is GroupState.PREPARING_REBALANCE
+    broker.fire("join/g")
+    assert tuple(broker.group.members) == (b,)
+    assert broker.group.leader == b
+    assert broker.ask(Heartbeat("g", a, 1)).error is Error.UNKNOWN_MEMBER_ID
+
+
+def test_who_joins_and_never_asks_for_its_part_is_dropped():
+    # GroupMetadataManagerTest#testRebalanceTimesOutWhenSyncRequestIsNotReceived
+    broker = Broker()
+    broker.alone("a")
+    broker.join("b", broker.member("b"))
+    a = broker.join("a", "a-1").member
+    broker.ask(SyncGroup("g", a, 2, ((a, ("orders-0",)),)))
+    assert broker.group.unsynced == ("b-2",)
+    broker.fire("sync/g")
+    assert tuple(broker.group.members) == (a,)
+    assert broker.state is GroupState.PREPARING_REBALANCE
+
+
+def test_silence_for_a_session_ends_membership():
+    broker = Broker()
+    a, b = two(broker)
+    broker.fire(f"session/g/{a}")
+    assert tuple(broker.group.members) == (b,)
+    assert broker.group.leader == b
+
+
+def test_the_last_one_to_leave_leaves_an_empty_generation():
+    broker = Broker()
+    member, generation = broker.alone()
+    assert broker.ask(LeaveGroup("g", ((member, None),))).errors == (Error.NONE,)
+    assert (broker.state, broker.group.generation) == (GroupState.EMPTY, generation + 1)
+    assert broker.ask(LeaveGroup("g", ((member, None),))).errors == (Error.UNKNOWN_MEMBER_ID,)
+    assert broker.timers == {}
+
+
+def test_a_follower_that_changed_nothing_hears_of_its_generation_again():
+    broker = Broker()
+    _, b = two(broker)
+    told = broker.join("b", b)
+    assert (told.error, told.generation) == (Error.NONE, 2)
+    assert broker.state is GroupState.STABLE
+
+
+def test_the_leader_joining_again_forces_a_rebalance():
+    broker = Broker()
+    a, _ = two(broker)
+    assert broker.join("a", a) is None
+    assert broker.state is GroupState.PREPARING_REBALANCE
+
+
+def test_a_member_of_an_older_generation_is_told():
+    broker = Broker()
+    a, _ = two(broker)
+    assert broker.ask(Heartbeat("g", a, 1)).error is Error.ILLEGAL_GENERATION
+    assert broker.ask(SyncGroup("g", a, 1)).error is Error.ILLEGAL_GENERATION
+
+
+@pytest.mark.parametrize(
+    ("ask", "error"),
+    [
+        (JoinGroup("", "", "a", RANGE), Error.INVALID_GROUP_ID),
+        (JoinGroup("g", "", "a", RANGE, session_ms=10), Error.INVALID_SESSION_TIMEOUT),
+        (JoinGroup("g", "", "a", ()), Error.INCONSISTENT_GROUP_PROTOCOL),
+        (JoinGroup("g", "who", "a", RANGE), Error.UNKNOWN_MEMBER_ID),
+        (SyncGroup("g", "who", 1), Error.UNKNOWN_MEMBER_ID),
+        (Heartbeat("g", "who", 1), Error.UNKNOWN_MEMBER_ID),
+        (LeaveGroup("g", (("who", None),)), Error.UNKNOWN_MEMBER_ID),
+    ],
+    ids=lambda value: value.name if isinstance(value, Error) else type(value).__name__,
+)
+def test_what_a_group_refuses(ask, error):
+    assert Broker().ask(ask).error is error
+
+
+def test_strategies_must_have_one_in_common():
+    broker = Broker()
+    broker.alone()
+    other = JoinGroup("g", "", "b", (("sticky", ()),))
+    assert broker.ask(other).error is Error.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_a_static_member_keeps_its_place_and_fences_its_older_self():
+    # GroupMetadataManagerTest#testStaticMemberReJoinWithUnknownMemberIdAndStableGroup…
+    broker = Broker()
+    told = broker.join("a", instance="i")
+    broker.ask(SyncGroup("g", told.member, 1, ((told.member, ("orders-0",)),), instance="i"))
+    again = broker.join("a", instance="i")
+    assert (again.error, again.generation, again.skip_assignment) == (Error.NONE, 1, True)
+    assert again.member != told.member
+    assert broker.group.members[again.member].assignment == ("orders-0",)
+    old = Heartbeat("g", told.member, 1, instance="i")
+    assert broker.ask(old).error is Error.FENCED_INSTANCE_ID
+    assert broker.commit(told.member, 1, instance="i") is Error.FENCED_INSTANCE_ID
+    assert broker.txn_commit(told.member, 1, instance="i") is Error.FENCED_INSTANCE_ID
+
+
+def test_a_restart_restores_members_and_generation():
+    broker = Broker()
+    a, b = two(broker)
+    before = broker.group
+    broker.start()
+    assert (broker.state, broker.group.generation) == (GroupState.STABLE, 2)
+    assert broker.group.leader == before.leader
+    assert broker.timers == {f"session/g/{a}": 45_000, f"session/g/{b}": 45_000}
+    assert broker.ask(Heartbeat("g", a, 2)).error is Error.NONE
+    assert broker.member("a") not in (a, b), "no id is given twice"
+
+
+def test_the_transitions_seen_are_the_table(monkeypatch):
+    seen = set()
+    to = Group.to
+
+    def noted(group, state):
+        seen.add((group.state, state))
+        return to(group, state)
+
+    monkeypatch.setattr(Group, "to", noted)
+    broker = Broker()
+    a, b = two(broker)
+    broker.ask(LeaveGroup("g", ((b, None),)))
+    broker.join("a", a)
+    broker.join("c", broker.member("c"))
+    broker.ask(LeaveGroup("g", ((a, None),)))
+    broker.ask(LeaveGroup("g", (("c-3", None),)))
+    table = {(old, new) for new, olds in PREVIOUS.items() for old in olds}
+    assert seen == {edge for edge in table if GroupState.DEAD not in edge}
+
+
+def test_ranges_are_contiguous_and_the_first_get_one_more():
+    # RangeAssignor
+    topics = ("orders",)
+    members = tuple(JoinedMember(m, None, topics) for m in ("b", "a"))
+    given = assignments(members, ("orders-0", "orders-1", "orders-2"))
+    assert given == (("a", ("orders-0", "orders-1")), ("b", ("orders-2",)))
+
+
+# ---- commits -----------------------------------------------------------------------------
+
+
+def test_only_members_of_the_current_generation_commit():
+    # ClassicGroup#validateOffsetCommit
+    broker = Broker()
+    member, generation = broker.alone()
+    assert broker.commit(member, generation) is Error.NONE
+    assert broker.commit(member, generation - 1) is Error.ILLEGAL_GENERATION
+    assert broker.commit("who", generation) is Error.UNKNOWN_MEMBER_ID
+    assert broker.commit() is Error.UNKNOWN_MEMBER_ID, "a simple commit needs an empty group"
+    assert broker.commit(member, generation, offset=9) is Error.NONE
+    assert broker.committed() == 9
+
+
+def test_transactional_commits_are_fenced_by_member_and_generation():
+    # OffsetMetadataManagerTest#testGenericGroupTransactionalOffsetCommitWith…
+    broker = Broker()
+    member, generation = broker.alone()
+    assert broker.txn_commit("who", generation) is Error.UNKNOWN_MEMBER_ID
+    assert broker.txn_commit(member, generation + 1) is Error.ILLEGAL_GENERATION
+    assert broker.txn_commit(member, generation) is Error.NONE
+    assert broker.txn_commit() is Error.NONE, "a producer without group metadata is let in"
+
+
+def test_a_group_that_nobody_knows():
+    broker = Broker()
+    assert broker.txn_commit("a", 1) is Error.ILLEGAL_GENERATION
+    assert broker.commit("a", 1, version=8) is Error.ILLEGAL_GENERATION
+    assert broker.commit("a", 1, version=9) is Error.GROUP_ID_NOT_FOUND
+    assert broker.commit() is Error.NONE
+    assert broker.state is GroupState.EMPTY
+
+
+def test_fencing_off_lets_everybody_commit():
+    broker = Broker(off=("generation_fencing",))
+    member, generation = broker.alone()
+    assert broker.commit(member, generation - 1) is Error.NONE
+    assert broker.txn_commit("who", 17) is Error.NONE
+
+
+def test_a_plain_commit_waits_while_a_rebalance_completes():
+    broker = Broker()
+    told = broker.join("a", broker.member("a"))
+    assert broker.state is GroupState.COMPLETING_REBALANCE
+    assert broker.commit(told.member, 1) is Error.REBALANCE_IN_PROGRESS
+    assert broker.txn_commit(told.member, 1) is Error.NONE, "no matter for a transaction"
+
+
+def test_an_empty_group_id_is_refused_to_a_transaction_only():
+    # GroupCoordinatorService#commitTransactionalOffsets, #commitOffsets
+    broker = Broker()
+    at = (Position("orders-0", 1),)
+    assert broker.ask(TxnOffsetCommit("t", "", 7, 0, at)).error is Error.INVALID_GROUP_ID
+    assert broker.ask(OffsetCommit("", at)).error is Error.NONE
+
+
+def end(broker, commit, pid=7, epoch=1):
+    assert broker.ask(WriteTxnMarkers("t", pid, epoch, commit)).error is Error.NONE
+
+
+def test_pending_offsets_hold_readers_and_count_from_the_marker_on():
+    # OffsetMetadataManagerTest#testFetchOffsetsWithPendingTransactionalOffsets
+    broker = Broker()
+    broker.commit(offset=2)
+    broker.txn_commit(offset=5)
+    assert broker.committed() == ("orders-0",), "UNSTABLE_OFFSET_COMMIT"
+    assert broker.committed(stable=False) == 2
+    end(broker, commit=True)
+    assert broker.committed() == 5
+    broker.txn_commit(offset=8, epoch=1)
+    end(broker, commit=False, epoch=2)
+    assert broker.committed() == 5
+
+
+def test_a_later_plain_commit_wins_over_a_pending_one():
+    broker = Broker()
+    broker.txn_commit(offset=9)
+    broker.commit(offset=4)
+    end(broker, commit=True)
+    assert broker.committed() == 4
+
+
+def test_a_restart_keeps_what_is_pending_pending():
+    broker = Broker()
+    broker.txn_commit(offset=5)
+    broker.start()
+    assert broker.committed() == ("orders-0",)
+    end(broker, commit=True)
+    assert broker.committed() == 5
+
+
+def test_without_offsets_in_transaction_they_count_at_once():
+    broker = Broker(off=("offsets_in_transaction",))
+    broker.txn_commit(offset=5)
+    assert broker.committed() == 5
+
+
+@pytest.mark.parametrize(
+    ("verdict", "version", "told"),
+    [
+        (Error.PRODUCER_FENCED, 5, Error.INVALID_PRODUCER_EPOCH),
+        (Error.TRANSACTION_ABORTABLE, 4, Error.TRANSACTION_ABORTABLE),
+        (Error.TRANSACTION_ABORTABLE, 3, Error.INVALID_TXN_STATE),
+        (Error.CONCURRENT_TRANSACTIONS, 5, Error.CONCURRENT_TRANSACTIONS),
+    ],
+)
+def test_what_the_transaction_coordinator_says_no_to(verdict, version, told):
+    broker = Broker()
+    broker.verdict = verdict
+    assert broker.txn_commit("who", 17, version=version) is told, "verified before fenced"
+
+
+def test_offsets_of_an_older_epoch_are_refused():
+    broker = Broker()
+    broker.txn_commit(offset=5)
+    end(broker, commit=True)
+    assert broker.txn_commit(epoch=0) is Error.INVALID_PRODUCER_EPOCH
+
+
+# ---- administration ----------------------------------------------------------------------
+
+
+def test_groups_are_listed_and_described():
+    broker = Broker()
+    assert broker.ask(DescribeGroup("g")).error is Error.GROUP_ID_NOT_FOUND
+    member, _ = broker.alone()
+    assert broker.ask(ListGroups()).groups == (("g", "consumer", "Stable"),)
+    told = broker.ask(DescribeGroup("g"))
+    assert (told.state, told.protocol, told.members[0].member) == ("Stable", "range", member)
+    assert told.members[0].assignment == ("orders-0",)
+
+
+def test_a_role_keeps_no_timer_of_members_that_left():
+    broker = Broker()
+    a, b = two(broker)
+    broker.ask(LeaveGroup("g", ((a, None), (b, None))))
+    assert broker.timers == {}
