@@ -40,8 +40,10 @@ UNSAID = {"programs", "order", "rules"}
 PAIRS = ("producers", "workers")
 #: fields that go into the roles' configuration as they are
 PASSED = ("segment_records", "id_expiration_ms", "pid_expiration_ms")
+#: fields that go into the producers' configuration as they are
+PRODUCING = ("timeout_ms", "max_in_flight", "retries", "delivery_timeout_ms", "max_block_ms")
 NUMBERS = {
-    "transaction_version", "partitions", "groups", "timeout_ms", "replicas", "min_isr", *PASSED
+    "transaction_version", "partitions", "groups", "replicas", "min_isr", *PASSED, *PRODUCING
 }  # fmt: skip
 
 
@@ -52,7 +54,9 @@ class KafkaSystem(System):
     producer and its restarted twin. `programs`: (node, what its application does).
     `workers`: (node, transactional id) of processes that consume and produce;
     `replicas` of every log, of which `min_isr` must be in sync for an append; `admins`:
-    administrators' clients. `rules`: what a learner writes, by slot ("lso", "accept").
+    administrators' clients. `retries` None: as often as need be; `delivery_timeout_ms` and
+    `max_block_ms` 0: for ever; `config_check` "off" builds producers that Java refuses to
+    (`max_in_flight` 6 with idempotence). `rules`: what a learner writes, by slot ("lso", "accept").
     `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
     transaction_version: int = 2
@@ -67,6 +71,11 @@ class KafkaSystem(System):
     replicas: int = 1
     min_isr: int = 1
     timeout_ms: int = 60_000
+    max_in_flight: int = 5
+    retries: int | None = None
+    delivery_timeout_ms: int = 0
+    max_block_ms: int = 0
+    config_check: str = "on"
     segment_records: int = 0
     id_expiration_ms: int = 0
     pid_expiration_ms: int = 0
@@ -89,6 +98,10 @@ class KafkaSystem(System):
                 f"replicas={self.replicas} min_isr={self.min_isr}: expected 1 to 3 replicas, and "
                 "no more of them in sync than there are"
             )
+        if self.config_check not in ("on", "off"):
+            raise ValueError(f"config_check={self.config_check}: expected on or off")
+        for _, txn_id in (*self.producers, *self.workers):
+            wiring.producer_config(self, txn_id)  # refuses what Java would
         for name in self.off:
             if name not in SAFEGUARDS:
                 known = ", ".join(SAFEGUARDS)
@@ -147,6 +160,7 @@ class KafkaSystem(System):
 
     def _program(self, node: str, text: str) -> tuple[str, Program]:
         names = [n for n, _ in (*self.producers, *self.workers)] + [*self.readers, *self.admins]
+        names += ["controller"] if self.replicas > 1 else []
         if node not in names:
             raise ValueError(
                 f"no option and no client {node!r}; options: "

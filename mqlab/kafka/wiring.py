@@ -41,7 +41,7 @@ def nodes(system: KafkaSystem) -> tuple[NodeSpec, ...]:
     for name, key, producer in _producers(system, system.workers):
         worker = Worker(Consumer(_consumer(system, name)), producer)
         specs.append(_client(system, name, key, worker, programs))
-    specs += _brokers(system) if system.replicas == 1 else _replicas(system)
+    specs += _brokers(system) if system.replicas == 1 else _replicas(system, programs)
     for name in system.readers:
         consumer = Consumer(_consumer(system, name))
         specs.append(_client(system, name, "", consumer, programs))
@@ -60,16 +60,25 @@ def _producers(
 ) -> list[tuple[str, str, Producer]]:
     out = []
     for node, txn_id in named:
-        plain = txn_id in ("-", "plain")
-        config = ProducerConfig(
-            cluster=system.config,
-            txn_id=None if plain else txn_id,
-            client=system.client,
-            idempotent=txn_id != "plain",
-            timeout_ms=system.timeout_ms,
-        )
-        out.append((node, "" if plain else txn_id, Producer(config)))
+        config = producer_config(system, txn_id)
+        out.append((node, config.txn_id or "", Producer(config)))
     return out
+
+
+def producer_config(system: KafkaSystem, txn_id: str) -> ProducerConfig:
+    """Raises ConfigException for what Java refuses to build, unless it is told not to look."""
+    return ProducerConfig(
+        cluster=system.config,
+        txn_id=None if txn_id in ("-", "plain") else txn_id,
+        client=system.client,
+        idempotent=txn_id != "plain",
+        timeout_ms=system.timeout_ms,
+        max_in_flight=system.max_in_flight,
+        retries=system.retries,
+        delivery_timeout_ms=system.delivery_timeout_ms,
+        max_block_ms=system.max_block_ms,
+        checked=system.config_check == "on",
+    )
 
 
 def _client(
@@ -122,7 +131,7 @@ def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
     return tuple(Leadership(partition, 1, 0, isr) for partition in led(system))
 
 
-def _replicas(system: KafkaSystem) -> list[NodeSpec]:
+def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpec]:
     first = first_leaders(system)
     specs = []
     for partition in led(system):
@@ -138,7 +147,7 @@ def _replicas(system: KafkaSystem) -> list[NodeSpec]:
             me = config.me
             specs.append(NodeSpec(me, ((me, partial(Replica.recover, config)),)))
     start = partial(start_controller, hears(system), first)
-    specs.append(NodeSpec("controller", (("controller", start),), ()))
+    specs.append(NodeSpec("controller", (("controller", start),), programs.get("controller", ())))
     return specs
 
 
