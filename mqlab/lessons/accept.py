@@ -222,7 +222,7 @@ TRIALS = (
         {"welcome": WRAP, "true ok": WRAP, "in order": WRAP},
     ),
     Trial(
-        "payments 'shop=init; send payments-0 p1; send payments-0 p2; flush'",
+        "payments 'shop=send payments-0 p1; send payments-0 p2; flush'",
         {"counted once": RETRY_IS_NEW, "in order": GAP, "arrives": NEVER, "told": NEVER},
         Budget(breaks=2),
     ),

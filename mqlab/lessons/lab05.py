@@ -13,7 +13,7 @@ from .systems import system
 __all__ = ["PRODUCE", "answers", "check_accept", "constructed", "counted", "hint", "remembered"]
 
 BY_HAND = "payments producers=hand:raw order.produce={} 'hand={}'"
-SHOP = "payments order.produce={} 'shop=init; send payments-0 p1; flush'"
+SHOP = "payments order.produce={} 'shop=send payments-0 p1; flush'"
 
 
 def _produces(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
