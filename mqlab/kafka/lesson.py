@@ -91,7 +91,10 @@ _ABORT = (
 )
 _AGAIN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b; abort'"
 _BOTH = "kafka 'app=init; begin; send orders-0 a; flush; send orders-1 b; commit'"
-_OFFSETS = "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort'"
+_OFFSETS = (
+    "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort; "
+    "begin; send-offsets g orders-0@1; commit'"
+)
 
 _SAFEGUARDS = (
     Case(
@@ -172,7 +175,7 @@ _SAFEGUARDS = (
         G1A,
         f"kafka partitions=1 {_AGAIN} claims=as_asked",
         "as asked",
-        (),
+        (("breaks", 1),),
         "epoch_bump",
     ),
     Case(
