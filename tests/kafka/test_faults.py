@@ -10,7 +10,7 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.kafka.calls import Commit
-from mqlab.kafka.coordinator import Coordinator
+from mqlab.kafka.coordinator import Coordinator, markers
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.lesson import NEXT, SHORT, TWIN
 from mqlab.kafka.messages import (
@@ -51,8 +51,8 @@ class EarlyMarkers(Coordinator):
         if new.state not in PREPARED:
             return tc, effects
         decided = replace(tc, entries=tc.entries.set(new.txn_id, new))
-        _, markers = decided.send_markers(new.txn_id)
-        return tc, (*markers, *effects)
+        _, early = markers.send(decided, new.txn_id)
+        return tc, (*early, *effects)
 
 
 class ForgottenFence(Coordinator):

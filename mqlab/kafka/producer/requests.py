@@ -136,7 +136,8 @@ def told(p: Producer, asked: Asked, said: object) -> Result:
         case InitProducerIdResponse(pid=pid, epoch=epoch):
             return _introduced(p, pid, epoch)
         case EndTxnResponse(pid=pid, epoch=epoch):
-            if p.config.v2 and epoch >= 0:
+            if p.config.v2 and epoch >= 0 and (pid, epoch) != (p.pid, p.epoch):
+                # Numbers begin again with the new epoch, and only with a new one.
                 p = replace(p, pid=pid, epoch=epoch, lines=Map())
             return _completed(p)
     return _after(*returned(p))
