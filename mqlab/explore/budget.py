@@ -80,7 +80,8 @@ class Budget:
         if self.killable is not None and (self.kills or self.power_cuts):
             parts.append(f"stops only of {', '.join(self.killable)}")
         if self.restartable is not None and (self.kills or self.power_cuts):
-            parts.append(f"restarts only of {', '.join(self.restartable) or 'none'}")
+            only = f"only of {', '.join(self.restartable)}" if self.restartable else "of none"
+            parts.append(f"restarts {only}")
         return ", ".join(parts) or "no faults, no timers"
 
 

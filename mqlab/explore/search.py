@@ -78,6 +78,10 @@ class Search:
     def states(self) -> int:
         return len(self._parents)
 
+    def worlds(self) -> Iterator[int]:
+        """All worlds found so far, in the order of their numbers (`fields.unpack` opens one)."""
+        return iter(self._index)
+
     def advance(self, seconds: float = 0.5) -> bool:
         """Go on for about so long; whether there is more to do."""
         if self._running is None:
@@ -173,7 +177,7 @@ class Search:
             if prop.kind == "can_always":
                 at = self._stuck(1 << i) if self.complete else None
             if prop.kind != "sometimes" and at is not None:
-                examples[prop.name] = Counterexample(self.system, prop.name, self._schedule(at))
+                examples[prop.name] = Counterexample(self.system, prop.name, self.schedule(at))
             if prop.kind == "sometimes" and at is None and self.complete:
                 missing.append(prop.name)
         return Verdict(
@@ -205,7 +209,8 @@ class Search:
                 return rest[0] if rest else None
             doubtful = rest
 
-    def _schedule(self, at: int) -> tuple[str, ...]:
+    def schedule(self, at: int) -> tuple[str, ...]:
+        """A shortest way to the world with this number."""
         schedule = []
         while at:
             schedule.append(str(self.moves.choices[self._choices[at]]))

@@ -2,10 +2,13 @@
 
 import pytest
 
-from mqlab.explore import Budget, explore
-from mqlab.kernel import replay
-from mqlab.kernel.world import apply, enabled, initial
-from tests.models.two_phase import TwoPhase
+from mqlab.explore import Budget, Search, explore
+from mqlab.kernel import Property, Run, Text, replay
+from mqlab.lessons.systems import system
+from tests.models.plain import reachable
+from tests.models.two_phase import TwoPhase, resource_state
+
+ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; commit'"
 
 
 @pytest.mark.parametrize(("managers", "states"), [(3, 288), (5, 8_832)])
@@ -16,17 +19,95 @@ def test_two_phase_commit_has_exactly_the_known_number_of_states(managers, state
     assert verdict.states == states
 
 
-def test_the_interned_search_reaches_the_worlds_that_a_plain_search_reaches():
-    system = TwoPhase(3)
-    seen, todo = {initial(system)}, [initial(system)]
-    while todo:
-        world = todo.pop()
-        for choice in enabled(system, world):
-            new = apply(system, world, choice)[-1].world
-            if new not in seen:
-                seen.add(new)
-                todo.append(new)
-    assert len(seen) == explore(system).states
+def searched(line, budget):
+    search = Search(line if not isinstance(line, str) else system(line), budget)
+    while search.advance():
+        pass
+    return search
+
+
+@pytest.mark.parametrize(
+    ("line", "budget"),
+    [
+        (TwoPhase(3), Budget()),
+        (ONE, Budget(breaks=1)),
+        (ONE, Budget(breaks=1, timers=1, retries=1)),
+        (ONE, Budget(kills=2, killable=("tc",))),
+        (ONE, Budget(power_cuts=1, kills=1, killable=("orders-0", "app"), restartable=("app",))),
+        ("kafka partitions=2 'app=init; begin; send orders-1 a'", Budget(kills=1, timers=1)),
+    ],
+    ids=str,
+)
+def test_the_search_reaches_the_worlds_that_a_plain_search_reaches(line, budget):
+    search = searched(line, budget)
+    plain = reachable(search.system, budget)
+    assert search.states == len(plain)
+    assert {search.fields.unpack(world) for world in search.worlds()} == {w for w, _ in plain}
+
+
+def test_a_schedule_leads_to_the_world_it_was_found_for():
+    search = searched(ONE, Budget(kills=2, breaks=1, killable=("tc",), states=20_000))
+    inside = 0
+    for number, world in enumerate(search.worlds()):
+        if number % 97 == 0:
+            run = Run(search.system)
+            for choice in search.schedule(number):
+                run.do(choice)
+                inside += choice.startswith("restart tc kill=")
+            assert run.world == search.fields.unpack(world), run.choices
+    assert inside, "no schedule stops inside a recovery: the sample proves too little"
+
+
+def test_worlds_that_are_stuck_are_found_by_going_back_from_the_good_ones():
+    def ended(world):
+        return {world.role(f"rm{i}").state for i in range(3)} <= {"committed", "aborted"}
+
+    always_ends = Property("ends", Text("it ends"), ended, "can_always", resource_state)
+    commits = Property(
+        "commits",
+        Text("all may still commit"),
+        lambda w: {world_state(w, i) for i in range(3)} == {"committed"},
+        "can_always",
+        resource_state,
+    )
+    assert explore(TwoPhase(3), properties=(always_ends,)).ok
+    stuck = explore(TwoPhase(3), properties=(commits,)).counterexamples["commits"]
+    assert len(stuck.schedule) == 1, "the first abort already rules it out"
+
+
+def world_state(world, i):
+    return world.role(f"rm{i}").state
+
+
+def test_a_search_goes_on_in_slices_and_stops_where_one_says():
+    search = Search(TwoPhase(5))
+    slices = 0
+    while search.advance(seconds=0):
+        slices += 1
+    assert slices > 2
+    assert search.verdict() == explore(TwoPhase(5))
+
+    stopped = Search(TwoPhase(5))
+    stopped.advance(seconds=0)
+    stopped.stop()
+    assert not stopped.advance()
+    assert not stopped.verdict().complete
+
+
+def test_interrupting_keeps_what_was_found():
+    def interrupt(states, depth):
+        raise KeyboardInterrupt
+
+    verdict = explore(TwoPhase(7), progress=interrupt)
+    assert not verdict.complete
+    assert verdict.states > 0
+
+
+def test_bounds_are_part_of_the_verdict():
+    budget = Budget(kills=1, timers=2, retries=1, killable=("tc",), restartable=())
+    assert str(budget) == (
+        "1 kill, 2 timers, 1 retry of each retry timer, stops only of tc, restarts of none"
+    )
 
 
 def test_a_bound_on_states_is_reported_as_not_exhaustive():

@@ -93,11 +93,18 @@ class TwoPhase(System):
                 "consistent",
                 Text("no resource manager commits while another aborts"),
                 lambda w: not {"committed", "aborted"} <= states(w),
+                reads=resource_state,
             ),
             Property(
                 "commits",
                 Text("all can commit"),
                 lambda w: states(w) == {"committed"},
                 kind="sometimes",
+                reads=resource_state,
             ),
         )
+
+
+def resource_state(name, node):
+    """The properties look at the resource managers only."""
+    return node.roles[0].state if name.startswith("rm") else None
