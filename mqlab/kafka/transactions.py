@@ -95,7 +95,7 @@ def attributed(
         for i in mine:
             rows[i] = (rows[i][0], rows[i][1], batch.control)
         open_at.pop(batch.pid, None)
-        if txn is not None and mine:
+        if txn is not None:
             closed.add((txn.name, txn.pid))
     return rows
 
