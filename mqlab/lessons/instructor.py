@@ -57,10 +57,13 @@ def read_page(lab: Lab) -> Page:
     if missing:
         raise LabError(f"{path.name}: no part “## {missing[0]}”")
     return Page(
-        int(head[1]),
-        float(head[2]),
-        *(tuple(_rows(parts[part])) for part in PARTS),
-        tuple(_wrong(parts["Graded cells"])),
+        minutes=int(head[1]),
+        points=float(head[2]),
+        timing=tuple(_rows(parts["Timing"])),
+        questions=tuple(_rows(parts["Questions"])),
+        cells=tuple(_rows(parts["Graded cells"])),
+        trouble=tuple(_rows(parts["Trouble"])),
+        wrong=tuple(_wrong(parts["Graded cells"])),
     )
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from ..explore import Budget
 from ..kafka import KafkaSystem
-from ..kernel import System, Text
-from .check import Belief, Exercise
+from ..kafka.invariants import reads
+from ..kafka.snapshot import torn, view
+from ..kernel import Property, System, Text, World
+from ..kernel.world import NodeState
+from ..scenario.language import ScenarioError
+from .check import Belief, Exercise, Verdict
 from .parsons import Parsons, Piece
-from .systems import system
+from .systems import played, system
 
 ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
 TWO = (
@@ -198,3 +203,90 @@ END_TXN = Parsons(
         ),
     },
 )
+
+# --- the shortest kill --------------------------------------------------------------------
+
+TWO_HALVES = """
+system kafka partitions=2
+{kill}
+run app: init, begin, send orders-0 a, send orders-1 b, commit
+"""
+
+
+def whole(searched: System) -> Property:
+    """That nobody is left with half of a transaction: whenever the coordinator is dead, a
+    reader of committed data gets all of it or nothing. Kafka does *not* promise this."""
+    assert isinstance(searched, KafkaSystem)
+    cluster = searched.cluster
+    tc = cluster.config.coordinator
+
+    def holds(world: World) -> bool:
+        if world.nodes[tc].up:
+            return True
+        seen = view(cluster, world)
+        return torn(seen, {p: seen.got(p, "read_committed") for p in cluster.partitions}) is None
+
+    def part(name: str, node: NodeState) -> Any:
+        return reads(cluster, name, node), name == tc and node.up
+
+    sentence = Text(
+        "while the coordinator is dead nobody has half of a transaction",
+        "协调器宕机期间没有人只读到半个事务",
+    )
+    return Property("whole", sentence, holds, "always", part)
+
+
+KILLS = {
+    "alive": Text(
+        "the coordinator is alive at the end: `when` names a message that it never sends. It "
+        "sends EndTxn's answer (⇒EndTxn#1) and WriteTxnMarkers#1",
+        "协调器到最后还活着：`when` 指的是它从未发出的消息。它会发出 EndTxn 的答复（⇒EndTxn#1）"
+        "和 WriteTxnMarkers#1",
+    ),
+    "undecided": Text(
+        "too early: PrepareCommit is not in the log, so nothing is decided and nobody reads "
+        "anything. A commit is not what the client asks for but what the coordinator writes",
+        "太早了：PrepareCommit 还没有写入日志，什么都没决定，谁也读不到。提交不在于客户端的请求，"
+        "而在于协调器写下的记录",
+    ),
+    "no marker": Text(
+        "too early: the decision is safe, yet no marker has left, so nobody reads anything. "
+        "That commit has returned makes nothing visible",
+        "太早了：决定已经安全，但还没有标记发出，谁也读不到。commit 返回并不会让任何东西可见",
+    ),
+    "both": Text(
+        "too late: both markers had left when it died, and readers get the whole order. What a "
+        "dead coordinator has sent still arrives",
+        "太晚了：它崩溃时两个标记都已发出，读者得到了整个订单。已发出的消息仍会到达",
+    ),
+    "right": Text(
+        "half of the order is visible, and stays so until the coordinator is back",
+        "只有半个订单可见，并且一直如此，直到协调器恢复",
+    ),
+}
+
+
+def check_kill(kill: str) -> Verdict:
+    """Judge a line that kills the coordinator so that a reader is left with half an order."""
+    words = kill.split()
+    if words[:2] != ["kill", "tc"] or len(kill.splitlines()) != 1:
+        return Verdict(
+            False, Text("write one line: kill tc when=Kind#n after=K", "只写一行：kill tc when=…")
+        )
+    try:
+        run = played(TWO_HALVES.format(kill=kill))
+    except ScenarioError as error:
+        return Verdict(False, Text(re.sub(r"^line \d+: ", "", str(error))))
+    shown = {got.log for got in run.trace.snapshot(-1).readers[0].got}
+    decided = any("PrepareCommit" in fact.text.en for fact in run.trace)
+    if run.world.nodes["tc"].up:
+        name = "alive"
+    elif not shown:
+        name = "no marker" if decided else "undecided"
+    else:
+        name = "both" if len(shown) == 2 else "right"
+    right = name == "right"
+    if name == "alive":
+        return Verdict(False, KILLS[name], name)
+    schedule = tuple(map(str, run.choices))
+    return Verdict(right, KILLS[name], "" if right else name, schedule, run.system)

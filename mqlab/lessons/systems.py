@@ -18,10 +18,15 @@ SYSTEMS: dict[str, type[System]] = {
 }
 
 
-def scenario(text: str) -> Trace:
+def played(text: str) -> Run:
     """Run a scenario given as text (see `mqlab.scenario`); ScenarioError says what is wrong."""
     script = parse_script(text.partition("\n---\n")[0])
-    return perform(script, system_of(script.system, SYSTEMS)).trace
+    return perform(script, system_of(script.system, SYSTEMS))
+
+
+def scenario(text: str) -> Trace:
+    """The trace of a scenario given as text."""
+    return played(text).trace
 
 
 def system(line: str) -> System:
@@ -39,6 +44,5 @@ def open_run(token: str) -> Play:
 
 def playing(text: str) -> Play:
     """A play that begins where a scenario ends."""
-    script = parse_script(text.partition("\n---\n")[0])
-    run: Run = perform(script, system_of(script.system, SYSTEMS))
-    return Play(run.system, tuple(run.choices), Text(script.title))
+    run = played(text)
+    return Play(run.system, tuple(run.choices), run.trace.title)
