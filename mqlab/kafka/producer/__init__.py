@@ -2,7 +2,8 @@
 
     config.py     what may be configured, and what Java refuses
     flight.py     a batch under way, a partition's numbers, an open question
-    sending.py    batches: numbered, sent, sent again, given up
+    sending.py    batches: numbered, sent, sent again
+    failing.py    batches given up, and the numbers behind them
     requests.py   questions to the coordinators, and what the application hears
     errors.py     what each error means: again, abort, or over
 
@@ -144,18 +145,17 @@ class Producer:
         match call:
             case Flush():
                 return self._blocked(call)
-            case SendRecord(partition=partition):
-                return self._send(call, partition)
+            case SendRecord():
+                return self._send(call)
             case SendOffsets() if self.state is _S.IN_TRANSACTION:
                 return self._blocked(call)
             case SendOffsets():
-                why = f"no transaction is in progress (state {self.state})"
-                return self, (illegal(call, f"cannot send offsets, {why}"),)
+                return self, (illegal(call, f"no transaction in {self.state}"),)
         target = UNDER_WAY.get(type(call))
         if target is None:
             return self, (illegal(call, "a producer has no such call"),)
         if not producer_may_enter(target, self.state):
-            return self, (illegal(call, f"invalid transition from {self.state} to {target}"),)
+            return self, (illegal(call, f"{self.state} → {target}"),)
         return self._entered_by(call, target)
 
     def _entered_by(self, call: object, target: ProducerState) -> tuple[Producer, Effects]:
@@ -174,7 +174,7 @@ class Producer:
     def _called_again(self, call: object, overdue: Outcome) -> tuple[Producer, Effects]:
         """After a call that timed out only the same call is allowed."""
         if str(call) != overdue.call:
-            why = f"the previous call to {overdue.call} timed out and must be retried"
+            why = f"{overdue.call} timed out, call it again"
             return self, (illegal(call, why),)
         new = replace(self, overdue=None)
         if overdue.status != requests.UNHEARD:
@@ -199,14 +199,13 @@ class Producer:
         new, effects = requests.proceed(new)
         return new, (*timer, *again, *effects)
 
-    def _send(self, call: SendRecord, partition: str) -> tuple[Producer, Effects]:
+    def _send(self, call: SendRecord) -> tuple[Producer, Effects]:
         if self.state is not _S.IN_TRANSACTION:
-            when = f"while in state {self.state}" if self.pid >= 0 else "before init has returned"
-            why = f"cannot add {partition} to a transaction {when}"
+            why = f"no transaction in {self.state}"
             return sending.taken(self, call, stray=True), (illegal(call, why),)
         new = sending.taken(self, call)
         if self.config.v2:
-            new = replace(new, added=tuple(sorted({*new.added, partition})))
+            new = replace(new, added=tuple(sorted({*new.added, call.partition})))
         new, effects = requests.proceed(new)
         return new, (*effects, Return(succeeded(call)))
 

@@ -50,6 +50,15 @@ class Flight:
     stray: bool = False
 
     @property
+    def owner(self) -> tuple[int, int]:
+        return self.batch.pid, self.batch.epoch
+
+    @property
+    def timer(self) -> str:
+        """Its delivery timeout."""
+        return f"delivery {self.partition} {self.number}"
+
+    @property
     def renumbered(self) -> bool:
         """Whether its sequence number is another than the one it was last sent with."""
         return self.number != number_of(self.batch.epoch, self.batch.first_seq)

@@ -8,14 +8,8 @@ waits: there a retry changes the order.)
 OUT_OF_ORDER_SEQUENCE_NUMBER is an error only for the first in line; behind it, it merely says
 that an earlier batch is still to come.
 
-A batch that is given up leaves a hole: nobody knows whether it was written. A transaction
-can only be aborted then. A producer without transactions raises its own epoch and numbers
-what is left anew from 0, so that the leader takes it; if the lost batch had been written
-after all and is sent again by the application, it is there twice.
-
-Sources: Sender#sendProducerData, #completeBatch, #canRetry, RecordAccumulator
-#shouldStopDrainBatchesForPartition, TransactionManager#canRetry, #handleFailedBatch,
-#maybeResolveSequences, #bumpIdempotentProducerEpoch (clients, Kafka 4.3).
+Sources: Sender#sendProducerData, #completeBatch, #canRetry, TransactionManager#canRetry,
+RecordAccumulator#shouldStopDrainBatchesForPartition (clients, Kafka 4.3).
 """
 
 from __future__ import annotations
@@ -24,14 +18,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...kernel import CancelTimer, Effects, Send, SetTimer
+from ...kernel import Effects, Send, SetTimer
 from ...storage import Batch, next_sequence
 from ..calls import SendRecord
 from ..errors import Error
 from ..messages import Produce, ProduceResponse
-from ..states import ProducerState
-from . import requests
-from .errors import RETRIABLE, Kind, Trouble, exception, produce_refusal
+from . import failing, requests
+from .errors import RETRIABLE, produce_refusal
 from .flight import Flight, Line
 
 if TYPE_CHECKING:
@@ -39,10 +32,6 @@ if TYPE_CHECKING:
 
 Result = tuple["Producer", Effects]
 RETRY = "retry"
-DELIVERY = "delivery "
-MAX_EPOCH = 2**15 - 1
-LOST = Trouble("NetworkException", unknown=True)
-EXPIRED = Trouble("TimeoutException", unknown=True)
 
 
 def taken(p: Producer, call: SendRecord, stray: bool = False) -> Producer:
@@ -92,11 +81,7 @@ def _outdated(p: Producer, flight: Flight) -> bool:
     """Whether it was sent before its partition's numbers began anew."""
     line: Line | None = p.lines.get(flight.partition)
     numbered = flight.number >= 0 and p.config.idempotent
-    return numbered and line is not None and _owner(flight) != (line.pid, line.epoch)
-
-
-def _owner(flight: Flight) -> tuple[int, int]:
-    return flight.batch.pid, flight.batch.epoch
+    return numbered and line is not None and flight.owner != (line.pid, line.epoch)
 
 
 def _line(p: Producer, partition: str) -> Line:
@@ -131,12 +116,8 @@ def _depart(p: Producer, i: int) -> Result:
     flight = replace(flight, batch=batch, number=number, sent=True)
     flights = (*p.flights[:i], flight, *p.flights[i + 1 :])
     ask = Produce(batch, p.config.txn_id, 12 if p.config.v2 else 11)
-    patience = (SetTimer(_timer(flight), p.config.delivery_timeout_ms),) if watched else ()
+    patience = (SetTimer(flight.timer, p.config.delivery_timeout_ms),) if watched else ()
     return replace(p, flights=flights), (Send(flight.partition, ask, number), *patience)
-
-
-def _timer(flight: Flight) -> str:
-    return f"{DELIVERY}{flight.partition} {flight.number}"
 
 
 # ---- coming back -------------------------------------------------------------------------
@@ -148,14 +129,14 @@ def answered(p: Producer, partition: str, number: int, said: ProduceResponse) ->
         return p, ()  # It was given up meanwhile.
     flight = found[0]
     if said.error in (Error.NONE, Error.DUPLICATE_SEQUENCE_NUMBER):
-        p, effects = _off(p, flight)
-        return _after(_settled(p, flight), effects)
+        p, effects = failing.off(p, flight)
+        return failing.after(failing.settled(p, flight), effects)
     p, again = _worth_another(p, flight, said.error)
     flight = next(f for f in p.flights if (f.partition, f.number) == (partition, number))
     if again and _tries_left(p, flight):
         p, effects = requests.proceed(_put_back(p, flight, paused=True))
         return p, (*effects, SetTimer(RETRY, p.config.retry_ms))
-    return _failed(p, flight, produce_refusal(said.error, p.config.v2), said.error)
+    return failing.failed(p, flight, produce_refusal(said.error, p.config.v2), said.error)
 
 
 def _worth_another(p: Producer, flight: Flight, error: Error) -> tuple[Producer, bool]:
@@ -170,7 +151,7 @@ def _worth_another(p: Producer, flight: Flight, error: Error) -> tuple[Producer,
     if p.config.transactional:
         return p, False
     if known or flight.batch.first_seq == p.unresolved[partition]:
-        return bumped(p, partition), True
+        return failing.bumped(p, partition), True
     return p, True
 
 
@@ -196,7 +177,7 @@ def connection_lost(p: Producer, peer: str) -> Result:
         if _tries_left(p, flight):
             p = _put_back(p, flight, paused=False)
         else:
-            p, more = _failed(p, flight, _lost(p, LOST), None)
+            p, more = failing.failed(p, flight, failing.lost(p, failing.LOST), None)
             effects = (*effects, *more)
     p, more = drain(p)
     return p, (*effects, *more)
@@ -209,103 +190,5 @@ def resumed(p: Producer) -> Result:
 
 def expired(p: Producer, timer: str) -> Result:
     """delivery.timeout.ms is over for one batch."""
-    late = [f for f in p.flights if f.number >= 0 and _timer(f) == timer]
-    return _failed(p, late[0], _lost(p, EXPIRED), None) if late else (p, ())
-
-
-def _lost(p: Producer, trouble: Trouble) -> Trouble:
-    """How a transactional producer calls a batch of which nobody knows: it can abort."""
-    if not p.config.transactional:
-        return trouble
-    return Trouble("TransactionAbortableException", bump=True)
-
-
-def _off(p: Producer, flight: Flight) -> Result:
-    """Without a batch that is over, one way or the other."""
-    quiet = (CancelTimer(_timer(flight)),) if p.config.delivery_timeout_ms else ()
-    return replace(p, flights=tuple(f for f in p.flights if f is not flight)), quiet
-
-
-def _after(p: Producer, effects: Effects) -> Result:
-    p, more = requests.proceed(p)
-    return p, (*effects, *more)
-
-
-# ---- failing -----------------------------------------------------------------------------
-
-
-def _failed(p: Producer, flight: Flight, trouble: Trouble, refused: Error | None) -> Result:
-    """A batch is given up: `refused` by its leader, or (None) of unknown fate."""
-    p, effects = _off(p, flight)
-    if not p.config.transactional:
-        return _future_failed(p, flight, trouble, refused, effects)
-    if trouble.kind is Kind.FATAL:
-        p, more = requests.fatal(p, trouble)
-        return p, (*effects, *more)
-    completing = p.state in (ProducerState.COMMITTING, ProducerState.ABORTING)
-    if trouble.bump and not p.config.v2 and not completing:
-        p = replace(p, bump=True)
-    if refused is not None:
-        p = _closed_up(p, flight)
-    p, more = requests.abortable(p, trouble)
-    return _after(p, (*effects, *more))
-
-
-def _closed_up(p: Producer, gone: Flight) -> Producer:
-    """The leader has refused a batch: those behind it move up by its numbers
-    (TxnPartitionMap#adjustSequencesDueToFailedBatch)."""
-    line: Line | None = p.lines.get(gone.partition)
-    if line is None or _owner(gone) != (line.pid, line.epoch):
-        return p
-    back = -gone.batch.count
-    flights = []
-    for f in p.flights:
-        behind = f.partition == gone.partition and f.number >= 0
-        if behind and _owner(f) == _owner(gone) and f.batch.first_seq > gone.batch.first_seq:
-            f = replace(f, batch=replace(f.batch, first_seq=next_sequence(f.batch.first_seq, back)))
-        flights.append(f)
-    line = replace(line, next=next_sequence(line.next, back))
-    return replace(p, flights=tuple(flights), lines=p.lines.set(gone.partition, line))
-
-
-def _future_failed(
-    p: Producer, flight: Flight, trouble: Trouble, refused: Error | None, effects: Effects
-) -> Result:
-    """Without transactions one record's future fails, and the next `flush` tells of it."""
-    if refused is not None:
-        trouble = Trouble(exception(refused))
-    p = replace(p, error=p.error or trouble)
-    if p.config.idempotent and refused is not None:
-        p = bumped(p, flight.partition)
-    elif p.config.idempotent:
-        after = max(p.unresolved.get(flight.partition, 0), next_sequence(flight.batch.last_seq))
-        p = _settled(replace(p, unresolved=p.unresolved.set(flight.partition, after)), flight)
-    return _after(p, effects)
-
-
-def _settled(p: Producer, done: Flight) -> Producer:
-    """A hole in a partition's numbers is none if a later batch was taken; if nothing is under
-    way there any more and none was, the numbers begin anew."""
-    partition = done.partition
-    hole: int | None = p.unresolved.get(partition)
-    if hole is None:
-        return p
-    if done.batch.first_seq >= hole:
-        return replace(p, unresolved=p.unresolved.remove(partition))
-    if any(f.partition == partition and f.number >= 0 for f in p.flights):
-        return p
-    return bumped(p, partition)
-
-
-def bumped(p: Producer, partition: str) -> Producer:
-    """A producer without transactions raises its own epoch; at the last one it needs a new
-    id. What waits for `partition` is numbered anew."""
-    flights = tuple(
-        replace(f, number=-1) if f.partition == partition and not f.sent else f for f in p.flights
-    )
-    p = replace(p, flights=flights, unresolved=p.unresolved.remove(partition))
-    if p.epoch < MAX_EPOCH:
-        p = replace(p, epoch=p.epoch + 1)
-        return replace(p, lines=p.lines.set(partition, Line(p.pid, p.epoch)))
-    p = p.entered(ProducerState.UNINITIALIZED)
-    return replace(p, pid=-1, epoch=-1, lines=p.lines.set(partition, Line(-1, -1)))
+    late = [f for f in p.flights if f.number >= 0 and f.timer == timer]
+    return failing.failed(p, late[0], failing.lost(p, failing.EXPIRED), None) if late else (p, ())
