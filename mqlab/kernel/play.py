@@ -14,7 +14,7 @@ from .system import System
 from .text import Text, Words
 from .token import encode
 from .trace import Trace
-from .world import apply, current, enabled
+from .world import Moved, apply, current, enabled
 
 DELIVER = Words("{src} → {dst}  {what}", "{src} → {dst}  {what}")
 DELIVER_LATE = Words("{src} ⇥ {dst}  {what} (late)", "{src} ⇥ {dst}  {what}（迟到）")
@@ -89,7 +89,10 @@ class Play:
         faults = []
         for name, node in world.nodes.items():
             if not node.up:
-                faults.append(Option(f"restart {name}", RESTART(node=name), "restart", name))
+                restart = Choice("restart", name)
+                effects = _effects(apply(self.system, world, restart))
+                label = RESTART(node=name)
+                faults.append(Option(str(restart), label, "restart", name, effects))
                 continue
             for a, b in node.conns:
                 faults.append(Option(f"break {a} {b}", BREAK(a=a, b=b), "break", name))
@@ -100,7 +103,7 @@ class Play:
     def _option(self, choice: Choice) -> Option:
         world = self._run.world
         moved = apply(self.system, world, choice)
-        effects = sum(m.stage is not None and m.stage.effect is not None for m in moved)
+        effects = _effects(moved)
         event = moved[0].event
         node = moved[0].node
         match choice.kind:
@@ -120,6 +123,10 @@ class Play:
             case _:
                 label, kind = OWN(node=node, what=_own(event)), "local"
         return Option(str(choice), label, kind, node, effects)
+
+
+def _effects(moved: list[Moved]) -> int:
+    return sum(m.stage is not None and m.stage.effect is not None for m in moved)
 
 
 @cache

@@ -15,14 +15,15 @@ message or a step is armed before the first line runs:
     hold MESSAGE         it waits (and what follows on its connection) until  release MESSAGE
     lose MESSAGE         the connection breaks and it is lost
     late MESSAGE         the connection breaks; the request arrives at  release MESSAGE
-    kill NODE when=KIND#N after=K     in the step that emits its N-th KIND, after K effects
+    kill NODE when=KIND#N after=K     in the step (or the recovery) that emits its N-th KIND,
+                                      after K effects
     power-cut NODE when=…             the same, and what was not flushed is lost
 
 MESSAGE is `from→to Kind#n` (the n-th Kind from one to the other), or `from→to ⇒Kind#n` for
-the answer to it. At once happen: `kill NODE`, `power-cut NODE`, `restart NODE`,
-`break A B`, `partition A,B | C`, `heal`, `fire NODE timer`, `at MS`. `off SAFEGUARD`
-belongs to the system. `do CHOICE` is one choice of a schedule, and nothing runs after it: so
-a counterexample is kept.
+the answer to it. At once happen: `kill NODE`, `power-cut NODE`, `restart NODE`
+(`restart NODE kill=K`: it is stopped again after K effects of its recovery), `break A B`,
+`partition A,B | C`, `heal`, `fire NODE timer`, `at MS`. `off SAFEGUARD` belongs to the system.
+`do CHOICE` is one choice of a schedule, and nothing runs after it: so a counterexample is kept.
 """
 
 from .golden import Golden, load, rewrite

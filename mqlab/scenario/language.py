@@ -127,6 +127,12 @@ def _line(number: int, command: str, rest: str) -> Line:
     words = tuple(rest.split())
     if command in ("kill", "power-cut") and len(words) > 1:
         return _stop(number, command, words)
+    if command == "restart" and len(words) == 2:
+        if not re.fullmatch(r"(kill|power)=\d+", words[1]):
+            raise ScenarioError(
+                f"line {number}: expected `restart NODE` or `restart NODE kill=K`, not {rest!r}"
+            )
+        return Line(number, command, words)
     expected = {"kill": 1, "power-cut": 1, "restart": 1, "break": 2, "at": 1, "heal": 0}
     if command in expected and len(words) != expected[command]:
         raise ScenarioError(f"line {number}: `{command}` takes {expected[command]} word(s)")

@@ -56,7 +56,10 @@ class _Driver:
                 self._release(line)
             case "kill" | "power-cut" if not line.kind:
                 self._do(Choice("kill" if line.command == "kill" else "power", line.words[0]))
-            case "restart" | "break" | "fire":
+            case "restart":
+                restart = parse(f"restart {' '.join(line.words)}")
+                self._do(restart if restart.stop >= 0 else self._stopped(restart))
+            case "break" | "fire":
                 self._do(Choice(line.command, line.words[0], " ".join(line.words[1:])))
             case "partition":
                 groups = " ".join(line.words).split("|")

@@ -15,8 +15,8 @@ from .player import Player
 from .widget import PictureWidget
 
 KNOWN = ("title", "lang", "scale", "panels")
-FAULTS = ("break", "kill", "power", "restart")
-STOPPABLE = ("deliver", "call", "local", "timer")
+FAULTS = ("break", "kill", "power")
+STOPPABLE = ("deliver", "call", "local", "timer", "restart")
 
 WORDS = {
     "undo": Text("undo", "撤销"),
