@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kafka import KafkaSystem
-from ..kernel import Play, Run, System, Text, Trace
+from ..kernel import Play, Run, System, Trace
 from ..kernel.token import check, open_token
 from ..scenario import parse_script, perform, system_of
 from .bank import BankSystem
