@@ -3,32 +3,55 @@
 from __future__ import annotations
 
 from ..explore import Budget
-from ..kernel import System, Text
+from ..kernel import System, Text, Trace
 from .accept import check_accept, hint
+from .lab00 import first
 from .parsons import Parsons, Piece
-from .payments import answers, counted, remembered
+from .payments import answers, counted, remembered, snapshot_files
 from .settings import constructed
-from .systems import system
+from .systems import scenario, system
 
-__all__ = ["PRODUCE", "answers", "check_accept", "constructed", "counted", "hint", "remembered"]
+__all__ = [
+    "PRODUCE",
+    "answers",
+    "by_hand",
+    "check_accept",
+    "constructed",
+    "counted",
+    "first",
+    "hint",
+    "remembered",
+    "snapshot_files",
+]
 
+HAND = "# Batches sent by hand\nsystem payments producers=hand:raw"
 BY_HAND = "payments producers=hand:raw order.produce={} 'hand={}'"
 SHOP = "payments order.produce={} 'shop=send payments-0 p1; flush'"
+
+
+def by_hand(*story: str) -> Trace:
+    """`by_hand("p1 seq=0; p2 seq=1", "break hand payments-0", "p2 seq=1")`: one leader is sent
+    these batches by hand; what holds no `seq=` is a line of a scenario."""
+    lines = [HAND]
+    for text in story:
+        batches = [f"produce payments-0 {batch.strip()}" for batch in text.split(";")]
+        lines.append(f"run hand: {', '.join(batches)}" if "seq=" in text else text)
+    return scenario("\n".join(lines))
 
 
 def _produces(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
     """A shop that is answered, a leader that dies once, a retry, a gap and a zombie."""
 
-    def by_hand(*batches: str) -> System:
+    def alone(*batches: str) -> System:
         calls = "; ".join(f"produce payments-0 {batch}" for batch in batches)
         return system(BY_HAND.format(",".join(order), calls))
 
     return (
         (system(SHOP.format(",".join(order))), Budget()),
-        (by_hand("p1 seq=0"), Budget(kills=1, killable=("payments-0",))),
-        (by_hand("p1 seq=0", "p1 seq=0"), Budget()),
-        (by_hand("p1 seq=0", "p3 seq=2"), Budget()),
-        (by_hand("p1 seq=0", "p2 seq=0 epoch=1", "p3 seq=0"), Budget()),
+        (alone("p1 seq=0"), Budget(kills=1, killable=("payments-0",))),
+        (alone("p1 seq=0", "p1 seq=0"), Budget()),
+        (alone("p1 seq=0", "p3 seq=2"), Budget()),
+        (alone("p1 seq=0", "p2 seq=0 epoch=1", "p3 seq=0"), Budget()),
     )
 
 

@@ -259,11 +259,19 @@ def counted(trace: Trace, position: int = -1) -> str:
 
 
 def remembered(trace: Trace, position: int = -1) -> str:
-    """What leaders remember of producers (and, where there are any, their `.snapshot`
-    files), as plain-text tables."""
-    names = (MEMORY().en, FILE().en)
-    found = [t for t in trace.snapshot(position).tables if t.name.en in names]
-    return "\n\n".join(columns([t.columns, *t.rows]) for t in found)
+    """What leaders remember of producers, as a plain-text table."""
+    return columns([MEMORY_COLUMNS, *_rows(trace, position, MEMORY)])
+
+
+def snapshot_files(trace: Trace, position: int = -1) -> str:
+    """The `.snapshot` files of a run, a column a producer in a file."""
+    rows = _rows(trace, position, FILE)
+    return columns([(name, *(row[i] for row in rows)) for i, name in enumerate(FILE_COLUMNS)])
+
+
+def _rows(trace: Trace, position: int, name: Words) -> list[tuple[str, ...]]:
+    tables = trace.snapshot(position).tables
+    return [row for table in tables if table.name.en == name.en for row in table.rows]
 
 
 def answers(trace: Trace) -> str:

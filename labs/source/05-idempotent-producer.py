@@ -1,0 +1,572 @@
+# %% [markdown]
+# # Lab 05 · The idempotent producer
+#
+# *Why does a retry not duplicate?* · 75 minutes · Kafka 4.3, Java client 4.x
+#
+# **In one paragraph.** A producer that gets no answer cannot know whether its message was stored. If
+# it sends again it may duplicate, if it does not it may lose. Kafka's way out: the producer numbers
+# what it sends, and the leader of a partition remembers the last numbers of every producer. Then
+# sending again is harmless. You see what exactly is numbered, what is compared, how little is
+# remembered, and where the promise ends: it covers the retries of *one producer's session*, and
+# nothing that the application does twice.
+#
+# **Contents.** Hook · Predict · Run · Investigate · How many may be under way · Find the shortest
+# run that duplicates · Modify · Put it into order · Make · Transfer · Exit ticket
+#
+# **Words.** *Idempotent* (幂等): doing it again changes nothing. *Batch*: the records of one request,
+# stored and numbered together. *Producer id* (pid): the number of a producer's session. *Epoch*:
+# which life of it. *Sequence number* (序列号): the number of a record in its producer's stream to one
+# partition. *Leader*: the broker that orders a partition.
+
+# %%
+from mqlab_widgets import Player, Playground, Predict
+
+from mqlab.explore import Budget, explore
+from mqlab.lessons import judge, playing, scenario, system
+from mqlab.lessons.lab05 import (
+    PRODUCE,
+    answers,
+    by_hand,
+    check_accept,
+    constructed,
+    counted,
+    first,
+    hint,
+    remembered,
+    snapshot_files,
+)
+
+# %% [markdown]
+# ## Hook: paid once, counted twice
+#
+# A shop's till sends two payments, `p1` and `p2`, to the topic `payments`. The leader of the partition
+# stores both. Its answer for `p2` is lost with the connection, and the till does what every client
+# does: it connects again and sends `p2` again.
+#
+# Every write in this course goes through the same six stages. Keep them in view:
+# **reserve → write → decide → publish the decision → make visible → forget**.
+#
+# ## Predict
+#
+# The connection has just broken. Decide, lock your answer, then run on.
+
+# %% jupyter={"source_hidden": true}
+twice = scenario("""
+# The answer is lost, and the till sends again
+system payments producers=till:plain
+run till: send payments-0 p1, send payments-0 p2, flush
+lose till→payments-0 ⇒Produce#2
+""")
+lost = first(twice, "connection broken")
+Predict(
+    "The till will send p2 again. What does the log hold in the end?",
+    options=[
+        "p1 p2: the leader sees that it has p2 already",
+        "p1 p2: the network delivers nothing twice",
+        "p1 p2 p2: to the leader it is one more message",
+        "p1: what was not acknowledged is taken back",
+    ],
+    answer=2,
+    explanations=[
+        "By what should it see that? Two equal payments may well be two payments.",
+        "Inside one connection, yes. This is another connection, and another request.",
+        "Nothing in the second request says that it is the first one again.",
+        "A leader takes nothing back. The answer was lost, the message was not.",
+    ],
+    trace=twice,
+    step=lost,
+)
+
+# %% [markdown]
+# ## Run
+#
+# Step with the arrow keys, or drag the slider. At which step does a light turn red?
+
+# %%
+Player(twice, step=lost)
+
+# %% [markdown]
+# The same as text: what happened, and how often each payment is counted by whoever adds them up.
+
+# %%
+# NBVAL_CHECK_OUTPUT
+for fact in twice.facts:
+    if fact.index >= lost - 2:
+        print(f"{fact.index:>3}  {fact.line(width=10)}")
+print()
+print(counted(twice))
+
+# %% [markdown]
+# The customer has paid `p2` once and is charged twice, and no error was raised anywhere. This is
+# *at-least-once* delivery. Until 2021 it was what every Kafka producer did unless told otherwise.
+#
+# What would help is an operation that may be repeated. Mathematics calls *f* **idempotent** (幂等) if
+# *f(f(x)) = f(x)*. Adding to a sum is not, putting into a set is:
+
+# %%
+# NBVAL_CHECK_OUTPUT
+def add(total):
+    return total + 5
+
+
+def put(stored):
+    return stored | {(7, 1): "p2"}  # the key: who sent it, and its number
+
+
+print("add once:", add(0), "  twice:", add(add(0)))
+print("put once:", put({}), "  twice:", put(put({})))
+
+# %% [markdown]
+# An append to a log is like the addition. To turn it into something like the set, every batch needs a
+# key. So a producer first gets an id from a broker (the application never sees it), then numbers what
+# it sends. The same two payments, the same lost answer:
+
+# %%
+once = scenario("""
+# The answer is lost, and the retry is recognised
+system payments
+run shop: send payments-0 p1, send payments-0 p2, flush
+lose shop→payments-0 ⇒Produce#2
+""")
+again = first(once, "connection broken")
+Player(once, step=again)
+
+# %%
+# NBVAL_CHECK_OUTPUT
+for fact in once.facts:
+    if not fact.fold or fact.index > again:
+        print(f"{fact.index:>3}  {fact.line(width=10)}")
+print()
+print(counted(once), "\n")
+print(remembered(once))
+
+# %% [markdown]
+# The second `Produce p2` carries what the first one carried: pid 0, epoch 0, sequence number 1. The
+# leader knows it, stores nothing, and answers **ok, with the offset of the first time**. The producer
+# cannot tell this answer from the one that was lost. So it is no error, and nothing has to be handled.
+#
+# | stage | here | who can tell |
+# |---|---|---|
+# | reserve | InitProducerId: a pid for this session | the producer |
+# | write | Produce with pid, epoch, sequence number | nobody yet |
+# | decide | the leader compares: append, duplicate, or refuse | the leader |
+# | publish the decision | the answer: ok with an offset, or an error | the producer, unless it is lost |
+# | make visible | the high watermark passes the batch | every reader |
+# | forget | five newer batches have pushed it out of the leader's memory | – |
+#
+# This is the narrow meaning of *exactly once* (精确一次): the server stores a message once, however often it is
+# sent. Let us send it by hand, as often as we like. (`hand` is a client that sends what we write:
+# payments, the first sequence number, and an epoch where it is not 0.)
+
+# %%
+# NBVAL_CHECK_OUTPUT
+often = by_hand("p1 seq=0; p2 seq=1; p2 seq=1; p2 seq=1; p2 seq=1")
+print(answers(often), "\n")
+print(counted(often))
+
+# %% [markdown]
+# ## Investigate
+#
+# **1. What does the leader compare?** Many articles give a formula: *new = old + 1 is right; new ≤ old
+# is a duplicate and is dropped; new > old + 1 means that a message was lost.* Say what it gets wrong
+# before you run the next cell. Each line is a story of its own, sent by hand; the formula is asked
+# about its last batch, and so is the leader.
+
+# %%
+# NBVAL_CHECK_OUTPUT
+def formula(old, new):
+    return "right" if new == old + 1 else "duplicate" if new <= old else "lost"
+
+
+def said(run, batch=-1):
+    """What the leader says to a batch of a run by hand; -1: to the last one."""
+    return answers(run).splitlines()[batch].split("  ")[-1].strip()
+
+
+seven = "; ".join(f"p{n + 1} seq={n}" for n in range(7))
+cases = [
+    ("the last one again", 1, 1, "p1 seq=0; p2 seq=1; p2 seq=1"),
+    ("the fifth last again", 6, 2, f"{seven}; p3 seq=2"),
+    ("the sixth last again", 6, 1, f"{seven}; p2 seq=1"),
+    ("one longer than the last", 1, 1, "p1 seq=0; p2 seq=1; p2|p3 seq=1"),
+    ("after a batch of three", 1, 4, "p1 seq=0; p2|p3|p4 seq=1; p5 seq=4"),
+    ("one is missing", 0, 2, "p1 seq=0; p3 seq=2"),
+    ("… and has come since", 1, 2, "p1 seq=0; p3 seq=2; p2 seq=1; p3 seq=2"),
+    ("the first of a new epoch", 1, 0, "p1 seq=0; p2 seq=1; p3 seq=0 epoch=1"),
+    ("a later one of a new epoch", 1, 2, "p1 seq=0; p2 seq=1; p3 seq=2 epoch=1"),
+    ("an older epoch", 0, 1, "p1 seq=0; p2 seq=0 epoch=1; p3 seq=1"),
+    ("an unknown producer", -1, 6, "p7 seq=6"),
+    ("after 2147483647", 2147483647, 0, "p1 seq=2147483647; p2 seq=0"),
+]
+print(f"{'the batch':<28}{'old':>11}{'new':>5}  {'formula':<11}leader")
+for name, old, new, story in cases:
+    print(f"{name:<28}{old:>11}{new:>5}  {formula(old, new):<11}{said(by_hand(story))}")
+
+# %% [markdown]
+# The formula is wrong in eight of these lines, and where it rightly says *duplicate*, nobody is told so:
+# the answer is ok. What holds:
+#
+# - A batch has a *range* of numbers. It follows if its **first** number is the one after the **last**
+#   number of the batch before; after 2147483647 comes 0.
+# - A duplicate is **exactly one of the last five batches** of the same epoch: same first, same last
+#   number. It is answered as a success, with its old offset.
+# - Any other old number, also a mere overlap, is refused: OUT_OF_ORDER_SEQUENCE_NUMBER. The leader
+#   cannot say where it lies, or whether all of it is stored. The one longer than the last holds `p3`,
+#   which is new: dropped as a duplicate it would be lost.
+# - A gap means that something is *not yet* here. The batch is refused, nothing is lost by that; when
+#   the missing one has come it is taken.
+# - A new epoch begins with 0, an older one writes nothing any more.
+# - A producer of which the leader knows nothing may begin anywhere: its entry may have expired.
+#
+# The numbers stand in the header of every stored batch; what is compared is the leader's memory of
+# them. Look at the longest of these stories, and at the table of what the leader remembers.
+
+# %%
+window = by_hand(f"{seven}; p3 seq=2; p2 seq=1; p6|p7 seq=5")
+Player(window)
+
+# %%
+# NBVAL_CHECK_OUTPUT
+print(answers(window), "\n")
+print(remembered(window))
+
+# %% [markdown]
+# **2. How long does it remember?** Five batches are stored. Then either the connection breaks, or the
+# leader's process is killed and started again. Then the last two come again. Which of the four answers
+# is an error?
+
+# %%
+# NBVAL_CHECK_OUTPUT
+five = "; ".join(f"p{n + 1} seq={n}" for n in range(5))
+for title, stop in {
+    "the connection broke": "break hand payments-0",
+    "the leader was killed": "kill payments-0\nrestart payments-0",
+}.items():
+    run = by_hand(five, stop, "p4 seq=3; p5 seq=4")
+    print(f"{title}: p4 {said(run, -2)}, p5 {said(run)}")
+    print(remembered(run), "\n")
+
+# %% [markdown]
+# A connection means nothing: pid, epoch and numbers travel in the batch, so any connection will do. A
+# restart means a lot. The memory itself is gone, and what it is rebuilt from holds **one batch** a
+# producer: a file beside the log, named by the offset up to which it speaks, and the log behind that.
+# Here a file is written after every third record, as a real broker does when a segment of its log is
+# full (and at a clean shutdown, and after a recovery):
+
+# %%
+# NBVAL_CHECK_OUTPUT
+files = scenario("""
+# A leader writes down what it knows of producers
+system payments producers=hand:raw segment_records=3
+run hand: produce payments-0 p1|p2|p3 seq=0, produce payments-0 p4 seq=3, produce payments-0 p5 seq=4
+run hand: produce payments-0 q1|q2 seq=0 pid=8
+kill payments-0
+restart payments-0
+""")
+print(snapshot_files(files))
+
+# %% [markdown]
+# Articles show three of these fields: producer id, epoch, last sequence. The others matter too.
+# Last offset and delta (how many records after its first the batch ends) give the *range* and the
+# *offset* of the one batch that is still recognised. The timestamp (a lesson's clock stands at 0)
+# says when the entry may be forgotten, after a day without a write; the last two belong to
+# transactions. In a real file a version and a checksum stand before the entries.
+#
+# **3. Whose memory is it?** Two shops, two partitions. How many rows will the table have, and with
+# which number does each stream begin?
+
+# %%
+# NBVAL_CHECK_OUTPUT
+streams = scenario("""
+# Who counts what
+system payments partitions=2 producers=north:-,south:-
+run north: send payments-0 n1, send payments-1 n2, send payments-0 n3, flush
+run south: send payments-0 s1, flush
+""")
+print(remembered(streams), "\n")
+
+again = scenario("""
+# The application starts over
+system payments
+run shop: send payments-0 p1, send payments-0 p2, flush
+kill shop
+restart shop
+""")
+print(remembered(again), "\n")
+print(counted(again))
+
+# %% [markdown]
+# One row for each producer and each partition, each counting from 0. So the promise covers **one
+# partition**: the same payment sent to two of them is two records. And it covers **one session**: the
+# shop that was started again got a new id, and its first batch is as new as any other. It did its
+# work from the first line, and idempotence, switched on all the time, did not help: *a retry by the
+# client is recognised, a second send by the application is not*.
+
+# %%
+Player(again, step=first(again, "killed"))
+
+# %% [markdown]
+# ## How many may be under way?
+#
+# A producer does not wait for each answer; by default up to **five** batches are under way on a
+# connection. Some say it must be *fewer than* five. Here all answers are lost when every batch is
+# stored. Once with five, once with six (which needs a client built without the usual check):
+
+# %%
+# NBVAL_CHECK_OUTPUT
+def all_answers_lost(batches, option=""):
+    sends = ", ".join(f"send payments-0 p{n + 1}" for n in range(batches))
+    return f"""
+    # {batches} batches under way, and all answers lost
+    system payments max_in_flight={batches} {option}
+    hold shop→payments-0 ⇒Produce#1
+    run shop: {sends}, flush
+    break shop payments-0
+    """
+
+
+fine = scenario(all_answers_lost(5))
+broken = scenario(all_answers_lost(6, "config_check=off") + "fire shop")
+for run in (fine, broken):
+    for fact in run.facts[first(run, "connection broken") :]:
+        if fact.glyph == "⇒" or "epoch to" in fact.text.en:
+            print(fact.line(width=10))
+    print("the log:", *(cell.label for cell in run.snapshot(-1).logs[0].cells), "\n")
+
+# %% [markdown]
+# Five are recognised, all of them. Of six, the first has been pushed out: it comes again, is refused
+# as out of order, and the producer concludes that its stream is broken. It raises its epoch, begins
+# to count at 0 again and sends everything anew. Now nothing looks like a duplicate any more.
+#
+# That is why a client refuses six. What a client makes of its settings, before any broker is asked:
+
+# %%
+# NBVAL_CHECK_OUTPUT
+six = {"max_in_flight_requests_per_connection": 6}
+for client, settings in [
+    ("java", {}),
+    ("java", {"max_in_flight_requests_per_connection": 5}),
+    ("java", six),
+    ("java", {"acks": "1"}),
+    ("java", {"acks": "1", "enable_idempotence": True}),
+    ("java", {"retries": 0}),
+    ("java", {"retries": 0, "enable_idempotence": True}),
+    ("librdkafka", {}),
+    ("librdkafka", {"enable_idempotence": True}),
+    ("librdkafka", {"enable_idempotence": True, **six}),
+]:
+    said = ", ".join(f"{name}={value}" for name, value in settings.items()) or "(defaults)"
+    print(f"{client:<11}{said.replace('requests_per_connection', '…')}")
+    print(f"{'':<11}→ {constructed(client, **settings)}")
+
+# %% [markdown]
+# With Java, idempotence is **on** by default since 3.0 (truly since 3.0.1, 3.1.1 and 3.2.0: before, a
+# bug kept it off). Mind the lines where only `acks` or `retries` is set: it is switched off, and all
+# you get is a line in a log file. librdkafka, and with it Python, Go, C# and Node clients, leaves it
+# **off** unless you ask.
+
+# %% [markdown]
+# ## Find the shortest run that duplicates
+#
+# Here is the till again, without numbers. Let it call, deliver, hold messages back (what you do not
+# deliver waits), break connections, kill. *How few choices do you need to count a payment twice?*
+
+# %%
+plain = "payments producers=till:plain 'till=send payments-0 p1; flush'"
+Playground(playing(f"# The till\nsystem {plain}"))
+
+# %% [markdown]
+# And with numbers? Let the explorer look at every schedule, with two broken connections, with a kill of
+# the shop, with a kill of the leader.
+
+# %%
+# NBVAL_CHECK_OUTPUT
+shop = "payments 'shop=send payments-0 p1; send payments-0 p2; flush'"
+shortest = {}
+for story, line, budget in [
+    ("the till, one broken connection", plain, Budget(breaks=1)),
+    ("the shop, two broken connections", shop, Budget(breaks=2)),
+    ("the shop is killed once", shop, Budget(kills=1, killable=("shop",))),
+    ("the leader is killed once", shop, Budget(kills=1, killable=("payments-0",), timers=1)),
+]:
+    verdict = explore(system(line), budget)
+    assert verdict.complete
+    found = shortest[story] = verdict.counterexamples.get("counted once")
+    choices = f"counted twice, in {len(found.schedule)} choices" if found else "never counted twice"
+    print(f"{story:<34}{choices}")
+
+# %% [markdown]
+# Lost answers are harmless now, however they fall. Two ways are left. The shop dies and starts over: you
+# have seen that one. And the leader dies while **two** batches are unanswered: it comes back with a
+# memory of one. So a broker's restart *does* affect idempotence. Real clusters rarely meet this: a
+# follower that takes over has seen the same batches and remembers them. Step through it:
+
+# %%
+dies = shortest["the leader is killed once"].trace()
+Player(dies, step=first(dies, "epoch to 1"), title="The leader owes two answers and dies")
+
+# %% [markdown]
+# ## Modify: which safeguard is necessary?
+#
+# Each line takes one safeguard away and looks for the shortest run that breaks a promise. Say before
+# you run it what will break.
+
+# %%
+# NBVAL_CHECK_OUTPUT
+zombie = (
+    "payments producers=hand:raw 'hand=produce payments-0 p1 seq=0; "
+    "produce payments-0 p2 seq=0 epoch=1; produce payments-0 p3 seq=0'"
+)
+removed = {}
+for story, off, line in [
+    ("a retry", "nothing", shop),
+    ("a retry", "sequence_check", shop),
+    ("a zombie", "nothing", zombie),
+    ("a zombie", "epoch_fencing", zombie),
+]:
+    without = "" if off == "nothing" else f" off={off}"
+    verdict = explore(system(line + without), Budget(breaks=int(line == shop)))
+    assert verdict.complete
+    broken = [f"{n}, in {len(c.schedule)} choices" for n, c in verdict.counterexamples.items()]
+    removed |= {(off, name): c for name, c in verdict.counterexamples.items()}
+    print(f"{story:<9} without {off:<15} broken: {'; '.join(sorted(broken)) or 'nothing'}")
+
+# %% [markdown]
+# Without the check of numbers every retry is a *duplicate* again. Without the check of epochs a batch
+# of an older life is stored after the newer one has begun: a *zombie write* (僵尸写入).
+
+# %%
+Player(removed["epoch_fencing", "no zombie"].trace(), title="Without the check of epochs")
+
+# %% [markdown]
+# ## Put it into order
+#
+# The steps of a leader that gets a batch, shuffled, with two that no leader takes. Put them into an
+# order that keeps every promise. Every schedule judges, so more than one order may be right; a wrong
+# one gets the shortest run that breaks it.
+
+# %%
+PRODUCE.widget()
+
+# %% [markdown]
+# The same without the widget: write the keys, and let it be judged.
+
+# %%
+# NBVAL_CHECK_OUTPUT
+print(PRODUCE, "\n")
+print(judge(PRODUCE, ["append", "duplicate", "fence", "sequence", "answer"]))
+
+# %% [markdown]
+# ## Make: write the rule
+#
+# A leader knows, for one producer in one partition, the ranges of its **last five batches** (a tuple of
+# `(first, last)`, oldest first, perhaps empty) and the **epoch** they belong to (−1: it knows nothing of
+# this producer). A batch arrives: `(epoch, first, last)`. Say `"append"`, `"duplicate"` or `"refuse"`.
+# Your rule is put into the leader, and every schedule of fifteen small stories is tried.
+#
+# Two hints wait, if you want them: `print(hint(1))`, then `print(hint(2))`.
+
+# %% nbgrader={"solution": true, "grade_id": "accept"}
+def accept(last_five: tuple[tuple[int, int], ...], known: int, batch: tuple[int, int, int]) -> str:
+    """What a leader does with a batch: "append", "duplicate" or "refuse"."""
+    epoch, first, last = batch
+    ### BEGIN SOLUTION
+    if epoch < known:
+        return "refuse"
+    if epoch > known:
+        # New to this leader, or a new life of somebody it knows: that one begins with 0.
+        return "append" if known == -1 or first == 0 else "refuse"
+    if (first, last) in last_five:
+        return "duplicate"
+    following = (last_five[-1][1] + 1) % 2**31 if last_five else 0
+    return "append" if first == following else "refuse"
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "accept-test", "points": 6}
+verdict = check_accept(accept)
+print(verdict)
+assert verdict.ok, str(verdict)
+
+# %% [markdown]
+# If it is not right yet, the message names the belief behind it, and the next cell plays the shortest
+# run that refutes it.
+
+# %%
+verdict.player()
+
+# %% [markdown]
+# ## Refuted
+#
+# | belief | what is true | seen in |
+# |---|---|---|
+# | Kafka is at-least-once by default, a retry duplicates | Java: idempotent since 3.0; librdkafka: only if asked | Hook, How many |
+# | an idempotent producer never duplicates | one session, one partition; a second send is new | Investigate 3 |
+# | new ≤ old is a duplicate and is dropped | exactly one of the last five; answered ok; else refused | Investigate 1 |
+# | an unexpected number is an exception | a duplicate is a success; only a gap or overlap is refused | Investigate 1 |
+# | new > old + 1 means a message was lost | it is not here *yet*; the batch is refused and comes again | Investigate 1 |
+# | the broker keeps one largest number | five ranges and the epoch, and one range in a file | Investigate 1, 2 |
+# | it holds only for one connection | pid, epoch and numbers are in the batch: a reconnect keeps it | Investigate 2 |
+# | a broker's restart does not matter | the memory shrinks from five batches to one | Investigate 2, Find |
+# | `.snapshot`: id, epoch, last sequence | and last offset, delta, time, two of transactions | Investigate 2 |
+# | max.in.flight must be under 5 | at most 5; six lose the oldest from the memory | How many |
+
+# %% [markdown]
+# ## Transfer: another broker, another rule
+#
+# Pulsar can recognise duplicates too, if the broker is told to. A producer has a *name*, which the
+# application may choose and keep, and a *sequence id*, which it may choose as well. The broker keeps
+# only the **highest** id of each name: what is not above it is answered as stored and dropped, whatever
+# it holds. That is the articles' formula, without its third part. Put it into Kafka's leader:
+
+# %%
+# NBVAL_CHECK_OUTPUT
+def pulsar(last_five, known, batch):
+    _, first, _ = batch
+    return "append" if not last_five or first > last_five[-1][1] else "duplicate"
+
+
+print(check_accept(pulsar))
+
+# %% [markdown]
+# A gap is no error there: who chooses ids, say the offsets of a file being read, leaves gaps. In return
+# it outlives the session: an application that comes back under its old name, asks for the last id and
+# goes on from there duplicates nothing. RocketMQ recognises nothing: its producer may send twice, and
+# consumers must be idempotent. So, for a shop that starts over after a crash, as in *Investigate 3*:
+#
+# | | key | remembered | the shop starts over |
+# |---|---|---|---|
+# | Kafka, idempotent | pid of the session, partition | five batches | counted twice |
+# | Kafka, transactional | transactional.id of the application | the epoch; what was open is aborted | counted once, if input and output are one transaction |
+# | Pulsar, deduplication | name and id that the application chooses | the highest id | counted once |
+# | RocketMQ | a key in the message, for the consumer | nothing | counted once, if the consumer looks |
+
+# %% [markdown]
+# ## Exit ticket
+#
+# A bus counts its passengers with an idempotent producer, one message a passenger. In a tunnel the
+# connection breaks; `send` reports a timeout for one of them. The programmer catches it and calls `send`
+# with the same message again. A colleague asks: "Can a passenger be counted twice now?"
+
+# %% jupyter={"source_hidden": true}
+Predict(
+    "What do you answer?",
+    options=[
+        "No: the producer is idempotent, so the leader recognises it",
+        "Yes: to the producer a second send is a new message with a new number",
+        "No: after a timeout the message is certainly not stored",
+        "Yes: after a new connection the leader has forgotten the producer",
+    ],
+    answer=1,
+    explanations=[
+        "It recognises numbers, not contents. The second call gets the next number.",
+        "The client's own retries keep the number. What the application repeats is new.",
+        "A timeout means unknown: it may be stored, or be under way still.",
+        "The connection does not matter: pid, epoch and number travel in each batch.",
+    ],
+)
+
+# %% [markdown]
+# **What you know now.** A retry is recognised by pid, epoch and a range of numbers, among the last five
+# batches, in one partition. It is answered as a success. What the *application* repeats is new; to
+# cover that too takes a transaction, with an id that outlives the session:
+# [lab 07](07-markers-and-lso.ipynb) shows its markers.
