@@ -169,7 +169,10 @@ def whole_read(cluster: Cluster, world: World) -> bool:
 
 
 def reads(cluster: Cluster, name: str, node: NodeState) -> Hashable:
-    """What a view is made of: the coordinator's disk, and what leaders have and know."""
+    """What a view is made of: the coordinator's disk, and what leaders have and know. With
+    several replicas any of them may lead, so the whole node."""
+    if cluster.replicas > 1:
+        return node
     if name == cluster.config.coordinator:
         return node.disk
     if name in cluster.partitions or name in cluster.groups:
@@ -224,6 +227,8 @@ ALWAYS = (
     Named("no lost write", words.NO_LOST_WRITE, no_lost_write, "always", reads_calls),
 )
 LIVE = (Named("ends", words.ENDS, ends, "can_always", reads_timers),)
+#: with several replicas, where the leaders' logs answer for the partitions
+REPLICATED = (*LIT, *ALWAYS[:3], ALWAYS[4])
 V2 = (
     Named("as asked", words.AS_ASKED, as_asked, "always", reads_calls),
     Named("decided as asked", words.DECIDED_AS_ASKED, decided_as_asked, "always", reads_calls),
@@ -251,6 +256,8 @@ def properties(
     must be reachable, and the claims that were named."""
     ruled = RULED if cluster.config.lso_rule is not None else ()
     kept = (*ruled, *LIT, *ALWAYS, *LIVE, *(V2 if client == "v2" else ()))
+    if cluster.replicas > 1:
+        kept = REPLICATED
     named = tuple(CLAIMS[name] for name in claims if CLAIMS[name] not in kept)
     return tuple(_property(cluster, claim) for claim in (*kept, *named, *SOMETIMES))
 

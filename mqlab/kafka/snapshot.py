@@ -301,7 +301,7 @@ def _latest_entries(seen: View) -> list[Entry]:
     for log in disk.logs("__transaction_state-"):
         for record in disk.log(log).read(0):
             latest[record.entry.txn_id] = record.entry
-    return [latest[key] for key in sorted(latest)]
+    return [latest[key] for key in sorted(latest) if latest[key].state is not TxnState.DEAD]
 
 
 def tables(seen: View) -> tuple[Table, ...]:

@@ -45,6 +45,7 @@ WHY_STATE = {
     TxnState.PREPARE_ABORT: words.WHY_PREPARE_ABORT,
     TxnState.COMPLETE_COMMIT: words.WHY_COMPLETE,
     TxnState.COMPLETE_ABORT: words.WHY_COMPLETE,
+    TxnState.DEAD: words.WHY_DEAD,
 }
 
 
@@ -54,6 +55,8 @@ def tell(
     tc = cluster.leader(world, cluster.config.coordinator)
     txns = transactions(world, tc, cluster.ids)
     match effect:
+        case None if isinstance(event, Request) and isinstance(event.body, FetchReplica):
+            return Telling()  # what a follower's fetch has moved
         case None if isinstance(event, Request):
             return _sent(cluster, txns, event.caller.name, event.body)
         case None:
@@ -74,8 +77,6 @@ def tell(
 
 def _moved(cluster: Cluster, world: World, role: str, event: Event | None) -> Telling:
     """A frontier has moved (or a stop, a timer, a call: they stand for themselves)."""
-    if isinstance(event, Request) and isinstance(event.body, FetchReplica):
-        return Telling(fold=True)
     if not isinstance(event, Appended) or role not in cluster.partitions:
         return Telling()
     part = world.role(role).part
@@ -122,7 +123,9 @@ def _sent(cluster: Cluster, txns: dict[str, list[Txn]], role: str, body: object)
             return Telling(_last(txns, txn_id), label=Text("WriteTxnMarkers"))
         case InitProducerId(txn_id=txn_id):
             return Telling(fold=txn_id not in cluster.ids[:1], label=Text("InitProducerId"))
-        case FetchReplica() | Load() | Metadata():
+        case FetchReplica():
+            return Telling(hide=True)
+        case Load() | Metadata():
             return Telling(fold=True)
         case Leadership(partition=partition):
             return Telling(fold=partition != role, label=Text("leadership"))
@@ -136,8 +139,11 @@ def _replied(
     asked: object,
     body: object,
 ) -> Telling:
-    if isinstance(body, FetchReplicaResponse | Found):
-        return Telling(fold=not getattr(body, "logs", ()), label=Text("replicate"))
+    if isinstance(body, FetchReplicaResponse):
+        news = any(copied.entries or copied.cut >= 0 for copied in body.logs)
+        return Telling(hide=not news, label=Text("replicate"))
+    if isinstance(body, Found):
+        return Telling(fold=True)
     error: Error = getattr(body, "error", Error.NONE)
     txn_id = dict(cluster.producers).get(to, "")
     name = _last(txns, txn_id, getattr(asked, "epoch", -1)) if txn_id else ""

@@ -99,7 +99,11 @@ def _offsets(group: str, words: list[str], partitions: tuple[str, ...]) -> SendO
 
 def _read(words: tuple[str, ...], partitions: tuple[str, ...]) -> Any:
     isolation = READ_COMMITTED
-    if words and words[0] in ("poll", "end-offset") and words[-1] in (READ_COMMITTED, READ_UNCOMMITTED):
+    if (
+        words
+        and words[0] in ("poll", "end-offset")
+        and words[-1] in (READ_COMMITTED, READ_UNCOMMITTED)
+    ):
         words, isolation = words[:-1], words[-1]
     match words:
         case ("poll",):

@@ -36,6 +36,10 @@ WHY_ONGOING = Words(
     "The coordinator now knows where it will owe markers; the timeout's clock runs.",
     "协调器知道了将来要向哪里写标记；超时开始计时。",
 )
+WHY_DEAD = Words(
+    "Nobody used this id for too long: it is forgotten, and its old holder with it.",
+    "这个 id 太久没有人使用：它被遗忘，旧的持有者也一起失效。",
+)
 WHY_PREPARE_COMMIT = Words(
     "The decision: once this record is safe, {txn} commits whatever dies.",
     "决定：这条记录一旦安全，无论什么崩溃，{txn} 都会提交。",

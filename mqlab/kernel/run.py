@@ -82,8 +82,9 @@ class Run:
         return moved
 
     def _nothing(self, move: Moved, at_ms: int) -> None:
-        """A request that changed nothing is still something that happened."""
-        if isinstance(move.event, Request):
+        """A request that changed nothing is still something that happened, unless it calls
+        itself `quiet`: news that most who hear it have no use for."""
+        if isinstance(move.event, Request) and not getattr(move.event.body, "quiet", False):
             text = IDLE(what=said(move.event.body))
             fact = Fact(0, 0, move.role, "·", text, move.event.caller.name, fold=True)
             self._add(replace(fact, at_ms=at_ms), move)
@@ -92,6 +93,8 @@ class Run:
         effect = move.stage.effect if move.stage else None
         event = move.event if move.what == "step" else None  # a fault stands for itself
         telling = self.system.tell(move.world, move.role, event, effect)
+        if telling.hide:
+            return
         self.facts.append(
             replace(
                 fact,
@@ -160,7 +163,7 @@ class Run:
 
 def _stopped(move: Moved) -> Fact:
     power = move.what == "power"
-    if move.event is None:
+    if move.event is None and not move.planned:  # between two steps
         return Fact(0, 0, move.node, "✗", (POWER_CUT_IDLE if power else KILLED_IDLE)())
     text = (POWER_CUT if power else KILLED)(done=move.done, all=move.planned)
     return Fact(0, 0, move.node, "✗", text)
@@ -177,6 +180,8 @@ def told_effect(role: str, effect: Effect) -> Fact | None:
             return Fact(0, 0, role, "▮", said(entry), "disk")
         case Truncate(log=log, end=end):
             return Fact(0, 0, role, "▮", CUT(log=log, end=end), "disk")
+        case Put(table=table) if table.startswith("."):
+            return None  # a checkpoint that nobody but the role itself reads
         case Put(table=table, key=key, value=value):
             text = NOTED(table=table, key=key, value=value)
             return Fact(0, 0, role, "▮", text, "disk", fold=True)

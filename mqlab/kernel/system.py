@@ -31,12 +31,13 @@ class NodeSpec:
 @dataclass(frozen=True, slots=True)
 class Telling:
     """What a system adds to a fact: its transaction, whether it may be folded, a short
-    label for the chart and one sentence why."""
+    label for the chart and one sentence why. `hide`: bookkeeping that is not told at all."""
 
     txn: str = ""
     fold: bool = False
     label: Text = NOTHING
     why: Text = NOTHING
+    hide: bool = False
 
 
 def _whole(name: str, node: NodeState) -> Hashable:

@@ -48,9 +48,10 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Controller(Quiet):
-    """`brokers`: every replica's role, all of which hear of every change."""
+    """`hears`: for each partition the roles that are told who leads it: its own copies,
+    and those that send to it."""
 
-    brokers: tuple[str, ...]
+    hears: Map[str, tuple[str, ...]]
     led: Map[str, Leadership] = Map()
 
     def step(self, event: Event, disk: Disk) -> tuple[Controller, Effects]:
@@ -90,23 +91,24 @@ class Controller(Quiet):
         memory is gone."""
         now: Leadership = self.led[ask.partition]
         who = replica_name(ask.partition, ask.number)
+        known = tuple(k for k in self.led.values() if who in self.hears[k.partition])
         if now.leader != ask.number:
-            return self, tuple(Send(who, known) for known in self.led.values())
-        others = tuple(Send(who, k) for k in self.led.values() if k is not now)
+            return self, tuple(Send(who, k) for k in known)
+        others = tuple(Send(who, k) for k in known if k is not now)
         decided, effects = self._decide(replace(now, epoch=now.epoch + 1))
         return decided, (*others, *effects)
 
     def _decide(self, new: Leadership) -> tuple[Controller, Effects]:
         led = self.led.set(new.partition, new)
-        told = tuple(Send(broker, new) for broker in self.brokers)
+        told = tuple(Send(broker, new) for broker in self.hears[new.partition])
         return replace(self, led=led), (Put(TABLE, new.partition, new), *told)
 
 
 def start(
-    brokers: tuple[str, ...], first: tuple[Leadership, ...], disk: Disk, at_ms: int
+    hears: Map[str, tuple[str, ...]], first: tuple[Leadership, ...], disk: Disk, at_ms: int
 ) -> tuple[Controller, Effects]:
     """With its record; the first time with the leaders a new cluster begins with."""
     kept = disk.table(TABLE)
     led = Map((f.partition, kept.get(f.partition, f)) for f in first)
     new = tuple(Put(TABLE, f.partition, f) for f in first if f.partition not in kept)
-    return Controller(brokers, led), new
+    return Controller(hears, led), new

@@ -19,8 +19,9 @@ from .messages import Copied, FetchReplica, FetchReplicaResponse
 if TYPE_CHECKING:
     from .replica import Replica
 
-EPOCHS = "leader epochs"
-CHECKPOINT = "high watermark"
+# Checkpoint files of the replica's own; the dot keeps them out of what a run tells.
+EPOCHS = ".leader epochs"
+CHECKPOINT = ".high watermark"
 Epochs = tuple[tuple[int, int], ...]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import Error
 from ..messages import braces
@@ -21,6 +21,7 @@ class Leadership:
     The controller's record of it (PartitionRecord, PartitionChangeRecord in Kafka's
     metadata log), sent to every broker."""
 
+    quiet: ClassVar[bool] = True
     partition: str
     leader: int
     epoch: int
@@ -63,6 +64,7 @@ class FetchReplica:
     """A follower asks for what follows. `logs`: (log, its end, the leader epoch of its last
     record, the high watermark it knows)."""
 
+    quiet: ClassVar[bool] = True
     number: int
     epoch: int
     logs: tuple[tuple[str, int, int, int], ...]

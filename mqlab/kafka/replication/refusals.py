@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..admin import (
     DescribeProducers,
     DescribeProducersResponse,
@@ -11,6 +13,20 @@ from ..admin import (
     ListTransactionsResponse,
 )
 from ..errors import Error
+from ..group.messages import (
+    DescribeGroup,
+    DescribeGroupResponse,
+    Heartbeat,
+    HeartbeatResponse,
+    JoinGroup,
+    JoinGroupResponse,
+    LeaveGroup,
+    LeaveGroupResponse,
+    ListGroups,
+    ListGroupsResponse,
+    SyncGroup,
+    SyncGroupResponse,
+)
 from ..messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -34,38 +50,47 @@ from ..messages import (
     WriteTxnMarkersResponse,
 )
 
+#: what is asked of a partition's leader → its answer
+LEADERS: dict[type, type] = {
+    Produce: ProduceResponse,
+    Fetch: FetchResponse,
+    DescribeProducers: DescribeProducersResponse,
+}
+#: what is asked of a coordinator → its answer
+COORDINATORS: dict[type, type] = {
+    InitProducerId: InitProducerIdResponse,
+    AddPartitionsToTxn: AddPartitionsToTxnResponse,
+    AddOffsetsToTxn: AddPartitionsToTxnResponse,
+    EndTxn: EndTxnResponse,
+    ListTransactions: ListTransactionsResponse,
+    DescribeTransactions: DescribeTransactionsResponse,
+    TxnOffsetCommit: OffsetCommitResponse,
+    OffsetCommit: OffsetCommitResponse,
+    OffsetFetch: OffsetFetchResponse,
+    JoinGroup: JoinGroupResponse,
+    SyncGroup: SyncGroupResponse,
+    Heartbeat: HeartbeatResponse,
+    LeaveGroup: LeaveGroupResponse,
+    DescribeGroup: DescribeGroupResponse,
+    ListGroups: ListGroupsResponse,
+}
+#: too few replicas are in sync: what a group's coordinator calls it
+SHORT = {Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE}
 
-def refusal(body: object, loading: Error | None) -> object:
-    """The answer with NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR, or with the error given."""
-    leader = Error.NOT_LEADER_OR_FOLLOWER
-    if loading is Error.NOT_ENOUGH_REPLICAS:
-        leader = loading
-    coordinator = loading or Error.NOT_COORDINATOR
+
+def refusal(body: Any, why: Error | None) -> object:
+    """The answer with NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR; `why` where there is
+    another reason: COORDINATOR_LOAD_IN_PROGRESS, NOT_ENOUGH_REPLICAS."""
+    short = why is Error.NOT_ENOUGH_REPLICAS
+    leader = Error.NOT_ENOUGH_REPLICAS if short else Error.NOT_LEADER_OR_FOLLOWER
+    coordinator = SHORT.get(why, why) if why is not None else Error.NOT_COORDINATOR
     match body:
-        case Produce():
-            return ProduceResponse(leader)
         case WriteTxnMarkers(txn_id=txn_id, pid=pid):
             return WriteTxnMarkersResponse(txn_id, pid, leader)
-        case Fetch():
-            return FetchResponse(leader)
         case ListOffsets():
             return ListOffsetsResponse(-1, error=leader)
-        case DescribeProducers():
-            return DescribeProducersResponse(error=leader)
-        case InitProducerId():
-            return InitProducerIdResponse(coordinator)
-        case AddPartitionsToTxn() | AddOffsetsToTxn():
-            return AddPartitionsToTxnResponse(coordinator)
-        case EndTxn():
-            return EndTxnResponse(coordinator)
-        case TxnOffsetCommit() | OffsetCommit():
-            return OffsetCommitResponse(
-                Error.COORDINATOR_NOT_AVAILABLE if loading is leader else coordinator
-            )
-        case OffsetFetch():
-            return OffsetFetchResponse(error=coordinator)
-        case ListTransactions():
-            return ListTransactionsResponse(error=coordinator)
-        case DescribeTransactions(txn_id=txn_id):
-            return DescribeTransactionsResponse(coordinator, txn_id)
+    if type(body) in LEADERS:
+        return LEADERS[type(body)](error=leader)
+    if type(body) in COORDINATORS:
+        return COORDINATORS[type(body)](error=coordinator)
     raise TypeError(f"a broker is never sent {type(body).__name__}")

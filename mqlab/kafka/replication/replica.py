@@ -143,12 +143,17 @@ class Replica:
     ) -> tuple[Replica, Effects]:
         match body:
             case Metadata(partition=partition) | FindCoordinator(name=partition):
-                return self, (Reply(caller, Found(self.led[partition])),)
+                known: Leadership | None = self.led.get(partition)
+                # A broker that has just started knows nobody yet: the client pauses.
+                unknown = Leadership(partition, self.config.number, -1, ())
+                return self, (Reply(caller, Found(known or unknown)),)
             case FetchReplica():
                 return self._fetched(body, caller, disk)
             case Load(epoch=epoch):
                 stale = self.mine is None or not self.leads or self.mine.epoch != epoch
                 return (self, ()) if stale else self._load(epoch, disk, event.at_ms)
+        if self.role is None and caller.name == self.config.me:
+            return self, ()  # a note to itself from when it led
         if self.role is None:
             loading = Error.COORDINATOR_LOAD_IN_PROGRESS if self.leads else None
             return self, (Reply(caller, refusal(body, loading)),)
@@ -338,13 +343,13 @@ class Replica:
         """A new cluster begins with leaders that are known; after a restart a broker asks."""
         table = disk.table(copying.CHECKPOINT)
         hw = Map((log, table[log]) for log in config.logs if log in table)
-        if disk.table("broker"):
+        if disk.table(".broker"):
             return Replica(config, hw=hw), (
                 Send(config.controller, Register(config.partition, config.number)),
             )
         led = Map((first.partition, first) for first in config.first)
         new = Replica(config, led=led, hw=hw)
-        known: Effects = (Put("broker", "known", True),)
+        known: Effects = (Put(".broker", "known", True),)
         if not new.leads:
             return new, (*known, new._fetch(disk))
         assert config.lead is not None

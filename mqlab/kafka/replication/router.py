@@ -2,8 +2,9 @@
 
 A client asks any broker who leads a partition, or coordinates an id, and remembers the
 answer. It forgets it when the connection breaks, or when it is told that somebody else
-leads; then it asks again, and for as long as the answer is the leader that it has just
-lost, it pauses and asks once more. The client inside knows partitions only.
+leads; then it asks again. As long as the answer is the leader whose connection has just
+broken it pauses, asks once more, and knocks at that leader's door too: perhaps only the
+connection was broken. The client inside knows partitions only.
 
 Sources: Metadata, NetworkClient, TransactionManager#lookupCoordinator (clients, Kafka 4.3).
 """
@@ -49,8 +50,8 @@ class RouterConfig(Config):
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """`inside`: the client. `known`: who leads. `lost`: the leadership that was found not
-    to hold any more. `waiting`: what cannot leave before its leader is known."""
+    """`inside`: the client. `known`: who leads. `lost`: the leadership whose connection
+    broke. `waiting`: what cannot leave before its leader is known."""
 
     config: RouterConfig
     inside: Any
@@ -60,18 +61,18 @@ class Router:
 
     def step(self, event: Event, disk: Disk) -> tuple[Router, Effects]:
         match event:
-            case Response(body=Found(leadership=found)):
-                return self._found(found)
+            case Response(peer=peer, body=Found(leadership=found)):
+                return self._found(found, peer)
             case Response(peer=peer, body=body):
                 partition = peer.partition("@")[0]
                 new = self
                 if getattr(body, "error", Error.NONE) in MOVED:
-                    new = self._forget(partition)
+                    new = replace(self, known=self.known.remove(partition))
                 return new._inside(replace(event, peer=partition), disk)
             case ConnectionLost(peer=peer):
                 return self._broken(peer, event, disk)
             case Fired(timer=timer) if timer.startswith(PAUSE):
-                return self, (self._ask(timer.removeprefix(PAUSE)),)
+                return self, self._once_more(timer.removeprefix(PAUSE))
         return self._inside(event, disk)
 
     def _inside(self, event: Event, disk: Disk) -> tuple[Router, Effects]:
@@ -96,19 +97,27 @@ class Router:
             new = replace(new, waiting=(*new.waiting, effect))
         return new, tuple(out)
 
-    def _ask(self, partition: str) -> Send:
+    def _ask(self, partition: str, broker: str = "") -> Send:
         """Any broker will do, but one that was just lost would not answer."""
         gone = {leadership.role for leadership in self.lost.values()}
-        broker = next((b for b in self.config.brokers if b not in gone), self.config.brokers[0])
+        brokers = self.config.brokers
+        broker = broker or next((b for b in brokers if b not in gone), brokers[0])
         if partition != self.config.cluster.coordinator:
             return Send(broker, Metadata(partition))
         count = self.config.cluster.txn_partitions
         where = f"__transaction_state-{partition_for(self.config.key, count)}"
         return Send(broker, FindCoordinator(self.config.key, where, partition))
 
-    def _found(self, found: Leadership) -> tuple[Router, Effects]:
+    def _once_more(self, partition: str) -> Effects:
+        lost: Leadership | None = self.lost.get(partition)
+        if lost is None:
+            return (self._ask(partition),)
+        return self._ask(partition), self._ask(partition, lost.role)
+
+    def _found(self, found: Leadership, peer: str) -> tuple[Router, Effects]:
         lost: Leadership | None = self.lost.get(found.partition)
-        if lost is not None and found.epoch <= lost.epoch:
+        stale = lost is not None and found.epoch <= lost.epoch and peer != lost.role
+        if found.epoch < 0 or stale:
             # This broker has not heard of anything newer either.
             return self, (SetTimer(PAUSE + found.partition, self.config.pause_ms),)
         mine = tuple(w for w in self.waiting if w.to == found.partition)
@@ -121,14 +130,6 @@ class Router:
         )
         return new, tuple(replace(send, to=found.role) for send in mine)
 
-    def _forget(self, partition: str) -> Router:
-        known: Leadership | None = self.known.get(partition)
-        if known is None:
-            return self
-        return replace(
-            self, known=self.known.remove(partition), lost=self.lost.set(partition, known)
-        )
-
     def _broken(self, peer: str, event: ConnectionLost, disk: Disk) -> tuple[Router, Effects]:
         """What was asked of this leader is asked again of whoever leads next; a question
         about leaders that it did not answer goes to another broker."""
@@ -137,7 +138,8 @@ class Router:
         if led is None or led.role != peer:
             asked = dict.fromkeys(w.to for w in self.waiting)
             return self, tuple(self._ask(to) for to in asked)
-        return self._forget(partition)._inside(replace(event, peer=partition), disk)
+        new = replace(self, known=self.known.remove(partition), lost=self.lost.set(partition, led))
+        return new._inside(replace(event, peer=partition), disk)
 
     def changed(self, old: Router | None) -> tuple[Text, ...]:
         told: tuple[Text, ...] = self.inside.changed(old.inside if old is not None else None)
