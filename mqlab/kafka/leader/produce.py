@@ -56,8 +56,9 @@ class Verifying:
 def handle(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
     part, batch = leader.part, ask.batch
     v2 = ask.version >= 12
-    seen = part.duplicate(batch)
-    if seen is not None or not part.needs_guard(batch):
+    # Asked before the log is looked at: a duplicate that comes when its transaction has ended
+    # is refused like any other late batch, though the leader would know it again.
+    if not part.needs_guard(batch):
         return append(leader, ask, caller, None, disk)
     if part.stale(batch):
         return leader, (Reply(caller, ProduceResponse(Error.INVALID_PRODUCER_EPOCH)),)
