@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` and `make test`. `make help` lists the others.
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test lint bench income labs lock clean
+.PHONY: help setup lab test lint bench income labs class lock clean
 PY := .venv/bin/python
 export PYTHON
 
@@ -28,6 +28,9 @@ income: setup ## a real day of orders -> income per minute, exactly once (ARGS="
 labs: setup ## student copies and solutions from labs/source, then check them
 	@$(PY) -m mqlab labs build
 	@$(PY) -m mqlab labs check
+
+class: setup ## an nbgrader course of the labs, a sample class graded, its gradebook (DIR=folder)
+	@$(PY) -m mqlab class $(DIR) $(ARGS)
 
 lock: setup ## renew requirements.lock within pyproject.toml's bounds
 	@.ci/lock
