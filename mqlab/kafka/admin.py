@@ -41,10 +41,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ListTransactions:
-    """To a coordinator. Empty filters let everything through."""
+    """To a coordinator. Empty filters let everything through, and so does a negative
+    `running_ms`: open for longer than that; `pattern`: a regular expression for the id."""
 
     states: tuple[str, ...] = ()
     pids: tuple[int, ...] = ()
+    running_ms: int = -1
+    pattern: str = ""
 
     def __str__(self) -> str:
         return "ListTransactions"

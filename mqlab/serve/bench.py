@@ -43,9 +43,7 @@ def transactions_per_second(address: str, seconds: float = 5.0, topic: str = "be
     return done / passed
 
 
-def records_per_second(
-    address: str, records: int = 500_000, topic: str = "bench-records"
-) -> float:
+def records_per_second(address: str, records: int = 500_000, topic: str = "bench-records") -> float:
     """One idempotent producer, 100-byte values over 3 partitions, until all are answered."""
     prepared(address, topic)
     producer = _client().Producer(

@@ -41,6 +41,7 @@ class Connection(asyncio.Protocol):
         self.number = number
         self.name = f"conn-{number}"
         self.here = ("127.0.0.1", 0)
+        self.host = ""
         self.client = ""
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
@@ -58,6 +59,7 @@ class Connection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=WRITE_AHEAD)
         host, port = self._transport.get_extra_info("sockname")[:2]
         self.here = (host, port)
+        self.host = "/" + self._transport.get_extra_info("peername")[0]
         self.server.joined(self)
 
     def data_received(self, data: bytes) -> None:
@@ -118,7 +120,7 @@ class Connection(asyncio.Protocol):
 
     def _handle(self, frame: bytes) -> None:
         try:
-            corr, ask = decode(frame, self.server.offer, self.here)
+            corr, ask = decode(frame, self.server.offer, self.here, self.host)
         except Refused as refused:
             log.info("%s: %s", self.name, refused)
             self._send(refused.frame)

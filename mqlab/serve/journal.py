@@ -19,6 +19,7 @@ import json
 import logging
 import os
 import struct
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from dataclasses import fields
 from operator import attrgetter
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from ..kafka.coordinator import Entry, StateRecord
-from ..kafka.group import Offsets
+from ..kafka.group import GroupMetadata, Member, Offsets
 from ..kafka.messages import Position
 from ..kafka.states import TxnState
 from ..kernel import Append, Put, Truncate
@@ -40,12 +41,23 @@ log = logging.getLogger("mqlab.serve")
 MAGIC = b"mqlab.journal/1\n"
 FRAME = struct.Struct(">II")
 DATA = struct.Struct(">cHq")  # kind, length of the log's name, base offset
+BYTES = "bytes"
 LIMIT = 256 << 20  # no frame is longer; what says so is torn
 Effect = Append | Put | Truncate
 
 KINDS: dict[str, type] = {
     kind.__name__: kind
-    for kind in (Batch, Entry, StateRecord, AbortedTxn, Offsets, Position, Topic)
+    for kind in (
+        Batch,
+        Entry,
+        StateRecord,
+        AbortedTxn,
+        Offsets,
+        Position,
+        Topic,
+        GroupMetadata,
+        Member,
+    )
 }
 
 
@@ -181,6 +193,8 @@ def _plain(value: Any) -> Any:
         return {kind.__name__: [_plain(v) for v in FIELDS[kind](value)]}
     if kind is tuple:
         return [_plain(v) for v in value]
+    if kind is bytes:
+        return {BYTES: b64encode(value).decode()}
     raise TypeError(f"the journal has no form for a {kind.__name__}")
 
 
@@ -190,6 +204,8 @@ def _value(plain: Any) -> Any:
     if not isinstance(plain, dict):
         return plain
     ((name, values),) = plain.items()
+    if name == BYTES:
+        return b64decode(values)
     kind = KINDS[name]
     given = dict(zip((f.name for f in fields(kind)), map(_value, values), strict=True))
     if kind is Entry:

@@ -128,7 +128,7 @@ class Coordinator:
             case EndTxn():
                 return end_txn.handle(self, body, caller, disk, at_ms)
             case ListTransactions():
-                return self, (Reply(caller, describe.listed(self, body)),)
+                return self, (Reply(caller, describe.listed(self, body, at_ms)),)
             case DescribeTransactions():
                 return self, (Reply(caller, describe.described(self, body)),)
             case SendMarkers(txn_id=txn_id):
@@ -225,7 +225,8 @@ class Coordinator:
         )
         tc: Coordinator = self
         effects: Effects = ()
-        if v2 and entry.epoch >= EXHAUSTED:
+        if v2 and entry.epoch >= EXHAUSTED and self.config.release != "4.2":
+            # Since 4.3 (KAFKA-20090); before, the next InitProducerId gets the new id.
             tc, pid, effects = init_producer_id.allocate(self)
             new = replace(new, next_pid=pid)
         tc, written = tc.write(new, disk, at_ms, caller, answer)

@@ -6,6 +6,7 @@ TransactionCoordinator#handleDescribeTransactions (Kafka 4.3).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ..admin import (
@@ -22,13 +23,19 @@ if TYPE_CHECKING:
     from . import Coordinator
 
 
-def listed(tc: Coordinator, ask: ListTransactions) -> ListTransactionsResponse:
+def listed(tc: Coordinator, ask: ListTransactions, at_ms: int) -> ListTransactionsResponse:
+    try:
+        fits = re.compile(ask.pattern).fullmatch if ask.pattern else None
+    except re.error:
+        return ListTransactionsResponse(error=Error.INVALID_REGULAR_EXPRESSION)
     return ListTransactionsResponse(
         tuple(
             Listed(entry.txn_id, entry.pid, str(entry.state))
             for entry in tc.entries.values()
             if (not ask.states or entry.state in ask.states)
             and (not ask.pids or entry.pid in ask.pids)
+            and (ask.running_ms < 0 or at_ms - entry.start_ms > ask.running_ms)
+            and (fits is None or fits(entry.txn_id))
         )
     )
 
@@ -39,6 +46,7 @@ def described(tc: Coordinator, ask: DescribeTransactions) -> DescribeTransaction
     entry: Entry | None = tc.entries.get(ask.txn_id)
     if entry is None:
         return DescribeTransactionsResponse(Error.TRANSACTIONAL_ID_NOT_FOUND, ask.txn_id)
+    # A partition that has its marker is taken out of the set in memory (the record keeps it).
     return DescribeTransactionsResponse(
         txn_id=entry.txn_id,
         state=str(entry.state),
@@ -46,5 +54,5 @@ def described(tc: Coordinator, ask: DescribeTransactions) -> DescribeTransaction
         epoch=entry.epoch,
         timeout_ms=entry.timeout_ms,
         start_ms=entry.start_ms,
-        partitions=entry.partitions,
+        partitions=tc.owed.get(entry.txn_id, entry.partitions),
     )

@@ -49,6 +49,7 @@ from ...kernel import (
     Words,
 )
 from ...storage import Batch
+from ..admin import DescribeProducers, active
 from ..config import KafkaConfig
 from ..errors import Error
 from ..leader import FRONTIERS, RECOVERED, append_marker, fetch, recover_partition
@@ -156,6 +157,8 @@ class GroupCoordinator:
                 return ListGroupsResponse(
                     tuple((g.name, g.protocol_type, str(g.state)) for g in self.groups.values())
                 )
+            case DescribeProducers():
+                return active(self.part)
             case Fetch():
                 return fetch.answer(self.part, self.name, body, disk)
             case ListOffsets():

@@ -9,6 +9,8 @@ answers and words them as the version of the request wants them.
     fetch.py          Fetch                      the long poll: read, watch, read again
     offsets.py        ListOffsets, OffsetCommit, OffsetFetch, TxnOffsetCommit
     transactions.py   InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn
+    groups.py         JoinGroup, SyncGroup, Heartbeat, LeaveGroup; groups listed, described
+    administration.py transactions and producers listed, described; WriteTxnMarkers
     cluster.py        ApiVersions, Metadata, FindCoordinator, topics and their configs
 
 **Durable** is the table `topics` (in Kafka the controller's log); its driver starts a leader
@@ -16,7 +18,7 @@ for each partition of it. **In memory** are the requests that wait for a part of
 
 *What can go wrong.* A client may leave while its request is under way: what it asked for
 happens all the same, and nobody is told. *Left out:* quotas, ACLs, sessions of fetches,
-the joining of groups, other brokers.
+other brokers.
 Read on in KafkaApis, ReplicaManager#fetchMessages, DelayedFetch (core, Kafka 4.3).
 """
 
@@ -43,7 +45,7 @@ from ...kernel import (
     Send,
 )
 from ..wire.api import Api, Ask
-from . import cluster, fetch, offsets, produce, transactions
+from . import administration, cluster, fetch, groups, offsets, produce, transactions
 from .fetch import PARTS
 from .gone import Gone
 from .topic import Topic
@@ -51,6 +53,7 @@ from .topic import Topic
 __all__ = ["BROKER", "PARTS", "Broker", "BrokerConfig", "Gathering", "Gone", "Topic"]
 
 BROKER = "broker"
+OFFSETS = "__consumer_offsets"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,12 @@ BEGIN = {
     Api.OFFSET_COMMIT: offsets.begin_commit,
     Api.OFFSET_FETCH: offsets.begin_fetch,
     Api.FIND_COORDINATOR: cluster.find_coordinator,
+    Api.JOIN_GROUP: groups.begin_join,
+    Api.HEARTBEAT: groups.begin_heartbeat,
+    Api.LEAVE_GROUP: groups.begin_leave,
+    Api.SYNC_GROUP: groups.begin_sync,
+    Api.DESCRIBE_GROUPS: groups.begin_describe,
+    Api.LIST_GROUPS: groups.begin_list,
     Api.API_VERSIONS: cluster.api_versions,
     Api.CREATE_TOPICS: cluster.create_topics,
     Api.DELETE_TOPICS: cluster.delete_topics,
@@ -91,8 +100,13 @@ BEGIN = {
     Api.ADD_PARTITIONS_TO_TXN: transactions.begin_add_partitions,
     Api.ADD_OFFSETS_TO_TXN: transactions.begin_add_offsets,
     Api.END_TXN: transactions.begin_end,
+    Api.WRITE_TXN_MARKERS: administration.begin_markers,
     Api.TXN_OFFSET_COMMIT: offsets.begin_commit,
     Api.DESCRIBE_CONFIGS: cluster.describe_configs,
+    Api.DESCRIBE_CLUSTER: administration.describe_cluster,
+    Api.DESCRIBE_PRODUCERS: administration.begin_producers,
+    Api.DESCRIBE_TRANSACTIONS: administration.begin_describe,
+    Api.LIST_TRANSACTIONS: administration.begin_list,
 }
 
 #: how its answer is worded when all parts are there: (broker, gathering) → answer
@@ -102,11 +116,21 @@ FINISH = {
     Api.LIST_OFFSETS: offsets.finish_list,
     Api.OFFSET_COMMIT: offsets.finish_commit,
     Api.OFFSET_FETCH: offsets.finish_fetch,
+    Api.JOIN_GROUP: groups.finish_join,
+    Api.HEARTBEAT: groups.finish_heartbeat,
+    Api.LEAVE_GROUP: groups.finish_leave,
+    Api.SYNC_GROUP: groups.finish_sync,
+    Api.DESCRIBE_GROUPS: groups.finish_describe,
+    Api.LIST_GROUPS: groups.finish_list,
     Api.INIT_PRODUCER_ID: transactions.finish_init,
     Api.ADD_PARTITIONS_TO_TXN: transactions.finish_add_partitions,
     Api.ADD_OFFSETS_TO_TXN: transactions.finish_add_offsets,
     Api.END_TXN: transactions.finish_end,
+    Api.WRITE_TXN_MARKERS: administration.finish_markers,
     Api.TXN_OFFSET_COMMIT: offsets.finish_commit,
+    Api.DESCRIBE_PRODUCERS: administration.finish_producers,
+    Api.DESCRIBE_TRANSACTIONS: administration.finish_describe,
+    Api.LIST_TRANSACTIONS: administration.finish_list,
 }
 
 
@@ -192,6 +216,12 @@ class Broker(Quiet):
         """The role that leads this partition; None where there is none."""
         topic: Topic | None = self.topics.get(name)
         return f"{name}-{index}" if topic is not None and 0 <= index < topic.count else None
+
+    def led(self, name: str, index: int) -> str | None:
+        """The same, `__consumer_offsets` included: transactions write there too."""
+        if name == OFFSETS and 0 <= index < self.config.kafka.offsets_partitions:
+            return f"{name}-{index}"
+        return self.partition(name, index)
 
     @staticmethod
     def recover(config: BrokerConfig, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:

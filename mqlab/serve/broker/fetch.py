@@ -137,9 +137,7 @@ def unwatch(number: int, plan: Plan) -> tuple[Send, ...]:
     """Nobody needs to be told any more."""
     if plan.phase != WATCHING:
         return ()
-    return tuple(
-        Send(role, Unwatch(number << PARTS | i)) for i, (role, _) in enumerate(plan.reads)
-    )
+    return tuple(Send(role, Unwatch(number << PARTS | i)) for i, (role, _) in enumerate(plan.reads))
 
 
 def timed_out(broker: Broker, number: int) -> tuple[Broker, Effects]:
@@ -187,6 +185,4 @@ def _said(index: int, said: FetchResponse, batches: tuple[Batch, ...]) -> Fetche
     aborted = None
     if said.aborted is not None:
         aborted = tuple(AbortedTransaction(a.pid, a.first_offset) for a in said.aborted)
-    return FetchedPartition(
-        index, said.error, said.hw, said.lso, said.start, aborted, batches
-    )
+    return FetchedPartition(index, said.error, said.hw, said.lso, said.start, aborted, batches)

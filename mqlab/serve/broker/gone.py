@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...kafka.admin import DescribeProducers, DescribeProducersResponse
 from ...kafka.errors import Error
 from ...kafka.messages import (
     Fetch,
@@ -38,6 +39,8 @@ class Gone(Quiet):
                 return self, (Reply(event.caller, ProduceResponse(UNKNOWN)),)
             case Fetch():
                 return self, (Reply(event.caller, FetchResponse(UNKNOWN)),)
+            case DescribeProducers():
+                return self, (Reply(event.caller, DescribeProducersResponse(error=UNKNOWN)),)
             case ListOffsets():
                 return self, (Reply(event.caller, ListOffsetsResponse(-1, error=UNKNOWN)),)
         # A long poll or the end of one: its timer answers the client.

@@ -7,6 +7,7 @@ Source: KafkaApis#handleListOffsetRequest, #handleOffsetCommitRequest,
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from ...kafka.config import offsets_log
 from ...kafka.errors import Error
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     from . import Broker, Gathering
 
 METADATA_LIMIT = 4096  # offset.metadata.max.bytes
-EARLIEST_LOCAL, LATEST_TIERED = -4, -5
+EARLIEST_LOCAL = -4
+TIERED = (-5, -6)  # the latest that is tiered, the earliest that waits for it
 NOWHERE = ListOffsetsResponse(-1)
 UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -61,7 +63,7 @@ def begin_list(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effect
             at_ms = EARLIEST if part.timestamp == EARLIEST_LOCAL else part.timestamp
             if role is None:
                 row.append((part.partition_index, ListOffsetsResponse(-1, error=UNKNOWN)))
-            elif at_ms == LATEST_TIERED:
+            elif at_ms in TIERED:
                 row.append((part.partition_index, NOWHERE))
             else:
                 row.append((part.partition_index, len(parts)))
@@ -86,22 +88,26 @@ def finish_list(broker: Broker, done: Gathering) -> Listed:
 
 def begin_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """All positions go to the group's coordinator at once; what names no partition, or
-    says too much about itself, is refused on its own."""
+    says too much about itself, is refused on its own. From OffsetCommit v10 on topics are
+    named by their ids."""
     body = ask.body
     positions: list[Position] = []
     plan = []
     for topic in body.topics:
+        name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
+        known = broker.topic(name, topic_id)
+        missing = UNKNOWN if name is not None else Error.UNKNOWN_TOPIC_ID
         row = []
         for part in topic.partitions:
-            role = broker.partition(topic.name, part.partition_index)
+            role = broker.partition(known.name, part.partition_index) if known else None
             note = part.committed_metadata or ""
-            error = Error.NONE if role is not None else UNKNOWN
+            error = Error.NONE if role is not None else missing
             if role is not None and len(note.encode()) > METADATA_LIMIT:
                 error = Error.OFFSET_METADATA_TOO_LARGE
             if role is not None and not error:
                 positions.append(Position(role, part.committed_offset, note))
             row.append((part.partition_index, error))
-        plan.append((topic.name, tuple(row)))
+        plan.append((name or "", topic_id, tuple(row)))
     where = offsets_log(body.group_id, broker.config.kafka)
     parts = [(where, _commit(ask, tuple(positions)))] if positions else []
     return broker.gather(caller, ask, parts, tuple(plan))
@@ -111,7 +117,10 @@ def _commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | TxnOffs
     body = ask.body
     if ask.api is Api.OFFSET_COMMIT:
         generation = body.generation_id_or_member_epoch
-        return OffsetCommit(body.group_id, positions, body.member_id, generation)
+        instance = getattr(body, "group_instance_id", None)
+        return OffsetCommit(
+            body.group_id, positions, body.member_id, generation, ask.version, instance
+        )
     return TxnOffsetCommit(
         txn_id=body.transactional_id,
         group=body.group_id,
@@ -121,6 +130,7 @@ def _commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | TxnOffs
         member=getattr(body, "member_id", ""),
         generation=getattr(body, "generation_id", -1),
         version=ask.version,
+        instance=getattr(body, "group_instance_id", None),
     )
 
 
@@ -128,8 +138,10 @@ def finish_commit(broker: Broker, done: Gathering) -> Committed:
     told = done.got[0].error if done.got else Error.NONE
     return Committed(
         tuple(
-            CommittedTopic(name, tuple(CommittedPartition(i, error or told) for i, error in row))
-            for name, row in done.plan
+            CommittedTopic(
+                name, tuple(CommittedPartition(i, error or told) for i, error in row), topic_id
+            )
+            for name, topic_id, row in done.plan
         )
     )
 
@@ -137,46 +149,70 @@ def finish_commit(broker: Broker, done: Gathering) -> Committed:
 # ---- OffsetFetch -------------------------------------------------------------------------
 
 
+#: of each topic asked for: its name ("" where the id is unknown), its id, the partitions
+Wanted = tuple[tuple[str, UUID | None, tuple[int, ...]], ...]
+
+
 def begin_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """Up to version 7 a request is about one group, from 8 on about several."""
+    """Up to version 7 a request is about one group, from 8 on about several; from 10 on
+    topics are named by their ids."""
     body = ask.body
     groups = getattr(body, "groups", None) or ((body,) if ask.version < 8 else ())
     stable = bool(getattr(body, "require_stable", False))
     parts: list[tuple[str, Any]] = []
+    plan = []
     for group in groups:
-        wanted = None
+        rows: Wanted | None = None
+        names = None
         if group.topics is not None:
-            wanted = tuple(f"{t.name}-{i}" for t in group.topics for i in t.partition_indexes)
+            rows = tuple(_wanted(broker, topic) for topic in group.topics)
+            names = tuple(f"{name}-{i}" for name, _, indexes in rows for i in indexes)
         where = offsets_log(group.group_id, broker.config.kafka)
-        parts.append((where, OffsetFetch(group.group_id, wanted, stable)))
-    return broker.gather(caller, ask, parts, tuple(groups))
+        parts.append((where, OffsetFetch(group.group_id, names, stable)))
+        plan.append((group.group_id, rows))
+    return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def _wanted(broker: Broker, topic: Any) -> tuple[str, UUID | None, tuple[int, ...]]:
+    name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
+    if name is None:
+        known = broker.topic(None, topic_id)
+        name = known.name if known is not None else ""
+    return name, topic_id, tuple(topic.partition_indexes)
 
 
 def finish_fetch(broker: Broker, done: Gathering) -> Offsets:
     groups = tuple(
-        OffsetGroup(group.group_id, _topics(group.topics, done.got[i]))
-        for i, group in enumerate(done.plan)
+        OffsetGroup(group, _topics(broker, rows, done.got[i]))
+        for i, (group, rows) in enumerate(done.plan)
     )
     return Offsets(groups, groups[0].topics if groups else ())
 
 
-def _topics(asked: Any, told: OffsetFetchResponse) -> tuple[OffsetTopic, ...]:
+def _topics(
+    broker: Broker, asked: Wanted | None, told: OffsetFetchResponse
+) -> tuple[OffsetTopic, ...]:
     """The positions by topic: of what was asked for, or of all the group has."""
     unstable = frozenset(told.unstable)
     found = {position.partition: position for position in told.positions}
 
     def said(topic: str, index: int) -> OffsetPartition:
         name = f"{topic}-{index}"
+        if not topic:
+            return OffsetPartition(index, error_code=Error.UNKNOWN_TOPIC_ID)
         if name in unstable:
             return OffsetPartition(index, error_code=Error.UNSTABLE_OFFSET_COMMIT)
         return OffsetPartition(index, found[name].offset, metadata=found[name].metadata)
 
-    if asked is not None:
-        rows = [(topic.name, list(topic.partition_indexes)) for topic in asked]
-    else:
+    if asked is None:
         every: dict[str, list[int]] = {}
         for partition in found:
             topic, _, index = partition.rpartition("-")
             every.setdefault(topic, []).append(int(index))
-        rows = list(every.items())
-    return tuple(OffsetTopic(t, tuple(said(t, i) for i in indexes)) for t, indexes in rows)
+        asked = tuple((t, _id_of(broker, t), tuple(i)) for t, i in every.items())
+    return tuple(OffsetTopic(t, tuple(said(t, i) for i in row), given) for t, given, row in asked)
+
+
+def _id_of(broker: Broker, name: str) -> UUID | None:
+    topic = broker.topic(name)
+    return topic.uuid if topic is not None else None

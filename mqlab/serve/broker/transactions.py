@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from ...kafka.errors import Error
 from ...kafka.messages import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId
 from ...kernel import Caller, Effects, Reply
-from ..wire.answers import Added, AddedPartition, AddedTopic, Failed, ProducerGiven
+from ..wire.answers import (
+    Added,
+    AddedPartition,
+    AddedTopic,
+    AddedToTransaction,
+    Failed,
+    ProducerGiven,
+)
 from ..wire.api import Ask
 
 if TYPE_CHECKING:
@@ -49,10 +56,13 @@ def finish_init(broker: Broker, done: Gathering) -> ProducerGiven:
 
 
 def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
-    """All or nothing: one partition that does not exist, and none is added."""
+    """All or nothing: one partition that does not exist, and none is added. From version 4
+    on it is a leader of another broker that asks, about several transactions at once."""
+    if ask.version >= 4:
+        return _begin_batch(broker, caller, ask)
     body = ask.body
     named = [(t.name, i) for t in body.v3_and_below_topics for i in t.partitions]
-    roles = [broker.partition(name, index) for name, index in named]
+    roles = [broker.led(name, index) for name, index in named]
     if None in roles:
         nothing = Error.OPERATION_NOT_ATTEMPTED
         missing = Error.UNKNOWN_TOPIC_OR_PARTITION
@@ -67,7 +77,37 @@ def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Brok
     return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
 
 
+def _begin_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    parts: list[tuple[str, AddPartitionsToTxn]] = []
+    for txn in ask.body.transactions:
+        named = tuple(sorted(f"{t.name}-{i}" for t in txn.topics for i in t.partitions))
+        request = AddPartitionsToTxn(
+            txn.transactional_id,
+            txn.producer_id,
+            txn.producer_epoch,
+            named,
+            verify_only=txn.verify_only,
+            implicit=not txn.verify_only,
+        )
+        parts.append((broker.config.kafka.coordinator, request))
+    return broker.gather(caller, ask, list(parts))
+
+
+def _finish_batch(done: Gathering) -> Added:
+    rows = []
+    for number, txn in enumerate(done.ask.body.transactions):
+        error = done.got[number].error
+        topics = (
+            AddedTopic(t.name, tuple(AddedPartition(i, error) for i in t.partitions))
+            for t in txn.topics
+        )
+        rows.append(AddedToTransaction(txn.transactional_id, tuple(topics)))
+    return Added((), tuple(rows))
+
+
 def finish_add_partitions(broker: Broker, done: Gathering) -> Added:
+    if done.ask.version >= 4:
+        return _finish_batch(done)
     error = older(done.got[0].error, done.ask.version, 2)
     topics = done.ask.body.v3_and_below_topics
     return _added(done.ask, {(t.name, i): error for t in topics for i in t.partitions})

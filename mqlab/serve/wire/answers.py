@@ -316,8 +316,16 @@ class AddedTopic:
 
 
 @dataclass(frozen=True, slots=True)
+class AddedToTransaction:
+    transactional_id: str
+    topic_results: tuple[AddedTopic, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Added:
     results_by_topic_v3_and_below: tuple[AddedTopic, ...]
+    results_by_transaction: tuple[AddedToTransaction, ...] = ()
+    error_code: Error = Error.NONE
     throttle_time: timedelta = NO_TIME
 
 
@@ -331,6 +339,7 @@ class CommittedPartition:
 class CommittedTopic:
     name: str
     partitions: tuple[CommittedPartition, ...]
+    topic_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,6 +363,7 @@ class OffsetPartition:
 class OffsetTopic:
     name: str
     partitions: tuple[OffsetPartition, ...]
+    topic_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

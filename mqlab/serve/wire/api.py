@@ -17,6 +17,12 @@ class Api(IntEnum):
     OFFSET_COMMIT = 8
     OFFSET_FETCH = 9
     FIND_COORDINATOR = 10
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    DESCRIBE_GROUPS = 15
+    LIST_GROUPS = 16
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
@@ -24,8 +30,13 @@ class Api(IntEnum):
     ADD_PARTITIONS_TO_TXN = 24
     ADD_OFFSETS_TO_TXN = 25
     END_TXN = 26
+    WRITE_TXN_MARKERS = 27
     TXN_OFFSET_COMMIT = 28
     DESCRIBE_CONFIGS = 32
+    DESCRIBE_CLUSTER = 60
+    DESCRIBE_PRODUCERS = 61
+    DESCRIBE_TRANSACTIONS = 65
+    LIST_TRANSACTIONS = 66
 
 
 Offer = dict[Api, tuple[int, int]]
@@ -33,21 +44,32 @@ Offer = dict[Api, tuple[int, int]]
 #: (lowest, highest) version, as a 4.3 broker offers them to clients.
 OFFERED: Offer = {
     Api.PRODUCE: (3, 13),
-    Api.FETCH: (4, 17),
-    Api.LIST_OFFSETS: (1, 10),
+    Api.FETCH: (4, 18),
+    Api.LIST_OFFSETS: (1, 11),
     Api.METADATA: (0, 13),
-    Api.OFFSET_COMMIT: (2, 9),
-    Api.OFFSET_FETCH: (1, 9),
+    Api.OFFSET_COMMIT: (2, 10),
+    Api.OFFSET_FETCH: (1, 10),
     Api.FIND_COORDINATOR: (0, 6),
+    Api.JOIN_GROUP: (0, 9),
+    Api.HEARTBEAT: (0, 4),
+    Api.LEAVE_GROUP: (0, 5),
+    Api.SYNC_GROUP: (0, 5),
+    Api.DESCRIBE_GROUPS: (0, 6),
+    Api.LIST_GROUPS: (0, 5),
     Api.API_VERSIONS: (0, 4),
     Api.CREATE_TOPICS: (2, 7),
     Api.DELETE_TOPICS: (1, 6),
     Api.INIT_PRODUCER_ID: (0, 5),
-    Api.ADD_PARTITIONS_TO_TXN: (0, 3),
+    Api.ADD_PARTITIONS_TO_TXN: (0, 5),
     Api.ADD_OFFSETS_TO_TXN: (0, 4),
     Api.END_TXN: (0, 5),
+    Api.WRITE_TXN_MARKERS: (1, 2),
     Api.TXN_OFFSET_COMMIT: (0, 5),
     Api.DESCRIBE_CONFIGS: (1, 4),
+    Api.DESCRIBE_CLUSTER: (0, 2),
+    Api.DESCRIBE_PRODUCERS: (0, 0),
+    Api.DESCRIBE_TRANSACTIONS: (0, 0),
+    Api.LIST_TRANSACTIONS: (0, 2),
 }
 
 #: the newest versions a cluster with transaction.version 0 can serve: what lies above makes
@@ -62,13 +84,15 @@ def offered(transaction_version: int) -> Offer:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A decoded request. `body` has the fields of its version's schema; `client` is the
-    client.id; `here` the address it was sent to, which is the one to give back."""
+    client.id; `here` the address it was sent to, which is the one to give back; `host` where
+    it came from."""
 
     api: Api
     version: int
     body: Any
     client: str = ""
     here: tuple[str, int] = ("127.0.0.1", 9092)
+    host: str = ""
 
     def __str__(self) -> str:
         return f"{type(self.body).__name__.removesuffix('Request')} v{self.version}"

@@ -66,7 +66,7 @@ def _response(api: int, version: int) -> tuple[Any, bytes]:
     return entity_writer(schema), tags
 
 
-def decode(frame: bytes, offer: Offer, here: tuple[str, int]) -> tuple[int, Ask]:
+def decode(frame: bytes, offer: Offer, here: tuple[str, int], host: str = "") -> tuple[int, Ask]:
     """(correlation id, request). Raises BadFrame or Refused."""
     if len(frame) < START.size:
         raise BadFrame("a frame without a header")
@@ -83,7 +83,7 @@ def decode(frame: bytes, offer: Offer, here: tuple[str, int]) -> tuple[int, Ask]
         raise
     except Exception as error:  # whatever a decoder may trip over, it is the frame's fault
         raise BadFrame(f"request {api} version {version}: {error}") from error
-    return corr, Ask(Api(api), version, body, header.client_id or "", here)
+    return corr, Ask(Api(api), version, body, header.client_id or "", here, host)
 
 
 def encode(api: int, version: int, corr: int, answer: Any) -> bytes:

@@ -76,8 +76,8 @@ def parsed(data: bytes | None) -> Batch | Error:
         return Error.UNSUPPORTED_FOR_MESSAGE_FORMAT
     if len(data) < HEAD.size:
         return Error.CORRUPT_MESSAGE
-    (_, length, _, _, crc, bits, delta, base_ms, max_ms, pid, epoch, seq, count) = (
-        HEAD.unpack_from(data)
+    (_, length, _, _, crc, bits, delta, base_ms, max_ms, pid, epoch, seq, count) = HEAD.unpack_from(
+        data
     )
     if length + 12 != len(data):  # cut short, or more than one batch
         return Error.CORRUPT_MESSAGE if length + 12 > len(data) else Error.INVALID_RECORD

@@ -1,0 +1,97 @@
+"""Answers about groups and their members, one class for all versions (see `answers.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ...kafka.errors import Error
+from .answers import NO_TIME, UNASKED
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedMember:
+    member_id: str
+    group_instance_id: str | None
+    metadata: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    error_code: Error = Error.NONE
+    generation_id: int = -1
+    protocol_type: str | None = None
+    protocol_name: str = ""
+    leader: str = ""
+    skip_assignment: bool = False
+    member_id: str = ""
+    members: tuple[JoinedMember, ...] = ()
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    error_code: Error = Error.NONE
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignment: bytes = b""
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class LeftMember:
+    member_id: str
+    group_instance_id: str | None
+    error_code: Error
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Up to version 2 about one member, whose error is the one at the top."""
+
+    error_code: Error = Error.NONE
+    members: tuple[LeftMember, ...] = ()
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedMember:
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    member_metadata: bytes
+    member_assignment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedGroup:
+    group_id: str
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    group_state: str = ""
+    protocol_type: str = ""
+    protocol_data: str = ""
+    members: tuple[DescribedMember, ...] = ()
+    authorized_operations: int = UNASKED
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedGroups:
+    groups: tuple[DescribedGroup, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    group_id: str
+    protocol_type: str
+    group_state: str
+    group_type: str = "classic"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroups:
+    groups: tuple[ListedGroup, ...]
+    error_code: Error = Error.NONE
+    throttle_time: timedelta = NO_TIME
