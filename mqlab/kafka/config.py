@@ -55,6 +55,7 @@ SAFEGUARDS: dict[str, Text] = {
 
 Range = tuple[int, int]
 AcceptRule = Callable[[tuple[Range, ...], int, tuple[int, int, int]], str]
+AdmitRule = Callable[[tuple[int, int] | None, str, bool, tuple[int, int]], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +67,18 @@ class KafkaConfig(Config):
     idle transactional id (at its coordinator) and an idle producer id (on a partition) are
     forgotten; 0: never, which keeps a lesson free of timers that no lesson waits for. Kafka:
     7 days, looked at every hour; 1 day, looked at every 10 minutes.
+    `release`: "4.2" or "4.3", where the two differ. `skip_leaderless_marker`: what 4.3.1 and
+    4.4.0 do: a partition that has no leader just now is taken for deleted, and gets no marker.
     `lso_rule`: a learner's (first offsets of undecided transactions, high watermark) → the
     offset that read_committed may not reach; None: Kafka's own.
     `accept_rule`: a learner's (ranges of the last five batches, oldest first; epoch known here,
-    -1: none; batch as (epoch, first, last)) → "append", "duplicate" or "refuse"; None: Kafka's."""
+    -1: none; batch as (epoch, first, last)) → "append", "duplicate" or "refuse"; None: Kafka's.
+    `admit_rule`: a learner's ((pid, epoch) known to the coordinator or None; state; whether a
+    transition is under way; (pid, epoch) of the request) → "ok" or an error; None: Kafka's."""
 
     transaction_version: int = 2
+    release: str = "4.3"
+    skip_leaderless_marker: int = 0
     coordinator: str = "tc"
     txn_partitions: int = 50
     offsets_partitions: int = 1
@@ -87,6 +94,7 @@ class KafkaConfig(Config):
     pid_sweep_ms: int = 600_000
     lso_rule: Callable[[tuple[int, ...], int], int] | None = None
     accept_rule: AcceptRule | None = None
+    admit_rule: AdmitRule | None = None
 
 
 def java_hash(text: str) -> int:

@@ -84,7 +84,7 @@ class Cluster:
         if self.replicas == 1:
             return partition
         led: Leadership = world.disk("controller").table(LEADERSHIP)[partition]
-        return led.role
+        return led.role if led.leader > 0 else replica_name(partition, led.isr[0])
 
     def leading(self, world: World, partition: str) -> Any:
         """The role that leads a partition; None while its node is down, follows or loads."""

@@ -39,7 +39,7 @@ UNSAID = {"programs", "order", "rules"}
 #: (node, transactional id), written node:id, or node where both are the same
 PAIRS = ("producers", "workers")
 #: fields that go into the roles' configuration as they are
-PASSED = ("segment_records", "id_expiration_ms", "pid_expiration_ms")
+PASSED = ("segment_records", "id_expiration_ms", "pid_expiration_ms", "skip_leaderless_marker")
 #: fields that go into the producers' configuration as they are
 PRODUCING = ("timeout_ms", "max_in_flight", "retries", "delivery_timeout_ms", "max_block_ms")
 NUMBERS = {
@@ -56,11 +56,12 @@ class KafkaSystem(System):
     `replicas` of every log, of which `min_isr` must be in sync for an append; `admins`:
     administrators' clients. `retries` None: as often as need be; `delivery_timeout_ms` and
     `max_block_ms` 0: for ever; `config_check` "off" builds producers that Java refuses to
-    (`max_in_flight` 6 with idempotence). `rules`: what a learner writes, by slot ("lso", "accept").
+    (`max_in_flight` 6 with idempotence). `rules`: what a learner writes, by slot ("lso", "accept", "admit").
     `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
     transaction_version: int = 2
     client: str = "v2"
+    release: str = "4.3"
     topic: str = "orders"
     partitions: int = 2
     producers: tuple[tuple[str, str], ...] = (("app", "order-service"),)
@@ -77,6 +78,7 @@ class KafkaSystem(System):
     max_block_ms: int = 0
     config_check: str = "on"
     segment_records: int = 0
+    skip_leaderless_marker: int = 0
     id_expiration_ms: int = 0
     pid_expiration_ms: int = 0
     off: tuple[str, ...] = ()
@@ -93,6 +95,8 @@ class KafkaSystem(System):
                 f"no real Kafka has transaction_version={self.transaction_version} with a "
                 f"{self.client} client; use (0, legacy), (2, legacy) or (2, v2)"
             )
+        if self.release not in ("4.2", "4.3"):
+            raise ValueError(f"release={self.release}: expected 4.2 or 4.3")
         if not 1 <= self.min_isr <= max(1, self.replicas) <= 3:
             raise ValueError(
                 f"replicas={self.replicas} min_isr={self.min_isr}: expected 1 to 3 replicas, and "
@@ -187,9 +191,11 @@ class KafkaSystem(System):
             order=self.order,
             transaction_version=self.transaction_version,
             offsets_partitions=max(1, self.groups),
+            release=self.release,
             **{name: getattr(self, name) for name in PASSED},
             lso_rule=dict(self.rules).get("lso"),
             accept_rule=dict(self.rules).get("accept"),
+            admit_rule=dict(self.rules).get("admit"),
         )
 
     @cached_property

@@ -142,7 +142,9 @@ def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpe
                 logs=_logs(system, partition),
                 lead=_lead(system, partition, number),
                 first=first,
+                loads=partition not in system.cluster.partitions,
                 min_isr=system.min_isr,
+                skip_leaderless_marker=system.config.skip_leaderless_marker,
             )
             me = config.me
             specs.append(NodeSpec(me, ((me, partial(Replica.recover, config)),)))

@@ -21,6 +21,7 @@ from ..calls import failed, succeeded
 from .messages import AlterPartition, Leadership, Register, replica_name
 
 TABLE = "leadership"
+NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class Elect:
 @dataclass(frozen=True, slots=True)
 class Fence:
     """Replica `number` is not heard of any more: it leaves the ISR, and if it led, the next
-    in sync leads."""
+    in sync leads. The last one in sync stays in the ISR, for only it has everything; then
+    nobody leads until it is back."""
 
     partition: str
     number: int
@@ -77,12 +79,9 @@ class Controller(Quiet):
             new = replace(now, leader=call.number, epoch=now.epoch + 1)
         else:
             isr = tuple(n for n in now.isr if n != call.number)
-            if not isr:
-                return self, (Return(failed(call, "the last replica in sync stays")),)
             moved = now.leader == call.number
-            new = replace(
-                now, isr=isr, leader=isr[0] if moved else now.leader, epoch=now.epoch + moved
-            )
+            leader = (isr[0] if isr else NOBODY) if moved else now.leader
+            new = replace(now, isr=isr or now.isr, leader=leader, epoch=now.epoch + moved)
         decided, effects = self._decide(new)
         return decided, (*effects, Return(succeeded(call)))
 
@@ -92,10 +91,11 @@ class Controller(Quiet):
         now: Leadership = self.led[ask.partition]
         who = replica_name(ask.partition, ask.number)
         known = tuple(k for k in self.led.values() if who in self.hears[k.partition])
-        if now.leader != ask.number:
+        waited_for = now.leader == NOBODY and ask.number in now.isr
+        if now.leader != ask.number and not waited_for:
             return self, tuple(Send(who, k) for k in known)
         others = tuple(Send(who, k) for k in known if k is not now)
-        decided, effects = self._decide(replace(now, epoch=now.epoch + 1))
+        decided, effects = self._decide(replace(now, leader=ask.number, epoch=now.epoch + 1))
         return decided, (*others, *effects)
 
     def _decide(self, new: Leadership) -> tuple[Controller, Effects]:

@@ -16,7 +16,8 @@ def replica_name(partition: str, number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Leadership:
-    """Who leads a partition, since which leader epoch, and which replicas are in sync.
+    """Who leads a partition (-1: nobody), since which leader epoch, and which replicas are in
+    sync.
 
     The controller's record of it (PartitionRecord, PartitionChangeRecord in Kafka's
     metadata log), sent to every broker."""
@@ -29,7 +30,8 @@ class Leadership:
 
     def __str__(self) -> str:
         isr = braces(tuple(map(str, self.isr)))
-        return f"{self.partition}: leader {self.leader} epoch={self.epoch} ISR {isr}"
+        leader = self.leader if self.leader > 0 else "none"
+        return f"{self.partition}: leader {leader} epoch={self.epoch} ISR {isr}"
 
     @property
     def role(self) -> str:

@@ -50,6 +50,7 @@ from ...kernel import (
     Words,
 )
 from ..errors import Error
+from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from . import copying
 from .messages import (
     AlterPartition,
@@ -67,6 +68,7 @@ from .refusals import refusal
 
 LEADS = Words("leads, leader epoch {epoch}", "成为 leader，leader epoch {epoch}")
 FOLLOWS = Words("follows {leader}, HW={hw}", "跟随 {leader}，HW={hw}")
+NOBODY_LEADS = Words("nobody leads", "没有 leader")
 ASKS = Words("started; asks who leads", "已启动，询问谁是 leader")
 HW_MOVED = Words("HW={hw}", "HW={hw}")
 
@@ -74,14 +76,17 @@ HW_MOVED = Words("HW={hw}", "HW={hw}")
 @dataclass(frozen=True, slots=True)
 class ReplicaConfig(Config):
     """`lead(disk, at_ms, epoch, hw)` is the role inside, recovered; `logs` those it owns.
-    `min_isr`: min.insync.replicas."""
+    `loads`: a coordinator, which answers COORDINATOR_LOAD_IN_PROGRESS while it reads its
+    log; a partition's leader serves at once. `min_isr`: min.insync.replicas. `skip_leaderless_marker`: see KafkaConfig."""
 
     partition: str = ""
     number: int = 1
     logs: tuple[str, ...] = ()
     lead: Callable[[Disk, int, int, Map[str, int]], tuple[Any, Effects]] | None = None
     first: tuple[Leadership, ...] = ()
+    loads: bool = False
     min_isr: int = 1
+    skip_leaderless_marker: int = 0
     controller: str = "controller"
 
     @property
@@ -185,6 +190,7 @@ class Replica:
         ends = {log: disk.log(log).end for log in self.config.logs}
         fresh: dict[str, list[Any]] = {}
         unsafe: list[AppendFailed] = []
+        skipped: list[Event] = []
         for effect in effects:
             match effect:
                 case Append(log=log, entry=entry) if log in ends and self.short:
@@ -193,15 +199,31 @@ class Replica:
                 case Append(log=log, entry=entry) if log in ends:
                     out.append(replace(effect, notify=alone))
                     fresh.setdefault(log, []).append(entry)
+                case Send(to=to) if self._leaderless(to):
+                    skipped += self._skipped(to, effect.body)
                 case Send(to=to):
                     out.append(replace(effect, to=self._address(to)))
                 case _:
                     out.append(effect)
         new, done = self, tuple(out)
-        for event in unsafe:
+        for event in (*unsafe, *skipped):
             new, more = new._inside(event, disk)
             done = (*done, *more)
         return new._woken(copying.Ahead(disk, fresh), done) if fresh else (new, done)
+
+    def _leaderless(self, partition: str) -> bool:
+        known: Leadership | None = self.led.get(partition)
+        return known is not None and known.leader < 0
+
+    def _skipped(self, partition: str, body: object) -> tuple[Event, ...]:
+        """Nothing can be sent to a partition that nobody leads just now. It is asked again
+        when somebody does, for the news counts as a new connection. With the switch of
+        4.3.1 on a marker is taken for delivered instead, as to a deleted partition
+        (TransactionMarkerChannelManager, "likely deleted already and hence can be skipped"):
+        the transaction completes, and hangs where its marker is missing."""
+        if not self.config.skip_leaderless_marker or not isinstance(body, WriteTxnMarkers):
+            return ()
+        return (Response(partition, 0, WriteTxnMarkersResponse(body.txn_id, body.pid)),)
 
     def _address(self, partition: str) -> str:
         known: Leadership | None = self.led.get(partition)
@@ -313,10 +335,17 @@ class Replica:
         resigned = () if self.role is None else self.role.resigned()
         early = [(c, ask) for c, ask in self.parked.values() if ask.epoch == news.epoch]
         new = replace(new, role=None, ends=Map(), parked=Map())
+        if news.leader < 0:
+            return new, resigned  # nobody to follow: it waits for the next news
         if not new.leads:
             return new, (*resigned, new._fetch(disk))
         started = copying.epoch_started(disk, self.config.logs, news.epoch)
-        effects = (*resigned, *started, Send(self.config.me, Load(news.epoch)))
+        effects = (*resigned, *started)
+        if self.config.loads:
+            effects = (*effects, Send(self.config.me, Load(news.epoch)))
+        else:
+            new, more = new._load(news.epoch, disk, at_ms)
+            effects = (*effects, *more)
         for caller, ask in early:
             new, more = new._fetched(ask, caller, disk)
             effects = (*effects, *more)
@@ -329,6 +358,8 @@ class Replica:
         if mine is None:
             return ()
         if mine != old.mine and (old.mine is None or old.mine.epoch != mine.epoch):
+            if mine.leader < 0:
+                return (NOBODY_LEADS(),)
             hw = ", ".join(str(self.hw.get(g, 0)) for g in self.config.logs)
             return (LEADS(epoch=mine.epoch) if self.leads else FOLLOWS(leader=mine.role, hw=hw),)
         if self.role is not None and old.role is not None:

@@ -117,8 +117,8 @@ class Router:
     def _found(self, found: Leadership, peer: str) -> tuple[Router, Effects]:
         lost: Leadership | None = self.lost.get(found.partition)
         stale = lost is not None and found.epoch <= lost.epoch and peer != lost.role
-        if found.epoch < 0 or stale:
-            # This broker has not heard of anything newer either.
+        if found.epoch < 0 or found.leader < 0 or stale:
+            # Nobody leads, or this broker has not heard of anything newer either.
             return self, (SetTimer(PAUSE + found.partition, self.config.pause_ms),)
         mine = tuple(w for w in self.waiting if w.to == found.partition)
         rest = tuple(w for w in self.waiting if w.to != found.partition)

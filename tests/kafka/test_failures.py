@@ -1,0 +1,167 @@
+"""What a coordinator does when a record cannot be made safe, at the last epoch, and loading."""
+
+from dataclasses import replace
+
+import pytest
+
+from mqlab.kafka import SAFEGUARDS, KafkaConfig
+from mqlab.kafka.coordinator import Coordinator, Entry
+from mqlab.kafka.errors import Error
+from mqlab.kafka.messages import (
+    EndTxn,
+    InitProducerId,
+    InitProducerIdResponse,
+    WriteTxnMarkersResponse,
+)
+from mqlab.kafka.replication import Leadership, Replica, ReplicaConfig
+from mqlab.kafka.replication.messages import Load
+from mqlab.kafka.states import TxnState
+from mqlab.kernel import (
+    Append,
+    Appended,
+    AppendFailed,
+    Caller,
+    Fired,
+    Map,
+    MemoryDisk,
+    Reply,
+    Request,
+    Response,
+    Send,
+    SetTimer,
+)
+
+S = TxnState
+ME = Caller("app")
+
+
+def tc(version=2, **entry):
+    config = KafkaConfig(on=frozenset(SAFEGUARDS), transaction_version=version)
+    known = Entry("t", 7, entry.pop("epoch", 3), partitions=("o-0",), **entry)
+    return Coordinator(config, entries=Map([("t", known)]))
+
+
+def fail(coordinator, body, error):
+    """Ask, then let the record fail: (coordinator, effects after the failure)."""
+    coordinator, effects = coordinator.step(Request(ME, body), MemoryDisk())
+    (record,) = [e for e in effects if isinstance(e, Append)]
+    return coordinator.step(AppendFailed(record.log, record.entry.last + 1, error), MemoryDisk())
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("NOT_ENOUGH_REPLICAS", "COORDINATOR_NOT_AVAILABLE"),
+        ("NOT_ENOUGH_REPLICAS_AFTER_APPEND", "COORDINATOR_NOT_AVAILABLE"),
+        ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE"),
+        ("NOT_LEADER_OR_FOLLOWER", "NOT_COORDINATOR"),
+        ("KAFKA_STORAGE_ERROR", "NOT_COORDINATOR"),
+        ("MESSAGE_TOO_LARGE", "UNKNOWN_SERVER_ERROR"),
+    ],
+)
+def test_what_the_client_hears_when_the_decision_could_not_be_written(error, told):
+    # TransactionStateManager#appendTransactionToLog; nothing has changed, so it may ask again.
+    before = tc(state=S.ONGOING)
+    after, effects = fail(before, EndTxn("t", 7, 3, True), error)
+    (reply,) = [e for e in effects if isinstance(e, Reply)]
+    assert reply.body.error.name == told
+    assert after.entries == before.entries and not after.pending
+    assert any(isinstance(e, SetTimer) and e.timer == "timeout t" for e in effects)
+
+
+def test_a_failed_fence_of_version_0_raises_the_epoch_once():
+    # TransactionCoordinatorTest#shouldNotRepeatedlyBumpEpochDueToInitPidDuringOngoingTxn-
+    # IfAppendToLogFails
+    coordinator = tc(version=0, state=S.ONGOING)
+    for _ in range(3):
+        coordinator, _ = fail(coordinator, InitProducerId("t"), "NOT_ENOUGH_REPLICAS")
+        assert coordinator.entries["t"].epoch == 4
+        assert coordinator.entries["t"].state is S.ONGOING
+
+
+def test_a_failed_fence_of_version_2_leaves_the_epoch():
+    # TransactionCoordinatorTest#testTV2AllowsEpochReBumpingAfterFailedWrite
+    coordinator, _ = fail(tc(state=S.ONGOING), InitProducerId("t"), "NOT_ENOUGH_REPLICAS")
+    assert coordinator.entries["t"].epoch == 3
+
+
+def test_a_timeout_that_could_not_be_written_runs_again():
+    # TransactionCoordinatorTest#shouldNotBumpEpochWhenAbortingExpiredTransactionIfAppend-
+    # ToLogFails
+    coordinator, effects = tc(state=S.ONGOING).step(Fired("timeout t"), MemoryDisk())
+    record = next(e for e in effects if isinstance(e, Append))
+    lost = AppendFailed(record.log, record.entry.last + 1, "NOT_ENOUGH_REPLICAS")
+    coordinator, effects = coordinator.step(lost, MemoryDisk())
+    assert coordinator.entries["t"].epoch == 3
+    assert [e.timer for e in effects if isinstance(e, SetTimer)] == ["timeout t"]
+
+
+def test_a_completion_that_could_not_be_written_is_tried_again():
+    # TransactionMarkerChannelManager#retryLogAppends
+    coordinator = replace(tc(state=S.PREPARE_COMMIT), owed=Map([("t", ())]))
+    coordinator, effects = coordinator.step(Fired("append again t"), MemoryDisk())
+    record = next(e for e in effects if isinstance(e, Append))
+    assert record.entry.entry.state is S.COMPLETE_COMMIT
+    lost = AppendFailed(record.log, record.entry.last + 1, "NOT_ENOUGH_REPLICAS")
+    coordinator, effects = coordinator.step(lost, MemoryDisk())
+    assert coordinator.entries["t"].state is S.PREPARE_COMMIT
+    assert [e.timer for e in effects] == ["append again t"]
+
+
+@pytest.mark.parametrize(
+    ("release", "completed", "then"), [("4.3", (0, 0), (0, 1)), ("4.2", (7, 32_767), (0, 0))]
+)
+def test_a_fence_at_the_last_epoch_differs_by_release(release, completed, then):
+    # TransactionCoordinatorTest#shouldUseLastEpochToFenceWhenEpochsAreExhausted; recorded on
+    # 4.2.1 and 4.3.1.
+    coordinator = tc(state=S.ONGOING, epoch=32_766)
+    coordinator = replace(coordinator, config=replace(coordinator.config, release=release))
+    disk = MemoryDisk()
+    events = [Request(ME, InitProducerId("t"))]
+    answers = []
+    while events:
+        coordinator, effects = coordinator.step(events.pop(0), disk)
+        for effect in effects:
+            disk = disk.after(effect)
+            match effect:
+                case Append(log=log, entry=entry):
+                    events.append(Appended(log, entry.last + 1))
+                case Send(to="tc", body=note):
+                    events.append(Request(Caller("tc"), note))
+                case Send(to=to, body=ask):
+                    assert ask.epoch == 32_767
+                    events.append(Response(to, 0, WriteTxnMarkersResponse("t", ask.pid)))
+                case Reply(body=InitProducerIdResponse() as said):
+                    answers.append(said)
+    entry = coordinator.entries["t"]
+    assert (entry.state, entry.pid, entry.epoch) == (S.COMPLETE_ABORT, *completed)
+    assert answers[0].error is Error.CONCURRENT_TRANSACTIONS
+    coordinator, effects = coordinator.step(Request(ME, InitProducerId("t")), disk)
+    record = next(e for e in effects if isinstance(e, Append))
+    assert (record.entry.entry.pid, record.entry.entry.epoch) == then
+
+
+def test_a_coordinator_that_loads_says_so_and_one_that_follows_says_so_too():
+    # TransactionCoordinatorTest #shouldRespondWith…Loading, …NotCoordinator
+    config = KafkaConfig(on=frozenset(SAFEGUARDS))
+
+    def lead(disk, at_ms, epoch, hw):
+        return Coordinator.led(config, disk, at_ms, epoch)
+
+    first = (Leadership("tc", 2, 0, (1, 2)),)
+    replica = ReplicaConfig(partition="tc", number=1, lead=lead, first=first, loads=True)
+    role, _ = Replica.recover(replica, MemoryDisk(), 0)
+
+    def ask():
+        _, effects = role.step(Request(ME, InitProducerId("t")), MemoryDisk())
+        return next(e.body.error for e in effects if isinstance(e, Reply))
+
+    assert ask() is Error.NOT_COORDINATOR
+    role, effects = role.step(
+        Request(Caller("controller"), Leadership("tc", 1, 1, (1, 2))), MemoryDisk()
+    )
+    assert ask() is Error.COORDINATOR_LOAD_IN_PROGRESS
+    note = next(e.body for e in effects if isinstance(e, Send) and isinstance(e.body, Load))
+    role, _ = role.step(Request(Caller("tc@1"), note), MemoryDisk())
+    _, effects = role.step(Request(ME, InitProducerId("t")), MemoryDisk())
+    assert any(isinstance(e, Append) for e in effects)
