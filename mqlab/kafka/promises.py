@@ -16,6 +16,7 @@ from ..storage import COMMIT
 from .messages import READ_COMMITTED
 from .snapshot import Cluster, View, view
 from .states import PREPARED, TxnState
+from .worker import Worker
 
 Sent = tuple[str, str]  # partition, value
 
@@ -68,7 +69,7 @@ def as_asked(cluster: Cluster, world: World) -> bool:
         node = world.nodes[name]
         if not node.up:
             continue
-        pid, epoch = node.roles[0].pid, node.roles[0].epoch
+        pid, epoch = identity(node)
         for bracket in brackets(node):
             if bracket.end != "commit" and any((*s, pid, epoch) in shown for s in bracket.sent):
                 return False
@@ -83,7 +84,7 @@ def decided_as_asked(cluster: Cluster, world: World) -> bool:
         node = world.nodes[name]
         if not txn_id or not node.up:
             continue
-        mine = (node.roles[0].pid, node.roles[0].epoch)
+        mine = identity(node)
         decided = sum((t.pid, t.epoch) == mine and t.outcome == COMMIT for t in txns[txn_id])
         if decided > sum(bracket.end == "commit" for bracket in brackets(node)):
             return False
@@ -130,8 +131,46 @@ def once(cluster: Cluster, world: World) -> bool:
     return True
 
 
+def processed_once(cluster: Cluster, world: World) -> bool:
+    """No two members of a group were handed the same record (values tell records apart) and
+    have both committed that they are through with it."""
+    seen: set[Sent] = set()
+    for name, _ in cluster.producers:
+        mine = processed(world.nodes[name])
+        if mine & seen:
+            return False
+        seen |= mine
+    return True
+
+
+def processed(node: NodeState) -> frozenset[Sent]:
+    """(group, value) of what an application has polled and then committed positions of."""
+    done: set[Sent] = set()
+    polled: set[str] = set()
+    group = ""
+    for result in node.app.results if node.app is not None else ():
+        match result.call.split():
+            case ["poll", *_] if result.ok and result.detail != "nothing":
+                polled |= set(result.detail.split(", "))
+            case ["send-offsets", named, *_] if result.ok:
+                group = named
+            case ["commit"] if result.ok and group:
+                done |= {(group, value) for value in polled}
+                polled, group = set(), ""
+            case ["abort"]:
+                polled, group = set(), ""
+    return frozenset(done)
+
+
+def identity(node: NodeState) -> tuple[int, int]:
+    """The (producer id, epoch) that a running client writes with."""
+    role = node.roles[0]
+    role = role.producer if isinstance(role, Worker) else role
+    return role.pid, role.epoch
+
+
 def said(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     """What the claims here look at beside the logs: calls, results, and the client's epoch."""
     if node.app is None or name not in dict(cluster.producers) or not node.up:
         return None
-    return brackets(node), node.roles[0].pid, node.roles[0].epoch
+    return brackets(node), processed(node), identity(node)

@@ -7,8 +7,10 @@ search(SAFEGUARD_CASES["lso"]).trace()  # that run
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from ..explore import Budget, Counterexample, Verdict, explore
+from ..kafka import KafkaSystem
 from ..kafka.lesson import (
     CLAIM_CASES,
     LESSON_SYSTEMS,
@@ -17,6 +19,8 @@ from ..kafka.lesson import (
     Case,
     Searched,
 )
+from ..kafka.system import BARE
+from ..kernel import Program
 from ..kernel.text import Lang
 from .systems import system
 
@@ -51,14 +55,24 @@ def exhaust(searched: Searched, progress: Progress | None = None) -> Verdict:
 def script(case: Case, found: Counterexample) -> str:
     """The run as a scenario: `mqlab view` opens it, `mqlab run` compares its narration."""
     missing = f"Without {case.off}: " if case.off else "With everything on: "
+    plain = found.system
+    assert isinstance(plain, KafkaSystem)
     lines = [
         f"# {missing}{case.title.en}.",
-        f"# {case.anomaly.en[0].upper()}{case.anomaly.en[1:]}: “{case.broken}” is broken,",
-        f"# and in no fewer than {len(found.schedule)} choices ({budget(case.bounds)}).",
-        f"system {case.system}",
+        f"# {case.anomaly.en[0].upper()}{case.anomaly.en[1:]}: “{case.broken}” breaks, in no fewer",
+        f"# than {len(found.schedule)} choices ({budget(case.bounds)}).",
+        f"system {replace(plain, programs=(), off=()).line()}",
+        *(f"off {name}" for name in plain.off),
+        *(f"do run {node} {spoken(program)}" for node, program in plain.programs),
         *(f"do {choice}" for choice in found.schedule),
     ]
     return "\n".join([*lines, "---", found.trace().narrate(), ""])
+
+
+def spoken(program: Program) -> str:
+    """A program of calls as one would type it."""
+    assert isinstance(program, tuple)
+    return "; ".join(map(str, program)).translate(BARE)
 
 
 def rows(lang: Lang = "en") -> Iterator[tuple[str, str, str, str]]:
