@@ -1,55 +1,150 @@
-"""`mqlab explore 'SYSTEM LINE'`: every schedule within a budget."""
+"""`mqlab explore SYSTEM`: every schedule within a budget."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 
-from ..explore import Budget, explore
+from ..explore import Budget, Counterexample, Verdict, explore
+from ..explore.memory import resident
+from ..kafka.lesson import BUDGET, SAFEGUARD_CASES, lesson_system
+from ..kernel.token import encode
+from ..lessons.safeguards import budget
 from ..lessons.systems import system
 from ..scenario.language import ScenarioError
 from .errors import UserError
 
 HELP = "search every schedule of a system within a budget of faults"
+BOUNDS = ("kills", "power_cuts", "breaks", "timers", "retries", "killable", "restartable")
+MANY = 10_000  # states from which the memory of one of them can be told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "system",
         nargs="+",
-        help="a system line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
+        metavar="SYSTEM",
+        help="`kafka`: the lesson system with its own bounds; or a system line, for example: "
+        "kafka 'app=init; begin; send orders-0 a; commit'",
     )
-    parser.add_argument("--off", metavar="SAFEGUARD", action="append", default=[])
-    parser.add_argument("--kills", type=int, default=0)
-    parser.add_argument("--power-cuts", type=int, default=0)
-    parser.add_argument("--breaks", type=int, default=0, help="broken connections")
-    parser.add_argument("--timers", type=int, default=0)
-    parser.add_argument("--killable", help="which nodes may die, for example tc,app")
-    parser.add_argument("--states", type=int, default=1_000_000, help="give up after so many")
+    parser.add_argument(
+        "--off",
+        metavar="SAFEGUARD",
+        action="append",
+        default=[],
+        help="switch it off (again for another); `kafka --off NAME`: in the smallest system "
+        "that needs it",
+    )
+    parser.add_argument("--kills", type=_count, help="processes killed, at most")
+    parser.add_argument("--power-cuts", type=_count, help="machines that lose power")
+    parser.add_argument("--breaks", type=_count, help="broken connections")
+    parser.add_argument("--timers", type=_count, help="timers that run out")
+    parser.add_argument(
+        "--retries", type=_count, help="how often each timer that only asks again may run out"
+    )
+    parser.add_argument("--killable", type=_names, help="which nodes may stop: tc,app")
+    parser.add_argument("--restartable", type=_names, help="which of them may start again")
+    parser.add_argument("--states", type=_count, default=1_000_000, help="give up after so many")
+    parser.add_argument("--view", metavar="PAGE", help="write the counterexample as a page")
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: nothing found; 1: a property is violated."""
-    words = [w if w == args.system[0] or " " not in w else f"'{w}'" for w in args.system]
+    """0: nothing found; 1: a property is violated, or something is never reached."""
+    line, bounds = chosen(args)
     try:
-        found = system(" ".join(words) + (f" off={','.join(args.off)}" if args.off else ""))
+        found = system(line)
     except ScenarioError as error:
         raise UserError(str(error)) from error
-    budget = Budget(
-        kills=args.kills,
-        power_cuts=args.power_cuts,
-        breaks=args.breaks,
-        timers=args.timers,
-        states=args.states,
-        killable=tuple(args.killable.split(",")) if args.killable else None,
-    )
-    verdict = explore(found, budget, progress=_progress if sys.stderr.isatty() else None)
+    nodes = {spec.name for spec in found.nodes()}
+    for name in (*(bounds.killable or ()), *(bounds.restartable or ())):
+        if name not in nodes:
+            raise UserError(f"no node {name!r}; there are: {', '.join(sorted(nodes))}")
+    print(f"system {line}", flush=True)
+    before = resident()
+    verdict = explore(found, bounds, progress=_progress() if sys.stderr.isatty() else None)
+    after = resident()
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
     print(verdict)
-    print(f"{verdict.seconds:.1f} s, {verdict.states / max(verdict.seconds, 1e-9):,.0f} states/s")
-    for name, example in verdict.counterexamples.items():
-        print(f"\nshortest counterexample to “{name}”:\n{example.trace()}")
+    figures = (
+        f"{verdict.seconds:.1f} s, {verdict.states / max(verdict.seconds, 1e-9):,.0f} states/s"
+    )
+    if before is not None and after is not None and verdict.states >= MANY:
+        figures += f", {(after - before) / verdict.states:,.0f} bytes a state"
+    print(figures)
+    for names, example in _grouped(verdict):
+        _tell(names, example)
+    if args.view:
+        _view(list(verdict.counterexamples.values()), Path(args.view))
     return 0 if verdict.ok else 1
 
 
-def _progress(states: int, depth: int) -> None:
-    print(f"\r{states:,} states, depth {depth} ", end="", file=sys.stderr, flush=True)
+def chosen(args: argparse.Namespace) -> tuple[str, Budget]:
+    """The system line and its bounds. A bare `kafka` is the lesson system or, without one
+    safeguard, the smallest system that needs it; both have bounds of their own, which hold
+    as long as none is given."""
+    given = {name: getattr(args, name) for name in BOUNDS if getattr(args, name) is not None}
+    line = shlex.join(args.system) if len(args.system) > 1 else args.system[0]
+    own = Budget()
+    if line == "kafka" and len(args.off) == 1 and args.off[0] in SAFEGUARD_CASES:
+        case = SAFEGUARD_CASES[args.off[0]]
+        line, own = case.line, budget(case.bounds, args.states)
+    elif line == "kafka":
+        line, own = lesson_system(), budget(BUDGET, args.states)
+    off = f" off={','.join(args.off)}" if args.off else ""
+    return line + off, Budget(**given, states=args.states) if given else own
+
+
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number: expected 0, 1, 2 …")
+    return int(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
+
+
+def _progress() -> Callable[[int, int], None]:
+    started = time.perf_counter()
+
+    def tell(states: int, depth: int) -> None:
+        rate = states / max(time.perf_counter() - started, 1e-9)
+        text = f"{states:,} states, depth {depth}, {rate:,.0f} states/s (Ctrl-C ends the search)"
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+    return tell
+
+
+def _grouped(verdict: Verdict) -> list[tuple[list[str], Counterexample]]:
+    """Each run that was found, with everything it breaks."""
+    runs: dict[tuple[str, ...], list[str]] = {}
+    for name, example in verdict.counterexamples.items():
+        runs.setdefault(example.schedule, []).append(name)
+    return [(names, verdict.counterexamples[names[0]]) for names in runs.values()]
+
+
+def _tell(names: list[str], example: Counterexample) -> None:
+    trace = example.trace()
+    said = ", ".join(f"“{name}”" for name in names)
+    print(f"\nshortest counterexample to {said}:\n{trace}")
+    print(f"\nthe same run as a token:\n{encode(example.system, trace.choices)}")
+
+
+def _view(examples: list[Counterexample], page: Path) -> None:
+    """The shortest of them, opened at its last fact."""
+    if not examples:
+        print(f"nothing was found, so {page} is not written")
+        return
+    from mqlab_widgets import Player
+
+    example = min(examples, key=lambda e: len(e.schedule))
+    try:
+        Player(example.trace(), title=example.property).save(page)
+    except (ValueError, OSError) as error:
+        raise UserError(f"--view {page}: {error}") from error
+    print(f"wrote {page}")

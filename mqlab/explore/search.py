@@ -6,12 +6,11 @@ import gc
 import time
 from array import array
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from ..kernel.system import Property, System
 from ..kernel.world import initial
 from .budget import Budget
-from .judge import Judge, reads
+from .judge import Judge
 from .moves import Heard, Moves
 from .packed import Fields
 from .verdict import Counterexample, Verdict
@@ -58,14 +57,14 @@ class Search:
             name for spec in system.nodes() for name in budget.counters(spec.name).values()
         )
         counters = {name: budget.first(name) for name in names}
-        self.fields = Fields(system, partial(reads, self.properties), counters)
+        self._judge = Judge(self.properties)
+        self.fields = self._judge.fields = Fields(system, self._judge.read, counters)
         self.moves = Moves(system, budget, self.fields)
         self.depth = 0
         self.transitions = 0
         self.seconds = 0.0
         self.complete = False
         self.found: dict[int, int] = {}  # property → the first world that is news
-        self._judge = Judge(self.fields, self.properties)
         self._index: dict[int, int] = {}
         self._parents = array("I")
         self._choices = array("I")
