@@ -52,6 +52,8 @@ class Options:
             on=frozenset(SAFEGUARDS),
             transaction_version=self.transaction_version,
             offsets_partitions=50,
+            id_expiration_ms=7 * 24 * 3_600_000,
+            pid_expiration_ms=24 * 3_600_000,
         )
         return BrokerConfig(kafka, auto_create=self.auto_create)
 

@@ -165,3 +165,25 @@ def test_a_coordinator_that_loads_says_so_and_one_that_follows_says_so_too():
     role, _ = role.step(Request(Caller("tc@1"), note), MemoryDisk())
     _, effects = role.step(Request(ME, InitProducerId("t")), MemoryDisk())
     assert any(isinstance(e, Append) for e in effects)
+
+
+def test_all_ids_that_are_idle_too_long_are_forgotten_in_one_sweep():
+    # TransactionStateManager#removeExpiredTransactionalIds
+    config = KafkaConfig(on=frozenset(SAFEGUARDS), txn_partitions=1, id_expiration_ms=1_000)
+    known = [
+        Entry("busy", 3, 0, S.ONGOING, ("o-0",), update_ms=0),
+        Entry("late", 2, 0, S.COMPLETE_ABORT, update_ms=4_500),
+        Entry("old", 0, 0, S.EMPTY, update_ms=0),
+        Entry("older", 1, 0, S.COMPLETE_COMMIT, update_ms=0),
+    ]
+    coordinator = Coordinator(config, entries=Map((e.txn_id, e) for e in known))
+    disk = MemoryDisk()
+    coordinator, effects = coordinator.step(Fired("expire ids", at_ms=5_000), disk)
+    for effect in effects:
+        disk = disk.after(effect)
+        if isinstance(effect, Append):
+            safe = Appended(effect.log, effect.entry.last + 1)
+            coordinator, _ = coordinator.step(safe, disk)
+    assert sorted(coordinator.entries) == ["busy", "late"]
+    again, _ = Coordinator.recover(config, disk, 6_000)
+    assert not again.entries, "tombstones are read as what they are"

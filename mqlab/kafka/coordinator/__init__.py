@@ -100,8 +100,8 @@ class Coordinator:
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self._asked(body, caller, disk, at_ms)
-            case Appended(log=log, end=end, at_ms=at_ms):
-                return self._safe(log, end, disk, at_ms)
+            case Appended(log=log, end=end):
+                return self._safe(log, end)
             case AppendFailed(log=log, end=end, error=error):
                 return failures.failed(self, log, end, error)
             case Response(peer=peer, body=WriteTxnMarkersResponse() as said, at_ms=at_ms):
@@ -154,13 +154,15 @@ class Coordinator:
         at_ms: int,
         caller: Caller | None = None,
         answer: object = None,
+        ahead: int = 0,
     ) -> tuple[Coordinator, Effects]:
-        """Begin a transition: its record is appended, its caller waits until it is safe."""
+        """Begin a transition: its record is appended, its caller waits until it is safe.
+        `ahead`: records that this step has appended to the same log before it."""
         old: Entry | None = self.entries.get(new.txn_id)
         before = old.state if old is not None else TxnState.EMPTY
         assert may_enter(new.state, before, self.config.transaction_version), (before, new.state)
         log = txn_log(new.txn_id, self.config)
-        base = disk.log(log).end
+        base = disk.log(log).end + ahead
         new = replace(new, update_ms=at_ms)
         tc = replace(
             self,
@@ -189,7 +191,7 @@ class Coordinator:
         tick = self.config.sweep_ms
         return -(-(now_ms + after_ms + 1) // tick) * tick - now_ms
 
-    def _safe(self, log: str, end: int, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
+    def _safe(self, log: str, end: int) -> tuple[Coordinator, Effects]:
         """A record is safe: the transition has happened, its caller gets the answer."""
         txn_id = self.writes.get((log, end))
         if txn_id is None:
@@ -202,7 +204,7 @@ class Coordinator:
             writes=self.writes.remove((log, end)),
         )
         if pending.entry.state is TxnState.DEAD:
-            return expiry.buried(tc, txn_id, disk, at_ms)
+            return replace(tc, entries=tc.entries.remove(txn_id)), ()
         reply = () if pending.caller is None else (Reply(pending.caller, pending.answer),)
         if pending.entry.state in PREPARED:
             note = (Send(tc.config.coordinator, SendMarkers(txn_id)),)

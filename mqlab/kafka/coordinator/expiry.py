@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...kernel import Effects, SetTimer
+from ...kernel import Effect, Effects, SetTimer
+from ..config import txn_log
 from ..states import COMPLETED, TxnState
 
 if TYPE_CHECKING:
@@ -26,22 +27,16 @@ SWEEP = "expire ids"
 
 
 def sweep(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
-    """Every hour: begin, and look again after an hour."""
-    tc, effects = forget(tc, disk, at_ms)
-    return tc, (*effects, SetTimer(SWEEP, tc.config.id_sweep_ms))
-
-
-def forget(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
-    """The tombstone of the next id that was idle too long. One at a time: when it is safe
-    the coordinator comes back for the next."""
+    """Every hour: a tombstone for every id that was idle too long."""
     limit = at_ms - tc.config.id_expiration_ms
+    effects: list[Effect] = []
+    ahead: dict[str, int] = {}
     for txn_id, entry in tc.entries.items():
         idle = entry.state is TxnState.EMPTY or entry.state in COMPLETED
         if idle and txn_id not in tc.pending and entry.update_ms <= limit:
-            return tc.write(replace(entry, state=TxnState.DEAD, partitions=()), disk, at_ms)
-    return tc, ()
-
-
-def buried(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
-    """The tombstone is safe: the id is unknown from now on."""
-    return forget(replace(tc, entries=tc.entries.remove(txn_id)), disk, at_ms)
+            log = txn_log(txn_id, tc.config)
+            dead = replace(entry, state=TxnState.DEAD, partitions=())
+            tc, written = tc.write(dead, disk, at_ms, ahead=ahead.get(log, 0))
+            ahead[log] = ahead.get(log, 0) + 1
+            effects += written
+    return tc, (*effects, SetTimer(SWEEP, tc.config.id_sweep_ms))
