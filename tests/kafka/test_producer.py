@@ -14,6 +14,7 @@ from mqlab.kafka.messages import (
 )
 from mqlab.kafka.producer import ConfigException, Producer, ProducerConfig
 from mqlab.kafka.states import PRODUCER_PREVIOUS, ProducerState
+from mqlab.kernel import Map
 from mqlab.lessons.systems import SYSTEMS
 from mqlab.scenario import load
 from tests.kafka.clients import Client
@@ -224,7 +225,7 @@ def test_after_the_last_epoch_it_needs_a_new_id():
 
 
 def test_a_batch_given_up_is_no_hole_if_a_later_one_was_taken():
-    client = idempotent(delivery_timeout_ms=9).send("b").fired("delivery o-0 0")
+    client = idempotent(delivery_timeout_ms=9).send("b").fired("delivery o-0 a")
     first, second = client.sent
     client.sent = [second]
     client.send("c")
@@ -237,7 +238,7 @@ def test_a_batch_given_up_is_no_hole_if_a_later_one_was_taken():
 
 
 def test_a_late_answer_is_not_taken_for_the_next_epochs():
-    client = idempotent(delivery_timeout_ms=9).fired("delivery o-0 0").send("b")
+    client = idempotent(delivery_timeout_ms=9).fired("delivery o-0 a").send("b")
     assert client.requests[-1] == "o-0 Produce b epoch=1 seq=0"
     client.answer(LATER)  # of the batch that was given up
     assert client.role.flights[0].sent
@@ -379,6 +380,30 @@ def test_a_record_sent_outside_travels_with_the_next_transaction_on_its_partitio
     assert client.requests == ["o-1 Produce x epoch=3 seq=0"]
     client.answer(OK).call(Commit())
     assert client.requests == [], "the commit waits for what belongs to no transaction"
+
+
+def test_a_stray_record_is_given_up_in_a_transaction_or_ruins_its_producer():
+    # Both as seen with a Java client 4.3.1.
+    client = Client(delivery_timeout_ms=9).begun().call(Abort()).send("stray", to="o-1")
+    client.call(Begin()).send("x").answer(OK).call(Commit()).fired("delivery o-1 stray")
+    assert client.heard[-1] == "commit: failed TransactionAbortableException, abortable"
+    client.call(Abort()).answer(EndTxnResponse(pid=7, epoch=4))
+    assert client.heard[-1] == "abort: ok"
+    client.send("stray").fired("delivery o-0 stray").call(Begin())
+    assert client.role.state is S.FATAL_ERROR
+    assert "READY → ABORTABLE_ERROR" in client.heard[-1]
+
+
+def test_a_record_that_never_left_was_certainly_not_written():
+    client = Client(txn_id=None, delivery_timeout_ms=9).send("a").fired("delivery o-0 a")
+    assert client.call(Flush()).heard[-1] == "flush: failed TimeoutException"
+    assert client.role.unresolved == Map()
+
+
+def test_batches_of_the_same_words_share_a_timer():
+    client = idempotent(delivery_timeout_ms=9).send("a")
+    client.answer(OK).fired("delivery o-0 a").call(Flush())
+    assert client.heard[-1] == "flush: unknown TimeoutException"
 
 
 def test_a_stray_record_leaves_before_its_transactions_own():

@@ -26,10 +26,11 @@ fails with it; after a fatal one every call does. Nothing a producer holds is du
 time out: then it is neither done nor not done, and the only sound calls are the same `commit`
 again or none at all. A record that is sent outside of a transaction is refused, and yet
 travels with the next transaction that writes to its partition; a commit that does not write
-there waits for it (KafkaProducer#doSend appends it before it looks at the state).
+there waits for it until delivery.timeout.ms (KafkaProducer#doSend appends the record before
+it looks at the state). If it is given up outside of a transaction, the client is done for.
 
-*Left out:* batching by size and linger, compression, metadata, finding a coordinator; the
-delivery timeout of a batch that never left; two-phase commit.
+*Left out:* batching by size and linger, compression, metadata, finding a coordinator,
+two-phase commit.
 Read on in KafkaProducer, TransactionManager, Sender, RecordAccumulator (clients, Kafka 4.3).
 """
 
@@ -186,8 +187,9 @@ class Producer:
         when it first needs one."""
         match call:
             case SendRecord():
-                new, effects = requests.proceed(sending.taken(self, call))
-                return new, (*effects, Return(succeeded(call)))
+                new, timer = sending.taken(self, call)
+                new, effects = requests.proceed(new)
+                return new, (*timer, *effects, Return(succeeded(call)))
             case Flush():
                 return self._blocked(call)
         return self, (illegal(call, "a transactional call without transactional.id"),)
@@ -202,12 +204,13 @@ class Producer:
     def _send(self, call: SendRecord) -> tuple[Producer, Effects]:
         if self.state is not _S.IN_TRANSACTION:
             why = f"no transaction in {self.state}"
-            return sending.taken(self, call, stray=True), (illegal(call, why),)
-        new = sending.taken(self, call)
+            new, timer = sending.taken(self, call, stray=True)
+            return new, (*timer, illegal(call, why))
+        new, timer = sending.taken(self, call)
         if self.config.v2:
             new = replace(new, added=tuple(sorted({*new.added, call.partition})))
         new, effects = requests.proceed(new)
-        return new, (*effects, Return(succeeded(call)))
+        return new, (*timer, *effects, Return(succeeded(call)))
 
     # -- its state -----------------------------------------------------------------------
 

@@ -29,12 +29,14 @@ Result = tuple["Producer", Effects]
 MAX_EPOCH = 2**15 - 1
 LOST = Trouble("NetworkException", unknown=True)
 EXPIRED = Trouble("TimeoutException", unknown=True)
+NEVER_SENT = Trouble("TimeoutException")
 
 
 def off(p: Producer, flight: Flight) -> Result:
     """Without a batch that is over, one way or the other."""
-    quiet = (CancelTimer(flight.timer),) if p.config.delivery_timeout_ms else ()
-    return replace(p, flights=tuple(f for f in p.flights if f is not flight)), quiet
+    left = tuple(f for f in p.flights if f is not flight)
+    shared = any(f.timer == flight.timer for f in left) if p.config.delivery_timeout_ms else True
+    return replace(p, flights=left), () if shared else (CancelTimer(flight.timer),)
 
 
 def after(p: Producer, effects: Effects) -> Result:
@@ -58,7 +60,8 @@ def failed(p: Producer, flight: Flight, trouble: Trouble, refused: Error | None)
         p, more = requests.fatal(p, trouble)
         return p, (*effects, *more)
     ending = p.state in (ProducerState.COMMITTING, ProducerState.ABORTING)
-    if trouble.bump and not p.config.v2 and (refused is None or not ending):
+    doubt = refused is None and flight.number >= 0
+    if trouble.bump and not p.config.v2 and (doubt or not ending):
         p = replace(p, bump=True)
     if refused is not None:
         p = _closed_up(p, flight)
@@ -92,7 +95,7 @@ def _future_failed(
     p = replace(p, error=p.error or trouble)
     if p.config.idempotent and refused is not None:
         p = bumped(p, flight.partition)
-    elif p.config.idempotent:
+    elif p.config.idempotent and flight.number >= 0:
         hole = max(p.unresolved.get(flight.partition, 0), next_sequence(flight.batch.last_seq))
         p = settled(replace(p, unresolved=p.unresolved.set(flight.partition, hole)), flight)
     return after(p, effects)

@@ -55,8 +55,8 @@ class Flight:
 
     @property
     def timer(self) -> str:
-        """Its delivery timeout."""
-        return f"delivery {self.partition} {self.number}"
+        """Its delivery timeout; two batches of the same words share one."""
+        return f"delivery {self.partition} {'|'.join(self.batch.records)}"
 
     @property
     def renumbered(self) -> bool:

@@ -30,7 +30,7 @@ from ..messages import (
     InitProducerIdResponse,
     TxnOffsetCommit,
 )
-from ..states import ProducerState
+from ..states import ProducerState, producer_may_enter
 from . import sending
 from .errors import RETRIABLE, Kind, Trouble, refusal
 from .flight import Asked, Line
@@ -263,6 +263,10 @@ def abortable(p: Producer, trouble: Trouble) -> Result:
     """Only an abort is left. What was not sent yet never will be."""
     if p.state is _S.ABORTING:
         return p, ()
+    if not producer_may_enter(_S.ABORTABLE_ERROR, p.state):
+        # A stray record was given up between transactions: the client poisons itself.
+        why = f"IllegalStateException: {p.state} → {_S.ABORTABLE_ERROR}"
+        return fatal(p, Trouble(why, Kind.FATAL))
     p = replace(p.entered(_S.ABORTABLE_ERROR), error=trouble)
     p = without_unsent(p)
     if p.asked is not None and not p.asked.sent:

@@ -34,11 +34,14 @@ Result = tuple["Producer", Effects]
 RETRY = "retry"
 
 
-def taken(p: Producer, call: SendRecord, stray: bool = False) -> Producer:
-    """With the record in the accumulator; "a|b|c" are three records of one batch."""
+def taken(p: Producer, call: SendRecord, stray: bool = False) -> Result:
+    """With the record in the accumulator, where delivery.timeout.ms begins; "a|b|c" are three
+    records of one batch."""
     records = tuple(call.value.split("|"))
     flight = Flight(call.partition, Batch(records, len(records)), stray=stray)
-    return replace(p, flights=(*p.flights, flight))
+    patience = p.config.delivery_timeout_ms
+    timer = (SetTimer(flight.timer, patience),) if patience else ()
+    return replace(p, flights=(*p.flights, flight)), timer
 
 
 # ---- leaving -----------------------------------------------------------------------------
@@ -112,12 +115,10 @@ def _depart(p: Producer, i: int) -> Result:
         p = replace(p, lines=p.lines.set(flight.partition, line))
     elif flight.renumbered and p.config.idempotent:
         number = Line(batch.pid, batch.epoch, batch.first_seq).number
-    watched = number != flight.number and p.config.delivery_timeout_ms
     flight = replace(flight, batch=batch, number=number, sent=True)
     flights = (*p.flights[:i], flight, *p.flights[i + 1 :])
     ask = Produce(batch, p.config.txn_id, 12 if p.config.v2 else 11)
-    patience = (SetTimer(flight.timer, p.config.delivery_timeout_ms),) if watched else ()
-    return replace(p, flights=flights), (Send(flight.partition, ask, number), *patience)
+    return replace(p, flights=flights), (Send(flight.partition, ask, number),)
 
 
 # ---- coming back -------------------------------------------------------------------------
@@ -189,6 +190,11 @@ def resumed(p: Producer) -> Result:
 
 
 def expired(p: Producer, timer: str) -> Result:
-    """delivery.timeout.ms is over for one batch."""
-    late = [f for f in p.flights if f.number >= 0 and f.timer == timer]
-    return failing.failed(p, late[0], failing.lost(p, failing.EXPIRED), None) if late else (p, ())
+    """delivery.timeout.ms is over."""
+    effects: Effects = ()
+    for flight in [f for f in p.flights if f.timer == timer]:
+        if flight in p.flights:
+            trouble = failing.EXPIRED if flight.number >= 0 else failing.NEVER_SENT
+            p, more = failing.failed(p, flight, failing.lost(p, trouble), None)
+            effects = (*effects, *more)
+    return p, effects
