@@ -1,0 +1,213 @@
+"""Instructor's pages hold to their labs, and a class can be held with nbgrader."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from nbgrader import utils
+
+from mqlab.cli import main
+from mqlab.lessons import classroom
+from mqlab.lessons.classroom import ClassError, Course, Mark, complaints, hold, table
+from mqlab.lessons.instructor import page_of, read_page
+from mqlab.lessons.notebooks import Lab, LabError, build, labs_in, read_source
+from tests.project.sources import ROOT
+
+from .sample_lab import SAMPLE
+
+LABS = labs_in(ROOT / "labs")
+every_lab = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+
+
+# --- pages --------------------------------------------------------------------------------
+
+
+def predicts(lab: Lab) -> Iterator[tuple[str, list[str]]]:
+    """Each Predict of a lab: its question and its wrong options."""
+    for cell in read_source(lab).cells:
+        for node in ast.walk(ast.parse(cell.source if cell.cell_type == "code" else "")):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Predict":
+                said = {k.arg: k.value for k in node.keywords}
+                options = ast.literal_eval(said["options"])
+                answer = ast.literal_eval(said["answer"])
+                wrong = [text for i, text in enumerate(options) if answer not in (i, text)]
+                yield ast.literal_eval(node.args[0]), wrong
+
+
+@every_lab
+def test_minutes_add_up_to_what_the_lab_says(lab: Lab) -> None:
+    page = read_page(lab)
+    said = re.search(r"(\d+) minutes", read_source(lab).cells[0].source)
+    assert said is not None
+    assert page.minutes == int(said[1]) == sum(int(row[0]) for row in page.timing)
+
+
+@every_lab
+def test_every_wrong_option_of_every_question_has_its_row(lab: Lab) -> None:
+    rows = [(question, option) for question, option, _, _ in read_page(lab).questions]
+    assert rows == [(question, option) for question, wrong in predicts(lab) for option in wrong]
+    assert all(all(row) for row in read_page(lab).questions), "a belief or a reply is empty"
+
+
+@every_lab
+def test_every_graded_cell_has_its_row_and_its_wrong_answers(lab: Lab) -> None:
+    page, cells = read_page(lab), read_source(lab).cells
+    graded = [cell.metadata["nbgrader"] for cell in cells if utils.is_grade(cell)]
+    rows = [(row[0], float(row[1])) for row in page.cells]
+    assert rows == [(cell["grade_id"], cell["points"]) for cell in graded]
+    assert page.points == sum(points for _, points in rows)
+    written = [c.metadata["nbgrader"]["grade_id"] for c in cells if utils.is_solution(c)]
+    assert set(written) == {answer.grade_id for answer in page.wrong}
+
+
+@every_lab
+def test_every_listed_wrong_answer_is_graded_wrong_with_its_own_message(lab: Lab) -> None:
+    """The test cell after the answer, in a namespace with the lab's own exercises."""
+    cells = read_source(lab).cells
+    imports = re.findall(
+        r"(?m)^from mqlab\.lessons[^\n]*import (?:[^\n(]+$|\([^)]*\))",
+        "\n".join(cell.source for cell in cells if cell.cell_type == "code"),
+    )
+    tests = {
+        before.metadata["nbgrader"]["grade_id"]: cell.source
+        for before, cell in itertools.pairwise(cells)
+        if utils.is_solution(before) and utils.is_grade(cell)
+    }
+    said = []
+    for answer in read_page(lab).wrong:
+        names: dict[str, object] = {}
+        exec("\n".join(imports), names)
+        exec(answer.code, names)
+        with pytest.raises(AssertionError) as wrong:
+            exec(tests[answer.grade_id], names)
+        said.append((answer.grade_id, str(wrong.value).partition("\n")[0]))
+    assert len(set(said)) == len(said), "two wrong answers of a cell are told the same"
+
+
+def test_a_page_that_is_not_in_the_form_says_what_is_missing(tmp_path: Path) -> None:
+    lab = _sample(tmp_path)
+    page = page_of(lab)
+    whole = page.read_text("utf-8")
+    for gone, says in (
+        ("*10 minutes, 2 points.*", "60 minutes, 10 points"),
+        ("## Trouble", "no part “## Trouble”"),
+        ("# lso · ", "begins with “# cell · belief”"),
+    ):
+        page.write_text(whole.replace(gone, "…"), "utf-8")
+        with pytest.raises(LabError, match=re.escape(says)):
+            read_page(lab)
+    page.unlink()
+    with pytest.raises(LabError, match=r"no instructor's page for 07-sample: write 07\.md"):
+        read_page(lab)
+
+
+# --- a class ------------------------------------------------------------------------------
+
+PAGE = """\
+# Lab 07 for instructors
+
+*10 minutes, 2 points.*
+
+## Timing
+
+| minutes | part | say or do |
+|---|---|---|
+| 10 | all | nothing |
+
+## Questions
+
+## Graded cells
+
+| cell | points | what is graded |
+|---|---|---|
+| lso-test | 2 | min \\| max |
+
+```python
+# lso · the high watermark decides
+def lso(first_offsets, high_watermark):
+    return high_watermark
+```
+
+```python
+# lso · a second one
+def lso(first_offsets, high_watermark):
+    return 0
+```
+
+## Trouble
+"""
+
+
+def _sample(folder: Path) -> Lab:
+    labs = folder / "labs"
+    (labs / "source").mkdir(parents=True)
+    (labs / "instructor").mkdir()
+    (labs / "source" / "07-sample.py").write_text(SAMPLE, "utf-8")
+    (labs / "instructor" / "07.md").write_text(PAGE, "utf-8")
+    (lab,) = labs_in(labs)
+    build(lab, print, student_only=True, force=False)
+    return lab
+
+
+def test_a_class_is_held(tmp_path: Path) -> None:
+    """Released, answered by three students, collected, graded by nbgrader, exported."""
+    lab, said = _sample(tmp_path), []
+    marks = hold([lab], tmp_path / "course", said.append)
+    assert [(m.student, m.cell, m.points, m.of) for m in marks] == [
+        ("solved", "lso-test", 2, 2),
+        ("untouched", "lso-test", 0, 2),
+        ("misled", "lso-test", 0, 2),
+    ]
+    assert complaints(marks) == []
+    course = Course(tmp_path / "course")
+    with course.gradebook.open(encoding="utf-8") as file:
+        rows = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert rows == {"solved": 2, "untouched": 0, "misled": 0}
+    for student in classroom.STUDENTS:
+        assert (course.folder / "feedback" / student / lab.name / f"{lab.name}.html").exists()
+    wrong = course.folder / "autograded" / "misled" / lab.name / f"{lab.name}.ipynb"
+    assert "return high_watermark" in wrong.read_text("utf-8")
+    assert said[0] == "07-sample: released"
+    (lab.student).write_text(lab.student.read_text("utf-8").replace("One page", "Two pages"))
+    with pytest.raises(ClassError, match="run `mqlab labs build 07`"):
+        hold([lab], course.folder, said.append)
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work", "utf-8")
+    with pytest.raises(ClassError, match="is not empty and no course"):
+        hold([], tmp_path, print)
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_a_mark_that_nobody_deserves_is_a_complaint() -> None:
+    marks = [
+        Mark("07", "lso-test", "solved", 4, 5),
+        Mark("07", "lso-test", "untouched", 1, 5),
+        Mark("07", "lso-test", "misled", 0, 5),
+    ]
+    assert complaints(marks) == [
+        "07: solved got 4 of 5 points in lso-test instead of 5",
+        "07: untouched got 1 of 5 points in lso-test instead of 0",
+    ]
+    assert [line.split() for line in table(marks).splitlines()] == [
+        ["lab", "solved", "untouched", "misled", "of"],
+        ["07", "4", "1", "0", "5"],
+        ["total", "4", "1", "0", "5"],
+    ]
+
+
+def test_the_command_says_what_cannot_be_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "thesis.tex").touch()
+    assert main(["class", str(tmp_path), "--lab", "07"]) == 2
+    assert "name another folder" in capsys.readouterr().err
+    assert main(["class", str(tmp_path / "new"), "--lab", "99"]) == 2
+    assert "no lab begins with 99" in capsys.readouterr().err
