@@ -102,9 +102,7 @@ def marker(
     """WriteTxnMarkers straight to a leader; version 1 is what an admin's abort sends."""
     request = WriteTxnMarkers("", pid, epoch, commit, coordinator_epoch, 2 if version >= 2 else 0)
     asked = f"{request} pid={pid}" + (f" v{version}" if version != 1 else "")
-    if not lab.offers(27, version):
-        lab.note(ADMIN, partition, asked, NOT_OFFERED)
-        return NOT_OFFERED
+    lab.need(27, version, asked)
     topic, index = lab.split(partition)
     row = Row(
         producer_id=pid,
@@ -123,9 +121,7 @@ def marker(
 def broker_config(lab: Lab, name: str, value: str) -> None:
     """A dynamic setting of broker 1 (IncrementalAlterConfigs)."""
     asked = f"IncrementalAlterConfigs {name}={value}"
-    if not lab.offers(44, 1):
-        lab.note(ADMIN, "broker", asked, NOT_OFFERED)
-        return
+    lab.need(44, 1, asked)
     config = Row(name=name, config_operation=0, value=value)
     resource = Row(resource_type=4, resource_name="1", configs=(config,))
     answer = lab.raw().ask(44, 1, resources=(resource,), validate_only=False)

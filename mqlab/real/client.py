@@ -20,7 +20,7 @@ from ..storage import ABORT, Batch
 from .recording import Observation
 from .wire import MINUTE, Raw, read
 
-PATIENCE_S = 30.0
+PATIENCE_S = 15.0  # a server that sweeps for timeouts every 10 s is the slowest to wait for
 PAUSE_S = 0.02
 GROUP, TRANSACTION = 0, 1  # kinds of coordinators
 TC, GC, ADMIN = "tc", "gc", "admin"
@@ -90,6 +90,11 @@ class Lab:
 
     def note(self, who: str, to: str, asked: object, answered: object) -> None:
         self.notes.append(Observation(who, to, str(asked), str(answered)))
+
+    def need(self, api: int, version: int, asked: str) -> None:
+        """Raises NotOffered, with the question, where the broker does not know it."""
+        if not self.offers(api, version):
+            raise NotOffered(asked)
 
     def close(self) -> None:
         for raw in self._open.values():
@@ -270,8 +275,16 @@ class Lab:
             for entry in self.target.index(f"{topic}-{index}"):
                 self.note("log", partition, "txnindex", entry)
 
-    def list_offsets(self, partition: str, at_ms: int, isolation: str = READ_COMMITTED) -> int:
-        """`at_ms`: a timestamp, -1 the end, -2 the beginning, -3 the newest record."""
+    @staticmethod
+    def ago(ms: int) -> int:
+        """The time so long ago."""
+        return round(time.time() * 1000) - ms
+
+    def list_offsets(
+        self, partition: str, at_ms: int, isolation: str = READ_COMMITTED, called: str = ""
+    ) -> int:
+        """`at_ms`: a timestamp, -1 the end, -2 the beginning, -3 the newest record; `called`:
+        what a recording calls a time that is another one tomorrow."""
         topic, index = self.split(partition)
         part = Row(partition_index=index, current_leader_epoch=-1, timestamp=at_ms)
         fields = {"replica_id": -1, "isolation_level": int(isolation == READ_COMMITTED)}
@@ -282,8 +295,40 @@ class Lab:
         )
         row = answer.topics[0].partitions[0]
         told = word(row.error_code) if row.error_code.value else f"@{row.offset}"
-        self.note("reader", partition, f"ListOffsets {at_ms} {isolation}", told)
+        self.note("reader", partition, f"ListOffsets {called or at_ms} {isolation}", told)
         return int(row.offset)
+
+    def find_coordinator(self, key: str, kind: int, version: int) -> None:
+        """FindCoordinator in the versions that name one key (up to 3) or several."""
+        fields: dict[str, Any] = {"key_type": kind}
+        if version >= 4:
+            row = self.raw().ask(10, version, coordinator_keys=(self.wire(key),), **fields)
+            row = row.coordinators[0]
+        else:
+            row = self.raw().ask(10, version, key=self.wire(key), **fields)
+        told = f"ok node={row.node_id}" if not row.error_code.value else word(row.error_code)
+        self.note("app", "broker", f"FindCoordinator {key} kind={kind} v{version}", told)
+
+    def stable_offset(self, group: str, partition: str) -> int | None:
+        """The committed offset, -1 for none; None while a transaction holds a pending one."""
+        topic, index = self.split(partition)
+        rows = (Row(name=topic, partition_indexes=(index,)),)
+        asked = Row(group_id=self.wire(group), topics=rows)
+        answer = self.patiently(
+            lambda: self.coordinator(group, GROUP).ask(9, 8, groups=(asked,), require_stable=True)
+        )
+        part = answer.groups[0].topics[0].partitions[0]
+        return None if part.error_code.value else int(part.committed_offset)
+
+    def config(self, name: str) -> str:
+        """A setting of broker 1 as it is now; "" where it does not say."""
+        if not self.offers(32, 4):
+            return ""
+        asked = Row(resource_type=4, resource_name="1", configuration_keys=(name,))
+        answer = self.raw().ask(
+            32, 4, resources=(asked,), include_synonyms=False, include_documentation=False
+        )
+        return next((str(c.value) for c in answer.results[0].configs), "")
 
     # -- what a real consumer makes of it --------------------------------------------------
 
@@ -329,6 +374,10 @@ class Lab:
             consumer.close()
 
 
+class NotOffered(Exception):
+    """The broker does not know a request without which the program makes no sense."""
+
+
 class Moved(Exception):
     """Whoever was asked is not the one to ask, now."""
 
@@ -361,6 +410,7 @@ __all__ = [
     "READ_UNCOMMITTED",
     "TC",
     "Lab",
+    "NotOffered",
     "Profile",
     "Target",
     "word",

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from .client import NotOffered
 from .differences import Listed, listed_for
-from .recording import Recording, difference
+from .recording import Observation, Recording, difference
 from .runner import Came
 
 
@@ -41,10 +42,12 @@ def judged(came: Came, recordings: dict[str, Recording]) -> Outcome:
     rows = listed_for(name)
     if recorded is None:
         return Outcome(name, failure="there is no recording: run `mqlab real kafka record`")
-    if isinstance(seen, Exception):
-        whole = [row for row in rows if row.asked == "*"]
+    if isinstance(seen, NotOffered):
+        asked = Observation("", "", str(seen), "not offered")
+        whole = [row.reason for row in rows if row.covers(asked)]
         if whole:
-            return Outcome(name, reasons=tuple(row.reason for row in whole))
+            return Outcome(name, reasons=tuple(whole))
+    if isinstance(seen, Exception):
         return Outcome(name, failure=f"{type(seen).__name__}: {seen}")
     if not difference(recorded, seen):
         return Outcome(name)

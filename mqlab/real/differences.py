@@ -41,6 +41,15 @@ TABLE: tuple[Listed, ...] = (
     Listed("*", "ListTransactions*", "the ids there are", _NOT, _ADMIN, _NOT),
     Listed("*", "DescribeProducers", "the partition's producers", _NOT, _ADMIN, _NOT),
     Listed("*", "WriteTxnMarkers *", "writes a marker", _NOT, _ADMIN, _NOT),
+    Listed("*", "IncrementalAlterConfigs *", "changes a setting", _NOT, _ADMIN, _NOT),
+    Listed("*", "JoinGroup *", "forms a group", _NOT, "the server has no groups yet", _NOT),
+    Listed(
+        "*/segments",
+        "Fetch @0 read_committed",
+        "the records of the first segment",
+        "those of all segments",
+        "the server keeps a log in one piece; a client asks again from where it is",
+    ),
 )
 
 

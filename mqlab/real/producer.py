@@ -76,6 +76,10 @@ class Producer:
             self.added.clear()
         return error
 
+    def quietly_init(self) -> None:
+        """InitProducerId that is no observation: one of very many."""
+        self.lab.coordinator(self.txn_id or "", TRANSACTION).init(self._wire_id)
+
     def add(
         self,
         *partitions: str,
@@ -121,7 +125,9 @@ class Producer:
             self.added |= set(partitions)
         return said
 
-    def add_offsets(self, group: str, epoch: int | None = None, version: int = 3) -> str:
+    def add_offsets(
+        self, group: str, epoch: int | None = None, version: int = 3, once: bool = False
+    ) -> str:
         fields = {
             "transactional_id": self._wire_id,
             "producer_id": self.pid,
@@ -131,7 +137,7 @@ class Producer:
         answer = self.lab.again(
             lambda: self.lab.coordinator(self.txn_id or "", TRANSACTION).ask(25, version, **fields),
             lambda a: word(a.error_code),
-            once=False,
+            once,
         )
         asked = AddOffsetsToTxn(self.txn_id or "", self.pid, self.epoch, group)
         told = word(answer.error_code)

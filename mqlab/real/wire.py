@@ -131,11 +131,12 @@ class Raw:
 
 def written(batch: Batch, stamps: Sequence[int] = (), base_ms: int = 0) -> bytes:
     """A client's batch as bytes; `stamps` are added to `base_ms` (0: now), one for each
-    record. A batch of long ago would end its segment: the next one, of today, is too young
-    for it."""
+    record. A batch of more than a week ago ends its segment: the next one, of today, is too
+    young for it."""
     base_ms = base_ms or round(time.time() * 1000)
     values = [str(value).encode() for value in batch.records]
     stamps = stamps or [0] * len(values)
+    base_ms, stamps = base_ms + stamps[0], [stamp - stamps[0] for stamp in stamps]
     records = b"".join(
         _record(i, value, stamp)
         for i, (value, stamp) in enumerate(zip(values, stamps, strict=True))

@@ -18,6 +18,7 @@ from ...kernel import Caller, Effects, Reply
 from ..errors import Error
 from ..messages import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from ..states import PREPARED, TxnState
+from .admit import ruled
 from .entry import Entry
 
 if TYPE_CHECKING:
@@ -54,8 +55,15 @@ def refusal(tc: Coordinator, ask: AddPartitionsToTxn) -> Error:
     """The first check that fails, in the order of the real coordinator."""
     if not ask.txn_id:
         return Error.INVALID_REQUEST
+    if tc.config.admit_rule is not None and not ask.verify_only:
+        return ruled(tc, ask)
     entry: Entry | None = tc.entries.get(ask.txn_id)
-    if entry is None or entry.pid != ask.pid:
+    if entry is None:
+        return Error.INVALID_PRODUCER_ID_MAPPING
+    if not ask.verify_only and (tc.busy(ask.txn_id) or entry.state in PREPARED):
+        # First of all: until the end is complete, nobody knows which epoch will be right.
+        return Error.CONCURRENT_TRANSACTIONS
+    if entry.pid != ask.pid:
         return Error.INVALID_PRODUCER_ID_MAPPING
     if entry.epoch != ask.epoch and "epoch_fencing" in tc.config.on:
         return Error.PRODUCER_FENCED
@@ -64,6 +72,4 @@ def refusal(tc: Coordinator, ask: AddPartitionsToTxn) -> Error:
             return Error.CONCURRENT_TRANSACTIONS
         inside = set(ask.partitions) <= set(entry.partitions)
         return Error.NONE if inside else Error.TRANSACTION_ABORTABLE
-    if tc.busy(ask.txn_id) or entry.state in PREPARED:
-        return Error.CONCURRENT_TRANSACTIONS
     return Error.NONE

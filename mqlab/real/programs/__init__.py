@@ -23,6 +23,7 @@ CONTROL = "control"  # stops and starts the broker
 CLUSTER = "cluster"  # three brokers
 JAVA = "java"  # the Java client
 FILES = "files"  # the broker's own files and tools
+SLOW = "slow"  # longer than a minute
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +70,15 @@ def programs() -> dict[str, Program]:
     return dict(sorted(_FOUND.items()))
 
 
-__all__ = ["ALONE", "CLUSTER", "CONTROL", "FILES", "JAVA", "Lab", "Program", "program", "programs"]
+__all__ = [
+    "ALONE",
+    "CLUSTER",
+    "CONTROL",
+    "FILES",
+    "JAVA",
+    "SLOW",
+    "Lab",
+    "Program",
+    "program",
+    "programs",
+]
