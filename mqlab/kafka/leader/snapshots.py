@@ -39,15 +39,25 @@ class SnapshotEntry:
         return f"pid={self.pid} epoch={self.epoch} lastSequence={self.last_seq}"
 
 
+@dataclass(frozen=True, slots=True)
+class ProducerSnapshot:
+    """The content of one file."""
+
+    entries: tuple[SnapshotEntry, ...]
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.entries))
+
+
 def table_of(partition: str) -> str:
-    """The table that stands for a partition's snapshot files: offset → entries."""
+    """The table that stands for a partition's snapshot files: offset → ProducerSnapshot."""
     return f"{partition}.snapshot"
 
 
 def taken(part: Partition, name: str, at: int) -> Put:
     """The effect that writes the snapshot of everything below offset `at`."""
     entries = tuple(_entry(pid, e) for pid, e in part.producers.items())
-    return Put(table_of(name), at, entries)
+    return Put(table_of(name), at, ProducerSnapshot(entries))
 
 
 def rolled(part: Partition, name: str, disk: Disk) -> Effects:
@@ -66,7 +76,7 @@ def restored(config: KafkaConfig, name: str, disk: Disk) -> tuple[Partition, int
     if not usable:
         return part, disk.log(name).start
     at = max(usable)
-    producers = Map((entry.pid, _producer(entry)) for entry in table[at])
+    producers = Map((entry.pid, _producer(entry)) for entry in table[at].entries)
     firsts = sorted((e.txn_first, pid) for pid, e in producers.items() if e.txn_first >= 0)
     return replace(part, producers=producers, open=tuple(firsts)), at
 

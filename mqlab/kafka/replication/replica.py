@@ -77,7 +77,8 @@ HW_MOVED = Words("HW={hw}", "HW={hw}")
 class ReplicaConfig(Config):
     """`lead(disk, at_ms, epoch, hw)` is the role inside, recovered; `logs` those it owns.
     `loads`: a coordinator, which answers COORDINATOR_LOAD_IN_PROGRESS while it reads its
-    log; a partition's leader serves at once. `min_isr`: min.insync.replicas. `skip_leaderless_marker`: see KafkaConfig."""
+    log; a partition's leader serves at once. `min_isr`: min.insync.replicas.
+    `skip_leaderless_marker`: see KafkaConfig."""
 
     partition: str = ""
     number: int = 1
