@@ -54,8 +54,8 @@ TRUE_OK = Words("an ok names the offset where the batch lies", "答复 ok 时所
 WELCOME = Words("no batch is refused that Kafka takes", "Kafka 会接受的批次不被拒绝")
 ARRIVES = Words("every payment can arrive", "每笔支付都能到达")
 TOLD = Words("every producer is told how it went", "每个生产者都能得到答复")
-MEMORY = Words("what the leader remembers of producers", "leader 记住的生产者状态")
-FILE = Words("what the .snapshot file holds", ".snapshot 文件的内容")
+MEMORY = Words("What the leader remembers of producers", "leader 记住的生产者状态")
+FILE = Words("What the .snapshot file holds", ".snapshot 文件的内容")
 MEMORY_COLUMNS = ("partition", "producerId", "epoch", "last batches (sequences @offset)")
 FILE_COLUMNS = (
     "file",
