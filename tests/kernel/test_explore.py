@@ -9,6 +9,7 @@ from tests.models.plain import reachable
 from tests.models.two_phase import TwoPhase, resource_state
 
 ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; commit'"
+OPEN = "kafka partitions=1 'app=init; begin; send orders-0 a'"
 
 
 @pytest.mark.parametrize(("managers", "states"), [(3, 288), (5, 8_832)])
@@ -31,9 +32,9 @@ def searched(line, budget):
     [
         (TwoPhase(3), Budget()),
         (ONE, Budget(breaks=1)),
-        (ONE, Budget(breaks=1, timers=1, retries=1)),
+        (OPEN, Budget(breaks=1, timers=1, retries=1)),
         (ONE, Budget(kills=2, killable=("tc",))),
-        (ONE, Budget(power_cuts=1, kills=1, killable=("orders-0", "app"), restartable=("app",))),
+        (OPEN, Budget(power_cuts=1, kills=1, killable=("orders-0", "app"), restartable=("app",))),
         ("kafka partitions=2 'app=init; begin; send orders-1 a'", Budget(kills=1, timers=1)),
     ],
     ids=str,
