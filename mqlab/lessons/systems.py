@@ -6,6 +6,7 @@ from ..kafka import KafkaSystem
 from ..kernel import Play, Run, System, Trace
 from ..kernel.token import check, open_token
 from ..scenario import parse_script, perform, system_of
+from .asking import AskingSystem
 from .bank import BankSystem
 from .end_txn import EndTxnSystem
 from .payments import PaymentsSystem
@@ -15,6 +16,7 @@ SYSTEMS: dict[str, type[System]] = {
     "bank": BankSystem,
     "payments": PaymentsSystem,
     "end_txn": EndTxnSystem,
+    "asking": AskingSystem,
 }
 
 

@@ -20,6 +20,7 @@ from ..errors import Error
 from ..messages import EndTxn, EndTxnResponse
 from ..states import COMPLETED, TxnState
 from . import markers
+from .admit import ruled
 from .entry import EXHAUSTED, Entry
 from .init_producer_id import allocate
 
@@ -79,12 +80,9 @@ def _hasty(tc: Coordinator, new: Entry, caller: Caller, answer: EndTxnResponse) 
 
 def check_legacy(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Error, bool]:
     """(error, already done): the checks in the real order, then state by state."""
-    if entry is None or entry.pid != ask.pid:
-        return Error.INVALID_PRODUCER_ID_MAPPING, False
-    if entry.epoch != ask.epoch and "epoch_fencing" in tc.config.on:
-        return Error.PRODUCER_FENCED, False
-    if tc.busy(ask.txn_id):
-        return Error.CONCURRENT_TRANSACTIONS, False
+    error = ruled(tc, ask) if tc.config.admit_rule is not None else unfit(tc, ask, entry)
+    if error or entry is None:
+        return error, False
     match entry.state:
         case TxnState.ONGOING:
             return Error.NONE, False
@@ -94,6 +92,15 @@ def check_legacy(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Err
             # The same call again, its answer was lost.
             return Error.NONE, True
     return Error.INVALID_TXN_STATE, False
+
+
+def unfit(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> Error:
+    """What is wrong with it whatever the state: whose it is, how old, and whether now."""
+    if entry is None or entry.pid != ask.pid:
+        return Error.INVALID_PRODUCER_ID_MAPPING
+    if entry.epoch != ask.epoch and "epoch_fencing" in tc.config.on:
+        return Error.PRODUCER_FENCED
+    return Error.CONCURRENT_TRANSACTIONS if tc.busy(ask.txn_id) else Error.NONE
 
 
 def check_v2(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Error, bool]:
