@@ -263,8 +263,8 @@ def _memory(partition: str, leader: object) -> Iterator[tuple[str, ...]]:
 
 
 def _files(partition: str, world: World) -> Iterator[tuple[str, ...]]:
-    for at, entries in world.disk(partition).table(table_of(partition)).items():
-        for e in entries:
+    for at, file in world.disk(partition).table(table_of(partition)).items():
+        for e in file.entries:
             numbers = (
                 e.pid,
                 e.epoch,
