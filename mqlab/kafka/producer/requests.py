@@ -62,26 +62,26 @@ def introduce(p: Producer) -> Result:
 def proceed(p: Producer) -> Result:
     """Do whatever can be done next: batches, partitions, offsets, the end."""
     p, effects = sending.drain(p)
-    if p.asked is not None:
+    if isinstance(p.call, Flush) and not p.flights:
+        p, more = _flushed(p)
+    elif p.asked is None:
+        p, more = _next_request(p)
+    else:
         return p, effects
-    p, more = _next_request(p)
     return p, (*effects, *more)
 
 
 def _next_request(p: Producer) -> Result:
     tc, me = p.config.cluster.coordinator, (p.config.txn_id or "", p.pid, p.epoch)
     if not p.config.transactional and p.config.idempotent and p.state is _S.UNINITIALIZED:
-        return introduce(p.entered(_S.INITIALIZING)) if p.flights else returned(p)
+        return introduce(p.entered(_S.INITIALIZING)) if p.flights else (p, ())
     missing = _missing(p)
     if missing:
         return ask(p, tc, AddPartitionsToTxn(*me, missing))
-    match p.call:
-        case SendOffsets(group=group) as call:
-            if p.config.v2:
-                return _commit_offsets(p, call)
-            return ask(p, tc, AddOffsetsToTxn(*me, group), then=call)
-        case Flush() if not p.flights:
-            return _flushed(p)
+    if isinstance(p.call, SendOffsets):
+        if p.config.v2:
+            return _commit_offsets(p, p.call)
+        return ask(p, tc, AddOffsetsToTxn(*me, p.call.group), then=p.call)
     if p.state not in ENDING or p.flights:
         return p, ()
     if p.added:
