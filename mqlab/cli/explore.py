@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..explore import Budget, Counterexample, Verdict, explore
-from ..explore.memory import resident
 from ..kafka.lesson import BUDGET, SAFEGUARD_CASES, lesson_system
 from ..kernel.token import encode
 from ..lessons.safeguards import budget
@@ -64,17 +63,15 @@ def run(args: argparse.Namespace) -> int:
         if name not in nodes:
             raise UserError(f"no node {name!r}; there are: {', '.join(sorted(nodes))}")
     print(f"system {line}", flush=True)
-    before = resident()
     verdict = explore(found, bounds, progress=_progress() if sys.stderr.isatty() else None)
-    after = resident()
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     print(verdict)
     figures = (
         f"{verdict.seconds:.1f} s, {verdict.states / max(verdict.seconds, 1e-9):,.0f} states/s"
     )
-    if before is not None and after is not None and verdict.states >= MANY:
-        figures += f", {(after - before) / verdict.states:,.0f} bytes a state"
+    if verdict.memory and verdict.states >= MANY:
+        figures += f", {verdict.memory / verdict.states:,.0f} bytes a state"
     print(figures)
     for names, example in _grouped(verdict):
         _tell(names, example)

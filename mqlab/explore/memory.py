@@ -7,12 +7,12 @@ from pathlib import Path
 STATM = Path("/proc/self/statm")
 
 
-def resident() -> int | None:
-    """Bytes of this process that are in memory now; None where no /proc tells."""
+def resident() -> int:
+    """Bytes of this process that are in memory now; 0 where no /proc tells."""
     try:
         pages = int(STATM.read_text("ascii").split()[1])
     except OSError:
-        return None
+        return 0
     import resource  # Unix only, as /proc is
 
     return pages * resource.getpagesize()

@@ -11,6 +11,7 @@ from ..kernel.system import Property, System
 from ..kernel.world import initial
 from .budget import Budget
 from .judge import Judge
+from .memory import resident
 from .moves import Heard, Moves
 from .packed import Fields
 from .verdict import Counterexample, Verdict
@@ -71,6 +72,7 @@ class Search:
         self._awaited = (1 << len(self.properties)) - 1
         self._lasting = any(p.kind == "can_always" for p in self.properties)
         self._news, self._edges, self._ends = array("Q"), array("I"), array("Q")
+        self._resident = resident()
         self._running: Iterator[None] | None = self._levels()
 
     @property
@@ -188,6 +190,7 @@ class Search:
             examples,
             tuple(missing),
             self.seconds,
+            max(0, resident() - self._resident),
         )
 
     def _stuck(self, bit: int) -> int | None:

@@ -25,7 +25,8 @@ class Counterexample:
 @dataclass(frozen=True)
 class Verdict:
     """What a search found, with its bounds. `complete`: every schedule within the budget
-    was looked at. `seconds` is left out of comparisons: it is never the same twice."""
+    was looked at. `seconds` and `memory` (bytes; 0 where the system does not tell) are left
+    out of comparisons: they are never the same twice."""
 
     system: System
     budget: Budget
@@ -35,6 +36,7 @@ class Verdict:
     counterexamples: dict[str, Counterexample]
     missing: tuple[str, ...]
     seconds: float = field(compare=False)
+    memory: int = field(default=0, compare=False)
 
     @property
     def ok(self) -> bool:
