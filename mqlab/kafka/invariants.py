@@ -22,7 +22,7 @@ from . import words
 from .coordinator import TIMEOUT, Coordinator
 from .leader.fetch import limit
 from .messages import READ_COMMITTED
-from .promises import as_asked, decided_as_asked, no_lost_write, once, processed_once, said
+from .promises import as_asked, decided_as_asked, in_generation, no_lost_write, once, said
 from .snapshot import Cluster, torn, view
 from .states import COMPLETED, TxnState
 
@@ -225,7 +225,7 @@ ALWAYS = (
     Named("offsets with output", words.OFFSETS_WITH_OUTPUT, offsets_with_output),
     Named("once", words.ONCE, once),
     Named("no lost write", words.NO_LOST_WRITE, no_lost_write, "always", reads_calls),
-    Named("processed once", words.PROCESSED_ONCE, processed_once, "always", reads_calls),
+    Named("in generation", words.IN_GENERATION, in_generation, "always", reads_calls),
 )
 LIVE = (Named("ends", words.ENDS, ends, "can_always", reads_timers),)
 #: with several replicas, where the leaders' logs answer for the partitions

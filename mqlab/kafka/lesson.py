@@ -216,6 +216,19 @@ _SAFEGUARDS = (
         (),
         "offsets_in_transaction",
     ),
+    Case(
+        "generation_fencing",
+        Text(
+            "a member that the group has given up still adds its positions",
+            "已被组除名的成员仍然写入它的位移",
+        ),
+        Text("zombie write (of positions)", "僵尸写（位移）"),
+        "kafka partitions=1 groups=1 workers=one claims=in_generation "
+        "'one=init; subscribe g orders; begin; send-offsets g orders-0@1; commit'",
+        "in generation",
+        (("timers", 2),),
+        "generation_fencing",
+    ),
 )
 SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
 

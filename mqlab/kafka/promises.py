@@ -7,18 +7,24 @@ an application is about its present run: a client that was killed has forgotten 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from ..kernel import World
 from ..kernel.world import NodeState
 from ..storage import COMMIT
+from .group.commits import Offsets
+from .group.members import GroupMetadata
 from .messages import READ_COMMITTED
+from .producer import Producer
 from .snapshot import Cluster, View, view
 from .states import PREPARED, TxnState
 from .worker import Worker
 
 Sent = tuple[str, str]  # partition, value
+Signature = tuple[str, int]  # member, generation
+_SIGNED = re.compile(r"member=(\S+) generation=(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,46 +137,74 @@ def once(cluster: Cluster, world: World) -> bool:
     return True
 
 
-def processed_once(cluster: Cluster, world: World) -> bool:
-    """No two members of a group were handed the same record (values tell records apart) and
-    have both committed that they are through with it."""
-    seen: set[Sent] = set()
-    for name, _ in cluster.producers:
-        mine = processed(world.nodes[name])
-        if mine & seen:
-            return False
-        seen |= mine
+def only_members(cluster: Cluster, world: World) -> bool:
+    """Positions of a transaction are written only by a client that belongs to the group as
+    it was last recorded before them."""
+    clients = {
+        identity(world.nodes[name])[0]: name
+        for name, _ in cluster.producers
+        if world.nodes[name].up and isinstance(world.nodes[name].roles[0], Worker)
+    }
+    for name in cluster.groups:
+        members: dict[str, set[str]] = {}
+        for batch in world.disk(name).log(name).read(0):
+            for record in batch.records:
+                if isinstance(record, GroupMetadata):
+                    members[record.group] = {member.client for member in record.members}
+                elif isinstance(record, Offsets) and batch.pid in clients:
+                    known = members.get(record.group)
+                    if known is not None and clients[batch.pid] not in known:
+                        return False
     return True
 
 
-def processed(node: NodeState) -> frozenset[Sent]:
-    """(group, value) of what an application has polled and then committed positions of."""
-    done: set[Sent] = set()
-    polled: set[str] = set()
-    group = ""
-    for result in node.app.results if node.app is not None else ():
-        match result.call.split():
-            case ["poll", *_] if result.ok and result.detail != "nothing":
-                polled |= set(result.detail.split(", "))
-            case ["send-offsets", named, *_] if result.ok:
-                group = named
-            case ["commit"] if result.ok and group:
-                done |= {(group, value) for value in polled}
-                polled, group = set(), ""
-            case ["abort"]:
-                polled, group = set(), ""
-    return frozenset(done)
+def in_generation(cluster: Cluster, world: World) -> bool:
+    """Positions that a member has signed, with its id and the generation it knows, are
+    written only while it belongs to that generation, by the group's records before them."""
+    signed = {
+        identity(node)[0]: mine
+        for name, _ in cluster.producers
+        if (node := world.nodes[name]).up and (mine := signatures(node))
+    }
+    for name in cluster.groups if signed else ():
+        known: dict[str, GroupMetadata] = {}
+        for batch in world.disk(name).log(name).read(0):
+            for record in batch.records:
+                if isinstance(record, GroupMetadata):
+                    known[record.group] = record
+                elif isinstance(record, Offsets) and batch.pid in signed:
+                    group = known.get(record.group)
+                    if group is not None and not signed[batch.pid] & who(group):
+                        return False
+    return True
+
+
+def who(group: GroupMetadata) -> set[Signature]:
+    return {(member.id, group.generation) for member in group.members}
+
+
+def signatures(node: NodeState) -> frozenset[Signature]:
+    """The (member, generation) of every send-offsets of an application's present run; none
+    if one of them was unsigned, since such a one is not fenced."""
+    calls = [result.call for result in node.app.results] if node.app is not None else []
+    calls += [str(producer(node).call)] if node.up else []
+    mine = [_SIGNED.search(call) for call in calls if call.startswith("send-offsets")]
+    return frozenset((m[1], int(m[2])) for m in mine if m) if all(mine) else frozenset()
 
 
 def identity(node: NodeState) -> tuple[int, int]:
     """The (producer id, epoch) that a running client writes with."""
-    role = node.roles[0]
-    role = role.producer if isinstance(role, Worker) else role
+    role = producer(node)
     return role.pid, role.epoch
+
+
+def producer(node: NodeState) -> Producer:
+    role: Producer | Worker = node.roles[0]
+    return role.producer if isinstance(role, Worker) else role
 
 
 def said(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     """What the claims here look at beside the logs: calls, results, and the client's epoch."""
     if node.app is None or name not in dict(cluster.producers) or not node.up:
         return None
-    return brackets(node), processed(node), identity(node)
+    return brackets(node), signatures(node), identity(node)

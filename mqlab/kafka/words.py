@@ -116,8 +116,9 @@ AS_ASKED = Words(
 DECIDED_AS_ASKED = Words(
     "no transaction is committed before its application asks", "应用请求之前，事务不会被提交"
 )
-PROCESSED_ONCE = Words(
-    "one member of a group, not two, is through with a record", "一条记录只由组里的一个成员处理完"
+IN_GENERATION = Words(
+    "a member adds positions only in the generation it signs for",
+    "成员只能在自己签名的 generation 中写入位移",
 )
 ENDS = Words("every transaction can still end", "每个事务都还能结束")
 WHOLE_READ = Words(
