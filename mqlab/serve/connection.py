@@ -120,7 +120,7 @@ class Connection(asyncio.Protocol):
 
     def _handle(self, frame: bytes) -> None:
         try:
-            corr, ask = decode(frame, self.server.offer, self.here, self.host)
+            corr, ask = decode(frame, self.here, self.host)
         except Refused as refused:
             log.info("%s: %s", self.name, refused)
             self._send(refused.frame)

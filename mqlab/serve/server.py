@@ -25,7 +25,6 @@ from .connection import Connection
 from .driver import Driver
 from .journal import Journal, JournalError
 from .trace.http import TraceServer
-from .wire.api import offered
 
 log = logging.getLogger("mqlab.serve")
 
@@ -67,7 +66,6 @@ class Server:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.offer = offered(options.transaction_version)
         self.connections: dict[int, Connection] = {}
         self._count = 0
         self._journal: Journal | None = None

@@ -48,9 +48,7 @@ def batch(
 ) -> bytes:
     """A batch of the current format; `stamps` are added to a base of 1,000."""
     stamps = stamps or [0] * len(values)
-    records = b"".join(
-        record(i, v, s) for i, (v, s) in enumerate(zip(values, stamps, strict=True))
-    )
+    records = b"".join(record(i, v, s) for i, (v, s) in enumerate(zip(values, stamps, strict=True)))
     count = len(values)
     newest = 1000 + max(stamps)
     fields = (bits, count - 1, 1000, newest, pid, epoch, seq, count)
@@ -196,7 +194,5 @@ class Raw:
     def offset(self, topic: str, at_ms: int, committed: bool = True, index: int = 0) -> Any:
         part = SimpleNamespace(partition_index=index, current_leader_epoch=-1, timestamp=at_ms)
         topics = (SimpleNamespace(name=topic, partitions=(part,)),)
-        answer = self.ask(
-            2, 7, replica_id=-1, isolation_level=int(committed), topics=topics
-        )
+        answer = self.ask(2, 7, replica_id=-1, isolation_level=int(committed), topics=topics)
         return answer.topics[0].partitions[0]

@@ -170,16 +170,3 @@ def test_offsets_are_found_by_the_records_own_stamps(broker: RunningBroker, topi
         asked = [TopicPartition(topic, 0, at_ms)]
         assert reader.offsets_for_times(asked, timeout=PATIENCE_S)[0].offset == offset
     reader.close()
-
-
-def test_joining_a_group_is_refused_in_words(broker: RunningBroker, topic: str) -> None:
-    create(broker.address, topic)
-    reader = consumer(broker.address, group=topic)
-    reader.subscribe([topic])
-    message = reader.poll(PATIENCE_S)
-    assert message is not None and message.error() is not None
-    assert message.error().code() in (
-        confluent_kafka.KafkaError.UNSUPPORTED_VERSION,
-        confluent_kafka.KafkaError._UNSUPPORTED_FEATURE,
-    )
-    reader.close()

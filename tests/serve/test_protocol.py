@@ -21,9 +21,7 @@ def data(pid: int, epoch: int, seq: int, *values: bytes) -> bytes:
     return batch(values or [b"v"], pid, epoch, seq, TRANSACTIONAL)
 
 
-def test_v2_adds_partitions_itself_and_bumps_the_epoch(
-    broker: RunningBroker, topic: str
-) -> None:
+def test_v2_adds_partitions_itself_and_bumps_the_epoch(broker: RunningBroker, topic: str) -> None:
     """Produce v12 needs no AddPartitionsToTxn; EndTxn v5 gives the next epoch."""
     with Raw(broker.address) as client:
         pid, epoch = ready(client, topic)
@@ -185,13 +183,19 @@ def test_a_topic_deleted_under_an_open_transaction(broker: RunningBroker, topic:
         assert client.init(topic).producer_epoch == 2
 
 
-def test_transaction_version_0_offers_no_v2() -> None:
+def test_transaction_version_0_refuses_what_needs_2() -> None:
+    """It announces the same versions, as a real 4.3.1 does, and refuses them one by one."""
     with serve(transaction_version=0) as old, Raw(old.address) as client:
         answer = client.ask(18, 3, client_software_name="raw", client_software_version="1")
         offered = {row.api_key: row.max_version for row in answer.api_keys}
-        assert (offered[0], offered[26], offered[28]) == (11, 4, 4)
+        assert (offered[0], offered[26], offered[28]) == (13, 5, 5)
         assert answer.finalized_features == ()
         pid, _ = ready(client, "t")
-        assert client.end("t", pid, 0, commit=True, version=5).error_code.name == (
-            "unsupported_version"
-        )
+        new = "unsupported_version"
+        assert client.end("t", pid, 0, commit=True, version=5).error_code.name == new
+        told = client.produce("t", 0, data(pid, 0, 0), "t", version=12)
+        assert told.error_code.name == new
+        plain = client.produce("t", 0, batch([b"a"]), version=12)
+        assert plain.error_code.name == "none"
+        assert client.add("t", pid, 0, ("t", 0)) == ["none"]
+        assert client.end("t", pid, 0, commit=True).error_code.name == "none"

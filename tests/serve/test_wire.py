@@ -55,7 +55,7 @@ def test_versions(broker: RunningBroker) -> None:
         software = {"client_software_name": "raw", "client_software_version": "1"}
         answer = client.ask(18, 3, **software)
         offered = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
-        assert offered[0] == (3, 13) and offered[26] == (0, 5)
+        assert offered[0] == (0, 13) and offered[26] == (0, 5)
         feature = answer.finalized_features[0]
         assert (feature.name, feature.max_version_level) == ("transaction.version", 2)
         client.send(header(18, 99, corr=5))
@@ -64,12 +64,15 @@ def test_versions(broker: RunningBroker) -> None:
         assert {row.api_key for row in answer.api_keys} == set(offered)
 
 
-def test_what_is_not_offered_is_refused_in_words(broker: RunningBroker) -> None:
-    """JoinGroup: groups come later. The connection stays."""
-    with Raw(broker.address) as client:
-        client.send(header(11, 0, corr=3, rest=b"\0\0" * 12))
-        assert client.answer(11, 0, 3).error_code.name == "unsupported_version"
-        assert client.ask(3, 1, topics=None).brokers
+@pytest.mark.parametrize(("api", "version"), [(0, 2), (0, 14), (11, 20), (26, 6), (250, 0)])
+def test_what_is_not_offered_closes_the_connection(
+    broker: RunningBroker, api: int, version: int
+) -> None:
+    """As a real 4.3.1 does; Produce v0 to v2 although they are announced (KIP-896)."""
+    with Raw(broker.address) as client, Raw(broker.address) as other:
+        client.send(header(api, version, corr=3, rest=b"\0\0" * 12))
+        assert client.closed
+        assert other.ask(3, 1, topics=None).brokers
 
 
 @pytest.mark.parametrize(
@@ -100,9 +103,7 @@ def test_a_batch_that_cannot_be_kept(
         assert client.produce(topic, 0, batch([b"good"])).base_offset == 0
 
 
-def test_acks_0_has_no_answer_but_a_closed_connection(
-    broker: RunningBroker, topic: str
-) -> None:
+def test_acks_0_has_no_answer_but_a_closed_connection(broker: RunningBroker, topic: str) -> None:
     def ask(records: bytes) -> bytes:
         part = SimpleNamespace(index=0, records=records)
         rows = (SimpleNamespace(name=topic, partition_data=(part,)),)

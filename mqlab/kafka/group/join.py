@@ -37,8 +37,12 @@ def handle(gc: GroupCoordinator, ask: JoinGroup, caller: Caller, disk: Disk) -> 
     if error:
         return gc, (_no(caller, error, ask.member),)
     if group is None:
+        # A group is there from the first question on, be its answer a refusal.
         group = Group(ask.group)
         gc, written = gc.stored(group, {}, disk)
+    if not group.supports(ask.protocol_type, [name for name, _ in ask.protocols]):
+        refused = _no(caller, Error.INCONSISTENT_GROUP_PROTOCOL, ask.member)
+        return gc, (*written, refused)
     if not ask.member:
         gc, effects = _newcomer(gc, group, ask, caller, disk)
     elif ask.member in group.expected:
@@ -53,12 +57,7 @@ def _refusal(ask: JoinGroup, group: Group | None) -> Error:
         return Error.INVALID_GROUP_ID
     if not SESSION_MS[0] <= ask.session_ms <= SESSION_MS[1]:
         return Error.INVALID_SESSION_TIMEOUT
-    if group is None and ask.member:
-        return Error.UNKNOWN_MEMBER_ID
-    names = [name for name, _ in ask.protocols]
-    if not (group or Group(ask.group)).supports(ask.protocol_type, names):
-        return Error.INCONSISTENT_GROUP_PROTOCOL
-    return Error.NONE
+    return Error.UNKNOWN_MEMBER_ID if group is None and ask.member else Error.NONE
 
 
 def _no(caller: Caller, error: Error, member: str = "") -> Reply:

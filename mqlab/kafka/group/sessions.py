@@ -57,9 +57,11 @@ def _refusal(ask: Heartbeat, group: Group | None) -> Error:
 def leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Disk) -> Result:
     """Several may leave at once; each has its own answer."""
     group: Group | None = gc.groups.get(ask.group)
-    if not ask.group or group is None:
-        error = Error.UNKNOWN_MEMBER_ID if ask.group else Error.INVALID_GROUP_ID
-        return gc, (Reply(caller, LeaveGroupResponse(error)),)
+    if not ask.group:
+        return gc, (Reply(caller, LeaveGroupResponse(Error.INVALID_GROUP_ID)),)
+    if group is None:
+        unknown = (Error.UNKNOWN_MEMBER_ID,) * len(ask.members)
+        return gc, (Reply(caller, LeaveGroupResponse(errors=unknown)),)
     effects: Effects = ()
     errors: list[Error] = []
     for member, instance in ask.members:

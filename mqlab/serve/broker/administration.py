@@ -128,7 +128,8 @@ def begin_producers(broker: Broker, caller: Caller, ask: Ask) -> Result:
             row.append((index, None if role is None else len(parts)))
             if role is not None:
                 parts.append((role, DescribeProducers()))
-        plan.append((topic.name, tuple(row)))
+        why = None if topic.name in broker.topics else NOT_HERE
+        plan.append((topic.name, why, tuple(row)))
     return broker.gather(caller, ask, parts, tuple(plan))
 
 
@@ -136,16 +137,19 @@ def finish_producers(broker: Broker, done: Gathering) -> DescribedProducers:
     return DescribedProducers(
         tuple(
             ProducersOfTopic(
-                name, tuple(_producers(i, None if k is None else done.got[k]) for i, k in row)
+                name,
+                tuple(_producers(i, None if k is None else done.got[k], why) for i, k in row),
             )
-            for name, row in done.plan
+            for name, why, row in done.plan
         )
     )
 
 
-def _producers(index: int, told: DescribeProducersResponse | None) -> ProducersOfPartition:
+def _producers(
+    index: int, told: DescribeProducersResponse | None, why: str | None
+) -> ProducersOfPartition:
     if told is None or told.error:
-        return ProducersOfPartition(index, told.error if told else UNKNOWN, NOT_HERE)
+        return ProducersOfPartition(index, told.error if told else UNKNOWN, why)
     active = tuple(
         ActiveProducer(p.pid, p.epoch, p.last_seq, p.last_ms, p.coordinator_epoch, p.txn_first)
         for p in told.producers

@@ -13,7 +13,6 @@ from uuid import UUID
 from ...kafka.errors import Error
 from ...kernel import Caller, Effects, Put, Reply
 from ..wire.answers import (
-    ApiVersion,
     CoordinatorNode,
     CreatedTopic,
     CreatedTopics,
@@ -28,9 +27,9 @@ from ..wire.answers import (
     MetadataTopic,
     Node,
     TopicConfig,
-    Versions,
 )
-from ..wire.api import Ask, offered
+from ..wire.api import Ask
+from ..wire.codec import versions
 from .topic import Topic, config_problem, count_problem, name_problem, topic_id
 
 if TYPE_CHECKING:
@@ -43,12 +42,13 @@ TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 
 
 def api_versions(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """What is offered; a client that finds transaction.version 2 here speaks it."""
+    """What is offered, and the level of transaction.version: a client that finds 2 here
+    adds no partitions and expects its epoch to move. The versions are the same at level 0,
+    whose broker refuses those that need level 2 one by one (`transactions.too_new`)."""
     level = broker.config.kafka.transaction_version
     feature = Feature("transaction.version", 0, 2, level, level)
-    offer = offered(level)
-    answer = Versions(
-        tuple(ApiVersion(int(api), low, high) for api, (low, high) in offer.items()),
+    answer = replace(
+        versions(),
         supported_features=(feature,),
         finalized_features=(feature,) if level else (),
     )
@@ -63,7 +63,7 @@ def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
     known = getattr(ask.body, "key_type", GROUP) in (GROUP, TRANSACTION)
     node = broker.config.node_id
     error = Error.NONE if known else Error.INVALID_REQUEST
-    words = None if known else "there are coordinators of groups and of transactions only"
+    words = "" if known else "there are coordinators of groups and of transactions only"
     if not known:
         node, host, port = -1, "", -1
     found = tuple(CoordinatorNode(k, node, host, port, error, words) for k in keys)

@@ -23,7 +23,7 @@ from ...kafka.group.messages import (
     ListGroups,
     SyncGroup,
 )
-from ...kernel import Caller, Effects
+from ...kernel import Caller, Effects, Reply
 from ..wire.answers import Failed
 from ..wire.api import Ask
 from ..wire.membership import (
@@ -75,7 +75,7 @@ def finish_join(broker: Broker, done: Gathering) -> Joined:
         told.error,
         told.generation,
         told.protocol_type or None,
-        told.protocol,
+        told.protocol or (None if done.ask.version >= 7 else ""),
         told.leader,
         told.skip_assignment,
         told.member,
@@ -85,6 +85,9 @@ def finish_join(broker: Broker, done: Gathering) -> Joined:
 
 def begin_sync(broker: Broker, caller: Caller, ask: Ask) -> Result:
     body = ask.body
+    if ask.version >= 5 and (body.protocol_type is None or body.protocol_name is None):
+        # From here on a member must say by which strategy (KIP-559).
+        return broker, (Reply(caller, Synced(Error.INCONSISTENT_GROUP_PROTOCOL)),)
     request = SyncGroup(
         group=body.group_id,
         member=body.member_id,

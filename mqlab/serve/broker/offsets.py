@@ -37,6 +37,7 @@ from ..wire.answers import (
     OffsetTopic,
 )
 from ..wire.api import Api, Ask
+from .transactions import too_new
 
 if TYPE_CHECKING:
     from . import Broker, Gathering
@@ -93,6 +94,7 @@ def begin_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effe
     body = ask.body
     positions: list[Position] = []
     plan = []
+    new = too_new(broker, ask)
     for topic in body.topics:
         name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
         known = broker.topic(name, topic_id)
@@ -104,6 +106,8 @@ def begin_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effe
             error = Error.NONE if role is not None else missing
             if role is not None and len(note.encode()) > METADATA_LIMIT:
                 error = Error.OFFSET_METADATA_TOO_LARGE
+            if new:
+                error = Error.UNSUPPORTED_VERSION
             if role is not None and not error:
                 positions.append(Position(role, part.committed_offset, note))
             row.append((part.partition_index, error))

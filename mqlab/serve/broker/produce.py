@@ -18,6 +18,7 @@ from ...kernel import Caller, Effects
 from ..wire.answers import Produced, ProducedPartition, ProducedTopic
 from ..wire.api import Ask
 from ..wire.records import parsed
+from .transactions import too_new
 
 if TYPE_CHECKING:
     from . import Broker, Gathering
@@ -35,6 +36,7 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     body = ask.body
     parts: list[tuple[str, Any]] = []
     plan = []
+    new = too_new(broker, ask)
     bad_acks = body.acks not in (-1, 0, 1)
     for topic in body.topic_data:
         name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
@@ -50,6 +52,8 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
                 row.append((part.index, ProduceResponse(error)))
             elif isinstance(batch, Error):
                 row.append((part.index, ProduceResponse(batch)))
+            elif batch.transactional and new:
+                row.append((part.index, ProduceResponse(Error.UNSUPPORTED_VERSION)))
             elif batch.size > known.max_message_bytes:
                 row.append((part.index, ProduceResponse(Error.MESSAGE_TOO_LARGE)))
             else:

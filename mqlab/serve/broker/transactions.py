@@ -20,10 +20,20 @@ from ..wire.answers import (
     Failed,
     ProducerGiven,
 )
-from ..wire.api import Ask
+from ..wire.api import Api, Ask
+from .topic import INTERNAL
 
 if TYPE_CHECKING:
     from . import Broker, Gathering
+
+
+#: versions that only a cluster at transaction.version 2 understands
+SINCE_V2 = {
+    Api.PRODUCE: 12,
+    Api.ADD_PARTITIONS_TO_TXN: 4,
+    Api.END_TXN: 5,
+    Api.TXN_OFFSET_COMMIT: 5,
+}
 
 
 def older(error: Error, version: int, since: int) -> Error:
@@ -31,6 +41,16 @@ def older(error: Error, version: int, since: int) -> Error:
     if error is Error.PRODUCER_FENCED and version < since:
         return Error.INVALID_PRODUCER_EPOCH
     return error
+
+
+def too_new(broker: Broker, ask: Ask) -> bool:
+    """Whether this version needs transaction.version 2, and the cluster is at 0. A real
+    4.3.1 refuses it too, and then leaves the id's transition pending for ever (seen): that
+    is not copied."""
+    since = SINCE_V2.get(ask.api)
+    return (
+        since is not None and ask.version >= since and broker.config.kafka.transaction_version < 2
+    )
 
 
 # ---- InitProducerId --------------------------------------------------------------------
@@ -62,25 +82,45 @@ def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Brok
         return _begin_batch(broker, caller, ask)
     body = ask.body
     named = [(t.name, i) for t in body.v3_and_below_topics for i in t.partitions]
-    roles = [broker.led(name, index) for name, index in named]
-    if None in roles:
-        nothing = Error.OPERATION_NOT_ATTEMPTED
-        missing = Error.UNKNOWN_TOPIC_OR_PARTITION
-        errors = {n: nothing if r else missing for n, r in zip(named, roles, strict=True)}
+    errors = _impossible(broker, named)
+    if errors:
         return broker, (Reply(caller, _added(ask, errors)),)
     request = AddPartitionsToTxn(
         txn_id=body.v3_and_below_transactional_id,
         pid=body.v3_and_below_producer_id,
         epoch=body.v3_and_below_producer_epoch,
-        partitions=tuple(sorted({role for role in roles if role})),
+        partitions=tuple(sorted({f"{name}-{index}" for name, index in named})),
     )
     return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
 
 
+def _impossible(broker: Broker, named: list[tuple[str, int]]) -> dict[tuple[str, int], Error]:
+    """Each partition with its error, if one of them cannot be added; else nothing. Internal
+    topics are not for clients: offsets are added by AddOffsetsToTxn."""
+    errors = {}
+    for name, index in named:
+        if name in INTERNAL:
+            errors[name, index] = Error.TOPIC_AUTHORIZATION_FAILED
+        elif broker.partition(name, index) is None:
+            errors[name, index] = Error.UNKNOWN_TOPIC_OR_PARTITION
+    if not errors:
+        return {}
+    return {part: errors.get(part, Error.OPERATION_NOT_ATTEMPTED) for part in named}
+
+
 def _begin_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """Another broker's leaders may name `__consumer_offsets` too."""
+    if too_new(broker, ask) and not all(txn.verify_only for txn in ask.body.transactions):
+        return broker, (Reply(caller, Added((), (), Error.UNSUPPORTED_VERSION)),)
     parts: list[tuple[str, AddPartitionsToTxn]] = []
+    plan: list[tuple[int, dict[tuple[str, int], Error]]] = []
     for txn in ask.body.transactions:
-        named = tuple(sorted(f"{t.name}-{i}" for t in txn.topics for i in t.partitions))
+        pairs = [(t.name, i) for t in txn.topics for i in t.partitions]
+        errors = _impossible(broker, [p for p in pairs if p[0] not in INTERNAL])
+        plan.append((len(parts), errors))
+        if errors:
+            continue
+        named = tuple(sorted(f"{name}-{index}" for name, index in pairs))
         request = AddPartitionsToTxn(
             txn.transactional_id,
             txn.producer_id,
@@ -90,15 +130,18 @@ def _begin_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effe
             implicit=not txn.verify_only,
         )
         parts.append((broker.config.kafka.coordinator, request))
-    return broker.gather(caller, ask, list(parts))
+    return broker.gather(caller, ask, list(parts), plan)
 
 
 def _finish_batch(done: Gathering) -> Added:
     rows = []
-    for number, txn in enumerate(done.ask.body.transactions):
-        error = done.got[number].error
+    for txn, (number, errors) in zip(done.ask.body.transactions, done.plan, strict=True):
+        told = Error.NONE if errors else done.got[number].error
         topics = (
-            AddedTopic(t.name, tuple(AddedPartition(i, error) for i in t.partitions))
+            AddedTopic(
+                t.name,
+                tuple(AddedPartition(i, errors.get((t.name, i), told)) for i in t.partitions),
+            )
             for t in txn.topics
         )
         rows.append(AddedToTransaction(txn.transactional_id, tuple(topics)))
@@ -140,6 +183,8 @@ def finish_add_offsets(broker: Broker, done: Gathering) -> Failed:
 def begin_end(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """From version 5 on the answer carries the next epoch: such a client speaks v2."""
     body = ask.body
+    if too_new(broker, ask):
+        return broker, (Reply(caller, ProducerGiven(Error.UNSUPPORTED_VERSION)),)
     request = EndTxn(
         txn_id=body.transactional_id,
         pid=body.producer_id,

@@ -28,9 +28,9 @@ class DescribedTransaction:
     error_code: Error = Error.NONE
     transaction_state: str = ""
     transaction_timeout: timedelta = NO_TIME
-    transaction_start_time: datetime = NEVER
-    producer_id: int = -1
-    producer_epoch: int = -1
+    transaction_start_time: datetime = datetime.fromtimestamp(0, UTC)
+    producer_id: int = 0
+    producer_epoch: int = 0
     topics: tuple[TopicPartitions, ...] = ()
 
 

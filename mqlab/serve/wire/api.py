@@ -72,13 +72,9 @@ OFFERED: Offer = {
     Api.LIST_TRANSACTIONS: (0, 2),
 }
 
-#: the newest versions a cluster with transaction.version 0 can serve: what lies above makes
-#: the server add partitions by itself and bump epochs, which is version 2.
-WITHOUT_V2: Offer = {Api.PRODUCE: (3, 11), Api.END_TXN: (0, 4), Api.TXN_OFFSET_COMMIT: (0, 4)}
-
-
-def offered(transaction_version: int) -> Offer:
-    return OFFERED if transaction_version >= 2 else {**OFFERED, **WITHOUT_V2}
+#: the oldest Produce that is *announced*: librdkafka takes any other for a broker that it is
+#: too new for (KIP-896); asking with it closes the connection all the same.
+ANNOUNCED_PRODUCE = (0, 13)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,9 @@
 """Frames: four bytes of length, then a header and a body whose shape its version decides.
 
-A frame that cannot be decoded never reaches a role. What can still be answered is
-answered in the protocol's way: an unsupported version of ApiVersions with version 0 and
-the error, so that the client can ask again; another request whose schema is known, but
-which is not offered, with UNSUPPORTED_VERSION. For everything else the connection is
-closed, as a real broker does.
+A frame that cannot be decoded never reaches a role, and its connection is closed; so is
+one that asks for something that is not offered (seen on a real 4.3.1). Only an unsupported
+version of ApiVersions is answered, with version 0 and the error, so that the client can ask
+again.
 
 Source: RequestHeader, ApiVersionsRequest, SocketServer (Kafka 4.3).
 """
@@ -13,7 +12,6 @@ from __future__ import annotations
 
 import io
 import struct
-from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any
 
@@ -21,8 +19,8 @@ from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema, load_re
 from kio.serial import entity_reader, entity_writer
 
 from ...kafka.errors import Error
-from .answers import NO_TIME, ApiVersion, Versions
-from .api import Api, Ask, Offer
+from .answers import ApiVersion, Versions
+from .api import ANNOUNCED_PRODUCE, OFFERED, Api, Ask
 from .shape import walker
 
 START = struct.Struct(">hhi")  # api, version, correlation id: the same in every version
@@ -66,14 +64,14 @@ def _response(api: int, version: int) -> tuple[Any, bytes]:
     return entity_writer(schema), tags
 
 
-def decode(frame: bytes, offer: Offer, here: tuple[str, int], host: str = "") -> tuple[int, Ask]:
+def decode(frame: bytes, here: tuple[str, int], host: str = "") -> tuple[int, Ask]:
     """(correlation id, request). Raises BadFrame or Refused."""
     if len(frame) < START.size:
         raise BadFrame("a frame without a header")
     api, version, corr = START.unpack_from(frame)
-    lowest, highest = offer.get(api, (0, -1))  # type: ignore[call-overload]
+    lowest, highest = OFFERED.get(api, (0, -1))  # type: ignore[call-overload]
     if not lowest <= version <= highest:
-        raise _refused(api, version, corr, offer)
+        raise _refused(api, version, corr)
     try:
         walk_header, walk_body, read_header, read_body = _request(api, version)
         walk_body(frame, walk_header(frame, 0))
@@ -96,40 +94,15 @@ def encode(api: int, version: int, corr: int, answer: Any) -> bytes:
     return b"".join((struct.pack(">ii", size, corr), tags, body))
 
 
-def versions(offer: Offer, error: Error = Error.NONE) -> Versions:
-    keys = tuple(ApiVersion(int(api), low, high) for api, (low, high) in offer.items())
+def versions(error: Error = Error.NONE) -> Versions:
+    """What ApiVersions announces."""
+    rows = {**OFFERED, Api.PRODUCE: ANNOUNCED_PRODUCE}
+    keys = tuple(ApiVersion(int(api), low, high) for api, (low, high) in rows.items())
     return Versions(keys, error)
 
 
-def _refused(api: int, version: int, corr: int, offer: Offer) -> Exception:
+def _refused(api: int, version: int, corr: int) -> Exception:
     if api == Api.API_VERSIONS:
-        told = versions(offer, Error.UNSUPPORTED_VERSION)
+        told = versions(Error.UNSUPPORTED_VERSION)
         return Refused(encode(api, 0, corr, told), "unsupported version of ApiVersions")
-    try:
-        load_request_schema(api, version)
-        answer = _unsupported(load_response_schema(api, version))
-        frame = encode(api, version, corr, answer)
-    except (UnknownAPIKey, UnknownEntity, TypeError, AttributeError, NotImplementedError):
-        return BadFrame(f"request {api} version {version} has no answer with an error")
-    return Refused(frame, f"request {api} version {version} is not offered")
-
-
-def _unsupported(schema: Any) -> Any:
-    """An empty answer of any schema that has an error at its top."""
-    names = {f.name for f in fields(schema)}
-    if "error_code" not in names:
-        raise TypeError("no error at the top")
-    values: dict[str, Any] = {}
-    for f in fields(schema):
-        kind = f.metadata.get("kafka_type", "")
-        if f.name == "error_code":
-            values[f.name] = Error.UNSUPPORTED_VERSION
-        elif f.default is not MISSING:
-            values[f.name] = f.default
-        elif str(f.type).startswith("tuple"):
-            values[f.name] = ()
-        elif kind.startswith("timedelta"):
-            values[f.name] = NO_TIME
-        else:
-            values[f.name] = {"string": "", "bool": False, "bytes": b""}.get(kind, 0)
-    return schema(**values)
+    return BadFrame(f"request {api} version {version} is not offered")

@@ -21,7 +21,7 @@ class Joined:
     error_code: Error = Error.NONE
     generation_id: int = -1
     protocol_type: str | None = None
-    protocol_name: str = ""
+    protocol_name: str | None = None
     leader: str = ""
     skip_assignment: bool = False
     member_id: str = ""
