@@ -24,7 +24,7 @@ from mqlab_widgets import Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import check, judge, playing, scenario, system
-from mqlab.lessons.lab07 import END_TXN, LSO, check_kill, whole
+from mqlab.lessons.lab07 import END_TXN, LSO, check_kill, who_asks_whom, whole
 from mqlab.lessons.partition_log import partition_log
 
 # %% [markdown]
@@ -34,7 +34,7 @@ from mqlab.lessons.partition_log import partition_log
 # transaction. Its `commit` returns `ok`. A billing service asks for committed orders at once, and
 # gets one half of the order: the invoice is wrong, and no error was ever raised.
 #
-# In Java the order service is `initTransactions(); beginTransaction(); send(a); send(b);
+# In Java (or in the article's Scala) the order service is `initTransactions(); beginTransaction(); send(a); send(b);
 # commitTransaction();`, and the line `run app: …` below says the same.
 #
 # Every transaction in this course goes through the same six stages. Keep them in view:
@@ -79,6 +79,7 @@ Predict(
     ],
     trace=torn,
     step=answered,
+    panels=["space-time", "graphs", "tables"],  # the other panels would give it away
 )
 
 # %%
@@ -153,20 +154,9 @@ Predict(
 
 # %%
 # NBVAL_CHECK_OUTPUT
-asked = {}
-for fact in torn:
-    if fact.glyph in ("→", "⇥"):  # a request; answers (⇒) go back to whoever asked
-        kind = fact.text.en.split()[0]
-        sender = {"orders-0": "leader", "orders-1": "leader", "tc": "coordinator"}.get(fact.node)
-        sender = sender or ("reader" if fact.node == "reader" else "producer")
-        receiver = "coordinator" if fact.peer == "tc" else "leader"
-        if fact.peer != fact.node:
-            asked.setdefault((sender, kind), set()).add(receiver)
-for (sender, kind), receivers in sorted(asked.items()):
-    print(f"{sender:<12} asks {', '.join(sorted(receivers)):<12} {kind}")
+print(who_asks_whom(torn))
 print("anybody asks the reader:", any(f.peer == "reader" and f.glyph != "⇒" for f in torn))
-writers = sorted({f.node for f in torn if f.text.en.startswith("commit marker")})
-print("markers written by:", *writers)
+print("markers are written by:", *sorted({f.node for f in torn if "marker @" in f.text.en}))
 
 # %% [markdown]
 # This is the article's five-step figure as a list: find the coordinator, get an id, write, end, and
@@ -208,6 +198,7 @@ Predict(
     ],
     trace=behind,
     step=len(behind),
+    panels=["space-time", "graphs", "tables"],
 )
 
 # %%
@@ -277,7 +268,7 @@ for fact in commit:
 #
 # **4. The article's own log.** Plain records (`n`), a transaction that aborts (`x`) and one that
 # commits (`c`), all in one partition. The article's picture shows such a log, with its marks
-# between the messages.
+# between the messages. At the end `x` has a second transaction, which commits.
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -291,6 +282,7 @@ run x: begin, send orders-0 x2
 run c: begin, send orders-0 c3
 run x: send orders-0 x4, abort
 run c: send orders-0 c6, commit
+run x: begin, send orders-0 x8, commit
 """
 mixed = partition_log(MIXED, "orders-0")
 for batch in mixed.batches:
@@ -301,9 +293,9 @@ for batch in mixed.batches:
 Predict(
     "A read_committed reader fetches this log from offset 0. What does the broker send it?",
     options=[
-        "n0 n1 c3 c6: the broker leaves out what was aborted",
-        "n0 n1 c3 c6: aborted records were deleted when the abort marker came",
-        "everything up to the LSO, x2, x4 and both markers too, and a list of aborted transactions",
+        "n0 n1 c3 c6 x8: the broker leaves out what was aborted",
+        "n0 n1 c3 c6 x8: aborted records were deleted when the abort marker came",
+        "everything up to the LSO, x2, x4 and the markers too, and a list of aborted transactions",
         "everything; the client keeps it back until it sees the end marker of each transaction",
     ],
     answer=2,
@@ -328,7 +320,8 @@ print("read_uncommitted delivered", " ".join(mixed.read(0, "read_uncommitted")))
 # abort marker is written. The article prints its entry as ProducerId, StartOffset, EndOffset (11, 2,
 # 5): that is what the *file* holds. What *travels* in a fetch is the producer id and the first
 # offset alone. Why is that enough? One producer id has one transaction open at a time, and the abort
-# marker in the log says where it ends: `by_hand` below is all of the client's filter.
+# marker in the log says where it ends: `x8`, of the same producer id, is kept. `by_hand` below is all
+# of the client's filter.
 #
 # What names the producer in a batch is its id and epoch. The transactional id is not in the log of
 # any partition: only the coordinator knows which id belongs to whom.
@@ -422,8 +415,8 @@ print("retention, from 0:     ", late.fetch(0).error)
 print("retention, from earliest:", " ".join(late.read(4)))
 
 # %% [markdown]
-# `c3` and `c6` are one transaction, and two of these readers got `c6` alone. `x4` was skipped even
-# from the middle: the list names a transaction that began *before* the fetched offset.
+# `c3` and `c6` are one transaction, and two of these readers got `c6` without `c3`. `x4` was skipped
+# even from the middle: the list names a transaction that began *before* the fetched offset.
 #
 # **How does a database do it?** It keeps several versions of a row and shows a reader those of its
 # *snapshot* (MVCC). A log overwrites nothing, so a *position* is enough: everything below the LSO is
@@ -464,11 +457,16 @@ for fact in twice:
 # %% [markdown]
 # ## Find the crash
 #
-# Move the system yourself. Deliver messages, hold them (what you do not deliver waits), kill a node
-# after some of its effects. *Find the shortest run in which a reader gets half of a transaction.*
+# Move the system yourself. The application has called `commit`; its request is under way. Deliver
+# messages, hold them (what you do not deliver waits), kill a node after some of its effects. *Find
+# the shortest run in which a reader gets half of a transaction.*
 
 # %%
-play = playing("system kafka partitions=2\nrun app: init, begin, send orders-0 a, send orders-1 b")
+play = playing("""
+system kafka partitions=2
+hold app→tc EndTxn#1
+run app: init, begin, send orders-0 a, send orders-1 b, commit
+""")
 Playground(play)
 
 # %% [markdown]

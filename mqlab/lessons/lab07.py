@@ -10,7 +10,7 @@ from ..explore import Budget
 from ..kafka import KafkaSystem
 from ..kafka.invariants import reads
 from ..kafka.snapshot import torn, view
-from ..kernel import Property, System, Text, World
+from ..kernel import Property, System, Text, Trace, World
 from ..kernel.world import NodeState
 from ..scenario.language import ScenarioError
 from .check import Belief, Exercise, Verdict
@@ -203,6 +203,22 @@ END_TXN = Parsons(
         ),
     },
 )
+
+# --- who speaks to whom -------------------------------------------------------------------
+
+
+def who_asks_whom(trace: Trace) -> str:
+    """Every kind of request in a run, a line each: who sends it, to whom. Answers go back to
+    whoever asked and are left out, and so are a node's notes to itself."""
+    parts = {lane.name: lane.subtitle.en for lane in trace.snapshot(-1).lanes}
+    parts["tc"] = "coordinator"
+    asked = {
+        f"{parts[f.node]:<12} asks the {parts[f.peer]:<12} {f.text.en.split()[0]}"
+        for f in trace
+        if f.glyph in ("→", "⇥") and f.node != f.peer
+    }
+    return "\n".join(sorted(asked))
+
 
 # --- the shortest kill --------------------------------------------------------------------
 
