@@ -2,6 +2,9 @@
 
 Outcomes have three kinds, and a careful application treats all three differently:
 `ok`, `failed` (definite: it did not happen) and `unknown` (indefinite: it may have).
+
+One `failed` is less definite than it sounds: a commit whose answer was lost, and whose producer
+is fenced before it asks again, hears ProducerFencedException although it was committed.
 """
 
 from __future__ import annotations
@@ -57,7 +60,8 @@ class SendOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """flush: waits until every batch is answered"""
+    """flush: waits until every batch is answered, and tells what became of the futures that
+    `send` has returned (Java's flush itself throws nothing; `get` on a future does)"""
 
     def __str__(self) -> str:
         return "flush"
