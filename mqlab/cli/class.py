@@ -8,13 +8,15 @@ from pathlib import Path
 from .errors import UserError
 from .labs import FOLDER
 
-HELP = "make an nbgrader course of the labs, grade a sample class, export the gradebook"
+HELP = "an nbgrader course of the labs: a sample class graded, the gradebook exported"
 COURSE = FOLDER.parent / ".cache" / "class"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", type=Path, default=COURSE, metavar="DIR",
-                        help="where the course goes; an older course there is made anew")  # fmt: skip
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=COURSE, metavar="DIR",
+        help="where the course goes; an older course there is made anew",
+    )  # fmt: skip
     parser.add_argument(
         "--lab", action="append", default=[], metavar="NN", help="only this lab; may be repeated"
     )
