@@ -24,14 +24,13 @@ from mqlab_widgets import Player, Playground, Predict
 from mqlab.explore import Budget, explore
 from mqlab.lessons import judge, playing, scenario, system
 from mqlab.lessons.lab05 import (
+    ACCEPT,
     PRODUCE,
     answers,
     by_hand,
-    check_accept,
     constructed,
     counted,
     first,
-    hint,
     remembered,
     snapshot_files,
 )
@@ -80,13 +79,11 @@ Predict(
 # %% [markdown]
 # ## Run
 #
-# Step with the arrow keys, or drag the slider. At which step does a light turn red?
+# Step with the arrow keys, or drag the slider. At which step does a light turn red? Below the picture
+# the same as text: what happened, and how often each payment is counted by whoever adds them up.
 
 # %%
 Player(twice, step=lost)
-
-# %% [markdown]
-# The same as text: what happened, and how often each payment is counted by whoever adds them up.
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -128,8 +125,8 @@ system payments
 run shop: send payments-0 p1, send payments-0 p2, flush
 lose shop→payments-0 ⇒Produce#2
 """)
-again = first(once, "connection broken")
-Player(once, step=again)
+broke = first(once, "connection broken")
+Player(once, step=broke)
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -153,23 +150,16 @@ print(remembered(once))
 # | make visible | the high watermark passes the batch | every reader |
 # | forget | five newer batches have pushed it out of the leader's memory | – |
 #
-# This is the narrow meaning of *exactly once* (精确一次): the server stores a message once, however often it is
-# sent. Let us send it by hand, as often as we like. (`hand` is a client that sends what we write:
-# payments, the first sequence number, and an epoch where it is not 0.)
-
-# %%
-# NBVAL_CHECK_OUTPUT
-often = by_hand("p1 seq=0; p2 seq=1; p2 seq=1; p2 seq=1; p2 seq=1")
-print(answers(often), "\n")
-print(counted(often))
-
-# %% [markdown]
+# This is the narrow meaning of *exactly once* (精确一次): the server stores a message once, however often
+# it is sent.
+#
 # ## Investigate
 #
 # **1. What does the leader compare?** Many articles give a formula: *new = old + 1 is right; new ≤ old
 # is a duplicate and is dropped; new > old + 1 means that a message was lost.* Say what it gets wrong
-# before you run the next cell. Each line is a story of its own, sent by hand; the formula is asked
-# about its last batch, and so is the leader.
+# before you run the next cell. Each line is a story of its own, sent by hand: payments, the first
+# sequence number, and an epoch where it is not 0. The formula is asked about the last batch of the
+# story, and so is the leader.
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -181,6 +171,10 @@ def said(run, batch=-1):
     """What the leader says to a batch of a run by hand; -1: to the last one."""
     return answers(run).splitlines()[batch].split("  ")[-1].strip()
 
+
+often = by_hand("p1 seq=0; p2 seq=1; p2 seq=1; p2 seq=1")
+print(answers(often), "\n")
+print(counted(often), "\n")
 
 seven = "; ".join(f"p{n + 1} seq={n}" for n in range(7))
 cases = [
@@ -272,7 +266,7 @@ print(snapshot_files(files))
 # transactions. In a real file a version and a checksum stand before the entries.
 #
 # **3. Whose memory is it?** Two shops, two partitions. How many rows will the table have, and with
-# which number does each stream begin?
+# which number does each stream begin? Then one shop does its work, is killed, and is started again.
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -282,34 +276,78 @@ system payments partitions=2 producers=north:-,south:-
 run north: send payments-0 n1, send payments-1 n2, send payments-0 n3, flush
 run south: send payments-0 s1, flush
 """)
-print(remembered(streams), "\n")
+print(remembered(streams))
 
-again = scenario("""
+# %% jupyter={"source_hidden": true}
+restarted = scenario("""
 # The application starts over
 system payments
 run shop: send payments-0 p1, send payments-0 p2, flush
 kill shop
 restart shop
 """)
-print(remembered(again), "\n")
-print(counted(again))
+killed = first(restarted, "killed")
+Predict(
+    "The shop has sent p1 and p2 and is killed. Started again, it sends p1 and p2. How often is p1 "
+    "counted?",
+    options=[
+        "once: it comes with the number 0, and the leader knows number 0",
+        "once: the leader sees that it is the same payment",
+        "twice: to the leader it comes from another producer",
+        "once: the shop is fenced and may not send",
+    ],
+    answer=2,
+    explanations=[
+        "The number 0 of another producer id. The new session asked for an id of its own.",
+        "No leader looks into a payment. It compares producer id, epoch and numbers.",
+        "A new session has a new producer id, and counts from 0 like everybody.",
+        "Only a producer with a transactional id can be fenced: it says who it is.",
+    ],
+    trace=restarted,
+    step=killed,
+)
+
+# %%
+# NBVAL_CHECK_OUTPUT
+print(remembered(restarted), "\n")
+print(counted(restarted))
+
+# %%
+Player(restarted, step=killed)
 
 # %% [markdown]
 # One row for each producer and each partition, each counting from 0. So the promise covers **one
 # partition**: the same payment sent to two of them is two records. And it covers **one session**: the
-# shop that was started again got a new id, and its first batch is as new as any other. It did its
-# work from the first line, and idempotence, switched on all the time, did not help: *a retry by the
-# client is recognised, a second send by the application is not*.
-
-# %%
-Player(again, step=first(again, "killed"))
-
-# %% [markdown]
+# shop that was started again got a new id, and its first batch is as new as any other. Idempotence was
+# on all the time and did not help: *a retry by the client is recognised, a second send by the
+# application is not*.
+#
 # ## How many may be under way?
 #
-# A producer does not wait for each answer; by default up to **five** batches are under way on a
-# connection. Some say it must be *fewer than* five. Here all answers are lost when every batch is
-# stored. Once with five, once with six (which needs a client built without the usual check):
+# A producer does not wait for each answer: several batches are under way on a connection
+# (`max.in.flight.requests.per.connection`). Now all of their answers are lost at once.
+
+# %% jupyter={"source_hidden": true}
+Predict(
+    "Five batches are stored, their five answers are lost, all five are sent again. What does the "
+    "leader say?",
+    options=[
+        "an error for the first one: fewer than five may be under way",
+        "ok to all five, and stores none of them",
+        "ok to the last one only: it keeps the largest number",
+        "ok to all five, and stores them: this is another connection",
+    ],
+    answer=1,
+    explanations=[
+        "At most five, not fewer: the leader remembers five, so the oldest of five is still known.",
+        "Each is exactly one of the last five batches.",
+        "It keeps the ranges of five batches.",
+        "Who sends is told by producer id and epoch, on whichever connection.",
+    ],
+)
+
+# %% [markdown]
+# Once with five, once with six (which needs a client that is built without the usual check):
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -335,9 +373,26 @@ for run in (fine, broken):
 # %% [markdown]
 # Five are recognised, all of them. Of six, the first has been pushed out: it comes again, is refused
 # as out of order, and the producer concludes that its stream is broken. It raises its epoch, begins
-# to count at 0 again and sends everything anew. Now nothing looks like a duplicate any more.
-#
-# That is why a client refuses six. What a client makes of its settings, before any broker is asked:
+# to count at 0 again and sends everything anew. Now nothing looks like a duplicate any more. That is
+# why a client refuses six when it is built. What else does it make of its settings?
+
+# %% jupyter={"source_hidden": true}
+Predict(
+    "A Java producer of today is built with acks=1 and nothing else. Is it idempotent?",
+    options=[
+        "yes: idempotence is on by default",
+        "no: idempotence is off unless one asks for it",
+        "it cannot be built: idempotence needs acks=all",
+        "no: idempotence gives way, and no error is raised",
+    ],
+    answer=3,
+    explanations=[
+        "By default, yes. A setting that contradicts a default wins.",
+        "That was so before 3.0, and is still so in librdkafka.",
+        "It is refused only if one asks for idempotence and for acks=1.",
+        "A line in a log file is all one gets.",
+    ],
+)
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -397,8 +452,10 @@ for story, line, budget in [
 # %% [markdown]
 # Lost answers are harmless now, however they fall. Two ways are left. The shop dies and starts over: you
 # have seen that one. And the leader dies while **two** batches are unanswered: it comes back with a
-# memory of one. So a broker's restart *does* affect idempotence. Real clusters rarely meet this: a
-# follower that takes over has seen the same batches and remembers them. Step through it:
+# memory of one. So a broker's restart *does* affect idempotence. A real broker 4.3.1 with the Java
+# client of the same version ends up with the same log, `p1 p2` with epoch 0 and again `p1 p2` with
+# epoch 1, and stopping it in an orderly way is no better. With several replicas one rarely meets
+# this: a follower that takes over has seen the same batches. Step through it:
 
 # %%
 dies = shortest["the leader is killed once"].trace()
@@ -432,28 +489,29 @@ for story, off, line in [
 
 # %% [markdown]
 # Without the check of numbers every retry is a *duplicate* again. Without the check of epochs a batch
-# of an older life is stored after the newer one has begun: a *zombie write* (僵尸写入).
-
-# %%
-Player(removed["epoch_fencing", "no zombie"].trace(), title="Without the check of epochs")
-
-# %% [markdown]
+# of an older life is stored after the newer one has begun: a *zombie write* (僵尸写入). To see it:
+# `Player(removed["epoch_fencing", "no zombie"].trace())`.
+#
 # ## Put it into order
 #
-# The steps of a leader that gets a batch, shuffled, with two that no leader takes. Put them into an
-# order that keeps every promise. Every schedule judges, so more than one order may be right; a wrong
-# one gets the shortest run that breaks it.
+# Five of these seven pieces are what a leader does with a batch. Put them in order. Each order you try
+# is built into a leader, and every schedule of five small systems is searched; a wrong order gets the
+# shortest run that shows why. *More than one order is right.* Without the widget: `print(PRODUCE)`,
+# then `print(judge(PRODUCE, ["append", …]))`.
 
 # %%
 PRODUCE.widget()
 
-# %% [markdown]
-# The same without the widget: write the keys, and let it be judged.
+# %% nbgrader={"solution": true, "grade_id": "order"}
+### BEGIN SOLUTION
+# Kafka's own. Whether the epoch or the duplicate is asked for first makes no difference.
+order = ["duplicate", "fence", "sequence", "append", "answer"]
+### END SOLUTION
 
-# %%
-# NBVAL_CHECK_OUTPUT
-print(PRODUCE, "\n")
-print(judge(PRODUCE, ["append", "duplicate", "fence", "sequence", "answer"]))
+# %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
+verdict = judge(PRODUCE, order)
+print(verdict)
+assert verdict.ok, str(verdict)
 
 # %% [markdown]
 # ## Make: write the rule
@@ -463,7 +521,7 @@ print(judge(PRODUCE, ["append", "duplicate", "fence", "sequence", "answer"]))
 # this producer). A batch arrives: `(epoch, first, last)`. Say `"append"`, `"duplicate"` or `"refuse"`.
 # Your rule is put into the leader, and every schedule of fifteen small stories is tried.
 #
-# Two hints wait, if you want them: `print(hint(1))`, then `print(hint(2))`.
+# Two hints wait, if you want them: `print(ACCEPT.hint(1))`, then `print(ACCEPT.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "accept"}
 def accept(last_five: tuple[tuple[int, int], ...], known: int, batch: tuple[int, int, int]) -> str:
@@ -482,7 +540,7 @@ def accept(last_five: tuple[tuple[int, int], ...], known: int, batch: tuple[int,
     ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "accept-test", "points": 6}
-verdict = check_accept(accept)
+verdict = ACCEPT.check(accept)
 print(verdict)
 assert verdict.ok, str(verdict)
 
@@ -524,7 +582,7 @@ def pulsar(last_five, known, batch):
     return "append" if not last_five or first > last_five[-1][1] else "duplicate"
 
 
-print(check_accept(pulsar))
+print(ACCEPT.check(pulsar))
 
 # %% [markdown]
 # A gap is no error there: who chooses ids, say the offsets of a file being read, leaves gaps. In return

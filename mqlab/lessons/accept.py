@@ -262,26 +262,35 @@ def _exercise(trial: Trial) -> Exercise:
     )
 
 
-def hint(level: int = 1) -> Text:
-    """Level 1 points the way, level 2 nearly says it; ValueError outside."""
-    return _exercise(TRIALS[0]).hint(level)
+@dataclass(frozen=True)
+class Stories:
+    """The exercise: its trials in the order in which they are told, and its hints."""
+
+    trials: tuple[Trial, ...]
+    hints: tuple[Text, ...]
+
+    def hint(self, level: int = 1) -> Text:
+        """Level 1 points the way, the last one nearly says it; ValueError outside."""
+        return _exercise(self.trials[0]).hint(level)
+
+    def check(self, rule: Rule) -> Verdict:
+        """Judge `accept(last_five, known, batch)` by every schedule of every trial."""
+        for trial in self.trials:
+            verdict = check(_exercise(trial), rule)
+            if not verdict.ok:
+                broken = verdict.misconception
+                name, message = trial.says.get(broken, (broken, verdict.message))
+                return replace(verdict, misconception=name, message=message)
+        many = len(self.trials)
+        return Verdict(
+            True,
+            Text(
+                f"{many} stories, every schedule of each: no payment is counted twice, none is "
+                "lost, and nothing is refused that Kafka takes",
+                f"{many} 个故事的所有执行顺序：没有支付被重复记录或丢失，"
+                "Kafka 会接受的也都没有被拒绝",
+            ),
+        )
 
 
-def check_accept(rule: Rule) -> Verdict:
-    """Judge `accept(last_five, known, batch)` by every schedule of every trial."""
-    for trial in TRIALS:
-        verdict = check(_exercise(trial), rule)
-        if not verdict.ok:
-            name, message = trial.says.get(
-                verdict.misconception, (verdict.misconception, verdict.message)
-            )
-            return replace(verdict, misconception=name, message=message)
-    return Verdict(
-        True,
-        Text(
-            f"{len(TRIALS)} stories, every schedule of each: no payment is counted twice, none "
-            "is lost, and nothing is refused that Kafka takes",
-            f"{len(TRIALS)} 个故事的所有执行顺序：没有支付被重复记录或丢失，"
-            "Kafka 会接受的也都没有被拒绝",
-        ),
-    )
+ACCEPT = Stories(TRIALS, HINTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..explore import Budget
 from ..kernel import System, Text, Trace
-from .accept import check_accept, hint
+from .accept import ACCEPT
 from .lab00 import first
 from .parsons import Parsons, Piece
 from .payments import answers, counted, remembered, snapshot_files
@@ -12,14 +12,13 @@ from .settings import constructed
 from .systems import scenario, system
 
 __all__ = [
+    "ACCEPT",
     "PRODUCE",
     "answers",
     "by_hand",
-    "check_accept",
     "constructed",
     "counted",
     "first",
-    "hint",
     "remembered",
     "snapshot_files",
 ]

@@ -11,8 +11,8 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import scenario, system
-from mqlab.lessons.accept import TRIALS, check_accept, hint
-from mqlab.lessons.lab05 import PRODUCE, answers, constructed, remembered
+from mqlab.lessons.accept import TRIALS
+from mqlab.lessons.lab05 import ACCEPT, PRODUCE, answers, constructed, remembered
 from mqlab.lessons.produce_pieces import PIECES
 from mqlab.lessons.settings import IN_FLIGHT
 
@@ -82,13 +82,13 @@ BELIEFS: dict[str, Callable[..., Any]] = {
 
 
 def test_the_solution_is_right() -> None:
-    verdict = check_accept(right)
+    verdict = ACCEPT.check(right)
     assert verdict.ok, verdict
 
 
 @pytest.mark.parametrize("name", BELIEFS)
 def test_every_belief_is_told_apart_and_refuted_by_a_run(name: str) -> None:
-    verdict = check_accept(BELIEFS[name])
+    verdict = ACCEPT.check(BELIEFS[name])
     assert not verdict.ok
     assert verdict.misconception == name
     told = [message for trial in TRIALS for key, message in trial.says.values() if key == name]
@@ -109,13 +109,13 @@ def stub(five: Five, known: int, batch: Seen) -> str:
 
 
 def test_what_is_no_rule_is_told_so() -> None:
-    assert "nothing is written yet" in str(check_accept(stub))
+    assert "nothing is written yet" in str(ACCEPT.check(stub))
     assert 'the answers are "append", "duplicate" and "refuse"' in str(
-        check_accept(lambda five, known, batch: None)
+        ACCEPT.check(lambda five, known, batch: None)
     )
-    assert hint(1) != hint(2)
+    assert ACCEPT.hint(1) != ACCEPT.hint(2)
     with pytest.raises(ValueError, match="hints 1 to 2"):
-        hint(3)
+        ACCEPT.hint(3)
 
 
 def test_three_orders_of_a_produce_are_right_and_all_others_meet_a_run() -> None:
