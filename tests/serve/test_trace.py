@@ -6,12 +6,20 @@ import http.client
 import json
 import time
 import urllib.request
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from mqlab.kafka import KafkaConfig
+from mqlab.kafka.coordinator import Entry, StateRecord
+from mqlab.kafka.partition import Partition
+from mqlab.kafka.states import TxnState
 from mqlab.kernel.trace import FORMAT, Trace, patch
 from mqlab.serve import RunningBroker, serve
+from mqlab.serve.trace.lights import SENTENCES, Lights
+from mqlab.serve.trace.model import Model
+from mqlab.storage import ABORT, COMMIT, Batch
 from tests.serve.clients import PATIENCE_S, create, producer, transaction
 
 
@@ -73,8 +81,39 @@ def test_a_transaction_is_told(topic: str) -> None:
     committed, uncommitted = ([g.label for g in r.got] for r in last.readers)
     assert committed == ["a", "b"] and sorted(uncommitted) == ["a", "b", "x"]
     assert last.graphs[0].path[-1] == "CompleteAbort"
+    assert [(light.name, light.ok) for light in last.lights] == [(n, True) for n in SENTENCES]
     named = {lane.name for s in trace.snapshots for lane in s.lanes}
     assert all({f.node, f.peer} <= {*named, "disk", ""} for f in trace)
+
+
+@pytest.mark.parametrize(
+    ("path", "marker", "red"),
+    [
+        ([TxnState.ONGOING, TxnState.PREPARE_COMMIT], COMMIT, []),
+        ([TxnState.ONGOING, TxnState.PREPARE_COMMIT], ABORT, ["same outcome"]),
+        ([TxnState.ONGOING], COMMIT, ["decided first"]),
+    ],
+)
+def test_a_marker_that_breaks_an_invariant_turns_its_light_red(
+    path: list[TxnState], marker: str, red: list[str]
+) -> None:
+    model = Model()
+    lights = Lights(model)
+    for i, state in enumerate(path):
+        entry = Entry("id", 7, 0, state=state, partitions=("t-0",))
+        model.appended("__transaction_state-0", StateRecord(i, entry))
+    model.appended("t-0", Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
+    model.appended("t-0", Batch((), 1, 1, 7, 0, -1, True, marker))
+    assert [light["name"] for light in lights.drawn(["t-0"]) if not light["ok"]] == red
+    assert len(lights.drawn([])) == len(SENTENCES)
+
+
+def test_a_reader_that_gets_what_is_open_turns_the_light_red() -> None:
+    model = Model()
+    model.appended("t-0", Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
+    model.roles["t-0"] = SimpleNamespace(part=Partition(KafkaConfig(), hw=1))
+    told = Lights(model).drawn(["t-0"])
+    assert [light["name"] for light in told if not light["ok"]] == ["clean read"]
 
 
 def test_answers_fit_together(broker: RunningBroker, topic: str) -> None:

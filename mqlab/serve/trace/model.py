@@ -16,13 +16,15 @@ from ...kafka.coordinator import Entry, StateRecord
 from ...kafka.group import Offsets
 from ...kafka.partition import Partition
 from ...kafka.states import COMPLETED, TxnState
-from ...storage import COMMIT, Batch
+from ...storage import ABORT, COMMIT, Batch
 from ..wire.records import Records
 
 MOST, LEAST = 40, 24  # cells kept of a partition: beyond the one, it is cut to the other
 IDS = 8  # transactional ids kept for the table
 READABLE = 256 << 10  # a larger batch is not looked into
 LABEL = 12  # characters of a label
+SAME_OUTCOME, DECIDED_FIRST = "same outcome", "decided first"  # lights about a moment
+DECISIONS = {TxnState.PREPARE_COMMIT: COMMIT, TxnState.PREPARE_ABORT: ABORT}
 
 
 def shown(batch: Batch) -> int:
@@ -97,7 +99,8 @@ class Txn:
 
 
 class Model:
-    """`roles`: each as it was after the step that was taken last."""
+    """`roles`: each as it was after the step that was taken last. `broken`: invariants that
+    a marker has broken."""
 
     def __init__(self) -> None:
         self.roles: dict[str, Any] = {}
@@ -106,6 +109,7 @@ class Model:
         self.latest: Txn | None = None
         self.entries: dict[str, Entry] = {}  # the latest record of each of these ids
         self.changes = 0  # of transactions
+        self.broken: set[str] = set()
         self._pids: dict[int, str] = {}
         self._begun = 0
 
@@ -129,6 +133,19 @@ class Model:
         elif isinstance(entry, Batch):
             strip = self.strips.get(log) or self.strips.setdefault(log, Strip())
             strip.add(entry, self.txn_of(log, entry))
+            if entry.control:
+                self._marked(log, entry)
+
+    def _marked(self, log: str, marker: Batch) -> None:
+        """A marker is what the coordinator has decided, and comes after the decision."""
+        entry = self.entries.get(self._pids.get(marker.pid, ""))
+        if entry is None or log not in entry.partitions:
+            return  # an administrator ends what no coordinator knows of
+        decided = DECISIONS.get(entry.state)
+        if entry.state is TxnState.ONGOING:
+            self.broken.add(DECIDED_FIRST)
+        elif decided is not None and decided != marker.control:
+            self.broken.add(SAME_OUTCOME)
 
     def _moved(self, record: StateRecord) -> None:
         entry = record.entry

@@ -18,6 +18,7 @@ from ...kernel import Cell, Frontier, Got, Graph, Log, Reader, Table
 from ...kernel.trace import plain_of as plain
 from ...storage import ABORT, COMMIT
 from .lanes import GROUP, LEADER, Lanes
+from .lights import Lights
 from .model import Model, Row, shown
 
 STATE_COLUMNS = ("transactionalId", "producerId", "epoch", "state", "partitions")
@@ -62,6 +63,7 @@ class Picture:
     def __init__(self, model: Model, lanes: Lanes) -> None:
         self.model = model
         self.lanes = lanes
+        self.lights = Lights(model)
         self._made: dict[str, tuple[Hashable, Any]] = {}
 
     def now(self) -> dict[str, Any]:
@@ -80,7 +82,9 @@ class Picture:
             "readers": self._part("readers", seen, self._readers),
             "graphs": self._part("graphs", model.changes, lambda: [self._graph()]),
             "tables": tables,
-            "lights": [],
+            "lights": self._part(
+                "lights", (seen, len(model.broken)), partial(self.lights.drawn, strips)
+            ),
         }
 
     def _part(self, name: str, version: Hashable, make: Callable[[], Any]) -> Any:
