@@ -51,12 +51,14 @@ NUMBERS = {
 class KafkaSystem(System):
     """`producers`: (node, transactional id); an id of "-" is a producer without
     transactions, "plain" one without idempotence either. Two nodes with one id are a
-    producer and its restarted twin. `programs`: (node, what its application does).
-    `workers`: (node, transactional id) of processes that consume and produce;
-    `replicas` of every log, of which `min_isr` must be in sync for an append; `admins`:
-    administrators' clients. `retries` None: as often as need be; `delivery_timeout_ms` and
-    `max_block_ms` 0: for ever; `config_check` "off" builds producers that Java refuses to
-    (`max_in_flight` 6 with idempotence). `rules`: what a learner writes, by slot ("lso", "accept", "admit").
+    producer and its restarted twin. `workers`: (node, transactional id) of processes that
+    consume and produce; `admins`: administrators' clients. `programs`: (node, what its
+    application does).
+
+    `replicas` of every log, of which `min_isr` must be in sync for an append. `retries`
+    None: as often as need be; `delivery_timeout_ms` and `max_block_ms` 0: for ever;
+    `config_check` "off" builds producers that Java refuses to (`max_in_flight` 6 with
+    idempotence). `rules`: what a learner writes, by slot ("lso", "accept", "admit").
     `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
     transaction_version: int = 2
