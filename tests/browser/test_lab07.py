@@ -63,6 +63,25 @@ def test_keys_and_slider_step_and_jupyterlab_does_not_take_the_keys(lab: Any) ->
     assert player.evaluate(at) <= 1
 
 
+def test_an_order_is_judged_where_it_is_made(lab: Any) -> None:
+    page, _ = lab
+    ordering = page.locator(".mqlab.ordering")
+    ordering.scroll_into_view_if_needed()
+    for key in ("reply", "prepare", "markers", "wait", "complete"):
+        ordering.locator(f"li[data-key={key}] [data-action=add]").click()
+    ordering.locator("li[data-key=prepare] [data-action=down]").focus()
+    cell = page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex")
+    ordering.get_by_text("Judge this order").click()
+    ordering.locator(".verdict .no").wait_for()
+    assert "before the decision was safe" in ordering.locator(".verdict").inner_text()
+    assert ordering.locator(".controls").is_visible()  # the run that refutes it
+    ordering.locator("li[data-key=prepare] [data-action=down]").focus()
+    page.keyboard.press("ArrowUp")
+    ordering.get_by_text("Judge this order").click()
+    ordering.locator(".verdict .yes").wait_for()
+    assert page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex") == cell
+
+
 @pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_no_two_texts_overlap(lab: Any, size: tuple[int, int], dark: bool) -> None:

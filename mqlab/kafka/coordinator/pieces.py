@@ -14,6 +14,8 @@ after which the coordinator sends itself a note to go on: whatever may happen be
 pieces of a broker with many threads may happen here. Everything else is the coordinator's
 own: its checks, what it does after a restart, its timeout. A transaction that is being
 ended in pieces counts as busy, as a real transition under way does.
+
+*Left out:* appends that fail, which needs followers; the lesson's coordinator has none.
 """
 
 from __future__ import annotations
