@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..explore import Budget, Counterexample, Verdict, explore
-from ..kafka.lesson import BUDGET, SAFEGUARD_CASES, lesson_system
+from ..kafka.lesson import BUDGET, CLAIM_CASES, SAFEGUARD_CASES, lesson_system
 from ..kernel.token import encode
-from ..lessons.safeguards import budget
+from ..lessons.safeguards import budget, lesson_table, table
 from ..lessons.systems import system
 from ..scenario.language import ScenarioError
 from .errors import UserError
@@ -38,6 +38,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="switch it off (again for another); `kafka --off NAME`: in the smallest system "
         "that needs it",
     )
+    parser.add_argument(
+        "--claim",
+        metavar="NAME",
+        help=f"`kafka --claim NAME`: what real Kafka does not promise ({', '.join(CLAIM_CASES)})",
+    )
+    parser.add_argument(
+        "--safeguards",
+        action="store_true",
+        help="`kafka --safeguards`: which anomaly appears without which safeguard",
+    )
+    parser.add_argument(
+        "--table", action="store_true", help="`kafka --table`: all lesson systems, searched"
+    )
     parser.add_argument("--kills", type=_count, help="processes killed, at most")
     parser.add_argument("--power-cuts", type=_count, help="machines that lose power")
     parser.add_argument("--breaks", type=_count, help="broken connections")
@@ -53,6 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0: nothing found; 1: a property is violated, or something is never reached."""
+    if args.safeguards or args.table:
+        return _table(args)
     line, bounds = chosen(args)
     try:
         found = system(line)
@@ -80,6 +95,17 @@ def run(args: argparse.Namespace) -> int:
     return 0 if verdict.ok else 1
 
 
+def _table(args: argparse.Namespace) -> int:
+    if args.system != ["kafka"]:
+        raise UserError("--safeguards and --table belong to the lesson: mqlab explore kafka …")
+    shown = table if args.safeguards else lesson_table
+    text = shown(progress=_progress() if sys.stderr.isatty() else None)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    print(text)
+    return 0
+
+
 def chosen(args: argparse.Namespace) -> tuple[str, Budget]:
     """The system line and its bounds. A bare `kafka` is the lesson system or, without one
     safeguard, the smallest system that needs it; both have bounds of their own, which hold
@@ -89,6 +115,11 @@ def chosen(args: argparse.Namespace) -> tuple[str, Budget]:
     own = Budget()
     if line == "kafka" and len(args.off) == 1 and args.off[0] in SAFEGUARD_CASES:
         case = SAFEGUARD_CASES[args.off[0]]
+        line, own = case.line, budget(case.bounds, args.states)
+    elif args.claim is not None:
+        if line != "kafka" or args.claim not in CLAIM_CASES:
+            raise UserError(f"expected `kafka --claim` with one of {', '.join(CLAIM_CASES)}")
+        case = CLAIM_CASES[args.claim]
         line, own = case.line, budget(case.bounds, args.states)
     elif line == "kafka":
         line, own = lesson_system(), budget(BUDGET, args.states)
@@ -118,9 +149,11 @@ def _progress() -> Callable[[int, int], None]:
 
 
 def _grouped(verdict: Verdict) -> list[tuple[list[str], Counterexample]]:
-    """Each run that was found, with everything it breaks."""
+    """Each run that was found, the shortest first, with everything it breaks."""
     runs: dict[tuple[str, ...], list[str]] = {}
-    for name, example in verdict.counterexamples.items():
+    for name, example in sorted(
+        verdict.counterexamples.items(), key=lambda found: len(found[1].schedule)
+    ):
         runs.setdefault(example.schedule, []).append(name)
     return [(names, verdict.counterexamples[names[0]]) for names in runs.values()]
 

@@ -6,7 +6,7 @@ search(SAFEGUARD_CASES["lso"]).trace()  # that run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ..explore import Budget, Counterexample, Verdict, explore
@@ -15,6 +15,7 @@ from ..kafka.lesson import (
     CLAIM_CASES,
     LESSON_SYSTEMS,
     SAFEGUARD_CASES,
+    WHOLE,
     Bounds,
     Case,
     Searched,
@@ -75,28 +76,39 @@ def spoken(program: Program) -> str:
     return "; ".join(map(str, program)).translate(BARE)
 
 
-def rows(lang: Lang = "en") -> Iterator[tuple[str, str, str, str]]:
-    """(safeguard, anomaly, property, length of the shortest run), one case after the other."""
+def table(lang: Lang = "en", progress: Progress | None = None) -> str:
+    """Safeguard (or claim), anomaly, broken property, length of the shortest run: every case
+    found by a search just now."""
+    lines = []
     for case in (*SAFEGUARD_CASES.values(), *CLAIM_CASES.values()):
         missing = f"without {case.off}" if case.off else f"all on: {case.name}"
-        yield missing, case.anomaly.of(lang), case.broken, str(len(search(case).schedule))
+        length = len(search(case, progress).schedule)
+        lines.append((missing, case.anomaly.of(lang), case.broken, str(length)))
+    return columns(("missing", "anomaly", "broken", "choices"), lines)
 
 
-def table(lang: Lang = "en") -> str:
-    """All cases, each found by a search just now."""
-    return columns(("missing", "anomaly", "broken", "choices"), rows(lang))
-
-
-def lesson_table(systems: Iterable[Searched] = LESSON_SYSTEMS) -> str:
-    """The lesson systems: bounds, states, whether that was all, what was found, seconds."""
+def lesson_table(
+    systems: Iterable[Searched] = (*LESSON_SYSTEMS, WHOLE), progress: Progress | None = None
+) -> str:
+    """The lesson systems: bounds, states, whether those were all, what was found, seconds,
+    and the bytes that a state takes."""
     lines = []
     for searched in systems:
-        verdict = exhaust(searched)
-        said = "nothing" if verdict.ok else ", ".join((*verdict.counterexamples, *verdict.missing))
-        whole = "all" if verdict.complete else "not all"
-        bounds, count = str(verdict.budget), f"{verdict.states:,}"
-        lines.append((searched.name, bounds, count, whole, said, f"{verdict.seconds:.1f}"))
-    return columns(("system", "bounds", "states", "searched", "found", "seconds"), lines)
+        verdict = exhaust(searched, progress)
+        found = ", ".join((*verdict.counterexamples, *verdict.missing)) or "nothing"
+        lines.append(
+            (
+                searched.name,
+                str(verdict.budget),
+                f"{verdict.states:,}",
+                "all" if verdict.complete else "not all",
+                found,
+                f"{verdict.seconds:.1f}",
+                f"{verdict.memory / verdict.states:,.0f}",
+            )
+        )
+    head = ("system", "bounds", "states", "searched", "found", "seconds", "bytes a state")
+    return columns(head, lines)
 
 
 def columns(head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> str:
