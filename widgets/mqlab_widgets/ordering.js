@@ -144,7 +144,7 @@ class Ordering {
     this.verdict.classList.toggle("stale", stale);
     this.verdict.replaceChildren(
       make("b", { className: ok ? "yes" : "no", textContent: ok ? words.right : words.wrong }),
-      ` ${message}.`, ...(stale ? [make("i", { textContent: ` ${words.changed}` })] : []));
+      ` ${message}`, ...(stale ? [make("i", { textContent: ` ${words.changed}` })] : []));
   }
 
   async play() {

@@ -44,6 +44,7 @@ WORDS = {
     "removed": Text("{piece}: taken out", "{piece}：已取出"),
     "changed": Text("The order has changed since.", "顺序已改变。"),
 }
+END = Text(".", "。")
 ASK = Words("in an order: {keys}", "排列：{keys}")
 
 
@@ -164,7 +165,7 @@ class Ordering(PictureWidget):
                 ],
                 "judged": list(self.order) if verdict is not None else None,
                 "ok": verdict is not None and verdict.ok,
-                "message": verdict.message.of(lang) if verdict is not None else "",
+                "message": verdict.message.of(lang) + END.of(lang) if verdict is not None else "",
                 "error": error,
                 "words": {name: text.of(lang) for name, text in WORDS.items()},
             }
