@@ -309,6 +309,14 @@ class Lab:
         told = f"ok node={row.node_id}" if not row.error_code.value else word(row.error_code)
         self.note("app", "broker", f"FindCoordinator {key} kind={kind} v{version}", told)
 
+    def end(self, partition: str) -> int:
+        """The high watermark."""
+        return int(self._fetched(partition, 0, False).high_watermark)
+
+    def stable_end(self, partition: str) -> int:
+        """The last stable offset."""
+        return int(self._fetched(partition, 0, False).last_stable_offset)
+
     def stable_offset(self, group: str, partition: str) -> int | None:
         """The committed offset, -1 for none; None while a transaction holds a pending one."""
         topic, index = self.split(partition)

@@ -29,6 +29,10 @@ class Listed:
     reason: str
     answered: str = "*"
 
+    def about(self, name: str) -> bool:
+        """Whether this row is about the scenario "profile/name"."""
+        return fnmatchcase(name, self.scenario)
+
     def covers(self, observation: Observation) -> bool:
         return fnmatchcase(observation.asked, self.asked)
 
@@ -55,7 +59,7 @@ TABLE: tuple[Listed, ...] = (
 
 def listed_for(name: str, table: Iterable[Listed] = TABLE) -> list[Listed]:
     """The rows about the scenario "profile/name"."""
-    return [row for row in table if fnmatchcase(name, row.scenario)]
+    return [row for row in table if row.about(name)]
 
 
 def page(table: Iterable[Listed] = TABLE, others: Iterable[tuple[str, str]] = ()) -> str:

@@ -1,0 +1,38 @@
+"""Java programs: a source file run as it is (`java -cp … Story.java ADDRESS PREFIX …`), whose
+lines become observations."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from .client import Lab
+from .jars import RealBrokerError, class_path
+
+SOURCES = Path(__file__).parent / "java"
+CLIENT = "4.3.1"
+PATIENCE_S = 150
+FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx192m")
+
+
+def tell(lab: Lab, source: str, *arguments: str) -> None:
+    """Run a story; every line it prints (who, call, result) is noted.
+
+    Raises RealBrokerError where Java is missing or the story comes to no end.
+    """
+    path = class_path(CLIENT)
+    lab.clients["kafka-clients"] = CLIENT
+    command = ["java", *FLAGS, "-cp", path, str(SOURCES / source)]
+    command += [lab.target.address, lab.prefix, *arguments]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RealBrokerError(f"{source} {' '.join(arguments)} did not end") from error
+    for line in done.stdout.splitlines():
+        parts = line.split("\t")
+        if len(parts) == 3:
+            lab.note(parts[0], "broker", parts[1], parts[2])
+    if done.returncode != 0:
+        raise RealBrokerError(f"{source}: {done.stderr.strip()[-600:]}")

@@ -1,0 +1,126 @@
+"""The engine's server against what a real Kafka answered, scenario by scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
+pytest.importorskip("confluent_kafka", reason="the readers are confluent-kafka: run `make setup`")
+
+from mqlab.cli.real import OurHost
+from mqlab.real.compare import Outcome, judged
+from mqlab.real.differences import PAGE, TABLE, page
+from mqlab.real.normal import normalised
+from mqlab.real.programs import CLUSTER, JAVA, SLOW, programs
+from mqlab.real.recording import (
+    FOLDER,
+    Observation,
+    Recording,
+    committed,
+    difference,
+    load,
+    wrong_checksums,
+)
+from mqlab.real.runner import run_all, wanted
+
+BROKER = "kafka-4.3.1"
+OFFLINE = [
+    f"{profile}/{program.name}" for program, profile in wanted(without=(SLOW, JAVA, CLUSTER))
+]
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Iterator[dict[str, Outcome]]:
+    """Every program that needs neither Java nor a minute, run against our server once."""
+    recordings = committed(BROKER)
+    every = wanted(without=(SLOW, JAVA, CLUSTER))
+    found = [judged(came, recordings) for came in run_all(every, OurHost())]
+    yield {outcome.name: outcome for outcome in found}
+
+
+@pytest.mark.parametrize("name", OFFLINE)
+def test_the_engine_answers_as_the_real_broker_did(name: str, outcomes: dict[str, Outcome]) -> None:
+    assert outcomes[name].verdict in ("equal", "listed"), outcomes[name].text()
+
+
+def test_every_listed_difference_is_one() -> None:
+    """A row that covers no recorded question is out of date."""
+    asked = [
+        (name, observation)
+        for name, recording in committed(BROKER).items()
+        for observation in recording.observations
+    ]
+    for row in TABLE:
+        assert any(row.covers(o) and row.about(name) for name, o in asked), row
+
+
+def test_every_program_has_its_recordings_and_every_recording_its_program() -> None:
+    there = set(committed(BROKER))
+    able = {f"{f}/{p.name}" for p, f in wanted() if p.version in ("", "4.3.1")}
+    assert there == able, "run `mqlab real kafka record SCENARIO`"
+
+
+def test_the_files_are_as_their_checksums_say() -> None:
+    assert not wrong_checksums()
+
+
+def test_the_page_of_differences_is_fresh() -> None:
+    assert PAGE.read_text("utf-8") == page(), "run `mqlab real kafka compare --page`"
+
+
+def test_every_program_says_where_it_comes_from() -> None:
+    for program in programs().values():
+        assert program.reference and program.profiles, program.name
+
+
+# ---- the parts ---------------------------------------------------------------------------
+
+
+def _recording(*answers: str) -> Recording:
+    rows = tuple(Observation("app", "tc", f"question {i}", a) for i, a in enumerate(answers))
+    return Recording("story", "somewhere", BROKER, "tv2", {}, rows)
+
+
+def test_producer_ids_become_letters_in_their_order() -> None:
+    rows = [
+        Observation("a", "tc", "InitProducerId A", "ok pid=1003 epoch=0"),
+        Observation("b", "tc", "InitProducerId B pid=7 epoch=0", "ok pid=1003 epoch=1"),
+        Observation("log", "t-0", "@0", "x: plain"),
+    ]
+    found = normalised(rows)
+    assert found[0].answered == "ok pid=P epoch=0"
+    assert (found[1].asked, found[1].answered) == (
+        "InitProducerId B pid=Q epoch=0",
+        "ok pid=P epoch=1",
+    )
+    assert found[2] == rows[2]
+
+
+def test_lists_are_sorted() -> None:
+    (found,) = normalised([Observation("a", "tc", "x", "Ongoing {b-0, a-1, a-0}")])
+    assert found.answered == "Ongoing {a-0, a-1, b-0}"
+
+
+def test_a_recording_survives_its_file(tmp_path) -> None:
+    from mqlab.real.recording import save
+
+    recording = _recording("ok", "{a-0} …")
+    assert load(save(recording, tmp_path)) == recording
+
+
+def test_a_file_that_is_no_recording_is_refused(tmp_path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text("{}", "utf-8")
+    with pytest.raises(ValueError, match="record it again"):
+        load(path)
+
+
+def test_one_other_answer_is_a_difference() -> None:
+    assert not difference(_recording("ok"), _recording("ok"))
+    assert "+app → tc  question 0  ⇒ fenced" in difference(_recording("ok"), _recording("fenced"))
+
+
+def test_each_recording_is_small() -> None:
+    assert max(path.stat().st_size for path in FOLDER.rglob("*.json")) < 40_000
