@@ -223,7 +223,7 @@ _SAFEGUARDS = (
             "已被组除名的成员仍然写入它的位移",
         ),
         Text("zombie write (of positions)", "僵尸写（位移）"),
-        "kafka topic=in partitions=1 groups=1 workers=one claims=in_generation "
+        "kafka topic=in partitions=1 producers= groups=1 workers=one claims=in_generation "
         "'one=init; subscribe g in; begin; send-offsets g in-0@1; commit'",
         "in generation",
         (("timers", 2),),

@@ -146,7 +146,7 @@ class KafkaSystem(System):
         order = []
         for key, value in options.items():
             if key in PAIRS:
-                pairs = (p.partition(":") for p in value.split(","))
+                pairs = (p.partition(":") for p in value.split(",") if p)
                 given[key] = tuple((node, txn_id or node) for node, _, txn_id in pairs)
             elif key in ("readers", "admins", "off", "claims"):
                 given[key] = tuple(value.split(","))
