@@ -14,7 +14,7 @@ from mqlab_widgets.player import module
 from mqlab.explore import Budget
 from mqlab.kafka.coordinator.pieces import PIECES
 from mqlab.kernel import Text
-from mqlab.lessons import Parsons, Piece, judge, system
+from mqlab.lessons import Parsons, Piece, judge, scenario, system
 from mqlab.lessons.lab07 import END_TXN
 from tests.widgets.harness import MODEL
 
@@ -32,6 +32,28 @@ CORRECT = [
     if in_order(order, "prepare", "markers", "wait", "complete")
     and in_order(order, "prepare", "reply")
 ]
+
+
+STORY = """
+system {name} partitions=2 readers=reader
+kill tc when=WriteTxnMarkers#1 after={after}
+run app: init, begin, send orders-0 a, send orders-1 b, {end}
+restart tc
+run app: begin, send orders-0 c, commit
+run reader: poll orders-0, poll orders-1
+"""
+
+
+@pytest.mark.parametrize("end", ["commit", "abort"])
+@pytest.mark.parametrize("after", [1, 2])
+def test_in_kafkas_order_the_pieces_do_what_the_coordinator_does(end: str, after: int) -> None:
+    """The same messages and records, but for notes to itself and their number."""
+
+    def said(name: str) -> list[str]:
+        facts = scenario(STORY.format(name=name, after=after, end=end))
+        return [f.line() for f in facts if f.peer != f.node and "effects done" not in f.line()]
+
+    assert said("end_txn") == said("kafka")
 
 
 @pytest.mark.parametrize("order", CORRECT, ids=" ".join)
