@@ -22,12 +22,26 @@ from ..kafka.coordinator import Coordinator
 from ..kafka.errors import Error
 from ..kafka.messages import AddPartitionsToTxn, EndTxn
 from ..kafka.snapshot import Cluster
-from ..kernel import Disk, Effects, Event, NodeSpec, Property, Reply, Request, Words, World
+from ..kernel import (
+    Disk,
+    Effects,
+    Event,
+    Lane,
+    NodeSpec,
+    Property,
+    Reply,
+    Request,
+    Snapshot,
+    Text,
+    Words,
+    World,
+)
 from ..kernel.system import Recover
 from ..kernel.world import NodeState
 from .raw_requests import hand, requested
 
 RAW = "raw"
+BY_HAND = Words("requests by hand", "手工请求")
 SENTENCES = {
     "no stranger": Words(
         "only the holder of the latest producer id and epoch goes on",
@@ -110,9 +124,9 @@ class AskingSystem(KafkaSystem):
 
     @cached_property
     def cluster(self) -> Cluster:
+        """Without the clients by hand: no promise is about them."""
         seen = super().cluster
-        named = tuple((n, "" if n in self._raw else txn_id) for n, txn_id in seen.producers)
-        return replace(seen, producers=named)
+        return replace(seen, producers=tuple(p for p in seen.producers if p[0] not in self._raw))
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         return tuple(replace(spec, roles=self._roles(spec)) for spec in super().nodes())
@@ -128,6 +142,11 @@ class AskingSystem(KafkaSystem):
         whose = (*self.cluster.ids, "order-service")[0]
         asked = requested(words, whose, self.config.coordinator, self.cluster.partitions)
         return super().call(words) if asked is None else asked
+
+    def snapshot(self, world: World) -> Snapshot:
+        seen = super().snapshot(world)
+        mine = tuple(Lane(n, Text(n), BY_HAND(), world.nodes[n].up) for n in self._raw)
+        return replace(seen, lanes=(*mine, *seen.lanes))
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:

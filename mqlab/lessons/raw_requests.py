@@ -44,12 +44,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Hand(Quiet):
-    """One request after the other; a lost answer stays lost. It has no identity of its own:
-    `pid` and `epoch` stay -1, whatever its requests say."""
+    """One request after the other; a lost answer stays lost."""
 
     asked: Asked | None = None
-    pid: int = -1
-    epoch: int = -1
 
     def step(self, event: Event, disk: Disk) -> tuple[Hand, Effects]:
         match event:
