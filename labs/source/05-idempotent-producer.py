@@ -157,9 +157,9 @@ print(remembered(once))
 #
 # **1. What does the leader compare?** Many articles give a formula: *new = old + 1 is right; new ≤ old
 # is a duplicate and is dropped; new > old + 1 means that a message was lost.* Say what it gets wrong
-# before you run the next cell. Each line is a story of its own, sent by hand: payments, the first
-# sequence number, and an epoch where it is not 0. The formula is asked about the last batch of the
-# story, and so is the leader.
+# before you run the next cell. Here batches are sent by hand: payments, the first sequence number, and
+# an epoch where it is not 0. First one batch three times. Then each line is a story of its own; the
+# formula is asked about its last batch, and so is the leader.
 
 # %%
 # NBVAL_CHECK_OUTPUT

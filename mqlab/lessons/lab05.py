@@ -89,7 +89,7 @@ PRODUCE = Parsons(
             ),
         ),
         Piece(
-            "elsewhere",
+            "ask",
             Text(
                 "ask the other partitions whether they hold this payment",
                 "询问其他分区是否已有这笔支付",

@@ -91,6 +91,8 @@ class PaymentsSystem(KafkaSystem):
         assert isinstance(found, PaymentsSystem)
         order = tuple((step, tuple(filter(None, pieces))) for step, pieces in found.order)
         found = replace(found, order=order)
+        if found.replicas > 1:
+            raise ValueError("payments are kept in one copy; for several take `system kafka`")
         unknown = sorted(set(dict(order).get(STEP, ())) - set(PIECES))
         if unknown:
             raise ValueError(f"no piece {unknown[0]!r}; a Produce has: {', '.join(PIECES)}")
@@ -124,6 +126,10 @@ class PaymentsSystem(KafkaSystem):
                     raise ValueError(f"no partition {partition!r}; there are: {known}")
                 return produce_call(partition, values, tuple(options))
         return super().call(words)
+
+    def label(self) -> Text:
+        """No transactions here, so nothing is said of their version."""
+        return Text("Kafka 4.3" + (f" · off: {', '.join(self.off)}" if self.off else ""))
 
     # -- what is drawn -----------------------------------------------------------------------
 

@@ -144,7 +144,7 @@ def test_three_orders_of_a_produce_are_right_and_all_others_meet_a_run() -> None
         (("append", "duplicate", "fence", "sequence", "answer"), "counted once"),
         (("duplicate", "fence", "sequence", "answer", "append"), "true ok"),
         (("duplicate", "fence", "sequence", "append", "flush", "answer"), "flush"),
-        (("elsewhere", *PIECES), "75"),
+        (("ask", *PIECES), "75"),
     ],
 )
 def test_a_wrong_order_says_what_it_breaks(order: tuple[str, ...], broken: str) -> None:
@@ -194,6 +194,8 @@ def test_a_batch_that_cannot_be_read_says_what_to_write(line: str, advice: str) 
 def test_an_unknown_piece_or_setting_says_which_there_are() -> None:
     with pytest.raises(ValueError, match="no piece 'guess'; a Produce has: duplicate, fence"):
         system("payments order.produce=guess")
+    with pytest.raises(ValueError, match="payments are kept in one copy"):
+        system("payments replicas=3")
     with pytest.raises(ValueError, match="no client 'go'; there are: java, librdkafka"):
         constructed("go")
     with pytest.raises(ValueError, match=r"no setting 'linger\.ms'; there are: enable"):
