@@ -188,7 +188,7 @@ def told_effect(role: str, effect: Effect) -> Fact | None:
         case Flush():
             return Fact(0, 0, role, "▮", FLUSHED(), "disk", fold=True)
         case Return(value=value):
-            return Fact(0, 0, role, "☞", said(value), fold=True)
+            return Fact(0, 0, role, "☞", said(value))
     return None
 
 
