@@ -454,8 +454,8 @@ for story, line, budget in [
 # have seen that one. And the leader dies while **two** batches are unanswered: it comes back with a
 # memory of one. So a broker's restart *does* affect idempotence. A real broker 4.3.1 with the Java
 # client of the same version ends up with the same log, `p1 p2` with epoch 0 and again `p1 p2` with
-# epoch 1, and stopping it in an orderly way is no better. With several replicas one rarely meets
-# this: a follower that takes over has seen the same batches. Step through it:
+# epoch 1, and stopping it in an orderly way is no better. Moving a partition is: a follower that takes
+# over has seen the same batches, and in a real cluster of three it knew all five. Step through it:
 
 # %%
 dies = shortest["the leader is killed once"].trace()
@@ -563,7 +563,7 @@ verdict.player()
 # | new > old + 1 means a message was lost | it is not here *yet*; the batch is refused and comes again | Investigate 1 |
 # | the broker keeps one largest number | five ranges and the epoch, and one range in a file | Investigate 1, 2 |
 # | it holds only for one connection | pid, epoch and numbers are in the batch: a reconnect keeps it | Investigate 2 |
-# | a broker's restart does not matter | the memory shrinks from five batches to one | Investigate 2, Find |
+# | a broker's restart does not matter | the memory shrinks from five batches to one; a follower has all five | Investigate 2, Find |
 # | `.snapshot`: id, epoch, last sequence | and last offset, delta, time, two of transactions | Investigate 2 |
 # | max.in.flight must be under 5 | at most 5; six lose the oldest from the memory | How many |
 
