@@ -89,6 +89,8 @@ class Driver:
         if self.journal is not None:
             for effect in self.journal.replay():
                 self._keep(effect)
+            if self.journal.mostly_dead:
+                self.journal.rewrite(self.disk.effects())
         kafka = self.config.kafka
         self._start(BROKER, partial(Broker.recover, self.config))
         for name in range(kafka.offsets_partitions):

@@ -10,7 +10,9 @@ loses nothing that was acknowledged, because the operating system holds what was
 `fsync` after it is for power cuts. A stop may cut the last frames short; they belong to a
 turn nobody was told about, and the file is cut back to the last whole frame.
 
-The file only grows. Nothing in it is executed: an effect is rebuilt from names listed here.
+While a server runs the file only grows. At a start it is written anew if more than half of
+it is about what is no more: older records of a transactional id, values of tables, deleted
+topics. Nothing in it is executed: an effect is rebuilt from names listed here.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import logging
 import os
 import struct
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
@@ -28,6 +30,7 @@ from typing import Any
 
 from ..kafka.coordinator import Entry, StateRecord
 from ..kafka.group import GroupMetadata, Member, Offsets
+from ..kafka.leader import index_of
 from ..kafka.messages import Position
 from ..kafka.states import TxnState
 from ..kernel import Append, Put, Truncate
@@ -42,6 +45,8 @@ MAGIC = b"mqlab.journal/1\n"
 FRAME = struct.Struct(">II")
 DATA = struct.Struct(">cHq")  # kind, length of the log's name, base offset
 BYTES = "bytes"
+SMALL = 1 << 20  # a journal of less than this is not worth writing anew
+TOGETHER = 1_000  # parts written at once
 LIMIT = 256 << 20  # no frame is longer; what says so is torn
 Effect = Append | Put | Truncate
 
@@ -72,16 +77,13 @@ class Journal:
         self.path = folder / "journal"
         self.fsync = fsync
         self._parts: list[bytes] = []
+        self._live = Living()
+        self._size = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
-            _lock(self._file, folder)
+            self._file = _opened(self.path)
         except OSError as error:
             raise JournalError(f"cannot use the data folder {folder}: {error.strerror}") from error
-        if os.fstat(self._file).st_size < len(MAGIC):
-            os.ftruncate(self._file, 0)
-            os.pwrite(self._file, MAGIC, 0)
-            self._sync()
 
     def replay(self) -> Iterator[Effect]:
         """Every effect there is, in order; the torn end is cut off afterwards."""
@@ -94,13 +96,46 @@ class Journal:
                 body = file.read(size) if size <= LIMIT else b""
                 if len(body) != size or crc32c(body) != crc:
                     break
-                yield decoded(body)
+                effect = decoded(body)
+                self._live.note(effect, FRAME.size + size)
+                yield effect
                 whole += FRAME.size + size
         end = os.fstat(self._file).st_size
         if end > whole:
             log.warning("%s: cutting off %d bytes of an unfinished turn", self.path, end - whole)
             os.ftruncate(self._file, whole)
         os.lseek(self._file, whole, os.SEEK_SET)
+        self._size = whole
+
+    @property
+    def mostly_dead(self) -> bool:
+        """Whether more than half of what was replayed is about what is no more."""
+        return self._size > SMALL and self._live.bytes * 2 < self._size
+
+    def rewrite(self, effects: Iterable[Effect]) -> None:
+        """Put these effects in the place of all there are: in a file beside, and then by one
+        renaming, so that a stop leaves the one or the other. Where there is no room for it,
+        the journal stays as it is."""
+        old, beside = self._file, self.path.with_suffix(".new")
+        try:
+            beside.unlink(missing_ok=True)
+            self._file = _opened(beside)
+            os.lseek(self._file, 0, os.SEEK_END)
+            for effect in effects:
+                self.note(effect)
+                if len(self._parts) > TOGETHER:
+                    self.write()
+            self.write()
+            self._sync()
+            beside.replace(self.path)
+            _sync_folder(self.path.parent)
+            os.close(old)
+        except OSError as error:
+            log.warning("%s cannot be written anew: %s", self.path, error.strerror)
+            self._parts.clear()
+            if self._file != old:
+                os.close(self._file)
+            self._file = old
 
     def note(self, effect: Effect) -> None:
         """Remember an effect; `write` makes it durable."""
@@ -123,6 +158,58 @@ class Journal:
 
     def close(self) -> None:
         os.close(self._file)
+
+
+class Living:
+    """How many bytes of a journal are still about something: by table and key, by log and
+    transactional id, by log."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[Any, int] = {}
+        self._topics: dict[str, Topic] = {}
+
+    @property
+    def bytes(self) -> int:
+        return sum(self._sizes.values())
+
+    def note(self, effect: Effect, size: int) -> None:
+        match effect:
+            case Append(log=name, entry=StateRecord(entry=entry)):
+                self._sizes[name, entry.txn_id] = size
+            case Append(log=name):
+                self._sizes[name] = self._sizes.get(name, 0) + size
+            case Put(table=table, key=key, value=value):
+                self._sizes[table, key] = size
+                if value is None:
+                    self._gone(table, key)
+                elif table == "topics":
+                    self._topics[key] = value
+
+    def _gone(self, table: str, key: Any) -> None:
+        del self._sizes[table, key]
+        topic = self._topics.pop(key, None) if table == "topics" else None
+        for partition in topic.partitions if topic is not None else ():
+            self._sizes.pop(partition, None)
+            self._sizes.pop(index_of(partition), None)
+
+
+def _opened(path: Path) -> int:
+    """The file, which no other process may use; begun if it is new."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    _lock(file, path.parent)
+    if os.fstat(file).st_size < len(MAGIC):
+        os.ftruncate(file, 0)
+        os.pwrite(file, MAGIC, 0)
+        os.fsync(file)
+    return file
+
+
+def _sync_folder(folder: Path) -> None:
+    """A renaming is safe from a power cut only when its folder is flushed too."""
+    if os.name == "posix":
+        file = os.open(folder, os.O_RDONLY)
+        os.fsync(file)
+        os.close(file)
 
 
 def _lock(file: int, folder: Path) -> None:

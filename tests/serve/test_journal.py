@@ -1,0 +1,166 @@
+"""The journal: what is no more is written out of it at a start, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mqlab.kafka.coordinator import Entry, StateRecord
+from mqlab.kafka.group import GroupMetadata, Member
+from mqlab.kafka.states import TxnState
+from mqlab.kernel import Append, Put
+from mqlab.serve import serve
+from mqlab.serve.broker.topic import Topic
+from mqlab.serve.disk import ServerDisk
+from mqlab.serve.driver import Driver
+from mqlab.serve.journal import Journal, decoded, encoded
+from mqlab.serve.server import Options
+from mqlab.serve.wire.records import parsed
+from tests.serve.clients import create, producer, read, transaction
+from tests.serve.raw import batch
+
+STATES = "__transaction_state-0"
+TOPIC = Topic("t", 1, "6d716c61-6200-4b61-8000-746f70696373")
+
+
+def replayed(folder: Path) -> tuple[ServerDisk, Journal]:
+    journal = Journal(folder)
+    driver = Driver(Options().config, lambda *told: None, journal)
+    for effect in journal.replay():
+        driver._keep(effect)
+    return driver.disk, journal
+
+
+def state(base: int, txn_id: str, state: TxnState = TxnState.ONGOING) -> Append:
+    return Append(STATES, StateRecord(base, Entry(txn_id, 7, 0, state)))
+
+
+def written(folder: Path, rounds: int = 12_000) -> None:
+    """Thousands of records of two ids, one of them expired at the end, and some data."""
+    journal = Journal(folder)
+    list(journal.replay())
+    data = parsed(batch([b"a"]))
+    for effect in (
+        Put("topics", "t", TOPIC),
+        Append("t-0", type(data)(data.records, base=0)),  # type: ignore[union-attr, call-arg]
+        *(state(i, "ab"[i % 2]) for i in range(rounds)),
+        state(rounds, "b", TxnState.DEAD),
+        state(rounds + 1, "a"),
+        *(Put("producer ids", "next block", i) for i in range(9)),
+    ):
+        journal.note(effect)
+    journal.write()
+    journal.close()
+
+
+def kept(disk: ServerDisk) -> list[str]:
+    return [str(effect) for effect in disk.effects()]
+
+
+def test_only_the_latest_of_each_key_is_written_anew(tmp_path: Path) -> None:
+    written(tmp_path)
+    before = (tmp_path / "journal").stat().st_size
+    disk, journal = replayed(tmp_path)
+    assert journal.mostly_dead
+    everything = kept(disk)
+    journal.rewrite(disk.effects())
+    journal.note(state(12_002, "a"))
+    journal.write()
+    journal.close()
+    assert (tmp_path / "journal").stat().st_size < before / 100
+    again, journal = replayed(tmp_path)
+    journal.close()
+    assert not journal.mostly_dead
+    assert again.log(STATES).end == 12_003
+    assert [e.entry.txn_id for e in again.log(STATES).read(0)] == ["a"], "b is expired"
+    assert [e for e in kept(again) if STATES not in e] == [e for e in everything if STATES not in e]
+
+
+def test_the_end_of_a_log_is_kept_even_by_a_tombstone() -> None:
+    disk = ServerDisk()
+    disk.append(STATES, state(0, "b").entry)
+    disk.append(STATES, state(1, "b", TxnState.DEAD).entry)
+    again = ServerDisk()
+    for effect in disk.effects():
+        assert isinstance(effect, Append)
+        again.append(effect.log, effect.entry)
+    assert again.log(STATES).end == 2
+
+
+def test_a_small_journal_is_left_alone(tmp_path: Path) -> None:
+    written(tmp_path, rounds=10)
+    _, journal = replayed(tmp_path)
+    assert not journal.mostly_dead
+    journal.close()
+
+
+def test_a_deleted_topic_is_dead(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    list(journal.replay())
+    journal.note(Put("topics", "t", TOPIC))
+    data = parsed(batch([b"x" * 800_000]))
+    for base in range(2):
+        journal.note(Append("t-0", type(data)(data.records, base=base)))  # type: ignore[union-attr, call-arg]
+    journal.write()
+    journal.close()
+    _, journal = replayed(tmp_path)
+    assert not journal.mostly_dead
+    journal.note(Put("topics", "t", None))
+    journal.write()
+    journal.close()
+    disk, journal = replayed(tmp_path)
+    assert journal.mostly_dead
+    journal.rewrite(disk.effects())
+    journal.close()
+    assert (tmp_path / "journal").stat().st_size < 100
+
+
+def test_without_room_it_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path)
+    disk, journal = replayed(tmp_path)
+
+    def full(file: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        journal.rewrite(disk.effects())
+    journal.note(state(12_002, "a"))
+    journal.write()
+    journal.close()
+    again, journal = replayed(tmp_path)
+    journal.close()
+    assert again.log(STATES).end == 12_003
+
+
+def test_a_group_is_written_with_its_members_bytes() -> None:
+    member = Member("a-1", "a", protocols=(("range", b"\0\xff"),), assignment=b"\x80")
+    effect = Append("__consumer_offsets-0", GroupMetadata("g", "consumer", 3, "range", "a-1"))
+    whole = Append("x", GroupMetadata("g", members=(member,)))
+    for one in (effect, whole):
+        assert decoded(encoded(one)) == one
+
+
+def test_a_server_that_wrote_its_journal_anew_goes_on(tmp_path: Path) -> None:
+    with serve(data_dir=tmp_path) as broker:
+        create(broker.address, "t")
+        who = producer(broker.address, "id")
+        for i in range(5):
+            transaction(who, "t", str(i))
+        broker.stop()
+        journal = Journal(tmp_path)
+        list(journal.replay())
+        for i in range(30_000):
+            journal.note(Put("producer ids", "next block", 5_000 + i))
+        journal.write()
+        journal.close()
+        before = (tmp_path / "journal").stat().st_size
+        broker.restart()
+        assert (tmp_path / "journal").stat().st_size < before / 10
+        transaction(producer(broker.address, "id"), "t", "5")
+        assert read(broker.address, "t") == [str(i) for i in range(6)]
+        broker.kill()
+        broker.restart()
+        assert read(broker.address, "t") == [str(i) for i in range(6)]
