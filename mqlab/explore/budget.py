@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
+
+from ..kernel.text import Text, Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,26 +66,49 @@ class Budget:
         }[what]
         return spent + 1 if spent < bound else None
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> Text:
+        """The bounds in words."""
         parts = [
-            counted(n, name)
-            for n, name in (
-                (self.kills, "kill"),
-                (self.power_cuts, "power cut"),
-                (self.breaks, "broken connection"),
-                (self.timers, "timer"),
+            counted(n)
+            for n, counted in (
+                (self.kills, KILLS),
+                (self.power_cuts, POWER_CUTS),
+                (self.breaks, BREAKS),
+                (self.timers, TIMERS),
             )
             if n
         ]
         if self.retries is not None:
-            parts.append(f"{counted(self.retries, 'retry', 'retries')} of each retry timer")
-        if self.killable is not None and (self.kills or self.power_cuts):
-            parts.append(f"stops only of {', '.join(self.killable)}")
-        if self.restartable is not None and (self.kills or self.power_cuts):
-            only = f"only of {', '.join(self.restartable)}" if self.restartable else "of none"
-            parts.append(f"restarts {only}")
-        return ", ".join(parts) or "no faults, no timers"
+            parts.append(RETRIES(self.retries))
+        stops = self.kills or self.power_cuts
+        if stops and self.killable is not None:
+            parts.append(STOPPING(nodes=", ".join(self.killable)))
+        if stops and self.restartable:
+            parts.append(RESTARTING(nodes=", ".join(self.restartable)))
+        elif stops and self.restartable is not None:
+            parts.append(NO_RESTART)
+        if not parts:
+            return NOTHING
+        return Text(", ".join(p.en for p in parts), "，".join(p.of("zh") for p in parts))
+
+    def __str__(self) -> str:
+        return self.text.en
 
 
-def counted(n: int, one: str, many: str = "") -> str:
-    return f"{n} {one if n == 1 else many or one + 's'}"
+def _counted(one: str, many: str, zh: str) -> Callable[[int], Text]:
+    """A number of something, in words."""
+    return lambda n: Text(f"{n} {one if n == 1 else many}", f"{n} {zh}")
+
+
+KILLS = _counted("kill", "kills", "次进程被杀")
+POWER_CUTS = _counted("power cut", "power cuts", "次断电")
+BREAKS = _counted("broken connection", "broken connections", "次连接断开")
+TIMERS = _counted("timer", "timers", "次定时器到时")
+RETRIES = _counted(
+    "retry of each retry timer", "retries of each retry timer", "次重试（每个重试定时器）"
+)
+STOPPING = Words("stops only of {nodes}", "只停止 {nodes}")
+RESTARTING = Words("restarts only of {nodes}", "只重启 {nodes}")
+NO_RESTART = Text("no restarts", "不重启")
+NOTHING = Text("no faults, no timers", "没有故障，没有定时器")

@@ -61,7 +61,7 @@ class Search:
         self._judge = Judge(self.properties)
         self.fields = self._judge.fields = Fields(system, self._judge.read, counters)
         self.moves = Moves(system, budget, self.fields)
-        self.depth = 0
+        self.levels: list[int] = []  # worlds by depth, as far as the search is through
         self.transitions = 0
         self.seconds = 0.0
         self.complete = False
@@ -78,6 +78,10 @@ class Search:
     @property
     def states(self) -> int:
         return len(self._parents)
+
+    @property
+    def depth(self) -> int:
+        return len(self.levels)
 
     def worlds(self) -> Iterator[int]:
         """All worlds found so far, in the order of their numbers (`fields.unpack` opens one)."""
@@ -115,7 +119,8 @@ class Search:
                 yield from self._level(frontier, following)
             except _Full:
                 return
-            frontier, self.depth = following, self.depth + 1
+            self.levels.append(len(frontier))
+            frontier = following
             if self._all_refuted():
                 return
         self.complete = True
@@ -210,6 +215,11 @@ class Search:
             if len(rest) == len(doubtful):
                 return rest[0] if rest else None
             doubtful = rest
+
+    def choices(self, place: int) -> int | None:
+        """In how many choices the property at this place was first news; None: not yet."""
+        at = self.found.get(place)
+        return None if at is None else len(self.schedule(at))
 
     def schedule(self, at: int) -> tuple[str, ...]:
         """A shortest way to the world with this number."""

@@ -107,8 +107,9 @@ def test_interrupting_keeps_what_was_found():
 def test_bounds_are_part_of_the_verdict():
     budget = Budget(kills=1, timers=2, retries=1, killable=("tc",), restartable=())
     assert str(budget) == (
-        "1 kill, 2 timers, 1 retry of each retry timer, stops only of tc, restarts of none"
+        "1 kill, 2 timers, 1 retry of each retry timer, stops only of tc, no restarts"
     )
+    assert budget.text.of("zh").startswith("1 次进程被杀，2 次定时器到时")
 
 
 def test_a_bound_on_states_is_reported_as_not_exhaustive():

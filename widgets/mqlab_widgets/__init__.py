@@ -1,6 +1,6 @@
 """Pictures of runs: `Player` scrubs a trace, `Playground` lets a learner move a system,
-`Predict` asks before it shows, `Ordering` lets one order the pieces of a protocol step, `Follow`
-watches a running broker.
+`Predict` asks before it shows, `Ordering` lets one order the pieces of a protocol step,
+`Explorer` searches every schedule, `Follow` watches a running broker.
 
 `Player` needs the standard library only; the others are widgets and need anywidget, so they
 are imported when they are first used.
@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING, Any
 from .player import Player
 
 if TYPE_CHECKING:
+    from .explorer import Explorer
     from .follow import Follow
     from .ordering import Ordering
     from .playground import Playground
     from .predict import Predict
 
 _WIDGETS = {
+    "Explorer": ".explorer",
     "Follow": ".follow",
     "Ordering": ".ordering",
     "Playground": ".playground",
     "Predict": ".predict",
 }
 
-__all__ = ["Follow", "Ordering", "Player", "Playground", "Predict"]
+__all__ = ["Explorer", "Follow", "Ordering", "Player", "Playground", "Predict"]
 
 
 def __getattr__(name: str) -> Any:
