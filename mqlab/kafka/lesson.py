@@ -24,6 +24,7 @@ COMBINATIONS = {
 TWIN = "producers=app:order-service,twin:order-service"
 APP = "'app=init; begin; send orders-0 a; send orders-1 b; commit'"
 SHORT = "'app=init; begin; send orders-0 a; commit'"
+OFFSETS = "'app=init; begin; send orders-0 a; send-offsets g orders-0@1; commit'"
 NEXT = "'twin=init; begin; send orders-0 c; commit'"
 
 
@@ -80,15 +81,19 @@ def _lesson_systems() -> tuple[Searched, ...]:
     out = []
     for name, versions in COMBINATIONS.items():
         one = f"kafka {versions} partitions=1 {SHORT}"
+        offsets = f"kafka {versions} partitions=1 groups=1 {OFFSETS}"
         two, both = f"kafka {versions} {APP}", f"kafka {versions} {TWIN} {SHORT} {NEXT}"
-        stops = (("kills", 1), ("killable", ("tc",)), ("retries", 1))
+        stops: Bounds = (("kills", 1), ("killable", ("tc",)), ("retries", 1))
+        few: Bounds = (("breaks", 1), ("timers", 1), ("retries", 1))
         out += [
             Searched(f"twin, {name}", lesson_system(name), BUDGET),
             Searched(f"twin and break, {name}", both, (("breaks", 1), ("retries", 1))),
             Searched(f"twin and stop, {name}", both, stops),
-            Searched(f"break, {name}", two, (("breaks", 1), ("timers", 1), ("retries", 1))),
+            Searched(f"break, {name}", two, few),
             Searched(f"stop, {name}", two, (("kills", 1), ("timers", 1))),
-            Searched(f"stop and break, {name}", one, (*WHOLE.bounds,)),
+            Searched(f"stop and break, {name}", one, (("kills", 1), *few)),
+            Searched(f"offsets and break, {name}", offsets, (("breaks", 1), ("timers", 1))),
+            Searched(f"offsets and stop, {name}", offsets, (("kills", 1), ("timers", 1))),
         ]
     return tuple(out)
 
@@ -105,7 +110,7 @@ _GIVES_UP = (
     "kafka transaction_version=2 client=legacy delivery_timeout_ms=1000 partitions=1 "
     "'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
 )
-_OFFSETS = (
+_ABORTED = (
     "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort; "
     "begin; send-offsets g orders-0@1; commit'"
 )
@@ -211,7 +216,7 @@ _SAFEGUARDS = (
             "事务中止了，它的输入却算作已读",
         ),
         Text("lost write (input skipped)", "丢失（输入被跳过）"),
-        f"{_OFFSETS} claims=offsets_with_output",
+        f"{_ABORTED} claims=offsets_with_output",
         "offsets with output",
         (),
         "offsets_in_transaction",
