@@ -9,7 +9,7 @@ from typing import Any
 from kio.schema.errors import ErrorCode
 
 from ..kafka.messages import OffsetCommit, OffsetFetch, Position, WriteTxnMarkers, braces
-from .client import ADMIN, GC, GROUP, NOT_OFFERED, TC, TRANSACTION, Lab, word
+from .client import ADMIN, AGAIN, GC, GROUP, NOT_OFFERED, TC, TRANSACTION, Lab, Moved, word
 from .producer import offset_rows
 from .wire import described as rows_of
 
@@ -21,7 +21,10 @@ def described(lab: Lab, txn_id: str) -> Any:
 
     def ask() -> Any:
         raw = lab.coordinator(txn_id, TRANSACTION)
-        return rows_of(*raw.frame(65, 0, transactional_ids=(lab.wire(txn_id),)))[0]
+        row = rows_of(*raw.frame(65, 0, transactional_ids=(lab.wire(txn_id),)))[0]
+        if row.error and ErrorCode(row.error).name.upper() in AGAIN:
+            raise Moved(txn_id)
+        return row
 
     return lab.patiently(ask)
 

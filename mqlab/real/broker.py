@@ -102,6 +102,7 @@ class RealKafka:
     def stop(self) -> None:
         """End every process (SIGTERM) and remove the data."""
         for node in self.nodes:
+            node.signal(signal.SIGCONT)  # one that was paused must hear what follows
             node.terminate()
         for node in self.nodes:
             node.wait()
@@ -200,12 +201,12 @@ class Node:
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
             "inter.broker.listener.name": "PLAINTEXT",
             "log.dirs": str(self.data),
-            **self._kafka.settings,
         }
         for topic in INTERNAL_TOPICS:
             lines[f"{topic}.replication.factor"] = str(min(count, 3))
         for topic in INTERNAL_TOPICS[1:]:
             lines[f"{topic}.min.isr"] = str(min(count, 2))
+        lines |= self._kafka.settings
         return "".join(f"{key}={value}\n" for key, value in lines.items())
 
     def start(self) -> None:
@@ -227,9 +228,12 @@ class Node:
 
     def terminate(self) -> None:
         """SIGTERM, without waiting for what follows."""
+        self.signal(signal.SIGTERM)
+
+    def signal(self, number: signal.Signals) -> None:
         if self.running:
             assert self._process is not None
-            self._process.send_signal(signal.SIGTERM)
+            self._process.send_signal(number)
 
     def stop(self) -> None:
         self.terminate()

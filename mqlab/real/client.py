@@ -151,6 +151,17 @@ class Lab:
 
         return self._located(partition, find)
 
+    def coordinated_by(self, txn_id: str) -> int:
+        """The number of the broker that coordinates a transactional id."""
+
+        def find() -> int:
+            found = self.raw().coordinator(self.wire(txn_id), TRANSACTION)
+            if found.error_code.value:
+                raise Moved(word(found.error_code))
+            return int(found.node_id)
+
+        return int(self.patiently(find))
+
     def _located(self, key: str, find: Callable[[], str]) -> Raw:
         single = "," not in self.target.address
         if key not in self._where:
@@ -189,14 +200,18 @@ class Lab:
 
     # -- topics and their logs -------------------------------------------------------------
 
-    def topic(self, name: str, partitions: int = 1, replicas: int = 1, **configs: str) -> None:
-        """Create a topic; what comes back is no observation."""
+    def topic(
+        self, name: str, partitions: int = 1, on: tuple[int, ...] = (), **configs: str
+    ) -> None:
+        """Create a topic, each partition `on` these brokers (the first leads), else on one;
+        what comes back is no observation."""
+        placed = [Row(partition_index=i, broker_ids=on) for i in range(partitions)]
         given = tuple(Row(name=k.replace("_", "."), value=v) for k, v in configs.items())
         topic = Row(
             name=self.wire(name),
-            num_partitions=partitions,
-            replication_factor=replicas,
-            assignments=(),
+            num_partitions=-1 if on else partitions,
+            replication_factor=-1 if on else 1,
+            assignments=tuple(placed) if on else (),
             configs=given,
         )
         answer = self.patiently(
@@ -241,8 +256,14 @@ class Lab:
             "rack_id": "",
             "topics": (Row(topic=topic, partitions=(part,)),),
         }
-        answer = self.patiently(lambda: self.leader(partition).ask(1, 11, **fields))
-        return answer.responses[0].partitions[0]
+
+        def ask() -> Any:
+            found = self.leader(partition).ask(1, 11, **fields).responses[0].partitions[0]
+            if word(found.error_code) in AGAIN:
+                raise Moved(partition)
+            return found
+
+        return self.patiently(ask)
 
     def fetch(
         self, partition: str, offset: int = 0, isolation: str = READ_COMMITTED, who: str = "reader"

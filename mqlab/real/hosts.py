@@ -4,6 +4,7 @@ others. This project's own server is hosted by the command line, which may start
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,14 @@ class Control(Protocol):
 
     def stop(self, node: int = 1) -> None:
         """SIGTERM, and wait."""
+        ...
+
+    def pause(self, node: int = 1) -> None:
+        """SIGSTOP: it is there and says nothing."""
+        ...
+
+    def resume(self, node: int = 1) -> None:
+        """SIGCONT."""
         ...
 
     def start(self, node: int = 1) -> None:
@@ -84,6 +93,12 @@ class RealControl:
     def stop(self, node: int = 1) -> None:
         self.kafka.nodes[node - 1].stop()
 
+    def pause(self, node: int = 1) -> None:
+        self.kafka.nodes[node - 1].signal(signal.SIGSTOP)
+
+    def resume(self, node: int = 1) -> None:
+        self.kafka.nodes[node - 1].signal(signal.SIGCONT)
+
     def start(self, node: int = 1) -> None:
         self.kafka.nodes[node - 1].start()
         self.kafka.wait_ready()
@@ -111,7 +126,7 @@ class RealHost:
     def own(self, program: Program, profile: str) -> Iterator[Target]:
         count = 3 if CLUSTER in program.needs else 1
         level = PROFILES[profile].transaction_version
-        with RealKafka(self.version, level, count) as kafka:
+        with RealKafka(self.version, level, count, dict(program.settings)) as kafka:
             yield self._target(kafka)
 
     def _target(self, kafka: RealKafka) -> Target:

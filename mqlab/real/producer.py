@@ -205,6 +205,7 @@ class Producer:
         transactional: bool | None = None,
         once: bool = False,
         stamps: Sequence[int] = (),
+        acks: int = -1,
     ) -> str:
         """One batch, and nothing before it."""
         usual = self.lab.profile.produce
@@ -220,7 +221,7 @@ class Producer:
             transactional=within,
         )
         row = self.lab.again(
-            lambda: self._produced(partition, batch, version, stamps),
+            lambda: self._produced(partition, batch, version, stamps, acks),
             lambda r: word(r.error_code),
             once,
         )
@@ -230,17 +231,20 @@ class Producer:
         told = f"ok @{row.base_offset}" if error == "ok" else error
         asked = str(Produce(batch, self.txn_id)) + self._other(pid, None)
         plain = "" if within == (self.txn_id is not None) else " not transactional"
+        plain += f" acks={acks}" if acks != -1 else ""
         self.lab.note(self.who, partition, asked + plain + _v(version, usual), told)
         return error
 
-    def _produced(self, partition: str, batch: Batch, version: int, stamps: Sequence[int]) -> Any:
+    def _produced(
+        self, partition: str, batch: Batch, version: int, stamps: Sequence[int], acks: int
+    ) -> Any:
         topic, index = self.lab.split(partition)
         part = Row(index=index, records=written(batch, stamps))
         answer = self.lab.leader(partition).ask(
             0,
             version,
             transactional_id=self._wire_id if batch.transactional else None,
-            acks=-1,
+            acks=acks,
             timeout=timedelta(seconds=5),
             topic_data=(Row(name=topic, partition_data=(part,)),),
         )

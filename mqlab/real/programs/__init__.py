@@ -37,6 +37,7 @@ class Program:
     profiles: tuple[str, ...]
     needs: tuple[str, ...] = ()
     version: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
 
 
 _FOUND: dict[str, Program] = {}
@@ -49,14 +50,16 @@ def program(
     profiles: tuple[str, ...] = tuple(PROFILES),
     needs: tuple[str, ...] = (),
     version: str = "",
+    settings: dict[str, str] | None = None,
 ) -> Callable[[Run], Run]:
     """Register a program. `profiles`: where it makes sense; `version`: the only Kafka it is
-    recorded on, "" for any."""
+    recorded on, "" for any; `settings`: of brokers of its own."""
 
     def register(run: Run) -> Run:
         if name in _FOUND:
             raise ValueError(f"two programs are called {name}")
-        _FOUND[name] = Program(name, reference, run, profiles, needs, version)
+        given = tuple((settings or {}).items())
+        _FOUND[name] = Program(name, reference, run, profiles, needs, version, given)
         return run
 
     return register

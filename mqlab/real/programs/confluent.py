@@ -28,9 +28,8 @@ class Client:
                 "bootstrap.servers": lab.target.address,
                 "transactional.id": lab.wire(txn_id),
                 "linger.ms": 0,
-                "log_level": 0,
                 **{key.replace("_", "."): value for key, value in more.items()},
-            }
+            },
         )
 
     def call(self, what: str, action: Callable[[], object]) -> bool:
