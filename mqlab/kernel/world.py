@@ -1,8 +1,8 @@
 """A world: every node, every message under way. One pure function moves it.
 
 `run` is one step of one node, effect by effect, so that a driver may stop the node after
-any of them. `apply` does one choice to a whole world. The explorer calls `run` through a
-memo and keeps worlds as tuples of small integers; every other driver uses `apply`.
+any of them. `apply` does one choice to a whole world. The explorer calls `run` once for each
+neighbourhood of a node and keeps a world as one integer; every other driver uses `apply`.
 
 The network is TCP: a *wire* is one direction of one connection, first in, first out. When
 a connection breaks, requests under way may still arrive (late), answers never do; the
