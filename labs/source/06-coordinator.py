@@ -5,20 +5,20 @@
 # old and new
 #
 # **In one paragraph.** Every transactional producer has one broker that decides for it, its
-# *transaction coordinator*. The coordinator gives it a number and an epoch, notes which partitions it
-# writes to, writes down how each transaction ends, and sees to it that every partition learns of it.
-# It asks nobody for a vote. What protects your money is one small rule, fencing, and one order of
-# steps: first the decision is safe, then the client is answered, then the partitions are told.
+# *transaction coordinator*. The coordinator gives it a number and an epoch, notes which partitions
+# it writes to, writes down how each transaction ends, and sees to it that every partition learns of
+# it. It asks nobody for a vote. What protects your money is one small rule, fencing, and one order
+# of steps: first the decision is safe, then the client is answered, then the partitions are told.
 #
 # **Contents.** Hook · Predict · Run · Who decides · The log that decides · Investigate (what each
-# request does, no answer, too slow) · When things go wrong · Find the kill · Modify · Order · Make ·
-# Transfer · Exit ticket
+# request does, no answer, too slow) · When things go wrong · Find the kill · Modify · Order · Make
+# · Transfer · Exit ticket
 #
-# **Words.** *Transaction coordinator* (事务协调器). *Producer id*, *epoch*: a number, and how often
-# its holder was born again. *Fencing* (隔离): refusing an older epoch. *Zombie* (僵尸实例): an
-# instance that was replaced and does not know it. *Marker* (控制消息): the record that ends a
-# transaction in one partition. *Hanging transaction* (悬挂事务): open for ever. *TV0, TV2*: Kafka's
-# setting `transaction.version`; *v2 client*: Java 4.0 and later; *legacy client*: all others.
+# **Words.** *Transaction coordinator* (事务协调器). *Producer id*, *epoch*: a number, and how often its
+# holder was born again. *Fencing* (隔离): refusing an older epoch. *Zombie* (僵尸实例): an instance that
+# was replaced and does not know it. *Marker* (控制消息): the record that ends a transaction in one
+# partition. *Hanging transaction* (悬挂事务): open for ever. *TV0, TV2*: Kafka's setting
+# `transaction.version`; *v2 client*: Java 4.0 and later; *legacy client*: all others.
 
 # %%
 from mqlab_widgets import Player, Predict
@@ -51,9 +51,9 @@ from mqlab.lessons.safeguards import search
 # %% [markdown]
 # ## Hook: the payment that was made twice
 #
-# A payment service stops for a minute: a long garbage collection. The platform takes it for dead and
-# starts another one. The new instance finds order 17 unpaid and pays it. Then the old one wakes up,
-# in the middle of its work, and pays order 17.
+# A payment service stops for a minute: a long garbage collection. The platform takes it for dead
+# and starts another one. The new instance finds order 17 unpaid and pays it. Then the old one wakes
+# up, in the middle of its work, and pays order 17.
 #
 # Both run the same program, in Java `initTransactions(); beginTransaction(); send(…);
 # commitTransaction();`. Here Kafka's fencing is switched off.
@@ -72,11 +72,11 @@ print(told(unfenced))
 print(reading(unfenced))
 
 # %% [markdown]
-# Every call returned `ok`, and a reader of committed data books order 17 twice. Nothing is wrong with
-# either transaction; what is wrong is that there were two.
+# Every call returned `ok`, and a reader of committed data books order 17 twice. Nothing is wrong
+# with either transaction; what is wrong is that there were two.
 #
-# Keep the six stages of the course in view: **reserve → write → decide → publish the decision → make
-# visible → forget**.
+# Keep the six stages of the course in view: **reserve → write → decide → publish the decision →
+# make visible → forget**.
 #
 # ## Predict
 #
@@ -112,14 +112,14 @@ print(reading(fenced))
 # ## Run: fencing, step by step
 #
 # The leader's refusal is *abortable*: abort, and then look. The old instance does, and then knows.
-# Now let it stop in the *middle* of a transaction. Watch three numbers: its epoch *e*, the epoch *e*+1
-# with which the coordinator aborts what it left open, and *e*+2, which the new one gets. Step with the
-# arrow keys; what each reader gets, and the state of the transaction, stand below.
+# Now let it stop in the *middle* of a transaction. Watch three numbers: its epoch *e*, the epoch
+# *e*+1 with which the coordinator aborts what it left open, and *e*+2, which the new one gets. Step
+# with the arrow keys; what each reader gets, and the state of the transaction, stand below.
 
 # %%
 zombie = scenario("""
 # An old instance is fenced in the middle of its transaction
-system kafka client=legacy topic=payments partitions=1 producers=old:payment-service,new:payment-service
+system kafka client=legacy topic=payments partitions=1 producers=old:payments,new:payments
 run old: init, begin, send payments-0 order-17
 run new: init
 fire new retry
@@ -138,17 +138,17 @@ print(recorded("tv2", "init-during-ongoing", "InitProducerId", "Describe", "ABOR
 # %% [markdown]
 # The newcomer's first InitProducerId is told CONCURRENT_TRANSACTIONS: “not now, ask again”. Before
 # that answer leaves, the abort is decided, with epoch 1. The abort *marker* carries epoch 1 to the
-# partition, and shuts the old instance out there too. Then the newcomer asks again and gets epoch 2.
-# The second table is what a real Kafka 4.3.1 answered to the same requests: the same epochs. (In it P
-# stands for the producer id.)
+# partition, and shuts the old instance out there too. Then the newcomer asks again and gets epoch
+# 2. The second table is what a real Kafka 4.3.1 answered to the same requests: the same epochs. (In
+# it P stands for the producer id.)
 #
-# An epoch used to rise at an initialisation only. With `transaction.version` 2 it rises at *every end*
-# of a transaction as well; you will see why.
+# An epoch used to rise at an initialisation only. With `transaction.version` 2 it rises at *every
+# end* of a transaction as well; you will see why.
 #
 # ## Who decides
 #
-# **What is in a name.** `transactional.id` names the application across its lives. Some tutorials put
-# a random one there, “to be unique”. Decide what that does.
+# **What is in a name.** `transactional.id` names the application across its lives. Some tutorials
+# put a random one there, “to be unique”. Decide what that does.
 
 # %% jupyter={"source_hidden": true}
 Predict(
@@ -191,8 +191,8 @@ print(answers(scenario(AFTER_A_FENCE), "zombie"))
 
 # %% [markdown]
 # The second table is a client that sends single requests by hand. An older epoch is refused by the
-# *coordinator* with PRODUCER_FENCED, and by a partition's *leader* with INVALID_PRODUCER_EPOCH; another
-# producer id with INVALID_PRODUCER_ID_MAPPING.
+# *coordinator* with PRODUCER_FENCED, and by a partition's *leader* with INVALID_PRODUCER_EPOCH;
+# another producer id with INVALID_PRODUCER_ID_MAPPING.
 #
 # **Where is my coordinator?** Every broker can be one, and many are at the same time, for different
 # ids.
@@ -208,7 +208,7 @@ Predict(
     ],
     answer=1,
     explanations=[
-        "A string has no remainder: it is the hash that is divided. And the client computes nothing.",
+        "It is the hash that is divided, not the string. And the client computes nothing.",
         "FindCoordinator. The broker computes abs(hash) mod 50 and looks up who leads it.",
         "Nothing is written yet when it asks, and a transaction may write to many partitions.",
         "The controller elects leaders; it decides no transaction.",
@@ -227,10 +227,10 @@ used = {coordinator_of(f"shop-{n}").split()[-1] for n in range(1000)}
 print(f"1000 ids fall into {len(used)} partitions of __transaction_state")
 
 # %% [markdown]
-# The partition is `abs(hashCode) mod 50`, with Java's hash; the hash of *polygenelubricants* is the one
-# number that has no absolute value, and counts as 0. `__transaction_state` has 50 partitions unless an
-# administrator chose otherwise before its first use; the leader of a partition is the coordinator of
-# its ids. So coordinators are elected like all leaders, and share the work.
+# The partition is `abs(hashCode) mod 50`, with Java's hash; the hash of *polygenelubricants* is the
+# one number that has no absolute value, and counts as 0. `__transaction_state` has 50 partitions
+# unless an administrator chose otherwise before its first use; the leader of a partition is the
+# coordinator of its ids. So coordinators are elected like all leaders, and share the work.
 #
 # The map shows where all this lives. Five actors take part: *producer*, *transaction coordinator*,
 # partition *leaders* (brokers), *group coordinator* (offsets, lab 08) and *consumer*. There is no
@@ -243,8 +243,8 @@ broker_map("kafka")
 # ## The log that decides
 #
 # All that a coordinator must not forget is in its partition of `__transaction_state`: one record a
-# transition, key = transactional id. The topic is *compacted*: the latest record of a key counts, so
-# the log can be read as a table. Here is the zombie's story as a log, and as a table.
+# transition, key = transactional id. The topic is *compacted*: the latest record of a key counts,
+# so the log can be read as a table. Here is the zombie's story as a log, and as a table.
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -257,10 +257,11 @@ print()
 print("as dumped from a real broker:", " ".join(f"{r[0]}(ep{r[4]})" for r in log) == DUMPED)
 
 # %% [markdown]
-# Eight states there are, six of them are ever written. `Dead` (an id that nobody used for seven days is
-# forgotten) and `PrepareEpochFence` (a fence that begins) are only *pending*. While a record is being
-# written its transition is pending, and everybody else is told CONCURRENT_TRANSACTIONS. The table
-# below is the program's own; ● marks where the runs of this lab went so far.
+# Eight states there are, six of them are ever written. `Dead` (an id that nobody used for seven
+# days is forgotten) and `PrepareEpochFence` (a fence that begins) are only *pending*. While a
+# record is being written its transition is pending, and everybody else is told
+# CONCURRENT_TRANSACTIONS. The table below is the program's own; ● marks where the runs of this lab
+# went so far.
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -272,9 +273,9 @@ run app: begin, send orders-0 c, abort
 print(transitions(unfenced, fenced, zombie, ordinary))
 
 # %% [markdown]
-# From `Ongoing` two ways lead out, and from each Prepare state only one: **a decision never changes**.
-# PrepareAbort straight from Empty or Complete exists in TV2 only: a v2 client cannot know whether its
-# first record has arrived, so it may abort what the coordinator never saw.
+# From `Ongoing` two ways lead out, and from each Prepare state only one: **a decision never
+# changes**. PrepareAbort straight from Empty or Complete exists in TV2 only: a v2 client cannot
+# know whether its first record has arrived, so it may abort what the coordinator never saw.
 #
 # ## Investigate
 #
@@ -327,18 +328,18 @@ print()
 print(table("Kafka, client | adds partitions | epoch of the producer | of the markers", rows))
 
 # %% [markdown]
-# Read the first table's last line slowly. The producer does not write its commit anywhere: it sends one
-# request, EndTxn. The coordinator appends **PrepareCommit**, and the moment that is safe it answers.
-# Nobody was asked for a vote: the list between EndTxn and PrepareCommit is empty. (This is not two-phase
-# commit with the brokers as voters; partitions hold the records already and have nothing to object.)
-# Only then do markers leave, and **CompleteCommit** is written when all have been answered. Nobody waits
-# for it.
+# Read the first table's last line slowly. The producer does not write its commit anywhere: it sends
+# one request, EndTxn. The coordinator appends **PrepareCommit**, and the moment that is safe it
+# answers. Nobody was asked for a vote: the list between EndTxn and PrepareCommit is empty. (This is
+# not two-phase commit with the brokers as voters; partitions hold the records already and have
+# nothing to object.) Only then do markers leave, and **CompleteCommit** is written when all have
+# been answered. Nobody waits for it.
 #
-# These are the five steps of the usual figure: find the coordinator, get an id, add partitions, write,
-# end. A *legacy client* (librdkafka, so confluent-kafka, and Java before 4.0) adds its partitions
-# itself, before its first record, and the leader only *verifies* that; with a v2 client the leader adds
-# its partition on the way. And “the epoch rises at each initialisation” is out of date: with TV2 and a
-# v2 client it rises at every end, and the markers carry the new one.
+# These are the five steps of the usual figure: find the coordinator, get an id, add partitions,
+# write, end. A *legacy client* (librdkafka, so confluent-kafka, and Java before 4.0) adds its
+# partitions itself, before its first record, and the leader only *verifies* that; with a v2 client
+# the leader adds its partition on the way. And “the epoch rises at each initialisation” is out of
+# date: with TV2 and a v2 client it rises at every end, and the markers carry the new one.
 #
 # **2. What if no answer comes?** `commitTransaction()` throws a TimeoutException.
 
@@ -383,8 +384,8 @@ print(reading(silent, first(silent, "commit: unknown")))
 
 # %% jupyter={"source_hidden": true}
 Predict(
-    "A Java producer sets no transaction.timeout.ms. It begins at 1 s and sends its first record at "
-    "51 s. From when on may its transaction be aborted?",
+    "A Java producer with all defaults begins at 1 s and sends its first record at 51 s. From when "
+    "on may its transaction be aborted?",
     options=[
         "61 s: one minute after begin",
         "111 s: one minute after the first record",
@@ -402,19 +403,9 @@ Predict(
 
 # %%
 # NBVAL_CHECK_OUTPUT
-print(
-    due(
-        "system kafka partitions=1\nat 1000\nrun app: init, begin\nat 51000\nrun app: send orders-0 a"
-    )
-)
-print(
-    answers(
-        scenario(
-            "system asking producers=app:order-service,hand:raw\nrun hand: "
-            "InitProducerId timeout_ms=900000, InitProducerId timeout_ms=900001, InitProducerId timeout_ms=0"
-        )
-    )
-)
+print(due("system kafka\nat 1000\nrun app: init, begin\nat 51000\nrun app: send orders-0 a"))
+timeouts = ", ".join(f"InitProducerId timeout_ms={ms}" for ms in (900_000, 900_001, 0))
+print(answers(scenario(f"system asking producers=app:order-service,hand:raw\nrun hand: {timeouts}")))
 SLOW = """
 system asking partitions=1 timeout_ms=1500 producers=app:order-service,hand:raw {kafka}
 run app: init, begin, send orders-0 slow
@@ -448,9 +439,10 @@ print(recorded("tv2", "timeout-abort", "late", "EndTxn", "init pid=S"))
 #
 # ## When things go wrong
 #
-# **Three kinds of errors.** Kafka never calls your program back to ask what it meant (RocketMQ does,
-# lab 04). It tells an error, and the error says what is left to do: *retriable*, the client asks again
-# by itself; *abortable*, call abort and go on; *fatal*, close this producer, only a new one helps.
+# **Three kinds of errors.** Kafka never calls your program back to ask what it meant (RocketMQ
+# does, lab 04). It tells an error, and the error says what is left to do: *retriable*, the client
+# asks again by itself; *abortable*, call abort and go on; *fatal*, close this producer, only a new
+# one helps.
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -507,7 +499,11 @@ for name, story in LATE.items():
     )
     print(reading(run))
 print()
-TWO_COPIES = "system kafka partitions=1{off}\nrun app: init, begin, send orders-0 a, commit\nlose app→orders-0 ⇒Produce"
+TWO_COPIES = """
+system kafka partitions=1{off}
+run app: init, begin, send orders-0 a, commit
+lose app→orders-0 ⇒Produce
+"""
 for off in ("", " off=sequence_check"):
     print(
         f"answer lost, sent again{off:<20}",
@@ -515,10 +511,10 @@ for off in ("", " off=sequence_check"):
     )
 
 # %% [markdown]
-# With TV0 the late record was aborted, and is committed: it fell into the *next* transaction. The epoch
-# that rises at every end is what TV2 has against it. The last two lines answer another question: *why
-# does a transaction need idempotence?* Because inside one a record may be sent twice, and would be
-# committed twice (lab 05).
+# With TV0 the late record was aborted, and is committed: it fell into the *next* transaction. The
+# epoch that rises at every end is what TV2 has against it. The last two lines answer another
+# question: *why does a transaction need idempotence?* Because inside one a record may be sent
+# twice, and would be committed twice (lab 05).
 #
 # **Send before add.** Some drawings let the records go to the partitions first, and tell the
 # coordinator afterwards. A leader today asks the coordinator before it opens a transaction
@@ -527,7 +523,7 @@ for off in ("", " off=sequence_check"):
 # %%
 # NBVAL_CHECK_OUTPUT
 UNASKED = """
-system asking transaction_version=0 partitions=1 producers=app:order-service,hand:raw admins=admin{off}
+system asking transaction_version=0 partitions=1 producers=app,hand:raw admins=admin{off}
 run hand: InitProducerId, Produce orders-0 a pid=0 epoch=0 seq=0 v=11
 """
 print(answers(scenario(UNASKED.format(off=""))).splitlines()[-1])
@@ -535,7 +531,8 @@ hanging = scenario(
     UNASKED.format(off=" off=verification")
     + """
 run hand: EndTxn abort pid=0 epoch=0 v=4
-run admin: find-hanging orders-0, describe order-service, abort-hanging orders-0@0, find-hanging orders-0
+run admin: find-hanging orders-0, describe app
+run admin: abort-hanging orders-0@0, find-hanging orders-0
 """
 )
 print(answers(hanging))
@@ -548,12 +545,12 @@ print(
 )
 
 # %% [markdown]
-# The partition holds a transaction open of which the coordinator knows nothing: no timeout will ever
-# end it, and its LSO stands still. `kafka-transactions.sh find-hanging` asks both sides and compares;
-# `abort` has the leader write the missing marker.
+# The partition holds a transaction open of which the coordinator knows nothing: no timeout will
+# ever end it, and its LSO stands still. `kafka-transactions.sh find-hanging` asks both sides and
+# compares; `abort` has the leader write the missing marker.
 #
-# **What if the coordinator dies?** The log has replicas. Here the coordinator is killed when one of two
-# markers has left, and another broker takes over.
+# **What if the coordinator dies?** The log has replicas. Here the coordinator is killed when one of
+# two markers has left, and another broker takes over.
 
 # %% jupyter={"source_hidden": true}
 Predict(
@@ -614,13 +611,13 @@ print(heard(moved, "NOT_COORDINATOR", "COORDINATOR_FENCED", width=11))
 Player(failover, step=first(failover, "leads, leader epoch"))
 
 # %% [markdown]
-# A client that still asks the old coordinator hears NOT_COORDINATOR and looks for the new one. A late
-# marker of the old one is refused: TRANSACTION_COORDINATOR_FENCED.
+# A client that still asks the old coordinator hears NOT_COORDINATOR and looks for the new one. A
+# late marker of the old one is refused: TRANSACTION_COORDINATOR_FENCED.
 #
-# **Once PrepareCommit is written, the transaction commits whatever happens.** So it is designed. Two
-# true stories where it does not. In the first an administrator once wrote a marker with too high a
-# coordinator epoch. In the second a new coordinator takes a partition that has no leader *just now* for
-# a deleted one, as Kafka 4.3.1 and 4.4.0 do.
+# **Once PrepareCommit is written, the transaction commits whatever happens.** So it is designed.
+# Two true stories where it does not. In the first an administrator once wrote a marker with too
+# high a coordinator epoch. In the second a new coordinator takes a partition that has no leader
+# *just now* for a deleted one, as Kafka 4.3.1 and 4.4.0 do.
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -652,17 +649,18 @@ for defect in ("", " skip_leaderless_marker=1"):
     print(reading(lost))
 
 # %% [markdown]
-# In the first story the transaction stays in PrepareCommit for ever: the client was told `ok`, half of
-# it is visible, and every request about this id is told to ask again. In the second it is called
-# complete, and one partition never got its marker. Both are ended by an administrator, with the tool of
-# the experiment before.
+# In the first story the transaction stays in PrepareCommit for ever: the client was told `ok`, half
+# of it is visible, and every request about this id is told to ask again. In the second it is called
+# complete, and one partition never got its marker. Both are ended by an administrator, with the
+# tool of the experiment before.
 #
 # ## Find the kill
 #
-# *A commit is decided, and its client does not know.* One line: `kill tc when=Kind#n after=K` kills the
-# coordinator in the step that sends the n-th message of that kind (an answer is written `⇒EndTxn#1`, a
-# record by its state), when K effects of that step are done. The story below it: commit, restart,
-# read. **Find the kill** after which the application is told *unknown* and the record is committed.
+# *A commit is decided, and its client does not know.* One line: `kill tc when=Kind#n after=K` kills
+# the coordinator in the step that sends the n-th message of that kind (an answer is written
+# `⇒EndTxn#1`, a record by its state), when K effects of that step are done. The story below it:
+# commit, restart, read. **Find the kill** after which the application is told *unknown* and the
+# record is committed.
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 ### BEGIN SOLUTION
@@ -676,8 +674,8 @@ print(verdict)
 assert verdict.ok, str(verdict)
 
 # %% [markdown]
-# Does *unknown* always end well? Let the explorer look for the shortest run of each kind: one kill of
-# the coordinator, one timer.
+# Does *unknown* always end well? Let the explorer look for the shortest run of each kind: one kill
+# of the coordinator, one timer.
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -699,7 +697,8 @@ print(
 # %% [markdown]
 # ## Modify: which safeguard is necessary?
 #
-# Switch one off and let the explorer find the shortest run that hurts; with it on, nothing is found.
+# Switch one off and let the explorer find the shortest run that hurts; with it on, nothing is
+# found.
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -719,9 +718,9 @@ Player(found["epoch_fencing"].trace(), title="Without fencing")
 #
 # ## Order: what does commit do?
 #
-# Five of these seven pieces are EndTxn. Put them in order. Your order is built into a coordinator, and
-# every schedule with one kill and one timeout is searched. Without the widget: `print(COMMIT)`, then
-# `print(judge(COMMIT, ["reply", …]))`. Hint: *more than one order is right.*
+# Five of these seven pieces are EndTxn. Put them in order. Your order is built into a coordinator,
+# and every schedule with one kill and one timeout is searched. Without the widget: `print(COMMIT)`,
+# then `print(judge(COMMIT, ["reply", …]))`. Hint: *more than one order is right.*
 
 # %%
 COMMIT.widget()
@@ -740,15 +739,16 @@ assert verdict.ok, str(verdict)
 # %% [markdown]
 # ## Make: write the fencing rule
 #
-# A request about a transaction has come in. `known` is the (producer id, epoch) that the coordinator
-# keeps for its transactional id, `None` where it knows no such id; `state` is the transaction's;
-# `busy` says that a record is being written or that markers are owed; `asked` is the (producer id,
-# epoch) in the request. Answer `"ok"`, `"PRODUCER_FENCED"` (fatal), `"CONCURRENT_TRANSACTIONS"`
-# (retriable) or `"INVALID_PRODUCER_ID_MAPPING"` (fatal).
+# A request about a transaction has come in. `known` is the (producer id, epoch) that the
+# coordinator keeps for its transactional id, `None` where it knows no such id; `state` is the
+# transaction's; `busy` says that a record is being written or that markers are owed; `asked` is the
+# (producer id, epoch) in the request. Answer `"ok"`, `"PRODUCER_FENCED"` (fatal),
+# `"CONCURRENT_TRANSACTIONS"` (retriable) or `"INVALID_PRODUCER_ID_MAPPING"` (fatal).
 #
-# Your rule is put into a coordinator and tried with a producer alone, with its restarted twin, and with
-# requests by hand, in all schedules. Two hints wait: `print(ADMIT.hint(1))`, `print(ADMIT.hint(2))`. If
-# it is not right yet, the message names the belief behind it; `verdict.player()` plays the run.
+# Your rule is put into a coordinator and tried with a producer alone, with its restarted twin, and
+# with requests by hand, in all schedules. Two hints wait: `print(ADMIT.hint(1))`,
+# `print(ADMIT.hint(2))`. If it is not right yet, the message names the belief behind it;
+# `verdict.player()` plays the run.
 
 
 # %% nbgrader={"solution": true, "grade_id": "admit"}
@@ -802,8 +802,8 @@ assert verdict.ok, str(verdict)
 # ## Exit ticket
 #
 # A ticket shop runs two pods with the transactional ids `shop-0` and `shop-1`. Pod 0 hangs; the
-# platform starts a new pod 0 with the same id. The hanging pod wakes up with an open transaction and
-# calls commit.
+# platform starts a new pod 0 with the same id. The hanging pod wakes up with an open transaction
+# and calls commit.
 
 # %% jupyter={"source_hidden": true}
 Predict(
