@@ -1,11 +1,14 @@
 """`mqlab explore` as it is typed."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
 from mqlab.cli import main
-from mqlab.cli.explore import add_arguments, chosen
+from mqlab.cli.explore import _progress, add_arguments, chosen
 from mqlab.kafka.lesson import BUDGET, SAFEGUARD_CASES, lesson_system
 from mqlab.lessons.safeguards import budget
 from mqlab.lessons.systems import open_run
@@ -54,6 +57,40 @@ def test_what_was_found_is_told_viewed_and_reopened(capsys, tmp_path):
     token = re.search(r"as a token:\n(\S+)", said)[1]
     lights = {g.name: g.ok for g in open_run(token).trace.snapshot(-1).lights}
     assert lights["clean read"] is False
+
+
+def test_an_interrupt_ends_the_search_and_what_was_found_is_told(capsys, monkeypatch):
+    def interrupt():
+        def tell(states, depth):
+            raise KeyboardInterrupt
+
+        return tell
+
+    monkeypatch.setattr("mqlab.cli.explore._progress", interrupt)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["explore", "kafka", "--kills", "2", "--breaks", "2", "--timers", "2"]) == 0
+    assert "not exhaustive: " in capsys.readouterr().out
+
+
+def test_progress_is_one_line_that_is_written_again(capsys):
+    tell = _progress()
+    tell(1_000, 3)
+    tell(123_456, 17)
+    said = capsys.readouterr().err
+    assert "123,456 states, depth 17" in said
+    assert "\n" not in said
+
+
+def test_the_same_is_found_under_any_hash_seed():
+    def told(seed):
+        words = [*ONE[:2], "app=init; begin; send orders-0 a; commit", "--off", "lso"]
+        command = [sys.executable, "-m", "mqlab", "explore", *words, "--breaks", "1"]
+        env = os.environ | {"PYTHONHASHSEED": seed}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        return [line for line in done.stdout.splitlines() if not line.endswith("states/s")]
+
+    assert told("1") == told("2")
+    assert any("“clean read”" in line for line in told("1"))
 
 
 @pytest.mark.parametrize(
