@@ -17,9 +17,9 @@ UnifiedLog#analyzeAndValidateProducerState, #lastStableOffset (Kafka 4.3).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from ..kernel import Map
+from ..kernel import Map, replace
 from ..storage import ABORT, AbortedTxn, Batch, next_sequence
 from .config import AcceptRule, KafkaConfig
 from .errors import Error

@@ -56,6 +56,7 @@ from .snapshot import (
 from .system import NodeSpec, Property, System, Telling
 from .text import NOTHING, Lang, Text, Words
 from .trace import Fact, Trace
+from .values import replace
 from .world import World
 
 __all__ = [
@@ -65,5 +66,5 @@ __all__ = [
     "Lang", "Light", "Log", "Map", "MemoryDisk", "NodeSpec", "Option", "Play", "Program",
     "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response", "Return", "Run",
     "Send", "SetTimer", "Snapshot", "System", "Table", "Telling", "Text", "Trace", "Truncate",
-    "Words", "World", "parse", "replay", "simulate",
+    "Words", "World", "parse", "replace", "replay", "simulate",
 ]  # fmt: skip

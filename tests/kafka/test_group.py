@@ -262,12 +262,22 @@ def test_a_member_of_an_older_generation_is_told():
         (JoinGroup("g", "who", "a", RANGE), Error.UNKNOWN_MEMBER_ID),
         (SyncGroup("g", "who", 1), Error.UNKNOWN_MEMBER_ID),
         (Heartbeat("g", "who", 1), Error.UNKNOWN_MEMBER_ID),
-        (LeaveGroup("g", (("who", None),)), Error.UNKNOWN_MEMBER_ID),
     ],
     ids=lambda value: value.name if isinstance(value, Error) else type(value).__name__,
 )
 def test_what_a_group_refuses(ask, error):
     assert Broker().ask(ask).error is error
+
+
+def test_who_leaves_a_group_that_nobody_knows_is_told_by_name():
+    told = Broker().ask(LeaveGroup("g", (("who", None), ("else", None))))
+    assert (told.error, told.errors) == (Error.NONE, (Error.UNKNOWN_MEMBER_ID,) * 2)
+
+
+def test_a_refused_question_makes_the_group_all_the_same():
+    broker = Broker()
+    assert broker.ask(JoinGroup("g", "", "a", ())).error is Error.INCONSISTENT_GROUP_PROTOCOL
+    assert broker.ask(DescribeGroup("g")).state == "Empty"
 
 
 def test_strategies_must_have_one_in_common():

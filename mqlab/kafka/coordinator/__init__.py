@@ -31,7 +31,7 @@ Read on in TransactionCoordinator, TransactionStateManager (core, Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...kernel import (
     Append,
@@ -53,6 +53,7 @@ from ...kernel import (
     SetTimer,
     Text,
     Words,
+    replace,
 )
 from ..admin import DescribeTransactions, ListTransactions
 from ..config import KafkaConfig, offsets_log, txn_log

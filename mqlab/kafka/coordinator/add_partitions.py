@@ -11,10 +11,9 @@ Sources: TransactionCoordinator#handleAddPartitionsToTransaction,
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Effects, Reply
+from ...kernel import Caller, Effects, Reply, replace
 from ..errors import Error
 from ..messages import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from ..states import PREPARED, TxnState

@@ -12,10 +12,9 @@ Sources: TransactionCoordinator#endTransactionWithTV1, #endTransaction (Kafka 4.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Effects, Reply
+from ...kernel import Caller, Effects, Reply, replace
 from ..errors import Error
 from ..messages import EndTxn, EndTxnResponse
 from ..states import COMPLETED, TxnState

@@ -5,9 +5,9 @@ Sources: TransactionMetadata, TransactionLogValue.json, TransactionLog (Kafka 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from ...kernel import Caller
+from ...kernel import Caller, replace
 from ..messages import braces
 from ..states import TxnState
 

@@ -10,10 +10,9 @@ TransactionMetadata#prepareIncrementProducerEpoch, #prepareProducerIdRotation (K
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Effects, Put, Reply
+from ...kernel import Caller, Effects, Put, Reply, replace
 from ..errors import Error
 from ..messages import InitProducerId, InitProducerIdResponse
 from ..states import PREPARED, TxnState

@@ -10,10 +10,9 @@ Sources: TransactionMarkerChannelManager, TransactionMarkerRequestCompletionHand
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...kernel import Effects, Send, SetTimer
+from ...kernel import Effects, Send, SetTimer, replace
 from ..errors import Error
 from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from ..states import TxnState

@@ -27,7 +27,7 @@ Read on in GroupCoordinatorService, GroupMetadataManager, OffsetMetadataManager 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ...kernel import (
@@ -47,6 +47,7 @@ from ...kernel import (
     Response,
     Text,
     Words,
+    replace,
 )
 from ...storage import Batch
 from ..admin import DescribeProducers, active

@@ -15,10 +15,10 @@ CoordinatorOperationExceptionHelper (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Disk, Effects, Map, Reply, Send
+from ...kernel import Caller, Disk, Effects, Map, Reply, Send, replace
 from ...storage import COMMIT, Batch
 from ..errors import Error
 from ..messages import (

@@ -12,10 +12,9 @@ Source: GroupMetadataManager#classicGroupJoin (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer
+from ...kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, replace
 from ..errors import Error
 from .members import Group, Member
 from .messages import JoinGroup, JoinGroupResponse, SyncGroupResponse

@@ -10,10 +10,10 @@ Sources: ClassicGroup, ClassicGroupMember, GroupMetadataValue (Kafka 4.3).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from ...kernel import Caller, Map
+from ...kernel import Caller, Map, replace
 from ..errors import Error
 from .messages import JoinedMember, told
 from .states import GroupState, may_enter

@@ -16,10 +16,9 @@ Source: GroupMetadataManager#prepareRebalance, #completeClassicGroupJoin (Kafka 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...kernel import CancelTimer, Disk, Effects, Map, Reply, SetTimer
+from ...kernel import CancelTimer, Disk, Effects, Map, Reply, SetTimer, replace
 from ..errors import Error
 from .members import Group, Member
 from .messages import JoinGroupResponse, SyncGroupResponse

@@ -9,10 +9,10 @@ Source: GroupMetadataManager#classicGroupSync (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Reply, SetTimer
+from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Reply, SetTimer, replace
 from ..errors import Error
 from .members import Group
 from .messages import SyncGroup, SyncGroupResponse

@@ -20,7 +20,7 @@ Read on in ReplicaManager, UnifiedLog, ProducerStateManager (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...kernel import (
     Append,
@@ -39,6 +39,7 @@ from ...kernel import (
     SetTimer,
     Text,
     Words,
+    replace,
 )
 from ...storage import ABORT, COMMIT, Batch
 from ..admin import DescribeProducers, active

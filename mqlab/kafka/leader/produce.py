@@ -12,10 +12,10 @@ UnifiedLog#analyzeAndValidateProducerState (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...kernel import Append, Caller, Disk, Effects, Reply, Send, SetTimer
+from ...kernel import Append, Caller, Disk, Effects, Reply, Send, SetTimer, replace
 from ..errors import Error
 from ..messages import AddPartitionsToTxn, Produce, ProduceResponse
 from . import snapshots

@@ -24,7 +24,7 @@ Read on in KafkaApis, ReplicaManager#fetchMessages, DelayedFetch (core, Kafka 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -43,6 +43,7 @@ from ...kernel import (
     Request,
     Response,
     Send,
+    replace,
 )
 from ..wire.api import Api, Ask
 from . import administration, cluster, fetch, groups, offsets, produce, transactions

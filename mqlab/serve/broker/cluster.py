@@ -6,12 +6,11 @@ ReplicationControlManager#createTopics, #deleteTopics (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...kafka.errors import Error
-from ...kernel import Caller, Effects, Put, Reply
+from ...kernel import Caller, Effects, Put, Reply, replace
 from ..wire.answers import (
     CoordinatorNode,
     CreatedTopic,

@@ -11,7 +11,7 @@ Source: KafkaApis#handleFetchRequest, ReplicaManager#fetchMessages, DelayedFetch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from ...kafka.messages import (
     Watch,
     Watched,
 )
-from ...kernel import Caller, CancelTimer, Effects, Map, Reply, Send, SetTimer
+from ...kernel import Caller, CancelTimer, Effects, Map, Reply, Send, SetTimer, replace
 from ...storage import Batch
 from ..wire.answers import AbortedTransaction, Fetched, FetchedPartition, FetchedTopic
 from ..wire.api import Ask
