@@ -17,7 +17,7 @@ from .programs import CLUSTER, CONTROL, Program
 INDEX_LINE = re.compile(
     r"producerId: (\d+) firstOffset: (\d+) lastOffset: (\d+) lastStableOffset: (\d+)"
 )
-DUMP = "org.apache.kafka.tools.DumpLogSegments"
+DUMP, DUMP_BEFORE_4_3 = "org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments"
 #: needs of a program that shares its broker with nobody
 OWN = frozenset({CONTROL, CLUSTER})
 
@@ -77,7 +77,8 @@ def index_of(kafka: RealKafka, node: int = 1) -> Callable[[str], list[str]]:
         files = sorted((kafka.nodes[node - 1].data / partition).glob("*.txnindex"))
         if not files:
             return []
-        said = kafka.tool(DUMP, "--files", ",".join(map(str, files)))
+        tool = DUMP_BEFORE_4_3 if kafka.version < "4.3" else DUMP
+        said = kafka.tool(tool, "--files", ",".join(map(str, files)))
         return [entry(*found.groups()) for found in INDEX_LINE.finditer(said)]
 
     return read

@@ -137,7 +137,6 @@ def lso_needs_hw(lab: Lab) -> None:
     app.produce("orders-0", "b", acks=1)
     lab.log("orders-0", end=1)
     app.commit()
-    state = "PrepareCommit"
     describe(lab, "A", "PrepareCommit")
     lab.log("orders-0", end=1)
     lab.read("orders-0", READ_COMMITTED)
