@@ -2,6 +2,7 @@
 
     .venv/bin/python -m tests.kafka.renew             every case: seconds
     .venv/bin/python -m tests.kafka.renew --lesson    the lesson systems too: minutes
+    .venv/bin/python -m tests.kafka.renew --lesson twin    those whose names contain it
 
 Writes what has changed and prints the difference. Commit only what you can explain: a
 shorter run or another number of states means that a role behaves differently.
@@ -11,11 +12,17 @@ import argparse
 import difflib
 from pathlib import Path
 
-from mqlab.kafka.lesson import CLAIM_CASES, LESSON_SYSTEMS, SAFEGUARD_CASES
+from mqlab.kafka.lesson import APP, CLAIM_CASES, LESSON_SYSTEMS, SAFEGUARD_CASES, Searched
 from mqlab.lessons.safeguards import exhaust, script, search, with_everything_on
 
 FOLDER = Path(__file__).parents[1] / "scenarios" / "kafka" / "counterexamples"
 STATES = Path(__file__).with_name("states.txt")
+#: searched in every test run
+SMALL = (
+    Searched("commit", f"kafka {APP}"),
+    Searched("commit, break", f"kafka {APP}", (("breaks", 1),)),
+    Searched("commit, stop", f"kafka {APP}", (("kills", 1), ("killable", ("tc",)))),
+)
 CASES = {**SAFEGUARD_CASES, **CLAIM_CASES}
 
 
@@ -42,14 +49,15 @@ def write(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--lesson", action="store_true", help="search the lesson systems too")
+    parser.add_argument("--lesson", nargs="?", const="", help="lesson systems too, of this name")
     args = parser.parse_args()
     states = counts()
     for case in CASES.values():
         write(path_of(case), script(case, search(case)))
     for name, case in SAFEGUARD_CASES.items():
         states[f"{name} on"] = with_everything_on(case).states
-    for searched in LESSON_SYSTEMS if args.lesson else ():
+    wanted = [s for s in LESSON_SYSTEMS if args.lesson is not None and args.lesson in s.name]
+    for searched in (*SMALL, *wanted):
         verdict = exhaust(searched)
         print(f"{searched.name}: {verdict} in {verdict.seconds:.1f} s", flush=True)
         states[searched.name] = verdict.states

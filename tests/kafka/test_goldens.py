@@ -37,7 +37,7 @@ def test_all_are_equal_under_another_hash_seed(seed):
 def test_invariants_hold_in_every_scenario_with_all_safeguards_on():
     for path in FILES:
         golden = load(path, SYSTEMS)
-        if "off" in golden.script.system:
+        if "off=" in golden.script.system or "claims=" in golden.script.system:
             continue
         red = [light.name for light in golden.run.snapshots[-1].lights if not light.ok]
         assert not red, (path.stem, red)
