@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+__all__ = ["replace"]
+
 Place = tuple[str, Callable[[Any, Any], None], Callable[[Any], Any]]  # name, put, get
 
 _places: dict[type, tuple[Place, ...]] = {}

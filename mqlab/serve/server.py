@@ -28,7 +28,8 @@ from .trace.http import TraceServer
 
 log = logging.getLogger("mqlab.serve")
 
-RARELY = (50_000, 20, 20)  # objects before the garbage collector looks, and how far
+#: objects before the garbage collector looks at the new ones; at older ones hardly ever
+RARELY = (100_000, 1_000, 1_000)
 READY = "mqlab serve kafka: ready at {address}, trace at {trace}"
 
 

@@ -51,7 +51,7 @@ class Live:
 
     def _forget(self, step: Step) -> None:
         """A step leaves the ring undrawn: a picture can begin only behind it."""
-        self.observer.take(step)
+        self.observer.skip(step)
         self._gap = True
 
     def _begin_anew(self) -> None:

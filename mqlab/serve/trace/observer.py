@@ -67,6 +67,28 @@ class Observer:
             for effect in effects:
                 self._done(name, event, effect)
 
+    def skip(self, step: Step) -> None:
+        """A step that nobody will ever be told of: only what a later picture needs is noted.
+        It counts as one fact, so that a follower sees by the numbers that it missed some."""
+        at_ms, name, new, event, effects = step
+        self.steps += 1
+        self.facts += 1
+        self._at_ms, self._tell = at_ms - self._started_ms, None
+        if new is None:
+            self._left(name)
+            return
+        self.model.roles[name] = new
+        if name == BROKER:
+            if isinstance(event, Request) and isinstance(event.body, Ask):
+                self._seen(event.caller.name, event.body)
+            self._deleted(effects)
+        elif event is None:
+            self._recovered(name, new)
+        else:
+            for effect in effects:
+                if isinstance(effect, Append):
+                    self.model.appended(effect.log, effect.entry)
+
     # -- clients and the front -----------------------------------------------------------------
 
     def _front(self, broker: Any, event: Event | None, effects: Any) -> None:
@@ -78,7 +100,12 @@ class Observer:
                 waiting = broker.open.get(effect.corr >> PARTS)
                 if waiting is not None:
                     self._sent(waiting.caller.name, effect.to, effect.body, by_client=True)
-            elif isinstance(effect, Put) and effect.table == "topics" and effect.value is None:
+        self._deleted(effects)
+
+    def _deleted(self, effects: Any) -> None:
+        """A topic is no more, and its partitions are not drawn any longer."""
+        for effect in effects:
+            if isinstance(effect, Put) and effect.table == "topics" and effect.value is None:
                 for gone in [n for n in self.model.strips if n.rpartition("-")[0] == effect.key]:
                     del self.model.strips[gone]
                     self.model.roles.pop(gone, None)
