@@ -405,7 +405,9 @@ Predict(
 # NBVAL_CHECK_OUTPUT
 print(due("system kafka\nat 1000\nrun app: init, begin\nat 51000\nrun app: send orders-0 a"))
 timeouts = ", ".join(f"InitProducerId timeout_ms={ms}" for ms in (900_000, 900_001, 0))
-print(answers(scenario(f"system asking producers=app:order-service,hand:raw\nrun hand: {timeouts}")))
+print(
+    answers(scenario(f"system asking producers=app:order-service,hand:raw\nrun hand: {timeouts}"))
+)
 SLOW = """
 system asking partitions=1 timeout_ms=1500 producers=app:order-service,hand:raw {kafka}
 run app: init, begin, send orders-0 slow
