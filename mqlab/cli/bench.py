@@ -27,6 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "parts", nargs="*", metavar="PART", help=f"some of: {', '.join(PARTS)} (default: all)"
     )
+    parser.add_argument(
+        "--kafka",
+        metavar="ADDRESS",
+        default="",
+        help="server: measure this broker too, in turns (one of `mqlab real kafka start`)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"{'part':<10} {'figure':<62} value")
     for name, measure in PARTS.items():
         if not args.parts or name in args.parts:
-            for figure, value in measure():
+            for figure, value in _server(args.kafka) if name == "server" else measure():
                 print(f"{name:<10} {figure:<62} {value}", flush=True)
     return 0
 
@@ -75,13 +81,16 @@ def _measured(module: str, argument: str, what: str) -> Figures:
     yield from ast.literal_eval(done.stdout.strip().splitlines()[-1]).items()
 
 
-def _server() -> Figures:
+def _server(kafka: str = "") -> Figures:
+    """One confluent-kafka client against `mqlab serve`, and against a broker at `kafka`."""
     from ..serve import serve
     from ..serve.bench import measured
 
     with serve() as broker:
-        for name, value in measured(broker.address).items():
-            yield f"one confluent-kafka client, {name}", f"{value:,.0f}"
+        found = measured(broker.address, *filter(None, [kafka]))
+    for name, values in found.items():
+        for who, value in zip(("mqlab serve", kafka), values, strict=False):
+            yield f"{who}, {name}", f"{value:,.0f}"
 
 
 def _income() -> Figures:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import importlib
 import time
+import uuid
+from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 RECORDS = 100
@@ -26,8 +29,14 @@ def prepared(address: str, topic: str, partitions: int = PARTITIONS) -> None:
         made.result(30)
 
 
-def transactions_per_second(address: str, seconds: float = 5.0, topic: str = "bench-txn") -> float:
+def fresh(name: str) -> str:
+    """A topic that nobody has used: a real broker may have been measured before."""
+    return f"{name}-{uuid.uuid4().hex[:8]}"
+
+
+def transactions_per_second(address: str, seconds: float = 5.0) -> float:
     """One producer; each transaction holds 100 records over 3 partitions."""
+    topic = fresh("bench-txn")
     prepared(address, topic)
     producer = _client().Producer(
         {"bootstrap.servers": address, "transactional.id": topic, "linger.ms": 5}
@@ -43,8 +52,9 @@ def transactions_per_second(address: str, seconds: float = 5.0, topic: str = "be
     return done / passed
 
 
-def records_per_second(address: str, records: int = 500_000, topic: str = "bench-records") -> float:
+def records_per_second(address: str, records: int = 500_000) -> float:
     """One idempotent producer, 100-byte values over 3 partitions, until all are answered."""
+    topic = fresh("bench-records")
     prepared(address, topic)
     producer = _client().Producer(
         {
@@ -66,9 +76,17 @@ def records_per_second(address: str, records: int = 500_000, topic: str = "bench
     return records / (time.perf_counter() - start)
 
 
-def measured(address: str) -> dict[str, float]:
-    """Both figures, rounded."""
-    return {
-        "transactions/s": round(transactions_per_second(address), 1),
-        "records/s": round(records_per_second(address)),
-    }
+FIGURES: dict[str, Callable[[str], float]] = {
+    "transactions/s of 100 records": transactions_per_second,
+    "records/s": records_per_second,
+}
+
+
+def measured(*addresses: str, rounds: int = 3) -> dict[str, list[float]]:
+    """Each figure at each address, medians of `rounds`. The servers take turns, so that
+    what else the machine does meets them alike."""
+    found = {}
+    for name, figure in FIGURES.items():
+        rows = [[figure(address) for address in addresses] for _ in range(rounds)]
+        found[name] = [median(row) for row in zip(*rows, strict=True)]
+    return found
