@@ -19,7 +19,7 @@
 # partition. *Leader*: the broker that orders a partition.
 
 # %%
-from mqlab_widgets import Player, Playground, Predict
+from mqlab_widgets import Explorer, Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import judge, playing, scenario, system
@@ -430,18 +430,23 @@ plain = "payments producers=till:plain 'till=send payments-0 p1; flush'"
 Playground(playing(f"# The till\nsystem {plain}"))
 
 # %% [markdown]
-# And with numbers? Let the explorer look at every schedule, with two broken connections, with a kill of
-# the shop, with a kill of the leader.
+# And with numbers? Let the explorer look at every schedule. Press *Search*: the shop sends two payments,
+# and the leader may be killed once, at any moment. The cell after it says the same as text, beside
+# three other searches.
+
+# %%
+shop = "payments 'shop=send payments-0 p1; send payments-0 p2; flush'"
+one_kill = Budget(kills=1, killable=("payments-0",), timers=1)
+Explorer(system(shop), one_kill)
 
 # %%
 # NBVAL_CHECK_OUTPUT
-shop = "payments 'shop=send payments-0 p1; send payments-0 p2; flush'"
 shortest = {}
 for story, line, budget in [
     ("the till, one broken connection", plain, Budget(breaks=1)),
     ("the shop, two broken connections", shop, Budget(breaks=2)),
     ("the shop is killed once", shop, Budget(kills=1, killable=("shop",))),
-    ("the leader is killed once", shop, Budget(kills=1, killable=("payments-0",), timers=1)),
+    ("the leader is killed once", shop, one_kill),
 ]:
     verdict = explore(system(line), budget)
     assert verdict.complete

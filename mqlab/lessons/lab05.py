@@ -66,8 +66,8 @@ PRODUCE = Parsons(
         Piece(
             "sequence",
             Text(
-                "its first number is not the next one? refuse it: OUT_OF_ORDER_SEQUENCE_NUMBER",
-                "首序号不是下一个？拒绝：OUT_OF_ORDER_SEQUENCE_NUMBER",
+                "its first number is not the next one? refuse it, and stop",
+                "首序号不是下一个？拒绝，结束",
             ),
         ),
         Piece(
@@ -84,8 +84,8 @@ PRODUCE = Parsons(
         Piece(
             "fence",
             Text(
-                "its epoch is older than the one known? refuse it: INVALID_PRODUCER_EPOCH",
-                "epoch 比已知的旧？拒绝：INVALID_PRODUCER_EPOCH",
+                "its epoch is older than the one known? refuse it, and stop",
+                "epoch 比已知的旧？拒绝，结束",
             ),
         ),
         Piece(
