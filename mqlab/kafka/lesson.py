@@ -271,5 +271,16 @@ _CLAIMS = (
         "as asked",
         (("breaks", 1),),
     ),
+    Case(
+        "power-cut",
+        Text(
+            "a commit is acknowledged on replication, not on disk, and there is one copy",
+            "提交在复制后就被确认，不等落盘，而副本只有一个",
+        ),
+        Text("lost write", "丢失写"),
+        f"kafka partitions=1 {SHORT} claims=no_lost_write",
+        "no lost write",
+        (("power_cuts", 1), ("killable", ("orders-0",))),
+    ),
 )
 CLAIM_CASES = {case.name: case for case in _CLAIMS}

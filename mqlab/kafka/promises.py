@@ -160,9 +160,10 @@ def only_members(cluster: Cluster, world: World) -> bool:
 
 def in_generation(cluster: Cluster, world: World) -> bool:
     """Positions that a member has signed, with its id and the generation it knows, are
-    written only while it belongs to that generation, by the group's records before them."""
+    written only while it belongs to that generation, by the group's records before them
+    (with the client's own epoch: what an earlier run has signed is not known any more)."""
     signed = {
-        identity(node)[0]: mine
+        identity(node): mine
         for name, _ in cluster.producers
         if (node := world.nodes[name]).up and (mine := signatures(node))
     }
@@ -172,9 +173,9 @@ def in_generation(cluster: Cluster, world: World) -> bool:
             for record in batch.records:
                 if isinstance(record, GroupMetadata):
                     known[record.group] = record
-                elif isinstance(record, Offsets) and batch.pid in signed:
+                elif isinstance(record, Offsets) and (batch.pid, batch.epoch) in signed:
                     group = known.get(record.group)
-                    if group is not None and not signed[batch.pid] & who(group):
+                    if group is not None and not signed[batch.pid, batch.epoch] & who(group):
                         return False
     return True
 

@@ -76,7 +76,7 @@ def test_the_table_is_printed_and_the_same_under_another_hash_seed():
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["kafka", "--claim", "peace"], "one of torn-read, late-end-txn, late-marker"),
+        (["kafka", "--claim", "peace"], "one of torn-read, late-end-txn, late-marker, power-cut"),
         (["bank", "--table"], "mqlab explore kafka"),
         (["bank", "--claim", "torn-read"], "expected `kafka --claim`"),
     ],
