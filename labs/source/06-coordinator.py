@@ -62,10 +62,10 @@ from mqlab.lessons.safeguards import search
 # NBVAL_CHECK_OUTPUT
 STORY = """
 # Two instances of one payment service
-system kafka topic=payments partitions=1 producers=old:payment-service,new:payment-service{off}
+system kafka topic=pay partitions=1 producers=old:payment-service,new:payment-service{off}
 run old: init
-run new: init, begin, send payments-0 order-17, commit
-run old: begin, send payments-0 order-17, commit
+run new: init, begin, send pay-0 order-17, commit
+run old: begin, send pay-0 order-17, commit
 """
 unfenced = scenario(STORY.format(off=" off=epoch_fencing"))
 print(told(unfenced))
@@ -119,11 +119,11 @@ print(reading(fenced))
 # %%
 zombie = scenario("""
 # An old instance is fenced in the middle of its transaction
-system kafka client=legacy topic=payments partitions=1 producers=old:payments,new:payments
-run old: init, begin, send payments-0 order-17
+system kafka client=legacy topic=pay partitions=1 producers=old:payments,new:payments
+run old: init, begin, send pay-0 order-17
 run new: init
 fire new retry
-run new: begin, send payments-0 order-17, commit
+run new: begin, send pay-0 order-17, commit
 run old: commit
 """)
 Player(zombie, step=first(zombie, "PrepareAbort"))
@@ -171,9 +171,9 @@ Predict(
 # %%
 # NBVAL_CHECK_OUTPUT
 random_ids = scenario("""
-system kafka topic=payments partitions=1 producers=old:pay-7f3a,new:pay-91c2
-run old: init, begin, send payments-0 order-17
-run new: init, begin, send payments-0 order-17, commit
+system kafka topic=pay partitions=1 producers=old:pay-7f3a,new:pay-91c2
+run old: init, begin, send pay-0 order-17
+run new: init, begin, send pay-0 order-17, commit
 run old: commit
 """)
 print(told(random_ids, "old"))
@@ -431,7 +431,7 @@ for name, request in REQUESTS.items():
         row.append(answers(run).splitlines()[-1].split("  ")[-1].strip())
     rows.append(row)
 print()
-print(table("the slow producer, after its abort | " + " | ".join(KAFKAS), rows))
+print(table("slow producer | " + " | ".join(KAFKAS), rows))
 print()
 print(recorded("tv2", "timeout-abort", "late", "EndTxn", "init pid=S"))
 
@@ -542,7 +542,7 @@ print(answers(hanging, "admin"))
 print()
 print(
     recorded(
-        "tv0", "hanging-transaction", "Produce a", "Describe", "EndTxn", "WriteTxn", "frontiers"
+        "tv0", "hanging-transaction", "Produce a", "DescribeT", "EndTxn", "WriteTxn", "frontiers"
     )
 )
 

@@ -116,8 +116,14 @@ def requests(trace: Trace, coordinator: str = "tc") -> str:
     for fact in trace:
         if fact.glyph == "→" and fact.peer == coordinator and fact.node != coordinator:
             wrote, said, later = _handled(trace, fact, coordinator)
-            rows.append((f"{fact.node}: {fact.text.en}", wrote or "–", said, later or "–"))
-    return table("request | written before the answer | answer | and afterwards", rows)
+            rows.append((f"{fact.node}: {_kind(fact)}", wrote or "–", said, later or "–"))
+    return table("request | writes | answers | afterwards", rows)
+
+
+def _kind(fact: Fact) -> str:
+    """A request without what it carries, but with what it wants."""
+    name, *rest = fact.text.en.split()
+    return " ".join([name, *(word for word in rest if word in ("commit", "abort", "verify"))])
 
 
 def _handled(trace: Trace, asked: Fact, coordinator: str) -> tuple[str, str, str]:
@@ -132,8 +138,7 @@ def _handled(trace: Trace, asked: Fact, coordinator: str) -> tuple[str, str, str
         if fact.node == coordinator and fact.glyph == "⇒" and fact.peer == asked.node:
             said = fact.text.en
         elif fact.node == coordinator and (fact.glyph == "▮" or fact.peer not in ("", coordinator)):
-            words = fact.text.en if fact.glyph == "▮" else fact.text.en.split()[0]
-            (later if said else before).append(words)
+            (later if said else before).append(fact.text.en.split()[0])
     return ", ".join(before), said, ", ".join(_counted(later))
 
 
@@ -166,15 +171,15 @@ def coordinator_of(*txn_ids: str) -> str:
 
 
 def transitions(*traces: Trace, transaction_version: int = 2) -> str:
-    """The table of states: from each line to each column. ● a run went that way, ○ it may be
-    gone, · it may not. What is only ever pending, and never written, is in brackets."""
+    """The table of states: from each line to each column, by the numbers in which the log
+    keeps them. ● a run went that way, ○ it may be gone, · it may not. What is only ever
+    pending, and never written, is in brackets."""
     seen = {step for trace in traces for step in _steps(trace)}
     previous: Mapping[TxnState, frozenset[TxnState]]
     previous = PREVIOUS_V2 if transaction_version >= 2 else PREVIOUS
-    short = {state: _short(state) for state in TxnState}
     rows = [
         (
-            short[old],
+            f"{NUMBERS[old]} {_short(old)}",
             *(
                 "●" if (old, new) in seen else "○" if old in previous[new] else "·"
                 for new in TxnState
@@ -182,7 +187,7 @@ def transitions(*traces: Trace, transaction_version: int = 2) -> str:
         )
         for old in TxnState
     ]
-    return table("from ↓ to → | " + " | ".join(short.values()), rows)
+    return table(f"from ↓ to → | {' | '.join(str(n) for n in NUMBERS.values())}", rows)
 
 
 def _short(state: TxnState) -> str:
