@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--auto-create", action="store_true", help="create a topic when a client asks about it"
     )
+    parser.add_argument(
+        "--off", nargs="+", metavar="SAFEGUARD", default=[], help="switch safeguards off"
+    )
     parser.add_argument("--until-input-ends", action="store_true", help=argparse.SUPPRESS)
 
 
@@ -40,6 +43,11 @@ def run(args: argparse.Namespace) -> int:
     for port in (args.port, args.trace_port):
         if not 0 <= port < 1 << 16:
             raise UserError(f"{port} is no port: name one from 1 to 65535, or 0 for any")
+    from mqlab.kafka.config import SAFEGUARDS
+
+    for name in args.off:
+        if name not in SAFEGUARDS:
+            raise UserError(f"no safeguard {name!r}; there are: {', '.join(SAFEGUARDS)}")
     from mqlab.serve.server import JournalError, Options, ServeError, main
 
     options = Options(
@@ -50,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
         fsync=args.fsync,
         transaction_version=args.transaction_version,
         auto_create=args.auto_create,
+        off=tuple(args.off),
         until_input_ends=args.until_input_ends,
     )
     try:

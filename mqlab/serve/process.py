@@ -127,11 +127,13 @@ def serve(
     fsync: bool = False,
     transaction_version: int = 2,
     auto_create: bool = False,
+    off: tuple[str, ...] = (),
 ) -> RunningBroker:
     """Start a broker that speaks Kafka on a free port of this machine.
 
     `data_dir`: keep everything there, so that `kill()` and `restart()` lose nothing that was
-    acknowledged; `fsync`: nor does a power cut. Raises BrokerError when it does not start.
+    acknowledged; `fsync`: nor does a power cut. `off`: safeguards that are switched off.
+    Raises BrokerError when it does not start.
     """
     arguments = ["--transaction-version", str(transaction_version)]
     folder = Path(data_dir).absolute() if data_dir is not None else None
@@ -139,6 +141,7 @@ def serve(
         arguments += ["--data-dir", str(folder)]
     arguments += ["--fsync"] if fsync else []
     arguments += ["--auto-create"] if auto_create else []
+    arguments += ["--off", *off] if off else []
     return RunningBroker(arguments, folder)
 
 

@@ -35,7 +35,8 @@ READY = "mqlab serve kafka: ready at {address}, trace at {trace}"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `mqlab serve kafka` can be told. Port 0 takes any free one."""
+    """What `mqlab serve kafka` can be told. Port 0 takes any free one. `off`: safeguards
+    that are switched off, to show real clients what each is for."""
 
     host: str = "127.0.0.1"
     port: int = 9092
@@ -44,12 +45,13 @@ class Options:
     fsync: bool = False
     transaction_version: int = 2
     auto_create: bool = False
+    off: tuple[str, ...] = ()
     until_input_ends: bool = False
 
     @property
     def config(self) -> BrokerConfig:
         kafka = KafkaConfig(
-            on=frozenset(SAFEGUARDS),
+            on=frozenset(SAFEGUARDS) - frozenset(self.off),
             transaction_version=self.transaction_version,
             offsets_partitions=50,
             id_expiration_ms=7 * 24 * 3_600_000,

@@ -280,6 +280,17 @@ def test_a_refused_question_makes_the_group_all_the_same():
     assert broker.ask(DescribeGroup("g")).state == "Empty"
 
 
+def test_a_group_whose_last_member_expired_in_a_rebalance_takes_the_next_one():
+    # ClassicGroup#supportsProtocols: nobody is left to disagree with
+    broker = Broker()
+    a, _ = broker.alone("a")
+    broker.member("b")
+    assert broker.join("a", a) is None
+    broker.ask(LeaveGroup("g", ((a, None),)))
+    assert (broker.state, len(broker.group.members)) == (GroupState.PREPARING_REBALANCE, 0)
+    assert broker.join("c").error is Error.MEMBER_ID_REQUIRED
+
+
 def test_strategies_must_have_one_in_common():
     broker = Broker()
     broker.alone()

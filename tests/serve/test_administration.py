@@ -6,7 +6,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from mqlab.serve import RunningBroker
+from mqlab.serve import RunningBroker, serve
 from tests.serve.raw import TRANSACTIONAL, Raw, batch
 
 
@@ -95,6 +95,24 @@ def test_a_transaction_is_ended_by_hand(broker: RunningBroker, topic: str) -> No
             "transaction_coordinator_fenced"
         )
         assert mark(client, "nowhere", pid, 0) == "unknown_topic_or_partition"
+
+
+def test_a_hanging_transaction_is_made_found_and_ended() -> None:
+    """Without verification a late batch opens a transaction that no coordinator knows of:
+    the LSO stands still, and the only end is a marker by hand."""
+    with serve(off=("verification",)) as broker, Raw(broker.address) as client:
+        client.create("t")
+        pid = client.init("id").producer_id
+        late = client.produce("t", 0, batch([b"a"], pid, 0, 0, TRANSACTIONAL), "id")
+        assert late.error_code.name == "none"
+        assert listed(client) == [("id", "Empty")], "the coordinator knows of nothing"
+        assert client.end("id", pid, 0, commit=False).error_code.name == "invalid_txn_state"
+        client.produce("t", 0, batch([b"plain"]))
+        assert client.fetch("t", 0).last_stable_offset == 0
+        assert mark(client, "t", pid, 0) == "none"
+        got = client.fetch("t", 0)
+        assert (got.last_stable_offset, got.high_watermark) == (3, 3)
+        assert [(a.producer_id, a.first_offset) for a in got.aborted_transactions] == [(pid, 0)]
 
 
 def test_a_batch_of_transactions_from_another_broker(broker: RunningBroker, topic: str) -> None:

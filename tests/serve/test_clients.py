@@ -17,6 +17,7 @@ from tests.serve.clients import (
     read,
     transaction,
 )
+from tests.serve.raw import Raw
 
 
 def test_topics_are_created_and_listed(broker: RunningBroker, topic: str) -> None:
@@ -169,4 +170,27 @@ def test_offsets_are_found_by_the_records_own_stamps(broker: RunningBroker, topi
     ):
         asked = [TopicPartition(topic, 0, at_ms)]
         assert reader.offsets_for_times(asked, timeout=PATIENCE_S)[0].offset == offset
+    reader.close()
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_compressed_batches_stay_what_they_are(
+    broker: RunningBroker, topic: str, codec: str
+) -> None:
+    """A leader looks at headers only. A time is looked up inside where the bytes can be read,
+    else the whole batch answers for its records."""
+    create(broker.address, topic)
+    who = producer(broker.address, topic, **{"compression.type": codec, "linger.ms": 50})
+    values = [f"{i}:" + "v" * 100 for i in range(50)]
+    transaction(who, topic, *values)
+    transaction(who, topic, *("x" * 100 for _ in range(9)), commit=False)
+    assert read(broker.address, topic) == values
+    with Raw(broker.address) as client:
+        first = client.fetch(topic, 0)
+        sent = bytes(first.records)
+        assert sent[22] & 7 == ["none", "gzip", "snappy", "lz4", "zstd"].index(codec)
+    reader = consumer(broker.address)
+    began = int(time.time() * 1000) - 3_600_000
+    asked = [TopicPartition(topic, 0, began)]
+    assert reader.offsets_for_times(asked, timeout=PATIENCE_S)[0].offset == 0
     reader.close()

@@ -9,7 +9,7 @@ Sources: ClassicGroup, ClassicGroupMember, GroupMetadataValue (Kafka 4.3).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,11 +126,12 @@ class Group:
             return Error.REBALANCE_IN_PROGRESS
         return Error.NONE
 
-    def supports(self, protocol_type: str, names: Iterable[str]) -> bool:
-        """Whether a member with these strategies fits to the others."""
+    def supports(self, protocol_type: str, names: Collection[str]) -> bool:
+        """Whether a member with these strategies fits to the others (if any are left)."""
         if self.state is _S.EMPTY:
-            return bool(protocol_type) and any(True for _ in names)
-        return protocol_type == self.protocol_type and any(n in self.common() for n in names)
+            return bool(protocol_type) and bool(names)
+        common = self.common() if self.members else names
+        return protocol_type == self.protocol_type and any(n in common for n in names)
 
     def common(self) -> tuple[str, ...]:
         """The strategies that every member knows."""
