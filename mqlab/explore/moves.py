@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ..kernel.choice import Choice
 from ..kernel.role import Caller, Event, Request, Response
 from ..kernel.system import System
-from ..kernel.world import NodeState, Stage, heard, killed, node_event, run, started
+from ..kernel.world import NodeState, Stage, heard, killed, node_event, run, specs, started
 from .budget import Budget
 from .change import Change, Hearers, Message
 from .links import Link, Pair
@@ -98,7 +98,7 @@ class Place(dict[int, Group]):
     def __init__(self, moves: Moves, number: int) -> None:
         super().__init__()
         self._moves, self._fields, self._budget = moves, moves.fields, moves.budget
-        self.spec = moves.system.nodes()[number]
+        self.spec = specs(moves.system)[moves.fields.names[number]]
         self.roles = {role: i for i, (role, _) in enumerate(self.spec.roles)}
         self.field = moves.fields.nodes[number]
         self.pairs: list[Pair] = []

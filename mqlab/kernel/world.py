@@ -195,6 +195,8 @@ class Moved(NamedTuple):
 
 @cache
 def specs(system: System) -> dict[str, NodeSpec]:
+    """The nodes by name. Asked for once: what a role is configured with may hold functions,
+    and two functions made alike are not equal, nor are worlds that hold them."""
     return {spec.name: spec for spec in system.nodes()}
 
 
@@ -209,7 +211,7 @@ def homes(system: System) -> dict[str, tuple[str, int]]:
 def initial(system: System, at_ms: int = 0) -> World:
     """The world with every node freshly started on an empty disk."""
     world = World(Map())
-    for spec in system.nodes():
+    for spec in specs(system).values():
         app = AppState(spec.program) if spec.program is not None else None
         blank = NodeState(up=False, app=app)
         for _, stage in started(spec, blank, at_ms):

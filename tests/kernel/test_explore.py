@@ -9,6 +9,7 @@ from tests.models.plain import reachable
 from tests.models.two_phase import TwoPhase, resource_state
 
 ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; commit'"
+OFFSETS = "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort'"
 OPEN = "kafka partitions=1 'app=init; begin; send orders-0 a'"
 
 
@@ -36,6 +37,8 @@ def searched(line, budget):
         (ONE, Budget(kills=2, killable=("tc",))),
         (OPEN, Budget(power_cuts=1, kills=1, killable=("orders-0", "app"), restartable=("app",))),
         ("kafka partitions=2 'app=init; begin; send orders-1 a'", Budget(kills=1, timers=1)),
+        ("kafka partitions=1 replicas=2 'app=init; begin; send orders-0 a'", Budget(timers=1)),
+        (OFFSETS, Budget(kills=1, killable=("tc", "app"))),
     ],
     ids=str,
 )
