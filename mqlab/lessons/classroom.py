@@ -43,13 +43,15 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What one student got for one test cell."""
+    """What one student got for one test cell. `graded` is False where nbgrader could not run
+    the notebook; that student has no point there, and the class goes on."""
 
     lab: str
     cell: str
     student: str
     points: float
     of: float
+    graded: bool = True
 
 
 class ClassError(Exception):
@@ -84,7 +86,7 @@ class Course:
             "Exchange": {"root": str(self.exchange), "cache": str(self.folder / "cache")},
             # The sample students are folders, not users of this machine.
             "ExchangeCollect": {"check_owner": False},
-            "ExecutePreprocessor": {"timeout": CELL_TIMEOUT_S},
+            "ExecutePreprocessor": {"timeout": 4 * CELL_TIMEOUT_S},
         }
 
     def create(self) -> NbGraderAPI:
@@ -117,7 +119,9 @@ def _held(labs: Sequence[Lab], course: Course, say: Say) -> list[Mark]:
         done(api.collect(lab.name))
         for student in STUDENTS:
             say(f"{lab.name}: grading {student}")
-            done(api.autograde(lab.name, student))
+            result = api.autograde(lab.name, student)
+            if not result["success"]:
+                say(f"{lab.name}: {student} could not be graded: {_last_error(result)}")
         done(api.generate_feedback(lab.name))
         marks += _marks(course, lab)
     exporter = CsvExportPlugin(to=str(course.gradebook))
@@ -144,6 +148,12 @@ def done(result: dict[str, Any]) -> None:
     """ClassError with nbgrader's own words where a step did not succeed."""
     if not result["success"]:
         raise ClassError(f"nbgrader says:\n{result.get('log', '')}{result.get('error', '')}")
+
+
+def _last_error(result: dict[str, Any]) -> str:
+    """nbgrader's log is long; what went wrong stands in its first line of that kind."""
+    lines = str(result.get("log", "")).splitlines()
+    return next((line for line in lines if line.startswith("[ERROR]")), "see nbgrader's log")
 
 
 # --- release ---------------------------------------------------------------------------
@@ -213,9 +223,7 @@ def answered(released: Notebook, written: dict[str, str]) -> Notebook:
 
 
 def _marks(course: Course, lab: Lab) -> Iterator[Mark]:
-    order = [
-        c.metadata["nbgrader"]["grade_id"] for c in read_source(lab).cells if utils.is_grade(c)
-    ]
+    tests = [c.metadata["nbgrader"] for c in read_source(lab).cells if utils.is_grade(c)]
     with Gradebook(course.database, COURSE) as book:
         for student in STUDENTS:
             grades = {
@@ -223,9 +231,11 @@ def _marks(course: Course, lab: Lab) -> Iterator[Mark]:
                 for notebook in book.find_submission(lab.name, student).notebooks
                 for grade in notebook.grades
             }
-            for cell in order:
-                grade = grades[cell]
-                yield Mark(lab.name, cell, student, float(grade.score), float(grade.max_score))
+            ran = course.folder / "autograded" / student / lab.name
+            for cell in tests:
+                name, of = cell["grade_id"], float(cell["points"])
+                points = float(grades[name].score) if ran.exists() else 0.0
+                yield Mark(lab.name, name, student, points, of, ran.exists())
 
 
 def complaints(marks: Sequence[Mark]) -> list[str]:
@@ -233,7 +243,9 @@ def complaints(marks: Sequence[Mark]) -> list[str]:
     found = []
     for mark in marks:
         deserved = mark.of if mark.student == SOLVED else 0.0
-        if mark.points != deserved:
+        if not mark.graded:
+            found.append(f"{mark.lab}: {mark.student} could not be graded in {mark.cell}")
+        elif mark.points != deserved:
             found.append(
                 f"{mark.lab}: {mark.student} got {mark.points:g} of {mark.of:g} points in "
                 f"{mark.cell} instead of {deserved:g}"

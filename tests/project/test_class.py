@@ -179,6 +179,24 @@ def test_a_class_is_held(tmp_path: Path) -> None:
         hold([lab], course.folder, said.append)
 
 
+def test_a_notebook_that_cannot_be_run_does_not_end_the_class(tmp_path: Path) -> None:
+    lab, said = _sample(tmp_path), []
+    page = page_of(lab)
+    deadly = page.read_text("utf-8").replace(
+        "    return high_watermark", "    pass\n\nimport os; os._exit(1)"
+    )
+    page.write_text(deadly, "utf-8")
+    marks = hold([lab], tmp_path / "course", said.append)
+    assert [(m.student, m.points, m.graded) for m in marks] == [
+        ("solved", 2, True),
+        ("untouched", 0, True),
+        ("misled", 0, False),
+    ]
+    assert complaints(marks) == ["07-sample: misled could not be graded in lso-test"]
+    assert any(line.startswith("07-sample: misled could not be graded: ") for line in said)
+    assert (tmp_path / "course" / "gradebook.csv").exists()
+
+
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work", "utf-8")
     with pytest.raises(ClassError, match="is not empty and no course"):
