@@ -273,18 +273,28 @@ class Partition:
         end: int,
         start: Partition | None = None,
         indexed: int = 0,
+        since: int | None = None,
     ) -> tuple[Partition, tuple[AbortedTxn, ...]]:
         """From a log alone, or from what a snapshot says (`start`, and how many index
         entries lie before it) and the tail of the log. Only the last batch of each producer
         is remembered then, so its window of recognisable duplicates shrinks from five to
-        one."""
+        one. `since`: a follower has noted what it copied from this offset on, and takes over
+        with its memory (None: nothing was noted)."""
         part = start or Partition(config)
         aborted: list[AbortedTxn] = []
+        noted = False
         for batch in log:
+            if since is not None and batch.base >= since:
+                part, since = part._reloaded(), None
+                noted = True
             if batch.control:
                 part, entry = part.with_marker(batch, indexed + len(aborted))
                 aborted += [entry] if entry is not None else []
             else:
                 part = part.with_data(batch)
-        short = Map((pid, replace(e, window=e.window[-1:])) for pid, e in part.producers.items())
-        return replace(part, producers=short).advanced(end), tuple(aborted)
+        part = part if noted else part._reloaded()
+        return part.advanced(end), tuple(aborted)
+
+    def _reloaded(self) -> Partition:
+        short = Map((pid, replace(e, window=e.window[-1:])) for pid, e in self.producers.items())
+        return replace(self, producers=short)

@@ -7,7 +7,6 @@ who leads, and clients find their way by a router.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +21,11 @@ from .producer import Producer, ProducerConfig
 from .replication import Leadership, Replica, ReplicaConfig, Router, RouterConfig
 from .replication.controller import start as start_controller
 from .replication.messages import replica_name
+from .replication.replica import Lead, TakingOver
 from .worker import Worker
 
 if TYPE_CHECKING:
     from .system import KafkaSystem
-
-Lead = Callable[[Disk, int, int, Map[str, int]], tuple[Any, Effects]]
 
 
 def client(role: Any, disk: Disk, at_ms: int) -> tuple[Any, Effects]:
@@ -170,24 +168,18 @@ def _lead(system: KafkaSystem, partition: str, number: int) -> Lead:
 
 
 def _lead_coordinator(
-    config: KafkaConfig,
-    number: int,
-    replicas: int,
-    disk: Disk,
-    at_ms: int,
-    epoch: int,
-    hw: Map[str, int],
+    config: KafkaConfig, number: int, replicas: int, disk: Disk, at_ms: int, over: TakingOver
 ) -> tuple[Coordinator, Effects]:
-    return Coordinator.led(config, disk, at_ms, epoch, first_block=number - 1, stride=replicas)
+    return Coordinator.led(config, disk, at_ms, over.epoch, first_block=number - 1, stride=replicas)
 
 
 def _lead_partition(
-    config: KafkaConfig, name: str, disk: Disk, at_ms: int, epoch: int, hw: Map[str, int]
+    config: KafkaConfig, name: str, disk: Disk, at_ms: int, over: TakingOver
 ) -> tuple[Leader, Effects]:
-    return Leader.recover(config, name, disk, at_ms, hw.get(name, 0))
+    return Leader.recover(config, name, disk, at_ms, over.hw.get(name, 0), over.since.get(name))
 
 
 def _lead_group(
-    config: KafkaConfig, name: str, disk: Disk, at_ms: int, epoch: int, hw: Map[str, int]
+    config: KafkaConfig, name: str, disk: Disk, at_ms: int, over: TakingOver
 ) -> tuple[GroupCoordinator, Effects]:
-    return GroupCoordinator.recover(config, name, disk, at_ms, hw.get(name, 0), epoch)
+    return GroupCoordinator.recover(config, name, disk, at_ms, over.hw.get(name, 0), over.epoch)

@@ -145,8 +145,8 @@ def test_a_coordinator_that_loads_says_so_and_one_that_follows_says_so_too():
     # TransactionCoordinatorTest #shouldRespondWith…Loading, …NotCoordinator
     config = KafkaConfig(on=frozenset(SAFEGUARDS))
 
-    def lead(disk, at_ms, epoch, hw):
-        return Coordinator.led(config, disk, at_ms, epoch)
+    def lead(disk, at_ms, over):
+        return Coordinator.led(config, disk, at_ms, over.epoch)
 
     first = (Leadership("tc", 2, 0, (1, 2)),)
     replica = ReplicaConfig(partition="tc", number=1, lead=lead, first=first, loads=True)

@@ -58,8 +58,8 @@ from ..messages import (
     WriteTxnMarkersResponse,
 )
 from ..partition import Partition
+from ..verification import Verifying
 from . import fetch, produce, snapshots
-from .produce import Verifying
 
 __all__ = ["Leader", "append_marker", "index_of"]
 
@@ -182,10 +182,16 @@ class Leader:
 
     @staticmethod
     def recover(
-        config: KafkaConfig, name: str, disk: Disk, at_ms: int, hw: int | None = None
+        config: KafkaConfig,
+        name: str,
+        disk: Disk,
+        at_ms: int,
+        hw: int | None = None,
+        since: int | None = None,
     ) -> tuple[Leader, Effects]:
-        """`hw`: what is known to be replicated; None: the only replica has it all."""
-        part, effects = recover_partition(config, name, disk, hw)
+        """`hw`: what is known to be replicated; None: the only replica has it all. `since`:
+        what this replica has copied since it started, and still has in memory."""
+        part, effects = recover_partition(config, name, disk, hw, since)
         if config.pid_expiration_ms and part.producers:
             effects = (*effects, SetTimer(EXPIRE, config.pid_sweep_ms))
         return Leader(config, name, part), effects
@@ -222,7 +228,11 @@ def append_marker(
 
 
 def recover_partition(
-    config: KafkaConfig, name: str, disk: Disk, hw: int | None = None
+    config: KafkaConfig,
+    name: str,
+    disk: Disk,
+    hw: int | None = None,
+    since: int | None = None,
 ) -> tuple[Partition, Effects]:
     """Read the newest snapshot and replay the tail of the log; index entries that a stop
     kept from being written are written now."""
@@ -230,7 +240,7 @@ def recover_partition(
     start, at = snapshots.restored(config, name, disk)
     before = sum(entry.last_offset < at for entry in index.read(0)) if at > log.start else 0
     safe = log.end if hw is None else hw
-    part, aborted = Partition.replayed(config, log.read(at), safe, start, before)
+    part, aborted = Partition.replayed(config, log.read(at), safe, start, before, since)
     effects: Effects = tuple(
         Append(index_of(name), a, notify=False) for a in aborted if a.base >= index.end
     )

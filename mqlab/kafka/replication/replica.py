@@ -74,8 +74,21 @@ HW_MOVED = Words("HW={hw}", "HW={hw}")
 
 
 @dataclass(frozen=True, slots=True)
+class TakingOver:
+    """What a replica that begins to lead brings along, by log: the high watermark it knows,
+    and from where on it has copied since it was started, and so noted who wrote what."""
+
+    epoch: int
+    hw: Map[str, int] = Map()
+    since: Map[str, int] = Map()
+
+
+Lead = Callable[[Disk, int, TakingOver], tuple[Any, Effects]]
+
+
+@dataclass(frozen=True, slots=True)
 class ReplicaConfig(Config):
-    """`lead(disk, at_ms, epoch, hw)` is the role inside, recovered; `logs` those it owns.
+    """`lead` gives the role inside, recovered from the disk; `logs` are its own.
     `loads`: a coordinator, which answers COORDINATOR_LOAD_IN_PROGRESS while it reads its
     log; a partition's leader serves at once. `min_isr`: min.insync.replicas.
     `skip_leaderless_marker`: see KafkaConfig."""
@@ -83,7 +96,7 @@ class ReplicaConfig(Config):
     partition: str = ""
     number: int = 1
     logs: tuple[str, ...] = ()
-    lead: Callable[[Disk, int, int, Map[str, int]], tuple[Any, Effects]] | None = None
+    lead: Lead | None = None
     first: tuple[Leadership, ...] = ()
     loads: bool = False
     min_isr: int = 1
@@ -98,13 +111,15 @@ class ReplicaConfig(Config):
 @dataclass(frozen=True, slots=True)
 class Replica:
     """`role`: the role inside while it leads, None while it follows or loads. `led`: who
-    leads what, as far as it was told. `hw`: by log. `ends`: (follower, log) → how far it
+    leads what, as far as it was told. `hw`: by log. `since`: where each log ended when it
+    was started; what it has copied since it has noted. `ends`: (follower, log) → how far it
     has fetched. `parked`: followers that wait for something new."""
 
     config: ReplicaConfig
     role: Any = None
     led: Map[str, Leadership] = Map()
     hw: Map[str, int] = Map()
+    since: Map[str, int] = Map()
     ends: Map[tuple[int, str], int] = Map()
     parked: Map[int, tuple[Caller, FetchReplica]] = Map()
 
@@ -176,7 +191,7 @@ class Replica:
 
     def _load(self, epoch: int, disk: Disk, at_ms: int) -> tuple[Replica, Effects]:
         assert self.config.lead is not None
-        role, effects = self.config.lead(disk, at_ms, epoch, self.hw)
+        role, effects = self.config.lead(disk, at_ms, TakingOver(epoch, self.hw, self.since))
         return replace(self, role=role)._done(effects, disk)
 
     def _inside(self, event: Event, disk: Disk) -> tuple[Replica, Effects]:
@@ -309,7 +324,9 @@ class Replica:
             # news that is under way makes the follower ask again.
             return self, ()
         hw, effects, ends = copying.taken_over(self.hw, said, disk)
-        new = replace(self, hw=hw)
+        cuts = {copied.log: copied.cut for copied in said.logs if copied.cut >= 0}
+        since = Map((g, min(at, cuts.get(g, at))) for g, at in self.since.items())
+        new = replace(self, hw=hw, since=since)
         again = FetchReplica(
             self.config.number,
             mine.epoch,
@@ -375,16 +392,17 @@ class Replica:
         """A new cluster begins with leaders that are known; after a restart a broker asks."""
         table = disk.table(copying.CHECKPOINT)
         hw = Map((log, table[log]) for log in config.logs if log in table)
+        since = Map((log, disk.log(log).end) for log in config.logs)
         if disk.table(".broker"):
-            return Replica(config, hw=hw), (
+            return Replica(config, hw=hw, since=since), (
                 Send(config.controller, Register(config.partition, config.number)),
             )
         led = Map((first.partition, first) for first in config.first)
-        new = Replica(config, led=led, hw=hw)
+        new = Replica(config, led=led, hw=hw, since=since)
         known: Effects = (Put(".broker", "known", True),)
         if not new.leads:
             return new, (*known, new._fetch(disk))
         assert config.lead is not None
-        role, effects = config.lead(disk, at_ms, 0, hw)
+        role, effects = config.lead(disk, at_ms, TakingOver(0, hw, since))
         new, done = replace(new, role=role)._done(effects, disk)
         return new, (*known, *copying.epoch_started(disk, config.logs, 0), *done)
