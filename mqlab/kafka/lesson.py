@@ -107,8 +107,8 @@ _ABORT = (
 _AGAIN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b; abort'"
 _BOTH = "kafka 'app=init; begin; send orders-0 a; flush; send orders-1 b; commit'"
 _GIVES_UP = (
-    "kafka transaction_version=2 client=legacy delivery_timeout_ms=1000 partitions=1 "
-    "'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
+    "kafka transaction_version=2 client=legacy delivery_timeout_ms=1000 "
+    "'app=init; begin; send orders-0 a; abort; begin; send orders-1 b; commit'"
 )
 _ABORTED = (
     "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort; "
@@ -194,7 +194,7 @@ _SAFEGUARDS = (
         Text("hanging transaction (KIP-890)", "悬挂事务（KIP-890）"),
         f"{_GIVES_UP} claims=ends",
         "ends",
-        (("timers", 1),),
+        (("timers", 2),),
         "verification",
     ),
     Case(
