@@ -65,8 +65,9 @@ from ..messages import (
     WriteTxnMarkersResponse,
 )
 from ..partition import Partition
+from ..verification import Verifying
 from . import commits, join, sessions, sync
-from .commits import Key, Offsets, Placed, Waiting
+from .commits import Key, Offsets, Placed
 from .members import Group, GroupMetadata, Member
 from .messages import (
     DescribedMember,
@@ -106,7 +107,7 @@ class GroupCoordinator:
     groups: Map[str, Group] = Map()
     acks: tuple[tuple[int, Caller, Any], ...] = ()
     assigning: tuple[Assigning, ...] = ()
-    verifying: Map[int, Waiting] = Map()
+    verifying: Map[int, Verifying] = Map()
     epoch: int = 0
     given: int = 0
 

@@ -18,11 +18,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Disk, Effects, Map, Reply, Send, replace
+from ...kernel import Caller, Disk, Effects, Map, Reply, replace
 from ...storage import COMMIT, Batch
+from .. import verification
 from ..errors import Error
 from ..messages import (
-    AddPartitionsToTxn,
     OffsetCommit,
     OffsetCommitResponse,
     OffsetFetch,
@@ -30,6 +30,7 @@ from ..messages import (
     Position,
     TxnOffsetCommit,
 )
+from ..verification import Verifying
 from .members import Group
 from .rebalance import alive
 from .states import GroupState
@@ -59,21 +60,6 @@ class Placed:
 
     position: Position
     at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A transactional commit whose partition the coordinator is being asked about."""
-
-    ask: TxnOffsetCommit
-    caller: Caller
-    guard: int
-
-    def question(self, partition: str) -> AddPartitionsToTxn:
-        ask, v2 = self.ask, self.ask.version >= 5
-        return AddPartitionsToTxn(
-            ask.txn_id, ask.pid, ask.epoch, (partition,), verify_only=not v2, implicit=v2
-        )
 
 
 # ---- who may commit --------------------------------------------------------------------
@@ -120,21 +106,15 @@ def transactional(gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, di
         return gc, (Reply(caller, OffsetCommitResponse(error)),)
     if not gc.part.needs_guard(batch):
         return _write(gc, ask, caller, None, disk)
-    part = gc.part.guarded(batch, disk.log(gc.name).end, ask.version >= 5)
-    corr = 0
-    while corr in gc.verifying:
-        corr += 1
-    waiting = Waiting(ask, caller, part.guards[batch.pid].number)
-    new = replace(gc, part=part, verifying=gc.verifying.set(corr, waiting))
-    return new, (Send(gc.config.coordinator, waiting.question(gc.name), corr),)
+    return verification.begun(gc, ask, caller, ask.txn_id, batch, disk, v2=ask.version >= 5)
 
 
 def verified(gc: GroupCoordinator, corr: int, error: Error, disk: Disk) -> Result:
     """The transaction coordinator has answered."""
-    waiting: Waiting | None = gc.verifying.get(corr)
+    waiting: Verifying | None = gc.verifying.get(corr)
     if waiting is None:
         return gc, ()
-    gc = replace(gc, verifying=gc.verifying.remove(corr))
+    gc = verification.ended(gc, corr)
     if error:
         told = OffsetCommitResponse(_translated(error, waiting.ask.version))
         return gc, (Reply(waiting.caller, told),)
@@ -144,8 +124,8 @@ def verified(gc: GroupCoordinator, corr: int, error: Error, disk: Disk) -> Resul
 def unverifiable(gc: GroupCoordinator) -> Result:
     """The connection to the transaction coordinator broke: the same request again."""
     retry = OffsetCommitResponse(Error.COORDINATOR_LOAD_IN_PROGRESS)
-    replies = tuple(Reply(w.caller, retry) for w in gc.verifying.values())
-    return replace(gc, verifying=Map()), replies
+    gc, callers = verification.given_up(gc)
+    return gc, tuple(Reply(caller, retry) for caller in callers)
 
 
 def _translated(error: Error, version: int) -> Error:

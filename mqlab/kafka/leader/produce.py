@@ -12,12 +12,13 @@ UnifiedLog#analyzeAndValidateProducerState (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...kernel import Append, Caller, Disk, Effects, Reply, Send, SetTimer, replace
+from .. import verification
 from ..errors import Error
-from ..messages import AddPartitionsToTxn, Produce, ProduceResponse
+from ..messages import Produce, ProduceResponse
+from ..verification import Verifying
 from . import snapshots
 
 if TYPE_CHECKING:
@@ -35,24 +36,6 @@ UNAVAILABLE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Verifying:
-    """A batch whose transaction the coordinator is being asked about, and how often it
-    was asked again because an older transaction was still ending."""
-
-    ask: Produce
-    caller: Caller
-    guard: int
-    again: int = 0
-
-    def question(self, partition: str) -> AddPartitionsToTxn:
-        batch, v2 = self.ask.batch, self.ask.version >= 12
-        assert self.ask.txn_id is not None
-        return AddPartitionsToTxn(
-            self.ask.txn_id, batch.pid, batch.epoch, (partition,), verify_only=not v2, implicit=v2
-        )
-
-
 def handle(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
     part, batch = leader.part, ask.batch
     v2 = ask.version >= 12
@@ -66,13 +49,7 @@ def handle(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
         return leader, (Reply(caller, ProduceResponse(Error.INVALID_REQUEST)),)
     if not v2 and "verification" not in part.config.on:
         return append(leader, ask, caller, None, disk)
-    part = part.guarded(batch, disk.log(leader.name).end, v2)
-    corr = 0
-    while corr in leader.verifying:
-        corr += 1
-    waiting = Verifying(ask, caller, part.guards[batch.pid].number)
-    new = replace(leader, part=part, verifying=leader.verifying.set(corr, waiting))
-    return new, (Send(part.config.coordinator, waiting.question(leader.name), corr),)
+    return verification.begun(leader, ask, caller, ask.txn_id, batch, disk, v2=v2)
 
 
 def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
@@ -88,7 +65,7 @@ def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
             patient = replace(waiting, again=waiting.again + 1)
             new = replace(leader, verifying=leader.verifying.set(corr, patient))
             return new, (SetTimer(f"{ADD}{corr}", config.add_retry_ms),)
-    leader = replace(leader, verifying=leader.verifying.remove(corr))
+    leader = verification.ended(leader, corr)
     if not error:
         return append(leader, waiting.ask, waiting.caller, waiting.guard, disk)
     told = ProduceResponse(translated(error, waiting.ask.version))
@@ -101,7 +78,7 @@ def ask_again(leader: Leader, timer: str) -> Result:
     waiting: Verifying | None = leader.verifying.get(corr)
     if waiting is None:
         return leader, ()
-    return leader, (Send(leader.config.coordinator, waiting.question(leader.name), corr),)
+    return leader, (Send(leader.config.coordinator, waiting.question, corr),)
 
 
 def translated(error: Error, version: int) -> Error:
@@ -120,8 +97,8 @@ def translated(error: Error, version: int) -> Error:
 def unverifiable(leader: Leader) -> Result:
     """The connection to the coordinator broke: whoever waits may try again."""
     told = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
-    replies = tuple(Reply(v.caller, told) for v in leader.verifying.values())
-    return replace(leader, verifying=type(leader.verifying)()), replies
+    leader, callers = verification.given_up(leader)
+    return leader, tuple(Reply(caller, told) for caller in callers)
 
 
 def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk) -> Result:
