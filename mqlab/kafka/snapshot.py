@@ -29,6 +29,7 @@ from .config import KafkaConfig, txn_log
 from .consumer import readable
 from .coordinator import Entry
 from .group import GroupCoordinator
+from .group.messages import told
 from .leader import Leader, fetch, index_of
 from .messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, braces
 from .partition import Partition
@@ -333,7 +334,26 @@ def tables(seen: View) -> tuple[Table, ...]:
         columns = ("partition", "producerId", "firstOffset", "lastOffset", "LSO")
         out.append(Table(words.INDEX_TABLE(), columns, index))
     out += [_offsets_table(seen, g) for g in seen.cluster.groups]
+    out += [table for g in seen.cluster.groups for table in _members_table(seen, g)]
     return tuple(out)
+
+
+def _members_table(seen: View, name: str) -> tuple[Table, ...]:
+    """Who reads what, in which generation; nothing while nobody has ever joined."""
+    role = seen.cluster.leading(seen.world, name)
+    groups = role.groups.values() if isinstance(role, GroupCoordinator) else []
+    rows = [
+        (g.name, str(g.state), str(g.generation), m.id, told(m.assignment))
+        for g in groups
+        for m in g.members.values()
+    ]
+    rows += [
+        (g.name, str(g.state), str(g.generation), "", "")
+        for g in groups
+        if g.generation and not g.members
+    ]
+    columns = ("group", "state", "generation", "member", "reads")
+    return (Table(words.MEMBERS_TABLE(), columns, tuple(rows)),) if rows else ()
 
 
 def _offsets_table(seen: View, name: str) -> Table:
