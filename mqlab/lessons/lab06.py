@@ -50,7 +50,7 @@ __all__ = [
     "transitions",
 ]
 
-RECORDINGS = Path(__file__).parents[2] / "datasets" / "recordings" / "kafka-4.3.1"
+RECORDINGS = Path(__file__).parents[2] / "datasets" / "recordings"
 
 
 def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
@@ -203,10 +203,10 @@ def _steps(trace: Trace) -> Iterator[tuple[TxnState, TxnState]]:
         last[txn_id] = TxnState(state)
 
 
-def recorded(profile: str, name: str, *words: str) -> str:
-    """What a real Kafka 4.3.1 answered: the lines of a recording that hold one of `words`
-    (all of them, where there are none). `profile`: "tv2", "tv2-legacy" or "tv0"."""
-    path = RECORDINGS / profile / f"{name}.json"
+def recorded(profile: str, name: str, *words: str, kafka: str = "4.3.1") -> str:
+    """What a real Kafka of this version answered: the lines of a recording that hold one of
+    `words` (all of them, where there are none). `profile`: "tv2", "tv2-legacy" or "tv0"."""
+    path = RECORDINGS / f"kafka-{kafka}" / profile / f"{name}.json"
     if not path.exists():
         there = ", ".join(sorted(p.stem for p in path.parent.glob("*.json")))
         raise ValueError(f"no recording {profile}/{name}; there are: {there}")

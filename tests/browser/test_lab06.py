@@ -17,11 +17,11 @@ pytestmark = pytest.mark.needs("chromium")
 LAB = "solutions/06-coordinator.ipynb"
 PICTURES = Path(__file__).parents[2] / ".cache" / "test" / "pictures"
 SHOWN = ".jp-OutputArea-output .mqlab"
-#: a table that wraps is no table: what one line of plain output has room for here
+#: tables that are wrapped, which makes them unreadable: taller than they have lines
 WRAPPED = """() => [...document.querySelectorAll('.jp-OutputArea-output pre')]
     .filter((pre) => pre.textContent.includes('---  '))
-    .filter((pre) => pre.clientHeight > 1.5 * pre.textContent.trimEnd().split('\\n').length
-        * parseFloat(getComputedStyle(pre).lineHeight))
+    .filter((pre) => pre.clientHeight > parseFloat(getComputedStyle(pre).lineHeight)
+        * (pre.textContent.trimEnd().split('\\n').length + 0.9))
     .map((pre) => pre.textContent.slice(0, 200))"""
 
 
@@ -40,7 +40,13 @@ def page(browser: Any, tmp_path_factory: Any) -> Iterator[Any]:
 def test_the_notebook_runs_without_an_error_and_shows_its_pictures(page: Any) -> None:
     assert errors(page) == []
     assert page.locator(SHOWN).count() >= 12
+
+
+def test_no_table_is_wrapped_in_a_common_window(page: Any) -> None:
     assert page.evaluate(WRAPPED) == []
+    page.set_viewport_size({"width": 900, "height": 800})
+    assert page.evaluate(WRAPPED) != []
+    page.set_viewport_size({"width": 1280, "height": 800})
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

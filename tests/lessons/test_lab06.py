@@ -265,7 +265,7 @@ def test_the_clock_starts_with_the_first_partition() -> None:
 def test_a_slow_producer_hears_what_a_real_broker_says(
     profile: str, options: str, asked: dict[str, str]
 ) -> None:
-    path = RECORDINGS / profile / "timeout-abort.json"
+    path = RECORDINGS / "kafka-4.3.1" / profile / "timeout-abort.json"
     seen = json.loads(path.read_text("utf-8"))["observations"]
     lines = {
         "EndTxn commit": "EndTxn commit pid=0 epoch=0",
