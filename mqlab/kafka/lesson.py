@@ -1,6 +1,11 @@
 """The systems that are searched: what Kafka keeps, what each safeguard is for, and what
 even Kafka does not promise. Data only; whoever runs a search builds its budget from `bounds`.
 
+    mqlab explore kafka                      the lesson system
+    mqlab explore kafka --table              all lesson systems
+    mqlab explore kafka --off NAME           a case; --safeguards: all of them
+    mqlab explore kafka --claim NAME         what is not promised
+
 Every system is as small as its point allows. A *lesson system* has everything switched on:
 its search ends, and finds nothing. A *case* is the smallest system in which one missing
 safeguard (or, of the claims, nothing missing at all) leads to an anomaly, named as Adya
@@ -237,6 +242,8 @@ _SAFEGUARDS = (
 )
 SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
 
+#: A legacy client's epoch stays, so what was sent twice may arrive in its next transaction: an
+#: EndTxn, a marker. Not a record: whoever gives up on a batch raises the epoch (KIP-360).
 _LEGACY = f"kafka transaction_version=2 client=legacy partitions=1 {_AGAIN}"
 _CLAIMS = (
     Case(

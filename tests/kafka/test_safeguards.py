@@ -11,11 +11,12 @@ import sys
 import pytest
 
 from mqlab.cli import main
+from mqlab.explore import Budget, explore
 from mqlab.kafka import SAFEGUARDS
 from mqlab.kafka.invariants import CLAIMS
 from mqlab.kafka.lesson import CLAIM_CASES, SAFEGUARD_CASES
 from mqlab.lessons.safeguards import budget, script, search, with_everything_on
-from mqlab.lessons.systems import SYSTEMS
+from mqlab.lessons.systems import SYSTEMS, system
 from mqlab.scenario import load
 from tests.kafka.renew import CASES, FOLDER, counts, path_of
 
@@ -93,6 +94,17 @@ def test_a_claim_is_shown_by_its_shortest_run(capsys):
     said = capsys.readouterr().out
     assert "violated: decided as asked, in 30 choices" in said
     assert "shortest counterexample to “decided as asked”" in said
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_late_record_of_a_legacy_client_does_not_land_in_its_next_transaction(version):
+    """Its client gave up on it, aborted, and raised its own epoch (KIP-360)."""
+    line = SAFEGUARD_CASES["verification"].line.replace("orders-1 b", "orders-0 b")
+    line = line.replace("transaction_version=2", f"transaction_version={version}")
+    claims = "claims=as_asked,decided_as_asked"
+    verdict = explore(system(line.replace("claims=ends", claims)), Budget(timers=2))
+    assert verdict.complete
+    assert verdict.ok, verdict
 
 
 def test_a_search_that_finds_nothing_says_so():
