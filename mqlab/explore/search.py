@@ -6,6 +6,7 @@ import gc
 import time
 from array import array
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from ..kernel.system import Property, System
 from ..kernel.world import initial
@@ -69,6 +70,7 @@ class Search:
         self._index: dict[int, int] = {}
         self._parents = array("I")
         self._choices = array("I")
+        self._at = 0  # the world whose choices are being looked at
         self._awaited = (1 << len(self.properties)) - 1
         self._lasting = any(p.kind == "can_always" for p in self.properties)
         self._news, self._edges, self._ends = array("Q"), array("I"), array("Q")
@@ -85,7 +87,7 @@ class Search:
 
     def worlds(self) -> Iterator[int]:
         """All worlds found so far, in the order of their numbers (`fields.unpack` opens one)."""
-        return iter(self._index)
+        return islice(self._index, self.states)
 
     def advance(self, seconds: float = 0.5) -> bool:
         """Go on for about so long; whether there is more to do."""
@@ -119,6 +121,10 @@ class Search:
                 yield from self._level(frontier, following)
             except _Full:
                 return
+            except Exception as error:
+                done = "; ".join(self.schedule(self._at)) or "the start"
+                error.add_note(f"raised while every choice was looked at after: {done}")
+                raise
             self.levels.append(len(frontier))
             frontier = following
             if self._all_refuted():
@@ -129,9 +135,11 @@ class Search:
         """All worlds one choice further. Every line of the inner loop is paid for a million
         times; so what it needs is in local variables, and it does nothing that could have
         been worked out once in a `Place`."""
-        places, lasting = self.moves.places, self._lasting
-        known, count = self._index.setdefault, self.states
+        places, add, edges = self.moves.places, self._add, self._edges
+        known, later = self._index.setdefault, following.append
+        lasting, count = self._lasting, self.states
         for me, world in enumerate(frontier, count - len(frontier)):
+            self._at = me
             for place in places:
                 group = place[world & place.mask]
                 self.transitions += group.count
@@ -142,13 +150,13 @@ class Search:
                     new = world + added
                     at = known(new, count)
                     if at == count:
-                        self._add(new, me, choice)
-                        following.append(new)
+                        add(new, me, choice)
+                        later(new)
                         count += 1
                     if lasting:
-                        self._edges.append(at)
+                        edges.append(at)
             if lasting:
-                self._ends.append(len(self._edges))
+                self._ends.append(len(edges))
             if not me % EVERY:
                 yield
 

@@ -98,6 +98,18 @@ def test_a_search_goes_on_in_slices_and_stops_where_one_says():
     assert not stopped.verdict().complete
 
 
+def test_an_error_in_a_claim_tells_the_schedule_it_was_raised_after():
+    def never_aborted(world):
+        if "aborted" in {world_state(world, i) for i in range(3)}:
+            raise RuntimeError("no idea")
+        return True
+
+    claim = Property("odd", Text("odd"), never_aborted, reads=resource_state)
+    with pytest.raises(RuntimeError) as raised:
+        explore(TwoPhase(3), properties=(claim,))
+    assert raised.value.__notes__ == ["raised while every choice was looked at after: the start"]
+
+
 def test_interrupting_keeps_what_was_found():
     def interrupt(states, depth):
         raise KeyboardInterrupt
@@ -119,6 +131,8 @@ def test_a_bound_on_states_is_reported_as_not_exhaustive():
     verdict = explore(TwoPhase(3), Budget(states=100))
     assert not verdict.complete
     assert "not exhaustive" in str(verdict)
+    search = searched(TwoPhase(3), Budget(states=100))
+    assert search.states == len(list(search.worlds())) == 100
 
 
 def test_a_broken_manager_is_found_by_a_shortest_schedule():
