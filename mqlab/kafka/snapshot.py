@@ -68,6 +68,7 @@ class Cluster:
     readers: tuple[str, ...]
     groups: tuple[str, ...]
     admins: tuple[str, ...] = ()
+    workers: tuple[str, ...] = ()
     replicas: int = 1
 
     @property
@@ -196,7 +197,8 @@ def _producer_lane(cluster: Cluster, name: str, txn_id: str) -> tuple[str, Text,
     twins = sum(other == txn_id for _, other in cluster.producers) > 1
     if txn_id and twins:
         return name, Text(name), Text(txn_id)
-    return name, Text(txn_id or name), words.PRODUCER()
+    kind = words.WORKER if name in cluster.workers else words.PRODUCER
+    return name, Text(txn_id or name), kind()
 
 
 def strips(seen: View, partition: str) -> list[Log]:
@@ -240,7 +242,9 @@ def _strip(name: str, part: Partition, rows: list[tuple[Batch, Txn | None, str]]
 
 def _label(batch: Batch, i: int) -> str:
     records = batch.records
-    return str(records[i]) if isinstance(records, tuple) and i < len(records) else "·"
+    if not isinstance(records, tuple) or i >= len(records):
+        return "·"
+    return str(getattr(records[i], "label", records[i]))
 
 
 def committed_reader(seen: View) -> Reader:

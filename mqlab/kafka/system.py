@@ -210,6 +210,7 @@ class KafkaSystem(System):
             ),
             partitions=tuple(f"{self.topic}-{i}" for i in range(self.partitions)),
             readers=self.readers,
+            workers=tuple(node for node, _ in self.workers),
             groups=tuple(f"__consumer_offsets-{i}" for i in range(self.groups)),
             admins=self.admins,
             replicas=self.replicas,

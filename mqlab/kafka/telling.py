@@ -14,12 +14,15 @@ from ..kernel import (
     Send,
     Telling,
     Text,
+    Words,
     World,
 )
 from ..storage import Batch
 from . import words
 from .coordinator import StateRecord
 from .errors import Error
+from .group import GroupMetadata, Offsets
+from .group.messages import JoinGroupResponse, SyncGroupResponse, told
 from .messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -27,6 +30,7 @@ from .messages import (
     EndTxnResponse,
     FetchResponse,
     InitProducerId,
+    OffsetFetchResponse,
     Produce,
     TxnOffsetCommit,
     WriteTxnMarkers,
@@ -38,6 +42,10 @@ from .snapshot import Cluster, view
 from .states import COMPLETED, TxnState
 from .transactions import Txn, name_of, transactions
 
+#: part of every run, and no news
+EXPECTED = frozenset({Error.CONCURRENT_TRANSACTIONS, Error.MEMBER_ID_REQUIRED})
+#: refused for being outside the group's current generation
+OUTSIDE = frozenset({Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.FENCED_INSTANCE_ID})
 WHY_STATE = {
     TxnState.EMPTY: words.WHY_EMPTY,
     TxnState.ONGOING: words.WHY_ONGOING,
@@ -98,7 +106,18 @@ def _batch(cluster: Cluster, world: World, log: str, batch: Batch) -> Telling:
     rows = view(cluster, world).rows.get(log, [])
     txn = next((t for b, t, _ in rows if b.base == batch.base), None)
     name = txn.name if txn else ""
-    return Telling(name, why=(words.WHY_MARKER if batch.control else words.WHY_DATA)())
+    return Telling(name, why=_why_written(batch)())
+
+
+def _why_written(batch: Batch) -> Words:
+    if batch.control:
+        return words.WHY_MARKER
+    record = batch.records[0] if isinstance(batch.records, tuple) and batch.records else None
+    if isinstance(record, GroupMetadata):
+        return words.WHY_GENERATION
+    if isinstance(record, Offsets):
+        return words.WHY_PENDING if batch.transactional else words.WHY_OFFSETS
+    return words.WHY_DATA
 
 
 def _sent(cluster: Cluster, txns: dict[str, list[Txn]], role: str, body: object) -> Telling:
@@ -148,13 +167,20 @@ def _replied(
     txn_id = dict(cluster.producers).get(to, "")
     name = _last(txns, txn_id, getattr(asked, "epoch", -1)) if txn_id else ""
     if error:
-        why = words.WHY_REFUSED(error=error.name)
-        return Telling(name, error is Error.CONCURRENT_TRANSACTIONS, Text(error.name), why)
+        why = (words.WHY_FENCED if error in OUTSIDE else words.WHY_REFUSED)(error=error.name)
+        return Telling(name, error in EXPECTED, Text(error.name), why)
     if isinstance(body, EndTxnResponse):
         return Telling(name, label=Text("ok"), why=words.WHY_ANSWERED())
     if isinstance(body, FetchResponse):
         why = words.WHY_FETCHED(lso=body.lso, hw=body.hw)
-        return Telling(fold=to not in cluster.readers, why=why)
+        return Telling(fold=to not in (*cluster.readers, *cluster.workers), why=why)
+    if isinstance(body, OffsetFetchResponse):
+        why = words.WHY_UNSTABLE() if body.unstable else NOTHING
+        return Telling(fold=not body.unstable, label=Text(str(body)), why=why)
+    if isinstance(body, JoinGroupResponse):
+        return Telling(fold=True, label=Text(f"generation {body.generation}"))
+    if isinstance(body, SyncGroupResponse):
+        return Telling(fold=True, label=Text(told(body.assignment) or "ok"))
     return Telling(name, fold=True, label=Text("ok"), why=NOTHING)
 
 

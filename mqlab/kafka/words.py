@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..kernel import Words
 
 PRODUCER = Words("producer", "生产者")
+WORKER = Words("worker", "消费并生产")
 COORDINATOR = Words("coordinator", "事务协调器")
 TXN_LOG = Words("transaction log", "事务日志")
 GROUP = Words("group coordinator", "组协调器")
@@ -76,6 +77,23 @@ WHY_COMPLETE = Words(
 WHY_LOST = Words(
     "What it held in memory is gone; what it wrote is still on its disk.",
     "内存中的一切都没了；写到磁盘上的还在。",
+)
+WHY_GENERATION = Words(
+    "A generation: who is in the group and what each reads; nobody else may commit now.",
+    "一个 generation：组里有谁、各读什么；此后别人不能提交位移。",
+)
+WHY_OFFSETS = Words("These positions count at once.", "这些位移立刻生效。")
+WHY_PENDING = Words(
+    "Positions as part of the transaction: pending until its marker.",
+    "位移是事务的一部分：在标记到来之前处于 pending。",
+)
+WHY_UNSTABLE = Words(
+    "A transaction holds a newer position that may or may not count: wait for it.",
+    "有事务持有更新的位移，是否生效尚未决定：等待。",
+)
+WHY_FENCED = Words(
+    "{error}: it is no member of the current generation; somebody else has its work now.",
+    "{error}：它已不属于当前 generation，它的工作已交给别人。",
 )
 WHY_REFUSED = Words("Refused: {error}.", "被拒绝：{error}。")
 

@@ -51,7 +51,12 @@ class Offsets:
     positions: tuple[Position, ...]
 
     def __str__(self) -> str:
-        return f"{self.group}: " + ", ".join(map(str, self.positions))
+        return f"{self.group}: {self.label}"
+
+    @property
+    def label(self) -> str:
+        """What a picture's cell has room for."""
+        return ", ".join(map(str, self.positions))
 
 
 @dataclass(frozen=True, slots=True)

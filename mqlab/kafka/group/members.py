@@ -59,6 +59,11 @@ class GroupMetadata:
         rows = ", ".join(f"{m.id} {told(m.assignment)}".rstrip() for m in self.members)
         return f"{self.group}: generation {self.generation}, {rows}"
 
+    @property
+    def label(self) -> str:
+        """What a picture's cell has room for."""
+        return f"gen {self.generation}"
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
