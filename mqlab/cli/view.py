@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from ..kernel import Trace
+from ..real.evidence import evident
 from .errors import UserError
 from .run import opened
 
@@ -41,7 +42,7 @@ def read_trace(path: Path) -> Trace:
     if not path.is_file():
         raise UserError(f"no file {path}: give a .scn file or a trace as .json")
     if path.suffix != ".json":
-        return opened(path).run.trace
+        return evident(opened(path).run.trace, path.stem)
     try:
         return Trace.load(path)
     except (ValueError, KeyError, json.JSONDecodeError) as error:

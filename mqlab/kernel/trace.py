@@ -18,6 +18,7 @@ from .snapshot import Snapshot
 from .text import NOTHING, Lang, Text
 
 FORMAT = "mqlab.trace/1"
+MODEL = Text("model", "模型")
 
 GLYPHS = {
     "→": "a message leaves",
@@ -41,7 +42,8 @@ class Fact:
     `node` the lane; `peer` the lane at the other end ("disk" for a write, "" for none);
     `label` the short form for the chart (`text` where empty); `txn` the transaction it
     belongs to ("T1"); `fold`: teaches nothing here; `why`: one sentence; `at_ms` the
-    simulated time; `evidence`: "model" or "recorded on V" or "contradicts D".
+    simulated time; `evidence`: what the line rests on, "model" or "recorded on V" or
+    "contradicts D".
     """
 
     index: int
@@ -55,7 +57,7 @@ class Fact:
     fold: bool = False
     why: Text = NOTHING
     at_ms: int = 0
-    evidence: str = "model"
+    evidence: Text = MODEL
 
     def line(self, lang: Lang = "en", width: int = 0) -> str:
         """`tc  → o-0   WriteTxnMarkers commit epoch=1`, columns padded to `width`."""

@@ -16,10 +16,12 @@ stops, halves it again.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import weakref
@@ -224,6 +226,7 @@ class Node:
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for us; the broker is told in an orderly way
+            preexec_fn=_end_with_parent,
         )
 
     def terminate(self) -> None:
@@ -273,6 +276,13 @@ class Node:
         text = (self.folder / "said.log").read_text("utf-8", errors="replace")
         wrong = [line for line in text.splitlines() if re.search(r"ERROR|FATAL|Exception", line)]
         return " / ".join(wrong[-3:]) or text[-300:].strip() or "it said nothing"
+
+
+def _end_with_parent() -> None:
+    """In the new process: be told (SIGTERM) when the one that started it dies in whatever
+    way. Linux knows how (PR_SET_PDEATHSIG); elsewhere an orderly end must do."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 def free_ports(count: int) -> list[int]:

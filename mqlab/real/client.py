@@ -226,9 +226,9 @@ class Lab:
     def _there(self, partition: str) -> bool:
         return not self._fetched(partition, 0, False).error_code.value
 
-    def until(self, ask: Callable[[], Any], wanted: Any) -> bool:
+    def until(self, ask: Callable[[], Any], wanted: Any, patience_s: float = PATIENCE_S) -> bool:
         """Ask until it is as wanted; False where it never is."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + patience_s
         while ask() != wanted:
             if time.monotonic() > deadline:
                 return False

@@ -143,7 +143,8 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
             "index": fact.index,
             "line": fact.line(lang),
             "why": fact.why.of(lang),
-            "evidence": fact.evidence,
+            "evidence": chip(fact, lang),
+            "kind": kind(fact),
             "mark": mark(fact, now > broken),
         }
         if fact.fold:
@@ -151,6 +152,21 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
         broken = now
         out.append(entry)
     return out
+
+
+#: what a line rests on is told by shape and words; colour only repeats it
+SHAPES = {"recorded": "●", "contradicts": "≠", "model": "○"}
+
+
+def kind(fact: Fact) -> str:
+    """The first word of a fact's evidence: "model", "recorded" or "contradicts"."""
+    first = fact.evidence.en.partition(" ")[0]
+    return first if first in SHAPES else "model"
+
+
+def chip(fact: Fact, lang: Lang) -> str:
+    """A fact's evidence, with its shape."""
+    return f"{SHAPES[kind(fact)]} {fact.evidence.of(lang)}"
 
 
 def mark(fact: Fact, breaks: bool) -> str:

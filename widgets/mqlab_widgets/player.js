@@ -270,8 +270,8 @@ class Player {
     this.why.textContent = fact ? fact.why : this.end ? words.begin : words.empty;
     this.evidence.textContent = fact ? `${words.evidence}${fact.evidence}` : "";
     this.evidence.hidden = !fact;
-    const odd = Boolean(fact) && fact.evidence.startsWith("contradicts");
-    this.evidence.classList.toggle("contradicts", odd);
+    this.evidence.title = fact ? fact.evidence : "";
+    this.evidence.dataset.kind = fact ? fact.kind : "";
     const stop = Math.min(this.end, this.limit);
     this.buttons.first.disabled = this.buttons.back.disabled = step === 0;
     this.buttons.last.disabled = this.buttons.next.disabled = step >= stop;

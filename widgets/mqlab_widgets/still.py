@@ -13,7 +13,7 @@ from html import escape
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
-from .payload import HERE, WORDS, Look, facts
+from .payload import HERE, WORDS, Look, chip, facts
 from .scene import Scene
 from .views import PANELS
 from .widths import fit, width, wrap
@@ -115,7 +115,7 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
     x = EDGE + width(shown, 19, bold=True) + (20 if shown else 0)
     chips = [trace.label.of(lang) or trace.system]
     if step:
-        chips.append(WORDS["evidence"].of(lang) + trace.facts[step - 1].evidence)
+        chips.append(WORDS["evidence"].of(lang) + chip(trace.facts[step - 1], lang))
     for i, text in enumerate(chips):
         text = fit(text, min(300, EDGE + room - x - 24), 11)
         wide = width(text, 11) + 24

@@ -1,0 +1,168 @@
+"""What a narrated line rests on: a recording, a document it contradicts, or the model alone.
+
+A line is *recorded* only if the question it belongs to, with its answer, stands word for word
+(normalised as recordings are) in the recording of the scenario of that name. What brokers do
+among themselves is never seen from outside: it stays *model*. *Contradicts* comes from the
+table below, which holds what articles about Kafka's transactions say against it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+
+from ..kernel import Fact, Text, Trace
+from .normal import normalised
+from .recording import FOLDER, Observation, load
+
+BROKER = "kafka-4.3.1"
+RECORDED = Text("recorded on Kafka 4.3.1", "录自 Kafka 4.3.1")
+SENT, LATE, ANSWERED = "→", "⇥", "⇒"
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """`glyph`, `line` (a pattern) and `node` (a pattern) name facts; `article` says of them
+    what `says` holds."""
+
+    glyph: str
+    line: str
+    article: str
+    says: Text
+    node: str = ""
+
+    def meets(self, fact: Fact) -> bool:
+        return (
+            fact.glyph == self.glyph
+            and re.search(self.line, fact.text.en) is not None
+            and re.search(self.node, fact.node) is not None
+        )
+
+    @property
+    def words(self) -> Text:
+        return Text(
+            f"contradicts article {self.article}: “{self.says.en}”",
+            f"与文章 {self.article} 矛盾：“{self.says.zh}”",
+        )
+
+
+TABLE = (
+    Contradiction(
+        "▮",
+        r"^(commit|abort) marker @",
+        "A",
+        Text("control messages are written by the client", "控制消息由客户端写入"),
+    ),
+    Contradiction(
+        "⇨",
+        r"^HW=(\d+) LSO=(?!\1$)",
+        "A",
+        Text("the control message advances the high watermark", "控制消息推进高水位"),
+    ),
+    Contradiction(
+        "⇒",
+        r"\w; abort(;|$)",
+        "A",
+        Text("the broker filters aborted messages out", "broker 过滤掉已中止的消息"),
+    ),
+    Contradiction(
+        "⇒",
+        r"^ok epoch=\d+$",
+        "A",
+        Text("the epoch rises only at initialisation", "epoch 只在初始化时增加"),
+        r"^tc$",
+    ),
+    Contradiction(
+        "☞",
+        r"^begin: ok",
+        "C, D",
+        Text("opening a transaction sends a request", "开启事务会发送请求"),
+    ),
+    Contradiction(
+        "→",
+        r"^EndTxn ",
+        "D",
+        Text(
+            "the producer writes its commit message into __transaction_state",
+            "生产者把提交消息写入 __transaction_state",
+        ),
+    ),
+    Contradiction(
+        "→",
+        r"^AddPartitionsToTxn \{[^}]*\}$",
+        "B, C",
+        Text("the producer adds partitions before it sends", "生产者在发送之前添加分区"),
+        r"-\d+$",
+    ),
+    Contradiction(
+        "→",
+        r"^Fetch @",
+        "D",
+        Text("the coordinator pushes markers to consumers", "协调器把标记推送给消费者"),
+    ),
+)
+
+
+def evident(trace: Trace, scenario: str) -> Trace:
+    """The trace with the evidence of each fact; `scenario`: the name of its recording."""
+    recorded = _recorded(f"{profile_of(trace.system)}/{scenario}")
+    seen: set[int] = set()
+    pairs = list(_pairs(trace.facts))
+    for (_, places), observation in zip(pairs, normalised(o for o, _ in pairs), strict=True):
+        if _key(observation) in recorded:
+            seen.update(places)
+    facts = tuple(replace(f, evidence=_of(f, i in seen)) for i, f in enumerate(trace.facts))
+    return replace(trace, facts=facts)
+
+
+def _of(fact: Fact, recorded: bool) -> Text:
+    odd = next((row.words for row in TABLE if row.meets(fact)), None)
+    if odd is None:
+        return RECORDED if recorded else fact.evidence
+    if not recorded:
+        return odd
+    return Text(f"{odd.en} ({RECORDED.en})", f"{odd.zh}（{RECORDED.zh}）")
+
+
+def profile_of(system: str) -> str:
+    """The folder of recordings for a system line."""
+    words = system.split()
+    if "transaction_version=0" in words:
+        return "tv0"
+    return "tv2-legacy" if "client=legacy" in words else "tv2"
+
+
+def _pairs(facts: Iterable[Fact]) -> list[tuple[Observation, list[int]]]:
+    """Questions with their answers, and the places of the facts that tell them. A connection
+    answers in order; what arrives late has been told once when it left."""
+    waiting: dict[tuple[str, str], list[tuple[str, list[int]]]] = {}
+    found = []
+    for place, fact in enumerate(facts):
+        if fact.glyph == SENT and fact.peer:
+            waiting.setdefault((fact.node, fact.peer), []).append((fact.text.en, [place]))
+        elif fact.glyph == LATE:
+            for text, places in waiting.get((fact.node, fact.peer), []):
+                if text == fact.text.en:
+                    places.append(place)
+                    break
+        elif fact.glyph == ANSWERED and waiting.get((fact.peer, fact.node)):
+            asked, places = waiting[fact.peer, fact.node].pop(0)
+            told = Observation(fact.peer, fact.node, asked, fact.text.en)
+            found.append((told, [*places, place]))
+    return found
+
+
+def _key(observation: Observation) -> tuple[str, str, str]:
+    to = "gc" if observation.to.startswith("__consumer_offsets") else observation.to
+    return to, observation.asked, observation.answered
+
+
+@cache
+def _recorded(name: str) -> frozenset[tuple[str, str, str]]:
+    """What stands in the recordings of a scenario: its own program's, and the story told
+    question by question. Nothing where the recordings are not installed."""
+    profile, _, scenario = name.partition("/")
+    paths = [FOLDER / BROKER / profile / f"{p}{scenario}.json" for p in ("", "scn-")]
+    return frozenset(_key(o) for path in paths if path.exists() for o in load(path).observations)
