@@ -14,7 +14,7 @@ RUN = "run app: init, begin, send orders-0 a, commit\n"
     [
         ("", "no line `system NAME"),
         ("run app: init", "begin with a line `system"),
-        ("system rabbit", "no system 'rabbit'; there are: bank, kafka"),
+        ("system rabbit", "no system 'rabbit'; there are: "),
         ("system kafka colour=red", "no option and no client 'colour'"),
         ("system kafka partitions=two", "expected a whole number"),
         ("system kafka partitions", "expected key=value"),
