@@ -11,6 +11,7 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.kafka.calls import Commit
 from mqlab.kafka.coordinator import Coordinator, markers
+from mqlab.kafka.invariants import CLAIMS, LIT
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.lesson import NEXT, SHORT, TWIN
 from mqlab.kafka.messages import (
@@ -24,6 +25,7 @@ from mqlab.kafka.states import PREPARED
 from mqlab.kernel import Call, Map, Response, Send
 from mqlab.kernel.system import NodeSpec
 from mqlab.lessons.systems import system
+from tests.kafka.renew import CASES
 
 
 class AskedLater(Leader):
@@ -108,6 +110,24 @@ class OffByOne(Leader):
         return replace(role, part=changed(role.part, PastTheEdge)), effects
 
 
+class NoHighWatermark(Partition):
+    """The LSO does not ask what is replicated."""
+
+    __slots__ = ()
+
+    @property
+    def lso(self):
+        return self.hw + 1 if self.first_unstable is None else Partition.lso.fget(self)
+
+
+class Unreplicated(Leader):
+    __slots__ = ()
+
+    @staticmethod
+    def started(role, effects):
+        return replace(role, part=changed(role.part, NoHighWatermark)), effects
+
+
 class Amnesia(Leader):
     """After a restart it knows no producer any more, so that a duplicate looks new."""
 
@@ -164,6 +184,7 @@ def faulty(line, fault):
 
 
 ONE = f"kafka partitions=1 {SHORT}"
+PLAIN = "kafka partitions=1 producers=app:- 'app=send orders-0 a; flush'"
 TWO = "kafka 'app=init; begin; send orders-0 a; flush; send orders-1 b; commit'"
 TWINS = f"kafka partitions=1 {TWIN} {SHORT} {NEXT}"
 STOP = Budget(kills=1, killable=("tc",), timers=1)
@@ -174,6 +195,7 @@ FAULTS = [
     (OneIsEnough, TWO, Budget(), "closed everywhere"),
     (ForgetfulCoordinator, ONE, STOP, "ends"),
     (OffByOne, ONE, Budget(), "LSO waits"),
+    (Unreplicated, PLAIN, Budget(), "replicated read"),
     (Amnesia, ONE, Budget(kills=1, killable=("orders-0",)), "once"),
     (HastyCommit, ONE, Budget(), "no lost write"),
 ]
@@ -192,3 +214,8 @@ def test_without_the_fault_nothing_is_found(line, budget):
     verdict = explore(system(line), budget)
     assert verdict.complete
     assert not verdict.counterexamples, verdict
+
+
+def test_every_claim_is_broken_by_a_fault_or_a_case():
+    broken = {row[3] for row in FAULTS} | {case.broken for case in CASES.values()}
+    assert broken == {claim.name for claim in (*LIT, *CLAIMS.values())}
