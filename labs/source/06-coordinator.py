@@ -37,6 +37,7 @@ from mqlab.lessons.lab06 import (
     first,
     heard,
     latest,
+    map_table,
     never_unknown,
     reading,
     recorded,
@@ -237,6 +238,7 @@ print(f"1000 ids fall into {len(used)} partitions of __transaction_state")
 # ZooKeeper since Kafka 4.0: the controller is a broker too.
 
 # %%
+print("\n".join(line for line in map_table("kafka").splitlines() if " * " in line))
 broker_map("kafka")
 
 # %% [markdown]
@@ -631,7 +633,7 @@ print(recorded("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "{order
 #
 # In the second story a new coordinator finds PrepareCommit, sees that the partition has no leader
 # *just now*, and takes it for deleted: it writes CompleteCommit without a marker. Kafka 4.3.1 and 4.4.0
-# do that when they are killed at this moment; 4.2.1 does not. Here it is a switch.
+# may do that when they are killed at this moment; 4.2.1 does not. Here it is a switch.
 
 # %%
 # NBVAL_CHECK_OUTPUT
@@ -717,6 +719,8 @@ for name in ("epoch_fencing", "prepare_before_markers", "transaction_timeout"):
     finds = ", ".join(kept.counterexamples) or "nothing"
     rows.append((name, case.anomaly, len(found[name].schedule), finds, kept.complete))
 print(table("switched off | anomaly | choices | switched on | all runs", rows))
+print()
+print(heard(found["epoch_fencing"].trace(), "InitP", "ok pid", "Produce", "Prepare", "marker @"))
 
 # %%
 Player(found["epoch_fencing"].trace(), title="Without fencing")
@@ -726,7 +730,7 @@ Player(found["epoch_fencing"].trace(), title="Without fencing")
 #
 # ## Order: what does commit do?
 #
-# Five of these seven pieces are EndTxn. Put them in order. Your order is built into a coordinator,
+# Five of these ten pieces are EndTxn. Put them in order. Your order is built into a coordinator,
 # and every schedule with one kill and one timeout is searched. Without the widget: `print(COMMIT)`,
 # then `print(judge(COMMIT, ["reply", …]))`. Hint: *more than one order is right.*
 

@@ -12,9 +12,9 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.lessons import check, scenario, system
 from mqlab.lessons.admit import ADMIT
+from mqlab.lessons.commit import KILLS
 from mqlab.lessons.lab06 import (
     COMMIT,
-    KILLS,
     RECORDINGS,
     answers,
     check_kill,
@@ -166,6 +166,9 @@ def test_what_is_no_rule_is_told_so() -> None:
         ("prepare reply complete markers wait", "settled"),
         ("vote prepare reply markers wait complete", "13"),
         ("prepare producer reply markers wait complete", "109"),
+        ("prepare reply undo markers wait complete", "11"),
+        ("drain prepare reply markers wait complete", "12"),
+        ("clock prepare reply markers wait complete", "14"),
     ],
 )
 def test_the_pieces_of_commit(order: str, broken: str) -> None:

@@ -1,0 +1,184 @@
+"""What commit does: the pieces of EndTxn to be put in order, and the kill that leaves a commit
+without an answer. Lab 06's second and first graded exercise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from ..kafka import KafkaSystem
+from ..kafka.invariants import reads
+from ..kafka.snapshot import view
+from ..kernel import Property, System, Text, Trace, World
+from ..kernel.world import NodeState
+from ..scenario.language import ScenarioError
+from .check import Verdict
+from .lab00 import first
+from .lab07 import END_TXN
+from .parsons import Parsons, Piece
+from .systems import played
+
+# --- the pieces of EndTxn -----------------------------------------------------------------
+
+DISTRACTORS = (
+    *(piece for piece in END_TXN.pieces if piece.key == "vote"),
+    Piece(
+        "producer",
+        Text(
+            "have the producer write its commit into __transaction_state",
+            "让生产者把提交消息写入 __transaction_state",
+        ),
+        Text(
+            "a producer never writes there: it sends one request, EndTxn, and the coordinator "
+            "appends to its own log. Whoever could write into that topic could end the "
+            "transactions of everybody",
+            "生产者从不写那里：它只发一个 EndTxn 请求，由协调器追加到自己的日志。谁能写那个主题，"
+            "谁就能结束所有人的事务",
+        ),
+        "109",
+    ),
+    Piece(
+        "undo",
+        Text(
+            "roll back if the client cannot be reached",
+            "如果联系不上客户端就回滚",
+        ),
+        Text(
+            "a decision is never taken back: a commit that timed out may well be committed. "
+            "The client that got no answer does not know, and asks again with the same call",
+            "决定绝不撤回：超时的提交很可能已经提交。没有得到答复的客户端并不知道结果，要用同一个调用再问",
+        ),
+        "11",
+    ),
+    Piece(
+        "drain",
+        Text(
+            "wait until no record of this transaction is under way any more",
+            "等到这个事务再没有记录在途中",
+        ),
+        Text(
+            "nobody can know what a network still holds. Before TV2 such a record falls into the "
+            "next transaction; with TV2 the epoch rises at the end, and the late record is refused",
+            "没有谁知道网络里还有什么。TV2 之前，迟到的记录会落入下一个事务；TV2 在结束时提升 epoch，"
+            "迟到的记录会被拒绝",
+        ),
+        "12",
+    ),
+    Piece(
+        "clock",
+        Text(
+            "start the transaction's timeout of 15 minutes",
+            "启动 15 分钟的事务超时",
+        ),
+        Text(
+            "the clock starts with the first partition, and stops with PrepareCommit: what is "
+            "decided never times out. And it is 60 s by default; 15 minutes is the most that a "
+            "broker allows",
+            "计时从加入第一个分区开始，到 PrepareCommit 为止：已决定的事务不会超时。默认是 60 秒；"
+            "15 分钟是 broker 允许的上限",
+        ),
+        "14",
+    ),
+)
+
+COMMIT: Parsons = replace(
+    END_TXN,
+    name="commit",
+    question=Text(
+        "EndTxn(commit) has come in. Put what the coordinator does into an order that keeps every "
+        "promise, whenever it dies. Not every piece belongs into it.",
+        "EndTxn(commit) 到了。把协调器要做的事排成一个顺序，使它无论何时崩溃都能遵守所有承诺。"
+        "并非每一步都用得上。",
+    ),
+    pieces=(
+        *(piece for piece in END_TXN.pieces if piece.belief is None),
+        *DISTRACTORS,
+    ),
+)
+
+# --- a commit without an answer -----------------------------------------------------------
+
+UNANSWERED = """
+# A commit that nobody answered
+system kafka partitions=1 retries=1 readers=reader
+{kill}
+run app: init, begin, send orders-0 a, commit
+restart tc
+run reader: poll orders-0
+"""
+
+KILLS = {
+    "alive": Text(
+        "the coordinator is alive: `when` names a message that it never sends. Ending a "
+        "transaction, it writes PrepareCommit, answers (⇒EndTxn#1) and sends WriteTxnMarkers#1",
+        "协调器还活着：`when` 指的是它从未发出的消息。结束事务时，它写 PrepareCommit，答复"
+        "（⇒EndTxn#1），再发送 WriteTxnMarkers#1",
+    ),
+    "early": Text(
+        "too early: the client had not asked to commit, so there was nothing to decide",
+        "太早了：客户端还没有请求提交，没有什么可决定的",
+    ),
+    "answered": Text(
+        "the client was answered after all. Either the answer had arrived when the coordinator "
+        "died, or PrepareCommit was not in the log yet: then the transaction is still open, and "
+        "the restarted coordinator takes the same request once more",
+        "客户端最终得到了答复。要么协调器崩溃时答复已经到达，要么 PrepareCommit 还没写入日志：这时"
+        "事务仍未结束，重启后的协调器会再次接受同一个请求",
+    ),
+    "right": Text(
+        "the client has no answer, and the payment is committed: to try again with a new "
+        "transaction would pay twice",
+        "客户端没有得到答复，而付款已经提交：换一个新事务重试就会付两次",
+    ),
+}
+
+
+def check_kill(kill: str) -> Verdict:
+    """Judge a line that kills the coordinator so that a commit is decided and not answered."""
+    words = kill.split()
+    if words[:2] != ["kill", "tc"] or len(kill.splitlines()) != 1:
+        return Verdict(
+            False, Text("write one line: kill tc when=Kind#n after=K", "只写一行：kill tc when=…")
+        )
+    try:
+        run = played(UNANSWERED.format(kill=kill))
+    except ScenarioError as error:
+        if "it is running" in str(error):  # nobody was killed, so there is none to restart
+            return Verdict(False, KILLS["alive"], "alive")
+        return Verdict(False, Text(str(error)))
+    name = _killed(run.trace)
+    right, schedule = name == "right", tuple(map(str, run.choices))
+    return Verdict(right, KILLS[name], "" if right else name, schedule, run.system)
+
+
+def _killed(trace: Trace) -> str:
+    """Which of `KILLS` a run with a killed coordinator shows."""
+    before = trace.facts[: first(trace, "killed")]
+    if not any(fact.text.en.startswith("EndTxn") for fact in before):
+        return "early"
+    unknown = any(fact.text.en.startswith("commit: unknown") for fact in trace)
+    return "right" if unknown and trace.snapshot(-1).readers[0].got else "answered"
+
+
+def never_unknown(searched: System, outcome: str) -> Property:
+    """That no commit ends “unknown” while its transaction has the outcome "COMMIT" or "ABORT".
+    Kafka promises neither: a client without an answer cannot tell."""
+    assert isinstance(searched, KafkaSystem)
+    cluster = searched.cluster
+
+    def holds(world: World) -> bool:
+        apps = [world.nodes[name].app for name, _ in cluster.producers]
+        given = [result for app in apps if app is not None for result in app.results]
+        if not any(result.call == "commit" and result.status == "unknown" for result in given):
+            return True
+        return all(txn.outcome != outcome for txn in view(cluster, world).all_txns())
+
+    def part(name: str, node: NodeState) -> Hashable:
+        return reads(cluster, name, node), node.app.results if node.app is not None else ()
+
+    sentence = Text(
+        f"a commit without an answer does not end as {outcome}",
+        f"没有得到答复的提交不会以 {outcome} 结束",
+    )
+    return Property(f"unknown, {outcome}", sentence, holds, "always", part)
