@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` and `make test`. `make help` lists the others.
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test lint bench income labs class lock clean
+.PHONY: help setup lab test lint bench income labs class real lock clean
 PY := .venv/bin/python
 export PYTHON
 
@@ -31,6 +31,10 @@ labs: setup ## student copies and solutions from labs/source, then check them
 
 class: setup ## an nbgrader course of the labs, a sample class graded, its gradebook (DIR=folder)
 	@$(PY) -m mqlab class $(DIR) $(ARGS)
+
+real: setup ## a real Kafka (Java, Maven): recorded again and compared, and the engine with it
+	@$(PY) -m mqlab real kafka compare --real
+	@$(PY) -m mqlab real kafka compare
 
 lock: setup ## renew requirements.lock within pyproject.toml's bounds
 	@.ci/lock

@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 
 from .client import NotOffered
 from .differences import Listed, listed_for
-from .recording import Observation, Recording, difference
+from .programs import programs
+from .recording import Observation, Recording, committed, difference
 from .runner import Came
 
 
@@ -34,11 +35,23 @@ class Outcome:
         return f"{self.verdict:10} {self.name}{why}" + (f"\n{more}" if more else "")
 
 
-def judged(came: Came, recordings: dict[str, Recording]) -> Outcome:
+def recordings(version: str) -> dict[str, Recording]:
+    """Of each scenario the recording to compare with, by "profile/name": that of `version`,
+    or of the one version the scenario is recorded on."""
+    found = committed(f"kafka-{version}")
+    for other in sorted({p.version for p in programs().values()} - {"", version}):
+        for name, recording in committed(f"kafka-{other}").items():
+            program = programs().get(recording.scenario)
+            if program is not None and program.version == other:
+                found.setdefault(name, recording)
+    return found
+
+
+def judged(came: Came, known: dict[str, Recording]) -> Outcome:
     """One run beside the recording of its name."""
     program, profile, seen = came
     name = f"{profile}/{program.name}"
-    recorded = recordings.get(name)
+    recorded = known.get(name)
     rows = listed_for(name)
     if recorded is None:
         return Outcome(name, failure="there is no recording: run `mqlab real kafka record`")

@@ -42,10 +42,19 @@ class Contradiction:
 
     @property
     def words(self) -> Text:
-        return Text(
-            f"contradicts article {self.article}: “{self.says.en}”",
-            f"与文章 {self.article} 矛盾：“{self.says.zh}”",
-        )
+        return Text(f"contradicts {self._name}", f"与文章 {self.article} 矛盾")
+
+    @property
+    def _name(self) -> str:
+        several = ", " in self.article
+        return f"article{'s' if several else ''} {self.article.replace(', ', ' and ')}"
+
+    def beside(self, why: Text) -> Text:
+        """The fact's own sentence, and the article's."""
+        say = "say" if ", " in self.article else "says"
+        en = f"A{self._name[1:]} {say}: “{self.says.en}”."
+        zh = f"文章 {self.article} 的说法：“{self.says.zh}”。"
+        return Text(f"{why.en} {en}".strip(), f"{why.zh}{zh}" if why.zh or not why.en else zh)
 
 
 TABLE = (
@@ -113,17 +122,18 @@ def evident(trace: Trace, scenario: str) -> Trace:
     for (_, places), observation in zip(pairs, normalised(o for o, _ in pairs), strict=True):
         if _key(observation) in recorded:
             seen.update(places)
-    facts = tuple(replace(f, evidence=_of(f, i in seen)) for i, f in enumerate(trace.facts))
+    facts = tuple(_judged(f, i in seen) for i, f in enumerate(trace.facts))
     return replace(trace, facts=facts)
 
 
-def _of(fact: Fact, recorded: bool) -> Text:
-    odd = next((row.words for row in TABLE if row.meets(fact)), None)
+def _judged(fact: Fact, recorded: bool) -> Fact:
+    odd = next((row for row in TABLE if row.meets(fact)), None)
     if odd is None:
-        return RECORDED if recorded else fact.evidence
-    if not recorded:
-        return odd
-    return Text(f"{odd.en} ({RECORDED.en})", f"{odd.zh}（{RECORDED.zh}）")
+        return replace(fact, evidence=RECORDED) if recorded else fact
+    words = odd.words
+    if recorded:
+        words = Text(f"{words.en}, {RECORDED.en}", f"{words.zh}，{RECORDED.zh}")
+    return replace(fact, evidence=words, why=odd.beside(fact.why))
 
 
 def profile_of(system: str) -> str:

@@ -192,22 +192,22 @@ def _hastened(body: Any) -> Any:
 
 
 def _ask(lab: Lab, app: Producer, one: Asked, body: Any) -> None:
-    error = getattr(one.answer, "error", None)
-    once = bool(error) and str(error) in ("CONCURRENT_TRANSACTIONS", "NOT_ENOUGH_REPLICAS")
+    # Only a fence's first answer is certain to say CONCURRENT_TRANSACTIONS; any other is a
+    # matter of how fast the markers were.
+    once = isinstance(body, InitProducerId) and dict(one.states).get(body.txn_id or "") == "Ongoing"
     match body:
         case InitProducerId():
             app.init(body.pid, body.epoch, body.timeout_ms, once=once)
         case AddPartitionsToTxn():
-            app.add(*body.partitions, epoch=body.epoch, once=once)
+            app.add(*body.partitions, epoch=body.epoch)
         case AddOffsetsToTxn():
             app.add_offsets(body.group, epoch=body.epoch)
         case EndTxn():
-            app.end(body.commit, epoch=body.epoch, version=5 if body.v2 else 4, once=once)
+            app.end(body.commit, epoch=body.epoch, version=5 if body.v2 else 4)
         case Produce(batch=batch):
             app.produce(
                 one.to, *map(str, batch.records), pid=batch.pid, epoch=batch.epoch,
                 seq=batch.first_seq, version=body.version, transactional=batch.transactional,
-                once=once,
             )  # fmt: skip
         case TxnOffsetCommit() | OffsetCommit():
             _commit(lab, app, body)
