@@ -3,8 +3,10 @@
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.kafka.replication import Replica
-from mqlab.kernel import MemoryDisk
+from mqlab.kafka.replication import Fence, Leadership, Replica
+from mqlab.kafka.replication.controller import start
+from mqlab.kafka.replication.messages import AlterPartition
+from mqlab.kernel import Call, Caller, Map, MemoryDisk, Request
 from mqlab.lessons import scenario, system
 from mqlab.lessons.systems import played
 
@@ -92,3 +94,44 @@ def _window(run):
     part = run.system.cluster.leading(run.world, "orders-0").part
     (entry,) = part.producers.values()
     return len(entry.window)
+
+
+def test_a_replica_that_is_proposed_for_the_isr_counts_at_once():
+    # Partition's maximal ISR: the controller may elect it before the leader hears back.
+    story = played(
+        """
+        system kafka partitions=1 replicas=2
+        run controller: fence orders-0 2
+        run app: init, begin, send orders-0 a
+        kill orders-0@2
+        restart orders-0@2
+        hold controller→orders-0@1 Leadership#2
+        run app: send orders-0 b
+        """
+    )
+    leader, world = story.system.cluster.leading(story.world, "orders-0"), story.world
+    assert leader.part.hw == world.disk("orders-0@2").log("orders-0").end
+
+
+def test_what_was_fenced_meanwhile_is_not_let_in_by_an_old_proposal():
+    first = (Leadership("o-0", 1, 0, (1, 2)),)
+    role, _ = start(Map([("o-0", ("o-0@1",))]), first, MemoryDisk(), 0)
+    role, _ = role.step(Call(Fence("o-0", 2)), MemoryDisk())
+    late = AlterPartition("o-0", 0, (1, 2), (1, 2, 3))
+    same, effects = role.step(Request(Caller("o-0@1"), late), MemoryDisk())
+    assert same == role and not effects
+
+
+def test_nothing_is_verified_for_a_leader_that_may_not_append():
+    run = scenario(
+        """
+        system kafka client=legacy partitions=1 replicas=2 min_isr=2
+        hold orders-0@1→tc@1 AddPartitionsToTxn
+        run app: init, begin, send orders-0 a
+        run controller: fence orders-0 2
+        release orders-0@1→tc@1 AddPartitionsToTxn
+        """
+    )
+    told = [f.text.en for f in run.facts if f.node == "orders-0@1" and f.peer == "app"]
+    assert told == ["NOT_ENOUGH_REPLICAS"]
+    assert not run.snapshot(-1).logs[0].cells

@@ -64,10 +64,11 @@ class Controller(Quiet):
                 return self, (Return(failed(other, "the controller has no such call")),)
             case Request(body=Register() as ask):
                 return self._registered(ask)
-            case Request(body=AlterPartition(partition=partition, epoch=epoch, isr=isr)):
-                now: Leadership = self.led[partition]
-                # A leader of an older epoch has nothing to propose any more.
-                return self._decide(replace(now, isr=isr)) if epoch == now.epoch else (self, ())
+            case Request(body=AlterPartition() as ask):
+                now: Leadership = self.led[ask.partition]
+                # Who knows of an older epoch or ISR has nothing to propose any more.
+                fresh = (ask.epoch, ask.known) == (now.epoch, now.isr)
+                return self._decide(replace(now, isr=ask.isr)) if fresh else (self, ())
         # Brokers do not answer what they are told.
         return self, ()
 

@@ -51,10 +51,13 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class AlterPartition:
-    """A leader has seen a follower catch up, and proposes the ISR with it."""
+    """A leader has seen a follower catch up, and proposes the ISR with it. `known`: the ISR
+    it knew, so that a change it has not heard of is not undone (Kafka: the partition
+    epoch)."""
 
     partition: str
     epoch: int
+    known: tuple[int, ...]
     isr: tuple[int, ...]
 
     def __str__(self) -> str:
