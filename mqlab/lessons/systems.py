@@ -9,6 +9,7 @@ from ..scenario import parse_script, perform, system_of
 from .asking import AskingSystem
 from .bank import BankSystem
 from .end_txn import EndTxnSystem
+from .income import IncomeSystem
 from .payments import PaymentsSystem
 
 SYSTEMS: dict[str, type[System]] = {
@@ -17,6 +18,7 @@ SYSTEMS: dict[str, type[System]] = {
     "payments": PaymentsSystem,
     "end_txn": EndTxnSystem,
     "asking": AskingSystem,
+    "income": IncomeSystem,
 }
 
 

@@ -1,0 +1,639 @@
+# %% [markdown]
+# # Lab 08 · Consume, transform, produce
+#
+# *How do offsets join the transaction?* · 85 minutes · Kafka 4.3, Java client 4.x
+#
+# **In one paragraph.** A worker reads orders, works out their income and writes it down. How far it
+# has read is a record too, in the topic `__consumer_offsets`. If that record and the income are
+# committed apart, every crash in between loses an order or counts it twice. Kafka's answer: the
+# position is written *by the producer, in the same transaction as the output*. Then the order is
+# consumed if and only if its income is produced. You see where the position waits meanwhile, what an
+# abort does and does not take back, how a worker that was replaced is kept out, and where the promise
+# ends: at the edge of the cluster.
+#
+# **Contents.** Hook · Predict · Run · Investigate (pending positions, abort, zombies, which number) ·
+# Find the shortest kill · Modify · Put it into order · Make · Where it ends · Two stages · Transfer ·
+# Exit ticket
+#
+# **Words.** *Position* (位移, offset): the next offset to read. *Consumer group* (消费者组): workers
+# that share the partitions of a topic. *Group coordinator* (组协调器): the broker that knows who is in
+# a group, and how far the group has come. *Generation* (代): how often the group was dealt out anew.
+# *Zombie* (僵尸实例): a worker that was replaced and does not know it. *Consume–transform–produce*
+# (消费–转换–生产): the loop of this lab.
+
+# %%
+from mqlab_widgets import Player, Playground, Predict
+
+from mqlab.explore import Budget, explore
+from mqlab.kafka.lesson import SAFEGUARD_CASES
+from mqlab.kernel import Play
+from mqlab.lessons import judge, scenario
+from mqlab.lessons.lab08 import (
+    KILL,
+    LOOP,
+    ORDER,
+    Abortable,
+    App,
+    actors,
+    counted,
+    first,
+    offsets,
+    recorded,
+    side_effects,
+    table,
+    told,
+    working,
+)
+from mqlab.lessons.safeguards import search
+
+# %% [markdown]
+# ## Hook: the tea that was sold twice
+#
+# The order `tea:3` stands in `orders-0`. A worker of the group `accounting` reads it, writes the
+# income `tea+3` to `income-0` in a transaction, commits, and then tells the group how far it has come.
+# It dies before the last step. When the group has noticed (its *session* runs out), the platform
+# starts the worker again.
+#
+# The six stages of the course: **reserve → write → decide → publish the decision → make visible →
+# forget**.
+#
+# ## Predict
+#
+# The worker has just been killed. Decide, lock your answer, then run on.
+
+# %% jupyter={"source_hidden": true}
+apart = scenario("""
+# Output and position are committed apart
+system income
+kill worker when=OffsetCommit#1 after=0
+run worker: init, subscribe accounting orders, poll, begin, send income-0 tea+3, commit, commit-offsets accounting
+fire __consumer_offsets-0 session/accounting/worker-1
+restart worker
+""")
+dead = first(apart, "killed")
+Predict(
+    "The income is committed, and the worker starts over. How often is the tea counted?",
+    options=[
+        "once: the transaction is exactly-once, whatever dies",
+        "once: the order was read, so it is not read again",
+        "twice: the group does not know that the order was read",
+        "not at all: the restarted worker aborts what its old self wrote",
+    ],
+    answer=2,
+    explanations=[
+        "The transaction held the output only. Each of its parts counts once, and there are two.",
+        "Who would know? The position was in the worker's memory, and that is gone.",
+        "It reads the order again, in a new transaction, and that one commits too.",
+        "It would abort an open transaction. This one is committed.",
+    ],
+    trace=apart,
+    step=dead,
+)
+
+# %%
+# NBVAL_CHECK_OUTPUT
+print(told(apart), "\n")
+print(counted(apart))
+
+# %% [markdown]
+# Every transaction was whole, every call returned ok, and 3 € have become 6 €. Loans, credits,
+# payments: whatever is added up must be counted once. To commit the position *first* is no better: then
+# a kill in between loses the order. What is wanted is *both or neither*.
+#
+# ## Run
+#
+# `sendOffsetsToTransaction(positions, groupMetadata)`: the **producer** sends the position to the group
+# coordinator, as part of its transaction. The same worker, killed when it wants to commit. Step with
+# the arrow keys; watch `__consumer_offsets-0`, its LSO, and who aborts.
+
+# %%
+together = scenario("""
+# Output and position in one transaction
+system income
+kill worker when=EndTxn#1 after=0
+run worker: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+fire __consumer_offsets-0 session/accounting/worker-1
+restart worker
+fire worker retry
+run worker: poll
+""")
+Player(together, step=first(together, "killed"))
+
+# %%
+# NBVAL_CHECK_OUTPUT
+print(offsets(together), "\n")
+print(counted(together))
+
+# %% [markdown]
+# `__consumer_offsets` is a log like any other: the position stands in it as a *transactional* record
+# (`orders-0@1 @2`: read on at offset 1; the record itself lies at 2), and gets a marker like any other.
+# The first time that is an abort marker, since the restarted worker's `init` aborts what was open. So
+# the position does not count, the order is read again, and counts once.
+#
+# Five actors take part. Each request once, in the order in which they first appear:
+
+# %%
+# NBVAL_CHECK_OUTPUT
+print(actors(together))
+
+# %% [markdown]
+# Producer, consumer, transaction coordinator, group coordinator, and the brokers that lead partitions.
+# The *consumer* takes no part in the transaction; it only reads. To the transaction coordinator
+# `__consumer_offsets-0` is one more partition that is owed a marker.
+#
+# | stage | the income | the position |
+# |---|---|---|
+# | reserve | InitProducerId, begin | JoinGroup: member and generation |
+# | write | Produce to `income-0` | TxnOffsetCommit to `__consumer_offsets-0` |
+# | decide | PrepareCommit, once for both | |
+# | publish the decision | a marker in `income-0` | a marker in `__consumer_offsets-0` |
+# | make visible | the LSO passes, readers get it | pending becomes committed |
+# | forget | CompleteCommit | a later position of the group replaces it |
+#
+# ## Investigate
+#
+# **1. Where is a position that is not decided yet?** The worker has sent its position, and not
+# committed. Somebody asks how far the group has come, as a worker does that takes over.
+
+# %% jupyter={"source_hidden": true}
+pending = scenario("""
+# A position that is pending
+system income readers=reader
+run worker: init, begin, send income-0 tea+3, send-offsets accounting orders-0@1
+run reader: committed accounting orders-0
+fire reader retry
+run worker: commit
+fire reader retry
+run worker: begin, send-offsets accounting orders-0@9, abort
+run reader: committed accounting orders-0
+""")
+Predict(
+    "A transaction holds the position 1, undecided. What is the asker told?",
+    options=[
+        "1: it is in the log",
+        "the position before: what is not committed does not exist",
+        "nothing yet: ask again",
+        "an error: the partition is locked, start over",
+    ],
+    answer=2,
+    explanations=[
+        "If that transaction aborts, the asker would have skipped an order.",
+        "If that transaction commits, the asker would count the order twice.",
+        "UNSTABLE_OFFSET_COMMIT. The consumer waits and asks again; the application sees no error.",
+        "It is retriable, and the client does it by itself.",
+    ],
+    trace=pending,
+    step=first(pending, "OffsetFetch"),
+)
+
+# %%
+# NBVAL_CHECK_OUTPUT
+print(offsets(pending), "\n")
+print(told(pending, "reader"), "\n")
+print(recorded("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetCommit", "EndTxn"))
+
+# %% [markdown]
+# Pending: UNSTABLE_OFFSET_COMMIT. Commit: it counts. Abort: dropped, the older position stands. The last
+# table is a real Kafka 4.3.1, which was asked in the same order; with *not stable* it is asked as old
+# clients did, and names the older position, on the way to counting twice (KIP-447).
+#
+# A group need not commit by transactions only. What if, while one is pending, somebody commits a
+# position *without* a transaction?
+
+# %%
+# NBVAL_CHECK_OUTPUT
+later = scenario("""
+# A plain commit, written after the pending one
+system income readers=reader
+run worker: init, begin, send-offsets accounting orders-0@7
+run reader: commit-offsets accounting orders-0@3
+run worker: commit
+run reader: committed accounting orders-0
+""")
+print(offsets(later), "\n")
+print(told(later))
+
+# %% [markdown]
+# 3 wins over 7: the order *in the log* counts, not the order of the decisions, and not which number is
+# larger. Who mixes both kinds of commits has two captains. (Automatic commits, `enable.auto.commit`, are
+# the second captain that most people did not know they had.)
+#
+# **2. What does an abort take back?** The worker has read the tea (position 1), sent income and
+# position, and aborts. It does not restart. It polls.
+
+# %% jupyter={"source_hidden": true}
+aborted = scenario("""
+# After an abort
+system income
+run worker: init, subscribe accounting orders, poll, begin, send income-0 tea+3
+run worker: send-offsets accounting orders-0@1, abort, position orders-0, poll
+run worker: committed accounting orders-0, seek orders-0@0, poll
+""")
+gone = first(aborted, "abort: ok")
+Predict(
+    "The transaction is aborted. What does the next poll give?",
+    options=[
+        "the tea again: the abort has put the consumer back",
+        "nothing: the consumer stands behind the tea",
+        "the tea again: the group's position is before the tea",
+        "an error: the consumer must be closed",
+    ],
+    answer=1,
+    explanations=[
+        "No request of an abort goes to the consumer, and nothing in it listens to one.",
+        "Its position is memory. The abort dropped the position that was to be committed.",
+        "The group's is; it is asked for only when a partition is assigned.",
+        "Nothing is wrong with the consumer. It just goes on, behind the tea.",
+    ],
+    trace=aborted,
+    step=gone,
+)
+
+# %%
+Player(aborted, step=gone)
+
+# %%
+# NBVAL_CHECK_OUTPUT
+print(told(aborted))
+
+# %% [markdown]
+# Nothing! The tea is neither counted nor read again: the next transaction would commit a position behind
+# it, and it would be lost for good. Kafka's own design page says that the consumer's position reverts to its
+# old value; only the *committed* one does. Going back is the application's work: `seek` to where the round began,
+# and then the tea is there again.
+#
+# **3. Two of a kind.** Worker `one` falls silent in the middle of its work. After its session the group
+# gives it up, `two` takes over, and counts the tea. Then `one` wakes up and wants to go on. Here they
+# have *different* transactional ids, so no epoch tells them apart.
+
+# %% jupyter={"source_hidden": true}
+ZOMBIE = """
+# One falls silent, two takes over
+system income workers=one,two{off}
+run one: init, subscribe accounting orders, poll, begin, send income-0 tea+3
+fire __consumer_offsets-0 session/accounting/one-1
+run two: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+run one: send-offsets accounting orders-0@1, commit{end}
+"""
+fenced = scenario(ZOMBIE.format(off="", end=", abort"))
+Predict(
+    "One sends income and position in its own transaction. What keeps the tea from counting twice?",
+    options=[
+        "nothing: its transaction is its own, and commits",
+        "its epoch is older than two's",
+        "the group coordinator: one is no member any more",
+        "the leader of income-0: it has a tea already",
+    ],
+    answer=2,
+    explanations=[
+        "So it was before KIP-447, unless every partition had its own transactional id.",
+        "Epochs are counted for each transactional id, and these are two.",
+        "Member and generation go with the position, and are compared with the group's.",
+        "Leaders do not look into records.",
+    ],
+    trace=fenced,
+    step=first(fenced, "CompleteCommit"),
+)
+
+# %%
+# NBVAL_CHECK_OUTPUT
+print(told(fenced, "one"))
+print(counted(fenced), "\n")
+unfenced = scenario(ZOMBIE.format(off=" off=generation_fencing", end=""))
+print("without generation fencing:")
+print(counted(unfenced), "\n")
+print(recorded("tv2", "group-generation-fencing", "TxnOffsetCommit", "JoinGroup", "EndTxn"))
+
+# %% [markdown]
+# That is what the *group metadata* in `sendOffsetsToTransaction(positions, consumer.groupMetadata())` is
+# for. A member that the group does not know: UNKNOWN_MEMBER_ID. A generation that is over:
+# ILLEGAL_GENERATION. The application gets one **CommitFailedException** for both, and it is *abortable*:
+# abort, and look for new orders. The last table is a real broker. Look at its last TxnOffsetCommit: who
+# sends a position *without* metadata is let in. So never leave it out.
+#
+# **4. Which number is committed?** The tea has offset 0. Two workers differ in one number. Each commits
+# and is then started over, at the place where the group has come to.
+
+# %%
+# NBVAL_CHECK_OUTPUT
+NUMBER = """
+system income orders=tea:3,milk:2
+run worker: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send income-0 milk+2
+run worker: send-offsets accounting orders-0@{offset}, commit, unsubscribe
+run worker: subscribe accounting orders, poll
+"""
+for name, number in (("the last one processed", 1), ("the next one to read", 2)):
+    run = scenario(NUMBER.format(offset=number))
+    print(f"{name}, {number}: starting over it reads", told(run).split("ok ")[-1])
+
+# %% [markdown]
+# The committed position is **last + 1**: the next offset to read. Not even “number of orders” would do,
+# for markers take offsets too (lab 07).
+
+# %% [markdown]
+# ## Find the shortest kill that counts an order twice
+#
+# Three workers, written as functions. `app` is a consumer and a producer in one; each call that fails
+# raises an exception. First the hook's. Kill it yourself: *how few choices?* (A restarted worker starts
+# its function over.)
+
+# %%
+def position_last(app: App):
+    while orders := app.poll():
+        app.begin()
+        for order in orders:
+            app.send(app.income(order))
+        app.commit()
+        app.commit_offsets(orders[-1].offset + 1)
+
+
+def position_first(app: App):
+    while orders := app.poll():
+        app.commit_offsets(orders[-1].offset + 1)
+        app.begin()
+        for order in orders:
+            app.send(app.income(order))
+        app.commit()
+
+
+def in_one_transaction(app: App):
+    while orders := app.poll():
+        app.begin()
+        for order in orders:
+            app.send(app.income(order))
+        app.send_offsets(orders[-1].offset + 1)
+        app.commit()
+
+
+Playground(Play(working(position_last)))
+
+# %% [markdown]
+# Now the explorer, with one kill of the worker at any moment, also in the middle of a step, and every
+# order of events:
+
+# %%
+# NBVAL_CHECK_OUTPUT
+shortest = {}
+for work in (position_last, position_first, in_one_transaction):
+    verdict = explore(working(work), KILL)
+    assert verdict.complete
+    broken = [f"{n}, {len(c.schedule)} choices" for n, c in verdict.counterexamples.items()]
+    shortest |= {(work, n): c for n, c in verdict.counterexamples.items()}
+    print(f"{work.__name__:<20}broken: {'; '.join(broken) or 'nothing'}")
+
+# %%
+example = shortest[position_last, "counted once"].trace()
+Player(example, step=first(example, "killed"), title="The shortest kill that counts twice")
+
+# %% [markdown]
+# Position last: *at least once*. Position first: *at most once*. In one transaction: neither, in any run.
+#
+# ## Modify: which safeguard is necessary?
+#
+# Say before you run it what breaks. Your worker in one transaction, with two safeguards taken away.
+
+# %%
+# NBVAL_CHECK_OUTPUT
+found = {}
+rows = []
+for name in ("offsets_in_transaction", "generation_fencing"):
+    case = SAFEGUARD_CASES[name]
+    found[name] = search(case)
+    rows.append((name, case.anomaly, case.broken, len(found[name].schedule)))
+print(table("without | anomaly | broken promise | choices", rows))
+verdict = explore(working(in_one_transaction, off="offsets_in_transaction"), KILL)
+for name, example in verdict.counterexamples.items():
+    print(f"in_one_transaction without offsets_in_transaction: {name}, {len(example.schedule)} choices")
+
+# %% [markdown]
+# Where positions count as soon as they are written, the abort that a kill leads to drops the income and
+# keeps the position: the tea is lost. `Player(found["generation_fencing"].trace())` shows the other one.
+#
+# ## Put it into order
+#
+# Seven of these nine pieces make up the loop: a round, and what is done when a round fails. Your order
+# is built into a worker. First the price service fails once, then every schedule with one kill, then
+# every schedule with one broken connection. *More than one order is right.* Without the widget:
+# `print(ORDER)`, then `print(judge(ORDER, ["poll", …]))`.
+
+# %%
+ORDER.widget()
+
+# %% nbgrader={"solution": true, "grade_id": "order"}
+### BEGIN SOLUTION
+# As in Kafka's own examples. Inside the transaction, position or output first is all the same.
+order = ["poll", "begin", "send", "offsets", "commit", "abort", "seek"]
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
+verdict = judge(ORDER, order)
+print(verdict)
+assert verdict.ok, str(verdict)
+
+# %% [markdown]
+# ## Make: write the loop
+#
+# `in_one_transaction` is still not good enough: when `app.income` raises (the price service does not
+# answer) its process dies. Write a loop that counts every order exactly once *and goes on*.
+#
+# | call | what it does |
+# |---|---|
+# | `app.poll()` | a list of orders, each with `.offset` and `.value`; empty: nothing left, `return` |
+# | `app.income(order)` | its income; raises `Abortable` when the price is not known |
+# | `app.begin()`, `app.commit()`, `app.abort()` | the producer's transaction |
+# | `app.send(value)` | into `income-0` |
+# | `app.send_offsets(offset)` | the position, in the transaction, with the group's metadata |
+# | `app.commit_offsets(offset)` | the position, by the consumer, apart from any transaction |
+# | `app.seek(offset)` | the consumer reads on there |
+#
+# What fails raises `Abortable` (abort, then go on) or `Refused` (nothing helps but a new process: let
+# it fly). `init` and the search for the group's position are done before your function begins.
+#
+# It is tried with a price service that fails, with a kill after each of its calls, silent for longer than
+# its session after each of its calls while another worker takes over, and then with every schedule of one
+# order, with a kill anywhere and with a broken connection anywhere. Two hints wait: `print(LOOP.hint(1))`,
+# `print(LOOP.hint(2))`.
+
+
+# %% nbgrader={"solution": true, "grade_id": "loop"}
+def work(app: App):
+    """Read orders, write income, count each order exactly once."""
+    ### BEGIN SOLUTION
+    while orders := app.poll():
+        try:
+            app.begin()
+            for order in orders:
+                app.send(app.income(order))
+            app.send_offsets(orders[-1].offset + 1)
+            app.commit()
+        except Abortable:
+            app.abort()
+            # The abort has taken back what was written, not where this consumer stands.
+            app.seek(orders[0].offset)
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "loop-test", "points": 6}
+verdict = LOOP.check(work)
+print(verdict)
+assert verdict.ok, str(verdict)
+
+# %% [markdown]
+# If it is not right yet, the message names the belief behind it, and this plays the run that refutes it:
+
+# %%
+verdict.player()
+
+# %% [markdown]
+# ## Where it ends
+#
+# Suppose `income` also sent an e-mail to the customer, or added the 3 € to a row of a database. The best
+# loop there is, killed after each of its calls:
+
+# %%
+# NBVAL_CHECK_OUTPUT
+print(side_effects(in_one_transaction))
+
+# %% [markdown]
+# *Exactly once* (精确一次) is about what **counts in Kafka**, not about how often your function runs. See
+# the “2, 1” in the middle: the customer has two e-mails, the books have one order. No broker can take an
+# e-mail back. For a database: write the row and the position in *its* transaction, or make the write
+# idempotent (lab 11).
+#
+# The words are used for two promises. One is a *messaging service's*: what the producer sends is stored
+# once. The other is about *read, compute, save*: the input, the result and what is known of the input
+# move together.
+
+# %%
+# NBVAL_CHECK_OUTPUT
+def messaging(app: App):
+    while orders := app.poll():
+        for order in orders:
+            app.send(app.income(order))
+        app.flush()
+        app.commit_offsets(orders[-1].offset + 1)
+
+
+rows = []
+for fault, budget in (("an answer is lost", Budget(breaks=1)), ("the worker dies", KILL)):
+    verdicts = (
+        explore(working(messaging, transactional=False), budget),
+        explore(working(in_one_transaction), budget),
+    )
+    assert all(verdict.complete for verdict in verdicts)
+    rows.append((fault, *("once" if v.ok else "twice, in some run" for v in verdicts)))
+print(table("fault | idempotent producer, position apart | read, compute, save in one", rows))
+
+# %% [markdown]
+# ```text
+#  messaging                      read – compute – save
+#
+#  producer ──▶ [ broker ]        [ orders ] ──▶ compute ──▶ [ income ]
+#           stored once               └──── position ─────────┘
+#                                          one decision
+# ```
+#
+# The left one is lab 05: it ends where the message is stored. The right one begins where it is read.
+#
+# ## Two stages
+#
+# Real programs are graphs of such loops. `first` makes income of orders, `second` makes entries in the
+# `ledger` of income, in a group of its own. `first` is killed when it wants to commit.
+
+# %% jupyter={"source_hidden": true}
+stages = scenario("""
+# Two stages, and a kill in the first
+system income outputs=income,ledger workers=first,second
+kill first when=EndTxn#1 after=0
+run first: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+run second: init, subscribe booking income, poll
+fire __consumer_offsets-0 session/accounting/first-1
+restart first
+fire first retry
+run second: poll, begin, send ledger-0 tea=3, send-offsets booking income-0@3, commit, poll
+""")
+Predict(
+    "The income stands in its log, undecided. What does the second stage read?",
+    options=[
+        "the income: the record is in the log",
+        "nothing, until the first stage's transaction is decided",
+        "the income, and it must take it back when the first stage aborts",
+        "nothing for ever: an aborted record blocks the partition",
+    ],
+    answer=1,
+    explanations=[
+        "Only under read_uncommitted. The default of Java, so set isolation.level!",
+        "read_committed stops at the LSO. What it passes on is decided, for good.",
+        "It never saw it. No stage needs to undo what another has done.",
+        "Once the abort marker is there the LSO moves on, and the record is skipped.",
+    ],
+    trace=stages,
+    step=first(stages, "killed"),
+)
+
+# %%
+# NBVAL_CHECK_OUTPUT
+print(told(stages, "second"))
+for topic in ("income", "ledger"):
+    print(counted(stages, topic))
+
+# %%
+Player(stages, step=first(stages, "killed"))
+
+# %% [markdown]
+# Each stage is a transaction, and stages share none: *read_committed* is what chains them. So a graph of
+# any size is exactly once, edge by edge, and each edge adds the time of a commit. The ledger commits
+# position 3 of `income-0` though it has read one record: the aborted one and its marker took 0 and 1.
+# Kafka Streams with `processing.guarantee=exactly_once_v2` is such a graph.
+#
+# ## Refuted
+#
+# | belief | what is true | seen in |
+# |---|---|---|
+# | exactly once covers my database, or my function runs once | what counts in Kafka, once; the function may run again | Where it ends |
+# | an abort rewinds the consumer | only the committed position; `seek` is your work | Investigate 2 |
+# | the committed offset is the last one processed | last + 1, the next to read | Investigate 4 |
+# | the transaction is enough, the position may follow | apart, a crash in between counts twice | Hook, Find |
+# | the consumer takes part in the transaction | the producer sends the position | Run |
+# | a pending position is read as the old one | UNSTABLE_OFFSET_COMMIT: ask again | Investigate 1 |
+# | the larger position wins | the one that is later in the log | Investigate 1 |
+# | only epochs fence | the group's generation does too | Investigate 3 |
+#
+# ## Transfer: another broker, the same loop
+#
+# | | Kafka | Pulsar (lab 10) | RocketMQ (lab 04) |
+# |---|---|---|---|
+# | what is “consumed” | one number a partition | an acknowledgement a message | one number a queue |
+# | joins the transaction | as a record of `__consumer_offsets` | as a pending acknowledgement | not at all |
+# | while undecided | UNSTABLE_OFFSET_COMMIT | the message is delivered to nobody else | – |
+# | after an abort | stands behind it: `seek` | is delivered again, if acknowledged one by one | – |
+# | the loop is exactly once | yes | yes | no: make the output idempotent |
+#
+# ## Exit ticket
+#
+# A bank reads transfers from one topic and writes bookings to another, position and booking in one
+# transaction. For each transfer the function also calls the SMS service. One night a worker is killed
+# between `send_offsets` and `commit`, and started again.
+
+# %% jupyter={"source_hidden": true}
+Predict(
+    "How many bookings count, and how many SMS go out, for the transfer it was working on?",
+    options=[
+        "one booking, one SMS: the transaction covers the function",
+        "two bookings, two SMS: it was not committed, so it is done again",
+        "one booking, two SMS",
+        "no booking, one SMS: the position was sent, so the transfer counts as read",
+    ],
+    answer=2,
+    explanations=[
+        "It covers what is written to Kafka. The SMS service is somewhere else.",
+        "The first booking was aborted with its transaction: one is left.",
+        "The first booking and its position are aborted together; the first SMS is on its way.",
+        "Sent is not committed: the position was pending, and the abort dropped it.",
+    ],
+)
+
+# %% [markdown]
+# **What you know now.** Position and output are one decision, because the position is a record like any
+# other. The abort takes both back, and leaves the consumer where it is. The group keeps out whom it has
+# replaced. And beyond the cluster's edge everything may happen twice.

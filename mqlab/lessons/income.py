@@ -1,0 +1,160 @@
+"""Orders become income: Kafka with one worker's loop and its two promises.
+
+    system income orders=tea:3,milk:2 'worker=init; subscribe accounting orders; poll; …'
+
+The orders stand in `orders-0` before anything happens, written without a transaction. A
+worker reads them and writes each one's income (`tea+3`) to `income-0`; a second stage, where
+one is named (`outputs=income,ledger`), makes `tea=3` of that. Two records with one name in a
+topic are one order, counted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+from ..kafka import KafkaConfig, KafkaSystem
+from ..kafka.invariants import reads
+from ..kafka.leader import Leader
+from ..kafka.snapshot import Cluster, view
+from ..kernel import Append, Disk, Effects, MemoryDisk, NodeSpec, Property, Words, World
+from ..kernel.world import NodeState
+from ..storage import COMMIT, Batch
+from .loop import Loop, Work
+
+ONCE = Words("no order is counted twice", "没有订单被计入两次")
+NONE_SKIPPED = Words(
+    "when the work is done, every order was counted", "工作完成时，每个订单都已计入"
+)
+DONE = Words("the work gets done", "工作能够完成")
+
+
+@dataclass(frozen=True)
+class IncomeSystem(KafkaSystem):
+    """`orders`: what stands in the first topic. `outputs`: the topics behind it, one a stage.
+    `fails`: how often the price service does not answer before it does (of a loop that is
+    written as a function, `rules` "work")."""
+
+    topic: str = "orders"
+    partitions: int = 1
+    groups: int = 1
+    producers: tuple[tuple[str, str], ...] = ()
+    workers: tuple[tuple[str, str], ...] = (("worker", "worker"),)
+    orders: tuple[str, ...] = ("tea:3",)
+    outputs: tuple[str, ...] = ("income",)
+    fails: int = 0
+
+    name = "income"
+
+    def __post_init__(self) -> None:
+        for name in ("orders", "outputs"):
+            given: Any = getattr(self, name)
+            if isinstance(given, str):  # from a system line
+                object.__setattr__(self, name, tuple(given.split(",")))
+        if not str(self.fails).isdigit():
+            raise ValueError(f"fails={self.fails!r}: expected a whole number")
+        object.__setattr__(self, "fails", int(self.fails))
+        super().__post_init__()
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> IncomeSystem:
+        found = super().from_options(options, off)
+        assert isinstance(found, IncomeSystem)
+        return found
+
+    def looping(self, work: Work, member: bool = False) -> IncomeSystem:
+        """With every worker running this function."""
+        transactional = all(txn_id not in ("-", "plain") for _, txn_id in self.workers)
+        loop = Loop(work, self.orders, self.fails, member, transactional)
+        programs = tuple((node, loop) for node, _ in self.workers)
+        return replace(self, programs=programs, rules=(*self.rules, ("work", work)))
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        seen = super().cluster
+        behind = tuple(f"{topic}-0" for topic in self.outputs)
+        return replace(seen, partitions=(*seen.partitions, *behind))
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        source = f"{self.topic}-0"
+        stocked = ((source, partial(_stocked, self.orders, self.config, source)),)
+        return tuple(
+            replace(spec, roles=stocked) if spec.name == source else spec
+            for spec in super().nodes()
+        )
+
+    # -- promises --------------------------------------------------------------------------
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        promises = (
+            ("counted once", ONCE, self._once, "always"),
+            ("none skipped", NONE_SKIPPED, self._none_skipped, "always"),
+            ("done", DONE, self._done, "sometimes"),
+        )
+        mine = tuple(Property(n, w(), holds, kind, self._reads) for n, w, holds, kind in promises)
+        if self.rules:  # a function's calls are judged by what comes of them
+            return mine
+        kept = tuple(p for p in super()._properties if p.kind != "sometimes")
+        return (*mine[:2], *kept)
+
+    def _reads(self, name: str, node: NodeState) -> Hashable:
+        if name in dict(self.workers):
+            return finished(node)
+        return reads(self.cluster, name, node)
+
+    def counted(self, world: World, topic: str) -> list[str]:
+        """Which order each record stands for that was decided to count, in offset order: of
+        a committed transaction, or of none."""
+        rows = view(self.cluster, world).rows[f"{topic}-0"]
+        return [
+            label(value)
+            for batch, txn, _ in rows
+            if not batch.control and (txn is None or txn.outcome == COMMIT)
+            for value in batch.records
+        ]
+
+    def _once(self, world: World) -> bool:
+        counts = (self.counted(world, topic) for topic in self.outputs)
+        return all(len(names) == len(set(names)) for names in counts)
+
+    def _none_skipped(self, world: World) -> bool:
+        """Judged when all workers have come to the end of their input."""
+        if not self._done(world):
+            return True
+        return {label(order) for order in self.orders} <= set(self.counted(world, self.outputs[0]))
+
+    def _done(self, world: World) -> bool:
+        return all(finished(world.nodes[name]) for name, _ in self.workers)
+
+
+def label(value: str) -> str:
+    """The order that a record is about: `tea` of `tea:3`, `tea+3` and `tea=3`."""
+    return value.rstrip("0123456789")[:-1]
+
+
+def finished(node: NodeState) -> bool:
+    """Whether a running process has ended because there was nothing left to read."""
+    app = node.app
+    if not node.up or app is None or app.waiting or app.next_call() is not None:
+        return False
+    last = app.results[-1] if app.results else None
+    return last is not None and last.call.startswith("poll") and last.detail == "nothing"
+
+
+def _stocked(
+    orders: tuple[str, ...], config: KafkaConfig, name: str, disk: Disk, at_ms: int
+) -> tuple[Leader, Effects]:
+    """A leader that finds the orders in its log when it starts for the first time."""
+    if disk.log(name).end:
+        return Leader.recover(config, name, disk, at_ms)
+    stock = tuple(
+        Append(name, Batch((order,), base=i), notify=False) for i, order in enumerate(orders)
+    )
+    full = MemoryDisk()
+    for append in stock:
+        full = full.after(append)
+    leader, effects = Leader.recover(config, name, full, at_ms)
+    return leader, (*stock, *effects)

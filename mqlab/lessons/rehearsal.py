@@ -1,0 +1,86 @@
+"""One run of a system in a fixed order, with one fault at one place.
+
+Searching every schedule of a long program is dear; going once through it for every place
+where a process may be killed or fall silent is cheap, and finds most of what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..kernel import Run, System
+from ..kernel.choice import Choice
+from ..kernel.world import enabled
+
+STEPS = 2_000
+#: how often each timer may ask again: what waits for a transaction's timeout waits for ever here
+RETRIES = 3
+Wanted = Callable[[Choice], bool]
+
+
+def go(
+    run: Run,
+    wanted: Wanted = lambda choice: True,
+    until: Callable[[], bool] = lambda: False,
+) -> None:
+    """Do what is possible, first things first, and let timers run out that only ask again,
+    until `until` or until nothing wanted is left."""
+    fired: dict[str, int] = {}
+    for _ in range(STEPS):
+        ready = [c for c in possible(run) if wanted(c) and fired.get(str(c), 0) < RETRIES]
+        if until() or not ready:
+            return
+        run.do(str(ready[0]))
+        if ready[0].kind == "fire":
+            fired[str(ready[0])] = fired.get(str(ready[0]), 0) + 1
+
+
+def possible(run: Run) -> list[Choice]:
+    """What is under way arrives before anybody calls, and only then somebody asks again."""
+    steps = [c for c in enabled(run.system, run.world) if c.kind != "fire"]
+    steps.sort(key=lambda c: c.kind == "call")
+    return [*steps, *(Choice("fire", node, name) for node, name in timers(run) if again(name))]
+
+
+def timers(run: Run) -> list[tuple[str, str]]:
+    """(node, timer) of all that are set."""
+    return [(name, timer) for name, n in run.world.nodes.items() for _, timer, _ in n.timers]
+
+
+def again(timer: str) -> bool:
+    return timer.split(" ")[0] in ("retry", "add")
+
+
+def made(run: Run, node: str) -> int:
+    """How many calls of an application have returned."""
+    app = run.world.nodes[node].app
+    return len(app.results) if app is not None else 0
+
+
+def plain(system: System) -> Run:
+    run = Run(system)
+    go(run)
+    return run
+
+
+def killed(system: System, node: str, calls: int) -> Run:
+    """The process is killed after so many calls, and started again."""
+    run = Run(system)
+    go(run, until=lambda: made(run, node) >= calls)
+    run.do(f"kill {node}")
+    run.do(f"restart {node}")
+    go(run)
+    return run
+
+
+def stalled(system: System, old: str, new: str, calls: int, session: str) -> Run:
+    """One member falls silent after so many calls. The group gives it up, if it knows it by
+    then (`session` is the name of that timer), another does its work, and it wakes up."""
+    run = Run(system)
+    go(run, lambda c: new not in (c.a, c.b), until=lambda: made(run, old) >= calls)
+    for node, timer in timers(run):
+        if timer == session:
+            run.do(f"fire {node} {timer}")
+    go(run, lambda c: old not in (c.a, c.b))
+    go(run)
+    return run
