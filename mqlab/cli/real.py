@@ -128,9 +128,13 @@ class OurHost:
     broker: str = "mqlab"
 
     def cannot(self, program: Any) -> str:
-        from mqlab.real.programs import CLUSTER
+        from mqlab.real.programs import CLUSTER, FAULT
 
-        return "the server has one broker" if CLUSTER in program.needs else ""
+        if FAULT in program.needs:
+            return "a fault of the real broker; the engine shows it with the switch of that name"
+        if CLUSTER in program.needs:
+            return "the server is one broker"
+        return "the server has no such settings" if program.settings else ""
 
     @contextmanager
     def shared(self, profile: str) -> Iterator[Any]:

@@ -15,6 +15,8 @@ from datetime import timedelta
 from types import SimpleNamespace as Row
 from typing import Any
 
+from kio.schema.errors import ErrorCode
+
 from ..kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, FetchResponse, braces
 from ..storage import ABORT, Batch
 from .recording import Observation
@@ -329,6 +331,18 @@ class Lab:
             row = self.raw().ask(10, version, key=self.wire(key), **fields)
         told = f"ok node={row.node_id}" if not row.error_code.value else word(row.error_code)
         self.note("app", "broker", f"FindCoordinator {key} kind={kind} v{version}", told)
+
+    def producers_of(self, partition: str) -> int:
+        """How many producers the partition's leader knows."""
+        topic, index = self.split(partition)
+        rows = (Row(name=topic, partition_indexes=(index,)),)
+        answer = self.patiently(lambda: self.leader(partition).ask(61, 0, topics=rows))
+        return len(answer.topics[0].partitions[0].active_producers)
+
+    @staticmethod
+    def error_of(row: Any) -> str:
+        """The error's name in a described transaction."""
+        return ErrorCode(row.error).name.upper() if row is not None and row.error else ""
 
     def end(self, partition: str) -> int:
         """The high watermark."""

@@ -13,7 +13,7 @@ from mqlab.cli.real import OurHost
 from mqlab.real.compare import Outcome, judged, recordings
 from mqlab.real.differences import PAGE, TABLE, page
 from mqlab.real.normal import normalised
-from mqlab.real.programs import CLUSTER, JAVA, SLOW, programs
+from mqlab.real.programs import JAVA, SLOW, programs
 from mqlab.real.recording import (
     FOLDER,
     Observation,
@@ -26,17 +26,15 @@ from mqlab.real.recording import (
 from mqlab.real.runner import run_all, wanted
 
 BROKER = "kafka-4.3.1"
-OFFLINE = [
-    f"{profile}/{program.name}" for program, profile in wanted(without=(SLOW, JAVA, CLUSTER))
-]
+EVERY = [pair for pair in wanted(without=(SLOW, JAVA)) if not OurHost().cannot(pair[0])]
+OFFLINE = [f"{profile}/{program.name}" for program, profile in EVERY]
 
 
 @pytest.fixture(scope="module")
 def outcomes() -> Iterator[dict[str, Outcome]]:
     """Every program that needs neither Java nor a minute, run against our server once."""
     known = recordings("4.3.1")
-    every = wanted(without=(SLOW, JAVA, CLUSTER))
-    found = [judged(came, known) for came in run_all(every, OurHost())]
+    found = [judged(came, known) for came in run_all(EVERY, OurHost())]
     yield {outcome.name: outcome for outcome in found}
 
 

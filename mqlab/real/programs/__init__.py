@@ -22,8 +22,8 @@ ALONE = "alone"  # a broker it changes, so nobody else may be there
 CONTROL = "control"  # stops and starts the broker
 CLUSTER = "cluster"  # three brokers
 JAVA = "java"  # the Java client
-FILES = "files"  # the broker's own files and tools
 SLOW = "slow"  # longer than a minute
+FAULT = "fault"  # a fault that only the real broker has
 
 
 @dataclass(frozen=True, slots=True)

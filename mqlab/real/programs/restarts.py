@@ -12,7 +12,7 @@ from ..admin import describe, described, marker, producers
 from ..client import READ_COMMITTED, Lab
 from ..producer import Producer
 from ..recording import Observation
-from . import CONTROL, program
+from . import CONTROL, FAULT, program
 
 #: above any coordinator epoch before the restart, and below or at the one after it
 HELD = 1
@@ -119,7 +119,7 @@ def prepared_kill(lab: Lab) -> None:
     "skip-leaderless-marker",
     "KRaftMetadataCache#getPartitionLeaderEndpoint answers empty: the marker is skipped (4.3.1)",
     profiles=("tv2",),
-    needs=(CONTROL,),
+    needs=(CONTROL, FAULT),
     version="4.3.1",
 )
 def skip_leaderless_marker(lab: Lab) -> None:

@@ -1,0 +1,68 @@
+"""The evidence of narrated lines: recorded only where a recording says the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mqlab.kafka import KafkaSystem
+from mqlab.kernel import Trace
+from mqlab.real.evidence import TABLE, evident, profile_of
+from mqlab.scenario import load
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios" / "kafka"
+
+
+def judged(name: str, called: str = "") -> Trace:
+    trace = load(SCENARIOS / f"{name}.scn", {"kafka": KafkaSystem}).run.trace
+    return evident(trace, called or name)
+
+
+def test_a_question_and_its_answer_are_recorded_and_what_brokers_say_is_not() -> None:
+    trace = judged("basic-commit")
+    by_line = {fact.line(): fact.evidence.en for fact in trace}
+    assert by_line["app → orders-0  Produce a epoch=0 seq=0"] == "recorded on Kafka 4.3.1"
+    assert by_line["tc → orders-0  WriteTxnMarkers commit epoch=1"] == "model"
+    assert by_line["tc ▮ disk  CompleteCommit"] == "model"
+
+
+def test_the_recording_of_another_scenario_is_no_evidence() -> None:
+    assert not any("recorded" in f.evidence.en for f in judged("basic-commit", "no-such-story"))
+
+
+def test_another_answer_than_the_recorded_one_is_the_models() -> None:
+    """Told under the name of a story in which the producer is fenced, a commit that goes
+    well is not recorded."""
+    told = judged("basic-commit", "fenced-on-send")
+    assert not any("recorded" in f.evidence.en for f in told if f.text.en == "ok epoch=1")
+
+
+def test_a_contradiction_says_what_the_article_says() -> None:
+    (fact, *_) = [f for f in judged("basic-commit") if f.text.en.startswith("commit marker")]
+    assert fact.evidence.en == "contradicts article A"
+    assert fact.why.en.endswith("Article A says: “control messages are written by the client”.")
+    assert "控制消息" in fact.why.zh
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.says.en)
+def test_every_row_meets_a_fact_of_some_scenario(row) -> None:
+    names = ("basic-commit", "basic-abort", "fenced-zombie")
+    assert any(row.meets(fact) for name in names for fact in judged(name))
+
+
+def test_a_trace_with_evidence_survives_its_json() -> None:
+    trace = judged("basic-abort")
+    assert Trace.from_json(trace.to_json()).facts == trace.facts
+
+
+@pytest.mark.parametrize(
+    ("line", "profile"),
+    [
+        ("kafka partitions=2", "tv2"),
+        ("kafka client=legacy", "tv2-legacy"),
+        ("kafka transaction_version=0 client=legacy", "tv0"),
+    ],
+)
+def test_the_system_line_names_the_recordings(line: str, profile: str) -> None:
+    assert profile_of(line) == profile
