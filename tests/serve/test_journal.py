@@ -18,6 +18,7 @@ from mqlab.serve.driver import Driver
 from mqlab.serve.journal import Journal, decoded, encoded
 from mqlab.serve.server import Options
 from mqlab.serve.wire.records import parsed
+from mqlab.storage import Batch
 from tests.serve.clients import create, producer, read, transaction
 from tests.serve.raw import batch
 
@@ -41,10 +42,10 @@ def written(folder: Path, rounds: int = 12_000) -> None:
     """Thousands of records of two ids, one of them expired at the end, and some data."""
     journal = Journal(folder)
     list(journal.replay())
-    data = parsed(batch([b"a"]))
+    records = parsed(batch([b"a"])).records
     for effect in (
         Put("topics", "t", TOPIC),
-        Append("t-0", type(data)(data.records, base=0)),  # type: ignore[union-attr, call-arg]
+        Append("t-0", Batch(records, base=0)),
         *(state(i, "ab"[i % 2]) for i in range(rounds)),
         state(rounds, "b", TxnState.DEAD),
         state(rounds + 1, "a"),
@@ -100,9 +101,9 @@ def test_a_deleted_topic_is_dead(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     list(journal.replay())
     journal.note(Put("topics", "t", TOPIC))
-    data = parsed(batch([b"x" * 800_000]))
+    records = parsed(batch([b"x" * 800_000])).records
     for base in range(2):
-        journal.note(Append("t-0", type(data)(data.records, base=base)))  # type: ignore[union-attr, call-arg]
+        journal.note(Append("t-0", Batch(records, base=base)))
     journal.write()
     journal.close()
     _, journal = replayed(tmp_path)

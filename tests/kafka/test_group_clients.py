@@ -1,0 +1,119 @@
+"""A consumer in a group, and a worker that consumes and produces: what their calls give."""
+
+import pytest
+
+from mqlab.lessons.systems import scenario
+
+
+def outcomes(trace, node):
+    """(call, what it gave) of every call of a client, in order."""
+    texts = [f.text.en for f in trace.facts if f.glyph == "☞" and f.node == node]
+    return [tuple(text.split(": ", 1)) for text in texts]
+
+
+def run(text):
+    return scenario(f"# a story\n{text}")
+
+
+def test_a_poll_needs_a_partition_or_a_group():
+    trace = run("system kafka groups=1 readers=reader\nrun reader: poll")
+    (told,) = outcomes(trace, "reader")
+    assert told == ("poll read_committed", "failed subscribe first, or name a partition")
+
+
+def test_a_member_reads_on_from_what_its_group_has_committed():
+    trace = run(
+        "system kafka partitions=1 groups=1 producers=app:- readers=one,two\n"
+        "run app: send orders-0 a, send orders-0 b, flush\n"
+        "run one: subscribe g orders, poll, commit-offsets g orders-0@1, unsubscribe\n"
+        "run two: subscribe g orders, position orders-0, poll, lag orders-0\n"
+    )
+    assert outcomes(trace, "two")[1:] == [
+        ("position orders-0", "ok 1"),
+        ("poll read_committed", "ok b"),
+        ("lag orders-0", "ok 0"),
+    ]
+
+
+def test_a_member_that_was_dropped_hears_it_and_comes_back_as_a_new_one():
+    trace = run(
+        "system kafka partitions=1 groups=1 readers=one\n"
+        "run one: subscribe g orders\n"
+        "fire __consumer_offsets-0 session/g/one-1\n"
+        "fire one heartbeat\n"
+        "run one: group-metadata, poll, group-metadata\n"
+    )
+    assert outcomes(trace, "one")[1:] == [
+        ("group-metadata", "ok member= generation=-1"),
+        ("poll read_committed", "ok nothing"),
+        ("group-metadata", "ok member=one-2 generation=3"),
+    ]
+
+
+def test_a_refused_commit_is_final_and_the_next_poll_joins_again():
+    trace = run(
+        "system kafka partitions=1 groups=1 readers=one\n"
+        "run one: subscribe g orders\n"
+        "fire __consumer_offsets-0 session/g/one-1\n"
+        "run one: commit-offsets g orders-0@1, poll, commit-offsets g orders-0@1\n"
+    )
+    assert [told for _, told in outcomes(trace, "one")[1:]] == [
+        "failed UNKNOWN_MEMBER_ID",
+        "ok nothing",
+        "ok",
+    ]
+
+
+def test_who_is_no_member_commits_to_an_empty_group_only():
+    trace = run(
+        "system kafka partitions=1 groups=1 readers=one,two\n"
+        "run two: commit-offsets g orders-0@1\n"
+        "run one: subscribe g orders\n"
+        "run two: commit-offsets g orders-0@2, committed g orders-0\n"
+    )
+    assert [told for _, told in outcomes(trace, "two")] == [
+        "ok",
+        "failed UNKNOWN_MEMBER_ID",
+        "ok orders-0@1",
+    ]
+
+
+@pytest.mark.parametrize("client", ["v2", "legacy"])
+def test_a_worker_gives_its_group_metadata_to_its_transaction(client):
+    trace = run(
+        f"system kafka client={client} partitions=1 groups=1 producers=app:- workers=worker\n"
+        "run app: send orders-0 a, flush\n"
+        "run worker: init, subscribe g orders, poll, begin, send-offsets g orders-0@1, commit\n"
+        "run worker: committed g orders-0\n"
+    )
+    told = dict(outcomes(trace, "worker"))
+    assert told["send-offsets g {orders-0@1} member=worker-1 generation=1"] == "ok"
+    assert told["committed g {orders-0}"] == "ok orders-0@1"
+
+
+def test_a_killed_worker_begins_with_nothing_but_what_was_committed():
+    """Its program runs again from line one; the second poll starts where the commit said."""
+    trace = run(
+        "system kafka partitions=1 groups=1 producers=app:- workers=worker:w\n"
+        "run app: send orders-0 a, send orders-0 b, flush\n"
+        "run worker: init, subscribe g orders, poll, begin, send-offsets g orders-0@1, commit\n"
+        "run worker: begin, send-offsets g orders-0@2\n"
+        "kill worker\n"
+        "fire __consumer_offsets-0 session/g/worker-1\n"
+        "restart worker\n"
+        "fire worker retry\n"
+        "fire worker retry\n"
+    )
+    polled = [told for call, told in outcomes(trace, "worker") if call.startswith("poll")]
+    assert polled == ["ok a, b", "ok b"]
+
+
+def test_what_no_consumer_can_be_told():
+    for words, advice in (
+        ("subscribe g", "subscribe GROUP TOPIC"),
+        ("send-offsets g orders-0@1 generation=one", "generation=N"),
+        ("seek orders-0", "TOPIC-PARTITION@OFFSET"),
+        ("lag nowhere-0", "no partition"),
+    ):
+        with pytest.raises(ValueError, match=advice):
+            run(f"system kafka groups=1 readers=reader\nrun reader: {words}")
