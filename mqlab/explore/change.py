@@ -95,9 +95,9 @@ class Change:
         for pair in node.conns:
             self._links[pair] = replace(self.link(pair), open=True)
 
-    def total(self, field: NodeField, node: NodeState) -> int:
-        """What is added to the world; `node` is the node afterwards."""
-        added = field.worth(node) - (self._key & field.mask)
+    def total(self, field: NodeField, worth: int) -> int:
+        """What is added to the world; `worth` is the node's afterwards."""
+        added = worth - (self._key & field.mask)
         for pair, link in self._links.items():
             link_field = self._fields.link(pair)
             added += link_field.worth(link) - (self._key & link_field.mask)

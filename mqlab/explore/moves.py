@@ -22,14 +22,16 @@ from ..kernel.system import System
 from ..kernel.world import NodeState, Stage, heard, killed, node_event, run, specs, started
 from .budget import Budget
 from .change import Change, Hearers, Message
-from .links import Link, Pair
+from .links import Link, Pair, Queue
 from .packed import Fields
 
 
 class Prefix(NamedTuple):
-    """What a step has done after one of its effects: the node, and what left it so far."""
+    """What a step has done after one of its effects: the node and its worth, and what left
+    it so far."""
 
     node: NodeState
+    worth: int
     sent: tuple[Message, ...] = ()
 
 
@@ -110,6 +112,7 @@ class Place(dict[int, Group]):
         for counter in self._counters.values():
             self.mask |= counter.mask
         self._runs: dict[tuple[object, ...], list[Prefix]] = {}
+        self._downs: dict[tuple[int, bool], int] = {}
         self._hearers: dict[int, Hearers] = {}
 
     def __missing__(self, key: int) -> Group:
@@ -130,12 +133,9 @@ class Place(dict[int, Group]):
             link: Link = self._fields.links[pair].value(key)
             if pair[1] in self.roles:
                 for conn, queue in link.requests:
-                    yield from self._deliveries(
-                        key, node, [Message("q", pair, conn, n) for n in queue]
-                    )
-            else:
-                answers = [Message("r", pair, link.number, n) for n in link.answers]
-                yield from self._deliveries(key, node, answers)
+                    yield from self._deliveries(key, node, "q", pair, conn, queue)
+            elif link.answers:
+                yield from self._deliveries(key, node, "r", pair, link.number, link.answers)
         if node.inbox:
             yield self._own(key, node, "local")
         if node.app is not None and node.app.next_call() is not None:
@@ -145,11 +145,14 @@ class Place(dict[int, Group]):
             if spent:
                 yield self._own(key, node, "fire")._replace(spent=spent)
 
-    def _deliveries(self, key: int, node: NodeState, queue: list[Message]) -> Iterator[Step]:
+    def _deliveries(
+        self, key: int, node: NodeState, kind: str, pair: Pair, conn: int, queue: Queue
+    ) -> Iterator[Step]:
         """Of a queue the first may arrive, of a set any."""
+        client, server = pair
         consumed = self._moves.system.network != "set"
-        for index, message in enumerate(queue[:1] if consumed else queue):
-            kind, (client, server), conn, note = message
+        for index, note in enumerate(queue[:1] if consumed else queue):
+            message = Message(kind, pair, conn, note)
             memo = (key & self.field.mask, message)
             prefixes = self._runs.get(memo)
             if prefixes is None:
@@ -179,7 +182,7 @@ class Place(dict[int, Group]):
             if stage.wire is not None and stage.note is not None:
                 kind, client, server, conn = stage.wire
                 sent = (*sent, Message(kind, (client, server), conn, self._fields.note(stage.note)))
-            out.append(Prefix(stage.node, sent))
+            out.append(Prefix(stage.node, self.field.worth(stage.node), sent))
         return out
 
     def _add_step(self, group: Group, key: int, step: Step) -> None:
@@ -188,13 +191,13 @@ class Place(dict[int, Group]):
         *partial, whole = step.prefixes
         change = self._changed(key, step, whole)
         number = self._moves.number(step.choice)
-        group.add(number, step.spent + change.total(self.field, whole.node))
+        group.add(number, step.spent + change.total(self.field, whole.worth))
         for done, prefix in enumerate(partial):
             if done:
                 for how, spent in self._stops(key):
                     change = self._changed(key, step, prefix)
                     choice = step.choice.stopped(done, how)
-                    self._add_stop(group, choice, change, prefix.node, step.spent + spent)
+                    self._add_stop(group, choice, change, prefix, step.spent + spent)
 
     def _changed(self, key: int, step: Step, prefix: Prefix) -> Change:
         change = Change(self._fields, key)
@@ -223,14 +226,21 @@ class Place(dict[int, Group]):
                 yield how, spent
 
     def _add_stop(
-        self, group: Group, choice: Choice, change: Change, node: NodeState, spent: int
+        self, group: Group, choice: Choice, change: Change, before: Prefix, spent: int
     ) -> None:
         power = (choice.how if choice.stop >= 0 else choice.kind) == "power"
-        change.stop_clients(node)
+        change.stop_clients(before.node)
         clients = change.lose_clients(self.pairs, self.roles)
         hearers = dict.fromkeys(self._fields.homes[client][0] for client in clients)
-        added = spent + change.total(self.field, killed(node, power))
+        added = spent + change.total(self.field, self._down(before, power))
         group.add(self._moves.number(choice), added, tuple(map(self._hearer, hearers)))
+
+    def _down(self, before: Prefix, power: bool) -> int:
+        """The worth of the node when it has stopped."""
+        memo = (before.worth, power)
+        if memo not in self._downs:
+            self._downs[memo] = self.field.worth(killed(before.node, power))
+        return self._downs[memo]
 
     def _hearer(self, number: int) -> Hearers:
         if number not in self._hearers:
@@ -241,14 +251,15 @@ class Place(dict[int, Group]):
     def _add_faults(self, group: Group, key: int, node: NodeState) -> None:
         for how, spent in self._stops(key):
             change = Change(self._fields, key)
-            self._add_stop(group, Choice(how, self.spec.name), change, node, spent)
+            before = Prefix(node, key & self.field.mask)
+            self._add_stop(group, Choice(how, self.spec.name), change, before, spent)
         spent = self._spend(key, "break")
         for pair in node.conns if spent else ():
             change = Change(self._fields, key)
             change.put(pair, change.link(pair).broken())
             after = heard(node, self.roles[pair[0]], pair)
             number = self._moves.number(Choice("break", *pair))
-            group.add(number, spent + change.total(self.field, after))
+            group.add(number, spent + change.total(self.field, self.field.worth(after)))
 
     def _add_restart(self, group: Group, key: int, node: NodeState) -> None:
         """A start from the disk; it may be stopped again after some of its effects. Nobody
@@ -258,15 +269,15 @@ class Place(dict[int, Group]):
         change.send(prefixes[-1].sent)
         change.connect(prefixes[-1].node)
         restart = Choice("restart", self.spec.name)
-        group.add(self._moves.number(restart), change.total(self.field, prefixes[-1].node))
+        group.add(self._moves.number(restart), change.total(self.field, prefixes[-1].worth))
         for done, prefix in enumerate(prefixes[:-1], 1):
             for how, spent in self._stops(key):
                 change = Change(self._fields, key)
                 change.send(prefix.sent)
                 change.stop_clients(prefix.node)
                 number = self._moves.number(restart.stopped(done, how))
-                after = killed(prefix.node, how == "power")
-                group.add(number, spent + change.total(self.field, after))
+                down = self._down(prefix, how == "power")
+                group.add(number, spent + change.total(self.field, down))
 
     def _recovery(self, key: int, node: NodeState) -> list[Prefix]:
         """The node after each effect of its recovery; at the end it is up."""
