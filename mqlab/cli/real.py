@@ -126,6 +126,7 @@ class OurControl:
 @dataclass(frozen=True, slots=True)
 class OurHost:
     broker: str = "mqlab"
+    at_once: int = 4
 
     def cannot(self, program: Any) -> str:
         from mqlab.real.programs import CLUSTER, FAULT

@@ -12,6 +12,8 @@ from .programs import programs
 from .recording import Observation, Recording, committed, difference
 from .runner import Came
 
+UNRECORDED = "there is no recording yet: run `mqlab real kafka record SCENARIO`"
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -25,6 +27,8 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
+        if self.failure == UNRECORDED:
+            return "unrecorded"
         if self.failure or self.diff:
             return "DIFFERENT"
         return "listed" if self.reasons else "equal"
@@ -54,7 +58,7 @@ def judged(came: Came, known: dict[str, Recording]) -> Outcome:
     recorded = known.get(name)
     rows = listed_for(name)
     if recorded is None:
-        return Outcome(name, failure="there is no recording: run `mqlab real kafka record`")
+        return Outcome(name, failure=UNRECORDED)
     if isinstance(seen, NotOffered):
         asked = Observation("", "", str(seen), "not offered")
         whole = [row.reason for row in rows if row.covers(asked)]
@@ -88,4 +92,5 @@ def summary(outcomes: Iterable[Outcome]) -> str:
         f"scenarios {len(verdicts)}, equal {verdicts.count('equal')}, "
         f"listed differences {verdicts.count('listed')}, "
         f"unexpected {verdicts.count('DIFFERENT')}"
+        + (f", not recorded yet {n}" if (n := verdicts.count("unrecorded")) else "")
     )

@@ -52,6 +52,11 @@ class Host(Protocol):
         """Its name in recordings."""
         ...
 
+    @property
+    def at_once(self) -> int:
+        """How many brokers of their own may run side by side."""
+        ...
+
     def shared(self, profile: str) -> AbstractContextManager[Target]:
         """A broker at the profile's transaction.version, for many programs."""
         ...
@@ -108,6 +113,10 @@ class RealControl:
 @dataclass(frozen=True, slots=True)
 class RealHost:
     version: str
+
+    @property
+    def at_once(self) -> int:
+        return 1
 
     @property
     def broker(self) -> str:

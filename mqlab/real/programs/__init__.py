@@ -77,7 +77,6 @@ __all__ = [
     "ALONE",
     "CLUSTER",
     "CONTROL",
-    "FILES",
     "JAVA",
     "SLOW",
     "Lab",

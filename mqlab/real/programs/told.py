@@ -145,7 +145,7 @@ def tell(lab: Lab, path: Path) -> None:
     apps = {who: Producer(lab, _id(ids[who]), who) for who in ids}
     pids: dict[int, int] = {-1: -1}
     reached: dict[str, str] = {}
-    timed = any(line.command == "fire" for line in golden.script.lines)
+    timed = any(line.command == "fire" and line.words[0] == "tc" for line in golden.script.lines)
     for one in questions(golden):
         for txn_id, state in one.states:
             if not state.startswith("Prepare") and reached.get(txn_id) != state:
