@@ -386,7 +386,8 @@ example = shortest[position_last, "counted once"].trace()
 Player(example, step=first(example, "killed"), title="The shortest kill that counts twice")
 
 # %% [markdown]
-# Position last: *at least once*. Position first: *at most once*. In one transaction: neither, in any run.
+# Position last: *at least once*. Position first: *at most once*, and *what counts as read was counted*
+# does not even hold while nothing goes wrong. In one transaction: neither, in any run.
 #
 # ## Modify: which safeguard is necessary?
 #
@@ -403,7 +404,7 @@ for name in ("offsets_in_transaction", "generation_fencing"):
 print(table("without | anomaly | broken promise | choices", rows))
 verdict = explore(working(in_one_transaction, off="offsets_in_transaction"), KILL)
 for name, example in verdict.counterexamples.items():
-    print(f"in_one_transaction without offsets_in_transaction: {name}, {len(example.schedule)} choices")
+    print(f"in_one_transaction without the first: {name}, {len(example.schedule)} choices")
 
 # %% [markdown]
 # Where positions count as soon as they are written, the abort that a kill leads to drops the income and
@@ -412,8 +413,8 @@ for name, example in verdict.counterexamples.items():
 # ## Put it into order
 #
 # Seven of these nine pieces make up the loop: a round, and what is done when a round fails. Your order
-# is built into a worker. First the price service fails once, then every schedule with one kill, then
-# every schedule with one broken connection. *More than one order is right.* Without the widget:
+# is built into a worker, and all of its schedules are searched: without a fault, with a price service
+# that fails once, with a kill anywhere, with a connection that breaks anywhere. *More than one order is right.* Without the widget:
 # `print(ORDER)`, then `print(judge(ORDER, ["poll", …]))`.
 
 # %%

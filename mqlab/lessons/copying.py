@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..explore import Budget, explore
-from ..kernel import Run, Text
+from ..kernel import Property, Run, Text
 from .check import Verdict
 from .income import IncomeSystem, finished
 from .loop import Work
@@ -199,7 +199,7 @@ def _judged(work: Work) -> Verdict:
             return _wrong(belief(run, calls, name), run)
     for budget in (KILL, BREAK):
         system = ONE.looping(work)
-        verdict = explore(system, budget)
+        verdict = explore(system, budget, promises(system))
         for found in verdict.counterexamples.values():
             run = Run(system)
             for choice in found.schedule:
@@ -218,12 +218,17 @@ def _rehearsals(work: Work, calm: Run) -> Iterator[Run]:
         yield stalled(MEMBERS.looping(work, member=True), "one", "two", calls, SESSION)
 
 
+def promises(system: IncomeSystem) -> tuple[Property, ...]:
+    """What a loop is judged by: whether all is well in the end, not at every moment."""
+    return tuple(claim for claim in system.properties() if claim.name in BROKEN)
+
+
 def broken(run: Run) -> str:
     """The promise that does not hold at the end of a run; "" if all do. Where two workers
     are, the one that was given up need not come to an end."""
     assert isinstance(run.system, IncomeSystem)
-    for claim in run.system.properties():
-        if claim.kind == "always" and not claim.holds(run.world):
+    for claim in promises(run.system):
+        if not claim.holds(run.world):
             return claim.name
     one = len(run.system.workers) == 1
     return "" if not one or finished(run.world.nodes[WORKER]) else "unfinished"

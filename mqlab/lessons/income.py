@@ -28,7 +28,9 @@ ONCE = Words("no order is counted twice", "没有订单被计入两次")
 NONE_SKIPPED = Words(
     "when the work is done, every order was counted", "工作完成时，每个订单都已计入"
 )
+READ_COUNTED = Words("what counts as read was counted", "算作已读的订单都已计入")
 DONE = Words("the work gets done", "工作能够完成")
+RECOVERS = Words("the work gets done although a round fails", "某一轮失败后，工作仍能完成")
 
 
 @dataclass(frozen=True)
@@ -92,13 +94,15 @@ class IncomeSystem(KafkaSystem):
         promises = (
             ("counted once", ONCE, self._once, "always"),
             ("none skipped", NONE_SKIPPED, self._none_skipped, "always"),
-            ("done", DONE, self._done, "sometimes"),
         )
-        mine = tuple(Property(n, w(), holds, kind, self._reads) for n, w, holds, kind in promises)
         if self.rules:  # a function's calls are judged by what comes of them
+            end = ("recovers", RECOVERS) if self.fails else ("done", DONE)
+            read = ("read is counted", READ_COUNTED, self._read_counted, "always")
+            promises = (*promises, read, (*end, self._done, "sometimes"))
+        mine = tuple(Property(n, w(), holds, kind, self._reads) for n, w, holds, kind in promises)
+        if self.rules:
             return mine
-        kept = tuple(p for p in super()._properties if p.kind != "sometimes")
-        return (*mine[:2], *kept)
+        return (*mine, *(p for p in super()._properties if p.kind != "sometimes"))
 
     def _reads(self, name: str, node: NodeState) -> Hashable:
         if name in dict(self.workers):
@@ -125,6 +129,17 @@ class IncomeSystem(KafkaSystem):
         if not self._done(world):
             return True
         return {label(order) for order in self.orders} <= set(self.counted(world, self.outputs[0]))
+
+    def _read_counted(self, world: World) -> bool:
+        """No group's position is behind an order whose income is not decided to count."""
+        source, names = f"{self.topic}-0", set(self.counted(world, self.outputs[0]))
+        for log in self.cluster.groups:
+            coordinator = world.role(log)
+            for placed in coordinator.committed.values() if coordinator is not None else ():
+                read = self.orders[: placed.position.offset]
+                if placed.position.partition == source and not {*map(label, read)} <= names:
+                    return False
+        return True
 
     def _done(self, world: World) -> bool:
         return all(finished(world.nodes[name]) for name, _ in self.workers)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..explore import Budget
 from ..kernel import System, Text, Trace
-from .copying import BREAK, FAILING, KILL, LOOP, ONE, WORKER
+from .copying import BREAK, KILL, LOOP, ONE, WORKER
 from .income import IncomeSystem, label
 from .lab00 import first
 from .lab06 import recorded, table, told
@@ -159,11 +159,12 @@ DO: dict[str, Callable[[App, list[Order]], None]] = {
 
 
 def _systems(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
-    """A price that is not known at first; then a kill anywhere; then a broken connection."""
+    """Without a fault; with a price that is not known at first; with a kill anywhere; with a
+    connection that breaks anywhere."""
     work = assembled(order)
-    failing = IncomeSystem(fails=FAILING.fails)
     return (
-        (failing.looping(work), Budget()),
+        (ONE.looping(work), Budget()),
+        (replace(ONE, fails=1).looping(work), Budget()),
         (ONE.looping(work), KILL),
         (ONE.looping(work), BREAK),
     )
@@ -215,16 +216,26 @@ ORDER = Parsons(
         "done": Text(
             "the worker never comes to the end: it goes round and round, or a call comes where "
             "Kafka does not allow it and the process dies. All that is sent belongs between begin "
-            "and commit, and a transaction that failed is aborted before the next begin",
-            "工作进程永远到不了终点：一直空转，或者在 Kafka 不允许的地方调用而终止。发送都要在 begin 与 "
-            "commit 之间，失败的事务要先中止才能再 begin",
+            "and commit",
+            "工作进程永远到不了终点：一直空转，或者在 Kafka 不允许的地方调用而终止。所有发送都要在 "
+            "begin 与 commit 之间",
+        ),
+        "recovers": Text(
+            "a round that failed is never got over: its transaction is still open, and the next "
+            "begin is an IllegalStateException. Abort it first",
+            "失败的一轮无法恢复：它的事务仍然打开，下一次 begin 会抛 IllegalStateException。应先中止",
+        ),
+        "read is counted": Text(
+            "a position counts while the income in front of it does not: if the worker dies now, "
+            "the order is lost. Both belong into one transaction",
+            "位移已生效，而它之前的收入还没有生效：此刻崩溃，订单就丢了。两者应在同一个事务里",
         ),
         "none skipped": Text(
-            "an order is skipped: its position counts, or the consumer's own has moved on, and "
-            "its income does not. What must happen together is in one transaction, and an abort "
-            "does not move the consumer back",
-            "有订单被跳过：它的位移已生效，或消费者自己的位置已经前移，而收入没有计入。必须一起发生的"
-            "要在同一事务里，而且中止不会让消费者退回",
+            "an order is skipped: its income never counts, and the consumer stands behind it all "
+            "the same. Without a commit nothing counts, and an abort takes back what was written, "
+            "not where the consumer stands: nobody but you moves it back",
+            "有订单被跳过：收入从未生效，而消费者仍停在它之后。没有提交就什么都不生效；中止收回写出的"
+            "内容，却不改变消费者的位置：只有你能让它退回",
         ),
         "counted once": Text(
             "an order is counted twice: its income was committed, the position behind it was "

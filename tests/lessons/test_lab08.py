@@ -1,0 +1,320 @@
+"""Lab 08's exercises: right loops pass, each belief meets its own sentence and its own run;
+what its tables say is so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mqlab.explore import Budget, explore
+from mqlab.lessons import scenario, system
+from mqlab.lessons.copying import BELIEFS, KILL, LOOP, ONE, RIGHT, UNFINISHED
+from mqlab.lessons.income import IncomeSystem
+from mqlab.lessons.lab08 import (
+    ORDER,
+    Abortable,
+    App,
+    actors,
+    counted,
+    offsets,
+    side_effects,
+    working,
+)
+
+Round = Callable[[App, list[Any]], None]
+
+
+def guarded(body: Round) -> Callable[[App], None]:
+    """A loop that handles failures as it should, around this round."""
+
+    def work(app: App) -> None:
+        while orders := app.poll():
+            try:
+                body(app, orders)
+            except Abortable:
+                app.abort()
+                app.seek(orders[0].offset)
+
+    return work
+
+
+def send(app: App, orders: list[Any]) -> None:
+    for order in orders:
+        app.send(app.income(order))
+
+
+def right(app: App, orders: list[Any]) -> None:
+    app.begin()
+    send(app, orders)
+    app.send_offsets(orders[-1].offset + 1)
+    app.commit()
+
+
+def before(app: App, orders: list[Any]) -> None:
+    app.commit_offsets(orders[-1].offset + 1)
+    app.begin()
+    send(app, orders)
+    app.commit()
+
+
+def after(app: App, orders: list[Any]) -> None:
+    app.begin()
+    send(app, orders)
+    app.commit()
+    app.commit_offsets(orders[-1].offset + 1)
+
+
+def position(number: Callable[[list[Any]], int]) -> Round:
+    def body(app: App, orders: list[Any]) -> None:
+        app.begin()
+        send(app, orders)
+        app.send_offsets(number(orders))
+        app.commit()
+
+    return body
+
+
+def two(app: App, orders: list[Any]) -> None:
+    app.begin()
+    send(app, orders)
+    app.commit()
+    app.begin()
+    app.send_offsets(orders[-1].offset + 1)
+    app.commit()
+
+
+def outside(app: App, orders: list[Any]) -> None:
+    send(app, orders)
+    app.begin()
+    app.send_offsets(orders[-1].offset + 1)
+    app.commit()
+
+
+def unsaid(app: App, orders: list[Any]) -> None:
+    app.begin()
+    send(app, orders)
+    app.commit()
+
+
+def uncommitted(app: App, orders: list[Any]) -> None:
+    app.begin()
+    send(app, orders)
+    app.send_offsets(orders[-1].offset + 1)
+
+
+def no_seek(app: App) -> None:
+    while orders := app.poll():
+        try:
+            right(app, orders)
+        except Abortable:
+            app.abort()
+
+
+def no_abort(app: App) -> None:
+    while orders := app.poll():
+        try:
+            right(app, orders)
+        except Abortable:
+            app.seek(orders[0].offset)
+
+
+def uncaught(app: App) -> None:
+    while orders := app.poll():
+        right(app, orders)
+
+
+def finally_commits(app: App) -> None:
+    """What a function calls while it is being left must not be taken for its next call."""
+    while orders := app.poll():
+        app.begin()
+        try:
+            send(app, orders)
+            app.send_offsets(orders[-1].offset + 1)
+        finally:
+            app.commit()
+
+
+def passed_over(app: App) -> None:
+    while orders := app.poll():
+        app.begin()
+        for order in orders:
+            try:
+                app.send(app.income(order))
+            except Abortable:
+                continue
+        app.send_offsets(orders[-1].offset + 1)
+        app.commit()
+
+
+def gives_up(app: App) -> None:
+    app.seek(0)
+
+
+WRONG = {
+    "offsets first": guarded(before),
+    "offsets last": guarded(after),
+    "15": guarded(position(lambda orders: orders[-1].offset)),
+    "part of a batch": guarded(position(lambda orders: orders[0].offset + 1)),
+    "83: two transactions": guarded(two),
+    "83: output outside": guarded(outside),
+    "83: no position": guarded(unsaid),
+    "nothing is committed": guarded(uncommitted),
+    "7": no_seek,
+    "no abort": no_abort,
+    "a failure ends the work": uncaught,
+    "a failure is passed over": passed_over,
+}
+
+
+def one_by_one(app: App) -> None:
+    """A transaction an order is right too."""
+    while orders := app.poll():
+        for order in orders:
+            try:
+                right(app, [order])
+            except Abortable:
+                app.abort()
+                app.seek(order.offset)
+                break
+
+
+@pytest.mark.parametrize("work", [guarded(right), one_by_one], ids=["a batch", "one by one"])
+def test_a_right_loop_passes(work: Callable[[App], None]) -> None:
+    verdict = LOOP.check(work)
+    assert verdict.ok, verdict
+    assert verdict.message == RIGHT
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_every_belief_is_told_apart_and_refuted_by_a_run(name: str) -> None:
+    verdict = LOOP.check(WRONG[name])
+    assert not verdict.ok
+    assert verdict.misconception == name
+    assert verdict.message == dict(BELIEFS)[name]
+    assert verdict.trace() is not None
+
+
+def test_the_beliefs_are_all_that_the_exercise_names() -> None:
+    assert set(WRONG) == set(dict(BELIEFS))
+
+
+def test_what_is_no_loop_is_told_so() -> None:
+    def stub(app: App) -> None:
+        raise NotImplementedError
+
+    def typo(app: App) -> None:
+        app.pol()  # type: ignore[attr-defined]
+
+    assert "nothing is written yet" in str(LOOP.check(stub))
+    assert "has no attribute 'pol'" in str(LOOP.check(typo))
+    assert LOOP.check(finally_commits).misconception == "a failure ends the work"
+    assert LOOP.check(gives_up).misconception == UNFINISHED[0]
+    assert LOOP.hint(1) != LOOP.hint(2)
+    with pytest.raises(ValueError, match="hints 1 to 2"):
+        LOOP.hint(3)
+
+
+@pytest.mark.parametrize(
+    ("order", "broken"),
+    [
+        ("", "done"),
+        ("begin send offsets commit abort seek", "done"),
+        ("poll send begin offsets commit abort seek", "done"),
+        ("poll begin send commit offsets abort seek", "done"),
+        ("poll begin send offsets commit seek", "recovers"),
+        ("poll begin send offsets commit abort", "none skipped"),
+        ("poll begin send offsets abort seek", "none skipped"),
+        ("poll commit-sync begin send commit abort seek", "read is counted"),
+        ("poll begin offsets commit abort seek", "read is counted"),
+        ("poll begin send commit commit-sync abort seek", "counted once"),
+        ("poll begin send commit abort seek", "counted once"),
+        ("poll init begin send offsets commit abort seek", "13"),
+    ],
+)
+def test_a_wrong_order_says_what_it_breaks(order: str, broken: str) -> None:
+    verdict = ORDER.judge(order.split())
+    assert not verdict.ok
+    assert verdict.misconception == broken
+    assert (verdict.trace() is None) == (broken in ("done", "recovers", "13"))
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "poll begin send offsets commit abort seek",
+        "poll begin offsets send commit abort seek",
+        "seek begin poll send offsets commit abort",
+    ],
+)
+def test_more_than_one_order_is_right(order: str) -> None:
+    verdict = ORDER.judge(order.split())
+    assert verdict.ok, verdict
+
+
+def test_positions_apart_from_the_output_lose_or_double_and_together_do_neither() -> None:
+    assert "counted once" in explore(working(guarded(after)), KILL).counterexamples
+    assert "none skipped" in explore(working(guarded(before)), KILL).counterexamples
+    together = explore(working(guarded(right)), KILL)
+    assert together.complete
+    assert together.ok, together
+    unsafe = explore(working(guarded(right), off="offsets_in_transaction"), KILL)
+    assert "none skipped" in unsafe.counterexamples
+
+
+def test_a_function_may_run_twice_for_an_order_that_counts_once() -> None:
+    rows = [line.split() for line in side_effects(guarded(right)).splitlines()[2:]]
+    assert {row[-1] for row in rows} == {"1"}
+    assert "2" in {row[-2] for row in rows}
+
+
+def test_the_income_system_says_its_line_and_reads_it_back() -> None:
+    line = "income workers=first,second orders=tea:3,milk:2 outputs=income,ledger"
+    found = system(line)
+    assert isinstance(found, IncomeSystem)
+    assert found.outputs == ("income", "ledger")
+    assert found.line() == line
+    assert system(found.line()) == found
+    with pytest.raises(ValueError, match="expected a whole number"):
+        system("income fails=often")
+
+
+def test_orders_stand_in_the_log_once_also_after_a_restart() -> None:
+    run = scenario("system income orders=tea:3,milk:2\nkill orders-0\nrestart orders-0\n")
+    log = run.snapshot(-1).logs[0]
+    assert [cell.label for cell in log.cells] == ["tea:3", "milk:2"]
+
+
+def test_a_second_stage_reads_what_the_first_has_decided() -> None:
+    run = scenario("""
+    system income outputs=income,ledger workers=first,second
+    run first: init, begin, send income-0 tea+3
+    run second: poll income-0
+    run first: commit
+    run second: init, begin, poll income-0, send ledger-0 tea=3, commit
+    """)
+    polls = [fact.text.en.split("ok ")[1] for fact in run if "poll income-0" in fact.text.en]
+    assert polls == ["nothing", "tea+3"]
+    assert "tea=3   1×" in counted(run, "ledger")
+
+
+def test_tables_name_the_five_actors_and_the_pending_position() -> None:
+    run = scenario("""
+    system income readers=reader
+    run worker: init, begin, send income-0 tea+3, send-offsets accounting orders-0@1
+    run reader: committed accounting orders-0, poll orders-0
+    run worker: commit
+    fire reader retry
+    """)
+    assert "UNSTABLE_OFFSET_COMMIT" in offsets(run)
+    found = actors(run)
+    for actor in ("producer", "consumer", "transaction coord", "group coord", "partition leader"):
+        assert actor in found
+
+
+def test_every_schedule_of_the_loop_that_fails_once_ends() -> None:
+    failing = IncomeSystem(orders=ONE.orders, fails=1).looping(guarded(right))
+    verdict = explore(failing, Budget())
+    assert verdict.complete
+    assert verdict.ok, verdict
