@@ -28,6 +28,7 @@ from mqlab.kafka.messages import (
 from mqlab.kernel import (
     Append,
     Appended,
+    AppendFailed,
     Caller,
     CancelTimer,
     Fired,
@@ -166,6 +167,31 @@ def test_nobody_gets_an_assignment_before_it_is_safe():
     _, effects = before.step(Request(Caller("client", 1, 99), ask), broker.disk)
     assert any(isinstance(e, Append) for e in effects)
     assert not any(isinstance(e, Reply) for e in effects)
+
+
+def test_an_assignment_that_cannot_be_made_safe_begins_the_rebalance_anew():
+    broker = Broker()
+    told = broker.join("a", broker.member("a"))
+    ask = SyncGroup("g", told.member, told.generation, ((told.member, ("orders-0",)),))
+    broker.role, effects = broker.role.step(Request(Caller("client", 1, 99), ask), broker.disk)
+    (append,) = (e for e in effects if isinstance(e, Append))
+    broker.disk = broker.disk.after(append)
+    at = Request(Caller("client", 1, 98), OffsetCommit("other", (Position("orders-0", 1),)))
+    broker.role, _ = broker.role.step(at, broker.disk)
+    broker.event(AppendFailed(LOG, append.entry.last + 1, "NOT_LEADER_OR_FOLLOWER"))
+    assert broker.held[99].error is Error.NOT_COORDINATOR
+    assert broker.held[98].error is Error.NOT_COORDINATOR
+    assert broker.state is GroupState.PREPARING_REBALANCE
+    assert broker.join("a", told.member).generation == 2
+
+
+def test_whoever_waits_is_told_that_somebody_else_leads():
+    broker = Broker()
+    broker.alone("a")
+    assert broker.join("b", broker.member("b")) is None
+    waiting = broker.asked
+    (told,) = broker.role.resigned()
+    assert (told.caller.corr, told.body.error) == (waiting, Error.NOT_COORDINATOR)
 
 
 def two(broker):

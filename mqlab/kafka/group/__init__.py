@@ -59,6 +59,7 @@ from ..messages import (
     Fetch,
     ListOffsets,
     OffsetCommit,
+    OffsetCommitResponse,
     OffsetFetch,
     TxnOffsetCommit,
     WriteTxnMarkers,
@@ -88,6 +89,14 @@ __all__ = [
     "Group", "GroupCoordinator", "GroupMetadata", "GroupState", "Member", "Offsets", "Placed",
 ]  # fmt: skip
 
+#: an append's error as a group's member is told (CoordinatorOperationExceptionHelper)
+AS_COORDINATOR = {
+    Error.NOT_LEADER_OR_FOLLOWER: Error.NOT_COORDINATOR,
+    Error.KAFKA_STORAGE_ERROR: Error.NOT_COORDINATOR,
+    Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Error.COORDINATOR_NOT_AVAILABLE,
+    Error.REQUEST_TIMED_OUT: Error.COORDINATOR_NOT_AVAILABLE,
+}
 NOW = Words(
     "{group}: {state}, generation {generation}", "{group}：{state}，generation {generation}"
 )
@@ -118,7 +127,7 @@ class GroupCoordinator:
             case Appended(end=end):
                 return self._safe(end)
             case AppendFailed(error=error):
-                return self._failed(Error[error])
+                return self._failed(Error[error], disk)
             case Response(corr=corr, body=AddPartitionsToTxnResponse(error=error)):
                 return commits.verified(self, corr, error, disk)
             case ConnectionLost(peer=peer) if peer == self.config.coordinator:
@@ -232,12 +241,28 @@ class GroupCoordinator:
 
     def resigned(self) -> Effects:
         """Another broker leads now: who waits here is told to look for it."""
-        return self._failed(Error.NOT_COORDINATOR)[1]
+        no = Error.NOT_COORDINATOR
+        asking = tuple(Reply(v.caller, OffsetCommitResponse(no)) for v in self.verifying.values())
+        return (*self._unsafe(Error.NOT_LEADER_OR_FOLLOWER), *asking, *sessions.dismissed(self, no))
 
-    def _failed(self, error: Error) -> tuple[GroupCoordinator, Effects]:
+    def _failed(self, error: Error, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         """What was appended may be cut off again: nobody is told that it is safe."""
-        told = tuple(Reply(who, replace(answer, error=error)) for _, who, answer in self.acks)
-        return replace(self, acks=(), assigning=()), told
+        effects = self._unsafe(error)
+        gc = replace(self, acks=(), assigning=())
+        for waiting in self.assigning:
+            gc, more = sync.failed(gc, waiting, AS_COORDINATOR.get(error, error), disk)
+            effects += more
+        return gc, effects
+
+    def _unsafe(self, error: Error) -> Effects:
+        """A coordinator of transactions hears the leader's own words, members hear what
+        makes them look for their coordinator."""
+        effects: Effects = ()
+        for _, who, answer in self.acks:
+            marker = isinstance(answer, WriteTxnMarkersResponse)
+            told = error if marker else AS_COORDINATOR.get(error, error)
+            effects += (Reply(who, replace(answer, error=told)),)
+        return effects
 
     # -- words and recovery ----------------------------------------------------------------
 

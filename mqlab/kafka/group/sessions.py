@@ -21,6 +21,7 @@ from .messages import (
     JoinGroupResponse,
     LeaveGroup,
     LeaveGroupResponse,
+    SyncGroupResponse,
 )
 from .rebalance import alive, complete, join_timer, needed, prepare, session_timer, sync_timer
 from .states import GroupState
@@ -94,6 +95,18 @@ def _removed(group: Group, member: Member) -> tuple[Group, Effects]:
     if member.joining is not None:
         effects += (Reply(member.joining, JoinGroupResponse(Error.UNKNOWN_MEMBER_ID)),)
     return group.without(member.id), effects
+
+
+def dismissed(gc: GroupCoordinator, error: Error) -> Effects:
+    """Everybody who waits for a generation or an assignment is told this error."""
+    effects: Effects = ()
+    for group in gc.groups.values():
+        for member in group.members.values():
+            if member.joining is not None:
+                effects += (Reply(member.joining, JoinGroupResponse(error, member.id)),)
+            if member.syncing is not None:
+                effects += (Reply(member.syncing, SyncGroupResponse(error)),)
+    return effects
 
 
 # ---- timers ----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Reply, SetTimer, 
 from ..errors import Error
 from .members import Group
 from .messages import SyncGroup, SyncGroupResponse
-from .rebalance import alive, sync_timer
+from .rebalance import alive, prepare, sync_timer
 from .states import GroupState
 
 if TYPE_CHECKING:
@@ -78,15 +78,33 @@ def _refusal(ask: SyncGroup, group: Group | None) -> Error:
     return Error.NONE
 
 
+def _still(gc: GroupCoordinator, waiting: Assigning) -> Group | None:
+    """The group, if the generation that waits for this assignment is still its own."""
+    group: Group | None = gc.groups.get(waiting.group)
+    if group is None or group.state is not _S.COMPLETING_REBALANCE:
+        return None
+    return group if group.generation == waiting.generation else None
+
+
+def failed(gc: GroupCoordinator, waiting: Assigning, error: Error, disk: Disk) -> Result:
+    """The assignment could not be made safe: nobody gets it, and all begins anew."""
+    group = _still(gc, waiting)
+    if group is None:
+        return gc, ()
+    effects: list[Reply] = []
+    for member in group.members.values():
+        if member.syncing is not None:
+            effects.append(Reply(member.syncing, SyncGroupResponse(error)))
+            group = group.having(replace(member, syncing=None))
+    gc, more = prepare(gc, group, disk)
+    return gc, (*effects, *more)
+
+
 def safe(gc: GroupCoordinator, waiting: Assigning) -> Result:
     """The assignment is in the log: everybody who waits gets his part. If somebody joined
     meanwhile, it is about a generation that is over."""
-    group: Group | None = gc.groups.get(waiting.group)
-    if (
-        group is None
-        or group.state is not _S.COMPLETING_REBALANCE
-        or group.generation != waiting.generation
-    ):
+    group = _still(gc, waiting)
+    if group is None:
         return gc, ()
     group = group.assigned(dict(waiting.given.items())).to(_S.STABLE)
     effects: list[Reply | SetTimer] = []
