@@ -31,6 +31,7 @@ from mqlab.kernel import (
     AppendFailed,
     Caller,
     CancelTimer,
+    ConnectionLost,
     Fired,
     MemoryDisk,
     Reply,
@@ -490,6 +491,16 @@ def test_what_the_transaction_coordinator_says_no_to(verdict, version, told):
     broker = Broker()
     broker.verdict = verdict
     assert broker.txn_commit("who", 17, version=version) is told, "verified before fenced"
+
+
+def test_the_transaction_coordinator_cannot_be_reached():
+    broker = Broker()
+    ask = TxnOffsetCommit("t", "g", 7, 0, (Position("orders-0", 5),))
+    broker.role, (question,) = broker.role.step(Request(Caller("client", 1, 99), ask), broker.disk)
+    assert question.body.implicit
+    broker.event(ConnectionLost("tc"))
+    assert broker.held[99].error is Error.COORDINATOR_LOAD_IN_PROGRESS
+    assert broker.txn_commit() is Error.NONE, "asked again, it works"
 
 
 def test_offsets_of_an_older_epoch_are_refused():
