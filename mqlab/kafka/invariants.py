@@ -87,10 +87,11 @@ def lso_waits(cluster: Cluster, world: World) -> bool:
     seen = view(cluster, world)
     for name, rows in seen.rows.items():
         part = seen.parts[name]
-        marked = [batch.base for batch, _, _ in rows if batch.control and batch.base < part.hw]
+        markers = [batch for batch, _, _ in rows if batch.control]
         for batch, _, outcome in rows:
             if batch.transactional and not batch.control and batch.base < part.lso:
-                if not outcome or not any(base > batch.base for base in marked):
+                own = (m.base for m in markers if m.pid == batch.pid and m.base > batch.base)
+                if not outcome or next(own, part.hw) >= part.hw:
                     return False
     return True
 
@@ -112,7 +113,7 @@ def offsets_with_output(cluster: Cluster, world: World) -> bool:
     what was read and what came of it are decided together."""
     seen = view(cluster, world)
     for name in cluster.groups:
-        role = world.role(name)
+        role = cluster.leading(world, name)
         if role is None:
             continue
         ends = {batch.base: outcome for batch, _, outcome in seen.rows[name]}
@@ -229,7 +230,7 @@ ALWAYS = (
 )
 LIVE = (Named("ends", words.ENDS, ends, "can_always", reads_timers),)
 #: with several replicas, where the leaders' logs answer for the partitions
-REPLICATED = (*LIT, *ALWAYS[:3], ALWAYS[4])
+REPLICATED = (*LIT, *(c for c in ALWAYS if c.name != "in generation"))
 V2 = (
     Named("as asked", words.AS_ASKED, as_asked, "always", reads_calls),
     Named("decided as asked", words.DECIDED_AS_ASKED, decided_as_asked, "always", reads_calls),
@@ -243,6 +244,11 @@ SOMETIMES = (
 RULED = (Named("no needless wait", words.NO_NEEDLESS_WAIT, no_needless_wait),)
 #: what a system line may name, by that name
 CLAIMS = {claim.name.replace(" ", "_"): claim for claim in (*ALWAYS, *LIVE, *V2, *UNKEPT)}
+
+
+def replicated_claims() -> tuple[str, ...]:
+    """The names among them that are asked of several replicas too."""
+    return tuple(name for name, claim in CLAIMS.items() if claim in (*REPLICATED, *UNKEPT))
 
 
 def _property(cluster: Cluster, claim: Named) -> Property:

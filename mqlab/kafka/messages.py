@@ -148,9 +148,13 @@ class WriteTxnMarkers:
 
 @dataclass(frozen=True, slots=True)
 class WriteTxnMarkersResponse:
+    """`epoch`: of the marker that was asked for, by which the coordinator knows which of an
+    id's transactions is meant."""
+
     txn_id: str
     pid: int
     error: Error = Error.NONE
+    epoch: int = -1
 
     def __str__(self) -> str:
         return self.error.words

@@ -65,6 +65,7 @@ class Guard:
     epoch: int
     lowest_seq: int
     v2: bool
+    at_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Partition:
         """With a guard for the batch's producer; an existing one of the same epoch stays."""
         guard: Guard | None = self.guards.get(batch.pid)
         if guard is None or guard.epoch != batch.epoch:
-            guard = Guard(number, batch.epoch, batch.first_seq, v2)
+            guard = Guard(number, batch.epoch, batch.first_seq, v2, batch.at_ms)
         elif batch.first_seq < guard.lowest_seq:
             guard = replace(guard, lowest_seq=batch.first_seq)
         return replace(self, guards=self.guards.set(batch.pid, guard))
@@ -250,19 +251,31 @@ class Partition:
             producers=self.producers.set(batch.pid, new),
             open=still_open,
             unreplicated=tuple(sorted((*self.unreplicated, *owed))),
-            guards=self.guards.remove(batch.pid),
+            guards=self.guards if self._next(batch) else self.guards.remove(batch.pid),
         )
         if first < 0 or batch.control != ABORT:
             return after, None
         lso = still_open[0][0] if still_open else batch.base + 1
         return after, AbortedTxn(indexed, batch.pid, first, batch.base, lso)
 
+    def _next(self, marker: Batch) -> bool:
+        """Whether the guard belongs to the producer's next transaction, which a v2 marker,
+        written once more, must not disturb (UnifiedLog#updateProducers)."""
+        guard: Guard | None = self.guards.get(marker.pid)
+        return guard is not None and guard.v2 and guard.epoch == marker.epoch
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is remembered that can grow old."""
+        return bool(self.producers) or bool(self.guards)
+
     def without_expired(self, now_ms: int) -> Partition:
         """Producers that were idle too long are forgotten, their epochs with them; never
         one whose transaction is open (ProducerStateManager#removeExpiredProducers)."""
         limit = now_ms - self.config.pid_expiration_ms
         kept = ((p, e) for p, e in self.producers.items() if e.txn_first >= 0 or e.last_ms > limit)
-        return replace(self, producers=Map(kept))
+        guards = Map((pid, g) for pid, g in self.guards.items() if g.at_ms > limit)
+        return replace(self, producers=Map(kept), guards=guards)
 
     # -- recovery ----------------------------------------------------------------------------
 

@@ -116,12 +116,13 @@ def owing(cluster: Cluster, world: World) -> bool:
     """Whether anything is still to come: a node is down, a decision has not reached every
     partition, a record is not replicated, or retention has cut a log."""
     seen = view(cluster, world)
-    if not all(world.nodes[p].up for p in cluster.partitions):
+    leaders = {p: cluster.leader(world, p) for p in cluster.partitions}
+    if not all(world.nodes[leader].up for leader in leaders.values()):
         return True
     if any(txn.state in PREPARED or txn.state is TxnState.ONGOING for txn in seen.all_txns()):
         return True
     for partition in cluster.partitions:
-        log, part = world.disk(partition).log(partition), seen.parts[partition]
+        log, part = world.disk(leaders[partition]).log(partition), seen.parts[partition]
         if part.open or part.hw < log.end or log.start:
             return True
     return False

@@ -29,7 +29,7 @@ from ..kernel import (
 from . import snapshot as pictures
 from . import verbs, wiring
 from .config import SAFEGUARDS, KafkaConfig
-from .invariants import CLAIMS, lit, properties
+from .invariants import CLAIMS, lit, properties, replicated_claims
 from .telling import tell
 
 #: a program in a system line is written without the braces of its narration
@@ -112,9 +112,11 @@ class KafkaSystem(System):
             if name not in SAFEGUARDS:
                 known = ", ".join(SAFEGUARDS)
                 raise ValueError(f"no safeguard {name!r}; there are: {known}")
+        claims = CLAIMS if self.replicas == 1 else replicated_claims()
         for name in self.claims:
-            if name not in CLAIMS:
-                raise ValueError(f"no claim {name!r}; there are: {', '.join(CLAIMS)}")
+            if name not in claims:
+                where = "" if self.replicas == 1 else " with several replicas"
+                raise ValueError(f"no claim {name!r}{where}; there are: {', '.join(claims)}")
 
     # -- the system line -----------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..kernel import Caller, Disk, Effects, Map, Send, replace
+from ..kernel import Caller, CancelTimer, Disk, Effects, Map, Send, replace
 from ..storage import Batch
 from .messages import AddPartitionsToTxn
 
@@ -34,6 +34,7 @@ class Verifying:
     again: int = 0
 
 
+ADD = "add "
 #: a leader or a group coordinator: it has `name`, `config`, `part` and `verifying`
 R = TypeVar("R", bound=Any)
 
@@ -59,7 +60,9 @@ def ended(role: R, corr: int) -> R:
     return replace(role, verifying=role.verifying.remove(corr))
 
 
-def given_up(role: R) -> tuple[R, list[Caller]]:
-    """The connection to the coordinator broke: who waited, to be told to try again."""
+def given_up(role: R) -> tuple[R, list[Caller], Effects]:
+    """The connection to the coordinator broke: who waited, to be told to try again. The
+    pauses end with their questions: a number may be used again."""
     callers = [waiting.caller for waiting in role.verifying.values()]
-    return replace(role, verifying=Map()), callers
+    pauses = tuple(CancelTimer(f"{ADD}{corr}") for corr, w in role.verifying.items() if w.again)
+    return replace(role, verifying=Map()), callers, pauses

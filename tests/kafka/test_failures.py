@@ -130,7 +130,9 @@ def test_a_fence_at_the_last_epoch_differs_by_release(release, completed, then):
                     events.append(Request(Caller("tc"), note))
                 case Send(to=to, body=ask):
                     assert ask.epoch == 32_767
-                    events.append(Response(to, 0, WriteTxnMarkersResponse("t", ask.pid)))
+                    events.append(
+                        Response(to, 0, WriteTxnMarkersResponse("t", ask.pid, epoch=ask.epoch))
+                    )
                 case Reply(body=InitProducerIdResponse() as said):
                     answers.append(said)
     entry = coordinator.entries["t"]
@@ -187,3 +189,51 @@ def test_all_ids_that_are_idle_too_long_are_forgotten_in_one_sweep():
     assert sorted(coordinator.entries) == ["busy", "late"]
     again, _ = Coordinator.recover(config, disk, 6_000)
     assert not again.entries, "tombstones are read as what they are"
+
+
+def test_a_failed_end_leaves_what_is_left_of_the_timeout():
+    # The clock of a transaction does not begin anew: begun at 1 s, due at 61 s, and looked at
+    # by the first sweep after that.
+    before = tc(state=S.ONGOING, start_ms=1_000)
+    after, effects = before.step(Request(ME, EndTxn("t", 7, 3, True), 50_000), MemoryDisk())
+    (record,) = [e for e in effects if isinstance(e, Append)]
+    lost = AppendFailed(record.log, record.entry.last + 1, "NOT_ENOUGH_REPLICAS", 50_500)
+    _, effects = after.step(lost, MemoryDisk())
+    (timer,) = [e for e in effects if isinstance(e, SetTimer)]
+    assert 50_500 + timer.after_ms == 70_000
+
+
+def test_an_id_whose_first_record_failed_begins_with_epoch_0():
+    new = Coordinator(KafkaConfig(on=frozenset(SAFEGUARDS)))
+    new, _ = fail(new, InitProducerId("t"), "NOT_ENOUGH_REPLICAS")
+    _, effects = new.step(Request(ME, InitProducerId("t")), MemoryDisk())
+    (record,) = [e for e in effects if isinstance(e, Append)]
+    assert (record.entry.entry.pid, record.entry.entry.epoch) == (0, 0)
+
+
+def test_an_answer_to_an_older_marker_settles_nothing():
+    owing = replace(tc(state=S.PREPARE_COMMIT, epoch=5), owed=Map([("t", ("o-0",))]))
+    old = Response("o-0", 0, WriteTxnMarkersResponse("t", 7, epoch=4))
+    assert owing.step(old, MemoryDisk()) == (owing, ())
+    now = Response("o-0", 0, WriteTxnMarkersResponse("t", 7, epoch=5))
+    done, effects = owing.step(now, MemoryDisk())
+    assert done.pending["t"].entry.state is S.COMPLETE_COMMIT and effects
+
+
+def test_a_refused_marker_is_sent_again_while_it_is_owed_and_only_then():
+    owing = replace(tc(state=S.PREPARE_COMMIT, epoch=5), owed=Map([("t", ("o-0",))]))
+    no = WriteTxnMarkersResponse("t", 7, Error.NOT_LEADER_OR_FOLLOWER, 5)
+    same, (timer,) = owing.step(Response("o-0", 0, no), MemoryDisk())
+    _, (again,) = same.step(Fired(timer.timer), MemoryDisk())
+    assert again.to == "o-0" and again.body.epoch == 5
+    later = replace(same, entries=Map([("t", replace(same.entries["t"], epoch=6))]))
+    assert later.step(Fired(timer.timer), MemoryDisk()) == (later, ())
+
+
+@pytest.mark.parametrize(
+    "body", [EndTxn("", 7, 3, True), EndTxn("", 7, 3, True, v2=False), InitProducerId(None, pid=7)]
+)
+def test_what_cannot_be_asked_is_an_invalid_request(body):
+    # KafkaApis#handleInitProducerIdRequest, TransactionCoordinator#endTransaction
+    _, (reply,) = tc(state=S.ONGOING).step(Request(ME, body), MemoryDisk())
+    assert reply.body.error is Error.INVALID_REQUEST

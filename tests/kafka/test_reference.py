@@ -8,9 +8,27 @@ from mqlab.kafka import SAFEGUARDS, KafkaConfig
 from mqlab.kafka.coordinator import Coordinator, Entry, Pending
 from mqlab.kafka.errors import Error
 from mqlab.kafka.leader import Leader
-from mqlab.kafka.messages import AddPartitionsToTxn, Produce, WriteTxnMarkers
+from mqlab.kafka.messages import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    Produce,
+    WriteTxnMarkers,
+)
 from mqlab.kafka.states import TxnState
-from mqlab.kernel import Append, Appended, Caller, Fired, Map, MemoryDisk, Reply, Request, SetTimer
+from mqlab.kernel import (
+    Append,
+    Appended,
+    Caller,
+    CancelTimer,
+    ConnectionLost,
+    Fired,
+    Map,
+    MemoryDisk,
+    Reply,
+    Request,
+    Response,
+    SetTimer,
+)
 from mqlab.lessons import scenario
 from mqlab.storage import Batch
 
@@ -173,3 +191,44 @@ def test_one_request_in_flight_is_enough_to_abort_and_then_commit():
         "poll orders-0 read_committed: ok a",
         "poll orders-1 read_committed: ok b",
     ]
+
+
+def test_a_marker_written_once_more_does_not_disturb_the_next_transaction():
+    # UnifiedLog#updateProducers: the verification entry of the next epoch stays
+    log = Log(KafkaConfig(on=ON))
+    first = Batch(("a",), pid=1, epoch=0, first_seq=0, transactional=True)
+    (ask,) = log.do(Request(ME, Produce(first, "t")))
+    log.do(Response("tc", ask.corr, AddPartitionsToTxnResponse()))
+    log.end(1, 1, commit=True)
+    (ask,) = log.do(Request(ME, Produce(replace(first, epoch=1), "t")))
+    log.end(1, 1, commit=True)  # its answer was lost, so it comes again
+    told = log.do(Response("tc", ask.corr, AddPartitionsToTxnResponse()))
+    assert any(isinstance(e, Append) for e in told)
+
+
+def test_a_pause_ends_with_its_question():
+    # else a number that is used again would be asked about twice
+    log = Log(KafkaConfig(on=ON))
+    batch = Batch(("a",), pid=1, epoch=0, first_seq=0, transactional=True)
+    (ask,) = log.do(Request(ME, Produce(batch, "t")))
+    busy = AddPartitionsToTxnResponse(Error.CONCURRENT_TRANSACTIONS)
+    (pause,) = log.do(Response("tc", ask.corr, busy))
+    effects = log.do(ConnectionLost("tc"))
+    assert CancelTimer(pause.timer) in effects
+
+
+def test_a_transactional_batch_without_an_id_is_refused_everywhere():
+    # KafkaApis#handleProduceRequest
+    log = Log(KafkaConfig(on=ON))
+    batch = Batch(("a",), pid=1, epoch=0, first_seq=0, transactional=True)
+    (reply,) = log.do(Request(ME, Produce(batch, None)))
+    assert reply.body.error is Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+def test_what_waits_for_verification_for_too_long_is_forgotten_too():
+    log = Log(KafkaConfig(on=ON, pid_expiration_ms=1_000))
+    batch = Batch(("a",), pid=1, epoch=0, first_seq=0, transactional=True)
+    effects = log.do(Request(ME, Produce(batch, "t")))
+    assert any(isinstance(e, SetTimer) for e in effects)
+    assert not log.do(Fired("expire producers", at_ms=5_000))
+    assert not log.leader.part.guards

@@ -5,7 +5,7 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.kafka.replication import Fence, Leadership, Replica
 from mqlab.kafka.replication.controller import start
-from mqlab.kafka.replication.messages import AlterPartition
+from mqlab.kafka.replication.messages import AlterPartition, Register
 from mqlab.kernel import Call, Caller, Map, MemoryDisk, Request
 from mqlab.lessons import scenario, system
 from mqlab.lessons.systems import played
@@ -135,3 +135,53 @@ def test_nothing_is_verified_for_a_leader_that_may_not_append():
     told = [f.text.en for f in run.facts if f.node == "orders-0@1" and f.peer == "app"]
     assert told == ["NOT_ENOUGH_REPLICAS"]
     assert not run.snapshot(-1).logs[0].cells
+
+
+def test_what_too_few_replicas_have_is_not_called_safe():
+    # Partition#maybeIncrementLeaderHW (KIP-966)
+    run = scenario(
+        """
+        system kafka partitions=1 replicas=2 min_isr=2
+        hold orders-0@1→orders-0@2 FetchReplicaResponse#2
+        hold orders-0@2→orders-0@1 FetchReplica#2
+        run app: init, begin, send orders-0 a
+        run controller: fence orders-0 2
+        """
+    )
+    hw = [f.at for f in run.snapshot(-1).logs[0].frontiers if f.name == "HW"]
+    assert hw == [0]
+    assert not [f for f in run.facts if f.peer == "app" and f.text.en.startswith("ok @")]
+
+
+def test_a_log_that_is_cut_back_loses_the_snapshots_of_what_it_lost():
+    # ProducerStateManager#truncateAndReload
+    run = played(
+        """
+        system kafka partitions=1 replicas=2 producers=app:- segment_records=1
+        run app: send orders-0 a, flush
+        hold controller→orders-0@1 Leadership
+        run controller: elect orders-0 2
+        run app: send orders-0 b
+        kill app
+        release controller→orders-0@1 Leadership
+        """
+    )
+    ends = {n: run.world.disk(n).log("orders-0").end for n in ("orders-0@1", "orders-0@2")}
+    kept = run.world.disk("orders-0@1").table("orders-0.snapshot")
+    assert ends["orders-0@1"] == ends["orders-0@2"] and max(kept) <= ends["orders-0@1"]
+
+
+def test_who_is_fenced_stays_out_until_it_registers():
+    first = (Leadership("o-0", 1, 0, (1, 2)),)
+    role, _ = start(Map([("o-0", ("o-0@1",))]), first, MemoryDisk(), 0)
+    role, _ = role.step(Call(Fence("o-0", 2)), MemoryDisk())
+    ask = Request(Caller("o-0@1"), AlterPartition("o-0", 0, (1,), (1, 2)))
+    assert role.step(ask, MemoryDisk()) == (role, ())
+    role, _ = role.step(Request(Caller("o-0@2"), Register("o-0", 2)), MemoryDisk())
+    role, _ = role.step(ask, MemoryDisk())
+    assert role.led["o-0"].isr == (1, 2)
+
+
+def test_claims_that_mean_one_replica_are_refused_for_several():
+    with pytest.raises(ValueError, match="no claim 'ends' with several replicas; there are: "):
+        system("kafka replicas=2 claims=ends")

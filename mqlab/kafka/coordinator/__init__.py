@@ -41,6 +41,7 @@ from ...kernel import (
     CancelTimer,
     ConnectionLost,
     Disk,
+    Effect,
     Effects,
     Event,
     Fired,
@@ -103,8 +104,8 @@ class Coordinator:
                 return self._asked(body, caller, disk, at_ms)
             case Appended(log=log, end=end):
                 return self._safe(log, end)
-            case AppendFailed(log=log, end=end, error=error):
-                return failures.failed(self, log, end, error)
+            case AppendFailed():
+                return failures.failed(self, event)
             case Response(peer=peer, body=WriteTxnMarkersResponse() as said, at_ms=at_ms):
                 return markers.answered(self, peer, said, disk, at_ms)
             case ConnectionLost(peer=peer):
@@ -167,7 +168,10 @@ class Coordinator:
         new = replace(new, update_ms=at_ms)
         tc = replace(
             self,
-            entries=self.entries if old is not None else self.entries.set(new.txn_id, new),
+            # A new id has no epoch before its first record is safe.
+            entries=self.entries
+            if old is not None
+            else self.entries.set(new.txn_id, replace(new, epoch=-1)),
             pending=self.pending.set(new.txn_id, Pending(new, caller, answer)),
             writes=self.writes.set((log, base + 1), new.txn_id),
         )
@@ -185,6 +189,14 @@ class Coordinator:
         elif before is TxnState.ONGOING and new.state is not TxnState.ONGOING:
             return (CancelTimer(name),)
         return ()
+
+    def timer_left(self, entry: Entry, at_ms: int) -> Effects:
+        """The timer of a transaction that is open already: after a restart, or after its end
+        could not be written. A search has no clock: there it begins anew."""
+        if entry.state is not TxnState.ONGOING or "transaction_timeout" not in self.config.on:
+            return ()
+        left = max(0, entry.start_ms + entry.timeout_ms - at_ms) if at_ms else entry.timeout_ms
+        return (SetTimer(TIMEOUT + entry.txn_id, self._sweep_after(at_ms, left)),)
 
     def _sweep_after(self, now_ms: int, after_ms: int) -> int:
         """Time until the first sweep (every 10 s) at which `after_ms` will be over
@@ -241,7 +253,7 @@ class Coordinator:
         if timer.startswith(markers.AGAIN):
             return markers.send_again(self, timer)
         if timer.startswith(failures.AGAIN):
-            return markers.complete(self, timer.removeprefix(failures.AGAIN), disk, at_ms)
+            return failures.again(self, timer.removeprefix(failures.AGAIN), disk, at_ms)
         return self._timed_out(timer.removeprefix(TIMEOUT), disk, at_ms)
 
     def _timed_out(self, txn_id: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
@@ -300,17 +312,13 @@ class Coordinator:
                 entries = entries.remove(entry.txn_id) if dead else entries.set(entry.txn_id, entry)
         block = disk.table("producer ids").get("next block", first_block * config.pid_block)
         tc = Coordinator(config, epoch, block, entries, stride=stride)
-        effects: list[Put | Send | SetTimer] = [
+        effects: list[Effect] = [
             Put("producer ids", "next block", block + stride * config.pid_block)
         ]
         for entry in entries.values():
             if entry.state in PREPARED:
                 effects.append(Send(config.coordinator, SendMarkers(entry.txn_id)))
-            elif entry.state is TxnState.ONGOING and "transaction_timeout" in config.on:
-                left = (
-                    max(0, entry.start_ms + entry.timeout_ms - at_ms) if at_ms else entry.timeout_ms
-                )
-                effects.append(SetTimer(TIMEOUT + entry.txn_id, tc._sweep_after(at_ms, left)))
+            effects += tc.timer_left(entry, at_ms)
         if entries and config.id_expiration_ms:
             effects.append(SetTimer(expiry.SWEEP, config.id_sweep_ms))
         return tc, tuple(effects)

@@ -34,6 +34,8 @@ COMPLETE = {True: TxnState.COMPLETE_COMMIT, False: TxnState.COMPLETE_ABORT}
 
 
 def handle(tc: Coordinator, ask: EndTxn, caller: Caller, disk: Disk, at_ms: int) -> Result:
+    if not ask.txn_id:
+        return tc, (Reply(caller, EndTxnResponse(Error.INVALID_REQUEST)),)
     entry: Entry | None = tc.entries.get(ask.txn_id)
     if ask.v2:
         error, done = check_v2(tc, ask, entry)

@@ -16,12 +16,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...kernel import Effects, Reply, SetTimer
+from ...kernel import AppendFailed, Effects, Reply, SetTimer
 from ..errors import Error
-from ..states import COMPLETED, TxnState
+from ..states import COMPLETED, PREPARED, TxnState
+from . import markers
 from .entry import Entry, Pending
 
 if TYPE_CHECKING:
+    from ...kernel import Disk
     from . import Coordinator
 
 Result = tuple["Coordinator", Effects]
@@ -39,8 +41,17 @@ TOLD = {
 }
 
 
-def failed(tc: Coordinator, log: str, end: int, why: str) -> Result:
+def again(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
+    """The pause before a completion is over; somebody else may have completed it."""
+    entry: Entry | None = tc.entries.get(txn_id)
+    if entry is None or entry.state not in PREPARED or txn_id in tc.pending:
+        return tc, ()
+    return markers.complete(tc, txn_id, disk, at_ms)
+
+
+def failed(tc: Coordinator, event: AppendFailed) -> Result:
     """The record that would have ended at (log, end) is not there."""
+    log, end = event.log, event.end
     txn_id = tc.writes.get((log, end))
     if txn_id is None:
         return tc, ()
@@ -52,14 +63,14 @@ def failed(tc: Coordinator, log: str, end: int, why: str) -> Result:
         writes=tc.writes.remove((log, end)),
         entries=tc.entries.set(txn_id, _left(tc, old, pending.entry)),
     )
-    error = TOLD.get(Error[why], Error.UNKNOWN_SERVER_ERROR)
+    error = TOLD.get(Error[event.error], Error.UNKNOWN_SERVER_ERROR)
     if pending.entry.state in COMPLETED:
         gone = error is Error.NOT_COORDINATOR  # whoever leads now does it
         return tc, () if gone else (SetTimer(AGAIN + txn_id, PAUSE_MS),)
     if pending.caller is None:
-        return tc, tc.timer(old, TxnState.EMPTY)
+        return tc, tc.timer_left(old, event.at_ms)
     answer = type(pending.answer)(error)  # type: ignore[call-arg]
-    return tc, (*tc.timer(old, TxnState.EMPTY), Reply(pending.caller, answer))
+    return tc, (*tc.timer_left(old, event.at_ms), Reply(pending.caller, answer))
 
 
 def _left(tc: Coordinator, old: Entry, new: Entry) -> Entry:

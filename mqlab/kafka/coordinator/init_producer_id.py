@@ -26,14 +26,15 @@ Result = tuple["Coordinator", Effects]
 
 
 def handle(tc: Coordinator, ask: InitProducerId, caller: Caller, disk: Disk, at_ms: int) -> Result:
-    if ask.txn_id is None:
+    if ask.txn_id is None and (ask.pid < 0) == (ask.epoch < 0):
         # A producer that is idempotent only: a fresh id each time, and no state at all.
         tc, pid, block = allocate(tc)
         return tc, (*block, Reply(caller, InitProducerIdResponse(pid=pid, epoch=0)))
     error = invalid(tc, ask)
-    entry: Entry | None = tc.entries.get(ask.txn_id)
+    txn_id = ask.txn_id or ""
+    entry: Entry | None = tc.entries.get(txn_id)
     if not error and entry is not None:
-        if tc.busy(ask.txn_id):
+        if tc.busy(txn_id):
             error = Error.CONCURRENT_TRANSACTIONS
         elif not expected(ask, entry):
             error = Error.PRODUCER_FENCED
@@ -44,7 +45,7 @@ def handle(tc: Coordinator, ask: InitProducerId, caller: Caller, disk: Disk, at_
     effects: Effects = ()
     if entry is None:
         tc, pid, effects = allocate(tc)
-        entry = Entry(ask.txn_id, pid, epoch=-1)
+        entry = Entry(txn_id, pid, epoch=-1)
     if entry.state is TxnState.ONGOING:
         # The older self left a transaction open: abort it, with an epoch above its own.
         refusal = InitProducerIdResponse(Error.CONCURRENT_TRANSACTIONS)

@@ -59,14 +59,15 @@ def answered(
     """A partition has its marker (or never will)."""
     owed = tc.owed.get(said.txn_id, ())
     entry: Entry | None = tc.entries.get(said.txn_id)
-    if entry is None or partition not in owed or said.pid != entry.pid:
+    same = entry is not None and (said.pid, said.epoch) == (entry.pid, entry.epoch)
+    if entry is None or partition not in owed or not same:
         # An answer to an older round of markers: this one is settled already.
         return tc, ()
     if said.error in GIVE_UP:
         return tc, ()
     if said.error:
         # No leader there, or too few replicas: the same marker again, after a pause.
-        return tc, (SetTimer(f"{AGAIN}{partition} {said.txn_id}", PAUSE_MS),)
+        return tc, (SetTimer(f"{AGAIN}{partition} {entry.epoch} {entry.txn_id}", PAUSE_MS),)
     left = tuple(p for p in owed if p != partition)
     tc = replace(tc, owed=tc.owed.set(said.txn_id, left))
     return (tc, ()) if left else complete(tc, said.txn_id, disk, at_ms)
@@ -74,9 +75,11 @@ def answered(
 
 def send_again(tc: Coordinator, timer: str) -> Result:
     """The pause before a refused marker is over; it may be settled meanwhile."""
-    partition, _, txn_id = timer.removeprefix(AGAIN).partition(" ")
-    owed = partition in tc.owed.get(txn_id, ())
-    return tc, (Send(partition, marker(tc, tc.entries[txn_id])),) if owed else ()
+    partition, epoch, txn_id = timer.removeprefix(AGAIN).split(" ", 2)
+    entry: Entry | None = tc.entries.get(txn_id)
+    if entry is None or partition not in tc.owed.get(txn_id, ()) or entry.epoch != int(epoch):
+        return tc, ()
+    return tc, (Send(partition, marker(tc, entry)),)
 
 
 def complete(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:

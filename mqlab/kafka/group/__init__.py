@@ -216,7 +216,7 @@ class GroupCoordinator:
         self, ask: WriteTxnMarkers, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[GroupCoordinator, Effects]:
         error = self.part.marker_refusal(ask)
-        answer = WriteTxnMarkersResponse(ask.txn_id, ask.pid, error)
+        answer = WriteTxnMarkersResponse(ask.txn_id, ask.pid, error, ask.epoch)
         if error:
             return self, (Reply(caller, answer),)
         part, effects, end = append_marker(self.part, self.name, ask, disk, at_ms)

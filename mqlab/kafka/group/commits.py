@@ -129,8 +129,8 @@ def verified(gc: GroupCoordinator, corr: int, error: Error, disk: Disk) -> Resul
 def unverifiable(gc: GroupCoordinator) -> Result:
     """The connection to the transaction coordinator broke: the same request again."""
     retry = OffsetCommitResponse(Error.COORDINATOR_LOAD_IN_PROGRESS)
-    gc, callers = verification.given_up(gc)
-    return gc, tuple(Reply(caller, retry) for caller in callers)
+    gc, callers, pauses = verification.given_up(gc)
+    return gc, (*pauses, *(Reply(caller, retry) for caller in callers))
 
 
 def _translated(error: Error, version: int) -> Error:

@@ -42,6 +42,7 @@ from ...kernel import (
     replace,
 )
 from ...storage import ABORT, COMMIT, Batch
+from .. import verification
 from ..admin import DescribeProducers, active
 from ..config import KafkaConfig
 from ..errors import Error
@@ -87,7 +88,7 @@ class Leader:
 
     def step(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
         new, effects = self._stepped(event, disk)
-        if self.config.pid_expiration_ms and new.part.producers and not self.part.producers:
+        if self.config.pid_expiration_ms and new.part.known and not self.part.known:
             effects = (*effects, SetTimer(EXPIRE, self.config.pid_sweep_ms))
         return new, effects
 
@@ -106,7 +107,7 @@ class Leader:
             case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
                 left = replace(self, part=self.part.without_expired(at_ms))
                 again = (SetTimer(EXPIRE, self.config.pid_sweep_ms),)
-                return left, again if left.part.producers else ()
+                return left, again if left.part.known else ()
             case Fired(timer=timer):
                 return produce.ask_again(self, timer)
         # A call, or an answer to a question that is no longer open, changes nothing here.
@@ -147,10 +148,10 @@ class Leader:
     ) -> tuple[Leader, Effects]:
         error = self.part.marker_refusal(ask)
         if error:
-            answer = WriteTxnMarkersResponse(ask.txn_id, ask.pid, error)
+            answer = WriteTxnMarkersResponse(ask.txn_id, ask.pid, error, ask.epoch)
             return self, (Reply(caller, answer),)
         part, effects, end = append_marker(self.part, self.name, ask, disk, at_ms)
-        done = WriteTxnMarkersResponse(ask.txn_id, ask.pid)
+        done = WriteTxnMarkersResponse(ask.txn_id, ask.pid, epoch=ask.epoch)
         return replace(self, part=part, acks=(*self.acks, (end, caller, done))), effects
 
     def _replicated(self, end: int) -> tuple[Leader, Effects]:
@@ -177,8 +178,9 @@ class Leader:
     def resigned(self) -> Effects:
         """Another broker leads now: who waits here is told to look for it."""
         told = ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
-        asking = tuple(Reply(v.caller, told) for v in self.verifying.values())
-        return (*asking, *self._failed(Error.NOT_LEADER_OR_FOLLOWER.name)[1])
+        _, callers, pauses = verification.given_up(self)
+        asking = tuple(Reply(caller, told) for caller in callers)
+        return (*pauses, *asking, *self._failed(Error.NOT_LEADER_OR_FOLLOWER.name)[1])
 
     @staticmethod
     def recover(

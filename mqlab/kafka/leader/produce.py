@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from . import Leader
 
 Result = tuple["Leader", Effects]
-ADD = "add "
 #: the coordinator moves or loads: a producer is told something that it knows to retry
 UNAVAILABLE = frozenset(
     {
@@ -39,17 +38,19 @@ UNAVAILABLE = frozenset(
 def handle(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
     part, batch = leader.part, ask.batch
     v2 = ask.version >= 12
+    if batch.transactional and ask.txn_id is None:
+        # Whether this id may be used cannot be looked up (KafkaApis#handleProduceRequest).
+        refused = ProduceResponse(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return leader, (Reply(caller, refused),)
     # Asked before the log is looked at: a duplicate that comes when its transaction has ended
     # is refused like any other late batch, though the leader would know it again.
     if not part.needs_guard(batch):
         return append(leader, ask, caller, None, disk)
     if part.stale(batch):
         return leader, (Reply(caller, ProduceResponse(Error.INVALID_PRODUCER_EPOCH)),)
-    if ask.txn_id is None:
-        return leader, (Reply(caller, ProduceResponse(Error.INVALID_REQUEST)),)
     if not v2 and "verification" not in part.config.on:
         return append(leader, ask, caller, None, disk)
-    return verification.begun(leader, ask, caller, ask.txn_id, batch, disk, v2=v2)
+    return verification.begun(leader, ask, caller, ask.txn_id or "", batch, disk, v2=v2)
 
 
 def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
@@ -64,7 +65,7 @@ def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
         if (waiting.again + 1) * config.add_retry_ms <= config.add_retry_max_ms:
             patient = replace(waiting, again=waiting.again + 1)
             new = replace(leader, verifying=leader.verifying.set(corr, patient))
-            return new, (SetTimer(f"{ADD}{corr}", config.add_retry_ms),)
+            return new, (SetTimer(f"{verification.ADD}{corr}", config.add_retry_ms),)
     leader = verification.ended(leader, corr)
     if not error:
         return append(leader, waiting.ask, waiting.caller, waiting.guard, disk)
@@ -74,7 +75,7 @@ def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
 
 def ask_again(leader: Leader, timer: str) -> Result:
     """The pause before a question is over."""
-    corr = int(timer.removeprefix(ADD))
+    corr = int(timer.removeprefix(verification.ADD))
     waiting: Verifying | None = leader.verifying.get(corr)
     if waiting is None:
         return leader, ()
@@ -97,8 +98,8 @@ def translated(error: Error, version: int) -> Error:
 def unverifiable(leader: Leader) -> Result:
     """The connection to the coordinator broke: whoever waits may try again."""
     told = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
-    leader, callers = verification.given_up(leader)
-    return leader, tuple(Reply(caller, told) for caller in callers)
+    leader, callers, pauses = verification.given_up(leader)
+    return leader, (*pauses, *(Reply(caller, told) for caller in callers))
 
 
 def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk) -> Result:

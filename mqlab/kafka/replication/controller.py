@@ -51,10 +51,12 @@ class Fence:
 @dataclass(frozen=True, slots=True)
 class Controller(Quiet):
     """`hears`: for each partition the roles that are told who leads it: its own copies,
-    and those that send to it."""
+    and those that send to it. `fenced`: replicas that are not heard of: until they register
+    again nobody can let them in (INELIGIBLE_REPLICA)."""
 
     hears: Map[str, tuple[str, ...]]
     led: Map[str, Leadership] = Map()
+    fenced: tuple[tuple[str, int], ...] = ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Controller, Effects]:
         match event:
@@ -68,7 +70,10 @@ class Controller(Quiet):
                 now: Leadership = self.led[ask.partition]
                 # Who knows of an older epoch or ISR has nothing to propose any more.
                 fresh = (ask.epoch, ask.known) == (now.epoch, now.isr)
-                return self._decide(replace(now, isr=ask.isr)) if fresh else (self, ())
+                gone = any((ask.partition, n) in self.fenced for n in ask.isr)
+                if not fresh or gone:
+                    return self, ()
+                return self._decide(replace(now, isr=ask.isr))
         # Brokers do not answer what they are told.
         return self, ()
 
@@ -84,11 +89,16 @@ class Controller(Quiet):
             leader = (isr[0] if isr else NOBODY) if moved else now.leader
             new = replace(now, isr=isr or now.isr, leader=leader, epoch=now.epoch + moved)
         decided, effects = self._decide(new)
+        if isinstance(call, Fence):
+            gone = {*self.fenced, (call.partition, call.number)}
+            decided = replace(decided, fenced=tuple(sorted(gone)))
         return decided, (*effects, Return(succeeded(call)))
 
     def _registered(self, ask: Register) -> tuple[Controller, Effects]:
         """A broker is back. Where it still leads it does so in a new epoch: what it had in
         memory is gone."""
+        back = tuple(f for f in self.fenced if f != (ask.partition, ask.number))
+        self = replace(self, fenced=back)
         now: Leadership = self.led[ask.partition]
         who = replica_name(ask.partition, ask.number)
         known = tuple(k for k in self.led.values() if who in self.hears[k.partition])

@@ -90,7 +90,9 @@ def _skipped(r: Replica, partition: str, body: object) -> tuple[Event, ...]:
     transaction completes, and hangs where its marker is missing."""
     if not r.config.skip_leaderless_marker or not isinstance(body, WriteTxnMarkers):
         return ()
-    return (Response(partition, 0, WriteTxnMarkersResponse(body.txn_id, body.pid)),)
+    return (
+        Response(partition, 0, WriteTxnMarkersResponse(body.txn_id, body.pid, epoch=body.epoch)),
+    )
 
 
 def _address(r: Replica, partition: str) -> str:
@@ -148,10 +150,11 @@ def counted(r: Replica) -> tuple[int, ...]:
 
 
 def advance(r: Replica, disk: Disk, at_ms: int = 0) -> Result:
-    """The high watermark goes where the slowest replica that counts is; never back."""
+    """The high watermark goes where the slowest replica that counts is; never back, and not
+    at all while too few are in sync (KIP-966): what only they have must not be called safe."""
     new = r
     out: list[Effect] = []
-    if not r.leads:
+    if not r.leads or short(r):
         return r, ()
     others = [n for n in counted(r) if n != r.config.number]
     for log in r.config.logs:

@@ -85,8 +85,8 @@ def refusal(body: Any, why: Error | None) -> object:
     leader = Error.NOT_ENOUGH_REPLICAS if short else Error.NOT_LEADER_OR_FOLLOWER
     coordinator = SHORT.get(why, why) if why is not None else Error.NOT_COORDINATOR
     match body:
-        case WriteTxnMarkers(txn_id=txn_id, pid=pid):
-            return WriteTxnMarkersResponse(txn_id, pid, leader)
+        case WriteTxnMarkers(txn_id=txn_id, pid=pid, epoch=epoch):
+            return WriteTxnMarkersResponse(txn_id, pid, leader, epoch)
         case ListOffsets():
             return ListOffsetsResponse(-1, error=leader)
     if type(body) in LEADERS:

@@ -33,8 +33,9 @@ class Gone(Quiet):
             # An answer, an append or a timer of the leader that was.
             return self, ()
         match event.body:
-            case WriteTxnMarkers(txn_id=txn_id, pid=pid):
-                return self, (Reply(event.caller, WriteTxnMarkersResponse(txn_id, pid)),)
+            case WriteTxnMarkers(txn_id=txn_id, pid=pid, epoch=epoch):
+                done = WriteTxnMarkersResponse(txn_id, pid, epoch=epoch)
+                return self, (Reply(event.caller, done),)
             case Produce():
                 return self, (Reply(event.caller, ProduceResponse(UNKNOWN)),)
             case Fetch():
