@@ -19,6 +19,7 @@ from .recording import FOLDER, Observation, load
 
 BROKER = "kafka-4.3.1"
 RECORDED = Text("recorded on Kafka 4.3.1", "录自 Kafka 4.3.1")
+BROKERS = re.compile(r"^tc(@|$)|-\d+(@\d+)?$")  # a coordinator or a leader: nobody sees them
 SENT, LATE, ANSWERED = "→", "⇥", "⇒"
 
 
@@ -120,7 +121,7 @@ def evident(trace: Trace, scenario: str) -> Trace:
     seen: set[int] = set()
     pairs = list(_pairs(trace.facts))
     for (_, places), observation in zip(pairs, normalised(o for o, _ in pairs), strict=True):
-        if _key(observation) in recorded:
+        if not BROKERS.search(observation.who) and _key(observation) in recorded:
             seen.update(places)
     facts = tuple(_judged(f, i in seen) for i, f in enumerate(trace.facts))
     return replace(trace, facts=facts)
@@ -165,7 +166,9 @@ def _pairs(facts: Iterable[Fact]) -> list[tuple[Observation, list[int]]]:
 
 
 def _key(observation: Observation) -> tuple[str, str, str]:
-    to = "gc" if observation.to.startswith("__consumer_offsets") else observation.to
+    """Whom, what and the answer; of several replicas of a role ("orders-0@1") the role."""
+    to = observation.to.partition("@")[0]
+    to = "gc" if to.startswith("__consumer_offsets") else to
     return to, observation.asked, observation.answered
 
 

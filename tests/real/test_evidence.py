@@ -27,6 +27,12 @@ def test_a_question_and_its_answer_are_recorded_and_what_brokers_say_is_not() ->
     assert by_line["tc ▮ disk  CompleteCommit"] == "model"
 
 
+def test_of_several_replicas_the_one_that_is_asked_counts() -> None:
+    by_line = {fact.line(): fact.evidence.en for fact in judged("min-insync-replicas")}
+    refused = "orders-0@1 ⇒ app  NOT_ENOUGH_REPLICAS"
+    assert by_line[refused] == "recorded on Kafka 4.3.1"
+
+
 def test_the_recording_of_another_scenario_is_no_evidence() -> None:
     assert not any("recorded" in f.evidence.en for f in judged("basic-commit", "no-such-story"))
 
