@@ -167,6 +167,7 @@ public class ProducerStories {
       }
       long next = done + Math.min(10, count);
       app.sendOffsetsToTransaction(Map.of(from, new OffsetAndMetadata(next)), group("billing"));
+      app.flush(); // an abort drops what has not been sent yet, and how much that is varies
       if (++attempt % 3 == 0) {
         app.abortTransaction();
         continue;
