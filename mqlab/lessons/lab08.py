@@ -151,7 +151,7 @@ DO: dict[str, Callable[[App, list[Order]], None]] = {
     "begin": lambda app, orders: app.begin(),
     "send": _send,
     "offsets": lambda app, orders: _at_end(app.send_offsets, orders),
-    "commit-sync": lambda app, orders: _at_end(app.commit_offsets, orders),
+    "sync": lambda app, orders: _at_end(app.commit_offsets, orders),
     "commit": lambda app, orders: app.commit(),
     "abort": lambda app, orders: app.abort(),
     "seek": lambda app, orders: app.seek(orders[0].offset if orders else 0),
@@ -198,7 +198,7 @@ ORDER = Parsons(
             "poll", Text("poll; if there is nothing, the work is done", "poll；没有记录则工作完成")
         ),
         Piece(
-            "commit-sync",
+            "sync",
             Text("consumer.commitSync(position)", "consumer.commitSync(位移)"),
         ),
         Piece("begin", Text("beginTransaction", "beginTransaction")),
