@@ -29,6 +29,7 @@ from .messages import (
     InitProducerIdResponse,
     OffsetCommitResponse,
     ProduceResponse,
+    TxnOffsetCommit,
 )
 from .producer import Producer
 
@@ -51,7 +52,7 @@ class Worker:
                 return self._producer(event, disk)
             case Response(body=body) if isinstance(body, TO_PRODUCER):
                 return self._producer(event, disk)
-            case Response(body=OffsetCommitResponse()) if self.producer.call is not None:
+            case Response(body=OffsetCommitResponse()) if self._carries_offsets():
                 return self._producer(event, disk)
             case ConnectionLost() | Fired():
                 new, effects = self._producer(event, disk)
@@ -61,6 +62,11 @@ class Worker:
 
     def changed(self, old: Worker | None) -> tuple[Text, ...]:
         return self.producer.changed(None if old is None else old.producer)
+
+    def _carries_offsets(self) -> bool:
+        """Whether the producer has positions under way, be its call over or not."""
+        asked = self.producer.asked
+        return asked is not None and isinstance(asked.body, TxnOffsetCommit)
 
     def _signed(self, call: SendOffsets) -> SendOffsets:
         """With the group's metadata as the consumer knows it, if it is a member."""

@@ -84,9 +84,14 @@ class PiecewiseLeader(Leader):
 
     @staticmethod
     def recover(
-        config: KafkaConfig, name: str, disk: Disk, at_ms: int, hw: int | None = None
+        config: KafkaConfig,
+        name: str,
+        disk: Disk,
+        at_ms: int,
+        hw: int | None = None,
+        since: int | None = None,
     ) -> tuple[Leader, Effects]:
-        found, effects = Leader.recover(config, name, disk, at_ms, hw)
+        found, effects = Leader.recover(config, name, disk, at_ms, hw, since)
         return PiecewiseLeader(config, name, found.part), effects
 
 

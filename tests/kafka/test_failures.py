@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mqlab.kafka import SAFEGUARDS, KafkaConfig
+from mqlab.kafka.admin import ListTransactions
 from mqlab.kafka.coordinator import Coordinator, Entry
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import (
@@ -237,3 +238,20 @@ def test_what_cannot_be_asked_is_an_invalid_request(body):
     # KafkaApis#handleInitProducerIdRequest, TransactionCoordinator#endTransaction
     _, (reply,) = tc(state=S.ONGOING).step(Request(ME, body), MemoryDisk())
     assert reply.body.error is Error.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    "text", ["a{99999999999999}", "(" * 500 + ")" * 500, "(a+)+b", r"(a)\1", "a" * 201, "(", "a**"]
+)
+def test_an_expression_that_kafkas_engine_would_not_run_is_refused(text):
+    ask = ListTransactions(pattern=text)
+    _, (reply,) = tc(state=S.ONGOING).step(Request(ME, ask), MemoryDisk())
+    assert reply.body.error is Error.INVALID_REGULAR_EXPRESSION
+
+
+@pytest.mark.parametrize(("text", "found"), [("", 1), ("t", 1), ("[s-u]", 1), ("t.+", 0)])
+def test_ids_are_listed_by_expression(text, found):
+    _, (reply,) = tc(state=S.ONGOING).step(
+        Request(ME, ListTransactions(pattern=text)), MemoryDisk()
+    )
+    assert len(reply.body.transactions) == found

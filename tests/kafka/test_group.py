@@ -2,10 +2,9 @@
 
 import pytest
 
-from mqlab.kafka import SAFEGUARDS, KafkaConfig
 from mqlab.kafka.consumer.membership import assignments
 from mqlab.kafka.errors import Error
-from mqlab.kafka.group import Group, GroupCoordinator, GroupState
+from mqlab.kafka.group import Group, GroupState
 from mqlab.kafka.group.messages import (
     DescribeGroup,
     Heartbeat,
@@ -17,120 +16,17 @@ from mqlab.kafka.group.messages import (
 )
 from mqlab.kafka.group.states import PREVIOUS
 from mqlab.kafka.messages import (
-    AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     OffsetCommit,
-    OffsetFetch,
     Position,
-    TxnOffsetCommit,
-    WriteTxnMarkers,
 )
 from mqlab.kernel import (
     Append,
-    Appended,
     AppendFailed,
     Caller,
-    CancelTimer,
-    ConnectionLost,
-    Fired,
-    MemoryDisk,
     Reply,
     Request,
-    Response,
-    Send,
-    SetTimer,
 )
-
-LOG = "__consumer_offsets-0"
-ON = frozenset(SAFEGUARDS)
-RANGE = (("range", ("orders",)),)
-
-
-class Broker:
-    """A group coordinator with its disk; a transaction coordinator that says yes.
-    `ask` gives the answer, or None while it is held back; `held` collects late ones."""
-
-    def __init__(self, *, off=()):
-        self.config = KafkaConfig(on=ON - frozenset(off), offsets_partitions=1)
-        self.disk = MemoryDisk()
-        self.asked, self.held, self.timers = 0, {}, {}
-        self.verdict = Error.NONE
-        self.start()
-
-    def start(self):
-        self.timers = {}
-        self.role, effects = GroupCoordinator.recover(self.config, LOG, self.disk, 0)
-        self.do(effects)
-
-    def ask(self, body):
-        self.asked += 1
-        number = self.asked
-        self.event(Request(Caller("client", 1, number), body))
-        return self.held.pop(number, None)
-
-    def event(self, event):
-        self.role, effects = self.role.step(event, self.disk)
-        self.do(effects)
-
-    def do(self, effects):
-        later = []
-        for effect in effects:
-            self.disk = self.disk.after(effect)
-            match effect:
-                case Reply(caller=caller, body=body):
-                    self.held[caller.corr] = body
-                case Append(log=log, entry=entry, notify=True):
-                    later.append(Appended(log, entry.last + 1))
-                case Send(to=to, corr=corr, body=AddPartitionsToTxn()):
-                    later.append(Response(to, corr, AddPartitionsToTxnResponse(self.verdict)))
-                case SetTimer(timer=timer, after_ms=ms):
-                    self.timers[timer] = ms
-                case CancelTimer(timer=timer):
-                    self.timers.pop(timer, None)
-        for event in later:
-            self.event(event)
-
-    def fire(self, timer):
-        del self.timers[timer]
-        self.event(Fired(timer))
-
-    def join(self, client, member="", **given):
-        return self.ask(JoinGroup("g", member, client, RANGE, **given))
-
-    def member(self, client):
-        """A member whose JoinGroup is under way; its id."""
-        told = self.join(client)
-        assert told.error is Error.MEMBER_ID_REQUIRED
-        return told.member
-
-    def alone(self, client="a"):
-        """A group of one, stable: (member, generation)."""
-        told = self.join(client, self.member(client))
-        self.ask(SyncGroup("g", told.member, told.generation, ((told.member, ("orders-0",)),)))
-        assert self.state is GroupState.STABLE
-        return told.member, told.generation
-
-    @property
-    def group(self):
-        return self.role.groups["g"]
-
-    @property
-    def state(self):
-        return self.group.state
-
-    def commit(self, member="", generation=-1, offset=5, **given):
-        at = (Position("orders-0", offset),)
-        return self.ask(OffsetCommit("g", at, member, generation, **given)).error
-
-    def txn_commit(self, member="", generation=-1, offset=5, pid=7, epoch=0, **given):
-        at = (Position("orders-0", offset),)
-        ask = TxnOffsetCommit("t", "g", pid, epoch, at, member, generation, **given)
-        return self.ask(ask).error
-
-    def committed(self, stable=True):
-        told = self.ask(OffsetFetch("g", ("orders-0",), stable))
-        return told.unstable or told.positions[0].offset
-
+from tests.kafka.groups import LOG, RANGE, Broker
 
 # ---- membership --------------------------------------------------------------------------
 
@@ -378,136 +274,6 @@ def test_ranges_are_contiguous_and_the_first_get_one_more():
     members = tuple(JoinedMember(m, None, topics) for m in ("b", "a"))
     given = assignments(members, ("orders-0", "orders-1", "orders-2"))
     assert given == (("a", ("orders-0", "orders-1")), ("b", ("orders-2",)))
-
-
-# ---- commits -----------------------------------------------------------------------------
-
-
-def test_only_members_of_the_current_generation_commit():
-    # ClassicGroup#validateOffsetCommit
-    broker = Broker()
-    member, generation = broker.alone()
-    assert broker.commit(member, generation) is Error.NONE
-    assert broker.commit(member, generation - 1) is Error.ILLEGAL_GENERATION
-    assert broker.commit("who", generation) is Error.UNKNOWN_MEMBER_ID
-    assert broker.commit() is Error.UNKNOWN_MEMBER_ID, "a simple commit needs an empty group"
-    assert broker.commit(member, generation, offset=9) is Error.NONE
-    assert broker.committed() == 9
-
-
-def test_transactional_commits_are_fenced_by_member_and_generation():
-    # OffsetMetadataManagerTest#testGenericGroupTransactionalOffsetCommitWith…
-    broker = Broker()
-    member, generation = broker.alone()
-    assert broker.txn_commit("who", generation) is Error.UNKNOWN_MEMBER_ID
-    assert broker.txn_commit(member, generation + 1) is Error.ILLEGAL_GENERATION
-    assert broker.txn_commit(member, generation) is Error.NONE
-    assert broker.txn_commit() is Error.NONE, "a producer without group metadata is let in"
-
-
-def test_a_group_that_nobody_knows():
-    broker = Broker()
-    assert broker.txn_commit("a", 1) is Error.ILLEGAL_GENERATION
-    assert broker.commit("a", 1, version=8) is Error.ILLEGAL_GENERATION
-    assert broker.commit("a", 1, version=9) is Error.GROUP_ID_NOT_FOUND
-    assert broker.commit() is Error.NONE
-    assert broker.state is GroupState.EMPTY
-
-
-def test_fencing_off_lets_everybody_commit():
-    broker = Broker(off=("generation_fencing",))
-    member, generation = broker.alone()
-    assert broker.commit(member, generation - 1) is Error.NONE
-    assert broker.txn_commit("who", 17) is Error.NONE
-
-
-def test_a_plain_commit_waits_while_a_rebalance_completes():
-    broker = Broker()
-    told = broker.join("a", broker.member("a"))
-    assert broker.state is GroupState.COMPLETING_REBALANCE
-    assert broker.commit(told.member, 1) is Error.REBALANCE_IN_PROGRESS
-    assert broker.txn_commit(told.member, 1) is Error.NONE, "no matter for a transaction"
-
-
-def test_an_empty_group_id_is_refused_to_a_transaction_only():
-    # GroupCoordinatorService#commitTransactionalOffsets, #commitOffsets
-    broker = Broker()
-    at = (Position("orders-0", 1),)
-    assert broker.ask(TxnOffsetCommit("t", "", 7, 0, at)).error is Error.INVALID_GROUP_ID
-    assert broker.ask(OffsetCommit("", at)).error is Error.NONE
-
-
-def end(broker, commit, pid=7, epoch=1):
-    assert broker.ask(WriteTxnMarkers("t", pid, epoch, commit)).error is Error.NONE
-
-
-def test_pending_offsets_hold_readers_and_count_from_the_marker_on():
-    # OffsetMetadataManagerTest#testFetchOffsetsWithPendingTransactionalOffsets
-    broker = Broker()
-    broker.commit(offset=2)
-    broker.txn_commit(offset=5)
-    assert broker.committed() == ("orders-0",), "UNSTABLE_OFFSET_COMMIT"
-    assert broker.committed(stable=False) == 2
-    end(broker, commit=True)
-    assert broker.committed() == 5
-    broker.txn_commit(offset=8, epoch=1)
-    end(broker, commit=False, epoch=2)
-    assert broker.committed() == 5
-
-
-def test_a_later_plain_commit_wins_over_a_pending_one():
-    broker = Broker()
-    broker.txn_commit(offset=9)
-    broker.commit(offset=4)
-    end(broker, commit=True)
-    assert broker.committed() == 4
-
-
-def test_a_restart_keeps_what_is_pending_pending():
-    broker = Broker()
-    broker.txn_commit(offset=5)
-    broker.start()
-    assert broker.committed() == ("orders-0",)
-    end(broker, commit=True)
-    assert broker.committed() == 5
-
-
-def test_without_offsets_in_transaction_they_count_at_once():
-    broker = Broker(off=("offsets_in_transaction",))
-    broker.txn_commit(offset=5)
-    assert broker.committed() == 5
-
-
-@pytest.mark.parametrize(
-    ("verdict", "version", "told"),
-    [
-        (Error.PRODUCER_FENCED, 5, Error.INVALID_PRODUCER_EPOCH),
-        (Error.TRANSACTION_ABORTABLE, 4, Error.TRANSACTION_ABORTABLE),
-        (Error.TRANSACTION_ABORTABLE, 3, Error.INVALID_TXN_STATE),
-        (Error.CONCURRENT_TRANSACTIONS, 5, Error.CONCURRENT_TRANSACTIONS),
-    ],
-)
-def test_what_the_transaction_coordinator_says_no_to(verdict, version, told):
-    broker = Broker()
-    broker.verdict = verdict
-    assert broker.txn_commit("who", 17, version=version) is told, "verified before fenced"
-
-
-def test_the_transaction_coordinator_cannot_be_reached():
-    broker = Broker()
-    ask = TxnOffsetCommit("t", "g", 7, 0, (Position("orders-0", 5),))
-    broker.role, (question,) = broker.role.step(Request(Caller("client", 1, 99), ask), broker.disk)
-    assert question.body.implicit
-    broker.event(ConnectionLost("tc"))
-    assert broker.held[99].error is Error.COORDINATOR_LOAD_IN_PROGRESS
-    assert broker.txn_commit() is Error.NONE, "asked again, it works"
-
-
-def test_offsets_of_an_older_epoch_are_refused():
-    broker = Broker()
-    broker.txn_commit(offset=5)
-    end(broker, commit=True)
-    assert broker.txn_commit(epoch=0) is Error.INVALID_PRODUCER_EPOCH
 
 
 # ---- administration ----------------------------------------------------------------------

@@ -125,8 +125,8 @@ class Consumer(Quiet):
         match event:
             case Call(body=call):
                 return replace(self, call=call)._called(call)
-            case Response(body=HeartbeatResponse() as said):
-                return membership.heard(self, said)
+            case Response(corr=corr, body=HeartbeatResponse() as said):
+                return membership.heard(self, corr, said)
             case Response(peer=peer, body=said) if any(s.to == peer for s in self.asked):
                 return self._told(peer, said)
             case ConnectionLost(peer=peer):

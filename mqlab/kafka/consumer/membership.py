@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Result = tuple["Consumer", Effects]
 RANGE = "range"
 HEARTBEAT = "heartbeat"
-BEAT = 1  # the number of a heartbeat's request; a call's requests have 0
+BEAT = 1  # a heartbeat's request has this number and its generation; a call's requests have 0
 #: the member is nobody any more and comes back as a new one
 UNKNOWN = frozenset({Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION})
 
@@ -147,12 +147,15 @@ def beat(consumer: Consumer) -> Result:
         return consumer, ()
     ask = Heartbeat(mine.group, mine.member, mine.generation, consumer.config.instance)
     again = SetTimer(HEARTBEAT, consumer.config.heartbeat_ms)
-    return consumer, (Send(coordinator(consumer), ask, BEAT), again)
+    return consumer, (Send(coordinator(consumer), ask, BEAT + mine.generation), again)
 
 
-def heard(consumer: Consumer, said: HeartbeatResponse) -> Result:
+def heard(consumer: Consumer, corr: int, said: HeartbeatResponse) -> Result:
     """The answer is noted; joining again is the next poll's work, in the application's own
-    thread. Until then the member reads on and may commit, and be refused."""
+    thread. Until then the member reads on and may commit, and be refused. What is said of
+    an older generation concerns nobody any more (AbstractCoordinator's sentGeneration)."""
+    if corr != BEAT + consumer.membership.generation:
+        return consumer, ()
     if said.error is Error.REBALANCE_IN_PROGRESS:
         return replace(consumer, membership=replace(consumer.membership, rejoin=True)), ()
     if said.error in UNKNOWN:

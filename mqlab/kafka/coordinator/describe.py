@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 def listed(tc: Coordinator, ask: ListTransactions, at_ms: int) -> ListTransactionsResponse:
     try:
-        fits = re.compile(ask.pattern).fullmatch if ask.pattern else None
-    except re.error:
+        fits = pattern(ask.pattern).fullmatch if ask.pattern else None
+    except ValueError:
         return ListTransactionsResponse(error=Error.INVALID_REGULAR_EXPRESSION)
     return ListTransactionsResponse(
         tuple(
@@ -38,6 +38,20 @@ def listed(tc: Coordinator, ask: ListTransactions, at_ms: int) -> ListTransactio
             and (fits is None or fits(entry.txn_id))
         )
     )
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """A client's regular expression. Kafka's engine (RE2/J) takes time linear in the input;
+    Python's does not, so repetition of a group, and what RE2 does not know, is refused.
+
+    Raises ValueError for these, for what is no expression, and for more than 200 characters.
+    """
+    if len(text) > 200 or re.search(r"\)\s*[*+?{]|\(\?|\\[1-9]|[*+?}][*+?{]", text):
+        raise ValueError(text)
+    try:
+        return re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(text) from error
 
 
 def described(tc: Coordinator, ask: DescribeTransactions) -> DescribeTransactionsResponse:

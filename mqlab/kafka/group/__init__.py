@@ -53,7 +53,15 @@ from ...storage import Batch
 from ..admin import DescribeProducers, active
 from ..config import KafkaConfig
 from ..errors import Error
-from ..leader import FRONTIERS, RECOVERED, append_marker, fetch, recover_partition
+from ..leader import (
+    EXPIRE,
+    FRONTIERS,
+    RECOVERED,
+    append_marker,
+    expiring,
+    fetch,
+    recover_partition,
+)
 from ..messages import (
     AddPartitionsToTxnResponse,
     Fetch,
@@ -106,7 +114,8 @@ NOW = Words(
 class GroupCoordinator:
     """`committed`: what counts. `pending`: by producer id, what its open transaction would
     make count. `assigning`: assignments that are not yet safe. `epoch`: which of its lives
-    this is, `given`: how many member ids it gave out in it."""
+    this is, `given`: how many member ids it gave out in it. `now_ms`: of the event that is
+    being handled, for the stamps of what it writes."""
 
     config: KafkaConfig
     name: str
@@ -119,8 +128,14 @@ class GroupCoordinator:
     verifying: Map[int, Verifying] = Map()
     epoch: int = 0
     given: int = 0
+    now_ms: int = 0
 
     def step(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
+        now = self if event.at_ms == self.now_ms else replace(self, now_ms=event.at_ms)
+        new, effects = now._stepped(event, disk)
+        return new, (*effects, *expiring(self.config, self.part, new.part))
+
+    def _stepped(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self._asked(body, caller, disk, at_ms)
@@ -132,6 +147,9 @@ class GroupCoordinator:
                 return commits.verified(self, corr, error, disk)
             case ConnectionLost(peer=peer) if peer == self.config.coordinator:
                 return commits.unverifiable(self)
+            case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
+                part = self.part.without_expired(at_ms)
+                return replace(self, part=part), expiring(self.config, None, part)
             case Fired(timer=timer):
                 return sessions.fired(self, timer, disk)
         # A call, or a broken connection to somebody else, is nothing to a coordinator.
@@ -197,7 +215,7 @@ class GroupCoordinator:
         """Write a group's record with its assignments; `then`: whom to tell what once it
         is safe."""
         base = disk.log(self.name).end
-        batch = Batch((group.record(given),), base=base)
+        batch = Batch((group.record(given),), base=base, at_ms=self.now_ms)
         acks = self.acks if then is None else (*self.acks, (base + 1, *then))
         return replace(self.keeping(group), acks=acks), (Append(self.name, batch),)
 
@@ -205,7 +223,7 @@ class GroupCoordinator:
         self, batch: Batch, caller: Caller, answer: Any, disk: Disk
     ) -> tuple[GroupCoordinator, Effects]:
         """Write offsets; their sender is answered once they are safe."""
-        batch = replace(batch, base=disk.log(self.name).end)
+        batch = replace(batch, base=disk.log(self.name).end, at_ms=self.now_ms)
         ack = (batch.last + 1, caller, answer)
         new = replace(self, part=self.part.with_data(batch), acks=(*self.acks, ack))
         return commits.noted(new, batch, batch.records), (Append(self.name, batch),)
@@ -308,7 +326,7 @@ class GroupCoordinator:
             for group in gc.groups.values()
             for member in group.members.values()
         )
-        return gc, (*effects, *sessions_begin)
+        return gc, (*effects, *sessions_begin, *expiring(config, None, part))
 
     def replayed(self, batch: Batch) -> GroupCoordinator:
         """After a record of the log: of a generation, or of positions."""

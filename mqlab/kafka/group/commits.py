@@ -103,7 +103,7 @@ def plain(gc: GroupCoordinator, ask: OffsetCommit, caller: Caller, disk: Disk) -
 
 
 def transactional(gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, disk: Disk) -> Result:
-    batch = _batch(ask)
+    batch = replace(_batch(ask), at_ms=gc.now_ms)
     error = Error.NONE if ask.group else Error.INVALID_GROUP_ID
     if not error and gc.part.stale(batch):
         error = Error.INVALID_PRODUCER_EPOCH
@@ -111,7 +111,10 @@ def transactional(gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, di
         return gc, (Reply(caller, OffsetCommitResponse(error)),)
     if not gc.part.needs_guard(batch):
         return _write(gc, ask, caller, None, disk)
-    return verification.begun(gc, ask, caller, ask.txn_id, batch, disk, v2=ask.version >= 5)
+    v2 = ask.version >= 5
+    if not v2 and "verification" not in gc.config.on:
+        return _write(gc, ask, caller, None, disk)
+    return verification.begun(gc, ask, caller, ask.txn_id, batch, disk, v2=v2)
 
 
 def verified(gc: GroupCoordinator, corr: int, error: Error, disk: Disk) -> Result:

@@ -69,6 +69,15 @@ RECOVERED = Words("recovered, HW={hw} LSO={lso}", "已恢复，HW={hw} LSO={lso}
 EXPIRE = "expire producers"
 
 
+def expiring(config: KafkaConfig, old: Partition | None, new: Partition) -> Effects:
+    """The timer that looks for producers nobody hears of, once there is somebody to forget;
+    `old` None: none is running."""
+    begins = new.known and (old is None or not old.known)
+    if not config.pid_expiration_ms or not begins:
+        return ()
+    return (SetTimer(EXPIRE, config.pid_sweep_ms),)
+
+
 def index_of(partition: str) -> str:
     """The name of a partition's `.txnindex`."""
     return f"{partition}.txnindex"
@@ -88,9 +97,7 @@ class Leader:
 
     def step(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
         new, effects = self._stepped(event, disk)
-        if self.config.pid_expiration_ms and new.part.known and not self.part.known:
-            effects = (*effects, SetTimer(EXPIRE, self.config.pid_sweep_ms))
-        return new, effects
+        return new, (*effects, *expiring(self.config, self.part, new.part))
 
     def _stepped(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
         match event:
@@ -105,9 +112,8 @@ class Leader:
             case ConnectionLost(peer=peer) if peer == self.config.coordinator:
                 return produce.unverifiable(self)
             case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
-                left = replace(self, part=self.part.without_expired(at_ms))
-                again = (SetTimer(EXPIRE, self.config.pid_sweep_ms),)
-                return left, again if left.part.known else ()
+                part = self.part.without_expired(at_ms)
+                return replace(self, part=part), expiring(self.config, None, part)
             case Fired(timer=timer):
                 return produce.ask_again(self, timer)
         # A call, or an answer to a question that is no longer open, changes nothing here.
@@ -194,9 +200,7 @@ class Leader:
         """`hw`: what is known to be replicated; None: the only replica has it all. `since`:
         what this replica has copied since it started, and still has in memory."""
         part, effects = recover_partition(config, name, disk, hw, since)
-        if config.pid_expiration_ms and part.producers:
-            effects = (*effects, SetTimer(EXPIRE, config.pid_sweep_ms))
-        return Leader(config, name, part), effects
+        return Leader(config, name, part), (*effects, *expiring(config, None, part))
 
 
 def replace_error(answer: object, error: Error) -> object:
