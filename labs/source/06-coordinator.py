@@ -176,7 +176,7 @@ system kafka topic=pay partitions=1 producers=old:pay-7f3a,new:pay-91c2
 run old: init, begin, send pay-0 order-17
 run new: init, begin, send pay-0 order-17, commit
 run old: commit
-""")
+""", recorded="lab06-random-ids-never-fence")
 print(told(random_ids, "old"))
 print(reading(random_ids))
 print()
@@ -311,7 +311,7 @@ def between(trace, start, end):
 
 
 ONE = "\nrun app: init, begin, send orders-0 a, flush, send orders-1 b, commit"
-once = scenario(f"system kafka partitions=2{ONE}")
+once = scenario(f"system kafka partitions=2{ONE}", recorded="basic-commit")
 print("sent by begin:", between(once, "init: ok", "begin: ok"))
 print("asked between EndTxn and PrepareCommit:", between(once, "EndTxn", "PrepareCommit"))
 print(requests(once))

@@ -51,7 +51,7 @@ kill tc when=WriteTxnMarkers#1 after=1
 run reader: poll orders-0, poll orders-1
 restart tc
 run reader: poll orders-1
-""")
+""", recorded="basic-commit")
 answered = next(f.index for f in torn if f.label.en == "ok" and f.why.en.startswith("The client"))
 half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader")
 

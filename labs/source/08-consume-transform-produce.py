@@ -209,7 +209,7 @@ run worker: init, begin, send-offsets accounting orders-0@7
 run reader: commit-offsets accounting orders-0@3
 run worker: commit
 run reader: committed accounting orders-0
-""")
+""", recorded="group-plain-commit-wins")
 print(offsets(later), "\n")
 print(told(later))
 
@@ -275,7 +275,7 @@ fire __consumer_offsets-0 session/accounting/one-1
 run two: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
 run one: send-offsets accounting orders-0@1, commit{end}
 """
-fenced = scenario(ZOMBIE.format(off="", end=", abort"))
+fenced = scenario(ZOMBIE.format(off="", end=", abort"), recorded="group-old-generation")
 Predict(
     "One sends income and position in its own transaction. What keeps the tea from counting twice?",
     options=[

@@ -91,14 +91,14 @@ class IncomeSystem(KafkaSystem):
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
-        promises = (
+        promises = [
             ("counted once", ONCE, self._once, "always"),
             ("none skipped", NONE_SKIPPED, self._none_skipped, "always"),
-        )
+        ]
         if self.rules:  # a function's calls are judged by what comes of them
             end = ("recovers", RECOVERS) if self.fails else ("done", DONE)
-            read = ("read is counted", READ_COUNTED, self._read_counted, "always")
-            promises = (*promises, read, (*end, self._done, "sometimes"))
+            promises.append(("read is counted", READ_COUNTED, self._read_counted, "always"))
+            promises.append((*end, self._done, "sometimes"))
         mine = tuple(Property(n, w(), holds, kind, self._reads) for n, w, holds, kind in promises)
         if self.rules:
             return mine

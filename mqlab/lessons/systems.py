@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..kafka import KafkaSystem
 from ..kernel import Play, Run, System, Trace
 from ..kernel.token import check, open_token
+from ..real.evidence import evident
 from ..scenario import parse_script, perform, system_of
 from .asking import AskingSystem
 from .bank import BankSystem
@@ -28,9 +29,11 @@ def played(text: str) -> Run:
     return perform(script, system_of(script.system, SYSTEMS))
 
 
-def scenario(text: str) -> Trace:
-    """The trace of a scenario given as text."""
-    return played(text).trace
+def scenario(text: str, recorded: str = "") -> Trace:
+    """The trace of a scenario given as text, each fact with its evidence. `recorded`: the
+    name of the recording of a real broker that tells the same story; without one a fact is
+    the model's, or contradicts an article."""
+    return evident(played(text).trace, recorded)
 
 
 def system(line: str) -> System:
