@@ -138,27 +138,6 @@ def once(cluster: Cluster, world: World) -> bool:
     return True
 
 
-def only_members(cluster: Cluster, world: World) -> bool:
-    """Positions of a transaction are written only by a client that belongs to the group as
-    it was last recorded before them."""
-    clients = {
-        identity(world.nodes[name])[0]: name
-        for name, _ in cluster.producers
-        if world.nodes[name].up and isinstance(world.nodes[name].roles[0], Worker)
-    }
-    for name in cluster.groups:
-        members: dict[str, set[str]] = {}
-        for batch in world.disk(name).log(name).read(0):
-            for record in batch.records:
-                if isinstance(record, GroupMetadata):
-                    members[record.group] = {member.client for member in record.members}
-                elif isinstance(record, Offsets) and batch.pid in clients:
-                    known = members.get(record.group)
-                    if known is not None and clients[batch.pid] not in known:
-                        return False
-    return True
-
-
 def in_generation(cluster: Cluster, world: World) -> bool:
     """Positions that a member has signed, with its id and the generation it knows, are
     written only while it belongs to that generation, by the group's records before them

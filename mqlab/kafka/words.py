@@ -74,10 +74,6 @@ WHY_COMPLETE = Words(
     "Every partition has its marker: nothing is owed any more.",
     "每个分区都有了标记：不再欠任何东西。",
 )
-WHY_LOST = Words(
-    "What it held in memory is gone; what it wrote is still on its disk.",
-    "内存中的一切都没了；写到磁盘上的还在。",
-)
 WHY_GENERATION = Words(
     "A generation: who is in the group and what each reads; nobody else may commit now.",
     "一个 generation：组里有谁、各读什么；此后别人不能提交位移。",

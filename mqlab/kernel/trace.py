@@ -2,6 +2,12 @@
 
 `print(trace)` narrates. As JSON it is `mqlab.trace/1`: the system line, the choices, the
 facts, the first Snapshot and what changed at each fact; it draws without any role code.
+
+    →  a message leaves               ⇒  a reply leaves
+    ⇥  a late or repeated one arrives ☞  the application calls, or gets its result
+    ▮  durable, on the node's disk    ⇨  state in memory changes
+    ✗  a crash, or a message dropped  ↻  recovered
+    ⏲  a timer fired                  ·  nothing to do
 """
 
 from __future__ import annotations
@@ -19,19 +25,6 @@ from .text import NOTHING, Lang, Text
 
 FORMAT = "mqlab.trace/1"
 MODEL = Text("model", "模型")
-
-GLYPHS = {
-    "→": "a message leaves",
-    "⇥": "a late or repeated message arrives",
-    "▮": "durable: written to the node's disk",
-    "⇨": "state in memory changes",
-    "✗": "crash, or a message dropped",
-    "↻": "recovered",
-    "⏲": "a timer fired",
-    "⇒": "a reply leaves",
-    "☞": "the application calls, or gets its result",
-    "·": "nothing to do",
-}
 
 
 @dataclass(frozen=True, slots=True)

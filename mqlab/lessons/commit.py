@@ -15,7 +15,7 @@ from ..kernel.world import NodeState
 from ..scenario.language import ScenarioError
 from .check import Verdict
 from .lab00 import first
-from .lab07 import END_TXN
+from .lab07 import END_TXN, misread
 from .parsons import Parsons, Piece
 from .systems import played
 
@@ -136,11 +136,8 @@ KILLS = {
 
 def check_kill(kill: str) -> Verdict:
     """Judge a line that kills the coordinator so that a commit is decided and not answered."""
-    words = kill.split()
-    if words[:2] != ["kill", "tc"] or len(kill.splitlines()) != 1:
-        return Verdict(
-            False, Text("write one line: kill tc when=Kind#n after=K", "只写一行：kill tc when=…")
-        )
+    if no_line := misread(kill):
+        return no_line
     try:
         run = played(UNANSWERED.format(kill=kill))
     except ScenarioError as error:

@@ -282,13 +282,19 @@ KILLS = {
 }
 
 
+def misread(kill: str) -> Verdict | None:
+    """The verdict on what is no line that kills the coordinator; None for such a line."""
+    if kill.split()[:2] == ["kill", "tc"] and len(kill.splitlines()) == 1:
+        return None
+    return Verdict(
+        False, Text("write one line: kill tc when=Kind#n after=K", "只写一行：kill tc when=…")
+    )
+
+
 def check_kill(kill: str) -> Verdict:
     """Judge a line that kills the coordinator so that a reader is left with half an order."""
-    words = kill.split()
-    if words[:2] != ["kill", "tc"] or len(kill.splitlines()) != 1:
-        return Verdict(
-            False, Text("write one line: kill tc when=Kind#n after=K", "只写一行：kill tc when=…")
-        )
+    if no_line := misread(kill):
+        return no_line
     try:
         run = played(TWO_HALVES.format(kill=kill))
     except ScenarioError as error:

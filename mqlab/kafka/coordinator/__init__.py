@@ -66,7 +66,6 @@ from ..messages import (
     InitProducerId,
     SendMarkers,
     WriteTxnMarkersResponse,
-    braces,
 )
 from ..states import PREPARED, TxnState, may_enter
 from . import add_partitions, describe, end_txn, expiry, failures, init_producer_id, markers
@@ -330,14 +329,3 @@ class Coordinator:
             for p in self.pending.values()
             if p.caller is not None
         )
-
-
-def table_row(entry: Entry) -> tuple[str, ...]:
-    """An entry as a row of the picture's `__transaction_state` table."""
-    return (
-        entry.txn_id,
-        str(entry.pid),
-        str(entry.epoch),
-        str(entry.state),
-        braces(entry.partitions),
-    )

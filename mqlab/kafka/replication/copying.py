@@ -41,10 +41,6 @@ class Ahead:
     def epochs(self, log: str) -> Epochs:
         return epochs(self.disk, log)
 
-    def end(self, log: str) -> int:
-        fresh = self.fresh.get(log, ())
-        return fresh[-1].last + 1 if fresh else self.disk.log(log).end
-
 
 def epochs(disk: Disk, log: str) -> Epochs:
     known: Epochs = disk.table(EPOCHS).get(log, ())
