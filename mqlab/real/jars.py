@@ -6,6 +6,7 @@ folder is ignored by git; deleting it costs one download (45 MB) and nothing els
 
 from __future__ import annotations
 
+import fcntl
 import re
 import shutil
 import subprocess
@@ -94,7 +95,12 @@ def class_path(version: str) -> str:
     if why := missing():
         raise RealBrokerError(why)
     if not _complete(version):
-        _fetch(version)
+        CACHE.mkdir(parents=True, exist_ok=True)
+        # Programs run side by side, and so may commands: one fetches, the others wait for it.
+        with (CACHE / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not _complete(version):
+                _fetch(version)
     # In full and in order: a class-data archive belongs to exactly one class path.
     return ":".join(map(str, sorted((folder(version) / "lib").glob("*.jar"))))
 
