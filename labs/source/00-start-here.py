@@ -61,8 +61,7 @@ Predict(
     step=1,
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(balances(lossy))
 
 # %% [markdown]
@@ -77,8 +76,7 @@ Player(lossy, step=red_from(lossy, "money"))
 # bank is killed once finds the shortest one that loses money. And when the bank comes back and does
 # its work again, it gets worse: A has paid twice.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 one_kill = Budget(kills=1, killable=("bank",))
 plain = "bank producers=bank:plain 'bank=send accounts-0 A-5; send accounts-1 B+5; flush'"
 broken = explore(system(plain), one_kill).counterexamples["money"]
@@ -130,8 +128,7 @@ Predict(
     step=undecided,
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(balances(safe, undecided), "\n")
 print("and when the bank has done its work again:")
 print(balances(safe), "\n")
@@ -164,8 +161,7 @@ Playground(playing(f"# Your bank\nsystem {whole}"))
 # when the message is *kept*, not when somebody has read it: that is **asynchronous communication**.
 # So the reader may be slow, or down. Try it: the clerk is killed before anything is sent.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 away = scenario("""
 # The reader is away while the producer goes on
 system bank producers=bank:plain readers=clerk
@@ -201,8 +197,7 @@ for fact in away.facts:
 #
 # The first three, with the lines of your runs that show them:
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 abort = first(safe, "PrepareAbort")
 print("A ", safe.facts[abort - 1].line(width=7))
 print("C  the light: red from step", red_from(lossy, "money"), "without a transaction,", end=" ")
@@ -214,8 +209,7 @@ for reader in safe.snapshot(undecided).readers:
 # Durability has a small print: *which* failure? Commit the payment, then stop the broker of account
 # A and start it again. Once its process is killed, once its power is cut.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 for how in ("kill", "power-cut"):
     stopped = scenario(f"""
     system bank
@@ -241,8 +235,7 @@ for how in ("kill", "power-cut"):
 # one promises instead: **b**asically **a**vailable, **s**oft state, **e**ventually consistent. One
 # run shows all three. The coordinator is killed when one of its two markers has left:
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 base = scenario("""
 # Eventually consistent: the coordinator is away between two markers
 system bank producers=bank:payments,shop:plain
@@ -297,8 +290,7 @@ assert all(light.ok for light in base.snapshot(half).lights)
 # and you decide. In Kafka and Pulsar it ties *many messages and read positions together*, and a
 # coordinator in the broker decides. The Kafka column, held to the engine:
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 paid = scenario("""
 system bank
 run bank: init, begin, send accounts-0 A-5, send accounts-1 B+5, commit
@@ -351,8 +343,7 @@ for stage, step in zip(stages, steps, strict=True):
 # %%
 broker_map("kafka")
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(map_table("kafka"))
 
 # %% [markdown]
@@ -364,8 +355,7 @@ print(map_table("kafka"))
 # %%
 broker_map("rocketmq")
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(map_table("rocketmq"))
 
 # %% [markdown]
@@ -378,8 +368,7 @@ print(map_table("rocketmq"))
 # %%
 broker_map("pulsar")
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(map_table("pulsar"))
 
 # The answers below, as far as the engine knows them: Kafka's.
@@ -407,8 +396,7 @@ from mqlab.lessons.lab00 import timeline, timeline_table
 
 timeline()
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(timeline_table())
 
 # %% [markdown]

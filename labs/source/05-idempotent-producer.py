@@ -85,8 +85,7 @@ Predict(
 # %%
 Player(twice, step=lost)
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 for fact in twice.facts:
     if fact.index >= lost - 2:
         print(f"{fact.index:>3}  {fact.line(width=10)}")
@@ -100,8 +99,7 @@ print(counted(twice))
 # What would help is an operation that may be repeated. Mathematics calls *f* **idempotent** (幂等) if
 # *f(f(x)) = f(x)*. Adding to a sum is not, putting into a set is:
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 def add(total):
     return total + 5
 
@@ -128,8 +126,7 @@ lose shop→payments-0 ⇒Produce#2
 broke = first(once, "connection broken")
 Player(once, step=broke)
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 for fact in once.facts:
     print(f"{fact.index:>3}  {fact.line(width=10)}")
 print()
@@ -161,8 +158,7 @@ print(remembered(once))
 # an epoch where it is not 0. First one batch three times. Then each line is a story of its own; the
 # formula is asked about its last batch, and so is the leader.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 def formula(old, new):
     return "right" if new == old + 1 else "duplicate" if new <= old else "lost"
 
@@ -218,8 +214,7 @@ for name, old, new, story in cases:
 window = by_hand(f"{seven}; p3 seq=2; p2 seq=1; p6|p7 seq=5")
 Player(window, step=len(window) - 1)
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(answers(window), "\n")
 print(remembered(window))
 
@@ -228,8 +223,7 @@ print(remembered(window))
 # leader's process is killed and started again. Then the last two come again. Which of the four answers
 # is an error?
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 five = "; ".join(f"p{n + 1} seq={n}" for n in range(5))
 for title, stop in {
     "the connection broke": "break hand payments-0",
@@ -246,8 +240,7 @@ for title, stop in {
 # Here a file is written after every third record, as a real broker does when a segment of its log is
 # full (and at a clean shutdown, and after a recovery):
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 files = scenario("""
 # A leader writes down what it knows of producers
 system payments producers=hand:raw segment_records=3
@@ -268,8 +261,7 @@ print(snapshot_files(files))
 # **3. Whose memory is it?** Two shops, two partitions. How many rows will the table have, and with
 # which number does each stream begin? Then one shop does its work, is killed, and is started again.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 streams = scenario("""
 # Who counts what
 system payments partitions=2 producers=north:-,south:-
@@ -307,8 +299,7 @@ Predict(
     step=killed,
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(remembered(restarted), "\n")
 print(counted(restarted))
 
@@ -349,8 +340,7 @@ Predict(
 # %% [markdown]
 # Once with five, once with six (which needs a client that is built without the usual check):
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 def all_answers_lost(batches, option=""):
     sends = ", ".join(f"send payments-0 p{n + 1}" for n in range(batches))
     return f"""
@@ -394,8 +384,7 @@ Predict(
     ],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 six = {"max_in_flight_requests_per_connection": 6}
 for client, settings in [
     ("java", {}),
@@ -439,8 +428,7 @@ shop = "payments 'shop=send payments-0 p1; send payments-0 p2; flush'"
 one_kill = Budget(kills=1, killable=("payments-0",), timers=1)
 Explorer(system(shop), one_kill)
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 shortest = {}
 for story, line, budget in [
     ("the till, one broken connection", plain, Budget(breaks=1)),
@@ -472,8 +460,7 @@ Player(dies, step=first(dies, "epoch to 1"), title="The leader owes two answers 
 # Each line takes one safeguard away and looks for the shortest run that breaks a promise. Say before
 # you run it what will break.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 zombie = (
     "payments producers=hand:raw 'hand=produce payments-0 p1 seq=0; "
     "produce payments-0 p2 seq=0 epoch=1; produce payments-0 p3 seq=0'"
@@ -580,8 +567,7 @@ verdict.player()
 # only the **highest** id of each name: what is not above it is answered as stored and dropped, whatever
 # it holds. That is the articles' formula, without its third part. Put it into Kafka's leader:
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 def pulsar(last_five, known, batch):
     _, first, _ = batch
     return "append" if not last_five or first > last_five[-1][1] else "duplicate"

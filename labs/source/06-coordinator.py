@@ -59,8 +59,7 @@ from mqlab.lessons.safeguards import search, with_everything_on
 # Both run the same program, in Java `initTransactions(); beginTransaction(); send(…);
 # commitTransaction();` (or `abortTransaction()`). Here Kafka's fencing is switched off.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 STORY = """
 # Two instances of one payment service
 system kafka topic=pay partitions=1 producers=old:payment-service,new:payment-service{off}
@@ -103,8 +102,7 @@ Predict(
     ],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 fenced = scenario(STORY.format(off="") + "run old: abort")
 print(told(fenced, "old"))
 print(reading(fenced))
@@ -129,8 +127,7 @@ run old: commit
 """)
 Player(zombie, step=first(zombie, "PrepareAbort"))
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 steps = ("InitProducerId", "CONCURRENT", "pid=", "Prepare", "WriteTxn", "Produce order", "FENCED")
 print(heard(zombie, *steps))
 print()
@@ -169,8 +166,7 @@ Predict(
     ],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 random_ids = scenario("""
 system kafka topic=pay partitions=1 producers=old:pay-7f3a,new:pay-91c2
 run old: init, begin, send pay-0 order-17
@@ -216,8 +212,7 @@ Predict(
     ],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
 print()
 three_brokers = scenario("system kafka partitions=1 replicas=3\nrun app: init")
@@ -255,8 +250,7 @@ broker_map("kafka")
 # in the log: from each line to each column, ● where the runs of this lab went so far, ○ where one may
 # go, · where none may.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 log = records(zombie)
 print(table("status | state | transactional.id | producerId | epoch | partitions", log))
 print()
@@ -265,8 +259,7 @@ DUMPED = "0(ep0) 1(ep0) 3(ep1) 5(ep1) 0(ep2) 1(ep2) 2(ep2) 4(ep2)"  # kafka-dump
 print()
 print("as dumped from a real broker:", " ".join(f"{r[0]}(ep{r[4]})" for r in log) == DUMPED)
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 ordinary = scenario("""
 system kafka partitions=2
 run app: init, begin, send orders-0 a, flush, send orders-1 b, commit
@@ -302,8 +295,7 @@ Predict(
 )
 
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 def between(trace, start, end):
     """The requests that leave anybody between two lines of a narration."""
     lines = trace.facts[first(trace, start) : first(trace, end) - 1]
@@ -363,8 +355,7 @@ Predict(
     ],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 silent = scenario("""
 # The answer to a commit is late
 system kafka partitions=1 max_block_ms=60000
@@ -403,8 +394,7 @@ Predict(
     ],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(due("system kafka\nat 1000\nrun app: init, begin\nat 51000\nrun app: send orders-0 a"))
 timeouts = ", ".join(f"InitProducerId timeout_ms={ms}" for ms in (900_000, 900_001, 0))
 print(
@@ -448,8 +438,7 @@ print(recorded("tv2", "timeout-abort", "late", "EndTxn", "init pid=S"))
 # asks again by itself; *abortable*, call abort and go on; *fatal*, close this producer, only a new
 # one helps.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(
     "retriable: the new instance of Run was told",
     heard(zombie, "CONCURRENT").split("  ")[-1].strip(),
@@ -476,8 +465,7 @@ print(told(scenario(TOO_SLOW + "run app: commit, abort, begin")))
 # **Messages that come too late or too early.** By hand, so that nothing is repeated or put right: a
 # record of the first transaction is delayed in the network and arrives when the next one is open.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 LATE = {
     "TV0": """
 system asking transaction_version=0 partitions=1 producers=app:order-service,hand:raw
@@ -524,8 +512,7 @@ for off in ("", " off=sequence_check"):
 # coordinator afterwards. A leader today asks the coordinator before it opens a transaction
 # (*verification*). Without that:
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 UNASKED = """
 system asking transaction_version=0 partitions=1 producers=app,hand:raw admins=admin{off}
 run hand: InitProducerId, Produce orders-0 a pid=0 epoch=0 seq=0 v=11
@@ -574,8 +561,7 @@ Predict(
     ],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 failover = scenario("""
 # The coordinator dies between two markers, and another broker takes over
 system kafka partitions=2 replicas=2
@@ -611,8 +597,7 @@ Player(failover, step=first(failover, "leads, leader epoch"))
 # so it is in every schedule the explorer looks at. Two true stories about clusters where it was not so.
 # In the first somebody once wrote a marker with a coordinator epoch that was too high.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 stuck = scenario("""
 system asking partitions=2 producers=app:order-service,hand:raw admins=admin
 run app: init
@@ -635,8 +620,7 @@ print(recorded("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "{order
 # *just now*, and takes it for deleted: it writes CompleteCommit without a marker. Kafka 4.3.1 and 4.4.0
 # may do that when they are killed at this moment; 4.2.1 does not. Here it is a switch.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 LEADERLESS = """
 system kafka partitions=1 replicas=2 admins=admin{defect}
 run app: init, begin, send orders-0 paid
@@ -685,8 +669,7 @@ verdict = check_kill(kill)
 print(verdict)
 assert verdict.ok, str(verdict)
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 small = system("kafka partitions=1 retries=1 'app=init; begin; send orders-0 a; commit'")
 fault = Budget(kills=1, killable=("tc",), timers=1)
 for outcome in ("COMMIT", "ABORT"):
@@ -708,8 +691,7 @@ print(
 # Switch one off and let the explorer find the shortest run that hurts; with it on, nothing is
 # found.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 found = {}
 rows = []
 for name in ("epoch_fencing", "prepare_before_markers", "transaction_timeout"):

@@ -82,8 +82,7 @@ Predict(
     panels=["space-time", "graphs", "tables"],  # the other panels would give it away
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 def readers(trace, position):
     for reader in trace.snapshot(position).readers:
         got = " ".join(f"{g.label}({g.txn})" for g in reader.got) or "nothing"
@@ -104,8 +103,7 @@ readers(torn, answered)
 # %%
 Player(torn, step=half)
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 for fact in torn.facts[answered - 3 : half]:
     if not fact.fold:
         print(f"{fact.index:>3}  {fact.line(width=8)}")
@@ -152,8 +150,7 @@ Predict(
     ],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(who_asks_whom(torn))
 print("anybody asks the reader:", any(f.peer == "reader" and f.glyph != "⇒" for f in torn))
 print("markers are written by:", *sorted({f.node for f in torn if "marker @" in f.text.en}))
@@ -201,8 +198,7 @@ Predict(
     panels=["space-time", "graphs", "tables"],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 readers(behind, -1)
 for fact in behind:
     if fact.text.en.endswith("commit: ok"):
@@ -218,8 +214,7 @@ for log in behind.snapshot(-1).logs:
 # **2. Does a commit move the high watermark?** The high watermark says what is replicated. Look at
 # HW and LSO before and after the marker: which of the two was already past the data?
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 commit = scenario("""
 system kafka partitions=1 readers=reader
 run app: init, begin, send orders-0 a, send orders-0 b, commit
@@ -253,8 +248,7 @@ Predict(
     ],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 for cell in commit.snapshot(-1).logs[0].cells:
     print(cell.offset, cell.label, cell.kind)
 for fact in commit:
@@ -270,8 +264,7 @@ for fact in commit:
 # commits (`c`), all in one partition. The article's picture shows such a log, with its marks
 # between the messages. At the end `x` has a second transaction, which commits.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 MIXED = """
 # Plain, aborted and committed records side by side
 system kafka partitions=1 producers=n:plain,x,c readers=reader,other
@@ -307,8 +300,7 @@ Predict(
     ],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 said = mixed.fetch(0)
 print("sent     ", " ".join(b.control or b.words for b in said.batches))
 print("the list ", [(a.pid, a.first_offset) for a in said.aborted])
@@ -326,8 +318,7 @@ print("read_uncommitted delivered", " ".join(mixed.read(0, "read_uncommitted")))
 # What names the producer in a batch is its id and epoch. The transactional id is not in the log of
 # any partition: only the coordinator knows which id belongs to whom.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 def by_hand(batches, aborted):
     """What a read_committed client keeps, from (producer id, first offset) pairs alone."""
     dropping, kept, waiting = set(), [], sorted(aborted, key=lambda pair: pair[1])
@@ -372,8 +363,7 @@ Predict(
     ],
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 DEFAULTS = {"Java consumer": "read_uncommitted", "librdkafka": "read_committed"}
 undecided = """
 system kafka partitions=1 readers=reader
@@ -397,8 +387,7 @@ print("read_committed sees", aborted_log.read(0))
 # because their time was over (retention). No application is told in any of them that something is
 # missing.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 TWO = """
 system kafka partitions=2 readers=one,two
 run app: init, begin, send orders-0 a, send orders-1 b, commit
@@ -424,8 +413,7 @@ print("retention, from earliest:", " ".join(late.read(4)))
 # *snapshot* (MVCC). A log overwrites nothing, so a *position* is enough: everything below the LSO is
 # decided and stays as it is.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 import sqlite3
 import tempfile
 from pathlib import Path
@@ -501,8 +489,7 @@ wanted = ("same outcome", "clean read", "decided first", "commits", "read back")
 claims = [claim for claim in searched.properties() if claim.name in wanted]
 Explorer(searched, kills, (whole(searched), *claims))
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 shortest = explore(searched, kills, (whole(searched),)).counterexamples["whole"]
 print("half of it, in", len(shortest.schedule), "choices; the last:", *shortest.schedule[-3:], sep="  ")
 verdict = explore(searched, kills)
@@ -515,8 +502,7 @@ print("looked at all of them:", verdict.complete)
 # Each line of this table takes one safeguard away and searches for the shortest run that breaks a
 # promise. Before you run it, say for each what will break.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 abort = "kafka partitions=1 'app=init; begin; send orders-0 x; abort'"
 cases = [
     ("lso", abort, Budget(), "clean read", "dirty read (G1a, G1b)"),

@@ -90,8 +90,7 @@ Predict(
     step=dead,
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(told(apart), "\n")
 print(counted(apart))
 
@@ -119,8 +118,7 @@ run worker: poll
 """)
 Player(together, step=first(together, "killed"))
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(offsets(together), "\n")
 print(counted(together))
 
@@ -132,8 +130,7 @@ print(counted(together))
 #
 # Five actors take part. Each request once, in the order in which they first appear:
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(actors(together))
 
 # %% [markdown]
@@ -186,8 +183,7 @@ Predict(
     step=first(pending, "OffsetFetch"),
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(offsets(pending), "\n")
 print(told(pending, "reader"), "\n")
 print(recorded("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetCommit", "EndTxn"))
@@ -200,8 +196,7 @@ print(recorded("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetCommit"
 # A group need not commit by transactions only. What if, while one is pending, somebody commits a
 # position *without* a transaction?
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 later = scenario("""
 # A plain commit, written after the pending one
 system income readers=reader
@@ -252,8 +247,7 @@ Predict(
 # %%
 Player(aborted, step=gone)
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(told(aborted))
 
 # %% [markdown]
@@ -295,8 +289,7 @@ Predict(
     step=first(fenced, "CompleteCommit"),
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(told(fenced, "one"))
 print(counted(fenced), "\n")
 unfenced = scenario(ZOMBIE.format(off=" off=generation_fencing", end=""))
@@ -314,8 +307,7 @@ print(recorded("tv2", "group-generation-fencing", "TxnOffsetCommit", "JoinGroup"
 # **4. Which number is committed?** The tea has offset 0. Two workers differ in one number. Each commits
 # and is then started over, at the place where the group has come to.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 NUMBER = """
 system income orders=tea:3,milk:2
 run worker: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send income-0 milk+2
@@ -371,8 +363,7 @@ Playground(Play(working(position_last)))
 # Now the explorer, with one kill of the worker at any moment, also in the middle of a step, and every
 # order of events:
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 shortest = {}
 for work in (position_last, position_first, in_one_transaction):
     verdict = explore(working(work), KILL)
@@ -393,8 +384,7 @@ Player(example, step=first(example, "killed"), title="The shortest kill that cou
 #
 # Say before you run it what breaks. Your worker in one transaction, with two safeguards taken away.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 found = {}
 rows = []
 for name in ("offsets_in_transaction", "generation_fencing"):
@@ -491,8 +481,7 @@ verdict.player()
 # Suppose `income` also sent an e-mail to the customer, or added the 3 € to a row of a database. The best
 # loop there is, killed after each of its calls:
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(side_effects(in_one_transaction))
 
 # %% [markdown]
@@ -505,8 +494,7 @@ print(side_effects(in_one_transaction))
 # once. The other is about *read, compute, save*: the input, the result and what is known of the input
 # move together.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 def messaging(app: App):
     while orders := app.poll():
         for order in orders:
@@ -572,8 +560,7 @@ Predict(
     step=first(stages, "killed"),
 )
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print(told(stages, "second"))
 for topic in ("income", "ledger"):
     print(counted(stages, topic))

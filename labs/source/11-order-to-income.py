@@ -35,8 +35,7 @@ address = broker.address
 # The job below writes its rows to Kafka and is killed once, just after the rows of a batch were
 # acknowledged. It is started again, finishes without a complaint, and this is the error of its sum.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 hook = chaos(address, sinks=["at-least-once"], points=[Point.OUT], hard=False)
 print(hook)
 
@@ -82,8 +81,7 @@ Predict(
 live = Follow(broker.trace_url)
 live
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 day = income(address)
 print(day.reconciliation)
 print("total", day.total, "without Spark", day.expected)
@@ -103,8 +101,7 @@ chart.update_layout(
 )
 chart
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 print("\n".join(day.table.splitlines()[:12]))
 
 # %% [markdown]
@@ -112,8 +109,7 @@ print("\n".join(day.table.splitlines()[:12]))
 #
 # **1. Is a negative minute an error?** Look for one, and at what it consists of.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 from mqlab.spark.files import DAY, read_lines
 from mqlab.spark.orders import pounds
 
@@ -132,8 +128,7 @@ for line in cancelled[:3]:
 # **2. May equal lines be dropped?** An easy way to "remove duplicates" is to drop lines that equal
 # another one in every column.
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 seen = set()
 repeats = []
 for line in lines:
@@ -150,8 +145,7 @@ print(f"{len(repeats)} lines equal an earlier one of the same day: real orders, 
 # **3. Why whole numbers?** Money here is counted in tenths of a penny, as integers, because four of
 # the year's prices have three decimals. Sum the day in floating point, forwards and backwards:
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 prices = [int(line["Quantity"]) * float(line["UnitPrice"]) for line in lines]
 forwards, backwards = sum(prices), sum(reversed(prices))
 print("floats agree with themselves:", forwards == backwards)
@@ -184,8 +178,7 @@ print("integers:", pounds(day.tenths))
 # minute is there once and exact. (All seven points, with kill -9 of the JVM and of the driver, take
 # a few minutes more: `mqlab income chaos` in a terminal.)
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 points = [Point.HALF, Point.OUT, Point.COMMITTED]
 table = chaos(address, points=points, hard=False)
 print(table)

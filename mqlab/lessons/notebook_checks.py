@@ -43,6 +43,8 @@ def structure(lab: Lab) -> list[str]:
     found = [*_headings(texts), *_pictures(texts), *_links(lab, texts)]
     if len(notebook.cells) > MOST_CELLS:
         found.append(f"{len(notebook.cells)} cells: {MOST_CELLS} at most")
+    if any("NBVAL_" in cell.source for cell in notebook.cells):
+        found.append('a comment for nbval: write the tag, `# %% tags=["nbval-check-output"]`')
     if notebook.cells and notebook.cells[0].cell_type != "markdown":
         found.append("the first cell is not text: begin with the title, a summary, the contents")
     return [f"{lab.name}: {line}" for line in found]

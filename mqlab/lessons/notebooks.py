@@ -44,6 +44,7 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 CELL_TIMEOUT_S = 300
 # Tags of a cell, as in `# %% tags=["volatile"]`.
 VOLATILE = "volatile"  # its output differs each time (durations): the committed one is kept
+# nbval's own "nbval-check-output" has it compare the output with the committed one.
 
 
 class LabError(Exception):

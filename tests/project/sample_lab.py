@@ -6,8 +6,7 @@ SAMPLE = '''\
 #
 # One page. ![three cells, a flag at the second](images/strip.png)
 
-# %%
-# NBVAL_CHECK_OUTPUT
+# %% tags=["nbval-check-output"]
 for offset, record in enumerate("a b C".split()):
     print(offset, record)
 

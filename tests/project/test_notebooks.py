@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,6 +67,17 @@ def test_solution_is_whole_and_executed(built: Lab) -> None:
     shown = built.solution.read_text(encoding="utf-8")
     assert "a reader stops at 1" in shown
     assert "<object at 0x0>" in shown
+
+
+def test_the_tag_makes_nbval_compare_an_output(built: Lab, tmp_path: Path) -> None:
+    other = tmp_path / "other.ipynb"
+    text = built.solution.read_text(encoding="utf-8")
+    other.write_text(text.replace("2 C\\n", "3 C\\n"), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "--nbval-lax", "-p", "no:cacheprovider", "-q"]
+    for path, fails in ((built.solution, 0), (other, 1)):
+        run = subprocess.run([*command, path.name], cwd=path.parent, capture_output=True, text=True)
+        assert run.returncode == fails, run.stdout
+    assert "3 C" in run.stdout
 
 
 def test_building_again_changes_nothing(built: Lab) -> None:
@@ -133,6 +146,7 @@ def test_a_wrong_solution_is_noticed(built: Lab, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
+        ('print("done")', "# NBVAL_CHECK_OUTPUT\n0", 'tags=["nbval-check-output"]'),
         ("# ## Write", "# #### Write", "skips a level (from 1 to 4)"),
         ("# ## Write", "# # Write", "2 first-level headings"),
         ("![three cells, a flag at the second]", "![]", "has no alt text"),
