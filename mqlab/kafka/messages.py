@@ -29,7 +29,8 @@ def outcome(commit: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InitProducerId:
-    """`pid`, `epoch`: what the caller believes it has (KIP-360), -1 for nothing."""
+    """`txn_id` None: from an idempotent producer without transactions, to any broker.
+    `pid`, `epoch`: what the caller believes it has (KIP-360), -1 for nothing."""
 
     txn_id: str | None
     timeout_ms: int = 60_000
@@ -38,7 +39,8 @@ class InitProducerId:
 
     def __str__(self) -> str:
         knows = f" pid={self.pid} epoch={self.epoch}" if self.pid >= 0 else ""
-        return f"InitProducerId {self.txn_id}{knows}"
+        name = "" if self.txn_id is None else f" {self.txn_id}"
+        return f"InitProducerId{name}{knows}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,7 +218,7 @@ def test_after_the_last_epoch_it_needs_a_new_id():
     client = idempotent().role
     client = idempotent(epoch=32_767).send("b").answer(GAP, GAP)
     assert client.role.state is S.INITIALIZING
-    assert client.requests == ["tc InitProducerId None"]
+    assert client.requests == ["tc InitProducerId"]
     client.answer(InitProducerIdResponse(pid=8, epoch=0)).fired()
     assert [(s.body.batch.pid, s.body.batch.epoch) for s in client.sent] == [(8, 0), (8, 0)]
     assert [s.body.batch.first_seq for s in client.sent] == [0, 1]
