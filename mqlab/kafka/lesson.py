@@ -184,7 +184,7 @@ _SAFEGUARDS = (
             "an application never ends its transaction, and nobody ends it for it",
             "应用始终不结束事务，也没有谁替它结束",
         ),
-        Text("stuck consumer (hanging transaction)", "消费者卡住（悬挂事务）"),
+        Text("stuck consumer (abandoned transaction)", "消费者卡住（被遗弃的事务）"),
         "kafka partitions=1 'app=init; begin; send orders-0 a; flush' claims=ends",
         "ends",
         (("timers", 1),),

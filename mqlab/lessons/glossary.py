@@ -163,8 +163,8 @@ TERMS = (
     Term(
         "producer epoch",
         "生产者纪元（epoch）",
-        "A number that rises when a producer begins anew (in Kafka 4 also at every end), so "
-        "that older ones are refused.",
+        "Rises when a producer begins anew or is aborted by its coordinator, with "
+        "transaction.version 2 and a v2 client at every end; older ones are refused.",
     ),
     Term(
         "fencing",

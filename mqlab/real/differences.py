@@ -66,15 +66,22 @@ OTHERS = (
         "tells them as scenarios (replicas=3)",
     ),
     (
+        "coordinators-in-parallel",
+        "recorded on three brokers; a system of the engine has one coordinator at a time",
+    ),
+    (
         "transactional-id-expires, producer-id-expires, java-expired",
         "recorded with short settings, which the server does not take; the engine tells them "
         "as scenarios (id_expiration_ms, pid_expiration_ms)",
     ),
     (
-        "skip-leaderless-marker",
-        "recorded: 4.3.1 loses a marker after kill -9 in PrepareCommit, so an acknowledged commit "
-        "is never read. The engine recovers as Kafka is designed; its switch of that name shows "
-        "the loss",
+        "skip-leaderless-marker, leaderless-marker",
+        "recorded: 4.3.1 drops the markers of every partition that has no leader when they leave "
+        "(KAFKA-20734; apache/kafka PR 22680), so an acknowledged commit is completed and never "
+        "read. A coordinator killed in PrepareCommit meets that after its restart "
+        "(skip-leaderless-marker); nothing need be killed, an ordinary outage of the partition at "
+        "commit suffices (leaderless-marker). The engine keeps the marker until somebody leads, as "
+        "Kafka is designed; its switch skip_leaderless_marker shows the loss",
     ),
     (
         "timeout of a pending transaction, a timeout's or a fence's record that cannot be written "

@@ -1,5 +1,7 @@
 """Several replicas: every schedule of an election, and what a scenario cannot show."""
 
+from pathlib import Path
+
 import pytest
 
 from mqlab.explore import Budget, explore
@@ -9,8 +11,10 @@ from mqlab.kafka.replication.messages import AlterPartition, Register
 from mqlab.kernel import Call, Caller, Map, MemoryDisk, Request
 from mqlab.lessons import scenario, system
 from mqlab.lessons.systems import played
+from mqlab.real.compare import recordings
 
 APP = "'app=init; begin; send orders-0 a; commit'"
+SCENARIOS = Path(__file__).parents[1] / "scenarios" / "kafka"
 
 
 @pytest.mark.parametrize(
@@ -185,3 +189,23 @@ def test_who_is_fenced_stays_out_until_it_registers():
 def test_claims_that_mean_one_replica_are_refused_for_several():
     with pytest.raises(ValueError, match="no claim 'ends' with several replicas; there are: "):
         system("kafka replicas=2 claims=ends")
+
+
+def test_a_plain_outage_at_commit_loses_a_marker_as_a_real_broker_does() -> None:
+    """KAFKA-20734, with nobody killed: what the client, the coordinator and the partition say
+    is what 4.3.1 was recorded to say; with the switch off the marker is written."""
+    story = (SCENARIOS / "leaderless-marker.scn").read_text("utf-8").partition("\n---\n")[0]
+    assert "kill" not in story.partition("\nsystem ")[2]
+    seen = recordings("4.3.1")["tv2/leaderless-marker"].observations
+    recorded = {(observation.asked, observation.answered) for observation in seen}
+    lost = scenario(story)
+    answers = [f.text.en for f in lost if f.glyph == "⇒"]
+    assert "ok epoch=1" in answers
+    assert ("EndTxn commit epoch=0", "ok epoch=1") in recorded
+    assert any("CompleteCommit pid=0 epoch=1" in said for said in answers)
+    assert any(a.startswith("DescribeT") and "CompleteCommit" in said for a, said in recorded)
+    log = lost.snapshot(-1).logs[0]
+    frontiers = {f.name: f.at for f in log.frontiers}
+    assert ("frontiers", f"HW={frontiers['HW']} LSO={frontiers['LSO']}") in recorded
+    kept = scenario(story.replace(" skip_leaderless_marker=1", ""))
+    assert {f.name: f.at for f in kept.snapshot(-1).logs[0].frontiers} == {"HW": 2, "LSO": 2}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from ..admin import describe, marker
+from dataclasses import replace
+
+from ..admin import describe, marker, producers
 from ..client import READ_COMMITTED, Lab
 from ..producer import Producer
-from . import CLUSTER, program
+from . import CLUSTER, FAULT, program
 
 ALL = (1, 2, 3)
 V2_AND_0 = ("tv2", "tv0")
@@ -143,3 +145,68 @@ def lso_needs_hw(lab: Lab) -> None:
     lab.target.control.resume(3)
     lab.log("orders-0", end=3)
     lab.read("orders-0", READ_COMMITTED)
+
+
+@program(
+    "coordinators-in-parallel",
+    "TransactionCoordinator: each broker leads some partitions of __transaction_state",
+    profiles=("tv2",),
+    needs=(CLUSTER,),
+    settings={
+        "broker.session.timeout.ms": "60000",  # the paused broker stays a member
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+    },
+)
+def in_parallel(lab: Lab) -> None:
+    """One coordinator stands still; a transaction of another coordinator ends meanwhile."""
+    still = lab.coordinated_by("A")
+    free = next(f"B{n}" for n in range(200) if lab.coordinated_by(f"B{n}") != still)
+    node = lab.coordinated_by(free)
+    lab.topic("orders", 2, on=(node,))
+    paused, going = Producer(lab, "A", "paused"), Producer(lab, free, "going")
+    for index, app in enumerate((paused, going)):
+        app.init()
+        app.send(f"orders-{index}", app.who)
+    lab.target.control.pause(still)
+    lab.note("log", "cluster", "the broker that coordinates A is stopped for a while", "SIGSTOP")
+    going.commit()
+    lab.log("orders-1", end=2)
+    lab.read("orders-1", READ_COMMITTED)
+    lab.log("orders-0", end=1)
+    lab.target.control.resume(still)
+    lab.note("log", "cluster", "it goes on", "SIGCONT")
+    paused.commit()
+    lab.log("orders-0", end=2)
+    lab.read("orders-0", READ_COMMITTED)
+    # Which name is free depends on where the controller has put the partitions.
+    lab.notes[:] = [replace(seen, asked=seen.asked.replace(free, "B")) for seen in lab.notes]
+
+
+@program(
+    "leaderless-marker",
+    "KAFKA-20734: TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue drops the markers of "
+    "a partition that has no leader",
+    profiles=("tv2",),
+    needs=(CLUSTER, FAULT),
+    version="4.3.1",
+)
+def leaderless_marker(lab: Lab) -> None:
+    """The only replica of a partition is stopped in an orderly way, nothing is killed, and the
+    coordinator is somebody else. The commit is acknowledged, completes, and is never read."""
+    keeper = lab.coordinated_by("A") % 3 + 1
+    lab.topic("orders", 1, on=(keeper,))
+    app = Producer(lab, "A")
+    app.init()
+    app.send("orders-0", "paid")
+    lab.close()
+    lab.target.control.stop(keeper)
+    lab.note("log", "cluster", "the only replica of orders-0 stops by SIGTERM", "no leader")
+    app.commit()
+    describe(lab, "A", "CompleteCommit")
+    lab.target.control.start(keeper)
+    lab.note("log", "cluster", "it is started again", "ready")
+    lab.log("orders-0", end=1)
+    describe(lab, "A")
+    lab.read("orders-0", READ_COMMITTED)
+    producers(lab, "orders-0")
