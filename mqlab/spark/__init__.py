@@ -16,6 +16,7 @@ Read the files in this order; each is one idea:
     source      topic Order as a Spark stream
     pipeline    the two queries
     sinks       at least once; transactions; exactly once. The heart of it
+    runs        a run's folder: its name, and who works in it
     checkpoint  what Spark writes down
     kills       seven instants to die at
     reconcile   the account, and the late orders counted without Spark

@@ -26,9 +26,10 @@ from typing import NamedTuple
 
 from . import topics
 from .errors import IncomeError
-from .orders import CLOSING, MINUTE_MS, BadLine, Line, encode, floor_minute, time_ms
+from .orders import CLOSING, MINUTE_MS, YEARS, BadLine, Line, encode, floor_minute, time_ms
 
 Progress = Callable[[int], None]
+LARGEST = 1_000_000  # bytes of a value; the client and a broker refuse messages over 1 MiB or so
 REPORT = 100_000  # records between two calls of it
 
 
@@ -41,17 +42,39 @@ class Record(NamedTuple):
 
 
 def records(lines: Sequence[Line]) -> list[Record]:
-    """One record a line. A line whose time cannot be read gets the stamp of the one before it."""
-    stamps = []
-    for line in lines:
-        try:
-            stamps.append(time_ms(line.get("InvoiceDate", "")))
-        except BadLine:
-            stamps.append(stamps[-1] if stamps else 0)
-    return [
-        Record(line.get("InvoiceNo", "").encode(), encode(line), stamp)
-        for line, stamp in zip(lines, stamps, strict=True)
-    ]
+    """One record a line. A line whose time cannot be read gets the stamp of the one before it,
+    and those before the first readable one get that one's: a stamp of 0 would mean "now".
+
+    Raises IncomeError where no line has a time that can be read.
+    """
+    if not lines:
+        return []
+    stamps = [_stamp(line) for line in lines]
+    last = next((stamp for stamp in stamps if stamp is not None), None)
+    if last is None:
+        raise IncomeError(
+            f"no order line has an InvoiceDate like 2011-12-05 08:38:00 (the first has "
+            f"{lines[0].get('InvoiceDate', '')!r}): write the times that way, years "
+            f"{YEARS[0]} to {YEARS[-1]}"
+        )
+    found = []
+    for number, (line, stamp) in enumerate(zip(lines, stamps, strict=True), 1):
+        last = last if stamp is None else stamp
+        value = encode(line)
+        if len(value) > LARGEST:
+            raise IncomeError(
+                f"order line {number:,} is {len(value):,} bytes long, a message of Kafka takes "
+                f"{LARGEST:,}: shorten it"
+            )
+        found.append(Record(line.get("InvoiceNo", "").encode(), value, last))
+    return found
+
+
+def _stamp(line: Line) -> int | None:
+    try:
+        return time_ms(line.get("InvoiceDate", ""))
+    except BadLine:
+        return None
 
 
 def digest(found: Sequence[Record]) -> str:

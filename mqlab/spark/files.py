@@ -9,6 +9,8 @@ from pathlib import Path
 from .errors import IncomeError, need
 from .orders import COLUMNS, Line
 
+LONGEST = 1_000_000  # characters of one column; what is longer does not fit into a message either
+
 DATASETS = Path(__file__).parents[2] / "datasets"
 DAY = DATASETS / "orders-2011-12-05.csv"
 YEAR = DATASETS / "orders-year.parquet"
@@ -20,14 +22,14 @@ def read_lines(orders: Orders) -> list[Line]:
     """All lines of a `.csv` or `.parquet` file, in the file's order, every value a text.
 
     Lines that are already in memory are given back as they are.
-    Raises IncomeError where the file is missing, of another kind or lacks a column.
+    Raises IncomeError where the file is missing, damaged, of another kind or lacks a column.
     """
     if not isinstance(orders, str | Path):
         return list(orders)
     path = Path(orders)
     if not path.is_file():
         raise IncomeError(f"there is no file {path}: give a .csv or .parquet file of order lines")
-    match path.suffix:
+    match path.suffix.lower():
         case ".csv":
             lines = _csv(path)
         case ".parquet":
@@ -40,10 +42,22 @@ def read_lines(orders: Orders) -> list[Line]:
 
 
 def _csv(path: Path) -> list[Line]:
-    with path.open(newline="", encoding="utf-8") as file:
+    csv.field_size_limit(LONGEST)
+    # Excel begins its "CSV UTF-8" with a byte order mark; utf-8-sig takes files with and without.
+    with path.open(newline="", encoding="utf-8-sig") as file:
         # A row that is too short has no values at its end; "" then ends as a dead letter.
         rows = csv.DictReader(file, restval="")
-        return [{name: row.get(name, "") for name in rows.fieldnames or ()} for row in rows]
+        try:
+            return [{name: row.get(name, "") for name in rows.fieldnames or ()} for row in rows]
+        except UnicodeDecodeError as error:
+            raise IncomeError(
+                f"{path} is not UTF-8 (byte 0x{error.object[error.start]:02x} after line "
+                f"{rows.line_num:,}): save it as UTF-8, in Excel as “CSV UTF-8”"
+            ) from error
+        except csv.Error as error:
+            raise IncomeError(
+                f"{path}, after line {rows.line_num:,}: {error}; is a quotation mark not closed?"
+            ) from error
 
 
 def _parquet(path: Path) -> list[Line]:
@@ -51,7 +65,13 @@ def _parquet(path: Path) -> list[Line]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path)
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        said = str(error).splitlines()[0]
+        raise IncomeError(
+            f"{path} cannot be read as Parquet ({said}): copy or download it again"
+        ) from error
     text = pa.schema([(name, pa.large_string()) for name in table.column_names])
     return [
         {name: value or "" for name, value in row.items()} for row in table.cast(text).to_pylist()

@@ -13,7 +13,6 @@ import re
 import shutil
 import tempfile
 import time
-import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,14 +21,14 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
-from . import feeder, pipeline, topics
+from . import feeder, pipeline, runs, topics
 from .checkpoint import batches, committed
 from .cuts import Plan, day_plan
 from .errors import IncomeError
 from .files import DAY, Orders, read_lines
 from .kills import NEVER, Kill, Killed
 from .orders import pounds
-from .reconcile import Reconciliation, reconcile
+from .reconcile import Missing, Reconciliation, reconcile
 from .session import session
 from .sinks import SINKS, ExactlyOnce, Sink, Target
 from .truth import Truth, truth
@@ -110,10 +109,41 @@ class Result:
 
     @property
     def right(self) -> bool:
-        """Every minute once and exact, and the account balances. Where orders came late, their
-        minutes cannot be right: then the account alone decides."""
-        exact = self.reconciliation.late > 0 or error_of(self.rows, self.truth) == ""
-        return exact and self.reconciliation.balanced
+        """Every line that was fed is read, and counted once or a dead letter; every minute is
+        there once, with its lines and its sum. One late line makes it wrong."""
+        account = self.reconciliation
+        complete = account.balanced and not account.unaccounted
+        return complete and self._minutes() == self._should({})
+
+    @property
+    def explained(self) -> bool:
+        """Whether the late lines, each with its pounds, are the whole difference to `expected`."""
+        return self.reconciliation.balanced and self._minutes() == self._should(
+            self.reconciliation.missing
+        )
+
+    @property
+    def verdict(self) -> str:
+        """How total and expected compare, in words."""
+        if self.right:
+            return "equal"
+        if not self.explained:
+            return "NOT EQUAL" if self.total != self.expected else "equal, but minutes are WRONG"
+        gone = self.truth.total_tenths - self.tenths
+        return f"the {self.reconciliation.late:,} late lines are missing, {pounds(gone)}"
+
+    def _minutes(self) -> list[tuple[str, int, int]]:
+        return [(row.minute, row.tenths, row.lines) for row in self.rows]
+
+    def _should(self, missing: Missing) -> list[tuple[str, int, int]]:
+        """The minutes that must be there when the missing lines are not counted."""
+        tenths = self.truth.tenths()
+        found = []
+        for minute, lines in sorted(self.truth.lines.items()):
+            gone_tenths, gone_lines = missing.get(minute, (0, 0))
+            if lines > gone_lines:
+                found.append((minute, tenths[minute] - gone_tenths, lines - gone_lines))
+        return found
 
     @property
     def table(self) -> str:
@@ -145,9 +175,9 @@ def income(
         raise IncomeError("there are no order lines to feed: give a file with some")
     plan = plan_of(records, minutes_per_batch, orders_per_batch)
     try:
-        if not topics.answers(address):
-            raise topics.unreachable(address)
-        with topics.broker_errors(address):
+        with runs.open_folder(folder), topics.broker_errors(address):
+            if not topics.answers(address):
+                raise topics.unreachable(address)
             names = Names(run_name(address, folder, records))
             say(f"feeding {len(records):,} order lines to topic {names.order} at {address}")
             sent = feeder.feed(
@@ -159,7 +189,7 @@ def income(
             spark = session(master)
             run_both(spark, names, address, folder, sink, plan, say)
             say("reading the result back, and computing it again without Spark")
-            result = read_result(address, names, folder, truth(lines))
+            result = read_result(address, names, folder, truth(lines), len(records))
     except IncomeError as error:
         raise IncomeError(f"{error} (checkpoint: {folder})") from error
     if checkpoint is None:
@@ -171,6 +201,8 @@ def plan_of(records: Sequence[feeder.Record], minutes: int, orders: int) -> Plan
     """The batch size that was asked for, or the one that suits the records' span of time."""
     if minutes and orders:
         raise IncomeError("give minutes per batch or orders per batch, not both")
+    if minutes < 0 or orders < 0:
+        raise IncomeError("a batch has 1 minute or order at least: give a larger number")
     if minutes or orders:
         return Plan(minutes, orders)
     stamps = [record.stamp_ms for record in records]
@@ -182,26 +214,13 @@ def run_name(address: str, folder: Path, records: Sequence[feeder.Record]) -> st
 
     Raises IncomeError if the checkpoint is of other orders or of another broker.
     """
-    note = folder / "run.json"
-    digest = feeder.digest(records)
-    if note.exists():
-        noted = json.loads(note.read_text())
-        run = str(noted["run"])
-        if noted["orders"] != digest:
-            raise IncomeError(
-                "this checkpoint belongs to a run over other orders: give those, or a fresh "
-                "--checkpoint"
-            )
-        started = batches(folder / "income")
-        if started and not topics.partitions_of(address, Names(run).income):
-            raise IncomeError(
-                f"the broker at {address} has no topic {Names(run).income}, which this checkpoint "
-                "wrote to: give the broker it ran against, or a fresh --checkpoint"
-            )
-        return run
-    folder.mkdir(parents=True, exist_ok=True)
-    run = uuid.uuid4().hex[:8]
-    note.write_text(json.dumps({"run": run, "orders": digest}))
+    run = runs.name_of(folder, feeder.digest(records))
+    started = batches(folder / "income")
+    if started and not topics.partitions_of(address, Names(run).income):
+        raise IncomeError(
+            f"the broker at {address} has no topic {Names(run).income}, which this checkpoint "
+            "wrote to: give the broker it ran against, or a fresh --checkpoint"
+        )
     return run
 
 
@@ -285,6 +304,11 @@ def _cause(text: str, sinks: Sequence[Sink], address: str) -> Exception:
             return topics.explained(error, address)
     if said := re.search(r"\b(Killed|IncomeError): (.*)", text):
         return (Killed if said[1] == "Killed" else IncomeError)(said[2].strip())
+    if re.search(r"No space left on device|Disk quota exceeded", text):
+        return IncomeError(
+            "the disk that holds the checkpoint is full: make room and repeat the command with the "
+            "same --checkpoint; nothing is lost"
+        )
     if topics.GONE.search(text) or not topics.answers(address):
         return topics.unreachable(address)
     lines = [line for line in text.splitlines() if line.strip()]
@@ -299,10 +323,11 @@ def read_rows(address: str, topic: str) -> list[Row]:
     return sorted(rows, key=lambda row: row.minute)
 
 
-def read_result(address: str, names: Names, folder: Path, true: Truth) -> Result:
+def read_result(address: str, names: Names, folder: Path, true: Truth, fed: int) -> Result:
+    """The topics read back and held against the truth; `fed` is the number of order lines."""
     rows = read_rows(address, names.income)
     dead = [json.loads(value) for value in topics.read_values(address, names.dead)]
-    account = reconcile(address, names.order, names.income, names.dead, folder / "income")
+    account = reconcile(address, names.order, names.income, names.dead, folder / "income", fed)
     return Result(rows, dead, account, true, names, len(committed(folder / "income")))
 
 

@@ -44,6 +44,10 @@ TENTHS_PER_POUND = 1_000
 # 64 bits: then one poisoned message would stop the job for ever. So it is a dead letter.
 LIMIT_TENTHS = 1_000_000_000 * TENTHS_PER_POUND
 
+# Kafka's record times begin in 1970 (a client takes 0 as "now", -1 is "none"), and the calendar
+# of Python and Spark ends with 9999: a closing record stands a minute after the last order.
+YEARS = range(1971, 9999)
+
 # [0-9] and not \d: the latter also takes the digits of other scripts.
 _QUANTITY = re.compile(r"-?[0-9]{1,9}")
 _PRICE = re.compile(r"(-?)([0-9]{1,10})(?:\.([0-9]{1,3}))?")
@@ -82,7 +86,7 @@ def income_of(value: bytes | None, stamp_ms: int) -> int:
 def _decode(value: bytes | None) -> Line:
     try:
         line = json.loads(value or b"")
-    except ValueError:  # bad UTF-8 is one as well
+    except (ValueError, RecursionError):  # bad UTF-8 is a ValueError as well
         raise BadLine("not JSON") from None
     if not isinstance(line, dict):
         raise BadLine("not a JSON object")
@@ -116,6 +120,8 @@ def time_ms(text: str) -> int:
         moment = datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:
         raise BadLine(f"InvoiceDate {text!r} is not a time like 2011-12-05 08:38:00") from None
+    if moment.year not in YEARS:
+        raise BadLine(f"InvoiceDate {text!r} is outside the years {YEARS[0]} to {YEARS[-1]}")
     return int(moment.timestamp()) * 1000
 
 

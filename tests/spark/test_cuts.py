@@ -75,6 +75,32 @@ def test_feeder_keys_stamps_and_closes() -> None:
         assert part[-1] == feeder.Record(None, CLOSING, NINE + 6 * MINUTE_MS)
 
 
+def test_lines_before_the_first_readable_time_get_that_one() -> None:
+    """A stamp of 0 would be taken as "now" by the client, and half of the day never be read."""
+    found = feeder.records(lines_at("05/12/2011 08:10", "", "2011-12-05 09:00:00"))
+    assert [record.stamp_ms for record in found] == [NINE] * 3
+
+
+def test_orders_without_any_readable_time_are_refused() -> None:
+    with pytest.raises(IncomeError, match="the first has '05/12/2011 08:10'"):
+        feeder.records(lines_at("05/12/2011 08:10", "1969-12-31 23:59:00"))
+
+
+def test_a_line_too_long_for_a_message_is_named() -> None:
+    lines = lines_at("2011-12-05 09:00:00", "2011-12-05 09:01:00")
+    lines[1]["Description"] = "x" * 1_000_001
+    with pytest.raises(IncomeError, match=r"order line 2 is 1,000,1\d\d bytes long"):
+        feeder.records(lines)
+
+
+def test_what_is_late_is_known_with_its_pounds() -> None:
+    found = replay([["09:10:00"], ["09:20:00"], ["09:00:00", "09:30:00"], ["09:40:00"]])
+    assert found.expected().missing == {
+        "2011-12-05 09:00": (1_000, 1),
+        "2011-12-05 09:40": (1_000, 1),
+    }
+
+
 def test_partitioner_is_the_same_everywhere() -> None:
     keys = ("580538", "580543", "C580605")
     assert [partition_of(key, 2) for key in keys] == [0, 1, 0]
@@ -123,12 +149,14 @@ def test_dead_lines_are_counted_and_move_no_watermark() -> None:
 
 
 def test_the_account() -> None:
-    good = Reconciliation(read=10, counted=8, dead=1, late=1, open=0)
+    good = Reconciliation(fed=10, read=10, counted=8, dead=1, late=1, open=0)
     assert good.unaccounted == 1 and good.balanced
     assert "1 late → balanced" in str(good)
-    doubled = Reconciliation(read=10, counted=12, dead=0, late=0, open=0)
+    doubled = Reconciliation(fed=10, read=10, counted=12, dead=0, late=0, open=0)
     assert doubled.unaccounted == -2 and not doubled.balanced
     assert "NOT BALANCED" in str(doubled)
+    unread = Reconciliation(fed=10, read=9, counted=9, dead=0, late=0, open=0)
+    assert not unread.balanced, "a line that was fed and never read"
 
 
 def test_checkpoint_is_read_as_text(tmp_path) -> None:

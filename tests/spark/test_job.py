@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from mqlab.spark import IncomeError, income
 from mqlab.spark.files import DAY, read_lines
+from mqlab.spark.orders import pounds
 
 pytestmark = pytest.mark.needs("java")
 ROOT = Path(__file__).parents[2]
@@ -69,6 +71,88 @@ def test_late_orders_are_counted_without_spark(broker_address: str, spark: Any) 
     account = result.reconciliation
     assert (account.late, account.unaccounted, account.open) == (3, 3, 0)
     assert account.balanced and account.counted == 1197
+    assert not result.right, "a sum that differs is not right, even where it is known why"
+    assert result.explained
+    gone = sum(int(line["Quantity"]) * round(float(line["UnitPrice"]) * 1000) for line in moved)
+    assert result.verdict == f"the 3 late lines are missing, {pounds(gone)}"
+    assert result.truth.total_tenths - result.tenths == gone
+
+
+def test_late_lines_excuse_nothing_but_themselves(broker_address: str, spark: Any) -> None:
+    """A late line, and a row that is in topic Income twice: the account alone was not enough."""
+    lines = read_lines(DAY)[:1200]
+    result = income(broker_address, lines[3:] + lines[:3], minutes_per_batch=60)
+    doubled = replace(result, rows=[*result.rows, result.rows[0]])
+    assert not doubled.explained and doubled.verdict == "NOT EQUAL"
+
+
+def test_a_bad_date_first_loses_nothing(broker_address: str, spark: Any) -> None:
+    lines = read_lines(DAY)[:400]
+    lines[0] = lines[0] | {"InvoiceDate": "05/12/2011 08:10"}
+    result = income(broker_address, lines, minutes_per_batch=30)
+    account = result.reconciliation
+    assert (account.fed, account.read, account.counted, account.dead) == (400, 400, 399, 1)
+    assert result.right
+
+
+def test_a_topic_that_was_fed_twice_is_not_right(
+    broker_address: str, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines that come in behind the feeder's last look are read, and more than were fed."""
+    from mqlab.spark import feeder, topics
+
+    lines = read_lines(DAY)[:100]
+    feed = feeder.feed
+
+    def feed_twice(address: str, topic: str, found: Any, **options: Any) -> int:
+        sent = feed(address, topic, found, **options)
+        feeder._send(address, topic, feeder.split(found, 2), lambda n: None)
+        return sent
+
+    monkeypatch.setattr(feeder, "feed", feed_twice)
+    result = income(broker_address, lines, minutes_per_batch=30)
+    assert topics.partitions_of(broker_address, result.names.order) == 2
+    assert result.reconciliation.read > result.reconciliation.fed == 100
+    assert not result.right
+
+
+def test_an_order_outside_the_calendar_is_a_dead_letter(broker_address: str, spark: Any) -> None:
+    lines = read_lines(DAY)[:20]
+    for number, year in enumerate(("0001", "1969", "9999")):
+        lines[number] = lines[number] | {"InvoiceDate": f"{year}-12-31 23:59:00"}
+    result = income(broker_address, lines, minutes_per_batch=30)
+    assert result.right and result.reconciliation.dead == 3
+
+
+def test_two_jobs_with_one_checkpoint_do_not_meet(
+    broker_address: str, spark: Any, tmp_path: Path
+) -> None:
+    lines = read_lines(DAY)[:20]
+
+    def second(line: str) -> None:
+        with pytest.raises(IncomeError, match=f"process {os.getpid()} .* works with this"):
+            income(broker_address, lines, checkpoint=tmp_path)
+
+    result = income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=60, say=second)
+    assert result.right
+
+
+def test_a_full_checkpoint_disk_says_what_to_do(spark: Any, tmp_path: Path) -> None:
+    """What Spark says of it is a plan; recorded from a run on a file system of 1 MB."""
+    from mqlab.spark.job import _cause
+
+    said = "java.io.IOException: No space left on device\n+- *(1) Project [time#0]"
+    error = _cause(said, [], "127.0.0.1:1")
+    assert isinstance(error, IncomeError) and "make room" in str(error)
+
+
+@pytest.mark.parametrize("wrong", ["-1", "0", "x"])
+def test_a_batch_of_no_minutes_is_refused(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from mqlab.cli import main
+
+    with pytest.raises(SystemExit):
+        main(["income", "--minutes-per-batch", wrong])
+    assert "is not a number of 1 or more" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("batch_of_the_late", [1, 2])
@@ -90,9 +174,7 @@ def test_late_is_judged_as_spark_does(
     assert account.late == (0 if batch_of_the_late == 1 else 1)
 
 
-def test_a_run_goes_on_with_its_checkpoint(
-    broker_address: str, spark: Any, tmp_path: Path
-) -> None:
+def test_a_run_goes_on_with_its_checkpoint(broker_address: str, spark: Any, tmp_path: Path) -> None:
     lines = read_lines(DAY)[:100]
     first = income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
     said: list[str] = []
@@ -115,9 +197,7 @@ def test_a_killed_feeder_doubles_nothing(broker_address: str) -> None:
     died = topics.producer(broker_address, **{"enable.idempotence": True})
     for partition, part in enumerate(feeder.split(found, 2)):
         for key, value, stamp_ms in part[: 70 * (partition + 1)]:
-            topics.send(
-                died, topic, key=key, value=value, partition=partition, timestamp=stamp_ms
-            )
+            topics.send(died, topic, key=key, value=value, partition=partition, timestamp=stamp_ms)
     topics.flush(died)
     assert feeder.feed(broker_address, topic, found) == 502 - 210
     assert feeder.feed(broker_address, topic, found) == 0
@@ -136,9 +216,7 @@ def test_other_orders_for_the_same_checkpoint_are_refused(
         income(broker_address, lines[::-1], checkpoint=tmp_path, minutes_per_batch=30)
 
 
-def test_a_lost_checkpoint_stops_the_job(
-    broker_address: str, spark: Any, tmp_path: Path
-) -> None:
+def test_a_lost_checkpoint_stops_the_job(broker_address: str, spark: Any, tmp_path: Path) -> None:
     """Without the third rule of the marker every minute would be there twice, or be skipped."""
     import shutil
 

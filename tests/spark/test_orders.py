@@ -57,6 +57,10 @@ def test_money_is_exact(quantity: str, price: str, tenths: int) -> None:
         (encode(GOOD | {"InvoiceDate": "2011-02-30 08:26:00"}), "is not a time like"),
         (encode(GOOD | {"InvoiceDate": "01/12/2010 08:26"}), "is not a time like"),
         (encode(GOOD | {"InvoiceDate": "2010-12-01 08:27:00"}), "is not the record's stamp"),
+        (encode(GOOD | {"InvoiceDate": "9999-12-31 23:59:00"}), "is outside the years 1971"),
+        (encode(GOOD | {"InvoiceDate": "0001-01-01 00:00:00"}), "is outside the years 1971"),
+        (encode(GOOD | {"InvoiceDate": "1969-12-31 23:59:00"}), "is outside the years 1971"),
+        (b"[" * 100_000, "not JSON"),
     ],
 )
 def test_what_is_no_order_says_why(value: bytes | None, reason: str) -> None:
@@ -107,6 +111,37 @@ def test_a_file_that_cannot_be_read_says_what_to_do(tmp_path) -> None:
     (tmp_path / "orders.csv").write_text("InvoiceNo,Quantity\n1,2\n")
     with pytest.raises(IncomeError, match="lacks the columns StockCode"):
         read_lines(tmp_path / "orders.csv")
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "latin-1", "utf-16"])
+def test_a_file_in_another_encoding_says_so(tmp_path, encoding: str) -> None:
+    line = GOOD | {"Description": "CAFÉ" if encoding == "latin-1" else "中文"}
+    text = f"{','.join(line)}\n{','.join(line.values())}\n"
+    (tmp_path / "orders.csv").write_bytes(text.encode(encoding))
+    with pytest.raises(IncomeError, match=r"is not UTF-8 \(byte 0x.*save it as UTF-8"):
+        read_lines(tmp_path / "orders.csv")
+
+
+def test_excels_byte_order_mark_and_capital_endings_are_taken(tmp_path) -> None:
+    text = f"{','.join(GOOD)}\n{','.join(GOOD.values())}\n"
+    (tmp_path / "ORDERS.CSV").write_bytes(text.encode("utf-8-sig"))
+    assert read_lines(tmp_path / "ORDERS.CSV") == [GOOD]
+
+
+def test_a_long_field_is_read_and_one_without_end_is_named(tmp_path) -> None:
+    long = GOOD | {"Description": "x" * 200_000}
+    (tmp_path / "orders.csv").write_text(f"{','.join(long)}\n{','.join(long.values())}\n")
+    assert read_lines(tmp_path / "orders.csv") == [long]
+    (tmp_path / "orders.csv").write_text(f'{",".join(GOOD)}\n1,"' + "x\n" * 600_000)
+    with pytest.raises(IncomeError, match="is a quotation mark not closed"):
+        read_lines(tmp_path / "orders.csv")
+
+
+def test_a_broken_parquet_file_says_what_to_do(tmp_path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "orders.parquet").write_bytes(b"PAR1 and then nothing")
+    with pytest.raises(IncomeError, match=r"cannot be read as Parquet .* download it again"):
+        read_lines(tmp_path / "orders.parquet")
 
 
 def test_a_short_row_of_a_csv_becomes_empty_texts(tmp_path) -> None:

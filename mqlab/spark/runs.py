@@ -1,0 +1,106 @@
+"""A run's folder: what the run is called, whose orders it counts, and who is working in it.
+
+    run.json    the run's name and a digest of its orders; written once, whole or not at all
+    lock        held by the process that works here; the system frees it when that process dies
+    income/     Spark's checkpoint
+
+Two processes in one folder would both feed the topic, and neither could know it: each line would
+be there twice. So a second one is refused. The lock is the operating system's (`flock`), not a
+file that exists: kill -9 leaves nothing to tidy up.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from .errors import IncomeError
+
+
+@contextmanager
+def open_folder(folder: Path) -> Iterator[None]:
+    """Make the folder unless it is there, and hold its lock.
+
+    Raises IncomeError that names the process which holds it, or why nothing can be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise IncomeError(f"{folder} is a file: give --checkpoint a folder, a new one or a run's")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / "lock").open("a+", encoding="utf-8")
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise IncomeError(
+                f"{file.read().strip() or 'another process'} works with this checkpoint: "
+                "wait until it has ended, or give another --checkpoint"
+            ) from None
+        _sign(file.fileno(), folder)
+        yield
+
+
+def _sign(lock: int, folder: Path) -> None:
+    """Who holds the lock, for whoever is refused."""
+    now = datetime.now().strftime("%H:%M:%S")
+    text = f"process {os.getpid()} on {socket.gethostname()} (since {now})\n"
+    try:
+        os.ftruncate(lock, 0)
+        os.write(lock, text.encode())
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def unwritable(folder: Path, error: OSError) -> IncomeError:
+    """A full disk, a missing right: what to do."""
+    return IncomeError(
+        f"the checkpoint {folder} cannot be written ({error.strerror}): make room there or give "
+        "another --checkpoint"
+    )
+
+
+def name_of(folder: Path, digest: str) -> str:
+    """The name of the run in this folder, a new one in a new folder.
+
+    Raises IncomeError if the folder is of a run over other orders, or its note is damaged.
+    """
+    note = folder / "run.json"
+    if not note.exists():
+        return _new(note, digest)
+    try:
+        noted = json.loads(note.read_text(encoding="utf-8"))
+        run, orders = str(noted["run"]), noted["orders"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise IncomeError(
+            f"{note} is damaged ({error}): the run cannot go on; take a fresh --checkpoint"
+        ) from error
+    if orders != digest:
+        raise IncomeError(
+            "this checkpoint belongs to a run over other orders: give those, or a fresh "
+            "--checkpoint"
+        )
+    return run
+
+
+def _new(note: Path, digest: str) -> str:
+    run = uuid.uuid4().hex[:8]
+    draft = note.with_suffix(".new")
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump({"run": run, "orders": digest}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(note)
+    except OSError as error:
+        raise unwritable(note.parent, error) from error
+    return run
