@@ -34,10 +34,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--off", nargs="+", metavar="SAFEGUARD", default=[], help="switch safeguards off"
     )
+    parser.add_argument(
+        "--salvage-to",
+        type=Path,
+        metavar="NEW",
+        help="serve nothing: copy what stands before the damage in --data-dir to this folder",
+    )
     parser.add_argument("--until-input-ends", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.salvage_to is not None:
+        return salvage_to(args)
     if args.fsync and args.data_dir is None:
         raise UserError("--fsync needs a folder to write to: add --data-dir DIR")
     for port in (args.port, args.trace_port):
@@ -64,5 +72,18 @@ def run(args: argparse.Namespace) -> int:
     try:
         main(options)
     except (ServeError, JournalError) as error:
+        raise UserError(str(error)) from error
+    return 0
+
+
+def salvage_to(args: argparse.Namespace) -> int:
+    if args.data_dir is None:
+        raise UserError("--salvage-to needs the damaged folder too: add --data-dir DIR")
+    from mqlab.serve.journal import JournalError
+    from mqlab.serve.salvage import salvage
+
+    try:
+        print(salvage(args.data_dir, args.salvage_to))
+    except JournalError as error:
         raise UserError(str(error)) from error
     return 0

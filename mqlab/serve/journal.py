@@ -1,69 +1,42 @@
 """The data folder: every durable effect, one after the other, in one file of ours.
 
-    file     "mqlab.journal/1\n", then frames
-    frame    length 4 · CRC-32C 4 · body
-    body     "D" log · base · a client's batch as it came        (the common case)
-             "J" JSON of any other effect
+    journal              frames, each with the body of an entry (`entries.py`)
+    journal.new          for a moment, while it is written anew
+    journal.torn-OFFSET  what a stop had left behind the frames at that offset
+
+`frames.py` says how they stand in the file, and what of its end a stop may leave.
 
 A turn's effects are written with one `write` before its answers leave: killing the process
 loses nothing that was acknowledged, because the operating system holds what was written.
 `fsync` after it is for power cuts. A stop may cut the last frames short; they belong to a
-turn nobody was told about, and the file is cut back to the last whole frame.
+turn nobody was told about. At the next start they are moved into a file beside, and the
+journal goes on behind its last whole frame. A journal that is damaged in any other way is
+left as it is, and nobody is served from it; `salvage` copies what stands before the damage.
 
 While a server runs the file only grows. At a start it is written anew if more than half of
 it is about what is no more: older records of a transactional id, values of tables, deleted
-topics. Nothing in it is executed: an effect is rebuilt from names listed here.
+topics.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
+import shutil
 import struct
-from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
-from operator import attrgetter
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
-from typing import Any
 
-from ..kafka.coordinator import Entry, StateRecord
-from ..kafka.group import GroupMetadata, Member, Offsets
-from ..kafka.leader import index_of
-from ..kafka.messages import Position
-from ..kafka.states import TxnState
-from ..kernel import Append, Put, Truncate
-from ..storage import AbortedTxn, Batch
-from .broker.topic import Topic
-from .wire.crc import crc32c
-from .wire.records import Records, parsed
+from .entries import Effect, decoded, encoded
+from .frames import FRAME, MAGIC, find_damage, pack_frame, read_frames
+from .living import Living
 
 log = logging.getLogger("mqlab.serve")
 
-MAGIC = b"mqlab.journal/1\n"
-FRAME = struct.Struct(">II")
-DATA = struct.Struct(">cHq")  # kind, length of the log's name, base offset
-BYTES = "bytes"
 SMALL = 1 << 20  # a journal of less than this is not worth writing anew
 TOGETHER = 1_000  # parts written at once
-LIMIT = 256 << 20  # no frame is longer; what says so is torn
-Effect = Append | Put | Truncate
-
-KINDS: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        Batch,
-        Entry,
-        StateRecord,
-        AbortedTxn,
-        Offsets,
-        Position,
-        Topic,
-        GroupMetadata,
-        Member,
-    )
-}
 
 
 class JournalError(Exception):
@@ -86,26 +59,41 @@ class Journal:
             raise JournalError(f"cannot use the data folder {folder}: {error.strerror}") from error
 
     def replay(self) -> Iterator[Effect]:
-        """Every effect there is, in order; the torn end is cut off afterwards."""
-        with open(self.path, "rb") as file:
-            if file.read(len(MAGIC)) != MAGIC:
-                raise JournalError(f"{self.path} is no journal of this version: use another folder")
-            whole = len(MAGIC)
-            while len(head := file.read(FRAME.size)) == FRAME.size:
-                size, crc = FRAME.unpack(head)
-                body = file.read(size) if size <= LIMIT else b""
-                if len(body) != size or crc32c(body) != crc:
-                    break
-                effect = decoded(body)
-                self._live.note(effect, FRAME.size + size)
-                yield effect
-                whole += FRAME.size + size
-        end = os.fstat(self._file).st_size
-        if end > whole:
-            log.warning("%s: cutting off %d bytes of an unfinished turn", self.path, end - whole)
-            os.ftruncate(self._file, whole)
-        os.lseek(self._file, whole, os.SEEK_SET)
-        self._size = whole
+        """Every effect there is, in order; what a stop left behind them is put aside.
+        Raises JournalError where the file is damaged, and leaves it as it is."""
+        for at, effect, size in read_effects(self.path):
+            self._live.note(effect, size)
+            yield effect
+            self._size = at + size
+        self._size = max(self._size, len(MAGIC))
+        damage = find_damage(self.path, self._size)
+        if damage:
+            raise JournalError(
+                f"{self.path}: {damage}. Nothing was changed. If there is a copy of this file, "
+                f"put it back; if not, `mqlab serve kafka --data-dir {self.path.parent} "
+                "--salvage-to NEW` writes everything before the damage into another folder"
+            )
+        self._put_torn_aside()
+        os.lseek(self._file, self._size, os.SEEK_SET)
+
+    def _put_torn_aside(self) -> None:
+        """Cut the file back to its last whole frame; what was behind it is kept in a file."""
+        torn = os.fstat(self._file).st_size - self._size
+        if not torn:
+            return
+        try:
+            aside = _put_aside(self.path, self._size)
+            os.ftruncate(self._file, self._size)
+        except OSError as error:
+            raise JournalError(
+                f"{self.path} ends with {torn} bytes of an unfinished turn, and there is no way "
+                f"to keep them beside it ({error.strerror}): make room or give write access"
+            ) from error
+        where = f"they are in {aside.name}" if aside is not None else "all of them are zeros"
+        log.warning(
+            "%s: cut off %d bytes of an unfinished turn, which nobody was told about; %s",
+            self.path, torn, where,
+        )  # fmt: skip
 
     @property
     def mostly_dead(self) -> bool:
@@ -115,12 +103,12 @@ class Journal:
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Put these effects in the place of all there are: in a file beside, and then by one
         renaming, so that a stop leaves the one or the other. Where there is no room for it,
-        the journal stays as it is."""
-        old, beside = self._file, self.path.with_suffix(".new")
+        the journal stays as it is, and nothing stays beside it."""
+        old, size, beside = self._file, self._size, self.path.with_suffix(".new")
         try:
             beside.unlink(missing_ok=True)
-            self._file = _opened(beside)
-            os.lseek(self._file, 0, os.SEEK_END)
+            self._file = _begun(beside)
+            self._size = len(MAGIC)
             for effect in effects:
                 self.note(effect)
                 if len(self._parts) > TOGETHER:
@@ -128,30 +116,42 @@ class Journal:
             self.write()
             self._sync()
             beside.replace(self.path)
-            _sync_folder(self.path.parent)
-            os.close(old)
         except OSError as error:
             log.warning("%s cannot be written anew: %s", self.path, error.strerror)
             self._parts.clear()
             if self._file != old:
                 os.close(self._file)
-            self._file = old
+            self._file, self._size = old, size
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+            return
+        os.close(old)
+        with suppress(OSError):
+            _sync_folder(self.path.parent)
 
     def note(self, effect: Effect) -> None:
         """Remember an effect; `write` makes it durable."""
-        body = encoded(effect)
-        self._parts += (FRAME.pack(len(body), crc32c(body)), body)
+        self._parts += pack_frame(encoded(effect))
 
     def write(self) -> None:
-        """Raises OSError when the disk does not take it: then nothing may be answered."""
+        """Raises OSError when the disk does not take it: then nothing may be answered, and
+        what was written of this turn is taken back."""
         if not self._parts:
             return
         data = memoryview(b"".join(self._parts))
         self._parts.clear()
-        while data:
-            data = data[os.write(self._file, data) :]
-        if self.fsync:
-            self._sync()
+        size = len(data)
+        try:
+            while data:
+                data = data[os.write(self._file, data) :]
+            if self.fsync:
+                self._sync()
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._file, self._size)
+                os.lseek(self._file, self._size, os.SEEK_SET)
+            raise
+        self._size += size
 
     def _sync(self) -> None:
         os.fsync(self._file)
@@ -160,48 +160,79 @@ class Journal:
         os.close(self._file)
 
 
-class Living:
-    """How many bytes of a journal are still about something: by table and key, by log and
-    transactional id, by log."""
-
-    def __init__(self) -> None:
-        self._sizes: dict[Any, int] = {}
-        self._topics: dict[str, Topic] = {}
-
-    @property
-    def bytes(self) -> int:
-        return sum(self._sizes.values())
-
-    def note(self, effect: Effect, size: int) -> None:
-        match effect:
-            case Append(log=name, entry=StateRecord(entry=entry)):
-                self._sizes[name, entry.txn_id] = size
-            case Append(log=name):
-                self._sizes[name] = self._sizes.get(name, 0) + size
-            case Put(table=table, key=key, value=value):
-                self._sizes[table, key] = size
-                if value is None:
-                    self._gone(table, key)
-                elif table == "topics":
-                    self._topics[key] = value
-
-    def _gone(self, table: str, key: Any) -> None:
-        del self._sizes[table, key]
-        topic = self._topics.pop(key, None) if table == "topics" else None
-        for partition in topic.partitions if topic is not None else ():
-            self._sizes.pop(partition, None)
-            self._sizes.pop(index_of(partition), None)
-
-
 def _opened(path: Path) -> int:
-    """The file, which no other process may use; begun if it is new."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    _lock(file, path.parent)
-    if os.fstat(file).st_size < len(MAGIC):
-        os.ftruncate(file, 0)
-        os.pwrite(file, MAGIC, 0)
-        os.fsync(file)
+    """The file, which no other process may use; begun where there is none. One that is there
+    and is no journal is not touched."""
+    if path.is_symlink():
+        raise JournalError(f"{path} is a link: name the folder that it points into")
+    try:
+        file = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return _begun(path)
+    try:
+        lock(file, path.parent)
+        check_magic(file, path)
+    except JournalError:
+        os.close(file)
+        raise
     return file
+
+
+def _begun(path: Path) -> int:
+    """A new journal. Raises OSError where there is a file of this name."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+    lock(file, path.parent)
+    try:
+        os.write(file, MAGIC)
+        os.fsync(file)
+    except OSError:
+        os.close(file)
+        path.unlink()
+        raise
+    return file
+
+
+def check_magic(file: int, path: Path) -> None:
+    """Raises JournalError for a file that does not begin as a journal does."""
+    start = os.pread(file, len(MAGIC), 0)
+    if len(start) < len(MAGIC):
+        raise JournalError(
+            f"{path} holds {len(start)} bytes, too few for a journal, and was left as it is: if "
+            "there is a copy of it, put it back; if nothing of yours was in it, delete it"
+        )
+    if start != MAGIC:
+        raise JournalError(f"{path} is no journal of this version: use another folder")
+
+
+def read_effects(path: Path) -> Iterator[tuple[int, Effect, int]]:
+    """(offset, effect, bytes it takes) of every good frame. Raises JournalError for an entry
+    that cannot be what this version wrote, though its checksum is right."""
+    for at, body in read_frames(path):
+        try:
+            effect = decoded(body)
+        except (ValueError, KeyError, TypeError, AssertionError, struct.error) as error:
+            raise JournalError(
+                f"{path}: the entry at byte {at} was written by another version of mqlab: "
+                "use that version, or another folder"
+            ) from error
+        yield at, effect, FRAME.size + len(body)
+
+
+def _put_aside(path: Path, start: int) -> Path | None:
+    """The file that now holds what `path` holds from `start` on; None where that is zeros."""
+    with open(path, "rb") as file:
+        file.seek(start)
+        if not any(chunk.strip(b"\0") for chunk in iter(lambda: file.read(TOGETHER), b"")):
+            return None
+        file.seek(start)
+        for number in count(1):
+            aside = path.with_name(f"journal.torn-{start}" + (f".{number}" if number > 1 else ""))
+            with suppress(FileExistsError), open(aside, "xb") as new:
+                shutil.copyfileobj(file, new)
+                new.flush()
+                os.fsync(new.fileno())
+                return aside
+    return None
 
 
 def _sync_folder(folder: Path) -> None:
@@ -212,7 +243,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(file)
 
 
-def _lock(file: int, folder: Path) -> None:
+def lock(file: int, folder: Path) -> None:
     try:
         import fcntl
     except ImportError:  # not on Windows: there the user must see to it
@@ -223,78 +254,3 @@ def _lock(file: int, folder: Path) -> None:
         raise JournalError(
             f"another server uses the data folder {folder}: stop it or name another folder"
         ) from error
-
-
-# ---- effects as bytes ---------------------------------------------------------------------
-
-
-def encoded(effect: Effect) -> bytes:
-    match effect:
-        case Append(log=name, entry=Batch(records=Records(data=data), base=base)):
-            where = name.encode()
-            return DATA.pack(b"D", len(where), base) + where + data
-        case Append(log=name, entry=entry):
-            plain: list[Any] = ["append", name, _plain(entry)]
-        case Put(table=table, key=key, value=value):
-            plain = ["put", table, key, _plain(value)]
-        case Truncate(log=name, end=end):
-            plain = ["truncate", name, end]
-    return b"J" + json.dumps(plain, separators=(",", ":")).encode()
-
-
-def decoded(body: bytes) -> Effect:
-    if body[:1] == b"D":
-        _, size, base = DATA.unpack_from(body)
-        name = body[DATA.size : DATA.size + size].decode()
-        batch = parsed(body[DATA.size + size :])
-        assert isinstance(batch, Batch), "only what was parsed is ever appended"
-        return Append(name, _at(batch, base))
-    match json.loads(body[1:]):
-        case ["append", name, entry]:
-            return Append(name, _value(entry))
-        case ["put", table, key, value]:
-            return Put(table, key, _value(value))
-        case ["truncate", name, end]:
-            return Truncate(name, end)
-    raise JournalError("the journal holds an entry of another version")
-
-
-def _at(batch: Batch, base: int) -> Batch:
-    return Batch(
-        batch.records, batch.count, base, batch.pid, batch.epoch, batch.first_seq,
-        batch.transactional, at_ms=batch.at_ms, size=batch.size,
-    )  # fmt: skip
-
-
-#: how the fields of a kind are taken out of it, in order
-FIELDS = {kind: attrgetter(*(f.name for f in fields(kind))) for kind in KINDS.values()}
-FLAT = frozenset({str, int, bool, TxnState, type(None)})
-
-
-def _plain(value: Any) -> Any:
-    """{"Entry": [its fields]}; tuples are lists."""
-    kind = type(value)
-    if kind in FLAT:
-        return value
-    if kind in FIELDS:
-        return {kind.__name__: [_plain(v) for v in FIELDS[kind](value)]}
-    if kind is tuple:
-        return [_plain(v) for v in value]
-    if kind is bytes:
-        return {BYTES: b64encode(value).decode()}
-    raise TypeError(f"the journal has no form for a {kind.__name__}")
-
-
-def _value(plain: Any) -> Any:
-    if isinstance(plain, list):
-        return tuple(_value(v) for v in plain)
-    if not isinstance(plain, dict):
-        return plain
-    ((name, values),) = plain.items()
-    if name == BYTES:
-        return b64decode(values)
-    kind = KINDS[name]
-    given = dict(zip((f.name for f in fields(kind)), map(_value, values), strict=True))
-    if kind is Entry:
-        given["state"] = TxnState(given["state"])
-    return kind(**given)

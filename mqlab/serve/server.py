@@ -133,7 +133,6 @@ class Server:
             self.driver.end_turn()
         except OSError as error:
             self._failure = f"the data folder cannot be written: {error.strerror}"
-            log.error("%s; stopping", self._failure)
             self._stop.set()
             for connection in list(self.connections.values()):
                 connection.abort()
@@ -171,7 +170,8 @@ class Server:
         """Serve until stopped; the reason if it had to stop by itself."""
         loop = asyncio.get_running_loop()
         self.driver.start()
-        self.driver.end_turn()
+        if not self._write():
+            return self._close()
         self._wind()
         listener = await self._listen()
         trace = TraceServer(self.driver.live)
@@ -191,6 +191,9 @@ class Server:
         self._end_turn()
         for connection in list(self.connections.values()):
             connection.abort()
+        return self._close()
+
+    def _close(self) -> str:
         if self._journal is not None:
             self._journal.close()
         return self._failure

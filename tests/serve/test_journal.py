@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from mqlab.serve import serve
 from mqlab.serve.broker.topic import Topic
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.driver import Driver
-from mqlab.serve.journal import Journal, decoded, encoded
-from mqlab.serve.server import Options
+from mqlab.serve.entries import decoded, encoded
+from mqlab.serve.journal import Journal
+from mqlab.serve.server import Options, Server
 from mqlab.serve.wire.records import parsed
 from mqlab.storage import Batch
 from tests.serve.clients import create, producer, read, transaction
@@ -128,12 +130,60 @@ def test_without_room_it_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
         journal.rewrite(disk.effects())
+    assert [path.name for path in tmp_path.iterdir()] == ["journal"]
     journal.note(state(12_002, "a"))
     journal.write()
     journal.close()
     again, journal = replayed(tmp_path)
     journal.close()
     assert again.log(STATES).end == 12_003
+
+
+def test_a_turn_that_finds_no_room_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, rounds=10)
+    before = (tmp_path / "journal").read_bytes()
+    _, journal = replayed(tmp_path)
+    write = os.write
+
+    def half(file: int, data: bytes) -> int:
+        if len(data) < 100:
+            raise OSError(28, "No space left on device")
+        return write(file, data[: len(data) // 2])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", half)
+        for _ in range(9):
+            journal.note(state(12, "a"))
+        with pytest.raises(OSError, match="No space"):
+            journal.write()
+    assert (tmp_path / "journal").read_bytes() == before
+    journal.note(state(12, "a"))
+    journal.write()
+    journal.close()
+    again, journal = replayed(tmp_path)
+    journal.close()
+    assert again.log(STATES).end == 13
+
+
+def test_a_server_without_room_says_so_in_one_line_and_starts_when_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path)
+
+    def full(file: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    async def run() -> str:
+        return await Server(Options(port=0, data_dir=tmp_path)).run()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        assert asyncio.run(run()) == "the data folder cannot be written: No space left on device"
+    assert [path.name for path in tmp_path.iterdir()] == ["journal"]
+    with serve(data_dir=tmp_path) as broker:
+        assert broker.running
 
 
 def test_a_group_is_written_with_its_members_bytes() -> None:

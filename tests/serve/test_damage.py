@@ -1,0 +1,188 @@
+"""Damaged data folders: what a stop leaves is put aside, everything else is refused untouched."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mqlab.cli import main
+from mqlab.kernel import Append, Put
+from mqlab.serve import serve
+from mqlab.serve.frames import FRAME, MAGIC, SECTOR
+from mqlab.serve.journal import Journal, JournalError
+from mqlab.serve.process import BrokerError
+from mqlab.serve.wire.records import parsed
+from mqlab.storage import Batch
+from tests.serve.clients import create, producer, read, transaction
+from tests.serve.raw import batch
+
+RECORDS = parsed(batch([b"a", b"bc" * 40])).records  # type: ignore[union-attr]
+EFFECTS = [
+    Put("leadership", "epoch", 1),
+    *(Append("t-0", Batch(RECORDS, count=2, base=2 * i)) for i in range(5)),
+    Put("leadership", "epoch", 2),
+    Append("t-0", Batch(RECORDS, count=2, base=10)),
+]
+
+
+def write(folder: Path) -> bytes:
+    """A journal of EFFECTS; its bytes."""
+    journal = Journal(folder)
+    list(journal.replay())
+    for effect in EFFECTS:
+        journal.note(effect)
+    journal.write()
+    journal.close()
+    return (folder / "journal").read_bytes()
+
+
+def replay(folder: Path) -> list[str]:
+    """Its effects in words. Raises JournalError."""
+    journal = Journal(folder)
+    try:
+        return [str(effect) for effect in journal.replay()]
+    finally:
+        journal.close()
+
+
+def starts_of(data: bytes) -> list[int]:
+    """Where its frames begin."""
+    starts, at = [], len(MAGIC)
+    while at < len(data):
+        starts.append(at)
+        at += FRAME.size + FRAME.unpack_from(data, at)[0]
+    return starts
+
+
+def test_a_flipped_bit_anywhere_is_refused_and_nothing_is_touched(tmp_path: Path) -> None:
+    whole = write(tmp_path)
+    path = tmp_path / "journal"
+    starts = starts_of(whole)
+    assert len(starts) == len(EFFECTS) and len(whole) > 2 * SECTOR
+    for at in range(len(MAGIC), len(whole)):
+        # every bit of every head; of bodies, whose checksum sees any, one bit a byte
+        inside = at - max(start for start in starts if start <= at)
+        for bit in range(8) if inside < FRAME.size else (at % 8,):
+            damaged = bytearray(whole)
+            damaged[at] ^= 1 << bit
+            path.write_bytes(damaged)
+            frame = max(start for start in starts if start <= at)
+            with pytest.raises(JournalError, match=rf"entry at byte {frame} is damaged"):
+                replay(tmp_path)
+            assert path.read_bytes() == damaged, (at, bit)
+    assert [p.name for p in tmp_path.iterdir()] == ["journal"]
+
+
+def test_an_unfinished_turn_is_kept_beside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = write(tmp_path)
+    path, starts = tmp_path / "journal", starts_of(whole)
+    everything = replay(tmp_path)
+    for cut in range(starts[-2] + 1, len(whole)):
+        last = max(start for start in starts if start <= cut)
+        path.write_bytes(whole[:cut])
+        caplog.clear()
+        assert replay(tmp_path) == everything[: starts.index(last)]
+        assert path.read_bytes() == whole[:last]
+        kept = [p for p in tmp_path.iterdir() if p != path]
+        torn = whole[last:cut]
+        assert [p.read_bytes() for p in kept] == ([torn] if torn.strip(b"\0") else [])
+        for one in kept:
+            assert f"cut off {cut - last} bytes" in caplog.text and one.name in caplog.text
+            one.unlink()
+
+
+def test_what_was_put_aside_is_never_overwritten(tmp_path: Path) -> None:
+    whole = write(tmp_path)
+    last = starts_of(whole)[-1]
+    for length in (9, 10):
+        (tmp_path / "journal").write_bytes(whole[: last + length])
+        replay(tmp_path)
+    aside = sorted(p for p in tmp_path.iterdir() if "torn" in p.name)
+    assert [p.name for p in aside] == [f"journal.torn-{last}", f"journal.torn-{last}.2"]
+    assert [len(p.read_bytes()) for p in aside] == [9, 10]
+
+
+@pytest.mark.parametrize("zeros", [1, 7, 8, 9, 511, 4096, 70_000])
+def test_zeros_behind_the_last_entry_lose_nothing(tmp_path: Path, zeros: int) -> None:
+    whole = write(tmp_path)
+    everything = replay(tmp_path)
+    (tmp_path / "journal").write_bytes(whole + bytes(zeros))
+    assert replay(tmp_path) == everything
+    assert (tmp_path / "journal").read_bytes() == whole
+    assert [p.name for p in tmp_path.iterdir()] == ["journal"], "zeros need no keeping"
+
+
+def test_zeros_from_a_sector_on_are_a_power_cut(tmp_path: Path) -> None:
+    """The file was made longer, and of its last turn only the first sectors reached the disk."""
+    whole = write(tmp_path)
+    everything, starts = replay(tmp_path), starts_of(whole)
+    sector = len(whole) // SECTOR * SECTOR
+    last = max(start for start in starts if start <= sector)
+    (tmp_path / "journal").write_bytes(whole[:sector] + bytes(len(whole) - sector))
+    assert replay(tmp_path) == everything[: starts.index(last)]
+
+
+@pytest.mark.parametrize("size", [0, 1, 15])
+def test_a_file_too_short_to_be_a_journal_is_left_alone(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "journal"
+    path.write_bytes(b"x" * size)
+    with pytest.raises(JournalError, match=f"holds {size} bytes, too few"):
+        replay(tmp_path)
+    assert path.read_bytes() == b"x" * size
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "diary").write_text("dear diary")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "journal").symlink_to(tmp_path / "diary")
+    with pytest.raises(JournalError, match="is a link"):
+        replay(tmp_path / "data")
+    assert (tmp_path / "diary").read_text() == "dear diary"
+
+
+def test_an_entry_of_another_version_is_refused_in_words(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    list(journal.replay())
+    journal.note(Put("leadership", "epoch", 1))
+    journal.write()
+    from mqlab.serve.frames import pack_frame
+
+    journal._parts += pack_frame(b'J["fold","spindle"]')
+    journal.write()
+    journal.close()
+    with pytest.raises(JournalError, match="another version of mqlab"):
+        replay(tmp_path)
+
+
+def test_a_server_refuses_it_and_what_is_before_the_damage_can_be_salvaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    with serve(data_dir=old) as broker:
+        create(broker.address, "t")
+        who = producer(broker.address, "id")
+        for i in range(20):
+            transaction(who, "t", f"value {i}.")
+        broker.stop()
+        data = bytearray((old / "journal").read_bytes())
+        data[data.index(b"value 10.")] ^= 4
+        (old / "journal").write_bytes(data)
+        with pytest.raises(BrokerError, match=r"journal: the entry at byte \d+ is damaged"):
+            broker.restart()
+    assert (old / "journal").read_bytes() == data
+    asked = ["serve", "kafka", "--data-dir", str(old), "--salvage-to", str(new)]
+    assert main(asked) == 0
+    told = capsys.readouterr().out
+    found = re.search(r"holds (\d+) entries, all before byte (\d+)", told)
+    assert found is not None
+    count, byte = map(int, found.groups())
+    assert count == len(starts_of(data[:byte])) and (old / "journal").read_bytes() == data
+    with serve(data_dir=new) as broker:
+        producer(broker.address, "id")
+        assert read(broker.address, "t") == [f"value {i}." for i in range(10)]
+    assert main(asked) == 2, "a folder in use is not written to"
+    assert "has a journal already" in capsys.readouterr().err
