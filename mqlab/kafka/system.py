@@ -2,8 +2,8 @@
 
     system kafka transaction_version=2 client=v2 partitions=2 producers=app readers=reader
 
-A client is `legacy` (librdkafka, Java before 4.0) or `v2` (Java 4.x); the three real
-combinations with the cluster's transaction.version are (0, legacy), (2, legacy), (2, v2).
+A client is `legacy` (librdkafka) or `v2` (Java 4.x); the three real combinations with the
+cluster's transaction.version are (0, legacy), (2, legacy), (2, v2).
 """
 
 from __future__ import annotations

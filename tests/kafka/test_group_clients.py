@@ -35,6 +35,19 @@ def test_a_member_reads_on_from_what_its_group_has_committed():
     ]
 
 
+@pytest.mark.parametrize(
+    ("offset", "got"), [(0, "p1, p2, p3, q"), (2, "p3, q"), (3, "q"), (4, "nothing")]
+)
+def test_a_position_inside_a_batch_skips_what_is_before_it(offset, got):
+    trace = run(
+        "system kafka partitions=1 producers=app:- readers=one\n"
+        "run app: send orders-0 p1|p2|p3, send orders-0 q, flush\n"
+        f"run one: seek orders-0@{offset}, poll orders-0, poll orders-0\n"
+    )
+    told = [outcome for call, outcome in outcomes(trace, "one")[1:]]
+    assert told == [f"ok {got}", "ok nothing"]
+
+
 def test_a_member_that_was_dropped_hears_it_and_comes_back_as_a_new_one():
     trace = run(
         "system kafka partitions=1 groups=1 readers=one\n"

@@ -247,3 +247,16 @@ def test_a_new_instance_goes_on_after_the_timeout_with_an_epoch_above_both(mode)
     trace = scenario(text + "run next: init\n")
     given = [f.text.en for f in trace.facts if f.peer == "next" and f.glyph == "⇒"]
     assert given == ["ok pid=0 epoch=2"]
+
+
+@pytest.mark.parametrize("client", ["v2", "legacy"])
+def test_a_flush_after_an_error_waits_and_fails_with_nothing(client):
+    """KafkaProducer#flush has no maybeFailWithError; the call behind it hears the error."""
+    text = f"system kafka partitions=1 timeout_ms=1500 client={client}\n" + (
+        "run app: init, begin, send orders-0 slow\n"
+        "fire tc\n"
+        "run app: send orders-0 late, commit, flush, commit"
+    )
+    heard, _ = outcomes(text, "app")
+    assert heard[-3].startswith("commit: failed") and heard[-3] == heard[-1]
+    assert heard[-2] == "flush: ok"

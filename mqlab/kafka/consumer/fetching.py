@@ -37,6 +37,7 @@ def readable(
     """The data batches a client hands out, and its position afterwards
     (CompletedFetch#nextFetchedRecord, #isBatchAborted, #containsAbortMarker).
 
+    A leader sends whole batches: of the first, what lies before `start` is skipped.
     `aborted` None: read_uncommitted, nothing is skipped but markers.
     """
     waiting = sorted(aborted or (), key=lambda a: a.first_offset)
@@ -50,8 +51,16 @@ def readable(
         if batch.control == ABORT:
             skipping.discard(batch.pid)
         elif not batch.control and not (batch.transactional and batch.pid in skipping):
-            out.append(batch)
+            out.append(_from(batch, start))
     return out, position
+
+
+def _from(batch: Batch, start: int) -> Batch:
+    """The batch without the records before offset `start`."""
+    before = start - batch.base
+    if before <= 0:
+        return batch
+    return replace(batch, records=batch.records[before:], count=batch.count - before, base=start)
 
 
 def poll(consumer: Consumer, call: Poll) -> Result:

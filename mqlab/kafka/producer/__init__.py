@@ -12,15 +12,18 @@ and sends each again until it is answered: that is safe because the leader recog
 it has seen. A transaction is a bracket around such batches; `begin` opens it and tells
 nobody. *The server's* transaction starts with the first partition that is added.
 
-Two clients are played here. `legacy` (librdkafka, so confluent-kafka; Java before 4.0):
-AddPartitionsToTxn before the first batch to a partition, its epoch stays. `v2` (Java 4.x):
-the first Produce adds the partition by itself, and every end gives a new epoch, at which
-the sequence numbers begin again at 0. Exceptions are named as Java names them, for both.
+Two clients are played here. `legacy` (librdkafka, so confluent-kafka): AddPartitionsToTxn
+before the first batch to a partition, its epoch stays. `v2` (Java 4.x): the first Produce adds
+the partition by itself, and every end gives a new epoch, at which the sequence numbers begin
+again at 0. Exceptions are named as Java names them, for both. (Java before 4.0 sends the same
+requests as librdkafka, but a leader's INVALID_PRODUCER_EPOCH is abortable for it from 2.8 on,
+KIP-588, and fatal for librdkafka: it is not played here.)
 
 *States* (`states.PRODUCER_PREVIOUS`): UNINITIALIZED → INITIALIZING → READY → IN_TRANSACTION →
 COMMITTING or ABORTING → READY. A call that the state does not allow is an
 IllegalStateException and changes nothing. After an abortable error every call but `abort`
-fails with it; after a fatal one every call does. Nothing a producer holds is durable.
+fails with it; after a fatal one every call does; `flush` alone fails with neither. Nothing a
+producer holds is durable.
 
 *What can go wrong.* An answer may be lost: everything here may be sent twice. `commit` may
 time out: then it is neither done nor not done, and the only sound calls are the same `commit`
@@ -141,6 +144,7 @@ class Producer:
         if self.overdue is not None:
             return self._called_again(call, self.overdue)
         spared = self.state is _S.ABORTABLE_ERROR and isinstance(call, Abort)
+        spared = spared or isinstance(call, Flush)  # KafkaProducer#flush looks at no state
         if self.state in (_S.ABORTABLE_ERROR, _S.FATAL_ERROR) and not spared:
             return self, (Return(failed(call, str(self.error))),)
         match call:

@@ -18,7 +18,7 @@ class ConfigException(ValueError):
 @dataclass(frozen=True, slots=True)
 class ProducerConfig(Config):
     """`txn_id` None: no transactions. `idempotent` False: no sequence numbers either.
-    `client`: "v2" (Java 4.x) or "legacy" (librdkafka, Java before 4.0).
+    `client`: "v2" (Java 4.x) or "legacy" (librdkafka).
 
     `max_in_flight`: unanswered batches a connection. `retries`: how often one request may be
     sent again; None, Java's default, is as good as for ever. `delivery_timeout_ms`: after

@@ -160,7 +160,10 @@ def _completed(p: Producer) -> Result:
 
 
 def _flushed(p: Producer) -> Result:
-    """Without transactions, what became of the records' futures since the last flush."""
+    """Without transactions, what became of the records' futures since the last flush. With
+    them the trouble stays for the next call that looks at the state: `flush` does not."""
+    if p.config.transactional:
+        return returned(p)
     trouble, p = p.error, replace(p, error=None)
     if trouble is None:
         return returned(p)
