@@ -89,7 +89,7 @@ KAFKA = Broker(
         ),
         Node(
             "controller",
-            "three or five: a Raft quorum",
+            "its own nodes: three or five, a Raft quorum",
             (
                 Item("memory", "metadata", "who leads which partition"),
                 Item("internal", "__cluster_metadata", "topics, leaders, producer-id blocks"),
@@ -124,7 +124,7 @@ ROCKETMQ = Broker(
             "a master, its slaves",
             (
                 Item("memory", "registered producers", "of each group, by heartbeat", True),
-                Item("memory", "op records not yet written", "up to 3 s, since 5.1.0", True),
+                Item("memory", "unwritten op records", "up to 3 s, since 5.1.0", True),
                 Item("topic", "orders", "only what is committed", True),
                 Item("internal", "RMQ_SYS_TRANS_HALF_TOPIC", "half messages, one queue", True),
                 Item("internal", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "which halves have ended", True),
@@ -178,7 +178,7 @@ PULSAR = Broker(
                 Item(
                     "internal",
                     "__transaction_buffer_snapshot",
-                    "aborted ids; one a namespace",
+                    "aborted ids; one per namespace",
                     True,
                 ),
                 Item(
@@ -187,8 +187,8 @@ PULSAR = Broker(
                     "places coordinators; no data",
                     True,
                 ),
-                Item("log", "__transaction_log_0", "decisions, one log a coordinator", True),
-                Item("log", "…__transaction_pending_ack", "one log a subscription", True),
+                Item("log", "__transaction_log_0", "decisions, one log per coordinator", True),
+                Item("log", "…__transaction_pending_ack", "one log per subscription", True),
                 Item("log", "cursor", "what a subscription has acknowledged"),
                 Item("file", NOTHING, "the bookies keep it"),
             ),

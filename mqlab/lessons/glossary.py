@@ -7,6 +7,7 @@ names of the systems' own things stay as they are in every language.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 from .pictures import columns
 
@@ -29,7 +30,7 @@ TERMS = (
     Term(
         "asynchronous",
         "异步",
-        "The sender goes on without waiting until somebody has dealt with its message.",
+        "The sender goes on without waiting for anybody to deal with its message.",
     ),
     Term(
         "topic, partition, queue",
@@ -67,12 +68,12 @@ TERMS = (
         "BASE",
         "基本可用、软状态、最终一致",
         "Basically available, soft state, eventually consistent: what is promised where "
-        "waiting for everybody is too dear.",
+        "waiting for everybody would cost too much.",
     ),
     Term(
         "CAP",
         "CAP 定理",
-        "While the network is parted, a system that answers everywhere cannot give every "
+        "While the network is split, a system that answers everywhere cannot give every "
         "reader the newest value.",
     ),
     Term(
@@ -83,7 +84,7 @@ TERMS = (
     Term(
         "eventual consistency",
         "最终一致性",
-        "Once all is delivered everybody agrees; until then readers may see different states.",
+        "Once everything is delivered all readers agree; until then they may see different states.",
     ),
     Term(
         "distributed transaction",
@@ -157,8 +158,8 @@ TERMS = (
     Term(
         "transactional id",
         "事务 ID（transactional.id）",
-        "The lasting name of a producer, not of one transaction; who comes back with it shuts"
-        " out its predecessor.",
+        "The lasting name of a producer, not of one transaction; whoever comes back with it "
+        "shuts out its predecessor.",
     ),
     Term(
         "producer epoch",
@@ -169,12 +170,12 @@ TERMS = (
     Term(
         "fencing",
         "隔离僵尸实例（fencing）",
-        "Refusing the writes of one who has been replaced and does not know it.",
+        "Refusing the writes of a process that has been replaced and does not know it.",
     ),
     Term(
         "zombie",
         "僵尸实例",
-        "A process that others hold for dead and that goes on writing.",
+        "A process that others believe to be dead and that goes on writing.",
     ),
     Term(
         "marker, control record",
@@ -190,18 +191,18 @@ TERMS = (
     Term(
         "last stable offset, LSO",
         "最后稳定位移",
-        "Below it everything is decided; readers of committed data stop here. Some articles "
+        "Everything below it is decided; readers of committed data stop here. Some articles "
         "write “Log Stable Offset”: there is no such name.",
     ),
     Term(
         "read committed",
         "读已提交",
-        "Reading only what is decided and not aborted.",
+        "Reading only what is decided and was not aborted.",
     ),
     Term(
         "read uncommitted",
         "读未提交",
-        "Reading up to the high watermark, decided or not.",
+        "Reading everything up to the high watermark, decided or not.",
     ),
     Term(
         "consume–transform–produce",
@@ -227,7 +228,7 @@ TERMS = (
     Term(
         "dead-letter queue",
         "死信队列",
-        "Where messages go that could not be dealt with after all retries.",
+        "Where a message goes that could not be dealt with after all its retries.",
     ),
     # Pulsar
     Term(
@@ -247,21 +248,61 @@ TERMS = (
         "An acknowledgement inside an open transaction: other transactions may not take the "
         "message.",
     ),
-    # anomalies
+    # what goes wrong: lab 00's list
+    Term(
+        "lost write",
+        "写丢失",
+        "What was acknowledged, or believed to be, is gone.",
+    ),
+    Term(
+        "duplicate",
+        "重复",
+        "One message is stored, or delivered, twice.",
+    ),
+    Term(
+        "fractured outcome",
+        "结局分裂",
+        "A transaction has happened in one place and never will in another: a half payment.",
+    ),
     Term(
         "dirty read",
         "脏读",
-        "Reading what is not decided, and may never be.",
+        "Reading what is not decided and may never be: Adya's P1.",
+    ),
+    Term(
+        "aborted read",
+        "读到已中止的写",
+        "Reading what was rolled back: Adya's G1a.",
     ),
     Term(
         "torn read",
         "撕裂读（只读到一部分）",
-        "Reading one part of a transaction and not yet the other.",
+        "Reading one part of a transaction and not yet the other; also called a fractured read.",
+    ),
+    Term(
+        "zombie write",
+        "僵尸写",
+        "A write of a process that has been replaced.",
+    ),
+    Term(
+        "orphaned half message",
+        "孤儿半消息",
+        "A half message of RocketMQ of which nobody is left who could say how it ended.",
     ),
     Term(
         "hanging transaction",
         "悬挂事务",
         "One that is open in a partition and unknown to its coordinator, so that nobody ends it.",
+    ),
+    Term(
+        "ack conflict",
+        "确认冲突",
+        "Two transactions of Pulsar acknowledge one message; the second is refused.",
+    ),
+    Term(
+        "stuck consumer",
+        "消费者卡住",
+        "A reader of committed data waits behind an open transaction of somebody else.",
     ),
     Term(
         "compacted topic",
@@ -273,7 +314,8 @@ TERMS = (
 
 
 class Glossary:
-    """A table of terms: markdown where it can be shown, else plain text."""
+    """A table of terms: HTML where it can be shown, else plain text. The whole glossary
+    stays behind a fold, so that it is there without being in the way."""
 
     def __init__(self, terms: tuple[Term, ...]) -> None:
         self.terms = terms
@@ -281,15 +323,19 @@ class Glossary:
     def __len__(self) -> int:
         return len(self.terms)
 
-    def markdown(self) -> str:
-        rows = "\n".join(
-            "| " + " | ".join(_cell(t) for t in (term.en, term.zh, term.means)) + " |"
-            for term in self.terms
+    def html(self) -> str:
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in (t.en, t.zh, t.means)) + "</tr>"
+            for t in self.terms
         )
-        return f"| English | 中文 | what it is |\n|---|---|---|\n{rows}"
+        head = "<tr><th>English</th><th>中文</th><th>what it is</th></tr>"
+        table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        if len(self.terms) < len(TERMS):
+            return table
+        return f"<details><summary>all {len(self.terms)} terms</summary>{table}</details>"
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return {"text/markdown": self.markdown(), "text/plain": repr(self)}
+        return {"text/html": self.html(), "text/plain": repr(self)}
 
     def __repr__(self) -> str:
         return columns(
@@ -307,8 +353,3 @@ def glossary(*words: str) -> Glossary:
 
 def _holds(term: Term, words: tuple[str, ...]) -> bool:
     return any(word.casefold() in f"{term.en} {term.zh}".casefold() for word in words)
-
-
-def _cell(text: str) -> str:
-    """Text is data: a bar or a tag in it must not become a table's or HTML's."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")

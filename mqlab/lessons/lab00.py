@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from ..kernel import Trace
 from .glossary import glossary
-from .map_panel import broker_map, map_table
-from .timeline import timeline, timeline_table
+from .map_panel import broker_map, broker_maps, map_table
+from .timeline import timeline
 
 __all__ = [
     "broker_map",
+    "broker_maps",
     "first",
     "glossary",
     "map_table",
     "red_from",
     "timeline",
-    "timeline_table",
 ]
 
 

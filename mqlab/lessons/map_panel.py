@@ -10,15 +10,15 @@ from mqlab_widgets.scene import Scene
 from mqlab_widgets.widths import wrap
 
 from .brokers import BROKERS, KINDS, NOTHING, Broker, Item, Node
-from .pictures import Picture, columns, room
+from .pictures import WIDTH, Folder, Picture, columns, room
 
 COLUMNS = (
     ("in memory", ("memory",)),
     ("topics and logs", ("topic", "internal", "log")),
     ("on disk", ("file",)),
 )
-LEFT = (146, 376, 640)  # where each column begins
-WIDTH, EDGE, TOP = 892, 12, 62
+LEFT = (128, 324, 568)  # where each column begins
+EDGE, TOP = 12, 62
 ICON, LINE, PAD, GAP = 20, 13.5, 9, 7
 BETWEEN = 30  # the arrows between two nodes
 LEGEND = 32
@@ -37,6 +37,11 @@ def broker_map(name: str) -> Picture:
         y = _between(scene, node, y) if node.below else y + GAP
     scene.height = _legend(scene, broker, y + 8)
     return Picture(scene, _alt(broker), map_table(name))
+
+
+def broker_maps() -> Folder:
+    """All maps, the first open and the others behind a fold."""
+    return Folder({broker.name: broker_map(name) for name, broker in BROKERS.items()})
 
 
 def map_table(name: str) -> str:

@@ -39,11 +39,15 @@ OWN_CSS = (
     ".mqlab .stem{stroke:var(--muted);stroke-width:1.5;fill:none}"
     ".mqlab .point{fill:var(--muted)}"
 )
+# As wide as an output of JupyterLab at 1280 px with its left bar open: wider ones would scroll.
+WIDTH = 816
 # JupyterLab says its theme on the body; elsewhere the system's is followed. The letters keep
 # their size: a narrow cell scrolls.
 FRAME_CSS = (
     ".mqlab-picture{color-scheme:light dark;overflow-x:auto}"
     ".mqlab-picture>img{max-width:none!important}"
+    ".mqlab-picture details{margin:4px 0 10px}.mqlab-picture summary{cursor:pointer}"
+    ".mqlab-picture pre{overflow-x:auto;white-space:pre}"
     '[data-jp-theme-light="true"] .mqlab-picture{color-scheme:light}'
     '[data-jp-theme-light="false"] .mqlab-picture{color-scheme:dark}'
 )
@@ -91,15 +95,35 @@ class Picture:
         """Every text of the picture and the room it takes."""
         return list(_boxes(self.scene.nodes, 0, 0))
 
+    def html(self) -> str:
+        """The image, and behind a fold the table that says the same."""
+        table = f"<pre>{escape(self.text)}</pre>"
+        words = f"<details><summary>the same as a table</summary>{table}</details>"
+        return f'<div class="mqlab-picture">{image(self.svg(), self.alt)}{words}</div>'
+
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        html = (
-            f"<style>{FRAME_CSS}</style>"
-            f'<div class="mqlab-picture">{image(self.svg(), self.alt)}</div>'
-        )
-        return {"text/html": html, "text/plain": self.text}
+        return {"text/html": f"<style>{FRAME_CSS}</style>{self.html()}", "text/plain": self.text}
 
     def __repr__(self) -> str:
         return self.text
+
+
+class Folder:
+    """Several pictures by name, each behind a fold; the first one is open."""
+
+    def __init__(self, pictures: dict[str, Picture]) -> None:
+        self.pictures = pictures
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        folds = "".join(
+            f"<details{' open' * (not i)}><summary>{escape(name)}</summary>{one.html()}</details>"
+            for i, (name, one) in enumerate(self.pictures.items())
+        )
+        html = f'<style>{FRAME_CSS}</style><div class="mqlab-picture">{folds}</div>'
+        return {"text/html": html, "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return "\n\n".join(f"{name}\n{p.text}" for name, p in self.pictures.items())
 
 
 @cache

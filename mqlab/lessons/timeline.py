@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mqlab_widgets.scene import Scene
 
-from .pictures import Picture, columns, room
+from .pictures import WIDTH, Picture, columns, room
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -86,11 +86,12 @@ UNDATED = (
     ("CMQ", "Tencent Cloud's own queue"),
     ("CKafka", "speaks Kafka's protocol"),
     ("TDMQ", "built on Pulsar"),
-    ("CDMQ", "known to us by name only"),
-    ("Hippo", "known to us by name only"),
+    ("CDMQ", "only its name is known to us"),
+    ("Hippo", "only its name is known to us"),
 )
 
-WIDTH, EDGE, AXIS, RIGHT = 892, 16, 150, 876
+EDGE, AXIS = 16, 120
+RIGHT = WIDTH - EDGE
 FIRST, LAST = 2003, 2026
 TOP, ROW, LINE, BOTTOM = 40, 26, 14, 56
 

@@ -14,8 +14,8 @@ import pytest
 from mqlab_widgets.scene import Scene
 
 from mqlab.lessons.brokers import BROKERS, KINDS, NOTHING
-from mqlab.lessons.map_panel import broker_map, map_table
-from mqlab.lessons.pictures import Picture, columns, room
+from mqlab.lessons.map_panel import COLUMNS, EDGE, ICON, LEFT, broker_map, broker_maps, map_table
+from mqlab.lessons.pictures import WIDTH, Picture, columns, room
 from mqlab.lessons.timeline import PRODUCTS, UNDATED, timeline, timeline_table
 
 PICTURES: dict[str, Callable[[], Picture]] = {
@@ -116,6 +116,30 @@ def test_no_text_over_another_and_none_outside(picture: Picture) -> None:
     for box in boxes:
         assert box.x >= 0 and box.x + box.width <= picture.scene.width, box
         assert box.y >= 0 and box.y + box.height <= picture.scene.height, box
+
+
+def test_they_fit_into_an_output_beside_the_left_bar(picture: Picture) -> None:
+    """At 1280 px JupyterLab leaves 828 px to an output while its left bar is open."""
+    assert picture.scene.width <= 828
+
+
+def test_no_name_reaches_into_the_next_column() -> None:
+    ends = [*LEFT[1:], WIDTH - EDGE]
+    for broker in BROKERS.values():
+        for node in broker.nodes:
+            for item in node.items:
+                column = next(i for i, (_, kinds) in enumerate(COLUMNS) if item.kind in kinds)
+                wide = room(item.name, "name ours" if item.part else "name")
+                assert LEFT[column] + ICON + wide < ends[column] - 4, item
+
+
+def test_all_maps_are_one_output_and_the_first_is_open() -> None:
+    bundle = broker_maps()._repr_mimebundle_()
+    assert bundle["text/html"].count("<details open>") == 1
+    assert bundle["text/html"].index("<details open>") < bundle["text/html"].index("Kafka")
+    for name in BROKERS:
+        assert map_table(name) in bundle["text/plain"]
+    assert bundle["text/html"].count("the same as a table") == len(BROKERS)
 
 
 @pytest.mark.needs("chromium")
