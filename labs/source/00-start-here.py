@@ -5,50 +5,51 @@
 # RocketMQ 5.x and Pulsar 4.x stand beside it
 #
 # **In one paragraph.** A message queue lets two services talk without waiting for each other. Sooner
-# or later one of them dies in the middle of something, and then somebody has paid and nobody has
-# been paid. A transaction is the promise that this cannot happen. In this lab you kill a bank
-# between two messages, look who lost what, and see the same kill do no harm. Then you learn the
-# words, the six stages which every broker's transaction goes through, and where three brokers keep
-# what.
+# or later one of them dies in the middle of something, and then a customer has paid and the shop has
+# received nothing. A transaction is the promise that this cannot happen. In this lab you kill a
+# shop's order service between two messages, see who has lost what, and watch the same kill do no
+# harm. Then you learn the words, the six stages that every broker's transaction goes through, and
+# where three brokers keep what.
 #
-# **Contents.** A pays B · What a message queue is · ACID, letter by letter · BASE, and three
-# meanings of consistency · One order, three brokers · Where the brokers keep what · How it came
-# about · Glossary · Map of the course · Exit ticket
+# **Contents.** An order and its money · The same with a transaction · What a message queue is · ACID,
+# letter by letter · BASE, and three meanings of consistency · One order, three brokers · Where the
+# brokers keep what · How it came about · Glossary · Map of the course · Exit ticket
 #
 # **Words.** *MQ*, message queue. *Record*: one message in a log. *Partition*: one log of a topic.
-# *ACID* and *BASE*: two sets of promises, spelled out below. *HW*, high watermark: below it
-# everything is replicated. *LSO*, last stable offset: below it everything is also decided.
+# *ACID* and *BASE*: two sets of promises, spelled out below. *HW*, high watermark: everything below
+# it is replicated. *LSO*, last stable offset: everything below it is also decided.
 
 # %%
 from mqlab_widgets import Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import balances, playing, scenario, system
-from mqlab.lessons.lab00 import broker_map, first, glossary, map_table, red_from
+from mqlab.lessons.lab00 import broker_maps, first, glossary, red_from, timeline
 
 # %% [markdown]
-# ## A pays B
+# ## An order and its money
 #
-# A owes B 5. The bank writes two records: a debit, `A-5`, into the log of account A (`accounts-0`)
-# and a credit, `B+5`, into that of account B (`accounts-1`). Whoever reads both logs must find that
-# the sum is 0: **money in = money out**. One light watches this through the whole course.
+# Every lab of this course is an episode of one story. A British gift shop sells over the web. A
+# customer orders something for 5, and the shop's **order service** books the money with two records:
+# `C-5` into the log of the customer's account (`accounts-0`), and `S+5` into the log of the shop's
+# own account (`accounts-1`). Whoever adds up both logs must get 0: **money in = money out**.
 #
-# Here the bank uses no transaction, and its process is killed when the debit has left.
+# Here the order service uses no transaction, and it is killed when the first record has left.
 
 # %% jupyter={"source_hidden": true}
 lossy = scenario("""
-# A pays B, without a transaction
-system bank producers=bank:plain
-kill bank when=Produce#1 after=1
-run bank: send accounts-0 A-5, send accounts-1 B+5, flush
+# An order and its money, without a transaction
+system shop producers=order-service:plain
+kill order-service when=Produce#1 after=1
+run order-service: send accounts-0 C-5, send accounts-1 S+5, flush
 """)
 Predict(
-    "The debit is on its way and the bank is killed. What do the two accounts show in the end?",
+    "C-5 is on its way and the order service is killed. What do the two accounts show in the end?",
     options=[
-        "A −5, B +5: the queue finishes what was begun",
-        "A −5, B 0: the money is gone",
-        "A 0, B 0: the broker takes the debit back",
-        "an error: a reader is told that the payment is incomplete",
+        "customer −5, shop +5: the queue finishes what was begun",
+        "customer −5, shop 0: the money is gone",
+        "customer 0, shop 0: the broker takes the first record back",
+        "an error: a reader is told that the booking is incomplete",
     ],
     answer=1,
     explanations=[
@@ -61,136 +62,178 @@ Predict(
     step=1,
 )
 
-# %% tags=["nbval-check-output"]
-print(balances(lossy))
-
 # %% [markdown]
-# Step through it with the arrow keys or the slider. Look at the first light on the right: at which
-# step does *money in = money out* turn red?
+# This is the whole run. Step through it with the arrow keys or the slider. Time runs downwards, and
+# each process has a line of its own:
+#
+# | in the picture | in text | what has happened |
+# |---|---|---|
+# | an arrow | → | a message has left |
+# | a dashed arrow | ⇒ | an answer has left |
+# | an arrow of dots and dashes | ⇥ | a message arrives although its sender is gone |
+# | a filled block | ▮ | a record is in the log of this process, on its disk; `@0` is its place there, the *offset* |
+# | a hollow diamond | ⇨ | the process has changed something in its memory, here how far one may read |
+# | a red cross | ✗ | a process was killed, or a connection broke |
+# | a hollow circle | ↻ | a process was started again and has recovered what it knows from its disk |
+#
+# In the log on the right stand two flags: readers may read up to **HW**, and readers of committed data
+# up to **LSO**. Until there are transactions both are in the same place.
+#
+# Below them is a light, *money in = money out*. It judges what is left **once nothing is under way**:
+# while the order service is at work, while a transaction is unfinished, or while an account is down,
+# it keeps its colour. At which step does it turn red? Later labs have a light of the same name.
 
 # %%
 Player(lossy, step=red_from(lossy, "money"))
 
 # %% [markdown]
-# Was this bad luck, a moment that hardly ever comes? A search through *every* schedule in which the
-# bank is killed once finds the shortest one that loses money. And when the bank comes back and does
-# its work again, it gets worse: A has paid twice.
+# Was this bad luck, a moment that hardly ever comes? And what happens when the order service is
+# started again and does its work anew? The next cell asks both questions, in the notation that all
+# labs use:
+#
+# | line | what it says |
+# |---|---|
+# | `system shop producers=order-service:plain` | who takes part: a shop whose order service is a *plain* producer, without transactions |
+# | `run order-service: send accounts-0 C-5, …` | what the application calls, one call after the other |
+# | `kill order-service when=Produce#1 after=1` | lies in wait: the process is killed in the step that sends its first `Produce`, after one effect of that step |
+# | `restart order-service` | starts it again, at the first line of its application |
+#
+# `explore` needs the application within the system line. It tries **every** schedule: again and again
+# it *chooses* which of the things that can happen next does happen, until all choices have been tried.
+# A `Budget` says what may go wrong; here one process may be killed, and only the order service. Its
+# `counterexamples` hold, for each light, the run with the fewest choices that turns it red.
 
 # %% tags=["nbval-check-output"]
-one_kill = Budget(kills=1, killable=("bank",))
-plain = "bank producers=bank:plain 'bank=send accounts-0 A-5; send accounts-1 B+5; flush'"
+one_kill = Budget(kills=1, killable=("order-service",))
+plain = (
+    "shop producers=order-service:plain "
+    "'order-service=send accounts-0 C-5; send accounts-1 S+5; flush'"
+)
 broken = explore(system(plain), one_kill).counterexamples["money"]
-print("without a transaction: money lost in", len(broken.schedule), "choices")
+print("without a transaction the light can turn red after", len(broken.schedule), "choices:")
 for fact in broken.trace():
     if not fact.fold:
-        print("   ", fact.line(width=11))
+        print("  ", fact.line(width=13))
 
 again = scenario("""
-system bank producers=bank:plain
-kill bank when=Produce#1 after=1
-run bank: send accounts-0 A-5, send accounts-1 B+5, flush
-restart bank
+system shop producers=order-service:plain
+kill order-service when=Produce#1 after=1
+run order-service: send accounts-0 C-5, send accounts-1 S+5, flush
+restart order-service
 """)
+print("\nand when the order service has done its work again:")
 print(balances(again))
 
 # %% [markdown]
-# ### The same with a transaction
+# Nothing rare is needed: the order service sends and dies, and its record arrives. And doing the work
+# again makes it worse, since the customer has now paid twice.
 #
-# Now the bank says which records belong together: `init` once, then `begin`, the two records,
-# `commit`. It is killed at the same moment. Later it is started again and does its work anew.
+# ## The same with a transaction
+#
+# Now the order service says which records belong together: `init` once, then `begin`, the two
+# records, and `commit`. It is killed at the same moment. Later it is started again.
+#
+# A reader chooses what it wants to be shown, its *isolation level*. **read_uncommitted** means every
+# record in the log, whatever becomes of it. **read_committed** means only records whose transaction
+# has been committed, and records that belong to none.
 
 # %% jupyter={"source_hidden": true}
 safe = scenario("""
-# A pays B, in a transaction
-system bank
-kill bank when=Produce#1 after=1
-run bank: init, begin, send accounts-0 A-5, send accounts-1 B+5, commit
-restart bank
-fire bank
+# An order and its money, in a transaction
+system shop
+kill order-service when=Produce#1 after=1
+run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
+restart order-service
+fire order-service
 """)
 undecided = first(safe, "recovered")
 Predict(
-    "The bank has just been started again; its debit is in the log. Who is shown it?",
+    "The order service has just been started again, and has called nothing yet. What are the two "
+    "readers shown?",
     options=[
-        "nobody: it is not yet in the log",
-        "everybody: it is in the log",
-        "who reads uncommitted; who reads committed is shown nothing",
-        "who reads committed; a committed reader waits for nobody",
+        "both nothing: what a killed process wrote is taken back",
+        "both C-5: nobody has aborted it",
+        "read_uncommitted is shown C-5, read_committed nothing",
+        "both nothing: the record gets into the log at the commit",
     ],
     answer=2,
     explanations=[
-        "It is in the log like any other record, right after it arrived.",
-        "In the log, yes. What a reader is given depends on what it asked for.",
-        "The transaction is open: a reader of committed data stops before it.",
-        "It is the other way round: a committed reader stops where the undecided begins.",
+        "The broker does not know yet that the process is gone, and a log never loses a record.",
+        "Not aborted is not yet committed. The transaction is open, so it may still end either way.",
+        "The record is in the log, and its transaction is open.",
+        "It is in the log like any other record since it arrived. Only what is shown depends on the "
+        "commit.",
     ],
     trace=safe,
     step=undecided,
 )
 
 # %% tags=["nbval-check-output"]
-print(balances(safe, undecided), "\n")
-print("and when the bank has done its work again:")
-print(balances(safe), "\n")
-whole = "bank 'bank=init; begin; send accounts-0 A-5; send accounts-1 B+5; commit'"
+print("when the order service is back:")
+print(balances(safe, undecided))
+print("\nand when it has done its work again:")
+print(balances(safe))
+whole = "shop 'order-service=init; begin; send accounts-0 C-5; send accounts-1 S+5; commit'"
 verdict = explore(system(whole), Budget(kills=1))
-print("every schedule with one kill, of whichever process, looked at:", verdict.complete)
-print("money lost:", "money" in verdict.counterexamples)
-
-# %%
-Player(safe, step=undecided)
+print("\nevery schedule with one kill, of whichever process, was tried:", verdict.complete)
+print("the light can turn red:", "money" in verdict.counterexamples)
 
 # %% [markdown]
-# The first debit is still in the log; it was *aborted* when the bank came back. Who reads committed
-# data never sees it. Who reads uncommitted data is not told, and counts five too little. And the
-# search says that this was no good luck: no schedule with one kill, whoever is killed, loses money.
+# Play the run above to its end. The first `C-5` stays in the log. It was *aborted* when the order
+# service came back and called `init` under the same name. A reader of committed data never sees it. A
+# reader of uncommitted data is not told, and its sum is five too low. The search says that this was
+# no good luck: no schedule with one kill, whoever is killed, turns the light red.
+#
+# Two more signs have appeared: ☞, the application calls something or gets its result, and ⏲, a timer
+# has fired. `tc` in the text is the *transaction coordinator* of the picture.
 #
 # ### Your turn
 #
-# The same bank, and nothing has happened yet. Let it call, deliver its messages, kill it or the
-# coordinator (`tc`) after some of their effects, restart them. Try to lose money. (One way is left;
-# *Durability* below shows it.)
+# The same order service, and nothing has happened yet. Let it call, deliver its messages, kill it or
+# the coordinator, restart them. Try to turn the light red. (One way is left; *Durability* below
+# shows it.)
 
 # %%
-Playground(playing(f"# Your bank\nsystem {whole}"))
+Playground(playing(f"# Your order service\nsystem {whole}"))
 
 # %% [markdown]
 # ## What a message queue is
 #
-# A service that keeps messages between those who write and those who read. The writer is answered
-# when the message is *kept*, not when somebody has read it: that is **asynchronous communication**.
-# So the reader may be slow, or down. Try it: the clerk is killed before anything is sent.
+# A message queue is a service that keeps messages between those who write and those who read. The
+# writer is answered when its message is *kept*, not when somebody has read it: that is **asynchronous
+# communication**. So the reader may be slow, or down. Here *accounting*, which reads both accounts,
+# is down before anything is sent. When is the order service done?
 
-# %% tags=["nbval-check-output"]
+# %%
 away = scenario("""
 # The reader is away while the producer goes on
-system bank producers=bank:plain readers=clerk
-kill clerk
-run bank: send accounts-0 A-5, send accounts-1 B+5, flush
-restart clerk
-run clerk: poll accounts-0, poll accounts-1
+system shop producers=order-service:plain readers=accounting
+kill accounting
+run order-service: send accounts-0 C-5, send accounts-1 S+5, flush
+restart accounting
+run accounting: poll accounts-0, poll accounts-1
 """)
 flushed, back = first(away, "flush: ok"), first(away, "recovered")
 assert flushed < back  # the producer had its answers before the reader was there again
-for fact in away.facts:
-    if fact.index >= back and not fact.fold:
-        print(f"{fact.index:>3}  {fact.line(width=12)}")
+assert first(away, "poll accounts-1 read_committed: ok S+5") > back
+Player(away, step=back)
 
 # %% [markdown]
-# The bank was done before the clerk was back, and the clerk got everything, in order: the log had
-# kept it, and a reader needs no more than a position of its own to begin from. The price: the bank
-# does not know *when* it will be read, nor what the clerk does with it. Everything in this course
-# that is hard comes from that price.
+# The order service was done before accounting was back, and accounting got both records: the logs had
+# kept them, and all a reader needs is a position from which to go on. Within one log records come in
+# their order; between two logs there is no order but the one in which the reader asks. And there is a
+# price: the order service does not know *when* it will be read, nor what accounting does with it.
+# Everything in this course that is hard comes from that price.
 #
 # ## ACID, letter by letter
 #
-# A **transaction** groups several reads and writes into one unit, which succeeds or fails as a whole
-# (so defines it Martin Kleppmann, *Designing Data-Intensive Applications*, in other words). A
-# database promises four things of it:
+# A **transaction** groups several reads and writes into one unit, which succeeds or fails as a whole.
+# (Martin Kleppmann defines it like this, in other words, in *Designing Data-Intensive Applications*.)
+# A database promises four things about it:
 #
 # | letter | promise | here |
 # |---|---|---|
-# | **A**tomicity | all or nothing, also when somebody dies | the debit of the killed bank is aborted, not left half done |
+# | **A**tomicity | all or nothing, also when somebody dies | what the killed service had sent is aborted, not left half done |
 # | **C**onsistency | a rule that held before holds after | money in = money out; the rule is the *application's* |
 # | **I**solation | others do not see it half done | read_committed is shown nothing of the open transaction |
 # | **D**urability | what was promised outlives a failure | next |
@@ -206,70 +249,101 @@ for reader in safe.snapshot(undecided).readers:
     print("I ", f"{reader.name:<17}", " ".join(g.label for g in reader.got) or "nothing")
 
 # %% [markdown]
-# Durability has a small print: *which* failure? Commit the payment, then stop the broker of account
-# A and start it again. Once its process is killed, once its power is cut.
+# Durability has small print: *which* failure? Here the order is committed, and every call has returned
+# without an error. Then the power of the broker that holds the customer's account is cut.
 
-# %% tags=["nbval-check-output"]
-for how in ("kill", "power-cut"):
-    stopped = scenario(f"""
-    system bank
-    run bank: init, begin, send accounts-0 A-5, send accounts-1 B+5, commit
+
+# %% jupyter={"source_hidden": true}
+def stopped(how):
+    return scenario(f"""
+    # The order is committed, then a broker is stopped: {how}
+    system shop
+    run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
     {how} accounts-0
     restart accounts-0
     """)
-    red = red_from(stopped, "money")
-    print(f"{how:<9}  committed payment {'lost' if red else 'still there'}")
-    print(balances(stopped), "\n")
+
+
+cut = stopped("power-cut")
+Predict(
+    "The power comes back and the broker of accounts-0 starts again. What do the accounts show?",
+    options=[
+        "customer −5, shop +5: the order was committed",
+        "customer 0, shop 0: a transaction is lost as a whole",
+        "customer 0, shop +5: one half of it is lost",
+        "nothing: the broker refuses to start with a damaged log",
+    ],
+    answer=2,
+    explanations=[
+        "Committed says that all partitions agree. It does not say that a disk has it.",
+        "Each broker loses what it had not flushed itself; the other one lost nothing.",
+        "This broker had flushed nothing, and there is no other copy.",
+        "Its log is not damaged, only shorter. It starts, and nobody is told.",
+    ],
+    trace=cut,
+    step=first(cut, "power cut"),
+)
+
+# %% tags=["nbval-check-output"]
+for how in ("kill", "power-cut"):
+    red = red_from(stopped(how), "money")
+    print(f"{how:<9}  the committed order is", "lost in part" if red else "still there")
+    print(balances(stopped(how)), "\n")
 
 # %% [markdown]
-# Kafka answers when a record is **replicated**, not when it is on a disk's surface: it leaves the
-# flush to the operating system. A killed process loses nothing, since the operating system still
-# holds what was written. A power cut loses what was not flushed yet; here there is a single copy, so
-# a committed payment is gone. With three copies the power of all in-sync copies must fail at once.
-# RocketMQ flushes after its answer too, by default. Pulsar's bookies write a journal and flush it
-# *before* they answer.
+# Kafka answers when a record is **replicated**, not when it is on the surface of a disk: it leaves
+# the flush to the operating system. A killed process loses nothing, since the operating system still
+# holds what was written. A power cut loses what was not flushed yet. Here there is a single copy, so
+# half of a committed order is gone. With three copies the power of all in-sync copies must fail at
+# once. RocketMQ flushes after its answer too, by default. Pulsar's bookies write a journal and flush
+# it *before* they answer.
 #
 # ## BASE, and three meanings of consistency
 #
-# Waiting until everybody agrees is dear, and while the network is parted impossible. **BASE** is what
-# one promises instead: **b**asically **a**vailable, **s**oft state, **e**ventually consistent. One
-# run shows all three. The coordinator is killed when one of its two markers has left:
+# Waiting until everybody agrees costs time, and while the network is split it is impossible. **BASE**
+# is what is promised instead: **b**asically **a**vailable, **s**oft state, **e**ventually consistent.
+# One run shows all three. The coordinator is killed when the first of its two markers has left:
 
-# %% tags=["nbval-check-output"]
+# %%
 base = scenario("""
 # Eventually consistent: the coordinator is away between two markers
-system bank producers=bank:payments,shop:plain
+system shop producers=order-service,billing:plain
 kill tc when=WriteTxnMarkers#1 after=1
-run bank: init, begin, send accounts-0 A-5, send accounts-1 B+5, commit
-run shop: send accounts-0 note, flush
+run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
+run billing: send accounts-0 invoice, flush
 restart tc
 """)
-half = first(base, "note @")
-print("commit has returned:", first(base, "ok epoch=1") < half, "\n")
-print("basically available: with the coordinator down,", base.facts[half - 1].line(), "\n")
-print("soft state: decided, and not yet everywhere")
-print(balances(base, half), "\n")
-print("eventually consistent: when the coordinator is back")
-print(balances(base))
-assert not red_from(base, "money")  # no rule of the bank was broken at any step
+half = first(base, "invoice @")
+assert first(base, "commit: ok") < half  # the commit has returned
+assert not red_from(base, "money")  # no rule of the shop was broken at any step
 assert all(light.ok for light in base.snapshot(half).lights)
+Player(base, step=half)
 
 # %% [markdown]
-# For a while a reader of *committed* data is shown −5. Nothing is broken: the payment is decided, its
-# second marker is on the way, and no light is red. So what does *consistent* mean? Three things,
-# which articles like to mix up:
+# - *Basically available*: the coordinator is down, and `billing` writes its invoice all the same.
+# - *Soft state*: the order is decided and `commit` has returned, yet a reader of committed data is
+#   shown `C-5` and not `S+5`. Its sum is −5. The light does not turn red, because a marker is still
+#   owed: something is under way.
+# - *Eventually consistent*: go to the end of the run. The coordinator is back, and the sum is 0.
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
+# The same as text: the sums between the two markers, and at the end.
+print(balances(base, half), "\n")
+print(balances(base))
+
+# %% [markdown]
+# So what does *consistent* mean? Three things, which articles often mix up:
 #
-# | consistency | says | of whom |
+# | consistency | says | of what |
 # |---|---|---|
 # | the C of ACID | a rule of the application holds after each transaction | the data |
 # | the C of CAP, *strong* | every read sees the newest finished write | one value, many copies |
-# | *eventual*, as MQ offer it | once everything is delivered all agree | several logs, several moments |
+# | *eventual*, as message queues offer it | once everything is delivered all readers agree | several logs, several moments |
 #
-# The C of CAP (consistency, availability, tolerance of a parted network) is about copies of one
+# The C of CAP (consistency, availability, tolerance of a split network) is about copies of one
 # thing. What you saw was two *different* logs that end a transaction the same way, each at its own
-# moment. More on that in [lab 07](07-markers-and-lso.ipynb).
-
-# %% [markdown]
+# moment. [Lab 07](07-markers-and-lso.ipynb) is about these moments.
+#
 # ## One order, three brokers: what can go wrong?
 #
 # An order is created, and a message must say so: both or neither. RocketMQ, Kafka and Pulsar do it
@@ -277,111 +351,112 @@ assert all(light.ok for light in base.snapshot(half).lights)
 #
 # | stage | RocketMQ | Kafka | Pulsar |
 # |---|---|---|---|
-# | **reserve** | half message into `RMQ_SYS_TRANS_HALF_TOPIC` | `Ongoing {partitions}` into `__transaction_state` | partitions and subscriptions into `__transaction_log_0` |
-# | **write** | your service writes its own database | records straight into the partitions | messages into the topics, acknowledgements into the pending-ack log |
-# | **decide** | your database commits | `PrepareCommit` | `COMMITTING` |
+# | **reserve** | half message into `RMQ_SYS_TRANS_HALF_TOPIC` | the coordinator notes the partitions: `Ongoing {…}` | partitions and subscriptions into `__transaction_log_0` |
+# | **write** | your service writes its own database | records, and read positions, straight into the logs | messages into the topics, acknowledgements into the pending-ack log |
+# | **decide** | your database commits | `PrepareCommit` or `PrepareAbort` | `COMMITTING` or `ABORTING` |
 # | **publish the decision** | END_TRANSACTION, one-way; if it is lost the broker asks | WriteTxnMarkers to each leader | end of transaction to each topic and subscription |
-# | **make visible** | a second message, into the real topic | a marker: the LSO moves | a marker: maxReadPosition moves, acknowledgements count |
-# | **forget** | an op record names the half | `CompleteCommit` | `COMMITTED`, and its records are dropped |
+# | **make visible** | a second message, into the real topic | the marker is below the HW: the LSO moves | a marker: maxReadPosition moves, acknowledgements count |
+# | **forget** | an op record names the half message | `CompleteCommit` or `CompleteAbort` | `COMMITTED` or `ABORTED`, and its records are dropped |
 # | *your call returns* | after publishing, unanswered | after *decide* | after *forget* |
 # | *silence means* | ask the producer | abort, after a timeout | abort, after a timeout |
 #
+# What comes before, Kafka's `init` and `begin`, belongs to none of them: `init` gives the producer its
+# identity, and `begin` sends nothing. A record that belongs to no transaction has one stage, *write*.
+#
 # So "transactional message" is not one thing. In RocketMQ it ties *one message to your database*,
 # and you decide. In Kafka and Pulsar it ties *many messages and read positions together*, and a
-# coordinator in the broker decides. The Kafka column, held to the engine:
+# coordinator in the broker decides. The Kafka column, checked against a run:
 
 # %% tags=["nbval-check-output"]
 paid = scenario("""
-system bank
-run bank: init, begin, send accounts-0 A-5, send accounts-1 B+5, commit
+system shop
+run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
 """)
 stages = {
     "reserve": "Ongoing",
-    "write": "A-5 @0",
+    "write": "C-5 @0",
     "decide": "PrepareCommit",
-    "your call returns": "ok epoch=1",
+    "(your call returns)": "ok epoch=1",
     "publish the decision": "WriteTxnMarkers",
-    "make visible": "commit marker",
+    "make visible": "HW=2 LSO=2",
     "forget": "CompleteCommit",
 }
 steps = [first(paid, words) for words in stages.values()]
 assert steps == sorted(steps)
 for stage, step in zip(stages, steps, strict=True):
-    print(f"{stage:<21} {step:>3}  {paid.facts[step - 1].line(width=11)}")
+    print(f"{stage:<21} {step:>3}  {paid.facts[step - 1].line(width=13)}")
 
 # %% [markdown]
 # Between any two stages somebody can die, a message can be late, a reader can look. What then goes
-# wrong has a name:
+# wrong has a name, and all labs use these names:
 #
 # | name | what happens |
 # |---|---|
 # | lost write | what was acknowledged, or believed to be, is gone |
 # | duplicate | one message is stored or delivered twice |
-# | dirty read | somebody reads what is not decided |
-# | aborted read | somebody reads what was rolled back |
+# | fractured outcome | one part of a transaction has happened and the other never will: a half payment |
+# | dirty read | somebody reads what is not decided yet (P1 in Adya's list) |
+# | aborted read | somebody reads what was rolled back (G1a in Adya's list) |
 # | torn read | one part of a transaction is visible and another not yet |
 # | zombie write | a process that has been replaced goes on writing |
 # | orphaned half message | RocketMQ: nobody is left who could say how it ended; after 15 checks it is parked and never delivered |
-# | hanging transaction | Kafka: open in a partition, unknown to its coordinator, so the LSO stands still for ever |
+# | hanging transaction | Kafka: open in a partition and unknown to its coordinator, so nobody ends it and the LSO stands still for ever |
 # | ack conflict | Pulsar: two transactions acknowledge one message, and the second is refused |
-# | stuck consumer | a reader waits behind a transaction of somebody else |
+# | stuck consumer | a reader waits behind an open transaction of somebody else |
 #
-# Some of them you have seen: the bank without a transaction that paid twice is a *duplicate*, the
-# power cut a *lost write*, the −5 between two markers a *torn read*, the −5 of uncommitted readers
-# first a *dirty*, later an *aborted read*.
+# Some of them you have seen. The order service without a transaction made a half payment, a *fractured
+# outcome*, and when it was started again the customer's payment was a *duplicate*. The power cut was a
+# *lost write*. The −5 between two markers was a *torn read*. What the reader of uncommitted data got was
+# first a *dirty* and later an *aborted read*.
 #
 # ## Where the brokers keep what
 #
-# Three questions to put to each map. What is gone when a process is killed? Where is the *decision*
-# kept? Where are messages of a transaction that is still open? Blue takes part in a transaction.
-#
-# ### Kafka
-#
-# Any article that draws ZooKeeper here is older than Kafka 4.0: the controllers keep the metadata,
-# as a log.
+# Back to the run in which the coordinator was killed between two markers.
 
-# %%
-broker_map("kafka")
-
-# %% tags=["nbval-check-output"]
-print(map_table("kafka"))
-
-# %% [markdown]
-# ### RocketMQ
-#
-# One commit log holds the messages of all topics; the queues only point into it. The broker has no
-# table of transactions: the decision is in your database, which is why the broker has to ask.
-
-# %%
-broker_map("rocketmq")
-
-# %% tags=["nbval-check-output"]
-print(map_table("rocketmq"))
+# %% jupyter={"source_hidden": true}
+Predict(
+    "A new coordinator starts, and its predecessor's memory is gone. How does it know that this "
+    "transaction is to be committed?",
+    options=[
+        "it asks the order service, which has called commit",
+        "it asks the partitions which of them has a marker",
+        "it reads the decision in a log of its own",
+        "it does not know, and aborts to be safe",
+    ],
+    answer=2,
+    explanations=[
+        "That is RocketMQ's way. Kafka's coordinator asks no client, and this one may be gone.",
+        "No partition is ever asked. With no marker written yet, none could say.",
+        "PrepareCommit, in the topic __transaction_state: step on, and look at what it recovers.",
+        "commit has returned: the order service was told that it is committed.",
+    ],
+    trace=base,
+    step=first(base, "killed"),
+)
 
 # %% [markdown]
-# ### Pulsar
-#
-# Brokers compute and keep nothing, bookies store: a broker that dies is replaced without copying a
-# message. Tenants share a cluster, and clusters may copy each other over continents. The
-# transaction log and the pending acknowledgements are ledgers of their own, not topics.
+# And the other two brokers? Open their maps and find out, for each of the three: What is gone when a
+# process is killed? Where is the *decision*? Where are messages whose transaction is still open? Blue
+# takes part in a transaction.
 
 # %%
-broker_map("pulsar")
-
-# %% tags=["nbval-check-output"]
-print(map_table("pulsar"))
-
-# The answers below, as far as the engine knows them: Kafka's.
-tables = {str(table.name) for table in safe.snapshot(undecided).tables}
-assert any("__transaction_state" in name for name in tables), tables
-debit = safe.snapshot(undecided).logs[0].cells[0]
-assert debit.label == "A-5" and not debit.readable  # in the real log, and not yet shown
+broker_maps()
 
 # %% [markdown]
-# **Answers.** Where the decision is kept: Kafka in `__transaction_state`, Pulsar in
-# `__transaction_log_0`, RocketMQ in *your* database. Where open messages are: in Kafka and Pulsar in
-# the real topic, among all others; in RocketMQ in a topic of their own.
-
+# <details><summary>Answers</summary>
+#
+# What is in the column *in memory* is gone. The decision is in `__transaction_state` (Kafka), in
+# `__transaction_log_0` (Pulsar), and in *your* database (RocketMQ): the broker of RocketMQ has no
+# table of transactions, which is why it has to ask the producer. Open messages are in the real topic among all
+# others (Kafka, Pulsar), or in a topic of their own (RocketMQ).
+#
+# </details>
+#
+# Kafka's controllers are nodes of their own, three or five, and keep the metadata as a log; an article
+# that draws ZooKeeper in their place is older than Kafka 4.0. In RocketMQ one commit log holds the
+# messages of all topics, and the queues only point into it. In Pulsar brokers compute and bookies
+# store, so a broker that dies is replaced without copying a message; tenants share a cluster, and
+# clusters may copy each other across continents.
 #
 # ## How it came about
 #
@@ -392,17 +467,30 @@ assert debit.label == "A-5" and not debit.readable  # in the real log, and not y
 # TDMQ, CMQ, CDMQ and Hippo are Tencent's.
 
 # %%
-from mqlab.lessons.lab00 import timeline, timeline_table
-
 timeline()
 
-# %% tags=["nbval-check-output"]
-print(timeline_table())
-
 # %% [markdown]
+# Kafka's transactions did not come all at once. Its improvement proposals (KIPs), by number:
+#
+# <details><summary>A map of the KIPs that these labs meet</summary>
+#
+# | KIP | since | what it brought | lab |
+# |---|---|---|---|
+# | 98 | 0.11 | idempotent producer and transactions | 05, 06, 07 |
+# | 360 | 2.5 | a producer goes on after an error by raising its own epoch | 05, 06 |
+# | 447 | 2.5 | one producer per process: the group's generation keeps out a replaced worker | 08 |
+# | 588 | 2.7 | a transaction that timed out can be aborted by its producer, which then goes on | 06 |
+# | 664 | 3.0 | tools that find hanging transactions and abort them | 06 |
+# | 679 | 3.0 | idempotence and `acks=all` are the Java producer's defaults | 05 |
+# | 890 | 3.6, 4.0 | a leader verifies a transaction with the coordinator; an epoch per transaction (`transaction.version` 2) | 06 |
+# | 939 | not yet | Kafka takes part in another system's two-phase commit; its client API was taken out of 4.2 again until it is finished | – |
+#
+# </details>
+#
 # ## Glossary
 #
-# English and Chinese, one sentence each. `glossary("lso")` or `glossary("半消息")` gives single terms.
+# English and Chinese, a sentence or two each. `glossary("lso")` or `glossary("半消息")` shows single
+# terms. Without a word it shows all of them:
 
 # %%
 glossary()
@@ -412,9 +500,12 @@ glossary()
 #
 # | lab | question |
 # |---|---|
-# | 00, this one | one order, three brokers: what can go wrong? |
+# | 00 Start here, this one | one order, three brokers: what can go wrong? |
+# | [05 The idempotent producer](05-idempotent-producer.ipynb) | why does a retry not duplicate? |
+# | [06 The transaction coordinator](06-coordinator.ipynb) | what does commit do, in order? |
 # | [07 Markers and the last stable offset](07-markers-and-lso.ipynb) | what may a reader see, and when? |
-# | [11 Order → income](11-order-to-income.ipynb) | how is every order counted once, whatever dies? |
+# | [08 Consume, transform, produce](08-consume-transform-produce.ipynb) | how do offsets join the transaction? |
+# | [11 Order → income](11-order-to-income.ipynb) | is the sum right after a crash? |
 #
 # ## Exit ticket
 #
@@ -428,19 +519,20 @@ Predict(
     options=[
         "both: room −1, since what is written is written",
         "the ledger nothing; the screen room −1, a booking that does not exist",
-        "neither anything: aborted records are deleted",
+        "both nothing: aborted records are deleted",
         "the ledger room −1 and then the bill: the broker finishes the transaction",
     ],
     answer=1,
     explanations=[
         "In the log, yes; a reader of committed data is not given what was aborted.",
-        "An aborted read: uncommitted readers are not told that it was taken back.",
+        "An aborted read: readers of uncommitted data are not told that it was taken back.",
         "They stay in the log; only readers of committed data skip them.",
-        "Nobody but the hotel knows the bill: an open transaction can be aborted, not finished.",
+        "Only the hotel knows the bill. Others can abort an open transaction, not finish it.",
     ],
 )
 
 # %% [markdown]
 # **What you know now.** A queue keeps messages and promises nothing about two of them. A transaction
 # makes them one: all or nothing, for those who read committed. Decided is not yet visible, and
-# written is not yet durable. Next: [what may a reader see, and when?](07-markers-and-lso.ipynb)
+# written is not yet durable. Next: [why does a retry not
+# duplicate?](05-idempotent-producer.ipynb)

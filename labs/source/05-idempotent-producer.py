@@ -39,7 +39,7 @@ from mqlab.lessons.lab05 import (
 # ## Hook: paid once, counted twice
 #
 # A shop's till sends two payments, `p1` and `p2`, to the topic `payments`. The leader of the partition
-# stores both. Its answer for `p2` is lost with the connection, and the till does what every client
+# stores both. Its answer for `p2` is lost with the connection, and the order service does what every client
 # does: it connects again and sends `p2` again.
 #
 # Every write in this course goes through the same six stages. Keep them in view:
@@ -51,14 +51,14 @@ from mqlab.lessons.lab05 import (
 
 # %% jupyter={"source_hidden": true}
 twice = scenario("""
-# The answer is lost, and the till sends again
-system payments producers=till:plain
-run till: send payments-0 p1, send payments-0 p2, flush
-lose till→payments-0 ⇒Produce#2
+# The answer is lost, and the order service sends again
+system payments producers=order-service:plain
+run order-service: send payments-0 p1, send payments-0 p2, flush
+lose order-service→payments-0 ⇒Produce#2
 """)
 lost = first(twice, "connection broken")
 Predict(
-    "The till will send p2 again. What does the log hold in the end?",
+    "The order service will send p2 again. What does the log hold in the end?",
     options=[
         "p1 p2: the leader sees that it has p2 already",
         "p1 p2: the network delivers nothing twice",
@@ -99,6 +99,7 @@ print(counted(twice))
 # What would help is an operation that may be repeated. Mathematics calls *f* **idempotent** (幂等) if
 # *f(f(x)) = f(x)*. Adding to a sum is not, putting into a set is:
 
+
 # %% tags=["nbval-check-output"]
 def add(total):
     return total + 5
@@ -120,8 +121,8 @@ print("put once:", put({}), "  twice:", put(put({})))
 once = scenario("""
 # The answer is lost, and the retry is recognised
 system payments
-run shop: send payments-0 p1, send payments-0 p2, flush
-lose shop→payments-0 ⇒Produce#2
+run order-service: send payments-0 p1, send payments-0 p2, flush
+lose order-service→payments-0 ⇒Produce#2
 """)
 broke = first(once, "connection broken")
 Player(once, step=broke)
@@ -157,6 +158,7 @@ print(remembered(once))
 # before you run the next cell. Here batches are sent by hand: payments, the first sequence number, and
 # an epoch where it is not 0. First one batch three times. Then each line is a story of its own; the
 # formula is asked about its last batch, and so is the leader.
+
 
 # %% tags=["nbval-check-output"]
 def formula(old, new):
@@ -274,9 +276,9 @@ print(remembered(streams))
 restarted = scenario("""
 # The application starts over
 system payments
-run shop: send payments-0 p1, send payments-0 p2, flush
-kill shop
-restart shop
+run order-service: send payments-0 p1, send payments-0 p2, flush
+kill order-service
+restart order-service
 """)
 killed = first(restarted, "killed")
 Predict(
@@ -340,20 +342,21 @@ Predict(
 # %% [markdown]
 # Once with five, once with six (which needs a client that is built without the usual check):
 
+
 # %% tags=["nbval-check-output"]
 def all_answers_lost(batches, option=""):
     sends = ", ".join(f"send payments-0 p{n + 1}" for n in range(batches))
     return f"""
     # {batches} batches under way, and all answers lost
     system payments max_in_flight={batches} {option}
-    hold shop→payments-0 ⇒Produce#1
-    run shop: {sends}, flush
-    break shop payments-0
+    hold order-service→payments-0 ⇒Produce#1
+    run order-service: {sends}, flush
+    break order-service payments-0
     """
 
 
 fine = scenario(all_answers_lost(5))
-broken = scenario(all_answers_lost(6, "config_check=off") + "fire shop")
+broken = scenario(all_answers_lost(6, "config_check=off") + "fire order-service")
 for run in (fine, broken):
     for fact in run.facts[first(run, "connection broken") :]:
         if fact.glyph == "⇒" or "epoch to" in fact.text.en:
@@ -411,12 +414,12 @@ for client, settings in [
 # %% [markdown]
 # ## Find the shortest run that duplicates
 #
-# Here is the till again, without numbers. Let it call, deliver, hold messages back (what you do not
+# Here is the order service again, without numbers. Let it call, deliver, hold messages back (what you do not
 # deliver waits), break connections, kill. *How few choices do you need to count a payment twice?*
 
 # %%
-plain = "payments producers=till:plain 'till=send payments-0 p1; flush'"
-Playground(playing(f"# The till\nsystem {plain}"))
+plain = "payments producers=order-service:plain 'order-service=send payments-0 p1; flush'"
+Playground(playing(f"# The order service\nsystem {plain}"))
 
 # %% [markdown]
 # And with numbers? Let the explorer look at every schedule. Press *Search*: the shop sends two payments,
@@ -424,21 +427,21 @@ Playground(playing(f"# The till\nsystem {plain}"))
 # three other searches.
 
 # %%
-shop = "payments 'shop=send payments-0 p1; send payments-0 p2; flush'"
+shop = "payments 'order-service=send payments-0 p1; send payments-0 p2; flush'"
 one_kill = Budget(kills=1, killable=("payments-0",), timers=1)
 Explorer(system(shop), one_kill)
 
 # %% tags=["nbval-check-output"]
 shortest = {}
 for story, line, budget in [
-    ("the till, one broken connection", plain, Budget(breaks=1)),
+    ("the order service, one broken connection", plain, Budget(breaks=1)),
     ("the shop, two broken connections", shop, Budget(breaks=2)),
-    ("the shop is killed once", shop, Budget(kills=1, killable=("shop",))),
+    ("the shop is killed once", shop, Budget(kills=1, killable=("order-service",))),
     ("the leader is killed once", shop, one_kill),
 ]:
     verdict = explore(system(line), budget)
     assert verdict.complete
-    found = shortest[story] = verdict.counterexamples.get("counted once")
+    found = shortest[story] = verdict.counterexamples.get("money")
     choices = f"counted twice, in {len(found.schedule)} choices" if found else "never counted twice"
     print(f"{story:<34}{choices}")
 
@@ -515,6 +518,7 @@ assert verdict.ok, str(verdict)
 #
 # Two hints wait, if you want them: `print(ACCEPT.hint(1))`, then `print(ACCEPT.hint(2))`.
 
+
 # %% nbgrader={"solution": true, "grade_id": "accept"}
 def accept(last_five: tuple[tuple[int, int], ...], known: int, batch: tuple[int, int, int]) -> str:
     """What a leader does with a batch: "append", "duplicate" or "refuse"."""
@@ -530,6 +534,7 @@ def accept(last_five: tuple[tuple[int, int], ...], known: int, batch: tuple[int,
     following = (last_five[-1][1] + 1) % 2**31 if last_five else 0
     return "append" if first == following else "refuse"
     ### END SOLUTION
+
 
 # %% nbgrader={"grade": true, "grade_id": "accept-test", "points": 6}
 verdict = ACCEPT.check(accept)
@@ -566,6 +571,7 @@ verdict.player()
 # application may choose and keep, and a *sequence id*, which it may choose as well. The broker keeps
 # only the **highest** id of each name: what is not above it is answered as stored and dropped, whatever
 # it holds. That is the articles' formula, without its third part. Put it into Kafka's leader:
+
 
 # %% tags=["nbval-check-output"]
 def pulsar(last_five, known, batch):

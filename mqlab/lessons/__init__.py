@@ -1,8 +1,8 @@
 """Floor 6: lessons. What the notebooks import: running scenarios, exercises, checks."""
 
-from .bank import balances
 from .check import Exercise, Verdict, check
 from .parsons import Parsons, Piece, judge
+from .shop import balances
 from .systems import SYSTEMS, open_run, playing, scenario, system
 
 __all__ = [

@@ -25,7 +25,7 @@ __all__ = [
 
 HAND = "# Batches sent by hand\nsystem payments producers=hand:raw"
 BY_HAND = "payments producers=hand:raw order.produce={} 'hand={}'"
-SHOP = "payments order.produce={} 'shop=send payments-0 p1; flush'"
+SHOP = "payments order.produce={} 'order-service=send payments-0 p1; flush'"
 
 
 def by_hand(*story: str) -> Trace:
@@ -39,7 +39,7 @@ def by_hand(*story: str) -> Trace:
 
 
 def _produces(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
-    """A shop that is answered, a leader that dies once, a retry, a gap and a zombie."""
+    """An order service that is answered, a leader that dies once, a retry, a gap and a zombie."""
 
     def alone(*batches: str) -> System:
         calls = "; ".join(f"produce payments-0 {batch}" for batch in batches)
@@ -129,7 +129,7 @@ PRODUCE = Parsons(
             "and the payment is lost, for nobody sends it again",
             "批次写入日志之前就答复了 ok：leader 在此间崩溃，支付丢失，因为没有人会再发",
         ),
-        "counted once": Text(
+        "money": Text(
             "a batch that came twice was appended twice: who appends before asking whether it is a "
             "duplicate counts the payment twice",
             "来了两次的批次被追加了两次：先追加再判断是否重复，支付就记了两次",

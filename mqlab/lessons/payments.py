@@ -1,9 +1,11 @@
-"""Payments that must be counted once: Kafka with lights about duplicates, and nothing else.
+"""Payments that must be counted once: Kafka without transactions, and its lights.
 
-    system payments producers=shop:- | till:plain | hand:raw
+    system payments producers=order-service:- | order-service:plain | hand:raw
 
 A producer "-" is idempotent, "plain" is not, "raw" sends what it is told (`by_hand.py`).
 Every value is a payment's number: two records with one number are one payment, counted twice.
+An idempotent producer gets its id from `broker`: any broker gives one out, no coordinator has
+a part in it (KafkaApis#handleInitProducerIdRequest).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from ..kernel import (
     Effect,
     Effects,
     Event,
+    Lane,
     NodeSpec,
     Property,
     Reply,
@@ -43,9 +46,11 @@ from ..storage import Batch, next_sequence
 from .by_hand import ByHand, produce_call
 from .pictures import columns
 from .produce_pieces import PIECES, STEP, PiecewiseLeader
+from .shop import MONEY
 
 RAW = "raw"
-ONCE = Words("a payment stands in the log at most once", "每笔支付在日志中最多出现一次")
+BROKER = "broker"
+GIVES_IDS = Words("hands out producer ids", "分配 producer id")
 IN_ORDER = Words("batches stand in the order of their numbers", "批次按序号排列，没有空洞")
 NO_ZOMBIE = Words(
     "an older epoch writes nothing after a newer one", "新的 epoch 之后，旧的 epoch 不再写入"
@@ -81,7 +86,7 @@ class PaymentsSystem(KafkaSystem):
 
     topic: str = "payments"
     partitions: int = 1
-    producers: tuple[tuple[str, str], ...] = (("shop", "-"),)
+    producers: tuple[tuple[str, str], ...] = (("order-service", "-"),)
 
     name = "payments"
 
@@ -101,6 +106,10 @@ class PaymentsSystem(KafkaSystem):
     @cached_property
     def _raw(self) -> tuple[str, ...]:
         return tuple(node for node, kind in self.producers if kind == RAW)
+
+    @cached_property
+    def config(self) -> KafkaConfig:
+        return replace(super().config, coordinator=BROKER)
 
     @cached_property
     def cluster(self) -> Cluster:
@@ -140,7 +149,15 @@ class PaymentsSystem(KafkaSystem):
         files = tuple(row for p in self.cluster.partitions for row in _files(p, world))
         if files:
             mine.append(Table(FILE(), FILE_COLUMNS, files))
-        return replace(seen, tables=(*seen.tables, *mine))
+        return replace(seen, lanes=self._lanes(world, seen.lanes), tables=(*seen.tables, *mine))
+
+    def _lanes(self, world: World, drawn: tuple[Lane, ...]) -> tuple[Lane, ...]:
+        """Between producers and leaders the broker of ids, where somebody asks it."""
+        if not any(kind == "-" for _, kind in self.producers):
+            return drawn
+        broker = Lane(BROKER, Text(BROKER), GIVES_IDS(), world.nodes[BROKER].up)
+        many = len(self.producers)
+        return (*drawn[:many], broker, *drawn[many:])
 
     def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
         """The numbers of a batch and the offset in its answer are what this is about: they
@@ -162,7 +179,7 @@ class PaymentsSystem(KafkaSystem):
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
         claims: list[tuple[str, Words, Callable[[World], bool], str]] = [
-            ("counted once", ONCE, self._once, "always"),
+            ("money", MONEY, self._money, "always"),
             ("in order", IN_ORDER, self._in_order, "always"),
             ("no zombie", NO_ZOMBIE, self._no_zombie, "always"),
         ]
@@ -181,16 +198,25 @@ class PaymentsSystem(KafkaSystem):
     def _reads(self, name: str, node: NodeState) -> Hashable:
         if name in self._raw or name in self.cluster.partitions:
             return node.up, node.disk, node.roles, node.inbox
-        return node.app
+        return node.app, _at_rest(node)
 
     def _logs(self, world: World) -> Iterator[tuple[str, Batch]]:
         for name in self.cluster.partitions:
             for batch in world.disk(name).log(name).read(0):
                 yield name, batch
 
-    def _once(self, world: World) -> bool:
-        payments = [value for _, batch in self._logs(world) for value in batch.records]
-        return len(payments) == len(set(payments))
+    def _money(self, world: World) -> bool:
+        """No payment is counted twice; and once its producer has done its work and every
+        leader is at rest, none of those that it was told of is missing."""
+        counted = [value for _, batch in self._logs(world) for value in batch.records]
+        if len(counted) != len(set(counted)):
+            return False
+        leaders = [world.nodes[name] for name in self.cluster.partitions]
+        if any(not node.up or node.inbox for node in leaders):
+            return True
+        nodes = [world.nodes[name] for name, kind in self.producers if kind != RAW]
+        paid = {value for node in nodes if _at_rest(node) for value in _paid(node)}
+        return paid <= set(counted)
 
     def _in_order(self, world: World) -> bool:
         """Where a producer begins is its own affair; from there every batch follows the one
@@ -247,17 +273,29 @@ class PaymentsSystem(KafkaSystem):
     def _arrives(self, world: World) -> bool:
         there = {value for _, batch in self._logs(world) for value in batch.records}
         programs = [calls for _, calls in self.programs if isinstance(calls, tuple)]
-        return all(
-            value in there
-            for calls in programs
-            for call in calls
-            for value in getattr(call, "value", "").split("|")
-            if value
-        )
+        return all(value in there for calls in programs for value in _values(calls))
 
     def _told(self, world: World) -> bool:
         apps = [world.nodes[name].app for name, _ in self.producers]
         return not any(app.waiting or app.next_call() for app in apps if app is not None)
+
+
+def _at_rest(node: NodeState) -> bool:
+    """Whether a producer has done what it was asked, and was told how all of it went."""
+    if not node.up or node.app is None or node.app.waiting or node.app.next_call() is not None:
+        return False
+    return not node.roles[0].flights and all(result.ok for result in node.app.results)
+
+
+def _paid(node: NodeState) -> Iterator[str]:
+    if node.app is not None and isinstance(node.app.program, tuple):
+        yield from _values(node.app.program)
+
+
+def _values(calls: tuple[Any, ...]) -> Iterator[str]:
+    """Every payment that these calls send."""
+    for call in calls:
+        yield from filter(None, getattr(call, "value", "").split("|"))
 
 
 def _memory(partition: str, leader: object) -> Iterator[tuple[str, ...]]:

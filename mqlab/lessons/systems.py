@@ -8,14 +8,14 @@ from ..kernel.token import check, open_token
 from ..real.evidence import evident
 from ..scenario import parse_script, perform, system_of
 from .asking import AskingSystem
-from .bank import BankSystem
 from .end_txn import EndTxnSystem
 from .income import IncomeSystem
 from .payments import PaymentsSystem
+from .shop import ShopSystem
 
 SYSTEMS: dict[str, type[System]] = {
     "kafka": KafkaSystem,
-    "bank": BankSystem,
+    "shop": ShopSystem,
     "payments": PaymentsSystem,
     "end_txn": EndTxnSystem,
     "asking": AskingSystem,

@@ -67,22 +67,26 @@ def test_hints_are_numbered():
         LSO.hint(3)
 
 
-PAYMENT = "send accounts-0 A-5; send accounts-1 B+5"
+PAYMENT = "send accounts-0 C-5; send accounts-1 S+5"
 
 
 def test_money_is_lost_without_a_transaction_and_never_with_one():
-    kill = Budget(kills=1, killable=("bank",))
-    plain = explore(system(f"bank producers=bank:plain 'bank={PAYMENT}; flush'"), kill)
+    kill = Budget(kills=1, killable=("order-service",))
+    plain = explore(
+        system(f"shop producers=order-service:plain 'order-service={PAYMENT}; flush'"), kill
+    )
     lost = plain.counterexamples["money"].trace()
     assert "killed (1 of 2 effects done)" in lost.narrate()
     assert balances(lost).splitlines()[1].split() == ["read_committed", "-5", "+0", "-5"]
-    safe = explore(system(f"bank 'bank=init; begin; {PAYMENT}; commit'"), kill)
+    safe = explore(system(f"shop 'order-service=init; begin; {PAYMENT}; commit'"), kill)
     assert safe.complete
     assert safe.ok, safe
 
 
 def test_a_payment_that_arrives_balances():
-    trace = scenario(f"system bank\nrun bank: init, begin, {PAYMENT.replace(';', ',')}, commit")
+    trace = scenario(
+        f"system shop\nrun order-service: init, begin, {PAYMENT.replace(';', ',')}, commit"
+    )
     assert [line.split()[-1] for line in balances(trace).splitlines()[1:]] == ["+0", "+0"]
 
 

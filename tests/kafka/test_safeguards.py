@@ -78,8 +78,8 @@ def test_the_table_is_printed_and_the_same_under_another_hash_seed():
     ("words", "says"),
     [
         (["kafka", "--claim", "peace"], "one of torn-read, late-end-txn, late-marker, power-cut"),
-        (["bank", "--table"], "mqlab explore kafka"),
-        (["bank", "--claim", "torn-read"], "expected `kafka --claim`"),
+        (["shop", "--table"], "mqlab explore kafka"),
+        (["shop", "--claim", "torn-read"], "expected `kafka --claim`"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_to_write(words, says, capsys):

@@ -7,13 +7,13 @@ import pytest
 from mqlab.lessons import balances, scenario
 from mqlab.lessons.lab00 import first, red_from
 
-PAY = "send accounts-0 A-5, send accounts-1 B+5"
+PAY = "send accounts-0 C-5, send accounts-1 S+5"
 
 
 def test_the_light_turns_red_where_money_is_lost() -> None:
     lossy = scenario(
-        "system bank producers=bank:plain\nkill bank when=Produce#1 after=1\n"
-        f"run bank: {PAY}, flush"
+        "system shop producers=order-service:plain\nkill order-service when=Produce#1 after=1\n"
+        f"run order-service: {PAY}, flush"
     )
     step = red_from(lossy, "money")
     assert 0 < step <= len(lossy)
@@ -33,11 +33,12 @@ def test_the_light_turns_red_where_money_is_lost() -> None:
         ("EndTxn#1", 1, False),
     ],
 )
-def test_a_transaction_survives_the_bank(when: str, after: int, fenced: bool) -> None:
-    """`fenced`: the bank finds its own open transaction, and asks again when it is aborted."""
+def test_a_transaction_survives_its_order_service(when: str, after: int, fenced: bool) -> None:
+    """`fenced`: it finds its own open transaction, and asks again when that is aborted."""
+    again = "fire order-service" if fenced else ""
     safe = scenario(
-        f"system bank\nkill bank when={when} after={after}\n"
-        f"run bank: init, begin, {PAY}, commit\nrestart bank\n" + "fire bank" * fenced
+        f"system shop\nkill order-service when={when} after={after}\n"
+        f"run order-service: init, begin, {PAY}, commit\nrestart order-service\n{again}"
     )
     assert red_from(safe, "money") == 0
 
@@ -46,19 +47,46 @@ def test_a_transaction_survives_the_bank(when: str, after: int, fenced: bool) ->
 @pytest.mark.parametrize("account", ["accounts-0", "accounts-1"])
 def test_only_a_power_cut_loses_a_committed_payment(how: str, lost: bool, account: str) -> None:
     run = scenario(
-        f"system bank\nrun bank: init, begin, {PAY}, commit\n{how} {account}\nrestart {account}"
+        f"system shop\nrun order-service: init, begin, {PAY}, commit\n"
+        f"{how} {account}\nrestart {account}"
     )
     assert bool(red_from(run, "money")) == lost
     assert balances(run).splitlines()[1].endswith("+0") != lost
 
 
 def test_a_partition_that_is_down_has_lost_nothing_yet() -> None:
-    run = scenario(f"system bank\nrun bank: init, begin, {PAY}, commit\nkill accounts-0")
+    run = scenario(f"system shop\nrun order-service: init, begin, {PAY}, commit\nkill accounts-0")
     assert red_from(run, "money") == 0
 
 
 def test_first_says_what_it_did_not_find() -> None:
-    run = scenario("system bank\nrun bank: init")
+    run = scenario("system shop\nrun order-service: init")
     assert first(run, "InitProducerId") == 1
     with pytest.raises(ValueError, match="no step of this run says 'PrepareCommit'"):
         first(run, "PrepareCommit")
+
+
+def test_the_light_does_not_judge_while_something_is_under_way() -> None:
+    """Between two markers the sum is -5, and a marker is owed; when the coordinator is gone for
+    good the light still waits."""
+    base = scenario(
+        "system shop\nkill tc when=WriteTxnMarkers#1 after=1\n"
+        f"run order-service: init, begin, {PAY}, commit"
+    )
+    assert balances(base).splitlines()[1].split() == ["read_committed", "-5", "+0", "-5"]
+    (light,) = [one for one in base.snapshot(-1).lights if one.name == "money"]
+    assert light.ok
+    assert light.sentence.en == "money in = money out, once nothing is under way"
+    ended = scenario(
+        "system shop\nkill tc when=WriteTxnMarkers#1 after=1\n"
+        f"run order-service: init, begin, {PAY}, commit\nrestart tc"
+    )
+    assert red_from(ended, "money") == 0
+    assert balances(ended).splitlines()[1].split() == ["read_committed", "-5", "+5", "+0"]
+
+
+def test_one_thing_has_one_name() -> None:
+    """The lane is called as the narration and the buttons call it."""
+    run = scenario(f"system shop\nrun order-service: init, begin, {PAY}, commit")
+    assert run.snapshot(0).lanes[0].name == str(run.snapshot(0).lanes[0].title) == "order-service"
+    assert run.facts[0].node == "order-service"
