@@ -282,11 +282,14 @@ def _generation(generation: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A committed offset of one partition: the next record to read, never the last read."""
+    """A committed offset of one partition: the next record to read, never the last read.
+    `leader_epoch`: that of the last record read, -1 where the client told none; it is kept
+    and given back, so that a reader notices a log that was cut since (KIP-320)."""
 
     partition: str
     offset: int
     metadata: str = ""
+    leader_epoch: int = -1
 
     def __str__(self) -> str:
         return f"{self.partition}@{self.offset}"

@@ -109,7 +109,11 @@ def _value(plain: Any) -> Any:
     if name == BYTES:
         return b64decode(values)
     kind = KINDS[name]
-    given = dict(zip((f.name for f in fields(kind)), map(_value, values), strict=True))
+    names = [f.name for f in fields(kind)]
+    if len(values) > len(names):
+        raise JournalError(f"the journal holds a {name} of a newer version of mqlab")
+    # An older journal may lack the newest fields, which then have their defaults.
+    given = dict(zip(names, map(_value, values), strict=False))
     if kind is Entry:
         given["state"] = TxnState(given["state"])
     return kind(**given)

@@ -109,7 +109,8 @@ def begin_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effe
             if new:
                 error = Error.UNSUPPORTED_VERSION
             if role is not None and not error:
-                positions.append(Position(role, part.committed_offset, note))
+                epoch = getattr(part, "committed_leader_epoch", -1)
+                positions.append(Position(role, part.committed_offset, note, epoch))
             row.append((part.partition_index, error))
         plan.append((name or "", topic_id, tuple(row)))
     where = offsets_log(body.group_id, broker.config.kafka)
@@ -206,7 +207,8 @@ def _topics(
             return OffsetPartition(index, error_code=Error.UNKNOWN_TOPIC_ID)
         if name in unstable:
             return OffsetPartition(index, error_code=Error.UNSTABLE_OFFSET_COMMIT)
-        return OffsetPartition(index, found[name].offset, metadata=found[name].metadata)
+        known = found[name]
+        return OffsetPartition(index, known.offset, known.leader_epoch, known.metadata)
 
     if asked is None:
         every: dict[str, list[int]] = {}
