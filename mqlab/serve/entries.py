@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from ..kafka.coordinator import Entry, StateRecord
-from ..kafka.group import GroupMetadata, Member, Offsets
+from ..kafka.group import GroupMetadata, GroupTombstone, Member, Offsets, OffsetTombstones
 from ..kafka.messages import Position
 from ..kafka.states import TxnState
 from ..kernel import Append, Put, Truncate
@@ -39,6 +39,8 @@ KINDS: dict[str, type] = {
         Topic,
         GroupMetadata,
         Member,
+        OffsetTombstones,
+        GroupTombstone,
     )
 }
 
@@ -83,6 +85,7 @@ def _at(batch: Batch, base: int) -> Batch:
 
 #: how the fields of a kind are taken out of it, in order
 FIELDS = {kind: attrgetter(*(f.name for f in fields(kind))) for kind in KINDS.values()}
+SINGLE = frozenset(kind for kind in KINDS.values() if len(fields(kind)) == 1)
 FLAT = frozenset({str, int, bool, TxnState, type(None)})
 
 
@@ -91,6 +94,8 @@ def _plain(value: Any) -> Any:
     kind = type(value)
     if kind in FLAT:
         return value
+    if kind in SINGLE:  # of one field an attrgetter gives the value, not a tuple of it
+        return {kind.__name__: [_plain(FIELDS[kind](value))]}
     if kind in FIELDS:
         return {kind.__name__: [_plain(v) for v in FIELDS[kind](value)]}
     if kind is tuple:
@@ -111,7 +116,7 @@ def _value(plain: Any) -> Any:
     kind = KINDS[name]
     names = [f.name for f in fields(kind)]
     if len(values) > len(names):
-        raise JournalError(f"the journal holds a {name} of a newer version of mqlab")
+        raise ValueError(f"a {name} of a newer version of mqlab")
     # An older journal may lack the newest fields, which then have their defaults.
     given = dict(zip(names, map(_value, values), strict=False))
     if kind is Entry:

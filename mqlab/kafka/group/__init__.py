@@ -9,6 +9,7 @@ same producer state, the same markers.
     SyncGroup       sync.py        its leader assigns; safe in the log, then handed out
     Heartbeat, …    sessions.py    who is silent is no member any more
     OffsetCommit    commits.py     positions, plain or pending in a transaction
+    DeleteGroups, … deletion.py    what an administrator has forgotten
     (generations)   rebalance.py, members.py; the states are a table in states.py
 
 **Durable** are offset records and one record a generation (who is in it, who reads what).
@@ -21,7 +22,7 @@ commits what its successor has done already: its generation gives it away. *Inva
 generations only grow; an offset of an open or aborted transaction never counts.
 
 *Left out:* the newer consumer protocol (KIP-848), share groups, expiry of offsets and
-groups, deletion.
+groups.
 Read on in GroupCoordinatorService, GroupMetadataManager, OffsetMetadataManager (Kafka 4.3).
 """
 
@@ -75,10 +76,13 @@ from ..messages import (
 )
 from ..partition import Partition
 from ..verification import Verifying
-from . import commits, join, sessions, sync
+from . import commits, deletion, join, sessions, sync
 from .commits import Key, Offsets, Placed
+from .deletion import GroupTombstone, OffsetTombstones
 from .members import Group, GroupMetadata, Member
 from .messages import (
+    DeleteGroup,
+    DeleteOffsets,
     DescribedMember,
     DescribeGroup,
     DescribeGroupResponse,
@@ -94,7 +98,8 @@ from .states import GroupState
 from .sync import Assigning
 
 __all__ = [
-    "Group", "GroupCoordinator", "GroupMetadata", "GroupState", "Member", "Offsets", "Placed",
+    "Group", "GroupCoordinator", "GroupMetadata", "GroupState", "GroupTombstone", "Member",
+    "OffsetTombstones", "Offsets", "Placed",
 ]  # fmt: skip
 
 #: an append's error as a group's member is told (CoordinatorOperationExceptionHelper)
@@ -173,6 +178,10 @@ class GroupCoordinator:
                 return commits.plain(self, body, caller, disk)
             case WriteTxnMarkers():
                 return self._end(body, caller, disk, at_ms)
+            case DeleteGroup():
+                return deletion.delete_group(self, body, caller, disk)
+            case DeleteOffsets():
+                return deletion.delete_offsets(self, body, caller, disk)
         return self, (Reply(caller, self._told(body, disk)),)
 
     def _told(self, body: object, disk: Disk) -> Any:
@@ -218,6 +227,15 @@ class GroupCoordinator:
         batch = Batch((group.record(given),), base=base, at_ms=self.now_ms)
         acks = self.acks if then is None else (*self.acks, (base + 1, *then))
         return replace(self.keeping(group), acks=acks), (Append(self.name, batch),)
+
+    def write(
+        self, batch: Batch, disk: Disk, then: tuple[Caller, Any]
+    ) -> tuple[GroupCoordinator, Effects]:
+        """Write records that take effect as they do when they are read; `then`: whom to
+        tell what once they are safe."""
+        batch = replace(batch, base=disk.log(self.name).end, at_ms=self.now_ms)
+        new = replace(self.replayed(batch), acks=(*self.acks, (batch.last + 1, *then)))
+        return new, (Append(self.name, batch),)
 
     def append(
         self, batch: Batch, caller: Caller, answer: Any, disk: Disk
@@ -329,13 +347,18 @@ class GroupCoordinator:
         return gc, (*effects, *sessions_begin, *expiring(config, None, part))
 
     def replayed(self, batch: Batch) -> GroupCoordinator:
-        """After a record of the log: of a generation, or of positions."""
+        """After the records of a batch: of a generation, of positions, or tombstones."""
         gc = self
         for record in batch.records:
-            if isinstance(record, GroupMetadata):
-                gc = gc.keeping(Group.loaded(record))
-            else:
-                gc = commits.noted(gc, batch, (record,))
+            match record:
+                case GroupMetadata():
+                    gc = gc.keeping(Group.loaded(record))
+                case OffsetTombstones():
+                    gc = deletion.offsets_deleted(gc, record)
+                case GroupTombstone():
+                    gc = deletion.group_deleted(gc, record)
+                case _:
+                    gc = commits.noted(gc, batch, (record,))
         return gc
 
 

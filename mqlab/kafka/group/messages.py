@@ -8,6 +8,7 @@ names, in the server opaque bytes.
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -189,3 +190,65 @@ class ListGroupsResponse:
 
     def __str__(self) -> str:
         return "{" + ", ".join(name for name, _, _ in self.groups) + "}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteGroup:
+    group: str
+
+    def __str__(self) -> str:
+        return f"DeleteGroups {self.group}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteGroupResponse:
+    error: Error = Error.NONE
+
+    def __str__(self) -> str:
+        return self.error.words
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOffsets:
+    """OffsetDelete: the group's positions of these partitions."""
+
+    group: str
+    partitions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"OffsetDelete {self.group} {{{', '.join(self.partitions)}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOffsetsResponse:
+    """`errors`: one for each partition named, in their order."""
+
+    error: Error = Error.NONE
+    errors: tuple[Error, ...] = ()
+
+    def __str__(self) -> str:
+        return next((e.words for e in (self.error, *self.errors) if e), Error.NONE.words)
+
+
+def subscribed_topics(metadata: Any) -> tuple[str, ...]:
+    """The topics in a member's subscription: a lesson's tuple of names, or the bytes of
+    ConsumerProtocolSubscription (version 2, then an array of strings); of bytes that are
+    something else, none."""
+    if isinstance(metadata, tuple):
+        return metadata
+    if not isinstance(metadata, bytes):
+        return ()
+    topics: list[str] = []
+    try:
+        (count,) = struct.unpack_from(">i", metadata, 2)
+        at = 6
+        for _ in range(count):
+            (size,) = struct.unpack_from(">h", metadata, at)
+            name = metadata[at + 2 : at + 2 + size]
+            if size < 0 or len(name) < size:
+                return ()
+            topics.append(name.decode())
+            at += 2 + size
+    except (struct.error, UnicodeDecodeError):
+        return ()
+    return tuple(topics)

@@ -10,6 +10,7 @@ answers and words them as the version of the request wants them.
     offsets.py        ListOffsets, OffsetCommit, OffsetFetch, TxnOffsetCommit
     transactions.py   InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn
     groups.py         JoinGroup, SyncGroup, Heartbeat, LeaveGroup; groups listed, described
+    deletion.py       DeleteGroups, OffsetDelete
     administration.py transactions and producers listed, described; WriteTxnMarkers
     cluster.py        ApiVersions, Metadata, FindCoordinator, topics and their configs
 
@@ -46,7 +47,7 @@ from ...kernel import (
     replace,
 )
 from ..wire.api import Api, Ask
-from . import administration, cluster, fetch, groups, offsets, produce, transactions
+from . import administration, cluster, deletion, fetch, groups, offsets, produce, transactions
 from .fetch import PARTS
 from .gone import Gone
 from .topic import Topic
@@ -104,6 +105,8 @@ BEGIN = {
     Api.WRITE_TXN_MARKERS: administration.begin_markers,
     Api.TXN_OFFSET_COMMIT: offsets.begin_commit,
     Api.DESCRIBE_CONFIGS: cluster.describe_configs,
+    Api.DELETE_GROUPS: deletion.begin_groups,
+    Api.OFFSET_DELETE: deletion.begin_offsets,
     Api.DESCRIBE_CLUSTER: administration.describe_cluster,
     Api.DESCRIBE_PRODUCERS: administration.begin_producers,
     Api.DESCRIBE_TRANSACTIONS: administration.begin_describe,
@@ -129,6 +132,8 @@ FINISH = {
     Api.END_TXN: transactions.finish_end,
     Api.WRITE_TXN_MARKERS: administration.finish_markers,
     Api.TXN_OFFSET_COMMIT: offsets.finish_commit,
+    Api.DELETE_GROUPS: deletion.finish_groups,
+    Api.OFFSET_DELETE: deletion.finish_offsets,
     Api.DESCRIBE_PRODUCERS: administration.finish_producers,
     Api.DESCRIBE_TRANSACTIONS: administration.finish_describe,
     Api.LIST_TRANSACTIONS: administration.finish_list,

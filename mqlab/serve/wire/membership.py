@@ -95,3 +95,37 @@ class ListedGroups:
     groups: tuple[ListedGroup, ...]
     error_code: Error = Error.NONE
     throttle_time: timedelta = NO_TIME
+
+
+# ---- deletion ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedGroup:
+    group_id: str
+    error_code: Error
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedGroups:
+    results: tuple[DeletedGroup, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedOffset:
+    partition_index: int
+    error_code: Error
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTopicOffsets:
+    name: str
+    partitions: tuple[DeletedOffset, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedOffsets:
+    error_code: Error = Error.NONE
+    topics: tuple[DeletedTopicOffsets, ...] = ()
+    throttle_time: timedelta = NO_TIME

@@ -1,0 +1,148 @@
+"""Deletion: a group, or some of its positions, forgotten because an administrator says so.
+
+Nothing is erased at once. A *tombstone*, a record with the key and no value, is appended
+like any other record; it takes effect when it is read, now and after every restart, and
+compaction drops both later. Only a group that nobody is in may be deleted, and only the
+positions of topics that nobody in the group reads: else a member would find its place gone.
+
+A tombstone also takes back what an open transaction has written for that position: its
+commit marker, when it comes, finds nothing that would count.
+
+Source: GroupCoordinatorShard#deleteGroups, #deleteOffsets, ClassicGroup#validateDeleteGroup,
+OffsetMetadataManager#deleteAllOffsets, #deleteOffsets, #replay (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...kernel import Caller, Disk, Effects, Map, Reply, replace
+from ...storage import Batch
+from ..errors import Error
+from ..messages import braces
+from .messages import (
+    CONSUMER,
+    DeleteGroup,
+    DeleteGroupResponse,
+    DeleteOffsets,
+    DeleteOffsetsResponse,
+    subscribed_topics,
+)
+from .states import GroupState
+
+if TYPE_CHECKING:
+    from . import GroupCoordinator
+    from .members import Group
+
+Result = tuple["GroupCoordinator", Effects]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetTombstones:
+    """One tombstone for each of these partitions' positions."""
+
+    group: str
+    partitions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.group}: tombstones of {braces(self.partitions)}"
+
+    @property
+    def label(self) -> str:
+        return "✗ " + ", ".join(self.partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTombstone:
+    group: str
+
+    def __str__(self) -> str:
+        return f"{self.group}: tombstone"
+
+    @property
+    def label(self) -> str:
+        return f"✗ {self.group}"
+
+
+def delete_group(gc: GroupCoordinator, ask: DeleteGroup, caller: Caller, disk: Disk) -> Result:
+    """Its positions first, then the group, in one batch."""
+    group: Group | None = gc.groups.get(ask.group)
+    error = Error.NONE
+    if group is None or group.state is GroupState.DEAD:
+        error = Error.GROUP_ID_NOT_FOUND
+    elif group.state is not GroupState.EMPTY:
+        error = Error.NON_EMPTY_GROUP
+    if error:
+        return gc, (Reply(caller, DeleteGroupResponse(error)),)
+    partitions = _positions(gc, ask.group)
+    records = (*_tombstones(ask.group, partitions), GroupTombstone(ask.group))
+    batch = Batch(records, count=len(partitions) + 1)
+    return gc.write(batch, disk, (caller, DeleteGroupResponse()))
+
+
+def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, disk: Disk) -> Result:
+    """Each partition has an answer of its own; those of a topic somebody reads stay."""
+    group: Group | None = gc.groups.get(ask.group)
+    error = _refusal(group)
+    if error or group is None:
+        return gc, (Reply(caller, DeleteOffsetsResponse(error)),)
+    read = _read_by(group)
+    errors = tuple(
+        Error.GROUP_SUBSCRIBED_TO_TOPIC if _topic(p) in read else Error.NONE for p in ask.partitions
+    )
+    known = _positions(gc, ask.group)
+    free = [p for p, e in zip(ask.partitions, errors, strict=True) if not e]
+    gone = tuple(p for p in dict.fromkeys(free) if p in known)
+    answer = DeleteOffsetsResponse(errors=errors)
+    if not gone:
+        return gc, (Reply(caller, answer),)
+    batch = Batch(_tombstones(ask.group, gone), count=len(gone))
+    return gc.write(batch, disk, (caller, answer))
+
+
+def _refusal(group: Group | None) -> Error:
+    if group is None or group.state is GroupState.DEAD:
+        return Error.GROUP_ID_NOT_FOUND
+    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER:
+        return Error.NON_EMPTY_GROUP  # what such members read, nobody here can know
+    return Error.NONE
+
+
+def _topic(partition: str) -> str:
+    return partition.rpartition("-")[0]
+
+
+def _read_by(group: Group) -> frozenset[str]:
+    """The topics that some member subscribes to."""
+    told = (dict(m.protocols).get(group.protocol) for m in group.members.values())
+    return frozenset(topic for metadata in told for topic in subscribed_topics(metadata))
+
+
+def _positions(gc: GroupCoordinator, group: str) -> tuple[str, ...]:
+    """Partitions of which the group has a position, be it still pending."""
+    held = [key for mine in gc.pending.values() for key, _ in mine]
+    found = (p for name, p in (*gc.committed, *held) if name == group)
+    return tuple(dict.fromkeys(found))
+
+
+def _tombstones(group: str, partitions: tuple[str, ...]) -> tuple[OffsetTombstones, ...]:
+    return (OffsetTombstones(group, partitions),) if partitions else ()
+
+
+# ---- what a tombstone does -------------------------------------------------------------
+
+
+def offsets_deleted(gc: GroupCoordinator, gone: OffsetTombstones) -> GroupCoordinator:
+    keys = frozenset((gone.group, partition) for partition in gone.partitions)
+    committed = gc.committed
+    for key in sorted(keys):
+        committed = committed.remove(key)
+    pending = Map(
+        (pid, tuple(row for row in mine if row[0] not in keys)) for pid, mine in gc.pending.items()
+    )
+    return replace(gc, committed=committed, pending=pending)
+
+
+def group_deleted(gc: GroupCoordinator, gone: GroupTombstone) -> GroupCoordinator:
+    return replace(gc, groups=gc.groups.remove(gone.group))
