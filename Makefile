@@ -7,7 +7,7 @@ export PYTHON
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 9
 
-setup: ## virtual environment .venv, pinned packages; Java, Chromium and a font where it may
+setup: ## virtual environment .venv, pinned packages; Java, Chromium and fonts where it may
 	@.ci/setup
 
 lab: setup ## open the labs in JupyterLab

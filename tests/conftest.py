@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,18 +25,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                     pytest.skip(f"{title} is missing: {todo}")
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium by Playwright; mark the test `needs("chromium")`.
+# Chromium calls its maker by itself. No name but the loopback address resolves here, so a test
+# which finds no request leaving is honest.
+NO_NETWORK = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]
+if hasattr(os, "geteuid") and os.geteuid() == 0:
+    NO_NETWORK.append("--no-sandbox")  # Chromium's sandbox refuses to run as root
 
-    Chromium calls its maker by itself. No name but the loopback address resolves here, so a
-    test which finds no request leaving is honest.
-    """
+
+@pytest.fixture(scope="session")
+def launch() -> Iterator[Callable[..., Any]]:
+    """Starts a Chromium by Playwright, with the environment one names; mark the test
+    `needs("chromium")`."""
     playwright = pytest.importorskip("playwright.sync_api")
-    flags = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        flags.append("--no-sandbox")  # Chromium's sandbox refuses to run as root
     with playwright.sync_playwright() as session:
-        chromium = session.chromium.launch(executable_path=doctor.chromium(), args=flags)
-        yield chromium
-        chromium.close()
+        path = doctor.chromium()
+        yield partial(session.chromium.launch, executable_path=path, args=NO_NETWORK)
+
+
+@pytest.fixture(scope="session")
+def browser(launch: Callable[..., Any]) -> Iterator[Any]:
+    """One Chromium for all tests; mark the test `needs("chromium")`."""
+    chromium = launch()
+    yield chromium
+    chromium.close()

@@ -95,6 +95,14 @@ def font() -> str:
     return first.partition(",")[0].strip()
 
 
+@cache
+def letters() -> str:
+    """DejaVu and Liberation, the fonts with which the pictures are tried, if both are there."""
+    found = _says("fc-list", ":", "family").splitlines()
+    wanted = ("DejaVu Sans", "Liberation Sans")
+    return " and ".join(wanted) if set(wanted) <= set(found) else ""
+
+
 def _python() -> str:
     return sys.version.split()[0] if sys.version_info >= (3, 11) else ""
 
@@ -165,6 +173,13 @@ PROBES: tuple[tuple[str, str, Callable[[], str], str, bool], ...] = (
         "pictures with Chinese labels need it; Debian: apt-get install fonts-noto-cjk",
         True,
     ),
+    (
+        "letters",
+        "two fonts to try the pictures with",
+        letters,
+        "only tests need them; Debian: apt-get install fonts-dejavu-core fonts-liberation",
+        False,
+    ),
     ("maven", "Maven", _maven, "only to record real brokers; Debian: apt-get install maven", False),
     (
         "port",
@@ -174,7 +189,7 @@ PROBES: tuple[tuple[str, str, Callable[[], str], str, bool], ...] = (
         False,
     ),
 )
-SYSTEM = ("java", "chromium", "driver", "font")  # what `make setup` may install
+SYSTEM = ("java", "chromium", "driver", "font", "letters")  # what `make setup` may install
 
 
 def findings() -> list[Finding]:

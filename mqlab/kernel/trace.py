@@ -107,7 +107,7 @@ class Trace:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Trace:
-        """Raises ValueError where `data` is not `mqlab.trace/1`."""
+        """Raises ValueError where `data` is not `mqlab.trace/1`, NaN as a number included."""
         if data.get("format") != FORMAT:
             raise ValueError(f"not a {FORMAT} file: its format is {data.get('format')!r}")
         now = data["start"]
@@ -166,6 +166,8 @@ def _build(cls: Any, value: Any) -> Any:
         if kinds[-1] is Ellipsis:
             return tuple(_build(kinds[0], v) for v in value)
         return tuple(_build(k, v) for k, v in zip(kinds, value, strict=True))
+    if cls is int and type(value) is not int:  # NaN and 1e999 are numbers to Python's JSON
+        raise ValueError(f"{value!r} stands where a whole number belongs")
     return value
 
 

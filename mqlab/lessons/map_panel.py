@@ -93,7 +93,7 @@ def _item(scene: Scene, key: str, item: Item, x: float, y: float, room_px: float
         scene.text(f"{key}/name", x + ICON, y + 10, item.name, "note")
     else:
         _icon(scene, key, item.kind, item.part, x, y + 1)
-        cls = "name ours" if item.part else "name"
+        cls = "mono ours strong" if item.part else "mono"
         scene.text(f"{key}/name", x + ICON, y + 10, item.name, cls)
     lines = wrap(item.holds, room_px, 11, 2)
     for i, line in enumerate(lines):

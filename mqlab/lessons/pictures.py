@@ -10,28 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from html import escape
 from unicodedata import east_asian_width
 
 from mqlab_widgets.player import image
-from mqlab_widgets.scene import Node, Scene
-from mqlab_widgets.still import svg_css
+from mqlab_widgets.scene import Node, Scene, xml
+from mqlab_widgets.style import font_of, svg_css
 from mqlab_widgets.widths import width
 
-# Font size, bold and monospace of each text class that lessons use, as in player.css; the
-# last three are our own.
-FONTS = {
-    "heading": (12.5, True, False),
-    "name": (11.5, False, True),
-    "note": (11, False, False),
-    "sub": (10.5, False, False),
-    "plain": (11.5, False, False),
-}
 OWN_CSS = (
     ".mqlab .paper{fill:var(--ground)}"
-    ".mqlab .name{font-family:var(--mono)}"
-    ".mqlab text.ours{fill:var(--t1);font-weight:600}"
+    ".mqlab text.ours{fill:var(--t1)}"
     ".mqlab .box{fill:none;stroke:var(--line);stroke-width:1}"
     ".mqlab .hand{fill:var(--b);stroke:var(--c);stroke-width:1}"
     ".mqlab .hollow{fill:var(--ground);stroke:var(--c);stroke-width:1}"
@@ -87,7 +75,7 @@ class Picture:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="mqlab" {size} '
             f'viewBox="0 0 {self.scene.width:g} {self.scene.height:g}" role="img" '
-            f'aria-label="{escape(self.alt)}"><style>{_css()}</style>'
+            f'aria-label="{xml(self.alt)}"><style>{svg_css(body, OWN_CSS)}</style>'
             f'<rect class="paper" {size}/>{body}</svg>'
         )
 
@@ -97,7 +85,7 @@ class Picture:
 
     def html(self) -> str:
         """The image, and behind a fold the table that says the same."""
-        table = f"<pre>{escape(self.text)}</pre>"
+        table = f"<pre>{xml(self.text)}</pre>"
         words = f"<details><summary>the same as a table</summary>{table}</details>"
         return f'<div class="mqlab-picture">{image(self.svg(), self.alt)}{words}</div>'
 
@@ -116,7 +104,7 @@ class Folder:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         folds = "".join(
-            f"<details{' open' * (not i)}><summary>{escape(name)}</summary>{one.html()}</details>"
+            f"<details{' open' * (not i)}><summary>{xml(name)}</summary>{one.html()}</details>"
             for i, (name, one) in enumerate(self.pictures.items())
         )
         html = f'<style>{FRAME_CSS}</style><div class="mqlab-picture">{folds}</div>'
@@ -126,29 +114,16 @@ class Folder:
         return "\n\n".join(f"{name}\n{p.text}" for name, p in self.pictures.items())
 
 
-@cache
-def _css() -> str:
-    return svg_css() + OWN_CSS
-
-
-def font(cls: str) -> tuple[float, bool, bool]:
-    """(size, bold, mono) of the first text class in `cls` that has a font."""
-    words = cls.split()
-    size, bold, mono = next((FONTS[word] for word in words if word in FONTS), FONTS["plain"])
-    return size, bold or "ours" in words, mono
-
-
 def room(text: str, cls: str) -> float:
     """How wide a text of a class is, in px."""
-    size, bold, mono = font(cls)
-    return width(text, size, bold, mono)
+    return width(text, *font_of(cls))
 
 
 def _boxes(nodes: tuple[Node, ...], x: float, y: float) -> Iterator[Box]:
     for node in nodes:
         if node.tag == "text":
             cls = str(node.attrs["class"])
-            size, wide = font(cls)[0], room(node.text, cls)
+            size, wide = font_of(cls)[0], room(node.text, cls)
             left = x + float(node.attrs["x"])
             if "end" in cls.split():
                 left -= wide

@@ -142,7 +142,7 @@ def _lane(scene: Scene, product: Product, y: float) -> float:
     for i, event in enumerate(product.events):
         key, x = f"{product.name}/{i}", _at(event)
         words = f"{event.when}  {event.what}"
-        cls = "sub ours" if event.transactions else "sub"
+        cls = "sub ours strong" if event.transactions else "sub"
         wide = room(words, cls)
         left = min(x - 4, RIGHT - wide)
         line = next((n for n, end in enumerate(ends) if end + 10 < left), len(ends))

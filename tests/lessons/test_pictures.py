@@ -144,29 +144,6 @@ def test_all_maps_are_one_output_and_the_first_is_open() -> None:
 
 @pytest.mark.needs("chromium")
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_in_chromium_too(browser: Any, picture: Picture, theme: str) -> None:
-    page = browser.new_page(viewport={"width": 1000, "height": 800}, color_scheme=theme)
-    page.set_content(f"<body>{picture.svg()}</body>")
-    boxes = page.evaluate(
-        """() => [...document.querySelectorAll("text")].map((t) => {
-          const b = t.getBoundingClientRect();
-          return [t.textContent, b.left, b.top + 1, b.right, b.bottom - 1];
-        })"""
-    )
-    box = page.evaluate("""() => {
-      const b = document.querySelector("svg").getBoundingClientRect();
-      return [b.left, b.top, b.right, b.bottom];
-    }""")
-    page.close()
-    for a, b in itertools.combinations(boxes, 2):
-        apart = a[3] <= b[1] or b[3] <= a[1] or a[4] <= b[2] or b[4] <= a[2]
-        assert apart, (a, b)
-    for text, left, top, right, bottom in boxes:
-        assert left >= box[0] and top >= box[1] and right <= box[2] and bottom <= box[3], text
-
-
-@pytest.mark.needs("chromium")
-@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_image_follows_jupyterlabs_theme(browser: Any, theme: str) -> None:
     """An `<img>` sees no CSS of its page; it is told the theme by color-scheme."""
     page = browser.new_page(viewport={"width": 1000, "height": 600}, color_scheme="light")

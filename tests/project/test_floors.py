@@ -21,6 +21,7 @@ FLOORS = {
     "mqlab.scenario": 3,
     "mqlab_widgets.lives": 4,
     "mqlab_widgets.scene": 4,
+    "mqlab_widgets.style": 4,
     "mqlab_widgets.views": 4,
     "mqlab_widgets.widths": 4,
     "mqlab.serve": 5,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from mqlab_widgets.payload import HERE
 from mqlab_widgets.player import module
+from mqlab_widgets.style import page_css
 
 TRAITS = ("chosen", "locked", "revealed")
 
@@ -55,7 +55,7 @@ def put(page: Any, widget: Any, theme: str = "light") -> None:
         return state(widget)
 
     page.expose_function("python", python)
-    css = (HERE / "player.css").read_text("utf-8")
+    css = page_css()
     page.set_content(
         f'<!doctype html><html lang="en"><title>notebook</title><style>{css}</style>'
         f'<body data-jp-theme-light="{str(theme == "light").lower()}"><main><h1>Notebook</h1>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from mqlab_widgets.still import css
+from mqlab_widgets.style import css
 
 TXNS = [f"t{i}" for i in range(7)]
 TEXT = [

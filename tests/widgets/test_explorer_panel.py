@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from mqlab_widgets import Explorer
-from mqlab_widgets.payload import HERE
+from mqlab_widgets.style import page_css
 from mqlab_widgets.widget import joined
 
 from mqlab.explore import Budget, explore
@@ -20,6 +22,12 @@ from .test_browser import OVERLAPS, SCHEMES, axe
 
 LINE = "kafka partitions=1 'app=init; begin; send orders-0 a; abort'"
 EVIL = "<img src=x onerror=alert(1)>"
+
+
+def run_loop(main: Callable[[], Awaitable[Any]]) -> Any:
+    """What `main` gives in an event loop of its own: this thread's may be Playwright's."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(main())).result()  # type: ignore[arg-type]
 
 
 def broken(**more: Any) -> Explorer:
@@ -72,7 +80,7 @@ def test_the_kernel_does_other_things_while_it_searches_and_a_search_can_be_stop
         await asyncio.sleep(0)
         return turns, panel
 
-    turns, panel = asyncio.run(notebook())
+    turns, panel = run_loop(notebook)
     assert turns > 1
     assert panel.ui["phase"] == "done"
     assert not panel.verdict.complete
@@ -89,7 +97,7 @@ def test_a_search_can_be_begun_again_while_one_runs() -> None:
             await asyncio.sleep(0)
         return panel
 
-    assert asyncio.run(notebook()).verdict.states == 8_832
+    assert run_loop(notebook).verdict.states == 8_832
 
 
 def test_a_claim_that_raises_is_said_where_the_search_is_shown() -> None:
@@ -128,7 +136,7 @@ def put(page: Any, panel: Explorer, theme: str) -> None:
         return state(panel)
 
     page.expose_function("python", python)
-    css = "\n".join((HERE / name).read_text("utf-8") for name in ("player.css", "explorer.css"))
+    css = page_css("explorer.css")
     module = joined("explorer.js").replace("export default { render: explorer };", "")
     script = module + MODEL.replace("await render(", "await explorer(")
     page.set_content(

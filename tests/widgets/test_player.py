@@ -78,6 +78,25 @@ def test_text_from_a_run_is_data_everywhere() -> None:
     assert "<script" not in player.svg()
 
 
+def test_control_characters_leave_a_still_well_formed() -> None:
+    """XML 1.0 has no way to write them, not even escaped; half a pair cannot even be encoded."""
+    words = "a\0b\x1bc\x0cd\ud800e\uffff"
+    facts = tuple(replace(f, text=Text(words), why=Text(words)) for f in sample().facts)
+    player = Player(replace(sample(), facts=facts, title=Text(words)), step=5)
+    picture = ET.fromstring(player.svg())
+    assert "a␀b␛c␌d�e�" in "".join(picture.itertext())
+    assert "a␀b␛c␌d�e�" in picture.attrib["aria-label"]
+    assert player.page().encode()
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "1.5", '"3"'])
+def test_a_trace_whose_numbers_are_none_is_refused(number: str) -> None:
+    """A browser's JSON knows no NaN: the page would stay a still for ever."""
+    text = json.dumps(sample().to_json()).replace('"index": 2,', f'"index": {number},', 1)
+    with pytest.raises(ValueError, match="where a whole number belongs"):
+        Trace.from_json(json.loads(text))
+
+
 def test_save_by_ending(tmp_path: Path) -> None:
     player = Player(sample())
     svg = player.save(tmp_path / "step.svg").read_text("utf-8")

@@ -17,8 +17,9 @@ from mqlab.kernel import Property, System
 from mqlab.kernel.text import Lang, Text, Words
 
 from .lives import deflate
-from .payload import HERE, Look, build, refuse
+from .payload import Look, build, refuse
 from .player import Player
+from .style import page_css
 from .widget import PictureWidget, joined
 
 KNOWN = ("budget", "properties", "title", "lang", "scale", "panels")
@@ -77,7 +78,7 @@ class Explorer(PictureWidget):
     """
 
     _esm = joined("explorer.js")
-    _css = "\n".join((HERE / name).read_text("utf-8") for name in ("player.css", "explorer.css"))
+    _css = page_css("explorer.css")
 
     def __init__(
         self,

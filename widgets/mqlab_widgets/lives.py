@@ -71,8 +71,8 @@ def encode(panels: Mapping[str, Iterable[Scene]]) -> dict[str, Any]:
 
 def deflate(data: Mapping[str, Any]) -> bytes:
     """JSON, then zlib: what a widget's `Bytes` trait carries."""
-    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return zlib.compress(plain.encode(), 9)
+    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return zlib.compress(plain.encode(errors="replace"), 9)
 
 
 def base64_of(data: Mapping[str, Any]) -> str:

@@ -17,8 +17,9 @@ from mqlab.kernel.text import Lang, Text, Words
 from mqlab.kernel.trace import Trace
 
 from .lives import deflate
-from .payload import HERE, Look, build, refuse
+from .payload import Look, build, refuse
 from .player import Player
+from .style import page_css
 from .widget import PictureWidget, joined
 
 KNOWN = ("title", "lang", "scale", "panels")
@@ -78,7 +79,7 @@ class Ordering(PictureWidget):
     judging, None before. `judge()` from Python and the button do the same."""
 
     _esm = joined("ordering.js")
-    _css = "\n".join((HERE / name).read_text("utf-8") for name in ("player.css", "ordering.css"))
+    _css = page_css("ordering.css")
     order = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __init__(

@@ -11,7 +11,6 @@ import base64
 import secrets
 from collections.abc import Sequence
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,9 @@ from mqlab.kernel.trace import Trace
 
 from .lives import base64_of
 from .payload import HERE, Look, build, position, refuse
-from .still import caption, css, still
+from .scene import xml
+from .still import caption, still
+from .style import page_css
 
 KNOWN = ("step", "title", "lang", "scale", "panels")
 
@@ -74,7 +75,7 @@ class Player:
         """The still, the payload and the module, as one piece of HTML."""
         name = f"mqlab-{secrets.token_hex(6)}"
         return (
-            f"<style>{css()}</style>"
+            f"<style>{page_css()}</style>"
             f'<div class="mqlab" id="{name}" lang="{self.look.lang}" data-heading="{heading}">'
             f"{self.still_html()}"
             f'<script type="application/octet-stream" class="payload">'
@@ -85,7 +86,7 @@ class Player:
 
     def page(self) -> str:
         """One self-contained page: opens from disk, steps without kernel or network."""
-        title = escape(self.title or self.trace.system)
+        title = xml(self.title or self.trace.system)
         return (
             f'<!doctype html><html lang="{self.look.lang}"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
@@ -130,7 +131,7 @@ _PAGE = (
 def image(svg: str, alt: str) -> str:
     """An SVG as an `<img>`: the only form in which untrusted HTML may show one."""
     data = base64.b64encode(svg.encode()).decode()
-    return f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(alt)}">'
+    return f'<img src="data:image/svg+xml;base64,{data}" alt="{xml(alt)}">'
 
 
 def module() -> str:

@@ -13,11 +13,27 @@ knows the theme. Text is data: it is escaped where it is written out, never here
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 
+from .style import font_of
+from .widths import width
+
 Value = str | int | float
+
+# What XML 1.0 cannot hold: control characters, halves of pairs, two that are no characters.
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def xml(text: str) -> str:
+    """Text escaped for SVG and HTML; a control character is shown by its picture, such as ␀."""
+    return escape(_NOT_XML.sub(lambda found: _picture(found[0]), text))
+
+
+def _picture(char: str) -> str:
+    return chr(0x2400 + ord(char)) if char < " " else "\ufffd"
 
 
 class Node:
@@ -40,9 +56,12 @@ class Node:
         self.children = children
 
     def svg(self) -> str:
-        """The element as SVG text, everything escaped."""
-        attrs = "".join(f' {k}="{escape(str(v))}"' for k, v in self.attrs.items())
-        inner = escape(self.text) + "".join(child.svg() for child in self.children)
+        """The element as SVG, everything escaped, each text at the width it was given."""
+        attrs = "".join(f' {k}="{xml(str(v))}"' for k, v in self.attrs.items())
+        if self.tag == "text" and self.text:
+            wide = num(width(self.text, *font_of(str(self.attrs["class"]))))
+            attrs += f' textLength="{wide}" lengthAdjust="spacingAndGlyphs"'
+        inner = xml(self.text) + "".join(child.svg() for child in self.children)
         return f"<{self.tag}{attrs}>{inner}</{self.tag}>" if inner else f"<{self.tag}{attrs}/>"
 
 

@@ -6,32 +6,17 @@ no CSS of its page.
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from html import escape
-
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
-from .payload import HERE, WORDS, Look, chip, facts
-from .scene import Scene
+from .payload import WORDS, Look, chip, facts
+from .scene import Scene, xml
+from .style import svg_css
 from .views import PANELS
 from .widths import fit, width, wrap
 
 EDGE, GUTTER, TOP = 24, 38, 62
 LINE_SIZE, WHY_SIZE = 11.5, 11.5
-
-
-@cache
-def css() -> str:
-    return (HERE / "player.css").read_text("utf-8")
-
-
-@cache
-def svg_css() -> str:
-    """The rules for pictures, without those for the HTML around them."""
-    pictures = css().partition("/* The frame around the pictures")[0]
-    return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", pictures, flags=re.S)).strip()
 
 
 def still(trace: Trace, step: int, look: Look, future: bool = True) -> str:
@@ -47,25 +32,27 @@ def still(trace: Trace, step: int, look: Look, future: bool = True) -> str:
     _top(frame, trace, step, look, total)
     height = _bottom(frame, trace, step, look.lang, total, bottom)
     body = pictures + "".join(node.svg() for node in frame.nodes)
+    name = "mqlab" if future else "mqlab veiled"
+    paper = f'<rect class="paper" width="{total:g}" height="{height:g}"/>'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="{"mqlab" if future else "mqlab veiled"}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{name}" '
         f'width="{total * look.scale:g}" height="{height * look.scale:g}" '
         f'viewBox="0 0 {total:g} {height:g}" role="img" '
-        f'aria-label="{escape(caption(trace, step, look))}"><style>{svg_css()}{_OWN}</style>'
-        f'<rect class="paper" width="{total:g}" height="{height:g}"/>{body}</svg>'
+        f'aria-label="{xml(caption(trace, step, look))}"><style>{svg_css(body, _OWN)}</style>'
+        f"{paper}{body}</svg>"
     )
 
 
 _OWN = (
-    ".mqlab .paper{fill:var(--ground)}.mqlab .title{font-size:19px;font-weight:650}"
-    ".mqlab .chip{fill:var(--soft)}.mqlab .chip-text{font-size:11px;fill:var(--muted);"
+    ".mqlab .paper{fill:var(--ground)}"
+    ".mqlab .chip{fill:var(--soft)}.mqlab .chip-text{fill:var(--muted);"
     "text-anchor:middle}.mqlab .rail{stroke:var(--rule);stroke-width:4;stroke-linecap:round}"
     ".mqlab .done{stroke:var(--accent);stroke-width:4;stroke-linecap:round}"
     ".mqlab .tick{stroke:var(--accent);stroke-width:1.5}.mqlab .crashed{stroke:var(--bad);"
     "stroke-width:3}.mqlab .knob{fill:var(--ground);stroke:var(--accent);stroke-width:3}"
     ".mqlab.veiled .future,.mqlab.veiled .tick,.mqlab.veiled .crashed{visibility:hidden}"
     ".mqlab.veiled .veil{fill-opacity:1}"
-    ".mqlab .said{font-family:var(--mono);font-weight:600}.mqlab text.why{fill:var(--muted)}"
+    ".mqlab text.why{fill:var(--muted)}"
 )
 
 

@@ -17,6 +17,7 @@ from IPython.display import display
 from mqlab.kernel.text import Lang, Text
 
 from .payload import HERE
+from .style import page_css
 
 RENDERED = "export default { render };"
 
@@ -37,7 +38,7 @@ class PictureWidget(anywidget.AnyWidget):
     """`payload` is what the player plays; `ui` describes everything around it."""
 
     _esm: Path | str = HERE / "player.js"
-    _css: Path | str = HERE / "player.css"
+    _css: Path | str = page_css()
     payload = traitlets.Bytes(b"").tag(sync=True)
     ui = traitlets.Dict().tag(sync=True)
 

@@ -111,7 +111,7 @@ def _beside(
 def _label(scene: Scene, key: str, x: float, text: str, cls: str, before: float) -> None:
     """A text and the plate that keeps lines from running through it (an underscore, a blank
     and the gaps between letters are wider than the outline that CSS gives each letter)."""
-    wide = width(text, LABEL, bold="bad" in cls) / 1.06
+    wide = width(text, LABEL, bold="bad" in cls)
     scene.rect(f"plate:{key}", x - wide * before - 3, 3, wide + 6, ROW - 6, "plate", rx=3)
     scene.text(f"lab:{key}", x, MID + 4, text, cls)
 
