@@ -12,7 +12,10 @@ as it is written: of each key the latest record is kept, and its offset.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterator
+from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 
 from ..kafka.coordinator import StateRecord
@@ -21,6 +24,7 @@ from ..kernel import Append, Map, Put
 from ..storage import Batch
 
 TXN_LOGS = "__transaction_state-"
+RECENT = 2_000  # records of a compacted log that are not cleaned yet
 EMPTY: Map[Any, Any] = Map()
 
 
@@ -72,21 +76,30 @@ class ServerLog:
 
 
 class CompactedLog:
-    """A partition of `__transaction_state`: the latest record of each transactional id."""
+    """A partition of `__transaction_state`: the latest record of each transactional id, and
+    whatever was written lately, for those who read along."""
 
     def __init__(self) -> None:
         self.start = 0
         self.end = 0
         self.latest: dict[str, StateRecord] = {}
+        self.recent: deque[StateRecord] = deque(maxlen=RECENT)
 
     def append(self, entry: StateRecord) -> None:
+        self.recent.append(entry)
         self.latest[entry.entry.txn_id] = entry
         self.end = entry.last + 1
 
     def read(self, start: int, end: int | None = None) -> Iterator[Any]:
-        for entry in sorted(self.latest.values(), key=lambda e: e.base):
-            if entry.base >= start and (end is None or entry.base < end):
-                yield entry
+        """The latest record of each id as far as it is older than what is recent, then all
+        that is recent: a cleaner never touches the end of a log."""
+        uncleaned = self.recent[0].base if self.recent else self.end
+        found: list[StateRecord] = []
+        if start < uncleaned:
+            old = (e for e in self.latest.values() if start <= e.base < uncleaned)
+            found = sorted(old, key=attrgetter("base"))
+        found += reversed(list(takewhile(lambda e: e.base >= start, reversed(self.recent))))
+        return (entry for entry in found if end is None or entry.base < end)
 
     def cut(self, end: int) -> None:
         raise ValueError("a compacted log cannot be cut back")
@@ -94,7 +107,7 @@ class CompactedLog:
     def kept(self) -> Iterator[Any]:
         """What a journal must hold of it: tombstones have done their work, except the last
         record of all, which says where the log ends."""
-        for entry in self.read(0):
+        for entry in sorted(self.latest.values(), key=attrgetter("base")):
             if entry.entry.state is not TxnState.DEAD or entry.last + 1 == self.end:
                 yield entry
 

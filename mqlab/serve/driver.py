@@ -44,6 +44,7 @@ from ..kernel import (
     Words,
 )
 from .broker import BROKER, Broker, BrokerConfig, Gone, Topic
+from .broker.internal import STATE, StateReader
 from .disk import ServerDisk
 from .journal import Journal
 from .trace.live import Live
@@ -71,6 +72,7 @@ class Driver:
         self.journal = journal
         self.disk = ServerDisk()
         self.roles: dict[str, Any] = {}
+        self.readers: set[str] = set()  # roles that are told of appends to another's log
         self.inbox: deque[tuple[str, Event]] = deque()
         self.now = now_ms()
         kafka = config.kafka
@@ -99,6 +101,10 @@ class Driver:
         for topic in self.disk.table("topics").values():
             self._lead(topic)
         self._start(kafka.coordinator, partial(Coordinator.recover, kafka))
+        for number in range(kafka.txn_partitions):
+            log_name = f"{STATE}-{number}"
+            self.roles[log_name] = StateReader(log_name, kafka.transaction_version > 0)
+            self.readers.add(log_name)
         self.run()
 
     def _start(self, name: str, recover: Callable[[ServerDisk, int], tuple[Any, Effects]]) -> None:
@@ -158,7 +164,10 @@ class Driver:
                 self._keep(effect)
                 self._note(effect)
                 if effect.notify:
-                    inbox.append((me, Appended(effect.log, effect.entry.last + 1, now)))
+                    appended = Appended(effect.log, effect.entry.last + 1, now)
+                    inbox.append((me, appended))
+                    if effect.log in self.readers:
+                        inbox.append((effect.log, appended))
             elif isinstance(effect, SetTimer):
                 self._set(me, effect.timer, effect.after_ms)
             elif isinstance(effect, CancelTimer):

@@ -166,7 +166,7 @@ def test_topics_have_ids_that_are_not_given_twice(broker: RunningBroker, topic: 
         assert client.offset(topic, -1).offset == 0
         for name, config, error in (
             ("no/name", {}, "invalid_topic_exception"),
-            ("__transaction_state", {}, "invalid_topic_exception"),
+            ("__transaction_state", {}, "topic_already_exists"),
             (f"{topic}-x", {"no.such.config": "1"}, "invalid_config"),
             (topic, {}, "topic_already_exists"),
         ):

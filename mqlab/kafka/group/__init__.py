@@ -29,6 +29,7 @@ Read on in GroupCoordinatorService, GroupMetadataManager, OffsetMetadataManager 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ...kernel import (
@@ -63,6 +64,7 @@ from ..leader import (
     fetch,
     recover_partition,
 )
+from ..leader.watching import Watchers, unwatched, watched, woken
 from ..messages import (
     AddPartitionsToTxnResponse,
     Fetch,
@@ -71,6 +73,8 @@ from ..messages import (
     OffsetCommitResponse,
     OffsetFetch,
     TxnOffsetCommit,
+    Unwatch,
+    Watch,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
@@ -134,6 +138,7 @@ class GroupCoordinator:
     epoch: int = 0
     given: int = 0
     now_ms: int = 0
+    watchers: Watchers = ()
 
     def step(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         now = self if event.at_ms == self.now_ms else replace(self, now_ms=event.at_ms)
@@ -178,6 +183,12 @@ class GroupCoordinator:
                 return commits.plain(self, body, caller, disk)
             case WriteTxnMarkers():
                 return self._end(body, caller, disk, at_ms)
+            case Watch(isolation=isolation):
+                limit = fetch.limit(self.part, isolation)
+                watchers, effects = watched(self.watchers, caller, body, limit)
+                return replace(self, watchers=watchers), effects
+            case Unwatch(corr=corr):
+                return replace(self, watchers=unwatched(self.watchers, caller, corr)), ()
             case DeleteGroup():
                 return deletion.delete_group(self, body, caller, disk)
             case DeleteOffsets():
@@ -264,16 +275,19 @@ class GroupCoordinator:
         """Everything below `end` is safe: who waited for it is told."""
         effects: Effects = tuple(Reply(who, answer) for at, who, answer in self.acks if at <= end)
         ready = [a for a in self.assigning if a.end <= end]
+        part = self.part.advanced(end)
+        watchers, readers = woken(self.watchers, partial(fetch.limit, part))
         gc = replace(
             self,
-            part=self.part.advanced(end),
+            part=part,
+            watchers=watchers,
             acks=tuple(a for a in self.acks if a[0] > end),
             assigning=tuple(a for a in self.assigning if a.end > end),
         )
         for waiting in ready:
             gc, more = sync.safe(gc, waiting)
             effects += more
-        return gc, effects
+        return gc, (*effects, *readers)
 
     def resigned(self) -> Effects:
         """Another broker leads now: who waits here is told to look for it."""

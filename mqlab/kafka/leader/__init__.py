@@ -21,6 +21,7 @@ Read on in ReplicaManager, UnifiedLog, ProducerStateManager (Kafka 4.3).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from ...kernel import (
     Append,
@@ -54,13 +55,13 @@ from ..messages import (
     ProduceResponse,
     Unwatch,
     Watch,
-    Watched,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
 from ..partition import Partition
 from ..verification import Verifying
 from . import fetch, produce, snapshots
+from .watching import Watchers, unwatched, watched, woken
 
 __all__ = ["Leader", "append_marker", "index_of"]
 
@@ -93,7 +94,7 @@ class Leader:
     part: Partition
     acks: tuple[tuple[int, Caller, object], ...] = ()
     verifying: Map[int, Verifying] = Map()
-    watchers: tuple[tuple[Caller, Watch], ...] = ()
+    watchers: Watchers = ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
         new, effects = self._stepped(event, disk)
@@ -139,14 +140,12 @@ class Leader:
                 return self, (Reply(caller, fetch.offset(self.part, self.name, body, disk)),)
             case DescribeProducers():
                 return self, (Reply(caller, active(self.part)),)
-            case Watch(offset=offset, isolation=isolation):
-                if offset < fetch.limit(self.part, isolation):
-                    return self, (Reply(caller, Watched()),)
-                return replace(self, watchers=(*self.watchers, (caller, body))), ()
+            case Watch(isolation=isolation):
+                limit = fetch.limit(self.part, isolation)
+                watchers, effects = watched(self.watchers, caller, body, limit)
+                return replace(self, watchers=watchers), effects
             case Unwatch(corr=corr):
-                gone = (caller.name, corr)
-                left = tuple(w for w in self.watchers if (w[0].name, w[0].corr) != gone)
-                return replace(self, watchers=left), ()
+                return replace(self, watchers=unwatched(self.watchers, caller, corr)), ()
         raise TypeError(f"a partition leader is never sent {type(body).__name__}")
 
     def _end(
@@ -164,14 +163,14 @@ class Leader:
         """Everything below `end` is safe: the HW moves, who waited for it is answered."""
         part = self.part.advanced(end)
         ready = tuple(Reply(caller, answer) for at, caller, answer in self.acks if at <= end)
-        woken = [w for w in self.watchers if w[1].offset < fetch.limit(part, w[1].isolation)]
+        watchers, told = woken(self.watchers, partial(fetch.limit, part))
         new = replace(
             self,
             part=part,
             acks=tuple(a for a in self.acks if a[0] > end),
-            watchers=tuple(w for w in self.watchers if w not in woken),
+            watchers=watchers,
         )
-        return new, (*ready, *(Reply(caller, Watched()) for caller, _ in woken))
+        return new, (*ready, *told)
 
     def changed(self, old: Leader | None) -> tuple[Text, ...]:
         part = self.part

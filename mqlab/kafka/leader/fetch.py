@@ -27,6 +27,8 @@ from ..messages import (
 )
 from ..partition import Partition
 
+LEAST_BYTES = 70  # of a record that no client sent, so that nobody has counted its bytes
+
 
 def limit(part: Partition, isolation: str) -> int:
     """The offset that a reader of this isolation level may not reach."""
@@ -46,10 +48,11 @@ def answer(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchResponse:
     batches: list[Batch] = []
     size = 0
     for batch in log.read(ask.offset, end) if ask.offset < end else ():
-        if batch.last >= end or (batches and size + batch.size > ask.max_bytes):
+        bytes_more = batch.size or LEAST_BYTES * batch.count
+        if batch.last >= end or (batches and size + bytes_more > ask.max_bytes):
             break
         batches.append(batch)
-        size += batch.size
+        size += bytes_more
     aborted: tuple[AbortedTxn, ...] | None = None
     if ask.isolation == READ_COMMITTED:
         upper = batches[-1].last + 1 if batches else ask.offset

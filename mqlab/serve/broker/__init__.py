@@ -50,7 +50,8 @@ from ..wire.api import Api, Ask
 from . import administration, cluster, deletion, fetch, groups, offsets, produce, transactions
 from .fetch import PARTS
 from .gone import Gone
-from .topic import Topic
+from .internal import internal_topic
+from .topic import INTERNAL, Topic
 
 __all__ = ["BROKER", "PARTS", "Broker", "BrokerConfig", "Gathering", "Gone", "Topic"]
 
@@ -142,13 +143,14 @@ FINISH = {
 
 @dataclass(frozen=True, slots=True)
 class Broker(Quiet):
-    """`made`: how many topics there ever were; `ids`: names by topic id; `open`: requests
-    that wait, by number."""
+    """`made`: how many topics there ever were; `internal`: the internal ones that are there;
+    `ids`: names by topic id; `open`: requests that wait, by number."""
 
     config: BrokerConfig
     topics: Map[str, Topic] = Map()
     ids: Map[UUID, str] = Map()
     made: int = 0
+    internal: Map[str, Topic] = Map()
     open: Map[int, Gathering] = Map()
     last: int = 0
 
@@ -216,12 +218,20 @@ class Broker(Quiet):
         """A topic by its name, or by its id where the version uses ids."""
         if name is None and topic_id is not None:
             name = self.ids.get(topic_id)
-        return self.topics.get(name) if name else None
+        return self.topics.get(name) or self.internal.get(name) if name else None
 
     def partition(self, name: str, index: int) -> str | None:
         """The role that leads this partition; None where there is none."""
-        topic: Topic | None = self.topics.get(name)
+        topic = self.topic(name)
         return f"{name}-{index}" if topic is not None and 0 <= index < topic.count else None
+
+    def having(self, name: str) -> Broker:
+        """With this internal topic, which somebody is going to need."""
+        if name in self.internal:
+            return self
+        topic = internal_topic(name, self.config.kafka)
+        internal = self.internal.set(name, topic)
+        return replace(self, internal=internal, ids=self.ids.set(topic.uuid, name))
 
     def led(self, name: str, index: int) -> str | None:
         """The same, `__consumer_offsets` included: transactions write there too."""
@@ -233,4 +243,8 @@ class Broker(Quiet):
     def recover(config: BrokerConfig, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
         topics = disk.table("topics")
         ids = Map((topic.uuid, name) for name, topic in topics.items())
-        return Broker(config, topics, ids, disk.table("broker").get("topics made", 0)), ()
+        broker = Broker(config, topics, ids, disk.table("broker").get("topics made", 0))
+        for name in INTERNAL:
+            if disk.logs(f"{name}-"):
+                broker = broker.having(name)
+        return broker, ()

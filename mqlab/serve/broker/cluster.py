@@ -29,7 +29,8 @@ from ..wire.answers import (
 )
 from ..wire.api import Ask
 from ..wire.codec import versions
-from .topic import Topic, config_problem, count_problem, name_problem, topic_id
+from .internal import OFFSETS, STATE
+from .topic import INTERNAL, Topic, config_problem, count_problem, name_problem, topic_id
 
 if TYPE_CHECKING:
     from . import Broker
@@ -60,6 +61,9 @@ def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
     if keys is None:
         keys = (ask.body.key,)
     known = getattr(ask.body, "key_type", GROUP) in (GROUP, TRANSACTION)
+    if known:
+        kind = getattr(ask.body, "key_type", GROUP)
+        broker = broker.having(OFFSETS if kind == GROUP else STATE)
     node = broker.config.node_id
     error = Error.NONE if known else Error.INVALID_REQUEST
     words = "" if known else "there are coordinators of groups and of transactions only"
@@ -78,7 +82,8 @@ def metadata(broker: Broker, caller: Caller, ask: Ask) -> Result:
     effects: tuple[Put, ...] = ()
     everything = body.topics is None or (ask.version == 0 and not body.topics)
     rows: list[MetadataTopic] = []
-    for wanted in broker.topics.values() if everything else body.topics:
+    every = (*broker.topics.values(), *broker.internal.values())
+    for wanted in every if everything else body.topics:
         if everything:
             rows.append(_row(broker, wanted))
             continue
@@ -108,7 +113,8 @@ def _found(broker: Broker, name: str | None, wanted: UUID | None) -> MetadataTop
 def _row(broker: Broker, topic: Topic) -> MetadataTopic:
     me = (broker.config.node_id,)
     partitions = tuple(MetadataPartition(i, me[0], me, me) for i in range(topic.count))
-    return MetadataTopic(topic.name, topic.uuid, Error.NONE, partitions)
+    internal = topic.name in broker.internal
+    return MetadataTopic(topic.name, topic.uuid, Error.NONE, partitions, internal)
 
 
 # ---- topics ----------------------------------------------------------------------------
@@ -137,10 +143,10 @@ def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 def _cannot(broker: Broker, wanted: Any) -> tuple[Error, str]:
     problem = name_problem(wanted.name)
+    if wanted.name in broker.topics or wanted.name in INTERNAL:
+        return Error.TOPIC_ALREADY_EXISTS, f"Topic '{wanted.name}' already exists."
     if problem:
         return Error.INVALID_TOPIC_EXCEPTION, problem
-    if wanted.name in broker.topics:
-        return Error.TOPIC_ALREADY_EXISTS, f"Topic '{wanted.name}' already exists."
     if not wanted.assignments:
         error, problem = count_problem(wanted.num_partitions, wanted.replication_factor)
         if error:
@@ -183,6 +189,10 @@ def delete_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
     rows = []
     for name, wanted_id in pairs:
         topic = broker.topic(name, wanted_id)
+        if topic is not None and topic.name in broker.internal:
+            words = "this server keeps its internal topics"
+            rows.append(DeletedTopic(name, wanted_id, Error.INVALID_TOPIC_EXCEPTION, words))
+            continue
         if topic is None:
             error = Error.UNKNOWN_TOPIC_OR_PARTITION if name else Error.UNKNOWN_TOPIC_ID
             rows.append(DeletedTopic(name, wanted_id, error, "there is no such topic"))

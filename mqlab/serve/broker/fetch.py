@@ -29,6 +29,7 @@ from ...kernel import Caller, CancelTimer, Effects, Map, Reply, Send, SetTimer, 
 from ...storage import Batch
 from ..wire.answers import AbortedTransaction, Fetched, FetchedPartition, FetchedTopic
 from ..wire.api import Ask
+from ..wire.internal import as_sent
 
 if TYPE_CHECKING:
     from . import Broker, Gathering
@@ -83,7 +84,7 @@ def answered(
             # It crossed with our reading, which has seen what it is about.
             return broker, ()
         return _read_again(broker, number, waiting, READING)
-    got = waiting.got.set(part, body)
+    got = waiting.got.set(part, _readable(broker, body))
     waiting = replace(waiting, got=got, left=waiting.left - 1)
     if waiting.left:
         return replace(broker, open=broker.open.set(number, waiting)), ()
@@ -92,6 +93,18 @@ def answered(
         done = replace(broker, open=broker.open.remove(number))
         return done, (*timer, Reply(waiting.caller, finish(broker, waiting)))
     return _watch(broker, number, waiting)
+
+
+def _readable(broker: Broker, said: FetchResponse) -> FetchResponse:
+    """What a group coordinator wrote is turned into Kafka's records."""
+    if all(b.size for b in said.batches):
+        return said
+
+    def topic_id(name: str) -> UUID | None:
+        topic = broker.topic(name)
+        return topic.uuid if topic is not None else None
+
+    return replace(said, batches=tuple(as_sent(b, topic_id) for b in said.batches))
 
 
 def _enough(waiting: Gathering) -> bool:

@@ -50,6 +50,8 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
             elif role is None or known is None:
                 error = Error.UNKNOWN_TOPIC_OR_PARTITION if name else Error.UNKNOWN_TOPIC_ID
                 row.append((part.index, ProduceResponse(error)))
+            elif known.name in broker.internal:
+                row.append((part.index, ProduceResponse(Error.INVALID_TOPIC_EXCEPTION)))
             elif isinstance(batch, Error):
                 row.append((part.index, ProduceResponse(batch)))
             elif batch.transactional and new:

@@ -26,6 +26,7 @@ from ...kernel import (
 )
 from ...kernel.run import BROKEN, RECOVERED, TIMER, said
 from ..broker import BROKER, PARTS, Gathering
+from ..broker.internal import StateReader
 from ..wire.api import Ask
 from . import telling
 from .lanes import Lanes
@@ -56,6 +57,8 @@ class Observer:
         if new is None:
             self._left(name)
             return
+        if isinstance(new, StateReader):
+            return  # it only reads what another has written
         old = self.model.roles.get(name)
         self.model.roles[name] = new
         if name == BROKER:

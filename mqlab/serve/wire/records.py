@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...kafka.errors import Error
@@ -132,6 +132,44 @@ def marker(batch: Batch) -> bytes:
     length = len(checked) + 9
     head = struct.pack(">qiibI", batch.base, length, LEADER_EPOCH, MAGIC, crc32c(checked))
     return head + checked
+
+
+def assembled(
+    pairs: Sequence[tuple[bytes | None, bytes | None]],
+    base: int,
+    at_ms: int,
+    pid: int,
+    epoch: int,
+    seq: int,
+    bits: int,
+) -> bytes:
+    """A batch of records, (key, value) each, that the broker wrote itself."""
+    records = b"".join(_record(i, key, value) for i, (key, value) in enumerate(pairs))
+    fields = (bits, len(pairs) - 1, at_ms, at_ms, pid, epoch, seq, len(pairs))
+    checked = struct.pack(">hiqqqhii", *fields) + records
+    head = struct.pack(">qiibI", base, len(checked) + 9, LEADER_EPOCH, MAGIC, crc32c(checked))
+    return head + checked
+
+
+def _record(delta: int, key: bytes | None, value: bytes | None) -> bytes:
+    body = b"\0" + _zigzag(0) + _zigzag(delta)
+    for data in (key, value):
+        body += _zigzag(-1) if data is None else _zigzag(len(data)) + data
+    body += _zigzag(0)  # no headers
+    return _zigzag(len(body)) + body
+
+
+def _zigzag(value: int) -> bytes:
+    return uvarint((value << 1) ^ (value >> 63))
+
+
+def uvarint(value: int) -> bytes:
+    """Seven bits a byte, the lowest first."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
 
 
 # ---- one record at a time, for whoever must look inside ---------------------------------
