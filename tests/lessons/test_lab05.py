@@ -10,11 +10,22 @@ from typing import Any
 import pytest
 
 from mqlab.explore import Budget, explore
+from mqlab.kafka.partition import Partition
 from mqlab.lessons import scenario, system
 from mqlab.lessons.accept import TRIALS
-from mqlab.lessons.lab05 import ACCEPT, PRODUCE, answers, constructed, remembered
+from mqlab.lessons.lab05 import (
+    ACCEPT,
+    PRODUCE,
+    answers,
+    constructed,
+    counted,
+    first,
+    remembered,
+)
+from mqlab.lessons.payments import KAFKA
 from mqlab.lessons.produce_pieces import PIECES
 from mqlab.lessons.settings import IN_FLIGHT
+from mqlab.storage import Batch
 
 Five = tuple[tuple[int, int], ...]
 Seen = tuple[int, int, int]
@@ -248,3 +259,61 @@ def test_settings_of_the_real_librdkafka(settings: dict[str, Any]) -> None:
         assert said.removeprefix("KafkaException: ") in str(error)
     else:
         assert not said.startswith("KafkaException")
+
+
+def test_a_power_cut_loses_what_was_acknowledged_and_no_number_tells() -> None:
+    """A leader that knows nothing of a producer takes any number (recorded:
+    unknown-producer-any-sequence), so the hole is not found; the light finds it."""
+    cut = scenario(
+        "system payments\nrun order-service: send payments-0 p1, flush, send payments-0 p2, flush\n"
+        "power-cut payments-0 when=p2 after=0\nrestart payments-0"
+    )
+    said = [f.text.en for f in cut if f.node == "payments-0" and f.glyph == "⇒"]
+    assert said == ["ok @0", "ok @0"]
+    assert counted(cut) == "p2  counted 1×"
+    lights = {light.name: light.ok for light in cut.snapshot(-1).lights}
+    assert lights == {"money": False, "in order": True, "no zombie": True}
+    flushed = first(cut, "flush: ok")
+    assert all(light.ok for light in cut.snapshot(flushed).lights)
+
+
+def test_money_waits_while_a_leader_is_down_or_a_producer_is_at_work() -> None:
+    run = scenario(
+        "system payments\nkill payments-0 when=p1 after=0\n"
+        "run order-service: send payments-0 p1, flush"
+    )
+    assert all(light.ok for light in run.snapshot(-1).lights)
+
+
+def test_the_same_payment_to_two_partitions_is_counted_twice() -> None:
+    both = scenario(
+        "system payments partitions=2\n"
+        "run order-service: send payments-0 p1, send payments-1 p1, flush"
+    )
+    assert counted(both) == "p1  counted 2×"
+    assert [light.ok for light in both.snapshot(-1).lights if light.name == "money"] == [False]
+
+
+def test_an_id_comes_from_a_broker_and_nobody_says_none() -> None:
+    run = scenario("system payments\nrun order-service: send payments-0 p1, flush")
+    assert run.facts[0].line() == "order-service → broker  InitProducerId"
+    assert [lane.name for lane in run.snapshot(0).lanes] == [
+        "order-service",
+        "broker",
+        "payments-0",
+    ]
+    plain = scenario("system payments producers=order-service:plain")
+    assert [lane.name for lane in plain.snapshot(0).lanes] == ["order-service", "payments-0"]
+
+
+@pytest.mark.parametrize(("v2", "error"), [(False, ""), (True, "OUT_OF_ORDER_SEQUENCE_NUMBER")])
+def test_a_transactional_producer_of_today_begins_with_0_where_nothing_is_known(
+    v2: bool, error: str
+) -> None:
+    """KAFKA-18202 (ProducerAppendInfo#checkSequence): what lab 05 says beside its rule."""
+    batch = Batch(("a",), 1, -1, 7, 0, 6, transactional=True)
+    part = Partition(KAFKA).guarded(batch, 1, v2=v2)
+    refused = part.refusal(batch, 1)
+    assert (refused.name if refused else "") == error
+    first_one = Batch(("a",), 1, -1, 7, 0, 0, transactional=True)
+    assert not Partition(KAFKA).guarded(first_one, 1, v2=v2).refusal(first_one, 1)
