@@ -140,7 +140,7 @@ def _legend(scene: Scene, broker: Broker, y: float) -> float:
     for kind, words in KINDS.items():
         _icon(scene, f"legend/{kind}", kind, False, x, y)
         scene.text(f"legend/{kind}/words", x + ICON, y + 10, words, "sub")
-        x += ICON + room(words, "sub") + 18
+        x += ICON + room(words, "sub") + 16
     _icon(scene, "legend/part", "topic", True, x, y)
     scene.text("legend/part/words", x + ICON, y + 10, "blue: part of a transaction", "sub")
     scene.text("left out", EDGE + 4, y + LEGEND, f"Not drawn: {broker.left_out}.", "sub")
