@@ -12,6 +12,8 @@ import pytest
 from mqlab.cli import doctor
 
 PROBES = {name: (title, look, todo) for name, title, look, todo, _ in doctor.PROBES}
+# The tests ask servers of their own, which no proxy can reach.
+os.environ["no_proxy"] = ",".join(filter(None, ["127.0.0.1,localhost", os.environ.get("no_proxy")]))
 BESIDES = {"chromium": ("driver",)}  # a browser is of no use without what steers it
 
 

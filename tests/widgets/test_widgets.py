@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import zlib
 from collections.abc import Iterator
@@ -185,6 +186,24 @@ def test_follow_shows_what_a_server_tells() -> None:
         assert not follow.poll()
         follow.stop()
         assert "no longer" in follow.ui["status"]
+
+
+def test_follow_asks_this_machine_without_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        proxy = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        for name in ("http_proxy", "HTTP_PROXY"):
+            monkeypatch.setenv(name, proxy)
+        with serving() as (_, url):
+            for address in (url, url.replace("127.0.0.1", "localhost")):
+                follow = Follow(address, every_s=60)
+                assert "5 facts so far" in follow.ui["status"], address
+                follow.close()
+        elsewhere = Follow("http://broker.invalid:9094", every_s=60)
+        assert "refused" in elsewhere.ui["status"], "others are asked by way of the proxy"
+        elsewhere.close()
 
 
 def test_follow_says_that_nobody_answers_and_what_to_look_at() -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
 from typing import Any
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.parse import urlsplit
+from urllib.request import OpenerDirector, ProxyHandler, build_opener
 
 from mqlab.kernel.snapshot import Snapshot
 from mqlab.kernel.text import NOTHING, Lang, Text, Words
@@ -93,6 +95,19 @@ class Tail:
         return Trace(self._head["system"], (), tuple(self._facts), tuple(self._snapshots), title)
 
 
+def opener_of(url: str) -> OpenerDirector:
+    """What asks this address: this machine directly, others by the proxy that is set, if any.
+
+    `http_proxy` without `no_proxy` would send 127.0.0.1 to the proxy, whose own 127.0.0.1 it is.
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        is_here = ip_address(host).is_loopback
+    except ValueError:
+        is_here = host == "localhost"
+    return build_opener(ProxyHandler({})) if is_here else build_opener()
+
+
 class Follow(PictureWidget):
     """A player that goes on by itself. `stop()` ends it; closing the widget does too."""
 
@@ -112,6 +127,7 @@ class Follow(PictureWidget):
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"{url!r} is no address; give one such as 'http://127.0.0.1:9094'")
         self.url = url.rstrip("/")
+        self._opener = opener_of(url)
         self._look = Look.of(title, lang, scale, panels)
         self._every_s = max(every_s, 0.5)
         self._tail = Tail()
@@ -140,7 +156,7 @@ class Follow(PictureWidget):
     def poll(self) -> bool:
         """Ask once; true if anything is new. The thread does this by itself."""
         try:
-            with self._lock, urlopen(self._next(), timeout=5) as answer:
+            with self._lock, self._opener.open(self._next(), timeout=5) as answer:
                 new = self._tail.feed(answer)
         except (URLError, OSError, ValueError, KeyError) as error:
             self._tell(GONE(url=self.url, error=error), failed=True)
