@@ -1,7 +1,8 @@
-"""`.ci/system` with an apt-get that is played: what it asks for, and how it mends a broken one."""
+"""`.ci/system` with an apt-get that is played, `.ci/setup` with a Python that is."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -98,3 +99,45 @@ def test_what_failed_is_said(run: Run) -> None:
 def test_nothing_named_nothing_done(run: Run, tmp_path: Path) -> None:
     assert run(**AS_ROOT, apt_get=RECORD).returncode == 0
     assert log(tmp_path) == []
+
+
+# --- .ci/setup ------------------------------------------------------------------------------
+
+PLAYED_PYTHON = """#!/bin/sh
+case "$*" in
+"-m venv .venv") mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
+"-m pip cache dir") [ -n "$CACHE" ] && echo "$CACHE" ;;
+"-m pip install"*) echo "${PIP_CACHE_DIR-pip decides}" >> "$LOG" ;;
+esac
+"""
+
+
+def set_up(tmp_path: Path, cache: str) -> tuple[list[str], str]:
+    """Where pip was told to keep its cache, at each of its calls, and what was said."""
+    project = tmp_path / "project"
+    shutil.copytree(ROOT / ".ci", project / ".ci")
+    for name in ("pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, project)
+    python = tmp_path / "python"
+    python.write_text(PLAYED_PYTHON)
+    python.chmod(0o755)
+    done = subprocess.run(
+        [project / ".ci" / "setup"], capture_output=True, text=True, check=True,
+        env={"PATH": "/usr/bin:/bin", "PYTHON": str(python), "CACHE": cache,
+             "LOG": str(tmp_path / "log"), "HOME": str(tmp_path)},
+    )  # fmt: skip
+    return log(tmp_path), done.stderr
+
+
+def test_a_home_folder_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file, so that no folder can be made in it, by root either")
+    told, said = set_up(tmp_path, f"{tmp_path}/home/.cache/pip")
+    assert told == [str(tmp_path / "project" / ".cache" / "pip")] * 2
+    assert f"{tmp_path}/home/.cache/pip cannot be written" in said
+
+
+@pytest.mark.parametrize("cache", ["", "home/.cache/pip"], ids=["no cache", "a good one"])
+def test_a_cache_that_can_be_written_is_left_to_pip(tmp_path: Path, cache: str) -> None:
+    told, said = set_up(tmp_path, cache and f"{tmp_path}/{cache}")
+    assert told == ["pip decides"] * 2
+    assert "cannot be written" not in said
