@@ -8,11 +8,13 @@ import socket
 import sys
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import urlencode
 
 from .errors import UserError
 
 HOST = "127.0.0.1"
 TRIES = 50  # ports after the one asked for
+FORMGRADER = Path(__file__).parent / "formgrader"  # settings of Jupyter that open it
 
 
 def free_port(first: int) -> int:
@@ -32,14 +34,38 @@ def free_port(first: int) -> int:
 
 
 def open_lab(folder: Path, port: int, browser: bool) -> NoReturn:
-    """Becomes JupyterLab, so that Ctrl-C or a signal ends one process and leaves none behind."""
+    """JupyterLab in `folder`, at its first notebook."""
+    _become_jupyterlab(folder, port, browser, f"/lab{_first_page(folder)}", "The labs are at", {})
+
+
+def open_formgrader(course: Path, port: int, browser: bool) -> NoReturn:
+    """JupyterLab in a course's folder, at nbgrader's formgrader.
+
+    Setup switches nbgrader's pages off for everybody who works in the labs; for this one process
+    the settings in `formgrader/` come first.
+    """
+    os.chdir(course)  # nbgrader reads its settings from the current folder
+    first = [str(FORMGRADER), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    more = {
+        "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, first)),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+    }
+    # By way of the login page: the formgrader's own pages sign in for themselves alone, and a
+    # notebook opened from there would ask for the token again.
+    page = f"/login?{urlencode({'next': '/formgrader/manage_assignments'})}"
+    _become_jupyterlab(course, port, browser, page, "The formgrader is at", more)
+
+
+def _become_jupyterlab(
+    folder: Path, port: int, browser: bool, page: str, what: str, more: dict[str, str]
+) -> NoReturn:
+    """Takes this process's place, so that Ctrl-C or a signal ends one and leaves none behind."""
     free = free_port(port)
     if free != port:
         print(f"Port {port} is in use, taking {free}.")
     token = secrets.token_urlsafe(24)
-    page = f"/lab{_first_page(folder)}"
-    print(f"\nThe labs are at  http://{HOST}:{free}{page}?token={token}")
-    print("Ready in a few seconds; Ctrl-C ends them.", flush=True)
+    print(f"\n{what}  http://{HOST}:{free}{page}{'&' if '?' in page else '?'}token={token}")
+    print("Ready in a few seconds; Ctrl-C ends it.", flush=True)
     options = {
         "ServerApp.root_dir": folder,
         "ServerApp.ip": HOST,
@@ -53,7 +79,7 @@ def open_lab(folder: Path, port: int, browser: bool) -> NoReturn:
     }
     words = [f"--{name}={value}" for name, value in options.items()]
     command = [sys.executable, "-m", "jupyterlab", *words]
-    os.execve(sys.executable, command, _environment(token))
+    os.execve(sys.executable, command, {**_environment(token), **more})
 
 
 def _environment(token: str) -> dict[str, str]:

@@ -10,27 +10,39 @@ from .errors import UserError
 HELP = "open the labs in JupyterLab; build or check the notebooks"
 
 FOLDER = Path(__file__).parents[2] / "labs"
+COPIES = FOLDER.parent / "my-labs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the labs are")
+    parser.add_argument("--copies", type=Path, default=COPIES, help="where one works (my-labs)")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     opening = actions.add_parser("open", help="JupyterLab on this machine, at the first lab")
+    opening.add_argument(
+        "--teacher", action="store_true", help="on labs/ itself: sources, solutions, pages"
+    )
     opening.add_argument("--port", type=int, default=8888, help="or the next free one (8888)")
     opening.add_argument("--no-browser", action="store_true", help="only print the address")
     building = actions.add_parser("build", help="student copies and executed solutions")
     building.add_argument("--student", action="store_true", help="student copies only; quick")
-    building.add_argument("--force", action="store_true", help="also over a copy you worked in")
+    building.add_argument(
+        "--force", action="store_true", help="set a copy you worked in aside, make it anew"
+    )
+    renewing = actions.add_parser("renew", help="a new copy to work in; the old one is kept")
     checking = actions.add_parser("check", help="fresh copies, wrong stubs, right solutions")
     for action in (building, checking):
         action.add_argument("labs", nargs="*", help="numbers or names; all without any")
+    renewing.add_argument("labs", nargs="+", help="numbers or names")
 
 
 def run(args: argparse.Namespace) -> int:
     folder = args.folder.resolve()
-    if not (folder / "source").is_dir():
+    if not any(folder.glob("[0-9][0-9]-*.ipynb")) and not (folder / "source").is_dir():
         raise UserError(f"no labs in {folder}: clone the project, then run this in its folder")
-    return {"open": _open, "build": _build, "check": _check}[args.action](folder, args)
+    if args.action in ("build", "check") and not (folder / "source").is_dir():
+        raise UserError(f"no sources of labs in {folder}: they are in a clone of the project only")
+    actions = {"open": _open, "build": _build, "check": _check, "renew": _renew}
+    return actions[args.action](folder, args)
 
 
 def _build(folder: Path, args: argparse.Namespace) -> int:
@@ -60,9 +72,27 @@ def _check(folder: Path, args: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
+def _renew(folder: Path, args: argparse.Namespace) -> int:
+    from mqlab.lessons import copies, notebooks
+
+    for name in args.labs:
+        if not any(path.name.startswith(name) for path in notebooks.notebooks_in(folder)):
+            raise UserError(f"no lab in {folder} begins with {name}")
+    copies.renew(folder, args.copies.resolve(), args.labs, print)
+    return 0
+
+
 def _open(folder: Path, args: argparse.Namespace) -> int:
+    from mqlab.lessons import copies
+
     from .lab_server import open_lab
 
-    # The committed copies are used as they are; only what a changed source made stale is built.
-    _build(folder, argparse.Namespace(labs=[], student=True, force=False))
-    return open_lab(folder, args.port, browser=not args.no_browser)
+    if (folder / "source").is_dir():
+        # The committed copies are used as they are; only what a source made stale is built.
+        _build(folder, argparse.Namespace(labs=[], student=True, force=False))
+    where = folder
+    if not args.teacher:
+        where = args.copies.resolve()
+        copies.lay_out(folder, where, print)
+        print(f"Your copies of the labs are in {where}.")
+    return open_lab(where, args.port, browser=not args.no_browser)

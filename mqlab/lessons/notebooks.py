@@ -21,6 +21,7 @@ A graded exercise is a cell to write and a cell that tests it; what is not said 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -34,11 +35,23 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbconvert.exporters.exporter import ResourcesDict
+from nbformat.reader import NotJSONError
 from nbgrader import preprocessors, utils
 from nbgrader.nbgraderformat import SchemaTooOldError, ValidationError
 from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
 
 Notebook = nbformat.NotebookNode
+
+# What reading a notebook raises that was cut off, overwritten or is something else.
+DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    NotJSONError,
+    nbformat.ValidationError,
+)
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 CELL_TIMEOUT_S = 300
@@ -228,17 +241,47 @@ def _normalise(notebook: Notebook) -> None:
 
 
 def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool) -> None:
-    """Writes what differs. `student_only` is quick: nothing is executed, fresh copies stay."""
+    """Writes what differs. `student_only` is quick: nothing is executed, fresh copies stay.
+
+    A student copy that somebody has worked in, or that cannot be read, is kept; `force` sets it
+    aside under another name and makes a new one."""
     if student_only and not force and _is_fresh(lab):
         return
     source = read_source(lab)
-    if lab.student.exists() and not force and was_worked_on(read(lab.student)):
-        say(f"kept {lab.student.name}: you have worked in it (--force makes it anew)")
+    objection = _objection(lab.student)
+    if objection and not force:
+        say(f"kept {lab.student.name}: {objection} (--force sets it aside and makes it anew)")
     else:
+        if objection:
+            say(f"{lab.student.name} is now {set_aside(lab.student).name}")
         _write(lab.student, student_copy(source), say)
     if not student_only:
         previous = read(lab.solution) if lab.solution.exists() else None
         _write(lab.solution, solution_copy(source, lab.solution.parent, previous), say)
+
+
+def _objection(student: Path) -> str:
+    """Why this copy must not be overwritten; empty if it may."""
+    if not student.exists():
+        return ""
+    try:
+        return "you have worked in it" if was_worked_on(read(student)) else ""
+    except DAMAGE:
+        return "it cannot be read"
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a notebook to `….kept-1.ipynb`, or the next number that is free; its new path."""
+    for number in itertools.count(1):
+        kept = path.with_suffix(f".kept-{number}.ipynb")
+        if not kept.exists():
+            return path.rename(kept)
+    raise AssertionError("there is always a next number")
+
+
+def notebooks_in(folder: Path) -> list[Path]:
+    """The labs' notebooks of a folder, in order, without those that were set aside."""
+    return [path for path in sorted(folder.glob("[0-9][0-9]-*.ipynb")) if "." not in path.stem]
 
 
 def was_worked_on(student: Notebook) -> bool:
@@ -250,8 +293,11 @@ def was_worked_on(student: Notebook) -> bool:
 def _is_fresh(lab: Lab) -> bool:
     if not lab.student.exists():
         return False
-    built = json.loads(lab.student.read_text(encoding="utf-8"))["metadata"].get("mqlab", {})
-    return built.get("source") == _digest(lab.source.read_text(encoding="utf-8"))
+    try:
+        built = json.loads(lab.student.read_text(encoding="utf-8"))["metadata"].get("mqlab", {})
+        return built.get("source") == _digest(lab.source.read_text(encoding="utf-8"))
+    except DAMAGE:
+        return False
 
 
 def _digest_of_cells(notebook: Notebook) -> str:

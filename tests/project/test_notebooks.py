@@ -108,10 +108,13 @@ def test_a_copy_somebody_worked_in_is_kept(tmp_path: Path) -> None:
     lab.student.write_text(notebooks.text_of(worked), encoding="utf-8")
     write(tmp_path, SAMPLE.replace("done", "well done"))
     assert build(lab, student_only=True) == [
-        "kept 07-markers.ipynb: you have worked in it (--force makes it anew)"
+        "kept 07-markers.ipynb: you have worked in it (--force sets it aside and makes it anew)"
     ]
     assert "return 0" in sources(lab.student)
-    assert build(lab, student_only=True, force=True) == [f"wrote {tmp_path.name}/07-markers.ipynb"]
+    assert build(lab, student_only=True, force=True) == [
+        "07-markers.ipynb is now 07-markers.kept-1.ipynb",
+        f"wrote {tmp_path.name}/07-markers.ipynb",
+    ]
 
 
 def test_a_copy_that_was_only_run_is_renewed(tmp_path: Path) -> None:
