@@ -10,7 +10,7 @@ help: ## this list
 setup: ## virtual environment .venv, pinned packages; Java, Chromium and fonts where it may
 	@.ci/setup
 
-lab: setup ## open the labs in JupyterLab
+lab: setup ## your copies of the labs, in JupyterLab (made in my-labs/, never overwritten)
 	@$(PY) -m mqlab labs open
 
 test: setup ## all checks, with a table of times and what was skipped
@@ -29,7 +29,7 @@ labs: setup ## student copies and solutions from labs/source, then check them
 	@$(PY) -m mqlab labs build
 	@$(PY) -m mqlab labs check
 
-class: setup ## an nbgrader course of the labs, a sample class graded, its gradebook (DIR=folder)
+class: setup ## an nbgrader course of the labs (DIR=folder; ARGS=--sample: with a sample class)
 	@$(PY) -m mqlab class $(DIR) $(ARGS)
 
 real: setup ## a real Kafka (Java, Maven): recorded again and compared, and the engine with it
@@ -39,6 +39,6 @@ real: setup ## a real Kafka (Java, Maven): recorded again and compared, and the 
 lock: setup ## renew requirements.lock within pyproject.toml's bounds
 	@.ci/lock
 
-clean: ## remove what was made here, .venv too; labs stay as they are
+clean: ## remove what the commands made, .venv too; nothing that you wrote, no course
 	rm -rf .venv .cache build dist .pytest_cache .mypy_cache .ruff_cache
 	find mqlab widgets tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

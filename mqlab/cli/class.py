@@ -1,40 +1,113 @@
-"""`mqlab class`: a course of the labs in a scratch folder, with a sample class, graded."""
+"""`mqlab class`: a course of the labs with nbgrader: made, graded, its wrong beliefs counted."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .errors import UserError
 from .labs import FOLDER
 
-HELP = "an nbgrader course of the labs: a sample class graded, the gradebook exported"
-COURSE = FOLDER.parent / ".cache" / "class"
+if TYPE_CHECKING:
+    from mqlab.lessons.course import Course
+
+HELP = "an nbgrader course of the labs: make, grade, report, open; or a sample class"
+PROJECT = FOLDER.parent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folder", nargs="?", type=Path, default=COURSE, metavar="DIR",
-        help="where the course goes; an older course there is made anew",
+        "folder", nargs="?", type=Path, metavar="DIR",
+        help="where the course is or goes (course; for the sample class: course-sample)",
     )  # fmt: skip
     parser.add_argument(
-        "--lab", action="append", default=[], metavar="NN", help="only this lab; may be repeated"
+        "--lab", action="append", default=[], metavar="NN",
+        help="release only this lab; may be repeated, and again later for the next one",
+    )  # fmt: skip
+    actions = parser.add_mutually_exclusive_group()
+    actions.add_argument(
+        "--grade", action="store_true", help="collect, grade what is new, export the marks"
     )
+    actions.add_argument(
+        "--report", action="store_true", help="how many students gave which wrong answer"
+    )
+    actions.add_argument(
+        "--open", action="store_true", help="nbgrader's formgrader, on this machine only"
+    )
+    actions.add_argument(
+        "--sample", action="store_true",
+        help="a course of its own with three sample students, graded: see before the term that "
+        "it works",
+    )  # fmt: skip
+    parser.add_argument("--port", type=int, default=8888, help="for --open, or the next free one")
+    parser.add_argument("--no-browser", action="store_true", help="for --open: print the address")
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 where the solutions get every point and nobody else gets one."""
+    """0 where all went well; for --sample: where solutions get every point and others none."""
+    from mqlab.lessons import course, notebooks
+
+    folder = args.folder or PROJECT / ("course-sample" if args.sample else "course")
+    try:
+        if args.sample:
+            return _sample(folder, args.lab)
+        if args.grade or args.report or args.open:
+            there = course.Course(folder.resolve())
+            there.need()
+            if args.open:
+                return _open(there, args)
+            return _grade(there) if args.grade else _report(there)
+        return _teach(folder, args.lab)
+    except (notebooks.LabError, course.ClassError) as error:
+        raise UserError(str(error)) from error
+
+
+def _teach(folder: Path, names: list[str]) -> int:
+    from mqlab.lessons import classroom, notebooks, package
+
+    course = classroom.teach(notebooks.labs_in(FOLDER, names), folder, print)
+    zipped = package.write_package(course, PROJECT)
+    here = course.folder
+    print(f"\nfor students:  {zipped}   unpacked, `make lab` opens the labs")
+    print(f"handed in:     put it at {here / 'submitted'}/STUDENT/LAB/LAB.ipynb")
+    print(f"grade:         mqlab class {here} --grade      (first read labs/instructor/README.md)")
+    print(f"see:           mqlab class {here} --open       and --report")
+    return 0
+
+
+def _grade(course: Course) -> int:
+    from mqlab.lessons import classroom
+
+    classroom.grade(course, print)
+    print(f"marks:     {course.gradebook}\nfeedback:  {course.folder / 'feedback'}")
+    return 0
+
+
+def _report(course: Course) -> int:
+    from mqlab.lessons import beliefs
+
+    answers = beliefs.answers_in(course)
+    path = course.folder / "beliefs.csv"
+    beliefs.write_csv(answers, path)
+    print(f"{beliefs.table(answers)}\n\nby student: {path}")
+    return 0
+
+
+def _sample(folder: Path, names: list[str]) -> int:
     from mqlab.lessons import classroom, notebooks
 
-    try:
-        labs = notebooks.labs_in(FOLDER, args.lab)
-        marks = classroom.hold(labs, args.folder, print)
-    except (notebooks.LabError, classroom.ClassError) as error:
-        raise UserError(str(error)) from error
+    marks = classroom.hold_sample(notebooks.labs_in(FOLDER, names), folder, print)
     wrong = classroom.complaints(marks)
     print("\n" + classroom.table(marks) + "\n")
     print(*wrong, sep="\n", end="\n" if wrong else "")
-    course = classroom.Course(args.folder.resolve())
-    print(f"gradebook: {course.gradebook}\nfeedback:  {course.folder / 'feedback'}")
-    print(f"open it:   cd {course.folder} && nbgrader formgrader")
+    here = folder.resolve()
+    print(f"marks:     {here / 'gradebook.csv'}\nfeedback:  {here / 'feedback'}")
+    print(f"see:       mqlab class {here} --open       and --report")
     return 1 if wrong else 0
+
+
+def _open(course: Course, args: argparse.Namespace) -> int:
+    from .lab_server import open_formgrader
+
+    return open_formgrader(course.folder, args.port, browser=not args.no_browser)

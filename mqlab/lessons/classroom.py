@@ -1,25 +1,22 @@
 """A class of the course, held with nbgrader itself: released, answered, collected, graded.
 
-What an instructor does by hand over a term is done here in a scratch folder, so that one can
-see before the term that it works: the assignments are generated from the labs' sources and
-released through an exchange; three sample students fetch, work and submit; the submissions
-are collected and autograded, feedback is written, the gradebook exported as CSV.
+`teach` makes a course for real students, or adds to one; `grade` collects and grades what they
+handed in. `hold_sample` does in a folder of its own what happens over a term, so that one can see
+before the term that it works: three sample students fetch, work and submit; their submissions are
+collected and graded, feedback is written, the gradebook is exported.
 
     solved      has the solution in every cell
     untouched   has opened the notebook and written nothing
     misled      has written the first wrong answer that the instructor's page lists, everywhere
 
-The folder is an ordinary course of nbgrader afterwards: `nbgrader formgrader` opens it.
+Sample students are never put into a real course; see `mqlab.lessons.course`.
 """
 
 from __future__ import annotations
 
-import os
+import hashlib
 import shutil
-import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,15 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from nbgrader import utils
-from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.plugins import CsvExportPlugin
-from traitlets.config import Config
 
+from .course import REAL, SAMPLE, Course, check, clear_sample, create, release, tools
 from .instructor import page_of, read_page
-from .notebooks import CELL_TIMEOUT_S, Lab, Notebook, read, read_source, text_of
+from .notebooks import Lab, Notebook, read, read_source, text_of
 
-COURSE = "mqlab"
 SOLVED, UNTOUCHED, MISLED = STUDENTS = ("solved", "untouched", "misled")
 Say = Callable[[str], None]
 
@@ -54,145 +49,98 @@ class Mark:
     graded: bool = True
 
 
-class ClassError(Exception):
-    """nbgrader refused a step; the message is its log."""
+def teach(labs: Sequence[Lab], folder: Path, say: Say) -> Course:
+    """A course of these labs for real students; what is there already stays. ClassError."""
+    course = create(folder, REAL)
+    with tools():
+        api = course.api()
+        for lab in labs:
+            say(release(course, lab, api))
+    return course
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
-    """A folder that holds an nbgrader course and, beside it, its exchange."""
+def grade(course: Course, say: Say) -> None:
+    """Collect and grade what was handed in since the last time, write feedback, export marks.
 
-    folder: Path
-
-    @property
-    def exchange(self) -> Path:
-        return self.folder / "exchange"
-
-    @property
-    def gradebook(self) -> Path:
-        return self.folder / "gradebook.csv"
-
-    @property
-    def database(self) -> str:
-        return f"sqlite:///{self.folder / 'gradebook.db'}"
-
-    def settings(self) -> dict[str, dict[str, Any]]:
-        return {
-            "CourseDirectory": {
-                "course_id": COURSE,
-                "root": str(self.folder),
-                "db_url": self.database,
-            },
-            "Exchange": {"root": str(self.exchange), "cache": str(self.folder / "cache")},
-            # The sample students are folders, not users of this machine.
-            "ExchangeCollect": {"check_owner": False},
-            "ExecutePreprocessor": {"timeout": 4 * CELL_TIMEOUT_S},
-        }
-
-    def create(self) -> NbGraderAPI:
-        """An empty course; ClassError where the folder already holds something else."""
-        if self.folder.exists() and any(self.folder.iterdir()):
-            if not (self.folder / "nbgrader_config.py").exists():
-                raise ClassError(f"{self.folder} is not empty and no course: name another folder")
-            shutil.rmtree(self.folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        lines = ["c = get_config()  # noqa: F821"]
-        for name, values in self.settings().items():
-            lines += [f"c.{name}.{key} = {value!r}" for key, value in values.items()]
-        (self.folder / "nbgrader_config.py").write_text("\n".join(lines) + "\n", "utf-8")
-        return NbGraderAPI(config=Config(self.settings()))
+    A submission that cannot be run is named, and the others are graded. Raises ClassError where
+    there is no course, or where nbgrader refuses a step.
+    """
+    course.need()
+    with tools():
+        api = course.api()
+        for lab in course.labs():
+            if any(course.inbound.glob(f"*+{lab}+*")):
+                check(api.collect(lab))
+            for student in _to_grade(course, lab):
+                say(f"{lab}: grading {student}")
+                _grade(course, api, lab, student, say)
+        exporter = CsvExportPlugin(to=str(course.gradebook))
+        with course.book() as book:
+            exporter.export(book)
 
 
-def hold(labs: Sequence[Lab], folder: Path, say: Say) -> list[Mark]:
-    """Hold the class for these labs in `folder`; every mark, in the order of the cells."""
-    with _tools():
-        return _held(labs, Course(folder.resolve()), say)
+def _to_grade(course: Course, lab: str) -> list[str]:
+    """Whoever has handed in this lab, or handed in another version than the one graded."""
+    found = []
+    for path in sorted((course.folder / "submitted").glob(f"*/{lab}/{lab}.ipynb")):
+        note = _note(course, lab, path.parents[1].name)
+        if not note.exists() or note.read_text("utf-8") != _digest(path):
+            found.append(path.parents[1].name)
+    return found
 
 
-def _held(labs: Sequence[Lab], course: Course, say: Say) -> list[Mark]:
-    api = course.create()
-    marks: list[Mark] = []
-    for lab in labs:
-        _release(course, api, lab, say)
-        for student in STUDENTS:
-            _submit(course, lab, student)
-        done(api.collect(lab.name))
-        for student in STUDENTS:
-            say(f"{lab.name}: grading {student}")
-            result = api.autograde(lab.name, student)
-            if not result["success"]:
-                say(f"{lab.name}: {student} could not be graded: {_last_error(result)}")
-        done(api.generate_feedback(lab.name))
-        marks += _marks(course, lab)
-    exporter = CsvExportPlugin(to=str(course.gradebook))
-    with Gradebook(course.database, COURSE) as book:
-        exporter.export(book)
-    return marks
-
-
-@contextmanager
-def _tools() -> Iterator[None]:
-    """nbgrader calls `alembic` by its bare name; it lies beside this Python."""
-    before = os.environ.get("PATH", "")
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before])
-    try:
-        with warnings.catch_warnings():
-            # SQLAlchemy about nbgrader's own sessions; nothing a course can mend.
-            warnings.filterwarnings("ignore", message="Object of type .* not in session")
-            yield
-    finally:
-        os.environ["PATH"] = before
-
-
-def done(result: dict[str, Any]) -> None:
-    """ClassError with nbgrader's own words where a step did not succeed."""
+def _grade(course: Course, api: NbGraderAPI, lab: str, student: str, say: Say) -> None:
+    submission = _digest(course.submitted(student, lab))
+    result = api.autograde(lab, student)
     if not result["success"]:
-        raise ClassError(f"nbgrader says:\n{result.get('log', '')}{result.get('error', '')}")
+        say(f"{lab}: {student} could not be graded: {_last_error(result)}")
+        return
+    _note(course, lab, student).write_text(submission, "utf-8")
+    check(api.generate_feedback(lab, student))
+
+
+def _note(course: Course, lab: str, student: str) -> Path:
+    """Says which version was graded; nbgrader removes it together with the graded notebook."""
+    return course.autograded(student, lab).with_name("submission.sha256")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _last_error(result: dict[str, Any]) -> str:
-    """nbgrader's log is long; what went wrong stands in its first line of that kind."""
+    """nbgrader's log is long; what went wrong stands in our own error, or in its first line."""
     lines = str(result.get("log", "")).splitlines()
-    return next((line for line in lines if line.startswith("[ERROR]")), "see nbgrader's log")
+    ours = [line.partition("GradingError: ")[2] for line in lines]
+    theirs = [line for line in lines if line.startswith("[ERROR]")]
+    return next((line for line in [*ours, *theirs] if line), "see nbgrader's log")
 
 
-# --- release ---------------------------------------------------------------------------
+# --- a sample class --------------------------------------------------------------------
 
 
-def _release(course: Course, api: NbGraderAPI, lab: Lab, say: Say) -> None:
-    source = course.folder / "source" / lab.name / f"{lab.name}.ipynb"
-    source.parent.mkdir(parents=True)
-    source.write_text(text_of(read_source(lab)), encoding="utf-8")
-    images = lab.student.parent / "images"
-    if images.is_dir():
-        shutil.copytree(images, source.parent / "images")
-    done(api.generate_assignment(lab.name))
-    done(api.release_assignment(lab.name))
-    released = read(_released(course, lab))
-    if _sources(released) != _sources(read(lab.student)):
-        raise ClassError(
-            f"{lab.name}: nbgrader releases something else than the student copy; run "
-            f"`mqlab labs build {lab.name[:2]}`"
-        )
-    say(f"{lab.name}: released")
+def hold_sample(labs: Sequence[Lab], folder: Path, say: Say) -> list[Mark]:
+    """A course with the sample students, graded; every mark, in the order of the cells.
 
-
-def _released(course: Course, lab: Lab) -> Path:
-    return course.exchange / COURSE / "outbound" / lab.name / f"{lab.name}.ipynb"
-
-
-def _sources(notebook: Notebook) -> list[str]:
-    return [cell.source for cell in notebook.cells]
-
-
-# --- the students ----------------------------------------------------------------------
+    An older sample class in `folder` is made anew; ClassError where the folder holds more.
+    """
+    clear_sample(folder, STUDENTS)
+    course = create(folder, SAMPLE)
+    with tools():
+        api = course.api()
+        for lab in labs:
+            say(release(course, lab, api))
+            for student in STUDENTS:
+                _submit(course, lab, student)
+    grade(course, say)
+    return [mark for lab in labs for mark in _marks(course, lab)]
 
 
 def _submit(course: Course, lab: Lab, student: str) -> None:
     """As `nbgrader submit` leaves it: a folder in the inbox, with the time."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
-    inbox = course.exchange / COURSE / "inbound" / f"{student}+{lab.name}+{now}"
-    shutil.copytree(_released(course, lab).parent, inbox)
+    inbox = course.inbound / f"{student}+{lab.name}+{now}"
+    shutil.copytree(course.outbound / lab.name, inbox)
     notebook = answered(read(inbox / f"{lab.name}.ipynb"), answers(lab, student))
     (inbox / f"{lab.name}.ipynb").write_text(text_of(notebook), encoding="utf-8")
     (inbox / "timestamp.txt").write_text(now, encoding="utf-8")
@@ -224,14 +172,14 @@ def answered(released: Notebook, written: dict[str, str]) -> Notebook:
 
 def _marks(course: Course, lab: Lab) -> Iterator[Mark]:
     tests = [c.metadata["nbgrader"] for c in read_source(lab).cells if utils.is_grade(c)]
-    with Gradebook(course.database, COURSE) as book:
+    with course.book() as book:
         for student in STUDENTS:
             grades = {
                 grade.cell.name: grade
                 for notebook in book.find_submission(lab.name, student).notebooks
                 for grade in notebook.grades
             }
-            ran = course.folder / "autograded" / student / lab.name
+            ran = course.autograded(student, lab.name)
             for cell in tests:
                 name, of = cell["grade_id"], float(cell["points"])
                 points = float(grades[name].score) if ran.exists() else 0.0

@@ -14,7 +14,8 @@ from nbgrader import utils
 
 from mqlab.cli import main
 from mqlab.lessons import classroom
-from mqlab.lessons.classroom import ClassError, Course, Mark, complaints, hold, table
+from mqlab.lessons.classroom import Mark, complaints, hold_sample, table
+from mqlab.lessons.course import ClassError, Course
 from mqlab.lessons.instructor import page_of, read_page
 from mqlab.lessons.notebooks import Lab, LabError, build, labs_in, read_source
 from tests.project.sources import ROOT
@@ -158,7 +159,7 @@ def _sample(folder: Path) -> Lab:
 def test_a_class_is_held(tmp_path: Path) -> None:
     """Released, answered by three students, collected, graded by nbgrader, exported."""
     lab, said = _sample(tmp_path), []
-    marks = hold([lab], tmp_path / "course", said.append)
+    marks = hold_sample([lab], tmp_path / "course", said.append)
     assert [(m.student, m.cell, m.points, m.of) for m in marks] == [
         ("solved", "lso-test", 2, 2),
         ("untouched", "lso-test", 0, 2),
@@ -174,9 +175,6 @@ def test_a_class_is_held(tmp_path: Path) -> None:
     wrong = course.folder / "autograded" / "misled" / lab.name / f"{lab.name}.ipynb"
     assert "return high_watermark" in wrong.read_text("utf-8")
     assert said[0] == "07-sample: released"
-    (lab.student).write_text(lab.student.read_text("utf-8").replace("One page", "Two pages"))
-    with pytest.raises(ClassError, match="run `mqlab labs build 07`"):
-        hold([lab], course.folder, said.append)
 
 
 def test_a_notebook_that_cannot_be_run_does_not_end_the_class(tmp_path: Path) -> None:
@@ -186,7 +184,7 @@ def test_a_notebook_that_cannot_be_run_does_not_end_the_class(tmp_path: Path) ->
         "    return high_watermark", "    pass\n\nimport os; os._exit(1)"
     )
     page.write_text(deadly, "utf-8")
-    marks = hold([lab], tmp_path / "course", said.append)
+    marks = hold_sample([lab], tmp_path / "course", said.append)
     assert [(m.student, m.points, m.graded) for m in marks] == [
         ("solved", 2, True),
         ("untouched", 0, True),
@@ -199,8 +197,8 @@ def test_a_notebook_that_cannot_be_run_does_not_end_the_class(tmp_path: Path) ->
 
 def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work", "utf-8")
-    with pytest.raises(ClassError, match="is not empty and no course"):
-        hold([], tmp_path, print)
+    with pytest.raises(ClassError, match="is not empty, and `mqlab class` did not make it"):
+        hold_sample([], tmp_path, print)
     assert (tmp_path / "thesis.tex").exists()
 
 
@@ -226,6 +224,6 @@ def test_the_command_says_what_cannot_be_done(
 ) -> None:
     (tmp_path / "thesis.tex").touch()
     assert main(["class", str(tmp_path), "--lab", "07"]) == 2
-    assert "name another folder" in capsys.readouterr().err
+    assert "name a new folder" in capsys.readouterr().err
     assert main(["class", str(tmp_path / "new"), "--lab", "99"]) == 2
     assert "no lab begins with 99" in capsys.readouterr().err

@@ -1,0 +1,97 @@
+"""What a class believes: how many students gave which wrong answer, question by question.
+
+A check tells a wrong answer the belief behind it. nbgrader keeps what it told in the graded
+notebooks; here that is counted, so that a teacher sees what to say in the next hour.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from nbgrader import utils
+
+from .course import Course
+from .notebooks import Notebook, read
+
+RIGHT = ""
+NOTHING = "nothing is written yet"  # also how a check of a stub begins
+PREFIX = "not yet: "  # how `str(verdict)` begins
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one student got in one graded cell. `belief` is what the check told, RIGHT where the
+    cell has every point."""
+
+    lab: str
+    cell: str
+    student: str
+    points: float
+    of: float
+    belief: str
+
+
+def answers_in(course: Course) -> list[Answer]:
+    """Every graded cell of every graded notebook, by lab, cell and student; ClassError."""
+    course.need()
+    return [
+        answer
+        for lab in course.labs()
+        for path in sorted(course.folder.glob(f"autograded/*/{lab}/{lab}.ipynb"))
+        for answer in _answers(read(path), lab, path.parents[1].name)
+    ]
+
+
+def _answers(notebook: Notebook, lab: str, student: str) -> Iterator[Answer]:
+    written = True
+    for cell in notebook.cells:
+        if utils.is_solution(cell):
+            written = "NotImplementedError" not in [error.ename for error in _errors(cell)]
+        if utils.is_grade(cell) and not utils.is_solution(cell):
+            points, of = utils.determine_grade(cell)
+            if points is not None:  # None: a person grades it
+                belief = _belief(cell) if written else NOTHING
+                grade_id = cell.metadata["nbgrader"]["grade_id"]
+                yield Answer(lab, grade_id, student, points, of, RIGHT if points == of else belief)
+
+
+def _belief(cell: Notebook) -> str:
+    """The first line of what the check said, or of the error that kept it from judging."""
+    for error in _errors(cell):
+        first = error.evalue.strip().partition("\n")[0].removeprefix(PREFIX)
+        if error.ename == "NotImplementedError":
+            return NOTHING
+        if error.ename == "AssertionError" and first:
+            return NOTHING if first.startswith(NOTHING) else first
+        return f"({error.ename}: {first})" if first else f"({error.ename})"
+    return "(the check wrote a warning)"
+
+
+def _errors(cell: Notebook) -> list[Notebook]:
+    return [output for output in cell.get("outputs", []) if output.output_type == "error"]
+
+
+def table(answers: Sequence[Answer]) -> str:
+    """For each graded cell: how many had it right, and how many held which belief."""
+    if not answers:
+        return "nothing is graded yet"
+    lines = []
+    for lab, cell in dict.fromkeys((answer.lab, answer.cell) for answer in answers):
+        mine = [answer for answer in answers if (answer.lab, answer.cell) == (lab, cell)]
+        counts = Counter(answer.belief for answer in mine)
+        right = counts.pop(RIGHT, 0)
+        lines.append(f"{lab}  {cell}: {right} of {len(mine)} right")
+        lines += [f"{count:>6} × {belief}" for belief, count in counts.most_common()]
+    return "\n".join(lines)
+
+
+def write_csv(answers: Sequence[Answer], path: Path) -> None:
+    """A row an answer: lab, cell, student, points, of, belief."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(field.name for field in fields(Answer))
+        rows.writerows(map(astuple, answers))

@@ -1,0 +1,46 @@
+"""What students get: the project with the released labs, without anything that answers them.
+
+One zip: unpacked, `make lab` in it sets everything up and opens the labs, as in a clone. It holds
+neither the labs' sources nor solutions nor instructor's pages nor tests.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from .course import Course
+
+NAME = "mqlab"  # the folder that the zip unpacks into
+PARTS = (
+    "README.md", "LICENSE", "ARCHITECTURE.md", "CHANGELOG.md", "Makefile", "pyproject.toml",
+    "requirements.lock", ".ci", ".gitignore", "mqlab", "widgets", "datasets",
+)  # fmt: skip
+LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".egg-info", ".pyc")
+
+
+def write_package(course: Course, project: Path) -> Path:
+    """`students.zip` in the course's folder, with every lab released so far."""
+    path = course.folder / "students.zip"
+    part = path.with_suffix(".part")
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as package:
+        for name in PARTS:
+            for file in _files(project / name):
+                package.write(file, f"{NAME}/{file.relative_to(project).as_posix()}")
+        for file in _files(project / "labs" / "images"):
+            package.write(file, f"{NAME}/labs/images/{file.name}")
+        for lab in course.labs():
+            package.write(course.released(lab), f"{NAME}/labs/{lab}.ipynb")
+    os.replace(part, path)
+    return path
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+    elif path.is_dir():
+        for inside in sorted(path.iterdir()):
+            if not inside.name.endswith(LEFT_OUT):
+                yield from _files(inside)

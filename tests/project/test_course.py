@@ -1,0 +1,296 @@
+"""A course folder: what may be deleted, what is released, how a submission is run and counted."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import importlib
+import inspect
+import os
+import shutil
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell
+
+from mqlab.cli import main
+from mqlab.lessons import beliefs, classroom, copies, course, grading, package
+from mqlab.lessons.classroom import STUDENTS, answered
+from mqlab.lessons.course import REAL, SAMPLE, ClassError, Course, clear_sample, create
+from mqlab.lessons.notebooks import Lab, build, labs_in, read, read_source, student_copy, text_of
+from tests.project.sources import ROOT
+
+from .sample_lab import SAMPLE as LAB
+
+WRONG = "def lso(first_offsets, high_watermark):\n    return high_watermark\n"
+RIGHT = (
+    "def lso(first_offsets, high_watermark):\n    return min([*first_offsets, high_watermark])\n"
+)
+CURIOUS = WRONG + "print(len(open('../../../gradebook.db', 'rb').read()))\n"
+TOLD = "not yet: the high watermark says what is replicated"
+
+
+def write_lab(folder: Path, text: str = LAB) -> Lab:
+    source = folder / "labs" / "source" / "07-sample.py"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(text, "utf-8")
+    (lab,) = labs_in(folder / "labs")
+    return lab
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*")) if path.is_file()
+    }  # fmt: skip
+
+
+def hand_in(there: Course, student: str, code: str) -> None:
+    path = there.submitted(student, "07-sample")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    notebook = answered(read(there.released("07-sample")), {"lso": code} if code else {})
+    path.write_text(text_of(notebook), "utf-8")
+
+
+# --- what may be deleted ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", [[], ["--sample"], ["--grade"], ["--report"], ["--open"]])
+def test_a_course_that_somebody_else_made_is_left_alone(
+    tmp_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
+    (tmp_path / "submitted" / "anna" / "07").mkdir(parents=True)
+    (tmp_path / "submitted" / "anna" / "07" / "07.ipynb").write_text("a term's work")
+    (tmp_path / "gradebook.db").write_bytes(b"a term's grades")
+    before = contents(tmp_path)
+    assert main(["class", str(tmp_path), "--lab", "07", *option]) == 2
+    assert contents(tmp_path) == before
+    said = capsys.readouterr().err
+    assert "name a new folder" in said or "is no course: make one with `mqlab class" in said
+
+
+def test_a_second_time_adds_what_is_missing_and_changes_nothing(tmp_path: Path) -> None:
+    lab, said = write_lab(tmp_path), []
+    there = classroom.teach([lab], tmp_path / "term", said.append)
+    hand_in(there, "anna", RIGHT)
+    (there.folder / "notes.txt").write_text("my own")
+    config = there.folder / "nbgrader_config.py"
+    config.write_text(config.read_text() + "c.Exchange.timezone = 'CET'\n")
+    before = contents(there.folder)
+    classroom.teach([lab], there.folder, said.append)
+    write_lab(tmp_path, LAB.replace("done", "well done"))
+    classroom.teach([lab], there.folder, said.append)
+    assert contents(there.folder) == before
+    assert said == [
+        "07-sample: released",
+        "07-sample: released before",
+        "07-sample: released before; the lab has changed since, your students keep what they have",
+    ]
+
+
+@pytest.mark.parametrize(
+    "trace",
+    ["submitted/anna", "autograded/anna", "exchange/mqlab/inbound/anna+07+now", "notes.txt"],
+)
+def test_a_sample_class_in_which_somebody_works_is_not_made_anew(
+    tmp_path: Path, trace: str
+) -> None:
+    there = create(tmp_path / "sample", SAMPLE)
+    (there.folder / "submitted" / "solved").mkdir(parents=True)
+    clear_sample(there.folder, STUDENTS)
+    assert not there.folder.exists(), "nobody but the sample students: it may go"
+    create(there.folder, SAMPLE)
+    (there.folder / trace).mkdir(parents=True)
+    with pytest.raises(ClassError, match=r"holds more .*(anna|notes\.txt).* Nothing was deleted"):
+        clear_sample(there.folder, STUDENTS)
+    assert (there.folder / trace).exists()
+
+
+def test_a_student_who_stands_in_the_gradebook_only_keeps_it(tmp_path: Path) -> None:
+    there = create(tmp_path / "sample", SAMPLE)
+    with course.tools(), there.book() as book:
+        book.add_student("anna")
+    with pytest.raises(ClassError, match="work of anna"):
+        clear_sample(there.folder, STUDENTS)
+
+
+def test_the_two_kinds_of_course_are_not_mixed(tmp_path: Path) -> None:
+    real = create(tmp_path / "real", REAL)
+    before = contents(real.folder)
+    with pytest.raises(ClassError, match="holds a real course: nothing was changed"):
+        classroom.hold_sample([], real.folder, print)
+    sample = create(tmp_path / "sample", SAMPLE)
+    with pytest.raises(ClassError, match="holds the sample class: nothing was changed"):
+        classroom.teach([], sample.folder, print)
+    assert contents(real.folder) == before
+
+
+def test_courses_and_copies_are_out_of_gits_view_and_of_make_cleans(tmp_path: Path) -> None:
+    ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    folders = {"course", "course-sample", "my-labs"}
+    assert {f"/{folder}/" for folder in folders} <= set(ignored)
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for folder in (*folders, ".cache"):
+        (tmp_path / folder / "submitted").mkdir(parents=True)
+    subprocess.run(["make", "-s", "clean"], cwd=tmp_path, check=True, capture_output=True)
+    assert {path.name for path in tmp_path.iterdir()} == {*folders, "Makefile"}
+    for command in ("course", "course-sample"):
+        assert f'"{command}"' in inspect.getsource(importlib.import_module("mqlab.cli.class"))
+
+
+# --- what is released ---------------------------------------------------------------------
+
+
+def test_the_release_comes_from_the_source_not_from_a_copy_worked_in(tmp_path: Path) -> None:
+    lab = write_lab(tmp_path)
+    build(lab, print, student_only=True, force=False)
+    lab.student.write_text(lab.student.read_text("utf-8").replace("One page", "My notes"))
+    there = classroom.teach([lab], tmp_path / "term", print)
+    wanted = [cell.source for cell in student_copy(read_source(lab)).cells]
+    for path in (there.released(lab.name), there.outbound / lab.name / f"{lab.name}.ipynb"):
+        assert [cell.source for cell in read(path).cells] == wanted
+    assert "My notes" in lab.student.read_text("utf-8")
+
+
+def test_the_students_package_holds_the_labs_and_no_answers(tmp_path: Path) -> None:
+    there = classroom.teach([write_lab(tmp_path)], tmp_path / "term", print)
+    with zipfile.ZipFile(package.write_package(there, ROOT)) as zipped:
+        names = set(zipped.namelist())
+        zipped.extractall(tmp_path / "unpacked")
+        setup = zipped.getinfo("mqlab/.ci/setup").external_attr >> 16
+    assert {"mqlab/Makefile", "mqlab/mqlab/__init__.py", "mqlab/requirements.lock"} <= names
+    assert [name for name in names if name.endswith(".ipynb")] == ["mqlab/labs/07-sample.ipynb"]
+    assert not any("/source/" in n or "/solutions/" in n or "/instructor/" in n for n in names)
+    assert not any(name.startswith("mqlab/tests") or ".pyc" in name for name in names)
+    assert setup & 0o100, "`make lab` runs it"
+    labs = tmp_path / "unpacked" / "mqlab" / "labs"
+    assert "BEGIN SOLUTION" not in (labs / "07-sample.ipynb").read_text("utf-8")
+    copies.lay_out(labs, tmp_path / "mine", print)
+    assert [path.name for path in (tmp_path / "mine").glob("*.ipynb")] == ["07-sample.ipynb"]
+
+
+# --- how a submission is run --------------------------------------------------------------
+
+
+def answer(source: str) -> object:
+    cell = new_code_cell(source)
+    cell.metadata["nbgrader"] = {"solution": True, "grade": False, "locked": False}
+    return cell
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted"),
+    [
+        (["x = 1", "y = 2"], [0]),
+        (["x = 1", "x.append(3)", "print(x)"], [0, 1]),
+        (["n = 1", "x = n", "n = 2"], [0, 1]),
+        (["a = 1", "b = a", "x = b", "z = x"], [0, 1, 2]),
+        (["def x():\n    return limit", "limit = 3", "other = 3"], [0, 1]),
+        (["def f():\n    x = 1\n    return x", "y = f()"], []),
+        (["table = {}", "table['x'] = 1", "x = table"], [0, 1, 2]),
+        (["from math import *", "%matplotlib inline", "print(", "1"], [0, 1, 2]),
+        (["import os.path as x", "import os.path"], [0]),
+        (["for x in range(3):\n    print(x)"], [0]),
+    ],
+)
+def test_only_what_a_grade_depends_on_is_run(before: list[str], wanted: list[int]) -> None:
+    cells = [*map(new_code_cell, before), answer("answer = x"), new_code_cell("x = 3")]
+    assert grading.needed(cells) == [*wanted, len(before)]
+
+
+def ran(source: str, command: tuple[str, ...] = grading.APART, timeout_s: int = 60) -> str:
+    ((output,),) = grading.run_apart([new_code_cell(source)], command, timeout_s)
+    return str(output.get("text") or output.ename)
+
+
+def test_a_submission_is_run_without_the_course(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COURSE_SECRET", "42")
+    said = ran(
+        "import os\n"
+        "names = [n for n in os.listdir() if not n.startswith(('tmp', '.', 'kernel'))]\n"
+        "print(os.path.basename(os.getcwd())[:14], names, os.environ.get('COURSE_SECRET'))"
+    )
+    assert said == "mqlab-grading- [] None\n"
+
+
+def test_what_a_cell_writes_past_jupyter_is_no_answer() -> None:
+    forged = "import os\nfor fd in range(3, 20):\n    try: os.write(fd, b'[[]]')\n"
+    assert ran(f"{forged}    except OSError: pass\nprint('honest')") == "honest\n"
+
+
+def test_what_a_submission_leaves_running_is_ended(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    ran(
+        "import subprocess, sys\n"
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"print(open({str(note)!r}, 'w').write(str(p.pid)))"
+    )
+    for _ in range(100):
+        try:
+            os.kill(int(note.read_text()), 0)
+        except ProcessLookupError:
+            return
+        status = Path(f"/proc/{note.read_text()}/stat")
+        if status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.1)
+    pytest.fail("it still runs")
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("print('no outputs')", "did not answer with outputs"),
+        ("print('[]')", "answered for 0 of 1 cells"),
+        ("import sys; sys.exit('no such image: labs')", "could not be run: no such image: labs"),
+        ("import time; time.sleep(60)", "does not come to an end"),
+    ],
+)
+def test_a_grader_that_does_not_answer_is_named(program: str, says: str) -> None:
+    with pytest.raises(grading.GradingError, match=says):
+        ran("1", (sys.executable, "-c", program), timeout_s=1)
+
+
+# --- grading a class and counting its beliefs ---------------------------------------------
+
+
+def test_a_class_is_graded_once_and_its_beliefs_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab = write_lab(
+        tmp_path,
+        LAB.replace("assert lso([3, 5], 7) == 3", f"assert lso([3, 5], 7) == 3, {TOLD!r} + '\\n…'"),
+    )
+    there, said = classroom.teach([lab], tmp_path / "term", print), []
+    for student, code in (("anna", RIGHT), ("ben", WRONG), ("carl", ""), ("dora", CURIOUS)):
+        hand_in(there, student, code)
+    classroom.grade(there, said.append)
+    assert said == [f"07-sample: grading {who}" for who in ("anna", "ben", "carl", "dora")]
+    capsys.readouterr()
+    assert main(["class", str(there.folder), "--report"]) == 0
+    told = TOLD.removeprefix(beliefs.PREFIX)
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "07-sample  lso-test: 1 of 4 right",
+        f"     2 × {told}",
+        f"     1 × {beliefs.NOTHING}",
+    ]
+    with (there.folder / "beliefs.csv").open(encoding="utf-8") as file:
+        rows = {row["student"]: (row["points"], row["belief"]) for row in csv.DictReader(file)}
+    assert rows == {
+        "anna": ("2.0", ""), "ben": ("0", told), "carl": ("0", beliefs.NOTHING), "dora": ("0", told)
+    }  # fmt: skip
+    curious = there.autograded("dora", lab.name).read_text("utf-8")
+    assert "No such file or directory: '../../../gradebook.db'" in curious
+    last = read(there.autograded("anna", lab.name)).cells[-1]
+    assert last.source == 'print("done")' and not last.outputs, "no grade depends on it"
+    hand_in(there, "ben", RIGHT)
+    classroom.grade(there, said.append)
+    assert said[4:] == ["07-sample: grading ben"]
+    with there.gradebook.open(encoding="utf-8") as file:
+        marks = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+    assert marks == {"anna": 2, "ben": 2, "carl": 0, "dora": 0}
