@@ -72,6 +72,7 @@ def _income(args: argparse.Namespace, address: str, orders: Path) -> int:
         say=_progress(),
     )  # fmt: skip
     print(_report(result))
+    print(f"\nwhere the time went\n{result.times}", file=sys.stderr)
     return 0 if result.right else 1
 
 

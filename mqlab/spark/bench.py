@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from . import topics
 from .errors import need
 from .files import DAY, Orders, read_lines
 from .orders import Line
@@ -42,7 +41,7 @@ def measured(
         for turn in range(rounds + 1):
             for sink in SINKS[:: -1 if turn % 2 else 1]:
                 target = crashes.target_of(ground, f"{ground.run}-{sink}-{turn}")
-                topics.create(address, target.topic, target.partitions)
+                job.create_topics(target)
                 started = time.perf_counter()
                 job.run_income(spark, target, sink, ground.plan)
                 if turn:  # the first one warms up

@@ -28,15 +28,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import feeder, topics
+from . import feeder, job, topics
 from .cuts import Plan
 from .errors import IncomeError
-from .files import DAY, Orders, read_lines
+from .files import DAY, Orders, read_table
 from .job import INCOME_PARTITIONS, Say, error_of, plan_of, read_rows, run_income
 from .kills import Kill, Killed, Point
 from .session import PROJECT, session
 from .sinks import SINKS, Target
-from .truth import Truth, truth
+from .truth import Truth, truth_of
 
 WRONG = {
     "at-least-once": {Point.HALF, Point.OUT, Point.COMMITTED},
@@ -135,19 +135,19 @@ def prepare(
     minutes: int = 0,
 ) -> Ground:
     """Feed the orders once; every cell reads the same topic, in batches of so many minutes."""
-    lines = read_lines(orders)
-    records = feeder.records(lines)
+    table = read_table(orders)
+    records = feeder.records_of(table)
     run = uuid.uuid4().hex[:8]
     feeder.feed(address, f"Order-{run}", records)
     plan = plan_of(records, minutes, 0)
-    return Ground(address, run, f"Order-{run}", plan, truth(lines), folder, batch, master)
+    return Ground(address, run, f"Order-{run}", plan, truth_of(table), folder, batch, master)
 
 
 def run_cell(ground: Ground, sink: str, point: Point, hard: bool) -> Cell:
     """One run, one kill, one restart, one look at the output."""
     how = "hard" if hard else "soft"
     target = target_of(ground, f"{ground.run}-{sink}-{point.name.lower()}-{how}")
-    topics.create(ground.address, target.topic, target.partitions)
+    job.create_topics(target)
     if hard:
         kill_hard(ground, target, sink, point)
     else:
@@ -160,7 +160,7 @@ def target_of(ground: Ground, name: str) -> Target:
     """An output topic, a query and a checkpoint of that name."""
     return Target(
         ground.address, f"income-{name}", ground.source, f"Income-{name}", INCOME_PARTITIONS,
-        ground.folder / name,
+        f"Dead-{name}", ground.folder / name,
     )  # fmt: skip
 
 
@@ -178,7 +178,7 @@ def kill_hard(ground: Ground, target: Target, sink: str, point: Point) -> None:
     """A process of its own with its own JVM, both killed with -9 at the kill point."""
     task = {
         "address": target.address, "query": target.query, "source": target.source,
-        "topic": target.topic, "partitions": target.partitions,
+        "topic": target.topic, "partitions": target.partitions, "dead": target.dead,
         "checkpoint": str(target.checkpoint), "sink": sink, "minutes": ground.plan.minutes,
         "orders": ground.plan.orders, "point": point, "batch": ground.batch,
         "master": ground.master,

@@ -21,12 +21,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import topics
 from .errors import IncomeError
-from .orders import CLOSING, MINUTE_MS, YEARS, BadLine, Line, encode, floor_minute, time_ms
+from .files import Orders, read_table
+from .orders import CLOSING, MINUTE_MS, YEARS, BadLine, floor_minute, time_ms
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Progress = Callable[[int], None]
 LARGEST = 1_000_000  # bytes of a value; the client and a broker refuse messages over 1 MiB or so
@@ -41,55 +46,73 @@ class Record(NamedTuple):
     stamp_ms: int
 
 
-def records(lines: Sequence[Line]) -> list[Record]:
+def records(orders: Orders) -> list[Record]:
     """One record a line. A line whose time cannot be read gets the stamp of the one before it,
     and those before the first readable one get that one's: a stamp of 0 would mean "now".
 
-    Raises IncomeError where no line has a time that can be read.
+    Raises IncomeError where no line has a time that can be read, or one is too long to be sent.
     """
-    if not lines:
+    return records_of(read_table(orders))
+
+
+def records_of(table: pa.Table) -> list[Record]:
+    """The same of columns of text."""
+    from .columns import encode_rows
+
+    if not table.num_rows:
         return []
-    stamps = [_stamp(line) for line in lines]
+    values = encode_rows(table)
+    if too_long := next((n for n, value in enumerate(values) if len(value) > LARGEST), None):
+        raise IncomeError(
+            f"order line {too_long + 1:,} is {len(values[too_long]):,} bytes long, a message of "
+            f"Kafka takes {LARGEST:,}: shorten it"
+        )
+    keys = [(name or "").encode() for name in _texts(table, "InvoiceNo")]
+    return list(map(Record, keys, values, stamps_of(_texts(table, "InvoiceDate"))))
+
+
+def _texts(table: pa.Table, name: str) -> list[str | None]:
+    known = name in table.column_names
+    return table.column(name).to_pylist() if known else [None] * table.num_rows
+
+
+def stamps_of(dates: Sequence[str | None]) -> list[int]:
+    """Milliseconds since 1970 UTC, where a text is no time those of a neighbour."""
+    stamps = [_stamp(text or "") for text in dates]
     last = next((stamp for stamp in stamps if stamp is not None), None)
     if last is None:
         raise IncomeError(
             f"no order line has an InvoiceDate like 2011-12-05 08:38:00 (the first has "
-            f"{lines[0].get('InvoiceDate', '')!r}): write the times that way, years "
-            f"{YEARS[0]} to {YEARS[-1]}"
+            f"{dates[0] or ''!r}): write the times that way, years {YEARS[0]} to {YEARS[-1]}"
         )
     found = []
-    for number, (line, stamp) in enumerate(zip(lines, stamps, strict=True), 1):
+    for stamp in stamps:
         last = last if stamp is None else stamp
-        value = encode(line)
-        if len(value) > LARGEST:
-            raise IncomeError(
-                f"order line {number:,} is {len(value):,} bytes long, a message of Kafka takes "
-                f"{LARGEST:,}: shorten it"
-            )
-        found.append(Record(line.get("InvoiceNo", "").encode(), value, last))
+        found.append(last)
     return found
 
 
-def _stamp(line: Line) -> int | None:
+def _stamp(text: str) -> int | None:
     try:
-        return time_ms(line.get("InvoiceDate", ""))
+        return time_ms(text)
     except BadLine:
         return None
 
 
 def digest(found: Sequence[Record]) -> str:
     """SHA-256 over all records: two feeds with the same digest are the same feed."""
-    total = hashlib.sha256()
+    total = hashlib.sha256(repr([record.stamp_ms for record in found]).encode())
     for record in found:
-        total.update(repr(record).encode())
+        total.update(b"%d %b%b" % (len(record.key or b""), record.key or b"", record.value))
     return total.hexdigest()
 
 
 def split(found: Sequence[Record], partitions: int) -> list[list[Record]]:
     """The records of each partition, its closing record last."""
     parts: list[list[Record]] = [[] for _ in range(partitions)]
+    place = cache(lambda key: parts[topics.partition_of(key.decode(), partitions)])
     for record in found:
-        parts[topics.partition_of((record.key or b"").decode(), partitions)].append(record)
+        place(record.key or b"").append(record)
     last = max((record.stamp_ms for record in found), default=0)
     closing = Record(None, CLOSING, floor_minute(last) + MINUTE_MS)
     return [[*part, closing] for part in parts]
@@ -142,8 +165,12 @@ def _already(
 def _send(address: str, topic: str, parts: list[list[Record]], progress: Progress) -> int:
     client = topics.producer(
         address,
-        **{"enable.idempotence": True, "linger.ms": 20, "batch.num.messages": 10_000},
-    )
+        **{
+            "enable.idempotence": True, "linger.ms": 20, "batch.num.messages": 10_000,
+            # Half a million acknowledgements nobody looks at: only what failed is reported.
+            "delivery.report.only.error": True,
+        },
+    )  # fmt: skip
     delivery = topics.Delivery()
     sent = 0
     # The partitions grow side by side, as they would in a living shop.
@@ -151,8 +178,8 @@ def _send(address: str, topic: str, parts: list[list[Record]], progress: Progres
         for partition, record in enumerate(row):
             if record is None:
                 continue
-            topics.send(client, topic, key=record.key, value=record.value, partition=partition,
-                        timestamp=record.stamp_ms, on_delivery=delivery)  # fmt: skip
+            topics.send(client, topic, record.value, record.key, partition, record.stamp_ms,
+                        delivery)  # fmt: skip
             sent += 1
             if sent % topics.CHUNK == 0:
                 client.poll(0)

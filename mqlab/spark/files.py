@@ -1,54 +1,86 @@
-"""Files of order lines: CSV and Parquet with the eight published columns, as text."""
+"""Files of order lines: CSV and Parquet with the eight published columns, as columns of text."""
 
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .errors import IncomeError, need
 from .orders import COLUMNS, Line
 
-LONGEST = 1_000_000  # characters of one column; what is longer does not fit into a message either
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DATASETS = Path(__file__).parents[2] / "datasets"
 DAY = DATASETS / "orders-2011-12-05.csv"
 YEAR = DATASETS / "orders-year.parquet"
+LONGEST = 1_000_000  # characters of one column; what is longer does not fit into a message either
 
 Orders = str | Path | Sequence[Line]
 
 
-def read_lines(orders: Orders) -> list[Line]:
-    """All lines of a `.csv` or `.parquet` file, in the file's order, every value a text.
+def read_table(orders: Orders) -> pa.Table:
+    """All lines of a `.csv` or `.parquet` file, in the file's order, every column a text.
 
-    Lines that are already in memory are given back as they are.
+    Lines in memory may lack columns: those are null.
     Raises IncomeError where the file is missing, damaged, of another kind or lacks a column.
     """
+    need((("pyarrow", "pyarrow"),))
     if not isinstance(orders, str | Path):
-        return list(orders)
+        return _of_lines(orders)
     path = Path(orders)
     if not path.is_file():
         raise IncomeError(f"there is no file {path}: give a .csv or .parquet file of order lines")
     match path.suffix.lower():
         case ".csv":
-            lines = _csv(path)
+            table = _csv(path)
         case ".parquet":
-            lines = _parquet(path)
+            table = _parquet(path)
         case other:
             raise IncomeError(f"{path} is a {other or 'nameless'} file: give .csv or .parquet")
-    if lines and (missing := [name for name in COLUMNS if name not in lines[0]]):
+    times = Counter(table.column_names)
+    if missing := [name for name in COLUMNS if name not in times]:
         raise IncomeError(f"{path} lacks the columns {', '.join(missing)}: see datasets/README.md")
-    return lines
+    if doubled := [name for name, count in times.items() if count > 1]:
+        raise IncomeError(f"{path} has the column {doubled[0]} twice: rename one of the two")
+    return table
 
 
-def _csv(path: Path) -> list[Line]:
+def read_lines(orders: Orders) -> list[Line]:
+    """The same lines as dicts of texts. Raises IncomeError."""
+    return [
+        {name: text for name, text in row.items() if text is not None}
+        for row in read_table(orders).to_pylist()
+    ]
+
+
+def _of_lines(lines: Sequence[Line]) -> pa.Table:
+    import pyarrow as pa
+
+    names = list(dict.fromkeys(name for line in lines for name in line)) or list(COLUMNS)
+    try:
+        return pa.table(
+            {name: pa.array([line.get(name) for line in lines], pa.string()) for name in names}
+        )
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        raise IncomeError(f"a column of these order lines is not text: {error}") from error
+
+
+def _csv(path: Path) -> pa.Table:
+    import pyarrow as pa
+
     csv.field_size_limit(LONGEST)
     # Excel begins its "CSV UTF-8" with a byte order mark; utf-8-sig takes files with and without.
     with path.open(newline="", encoding="utf-8-sig") as file:
-        # A row that is too short has no values at its end; "" then ends as a dead letter.
-        rows = csv.DictReader(file, restval="")
+        rows = csv.reader(file)
         try:
-            return [{name: row.get(name, "") for name in rows.fieldnames or ()} for row in rows]
+            names = next(rows, [])
+            width = len(names)
+            # A row that is too short has no values at its end; "" then ends as a dead letter.
+            filled = [(row + [""] * (width - len(row)))[:width] for row in rows if row]
         except UnicodeDecodeError as error:
             raise IncomeError(
                 f"{path} is not UTF-8 (byte 0x{error.object[error.start]:02x} after line "
@@ -58,21 +90,23 @@ def _csv(path: Path) -> list[Line]:
             raise IncomeError(
                 f"{path}, after line {rows.line_num:,}: {error}; is a quotation mark not closed?"
             ) from error
+    columns = zip(*filled, strict=True) if filled else [()] * width
+    return pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names)
 
 
-def _parquet(path: Path) -> list[Line]:
-    need((("pyarrow", "pyarrow"),))
+def _parquet(path: Path) -> pa.Table:
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     try:
         table = pq.read_table(path)
+        return pa.Table.from_arrays(
+            [pc.fill_null(column.cast(pa.large_string()), "") for column in table.columns],
+            table.column_names,
+        )
     except (pa.ArrowException, OSError) as error:
         said = str(error).splitlines()[0]
         raise IncomeError(
             f"{path} cannot be read as Parquet ({said}): copy or download it again"
         ) from error
-    text = pa.schema([(name, pa.large_string()) for name in table.column_names])
-    return [
-        {name: value or "" for name, value in row.items()} for row in table.cast(text).to_pylist()
-    ]

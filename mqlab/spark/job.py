@@ -1,7 +1,7 @@
 """Order → income per minute, from a file of orders to a checked result.
 
-One run is: feed topic Order, run two queries over it (income, dead letters), read the output
-back, and hold it against the truth computed without Spark. A run has a name; its topics, groups
+One run is: feed topic Order while Spark starts, run the query over it, read the output back, and
+hold it against the truth computed without Spark. A run has a name; its topics, groups
 and transactional ids carry it, and the checkpoint folder remembers it. So runs do not meet, and
 a run that was killed goes on when it is started again with its checkpoint.
 """
@@ -25,13 +25,14 @@ from . import feeder, pipeline, runs, topics
 from .checkpoint import batches, committed
 from .cuts import Plan, day_plan
 from .errors import IncomeError
-from .files import DAY, Orders, read_lines
+from .files import DAY, Orders, read_table
 from .kills import NEVER, Kill, Killed
 from .orders import pounds
 from .reconcile import Missing, Reconciliation, reconcile
-from .session import session
-from .sinks import SINKS, ExactlyOnce, Sink, Target
-from .truth import Truth, truth
+from .session import Starting
+from .sinks import SINKS, Sink, Target
+from .times import Times
+from .truth import Truth, truth_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,12 +60,11 @@ class Names:
     def dead(self) -> str:
         return f"Dead-{self.run}"
 
-    def targets(self, address: str, folder: Path) -> tuple[Target, Target]:
-        """Where the two queries write: income, dead letters."""
-        return (
-            Target(address, f"income-{self.run}", self.order, self.income, INCOME_PARTITIONS,
-                   folder / "income"),
-            Target(address, f"dead-{self.run}", self.order, self.dead, 1, folder / "dead"),
+    def target(self, address: str, folder: Path) -> Target:
+        """Where the query writes."""
+        return Target(
+            address, f"income-{self.run}", self.order, self.income, INCOME_PARTITIONS,
+            self.dead, folder / "income",
         )  # fmt: skip
 
 
@@ -92,6 +92,7 @@ class Result:
     truth: Truth
     names: Names
     batches: int
+    times: Times
 
     @property
     def tenths(self) -> int:
@@ -169,32 +170,49 @@ def income(
     if sink not in SINKS:
         raise IncomeError(f"there is no sink {sink!r}: choose one of {', '.join(SINKS)}")
     folder = Path(checkpoint or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
-    lines = read_lines(orders)
-    records = feeder.records(lines)
-    if not records:
-        raise IncomeError("there are no order lines to feed: give a file with some")
-    plan = plan_of(records, minutes_per_batch, orders_per_batch)
+    times = Times()
+    # Spark needs seconds to start; the orders are read and fed meanwhile.
+    starting = Starting(master)
     try:
+        with times.measure("read the orders"):
+            table = read_table(orders)
+            records = feeder.records_of(table)
+        if not records:
+            raise IncomeError("there are no order lines to feed: give a file with some")
+        plan = plan_of(records, minutes_per_batch, orders_per_batch)
         with runs.open_folder(folder), topics.broker_errors(address):
-            if not topics.answers(address):
-                raise topics.unreachable(address)
-            names = Names(run_name(address, folder, records))
-            say(f"feeding {len(records):,} order lines to topic {names.order} at {address}")
-            sent = feeder.feed(
-                address, names.order, records, progress=lambda n: say(f"  {n:,} sent")
-            )
-            if not sent:
-                say("  they were there already")
+            target = _feed(address, folder, records, times, say)
             say("starting Spark")
-            spark = session(master)
-            run_both(spark, names, address, folder, sink, plan, say)
+            with times.measure("wait for Spark's start"):
+                spark = starting.wait()
+            _run(spark, target, sink, plan, times, say)
             say("reading the result back, and computing it again without Spark")
-            result = read_result(address, names, folder, truth(lines), len(records))
+            with times.measure("read back and compare"):
+                found = read_result(address, target, truth_of(table), len(records), times)
     except IncomeError as error:
         raise IncomeError(f"{error} (checkpoint: {folder})") from error
+    finally:
+        starting.finish()
     if checkpoint is None:
         shutil.rmtree(folder, ignore_errors=True)
-    return result
+    return found
+
+
+def _feed(
+    address: str, folder: Path, records: Sequence[feeder.Record], times: Times, say: Say
+) -> Target:
+    """The topics of this run, with the orders in topic Order."""
+    if not topics.answers(address):
+        raise topics.unreachable(address)
+    names = Names(run_name(address, folder, records))
+    say(f"feeding {len(records):,} order lines to topic {names.order} at {address}")
+    with times.measure("feed topic Order"):
+        sent = feeder.feed(address, names.order, records, progress=lambda n: say(f"  {n:,} sent"))
+    if not sent:
+        say("  they were there already")
+    target = names.target(address, folder)
+    create_topics(target)
+    return target
 
 
 def plan_of(records: Sequence[feeder.Record], minutes: int, orders: int) -> Plan:
@@ -224,68 +242,63 @@ def run_name(address: str, folder: Path, records: Sequence[feeder.Record]) -> st
     return run
 
 
-def run_both(
-    spark: SparkSession, names: Names, address: str, folder: Path, sink: str, plan: Plan, say: Say
+def create_topics(target: Target) -> None:
+    """Topics Income and Dead."""
+    topics.create(target.address, target.topic, target.partitions)
+    topics.create(target.address, target.dead, 1)
+
+
+def _run(
+    spark: SparkSession, target: Target, sink: str, plan: Plan, times: Times, say: Say
 ) -> None:
-    """The two queries side by side, until both have read all there is."""
-    to_income, to_dead = names.targets(address, folder)
-    for target in (to_income, to_dead):
-        topics.create(address, target.topic, target.partitions)
-    earned = SINKS[sink](to_income, pipeline.encode_income)
-    dead = ExactlyOnce(to_dead, pipeline.encode_dead)
-    stream = pipeline.orders_stream(spark, address, names.order, plan)
-    queries = [
-        pipeline.start(pipeline.income(stream), to_income.query, earned),
-        pipeline.start(pipeline.dead_letters(stream), to_dead.query, dead),
-    ]
-    wait(queries, [earned, dead], address, say)
+    """The query, with the time until its first batch and that of the others."""
+    started = time.perf_counter()
+    first: list[float] = []
+
+    def note(line: str) -> None:
+        if not first:
+            first.append(time.perf_counter())
+        say(line)
+
+    run_income(spark, target, sink, plan, say=note)
+    ended = time.perf_counter()
+    until = first[0] if first else ended
+    times.add("query: until its first batch is in", until - started)
+    times.add("query: the other batches", ended - until)
 
 
 def run_income(
-    spark: SparkSession, target: Target, sink: str, plan: Plan, kill: Kill = NEVER
-) -> None:
-    """The income query alone, with a kill point; topics must be there. Raises Killed."""
-    earned = SINKS[sink](target, pipeline.encode_income, kill)
-    stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
-    query = pipeline.start(pipeline.income(stream), target.query, earned)
-    wait([query], [earned], target.address)
-
-
-def run_dead(spark: SparkSession, target: Target, plan: Plan, kill: Kill = NEVER) -> None:
-    """The dead-letter query alone, with a kill point. Raises Killed."""
-    dead = ExactlyOnce(target, pipeline.encode_dead, kill)
-    stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
-    query = pipeline.start(pipeline.dead_letters(stream), target.query, dead)
-    wait([query], [dead], target.address)
-
-
-def wait(
-    queries: Sequence[StreamingQuery],
-    sinks: Sequence[Sink],
-    address: str,
+    spark: SparkSession,
+    target: Target,
+    sink: str,
+    plan: Plan,
+    kill: Kill = NEVER,
     say: Say = lambda line: None,
 ) -> None:
-    """Until all queries have ended; a line of progress for each batch of the first one.
+    """The query, with a kill point; topics must be there. Raises Killed, IncomeError."""
+    out = SINKS[sink](target, pipeline.encode, kill)
+    stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
+    wait(pipeline.start(pipeline.results(stream), target.query, out), out, say)
 
-    If one fails the others are stopped, and the cause is raised as Killed or IncomeError.
+
+def wait(query: StreamingQuery, sink: Sink, say: Say) -> None:
+    """Until the query has ended, with a line of progress for each batch.
+
+    Where it fails, the cause is raised as Killed or IncomeError.
     """
     from pyspark.errors import StreamingQueryException
 
     told = 0
     try:
-        failed: list[StreamingQuery] = []
-        while not failed and any(query.isActive for query in queries):
-            time.sleep(0.1)
-            told = _tell(sinks[0], told, say)
-            failed = [query for query in queries if query.exception()]
-        for query in failed or queries:
-            query.awaitTermination()  # raises what the query died of
-        _tell(sinks[0], told, say)
+        while query.isActive:
+            time.sleep(0.05)
+            told = _tell(sink, told, say)
+        query.awaitTermination()  # raises what the query died of
+        _tell(sink, told, say)
     except StreamingQueryException as error:
-        raise _cause(str(error), sinks, address) from error
+        raise _cause(str(error), sink.error, sink.target.address) from error
     finally:
-        for query in queries:
-            query.stop()
+        query.stop()
 
 
 def _tell(sink: Sink, told: int, say: Say) -> int:
@@ -295,13 +308,12 @@ def _tell(sink: Sink, told: int, say: Say) -> int:
     return len(sink.log)
 
 
-def _cause(text: str, sinks: Sequence[Sink], address: str) -> Exception:
-    """The first thing that went wrong, out of what Spark wraps around it."""
-    for error in (sink.error for sink in sinks if sink.error is not None):
-        if isinstance(error, Killed | IncomeError):
-            return error
-        if isinstance(error, KafkaException):
-            return topics.explained(error, address)
+def _cause(text: str, error: Exception | None, address: str) -> Exception:
+    """What went wrong, out of the sink's own error or what Spark wraps around it."""
+    if isinstance(error, Killed | IncomeError):
+        return error
+    if isinstance(error, KafkaException):
+        return topics.explained(error, address)
     if said := re.search(r"\b(Killed|IncomeError): (.*)", text):
         return (Killed if said[1] == "Killed" else IncomeError)(said[2].strip())
     if re.search(r"No space left on device|Disk quota exceeded", text):
@@ -323,12 +335,14 @@ def read_rows(address: str, topic: str) -> list[Row]:
     return sorted(rows, key=lambda row: row.minute)
 
 
-def read_result(address: str, names: Names, folder: Path, true: Truth, fed: int) -> Result:
+def read_result(address: str, target: Target, true: Truth, fed: int, times: Times) -> Result:
     """The topics read back and held against the truth; `fed` is the number of order lines."""
-    rows = read_rows(address, names.income)
-    dead = [json.loads(value) for value in topics.read_values(address, names.dead)]
-    account = reconcile(address, names.order, names.income, names.dead, folder / "income", fed)
-    return Result(rows, dead, account, true, names, len(committed(folder / "income")))
+    rows = read_rows(address, target.topic)
+    dead = [json.loads(value) for value in topics.read_values(address, target.dead)]
+    counted = sum(row.lines for row in rows)
+    account = reconcile(address, target.source, counted, len(dead), target.checkpoint, fed)
+    names = Names(target.query.removeprefix("income-"))
+    return Result(rows, dead, account, true, names, len(committed(target.checkpoint)), times)
 
 
 def error_of(rows: Sequence[Row], true: Truth) -> str:

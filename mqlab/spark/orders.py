@@ -72,8 +72,8 @@ def income_of(value: bytes | None, stamp_ms: int) -> int:
     `stamp_ms` is the record's own time, milliseconds since 1970 UTC. Raises BadLine.
     """
     line = _decode(value)
-    quantity = _quantity(line["Quantity"])
-    tenths = quantity * _price(line["UnitPrice"])
+    quantity = parse_quantity(line["Quantity"])
+    tenths = quantity * parse_price(line["UnitPrice"])
     if abs(tenths) > LIMIT_TENTHS:
         raise BadLine(f"amount of {pounds(tenths)} is beyond £1,000,000,000")
     # The window is taken from the record's stamp, because the broker indexes that one. If the
@@ -96,13 +96,15 @@ def _decode(value: bytes | None) -> Line:
     return line
 
 
-def _quantity(text: str) -> int:
+def parse_quantity(text: str) -> int:
+    """Pieces, below zero for a cancellation. Raises BadLine."""
     if not _QUANTITY.fullmatch(text):
         raise BadLine(f"Quantity {text!r} is not a whole number")
     return int(text)
 
 
-def _price(text: str) -> int:
+def parse_price(text: str) -> int:
+    """Pounds as text in tenths of a penny. Raises BadLine."""
     match = _PRICE.fullmatch(text)
     if match is None:
         raise BadLine(f"UnitPrice {text!r} is not a price with at most three decimals")

@@ -1,7 +1,10 @@
-"""The two streaming queries, in Spark's words.
+"""The streaming query, in Spark's words.
 
-    Order ──► reason is null ──► watermark (delay 0) ──► window of 1 minute ──► topic Income
-      └─────► reason is there ─────────────────────────────────────────────────► topic Dead
+    Order ──► watermark (delay 0) ──► group by minute and dead letter ──┬─► topic Income
+                                                                        └─► topic Dead
+
+All orders of a minute share one group; a line that is no order is a group by itself. So income
+and dead letters come out of one query, are handed to one sink, and go out in one transaction.
 
 Append mode: a minute comes out once, when the watermark has passed its end, and never changes
 again. That is what makes a doubled batch visible: with running totals (update mode) the second
@@ -15,6 +18,7 @@ says how many lines it sums and reconcile.py counts the rest.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .cuts import Plan
@@ -45,42 +49,29 @@ def orders_stream(
     )
 
 
-def income(orders: DataFrame) -> DataFrame:
-    """One row a minute: start_ms, tenths, lines."""
+def results(orders: DataFrame) -> DataFrame:
+    """One row a minute and one a dead letter: start_ms, tenths, lines, dead (null: income)."""
     from pyspark.sql import functions as f
 
     return (
-        orders.where("reason is null")
-        .withWatermark("time", "0 seconds")
-        .groupBy(f.window("time", "1 minute"))
+        orders.withWatermark("time", "0 seconds")
+        .groupBy(f.window("time", "1 minute"), "dead")
         .agg(f.sum("tenths").alias("tenths"), f.sum("lines").alias("lines"))
-        .select(f.unix_millis("window.start").alias("start_ms"), "tenths", "lines")
+        .select(f.unix_millis("window.start").alias("start_ms"), "tenths", "lines", "dead")
     )
 
 
-def dead_letters(orders: DataFrame) -> DataFrame:
-    """One row a line that is no order, with the reason and the place it stands."""
-    return orders.where("reason is not null").selectExpr(
-        "unix_millis(time) as stamp_ms", "partition", "offset", "reason", "value"
-    )
-
-
-def encode_income(row: Any) -> Out:
-    """Topic Income: the minute as key; income in tenths of a penny, and how many lines it sums."""
-    minute = minute_text(row.start_ms)
-    value = {"minute": minute, "income_tenths": row.tenths, "lines": row.lines}
-    return Out(minute, json.dumps(value).encode(), row.start_ms)
-
-
-def encode_dead(row: Any) -> Out:
-    """Topic Dead: why, where it stands in topic Order, and the message as it came."""
-    value = {
-        "reason": row.reason,
-        "partition": row.partition,
-        "offset": row.offset,
-        "value": bytes(row.value).decode(errors="replace"),
-    }
-    return Out(f"{row.partition}-{row.offset}", json.dumps(value).encode(), row.stamp_ms)
+def encode(row: Mapping[str, Any]) -> Out:
+    """Income: the minute as key; tenths of a penny, and how many lines they sum. Dead: why, where
+    it stands in topic Order, and the message as it came."""
+    if (dead := row["dead"]) is not None:
+        value = {name: dead[name] for name in ("reason", "partition", "offset")}
+        value["value"] = bytes(dead["value"]).decode(errors="replace")
+        place = f"{dead['partition']}-{dead['offset']}"
+        return Out(place, json.dumps(value).encode(), dead["stamp_ms"], dead=True)
+    minute = minute_text(row["start_ms"])
+    value = {"minute": minute, "income_tenths": row["tenths"], "lines": row["lines"]}
+    return Out(minute, json.dumps(value).encode(), row["start_ms"])
 
 
 def start(rows: DataFrame, name: str, sink: Sink) -> StreamingQuery:

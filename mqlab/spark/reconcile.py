@@ -13,16 +13,17 @@ is late when its minute's end is not after it.
 
 from __future__ import annotations
 
-import json
-from bisect import bisect_right
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import checkpoint, topics
+from .columns import Judged, judge
+from .cuts import Cut
 from .errors import IncomeError
-from .orders import CLOSING, MINUTE_MS, BadLine, floor_minute, income_of, minute_text
+from .orders import MINUTE_MS, floor_minute, minute_text
 
 Missing = Mapping[str, tuple[int, int]]
 
@@ -75,39 +76,71 @@ class Expected:
 
 
 class Replay:
-    """The batches once more, without Spark. Feed it every record, then ask `expected`."""
+    """The batches once more, without Spark. Give it every record, then ask `expected`."""
 
-    def __init__(self, ends: list[tuple[int, ...]]) -> None:
-        """`ends[n][p]` is where batch n ends in partition p, as `offsets/n` says."""
+    def __init__(self, ends: Sequence[Cut]) -> None:
+        """`ends[n]` is where batch n ends, as `offsets/n` says."""
         self.ends = ends
-        self.columns = list(zip(*ends, strict=True))
+        self.columns = list(zip(*(cut.offsets for cut in ends), strict=True))
         self.newest = [0] * len(ends)  # the largest time seen in each batch
         # (batch, end of minute) → tenths of a penny, lines
         self.tenths: Counter[tuple[int, int]] = Counter()
         self.lines: Counter[tuple[int, int]] = Counter()
+        self.firsts: list[int] = []  # the time of each partition's first record
+        self.dead_in: set[int] = set()  # batches
         self.read = self.dead = 0
 
-    def add(self, partition: int, offset: int, stamp_ms: int, value: bytes | None) -> None:
-        batch = bisect_right(self.columns[partition], offset)
-        if batch == len(self.ends):
-            return  # not read yet
-        if value != CLOSING:
-            self.read += 1
-            try:
-                tenths = income_of(value, stamp_ms)
-            except BadLine:
+    def add(
+        self,
+        partition: int,
+        offsets: Sequence[int],
+        stamps: Sequence[int],
+        values: Sequence[bytes | None],
+    ) -> None:
+        """Some of a partition's records, in the log's order; stamps in ms since 1970 UTC."""
+        if offsets[0] == 0:
+            self.firsts.append(stamps[0])
+        judged = judge(values, stamps)
+        start = 0
+        for batch, end in enumerate(self.columns[partition]):
+            stop = bisect_left(offsets, end, start)
+            if start < stop:
+                self._add_to(batch, start, stop, stamps, judged)
+            start = stop
+
+    def _add_to(
+        self,
+        batch: int,
+        start: int,
+        stop: int,
+        stamps: Sequence[int],
+        judged: Judged,
+    ) -> None:
+        """Those with `start <= position < stop` belong to the batch."""
+        tenths = judged.tenths[start:stop].to_pylist()
+        lines = judged.lines[start:stop].to_pylist()
+        for place, money, line in zip(range(start, stop), tenths, lines, strict=True):
+            if place in judged.reasons:
                 self.dead += 1
-                return
-            window = batch, floor_minute(stamp_ms) + MINUTE_MS
-            self.tenths[window] += tenths
-            self.lines[window] += 1
-        self.newest[batch] = max(self.newest[batch], stamp_ms)
+                self.read += 1
+                self.dead_in.add(batch)
+                continue
+            stamp = stamps[place]
+            self.newest[batch] = max(self.newest[batch], stamp)
+            if line:
+                window = batch, stamp - stamp % MINUTE_MS + MINUTE_MS
+                self.tenths[window] += money
+                self.lines[window] += 1
+                self.read += 1
 
     def expected(self) -> Expected:
         """`watermarks[n]` closes minutes in batch n; late is judged by the one before it."""
         watermarks = [0]
-        for newest in self.newest[:-1]:
-            watermarks.append(max(watermarks[-1], newest))
+        for batch, newest in enumerate(self.newest[:-1]):
+            # A dead letter stands at the time its batch begins (source.py).
+            begins = self.ends[batch - 1].until_ms if batch else floor_minute(min(self.firsts))
+            seen = max(newest, begins if batch in self.dead_in else 0)
+            watermarks.append(max(watermarks[-1], seen))
         late = still_open = 0
         missing: dict[str, tuple[int, int]] = {}
         for (batch, end_ms), lines in self.lines.items():
@@ -128,23 +161,29 @@ def expected(address: str, order_topic: str, folder: Path) -> Expected:
     numbers = checkpoint.batches(folder)
     if numbers != list(range(len(numbers))) or not numbers:
         raise IncomeError(f"{folder}/offsets is not complete: the account cannot be checked")
-    replay = Replay([checkpoint.cut_of(folder, number).offsets for number in numbers])
+    replay = Replay([checkpoint.cut_of(folder, number) for number in numbers])
     client = topics.consumer(address)
     try:
-        for partition, end in enumerate(replay.ends[-1]):
-            for record in topics.read(client, order_topic, partition, 0, end):
-                stamp_ms = record.timestamp()[1]
-                replay.add(partition, record.offset() or 0, stamp_ms, record.value())
+        for partition, end in enumerate(replay.ends[-1].offsets):
+            for chunk in topics.read_chunks(client, order_topic, partition, 0, end):
+                replay.add(
+                    partition,
+                    [record.offset() or 0 for record in chunk],
+                    [record.timestamp()[1] for record in chunk],
+                    [record.value() for record in chunk],
+                )
     finally:
         client.close()
     return replay.expected()
 
 
 def reconcile(
-    address: str, order_topic: str, income_topic: str, dead_topic: str, folder: Path, fed: int
+    address: str, order_topic: str, counted: int, dead: int, folder: Path, fed: int
 ) -> Reconciliation:
-    """Count the topics and replay the batches. `folder` is the income query's checkpoint."""
+    """What the rows and the dead letters sum up to, against a replay of the batches.
+
+    `counted` lines are in topic Income, `dead` ones in topic Dead; `folder` is the query's
+    checkpoint. Raises IncomeError.
+    """
     must = expected(address, order_topic, folder)
-    counted = sum(json.loads(row)["lines"] for row in topics.read_values(address, income_topic))
-    dead = len(topics.read_values(address, dead_topic))
     return Reconciliation(fed, must.read, counted, dead, must.late, must.open, must.missing)

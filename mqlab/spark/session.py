@@ -13,9 +13,9 @@ import shutil
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from .errors import IncomeError, need
@@ -48,6 +48,9 @@ JVM = {
 JAVA_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
 
+_ONE = Lock()  # two threads that ask at once get one session
+
+
 def session(master: str | None = None) -> SparkSession:
     """The process's Spark session, started at the first call.
 
@@ -55,23 +58,45 @@ def session(master: str | None = None) -> SparkSession:
     package sent. Raises IncomeError that says what to install.
     """
     need()
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    spark = SparkSession.getActiveSession()
-    if spark is None:
-        spark = _start(master or "local[2]")
-    elif master and spark.sparkContext.master != master:
-        raise IncomeError(
-            f"this process already runs Spark on {spark.sparkContext.master}: restart the kernel "
-            f"to use {master}"
-        )
-    for key, value in SETTINGS.items():
-        spark.conf.set(key, value)
-    return spark
+    with _ONE:
+        running = SparkContext._active_spark_context
+        if running is None:
+            spark = _start(master or "local[2]")
+        elif master and running.master != master:
+            raise IncomeError(
+                f"this process already runs Spark on {running.master}: restart the kernel "
+                f"to use {master}"
+            )
+        else:
+            spark = SparkSession.builder.getOrCreate()
+        for key, value in SETTINGS.items():
+            spark.conf.set(key, value)
+        return spark
+
+
+class Starting:
+    """A session that is started beside other work."""
+
+    def __init__(self, master: str | None = None) -> None:
+        self._pool = ThreadPoolExecutor(1, "spark-start")
+        self._session = self._pool.submit(session, master)
+
+    def wait(self) -> SparkSession:
+        """Raises IncomeError that says what to install."""
+        return self._session.result()
+
+    def finish(self) -> None:
+        """Lets the thread go; a start under way is waited for."""
+        self._pool.shutdown()
 
 
 def _start(master: str) -> SparkSession:
+    from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     local = master.startswith("local") and not master.startswith("local-cluster")
@@ -81,7 +106,6 @@ def _start(master: str) -> SparkSession:
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
     folder = Path(tempfile.mkdtemp(prefix="mqlab-spark-"))
     (folder / "log4j2.properties").write_text(LOG4J)
-    builder = SparkSession.builder.appName("mqlab").master(master)
     flags = f"{JAVA_FLAGS} -Dlog4j2.configurationFile=file:{folder}/log4j2.properties"
     os.environ["SPARK_LOCAL_DIRS"] = str(folder)  # what a killed JVM leaves behind is in one place
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -92,11 +116,12 @@ def _start(master: str) -> SparkSession:
     }
     if local:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    for key, value in settings.items():
-        builder = builder.config(key, value)
+    conf = SparkConf().setAppName("mqlab").setMaster(master).setAll(list(settings.items()))
     try:
-        with _stderr_to(folder / "stderr"):
-            spark = builder.getOrCreate()
+        # What the JVM and the Python workers it starts have to say goes to a file.
+        with (folder / "stderr").open("wb") as stderr:
+            gateway = launch_gateway(conf, {"stderr": stderr})
+        spark = SparkSession(SparkContext(conf=conf, gateway=gateway))
     except PySparkRuntimeError as error:
         raise IncomeError(_no_java(folder / "stderr")) from error
     if not local:
@@ -119,23 +144,6 @@ def _package(folder: Path) -> Path:
         for path in [PROJECT / "mqlab" / "__init__.py", *Path(__file__).parent.glob("*.py")]:
             out.write(path, path.relative_to(PROJECT))
     return archive
-
-
-@contextmanager
-def _stderr_to(path: Path) -> Iterator[None]:
-    """What the process and the JVM it starts say on stderr goes to a file.
-
-    The JVM and the Python workers inherit the descriptor, so it stays that way for them.
-    """
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with path.open("wb") as file:
-        os.dup2(file.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
 
 
 def process_ids(spark: SparkSession) -> tuple[int, int]:

@@ -37,7 +37,7 @@ as the input each task would commit a transaction of its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,11 +50,12 @@ from .kills import NEVER, Kill, Point
 
 
 class Out(NamedTuple):
-    """One message of the output topic; `stamp_ms` in milliseconds since 1970 UTC."""
+    """One message for topic Income or Dead; `stamp_ms` in milliseconds since 1970 UTC."""
 
     key: str
     value: bytes
     stamp_ms: int
+    dead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,9 @@ class Target:
     address: str
     query: str
     source: str  # topic Order
-    topic: str
+    topic: str  # topic Income
     partitions: int
+    dead: str  # topic Dead, of one partition
     checkpoint: Path
 
     @property
@@ -93,7 +95,9 @@ class Sink:
 
     transactional = False
 
-    def __init__(self, target: Target, encode: Callable[[Any], Out], kill: Kill = NEVER) -> None:
+    def __init__(
+        self, target: Target, encode: Callable[[Mapping[str, Any]], Out], kill: Kill = NEVER
+    ) -> None:
         self.target, self.encode, self.kill = target, encode, kill
         self.client: Producer | None = None
         self.delivery = topics.Delivery()
@@ -104,7 +108,7 @@ class Sink:
         """Runs `df` once, whatever is decided afterwards. An error is kept for the caller,
         because Spark hands on only its text."""
         try:
-            out = [self.encode(row) for row in df.collect()]
+            out = [self.encode(row) for row in df.toArrow().to_pylist()]
             written = self.put(batch, out)
         except Exception as error:
             self.error = error
@@ -138,10 +142,10 @@ class Sink:
     def write(self, out: Sequence[Out]) -> None:
         """Produce the rows and wait for their acknowledgement."""
         assert self.client is not None
-        for key, value, stamp_ms in out:
-            partition = topics.partition_of(key, self.target.partitions)
-            topics.send(self.client, self.target.topic, key=key, value=value, timestamp=stamp_ms,
-                        partition=partition, on_delivery=self.delivery)  # fmt: skip
+        for key, value, stamp_ms, dead in out:
+            partition = 0 if dead else topics.partition_of(key, self.target.partitions)
+            topic = self.target.dead if dead else self.target.topic
+            topics.send(self.client, topic, value, key, partition, stamp_ms, self.delivery)
         topics.flush(self.client)
         self.delivery.check()
 

@@ -7,10 +7,11 @@ it opens its own.
 
 `read` gives Arrow batches, seven times as fast as tuples. Every record becomes one row:
 
-    time (UTC) | tenths | lines | partition | offset | reason | value
+    time (UTC) | tenths | lines | dead: partition, offset, stamp_ms, reason, value
 
-`lines` is 1 for an order and 0 for a closing record; `reason` and `value` are filled only where
-the record is no order (see orders.py).
+`lines` is 1 for an order, 0 for a closing record and for what is no order; the latter fills `dead`.
+A dead letter stands at the time its batch begins: an order can be late, a dead letter cannot, or
+Spark would drop it without a word.
 
 The end of a stream: closing records are passed on only when every partition stands at its own.
 Otherwise the first one would push the watermark past the other partition's orders.
@@ -27,24 +28,31 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 
 from . import topics
+from .columns import judge
 from .cuts import Cut, Offsets, Plan
 from .errors import IncomeError
 from .kills import Kill, Point
-from .orders import CLOSING, BadLine, floor_minute, income_of
+from .orders import CLOSING, floor_minute
 
 SCHEMA = (
-    "time timestamp, tenths bigint, lines int, partition int, offset bigint, "
-    "reason string, value binary"
+    "time timestamp, tenths bigint, lines int, dead struct<partition: int, offset: bigint, "
+    "stamp_ms: bigint, reason: string, value: binary>"
+)
+DEAD = pa.struct(
+    [
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("stamp_ms", pa.int64()),
+        ("reason", pa.string()),
+        ("value", pa.binary()),
+    ]
 )
 ARROW = pa.schema(
     [
         ("time", pa.timestamp("us", tz="UTC")),
         ("tenths", pa.int64()),
         ("lines", pa.int32()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("reason", pa.string()),
-        ("value", pa.binary()),
+        ("dead", DEAD),
     ]
 )
 
@@ -64,10 +72,11 @@ class OrderSource(DataSource):
 
 
 class Range(InputPartition):
-    """One partition's share of a batch: `start <= offset < end`."""
+    """One partition's share of a batch that begins at `since_ms`: `start <= offset < end`."""
 
-    def __init__(self, partition: int, start: int, end: int) -> None:
+    def __init__(self, partition: int, start: int, end: int, since_ms: int) -> None:
         self.partition, self.start, self.end = partition, start, end
+        self.since_ms = since_ms
 
 
 class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -112,7 +121,9 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         first, last = Cut.from_json(start), Cut.from_json(end)
         self.kill.at(Point.WAL, first.batch)
         pairs = zip(first.offsets, last.offsets, strict=True)
-        return [Range(p, low, high) for p, (low, high) in enumerate(pairs) if low < high]
+        return [
+            Range(p, low, high, first.until_ms) for p, (low, high) in enumerate(pairs) if low < high
+        ]
 
     def commit(self, end: Offsets) -> None:
         """Nothing to do: the positions are Spark's, in `offsets/N`. Runs after `offsets/N+1`."""
@@ -187,37 +198,31 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert isinstance(partition, Range)
         client = topics.consumer(self.address)
         try:
-            rows: list[tuple] = []
-            for message in topics.read(
+            for chunk in topics.read_chunks(
                 client, self.topic, partition.partition, partition.start, partition.end
             ):
-                rows.append(row_of(message))
-                if len(rows) == topics.CHUNK:
-                    yield _arrow(rows)
-                    rows = []
-            if rows:
-                yield _arrow(rows)
+                yield rows_of(chunk, partition.since_ms)
         finally:
             client.close()
 
 
-def row_of(message: Message) -> tuple:
-    """One record as the row described above, time in microseconds."""
-    stamp_ms, value = _stamp(message), message.value()
-    tenths, lines, reason, kept = 0, 0, None, None
-    if value != CLOSING:
-        try:
-            tenths, lines = income_of(value, stamp_ms), 1
-        except BadLine as error:
-            reason, kept = str(error), value or b""
-    return stamp_ms * 1000, tenths, lines, message.partition(), message.offset(), reason, kept
+def rows_of(messages: list[Message], since_ms: int) -> pa.RecordBatch:
+    """One row a record, as described above."""
+    values = [message.value() for message in messages]
+    stamps = [_stamp(message) for message in messages]
+    judged = judge(values, stamps)
+    dead: list[dict[str, Any] | None] = [None] * len(messages)
+    for place, reason in judged.reasons.items():
+        message = messages[place]
+        dead[place] = {
+            "partition": message.partition(), "offset": message.offset(),
+            "stamp_ms": stamps[place], "reason": reason, "value": values[place] or b"",
+        }  # fmt: skip
+        stamps[place] = since_ms
+    times = pa.array(stamps, pa.timestamp("ms", tz="UTC")).cast(ARROW.field("time").type)
+    structs = pa.array(dead, DEAD) if judged.reasons else pa.nulls(len(dead), DEAD)
+    return pa.RecordBatch.from_arrays([times, judged.tenths, judged.lines, structs], schema=ARROW)
 
 
 def _stamp(message: Message) -> int:
     return message.timestamp()[1]
-
-
-def _arrow(rows: list[tuple]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, ARROW, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=ARROW)

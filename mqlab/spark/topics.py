@@ -96,9 +96,7 @@ def create(address: str, topic: str, partitions: int) -> None:
     client = AdminClient({**QUIET, "bootstrap.servers": address})
     wish = NewTopic(topic, partitions, config={"retention.ms": "-1"})
     try:
-        asked = client.create_topics(
-            [wish], operation_timeout=TIMEOUT_S, request_timeout=TIMEOUT_S
-        )
+        asked = client.create_topics([wish], operation_timeout=TIMEOUT_S, request_timeout=TIMEOUT_S)
         asked[topic].result(TIMEOUT_S + 5)  # the client answers by itself before that
     except KafkaException as error:
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
@@ -179,11 +177,19 @@ def producer(address: str, **config: Any) -> Producer:
     return Producer(QUIET | defaults | config)
 
 
-def send(client: Producer, topic: str, **message: Any) -> None:
+def send(
+    client: Producer,
+    topic: str,
+    value: bytes,
+    key: str | bytes | None,
+    partition: int,
+    stamp_ms: int,
+    delivery: Delivery,
+) -> None:
     """`produce`, which waits for room where the client's queue is full."""
     while True:
         try:
-            client.produce(topic, **message)
+            client.produce(topic, value, key, partition, delivery, delivery, stamp_ms)
             return
         except BufferError:
             client.poll(0.1)
@@ -215,23 +221,40 @@ def read(client: Consumer, topic: str, partition: int, start: int, end: int) -> 
     Fewer come where the log has markers or aborted records; the end of the partition ends it too.
     Raises KafkaException, also where nothing comes for `TIMEOUT_S`.
     """
+    for chunk in read_chunks(client, topic, partition, start, end):
+        yield from chunk
+
+
+def read_chunks(
+    client: Consumer, topic: str, partition: int, start: int, end: int
+) -> Iterator[list[Message]]:
+    """The same, up to `CHUNK` records at once. Raises KafkaException."""
     client.assign([TopicPartition(topic, partition, start)])
     at, deadline = start, time.monotonic() + TIMEOUT_S
     while at < end:
-        for message in client.consume(min(CHUNK, end - at), timeout=0.05):
-            error = message.error()
-            if error is not None:
-                if error.code() == KafkaError._PARTITION_EOF:
-                    return
-                if not error.retriable() and error.code() not in _PASSING:
-                    raise KafkaException(error)
-                continue
-            at = (message.offset() or 0) + 1
+        found = client.consume(min(CHUNK, end - at), timeout=0.05)
+        good = [message for message in found if message.error() is None]
+        if good:
+            at = (good[-1].offset() or 0) + 1
             deadline = time.monotonic() + TIMEOUT_S
-            if at <= end:
-                yield message
+            if good := good if at <= end else [m for m in good if (m.offset() or 0) < end]:
+                yield good
+        if len(good) < len(found) and _at_end(found):
+            return
         if time.monotonic() > deadline:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{topic} [{partition}] @{at}"))
+
+
+def _at_end(found: list[Message]) -> bool:
+    """Whether the end of the partition is among them. Raises KafkaException for what is final."""
+    for error in (message.error() for message in found):
+        if error is None:
+            continue
+        if error.code() == KafkaError._PARTITION_EOF:
+            return True
+        if not error.retriable() and error.code() not in _PASSING:
+            raise KafkaException(error)
+    return False
 
 
 # The client reports these and goes on trying by itself; the deadline above ends it.
@@ -241,9 +264,7 @@ _PASSING = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIM
 def bounds(client: Consumer, topic: str, partition: int) -> tuple[int, int]:
     """First offset, and the offset after the last record a reader of committed data may see."""
     where = TopicPartition(topic, partition)
-    return patiently(
-        lambda: client.get_watermark_offsets(where, timeout=TIMEOUT_S, cached=False)
-    )
+    return patiently(lambda: client.get_watermark_offsets(where, timeout=TIMEOUT_S, cached=False))
 
 
 def at_offset(client: Consumer, topic: str, partition: int, offset: int) -> Message | None:

@@ -23,7 +23,7 @@ def main(text: str) -> int:
     task = json.loads(text)
     target = Target(
         task["address"], task["query"], task["source"], task["topic"], task["partitions"],
-        Path(task["checkpoint"]),
+        task["dead"], Path(task["checkpoint"]),
     )  # fmt: skip
     spark = session(task["master"])
     jvm, driver = process_ids(spark)

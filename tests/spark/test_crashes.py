@@ -57,11 +57,11 @@ def test_dead_letters_are_exact_after_a_kill(
     records = feeder.records(lines)
     names = job.Names(job.run_name(broker_address, tmp_path, records))
     feeder.feed(broker_address, names.order, records)
-    _, target = names.targets(broker_address, tmp_path)
-    topics.create(broker_address, target.topic, target.partitions)
+    target = names.target(broker_address, tmp_path)
+    job.create_topics(target)
     with pytest.raises(Killed):
-        job.run_dead(spark, target, Plan(minutes=50), Kill(point, 1))
-    job.run_dead(spark, target, Plan(minutes=50))
-    letters = [json.loads(value) for value in topics.read_values(broker_address, target.topic)]
+        job.run_income(spark, target, "exactly-once", Plan(minutes=50), Kill(point, 1))
+    job.run_income(spark, target, "exactly-once", Plan(minutes=50))
+    letters = [json.loads(value) for value in topics.read_values(broker_address, target.dead)]
     places = [(letter["partition"], letter["offset"]) for letter in letters]
     assert len(places) == len(set(places)) == 30

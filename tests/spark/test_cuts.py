@@ -111,12 +111,12 @@ def replay(batches: list[list[str]], closing: str | None = None) -> Replay:
     ends, offset, records = [], 0, []
     for batch in batches:
         records += batch
-        ends.append((len(records),))
+        ends.append(Cut(len(ends) + 1, NINE, (len(records),)))
     found = Replay([*ends, ends[-1]])  # the last batch of Spark is one without data
     for offset, time in enumerate(records):
         stamp = time_ms(f"2011-12-05 {time}")
         value = CLOSING if time == closing else encode(lines_at(f"2011-12-05 {time}")[0])
-        found.add(0, offset, stamp, value)
+        found.add(0, [offset], [stamp], [value])
     return found
 
 
@@ -138,14 +138,18 @@ def test_late_is_judged_one_batch_behind() -> None:
     assert dropped.expected().late == 1
 
 
-def test_dead_lines_are_counted_and_move_no_watermark() -> None:
-    found = Replay([(1,), (2,), (3,), (3,)])
-    found.add(0, 0, NINE, encode(lines_at("2011-12-05 09:00:00")[0]))
-    found.add(0, 1, NINE + 600_000, b"nonsense")
-    found.add(0, 2, NINE, encode(lines_at("2011-12-05 09:00:00")[0]))
-    found.add(0, 3, NINE, b"beyond what was read")
-    assert found.expected().read == 3
-    assert (found.expected().dead, found.expected().late) == (1, 0)
+def test_a_dead_line_stands_where_its_batch_begins() -> None:
+    """It can be late no more than its batch, and closes only minutes that are over anyway."""
+    good = [encode(lines_at(f"2011-12-05 09:{minute}:00")[0]) for minute in ("00", "00", "15")]
+    cuts = [Cut(n + 1, NINE + n * 20 * MINUTE_MS, (n + 1,)) for n in range(5)]
+    found = Replay([*cuts, cuts[-1]])
+    stamps = [NINE, NINE + 99 * MINUTE_MS, NINE, NINE, NINE + 15 * MINUTE_MS]
+    found.add(0, list(range(5)), stamps, [good[0], b"nonsense", b"nonsense", good[1], good[2]])
+    found.add(0, [5], [NINE], [b"beyond what was read"])
+    expected = found.expected()
+    assert (expected.read, expected.dead) == (5, 2)
+    assert expected.late == 1, "the batch of the second dead line begins at 09:20"
+    assert expected.missing == {"2011-12-05 09:15": (1_000, 1)}
 
 
 def test_the_account() -> None:

@@ -142,7 +142,7 @@ def test_a_full_checkpoint_disk_says_what_to_do(spark: Any, tmp_path: Path) -> N
     from mqlab.spark.job import _cause
 
     said = "java.io.IOException: No space left on device\n+- *(1) Project [time#0]"
-    error = _cause(said, [], "127.0.0.1:1")
+    error = _cause(said, None, "127.0.0.1:1")
     assert isinstance(error, IncomeError) and "make room" in str(error)
 
 
@@ -174,6 +174,21 @@ def test_late_is_judged_as_spark_does(
     assert account.late == (0 if batch_of_the_late == 1 else 1)
 
 
+def test_a_dead_line_moves_the_watermark_as_the_replay_says(
+    broker_address: str, spark: Any
+) -> None:
+    """10:45 comes two batches after one that begins at 11:00 and holds nothing but a dead line."""
+    good = read_lines(DAY)[0] | {"InvoiceNo": "1"}
+    bad = good | {"Quantity": "?"}
+    hours = [(good, "09:00"), (bad, "10:30"), (bad, "11:00"), (bad, "12:00"), (bad, "13:00")]
+    lines = [line | {"InvoiceDate": f"2011-12-05 {at}:00"} for line, at in hours]
+    lines.append(good | {"InvoiceDate": "2011-12-05 10:45:00"})
+    result = income(broker_address, lines, minutes_per_batch=60)
+    account = result.reconciliation
+    assert (account.dead, account.late, account.unaccounted) == (4, 1, 1)
+    assert result.explained and not result.right
+
+
 def test_a_run_goes_on_with_its_checkpoint(broker_address: str, spark: Any, tmp_path: Path) -> None:
     lines = read_lines(DAY)[:100]
     first = income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
@@ -197,7 +212,7 @@ def test_a_killed_feeder_doubles_nothing(broker_address: str) -> None:
     died = topics.producer(broker_address, **{"enable.idempotence": True})
     for partition, part in enumerate(feeder.split(found, 2)):
         for key, value, stamp_ms in part[: 70 * (partition + 1)]:
-            topics.send(died, topic, key=key, value=value, partition=partition, timestamp=stamp_ms)
+            topics.send(died, topic, value, key, partition, stamp_ms, topics.Delivery())
     topics.flush(died)
     assert feeder.feed(broker_address, topic, found) == 502 - 210
     assert feeder.feed(broker_address, topic, found) == 0

@@ -26,7 +26,10 @@ def target(broker_address: str, tmp_path: Path) -> Target:
         (tmp_path / "offsets" / str(batch)).write_text(f"v1\n{{}}\n{json.dumps(end)}")
     topics.create(broker_address, f"Order-{run}", 2)
     topics.create(broker_address, f"Income-{run}", 2)
-    return Target(broker_address, f"test-{run}", f"Order-{run}", f"Income-{run}", 2, tmp_path)
+    topics.create(broker_address, f"Dead-{run}", 1)
+    return Target(
+        broker_address, f"test-{run}", f"Order-{run}", f"Income-{run}", 2, f"Dead-{run}", tmp_path
+    )
 
 
 def rows(*keys: str) -> list[Out]:
@@ -46,6 +49,16 @@ def test_a_batch_is_written_once_however_often_it_is_handed_over(target: Target)
     assert not new_sink(target).put(0, rows("a", "b")), "a replay after a crash"
     assert new_sink(target).put(1, rows("c"))
     assert written(target) == ["a", "b", "c"]
+
+
+def test_income_and_dead_letters_share_a_transaction(target: Target) -> None:
+    sink = new_sink(target)
+    assert sink.begin(0)
+    sink.write([*rows("a"), Out("0-7", b"bad", 1_323_072_000_000, dead=True)])
+    assert topics.read_values(target.address, target.dead) == []
+    sink.commit(0)
+    assert topics.read_values(target.address, target.dead) == [b"bad"]
+    assert written(target) == ["a"]
 
 
 def test_the_marker_is_on_every_partition_with_the_offsets(target: Target) -> None:
