@@ -7,25 +7,37 @@
 # **In one paragraph.** Every transactional producer has one broker that decides for it, its
 # *transaction coordinator*. The coordinator gives it a number and an epoch, notes which partitions
 # it writes to, writes down how each transaction ends, and sees to it that every partition learns of
-# it. It asks nobody for a vote. What protects your money is one small rule, fencing, and one order
-# of steps: first the decision is safe, then the client is answered, then the partitions are told.
+# it. It asks nobody for a vote. Two rules protect your money: *fencing*, and the order of the steps.
+# First the decision is safe, then the client is answered, then the partitions are told.
 #
-# **Contents.** Hook · Predict · Run · Who decides · The log that decides · Investigate (what each
-# request does, no answer, too slow) · When things go wrong · Find the kill · Modify · Order · Make
-# · Transfer · Exit ticket
+# **Contents.** Hook · Predict · Before the first stage · The six stages (1 reserve, 2 write, 3 decide,
+# 4 publish the decision, 5 make visible, 6 forget) · Find the kill · Modify · Order · Make · Transfer ·
+# Refuted · Exit ticket
 #
 # **Words.** *Transaction coordinator* (事务协调器). *Producer id*, *epoch*: a number, and how often its
-# holder was born again. *Fencing* (隔离): refusing an older epoch. *Zombie* (僵尸实例): an instance that
-# was replaced and does not know it. *Marker* (控制消息): the record that ends a transaction in one
-# partition. *Hanging transaction* (悬挂事务): open for ever. *TV0, TV2*: Kafka's setting
-# `transaction.version`; *v2 client*: Java 4.0 and later; *legacy client*: all others.
+# holder has begun anew. *Fencing* (隔离): refusing an older epoch. *Zombie* (僵尸实例): an instance that
+# was replaced and does not know it. *Marker*, control record (控制消息): the record that ends a
+# transaction in one partition. *Open* transaction: its coordinator knows it and will end it.
+# *Hanging* transaction (悬挂事务): open in a partition and unknown to its coordinator. *TV0, TV2*: the
+# cluster's feature `transaction.version`. *v2 client*: Java 4.0 and later; *legacy client*: all others.
+#
+# ## Hook: order 17 is charged twice
+#
+# The gift shop's order service stops for a minute: a long garbage collection. The platform takes it
+# for dead and starts another instance. The new instance finds that order 17 has not been charged, and
+# charges it. Then the old one wakes up in the middle of its work and charges order 17 as well.
+#
+# Both run the same program, in Java `initTransactions(); beginTransaction(); send(…);
+# commitTransaction();`. The light *money* watches that money in = money out: each order is charged
+# once. Kafka's fencing is switched off here (`off=epoch_fencing`). Step with the arrow keys.
 
-# %%
-from mqlab_widgets import Player, Predict
+# %% jupyter={"source_hidden": true}
+from IPython.display import display
+from mqlab_widgets import Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
 from mqlab.kafka.lesson import SAFEGUARD_CASES
-from mqlab.lessons import check, judge, scenario, system
+from mqlab.lessons import check, judge, playing, scenario, system
 from mqlab.lessons.lab06 import (
     ADMIT,
     COMMIT,
@@ -33,15 +45,17 @@ from mqlab.lessons.lab06 import (
     broker_map,
     check_kill,
     coordinator_of,
+    costs,
+    data_flow,
     due,
     first,
     heard,
     latest,
-    map_table,
     never_unknown,
     reading,
     recorded,
     records,
+    red_from,
     requests,
     table,
     told,
@@ -49,133 +63,63 @@ from mqlab.lessons.lab06 import (
 )
 from mqlab.lessons.safeguards import search, with_everything_on
 
-# %% [markdown]
-# ## Hook: the payment that was made twice
-#
-# A payment service stops for a minute: a long garbage collection. The platform takes it for dead
-# and starts another one. The new instance finds order 17 unpaid and pays it. Then the old one wakes
-# up, in the middle of its work, and pays order 17.
-#
-# Both run the same program, in Java `initTransactions(); beginTransaction(); send(…);
-# commitTransaction();` (or `abortTransaction()`). Here Kafka's fencing is switched off.
-
-# %% tags=["nbval-check-output"]
-STORY = """
-# Two instances of one payment service
-system kafka topic=pay partitions=1 producers=old:payment-service,new:payment-service{off}
+# %%
+unfenced = scenario("""
+# Two instances of the order service, and nobody is fenced
+system charges partitions=1 producers=old:order-service,new:order-service off=epoch_fencing
 run old: init
-run new: init, begin, send pay-0 order-17, commit
-run old: begin, send pay-0 order-17, commit
-"""
-unfenced = scenario(STORY.format(off=" off=epoch_fencing"))
-print(told(unfenced))
-print(reading(unfenced))
+run new: init, begin, send charges-0 order-17, commit
+run old: begin, send charges-0 order-17, commit
+""")
+Player(unfenced, step=red_from(unfenced, "money"))
 
 # %% [markdown]
-# Every call returned `ok`, and a reader of committed data books order 17 twice. Nothing is wrong
-# with either transaction; what is wrong is that there were two.
-#
-# Keep the six stages of the course in view: **reserve → write → decide → publish the decision →
-# make visible → forget**.
+# Every call returned `ok`, and a reader of committed data books order 17 twice. Nothing is wrong with
+# either transaction; what is wrong is that there were two.
 #
 # ## Predict
 #
-# The same story with fencing on.
+# The same two instances, with fencing on. This time the old one stops in the *middle* of its
+# transaction: its record is in the log, and it has not called commit.
 
 # %% jupyter={"source_hidden": true}
+fenced = scenario("""
+# The old instance is fenced in the middle of its transaction
+system charges client=legacy partitions=1 producers=old:order-service,new:order-service
+run old: init, begin, send charges-0 order-17
+run new: init
+fire new retry
+run new: begin, send charges-0 order-17, commit
+run old: commit
+""", recorded="init-during-ongoing")
 Predict(
-    "The new instance has paid. What happens to the old one when it wakes up?",
+    "The new instance calls initTransactions(). What becomes of the transaction that the old one "
+    "has left open?",
     options=[
-        "nothing: Kafka cannot know that it was replaced",
-        "the broker closed its connection when the new one came",
-        "begin fails: the broker knows that it is old",
-        "begin and send return, the leader refuses the record, and commit fails",
-        "commit waits until the new instance has stopped",
+        "nothing: Kafka cannot know that the old instance was replaced",
+        "the new instance takes it over and goes on with it",
+        "it stays open until its timeout; the new instance has to wait",
+        "the coordinator aborts it at once, with an epoch above that of the old instance",
+        "it is committed: its record is in the log already",
     ],
     answer=3,
     explanations=[
-        "It knows: both gave the same transactional.id, and each birth got its own epoch.",
-        "Connections say nothing about who holds an id. No broker closes them for that.",
-        "begin asks nobody: it is local. So it cannot learn anything.",
-        "Its epoch 0 is older than the epoch 1 of the new one: nothing with it is accepted.",
-        "Nobody waits for anybody: the older one is simply refused.",
+        "It knows: both gave the same transactional.id, and each was given its own epoch.",
+        "Nobody can go on with a transaction of another epoch; the new one begins with a clean slate.",
+        "That would be so with another transactional.id. The same id is what saves the waiting.",
+        "Watch the epoch: 0 is the old one's, the abort carries 1, the new instance is given 2.",
+        "A record in the log is not a decision. Nobody has asked to commit.",
     ],
+    trace=fenced,
+    step=first(fenced, "CONCURRENT_TRANSACTIONS") - 2,
 )
 
-# %% tags=["nbval-check-output"]
-fenced = scenario(STORY.format(off="") + "run old: abort")
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print("without fencing:", reading(unfenced).splitlines()[0])
+print("with fencing:   ", reading(fenced).splitlines()[0])
 print(told(fenced, "old"))
-print(reading(fenced))
-
-# %% [markdown]
-# ## Run: fencing, step by step
-#
-# The leader's refusal is *abortable*: abort, and then look. The old instance does, and then knows.
-# Now let it stop in the *middle* of a transaction. Watch three numbers: its epoch *e*, the epoch
-# *e*+1 with which the coordinator aborts what it left open, and *e*+2, which the new one gets. Step
-# with the arrow keys; what each reader gets, and the state of the transaction, stand below.
-
-# %%
-zombie = scenario("""
-# An old instance is fenced in the middle of its transaction
-system kafka client=legacy topic=pay partitions=1 producers=old:payments,new:payments
-run old: init, begin, send pay-0 order-17
-run new: init
-fire new retry
-run new: begin, send pay-0 order-17, commit
-run old: commit
-""")
-Player(zombie, step=first(zombie, "PrepareAbort"))
-
-# %% tags=["nbval-check-output"]
-steps = ("InitProducerId", "CONCURRENT", "pid=", "Prepare", "WriteTxn", "Produce order", "FENCED")
-print(heard(zombie, *steps))
 print()
 print(recorded("tv2", "init-during-ongoing", "InitProducerId", "Describe", "ABORT"))
-
-# %% [markdown]
-# The newcomer's first InitProducerId is told CONCURRENT_TRANSACTIONS: “not now, ask again”. Before
-# that answer leaves, the abort is decided, with epoch 1. The abort *marker* carries epoch 1 to the
-# partition, and shuts the old instance out there too. Then the newcomer asks again and gets epoch
-# 2. The second table is what a real Kafka 4.3.1 answered to the same requests: the same epochs. (In
-# it P stands for the producer id.)
-#
-# An epoch used to rise at an initialisation only. With `transaction.version` 2 it rises at *every
-# end* of a transaction as well; you will see why.
-#
-# ## Who decides
-#
-# **What is in a name.** `transactional.id` names the application across its lives. Some tutorials
-# put a random one there, “to be unique”. Decide what that does.
-
-# %% jupyter={"source_hidden": true}
-Predict(
-    "Each instance makes up a random transactional.id when it starts. What becomes of the zombie?",
-    options=[
-        "it is fenced all the same: the producer id is what counts",
-        "it is fenced by the group, when both are in one consumer group",
-        "its transaction commits, and order 17 is paid twice",
-        "its commit fails: two transactions are open in one partition",
-    ],
-    answer=2,
-    explanations=[
-        "Another transactional.id gets another producer id, so there is nothing to compare.",
-        "Neither of the two consumes anything here; only offsets are fenced by a group.",
-        "Nobody knows that the two are one application. A random id never fences anybody.",
-        "Many transactions may be open in one partition; that is their normal life.",
-    ],
-)
-
-# %% tags=["nbval-check-output"]
-random_ids = scenario("""
-system kafka topic=pay partitions=1 producers=old:pay-7f3a,new:pay-91c2
-run old: init, begin, send pay-0 order-17
-run new: init, begin, send pay-0 order-17, commit
-run old: commit
-""", recorded="lab06-random-ids-never-fence")
-print(told(random_ids, "old"))
-print(reading(random_ids))
-print()
 AFTER_A_FENCE = """
 system asking partitions=1 producers=app:order-service,zombie:raw
 run app: init, begin, send orders-0 a
@@ -184,101 +128,91 @@ run app: abort, begin
 run zombie: Produce orders-0 x pid=0 epoch=0 seq=1, AddPartitionsToTxn orders-0 pid=0 epoch=0
 run zombie: EndTxn commit pid=0 epoch=0 v=4, EndTxn commit pid=7 epoch=0 v=4
 """
+print()
 print(answers(scenario(AFTER_A_FENCE), "zombie"))
 
 # %% [markdown]
-# The second table is a client that sends single requests by hand. An older epoch is refused by the
-# *coordinator* with PRODUCER_FENCED, and by a partition's *leader* with INVALID_PRODUCER_EPOCH;
-# another producer id with INVALID_PRODUCER_ID_MAPPING.
+# The new instance's first InitProducerId is answered CONCURRENT_TRANSACTIONS: “not now, ask again”.
+# Before that answer leaves, the abort is decided, with epoch 1; its marker carries epoch 1 into the
+# partition and shuts the old instance out there too. The second InitProducerId gets epoch 2. A real
+# Kafka 4.3.1 gave the same epochs to the same requests (second table; P is the producer id).
 #
-# **Where is my coordinator?** Every broker can be one, and many are at the same time, for different
-# ids.
+# The last table is a zombie that sends single requests by hand. Its older epoch is refused by the
+# *coordinator* with PRODUCER_FENCED, and by a partition's *leader* with INVALID_PRODUCER_EPOCH;
+# another producer id is refused with INVALID_PRODUCER_ID_MAPPING.
+#
+# ## Before the first stage: a name and its coordinator
+#
+# `transactional.id` names the application across its lives. Some tutorials put a random one there,
+# “to be unique”. Decide what that does.
 
 # %% jupyter={"source_hidden": true}
+random_ids = scenario("""
+# Each instance makes up an id
+system charges partitions=1 producers=old:pay-7f3a,new:pay-91c2
+run old: init, begin, send charges-0 order-17
+run new: init, begin, send charges-0 order-17, commit
+run old: commit
+""", recorded="lab06-random-ids-never-fence")
 Predict(
-    "How does a producer find the coordinator of “order-service-1”?",
+    "Each instance makes up a random transactional.id when it starts. What becomes of the zombie?",
     options=[
-        "it computes transactional.id % 50 and asks the controller who leads that",
-        "it asks any broker; that one hashes the id and names the leader of the partition",
-        "it is the broker that leads the first partition written to",
-        "all producers of a cluster share one coordinator, the controller",
+        "it is fenced all the same: the producer id is what counts",
+        "it is fenced by the group, when both are in one consumer group",
+        "its transaction commits, and order 17 is charged twice",
+        "its commit fails: two transactions are open in one partition",
     ],
-    answer=1,
+    answer=2,
     explanations=[
-        "It is the hash that is divided, not the string. And the client computes nothing.",
-        "FindCoordinator. The broker computes abs(hash) mod 50 and looks up who leads it.",
-        "Nothing is written yet when it asks, and a transaction may write to many partitions.",
-        "The controller elects leaders; it decides no transaction.",
+        "Another transactional.id gets another producer id, so there is nothing to compare.",
+        "Neither of the two consumes anything here; a group fences the offsets of its members only.",
+        "Nobody knows that the two are one application: random ids never fence each other.",
+        "Many transactions may be open in one partition; that is their normal life.",
     ],
+    trace=random_ids,
+    step=first(random_ids, "commit: ok"),
 )
 
-# %% tags=["nbval-check-output"]
-print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(told(random_ids, "old"))
+print(reading(random_ids))
 print()
-three_brokers = scenario("system kafka partitions=1 replicas=3\nrun app: init")
-for fact in three_brokers:
-    if "app" in (fact.node, fact.peer):
-        print(fact.line(width=4))
+print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
 used = {coordinator_of(f"shop-{n}").split()[-1] for n in range(1000)}
 print(f"1000 ids fall into {len(used)} partitions of __transaction_state")
-
-# %% [markdown]
-# The partition is `abs(hashCode) mod 50`, with Java's hash; the hash of *polygenelubricants* is the
-# one number that has no absolute value, and counts as 0. `__transaction_state` has 50 partitions
-# unless an administrator chose otherwise before its first use; the leader of a partition is the
-# coordinator of its ids. So coordinators are elected like all leaders, and share the work.
-#
-# The map shows where all this lives. Five actors take part: *producer*, *transaction coordinator*,
-# partition *leaders* (brokers), *group coordinator* (offsets, lab 08) and *consumer*. There is no
-# ZooKeeper since Kafka 4.0: the controller is a broker too.
-
-# %%
-print("\n".join(line for line in map_table("kafka").splitlines() if " * " in line))
-broker_map("kafka")
-
-# %% [markdown]
-# ## The log that decides
-#
-# All that a coordinator must not forget is in its partition of `__transaction_state`: one record a
-# transition, key = transactional id. The topic is *compacted*: the latest record of a key counts,
-# so the log can be read as a table. Here is the zombie's story as a log, and as a table.
-#
-# Eight states there are, six of them are ever written. `Dead` (an id that nobody used for seven
-# days is forgotten) and `PrepareEpochFence` (a fence that begins) are only *pending*. While a
-# record is being written its transition is pending, and everybody else is told
-# CONCURRENT_TRANSACTIONS. The table of states below is the program's own, by the numbers that stand
-# in the log: from each line to each column, ● where the runs of this lab went so far, ○ where one may
-# go, · where none may.
-
-# %% tags=["nbval-check-output"]
-log = records(zombie)
-print(table("status | state | transactional.id | producerId | epoch | partitions", log))
 print()
-print(latest(zombie))
-DUMPED = "0(ep0) 1(ep0) 3(ep1) 5(ep1) 0(ep2) 1(ep2) 2(ep2) 4(ep2)"  # kafka-dump-log, a real broker
-print()
-print("as dumped from a real broker:", " ".join(f"{r[0]}(ep{r[4]})" for r in log) == DUMPED)
-
-# %% tags=["nbval-check-output"]
-ordinary = scenario("""
-system kafka partitions=2
-run app: init, begin, send orders-0 a, flush, send orders-1 b, commit
-run app: begin, send orders-0 c, abort
-""")
-print(transitions(unfenced, fenced, zombie, ordinary))
+print(recorded("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "frontiers", "SIGCONT"))
 
 # %% [markdown]
-# From `Ongoing` two ways lead out, and from each Prepare state only one: **a decision never
-# changes**. PrepareAbort straight from Empty or Complete exists in TV2 only: a v2 client cannot
-# know whether its first record has arrived, so it may abort what the coordinator never saw.
+# Random ids never fence *each other*, and what they leave open blocks readers until its timeout. (One
+# random id a process is legitimate where consumed offsets are part of the transaction, as in Kafka
+# Streams: there the group fences, lab 08.)
 #
-# ## Investigate
+# **Where is my coordinator?** The producer asks any broker: FindCoordinator. That broker computes
+# `abs(hashCode) mod 50`, with Java's hash of the id, and names the leader of this partition of
+# `__transaction_state`. (The hash of *polygenelubricants* is the one number without an absolute value,
+# and counts as 0.) Coordinators are elected like all leaders, and they share the work: in the last
+# table, recorded on three brokers, one coordinator stands still while another one commits.
 #
-# **1. What does each request do?** Begin with the beginning.
+# ## The six stages
+#
+# **reserve → write → decide → publish the decision → make visible → forget**. The figure is read off a
+# run; ▮ is what was written before the answer left. Articles count five steps, in brackets here: find
+# the coordinator (1), get an id (2), begin (3), write (4), end (5). The first two come before the first
+# stage, and the third is missing here; you will see why. The map below the figure shows where everything
+# is kept. The controllers are nodes of their own, three or five, and decide no transaction.
+#
+# ### 1 Reserve
+#
+# The coordinator notes which partitions a transaction writes to, so that it knows whom to tell. The
+# question below the pictures is about what comes right before.
 
 # %% jupyter={"source_hidden": true}
+display(data_flow(), broker_map("kafka"))
+ONE = "\nrun app: init, begin, send charges-0 order-17, flush, send charges-1 order-18, commit"
+once = scenario(f"system charges partitions=2{ONE}", recorded="basic-commit")
 Predict(
-    "What does beginTransaction() do at the broker?",
+    "The application calls beginTransaction(). What happens at the broker?",
     options=[
         "the coordinator writes Ongoing for this id",
         "the coordinator notes the time: the timeout runs from now on",
@@ -287,98 +221,165 @@ Predict(
     ],
     answer=3,
     explanations=[
-        "Ongoing is written when the first partition is added, not before.",
-        "The clock starts with the first partition as well. Experiment 3 measures it.",
+        "Ongoing is written when the first partition is noted, not before.",
+        "The clock starts with the first partition as well; stage 3 measures it.",
         "Markers end a transaction; nothing marks its beginning.",
         "begin only changes a variable in the client. Kafka learns of it with the first record.",
     ],
+    trace=once,
+    step=first(once, "init: ok"),
 )
 
-
-# %% tags=["nbval-check-output"]
-def between(trace, start, end):
-    """The requests that leave anybody between two lines of a narration."""
-    lines = trace.facts[first(trace, start) : first(trace, end) - 1]
-    return [f.text.en for f in lines if f.glyph == "→"]
-
-
-ONE = "\nrun app: init, begin, send orders-0 a, flush, send orders-1 b, commit"
-once = scenario(f"system kafka partitions=2{ONE}", recorded="basic-commit")
-print("sent by begin:", between(once, "init: ok", "begin: ok"))
-print("asked between EndTxn and PrepareCommit:", between(once, "EndTxn", "PrepareCommit"))
-print(requests(once))
-print("\nwith a legacy client:")
-print(requests(scenario(f"system kafka client=legacy partitions=2{ONE}")))
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 KAFKAS = {"TV0": "transaction_version=0", "TV2, legacy": "client=legacy", "TV2, v2": "client=v2"}
 rows = []
 for name, options in KAFKAS.items():
-    both = scenario(f"system kafka {options}{ONE}\nrun app: begin, send orders-0 c, abort")
+    both = scenario(f"system charges partitions=2 {options}{ONE}\nrun app: begin, send charges-0 x, abort")
     asks = [f for f in both if f.text.en.startswith("AddPartitions")]
     adds = {f.node.split("-")[0] for f in asks if "verify" not in f.text.en}
     ends = [f.text.en[-1] for f in both if f.node == "tc" and f.text.en.startswith("ok epoch")]
-    marks = [f.text.en[-1] for f in both if f.text.en.startswith("WriteTxnMarkers")]
-    rows.append((name, *adds, " → ".join(["0", *ends]), ", ".join(marks)))
-print()
-print(table("Kafka, client | adds partitions | epoch of the producer | of the markers", rows))
+    rows.append((name, *(node.replace("charges", "leader") for node in adds), " → ".join(["0", *ends])))
+print(table("Kafka, client | who adds a partition | epoch of the producer", rows))
+UNASKED = """
+system asking transaction_version=0 partitions=1 producers=app,hand:raw admins=admin{off}
+run hand: InitProducerId, Produce orders-0 a pid=0 epoch=0 seq=0 v=11
+"""
+print("\nnot reserved:", answers(scenario(UNASKED.format(off=""))).splitlines()[-1])
+hanging = scenario(
+    UNASKED.format(off=" off=verification")
+    + "run hand: EndTxn abort pid=0 epoch=0 v=4\n"
+    + "run admin: find-hanging orders-0, describe app, abort-hanging orders-0@0, find-hanging orders-0"
+)
+print("\nwithout verification:\n" + answers(hanging))
+print(answers(hanging, "admin"))
 
 # %% [markdown]
-# Read the first table's last line slowly. The producer does not write its commit anywhere: it sends
-# one request, EndTxn. The coordinator appends **PrepareCommit**, and the moment that is safe it
-# answers. Nobody was asked for a vote: the list between EndTxn and PrepareCommit is empty. (This is
-# not two-phase commit with the brokers as voters; partitions hold the records already and have
-# nothing to object.) Only then do markers leave, and **CompleteCommit** is written when all have
-# been answered. Nobody waits for it.
+# A legacy client (librdkafka and so confluent-kafka; Java before 4.0) adds its partitions itself, before
+# the first record, and the leader only *verifies* that. With a v2 client and TV2 the leader adds its
+# partition when the first record arrives. TV2 is a *feature* of the cluster
+# (`kafka-features.sh upgrade`); clients notice and switch between two transactions.
 #
-# These are the five steps of the usual figure: find the coordinator, get an id, add partitions,
-# write, end. A *legacy client* (librdkafka, so confluent-kafka, and Java before 4.0) adds its
-# partitions itself, before its first record, and the leader only *verifies* that; with a v2 client
-# the leader adds its partition on the way. And “the epoch rises at each initialisation” is out of
-# date: with TV2 and a v2 client it rises at every end, and the markers carry the new one.
+# Some drawings send the records first and tell the coordinator afterwards. Without verification that
+# leaves a **hanging** transaction: the partition holds it open, the coordinator knows nothing of it, so
+# no timeout will ever end it and the LSO stands still. (A pinned LSO also stops compaction there.)
+# `kafka-transactions.sh find-hanging` asks both sides and compares; `abort` has the missing marker
+# written.
 #
-# **2. What if no answer comes?** `commitTransaction()` throws a TimeoutException.
+# ### 2 Write
+#
+# Records go straight into the partitions, among everybody else's. What if one of them comes too late?
+# The client's first transaction has been aborted and its second one is open, when a record of the first
+# arrives that was long under way. The cluster is TV0; the requests are sent by hand, so that nothing is
+# repeated or put right.
 
 # %% jupyter={"source_hidden": true}
+ADD = "AddPartitionsToTxn charges-0 pid=0 epoch=0, "
+LATE = """
+# A record of the first transaction arrives in the second one
+system charges partitions=1 producers=app:order-service,hand:raw {kafka}
+run hand: InitProducerId
+run hand: {add}Produce charges-0 early pid=0 epoch=0 seq=0{p}, EndTxn abort pid=0 epoch=0{e}
+run hand: {next}
+run hand: Produce charges-0 late pid=0 epoch=0 seq=1{p}, EndTxn commit pid=0 epoch={after}{e}
+"""
+OLD = {"p": " v=11", "e": " v=4", "add": ADD, "next": ADD.strip(", "), "after": 0}
+NEW = {"p": "", "e": "", "add": "", "next": "Produce charges-0 next pid=0 epoch=1 seq=0", "after": 1}
+late = {
+    name: scenario(LATE.format(kafka=kafka, **(NEW if "v2" in name else OLD)))
+    for name, kafka in KAFKAS.items()
+}
 Predict(
-    "The commit has timed out. What do you know, and what do you do?",
+    "What becomes of the late record?",
     options=[
-        "it failed: abort, and send the payment again in a new transaction",
+        "the leader refuses it: its transaction has ended",
+        "it is written and counts as aborted, like the rest of its transaction",
+        "it is written, and committed with the second transaction",
+        "the coordinator refuses it: it knows which records belong together",
+    ],
+    answer=2,
+    explanations=[
+        "The leader knows a producer id, an epoch and a sequence number. With TV0 all three fit.",
+        "A record carries no number of its transaction; whatever comes before the marker belongs to it.",
+        "Same producer id, same epoch, the next sequence number: it is part of what is open now.",
+        "The coordinator never sees a record. It knows partitions.",
+    ],
+    trace=late["TV0"],
+    step=first(late["TV0"], "Produce late") - 1,
+)
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+rows = []
+for name, run in late.items():
+    said = next(line for line in answers(run).splitlines() if " late " in line).split("  ")[-1]
+    rows.append((name, said.strip(), reading(run).splitlines()[0].removeprefix("read_committed").strip()))
+print(table("Kafka, client | the late record is answered | read committed in the end", rows))
+print()
+TWO_COPIES = """
+system charges partitions=1{off}
+run app: init, begin, send charges-0 order-17, commit
+lose app→charges-0 ⇒Produce
+"""
+for off in ("", " off=sequence_check"):
+    twice = reading(scenario(TWO_COPIES.format(off=off))).splitlines()[0]
+    print(f"answer lost, record sent again{off:<20}", twice)
+
+# %% [markdown]
+# What was aborted is committed, with TV0 and just as well on a TV2 cluster with a *legacy client*. Only
+# TV2 **and** a v2 client help: there the epoch rises at every end (table in stage 1), and the late
+# record is recognised by its older epoch. Without that the epoch rises at an initialisation, and when
+# the coordinator aborts for its producer.
+#
+# The last two lines say why a transaction needs *idempotence*: inside one a record may be sent twice,
+# and would be committed twice (lab 05).
+#
+# ### 3 Decide
+#
+# The application calls commitTransaction(), and the answer does not come.
+
+# %% jupyter={"source_hidden": true}
+silent = scenario("""
+# The answer to a commit is late
+system charges partitions=1 max_block_ms=60000
+hold app→tc ⇒EndTxn
+run app: init, begin, send charges-0 order-17, commit
+fire app max.block
+run app: begin, abort
+release app→tc ⇒EndTxn
+run app: commit
+""")
+Predict(
+    "commitTransaction() throws a TimeoutException. What do you know, and what do you do?",
+    options=[
+        "it failed: abort, and charge the order again in a new transaction",
         "it failed: the broker has rolled it back",
         "it succeeded: the coordinator always finishes what it was asked for",
         "unknown: call commit again, or close the producer and start a new one",
     ],
     answer=3,
     explanations=[
-        "Perhaps it is committed: then you pay twice. The client does not even let you abort.",
-        "Perhaps; perhaps not. No answer is not a no.",
+        "Perhaps it is committed: then you charge twice. The client does not even let you abort.",
+        "Perhaps, perhaps not. No answer is not a no.",
         "Only if PrepareCommit was written. If not, the timeout will abort it.",
         "The same call again asks the coordinator what has become of it.",
     ],
+    trace=silent,
+    step=first(silent, "commit: unknown"),
 )
 
-# %% tags=["nbval-check-output"]
-silent = scenario("""
-# The answer to a commit is late
-system kafka partitions=1 max_block_ms=60000
-hold app→tc ⇒EndTxn
-run app: init, begin, send orders-0 a, commit
-fire app max.block
-run app: begin, abort
-release app→tc ⇒EndTxn
+# %% jupyter={"source_hidden": true}
+clock = scenario("""
+# An application that takes its time
+system charges partitions=1
+at 1000
+run app: init, begin
+at 51000
+run app: send charges-0 order-17
+fire tc
 run app: commit
 """)
-print(told(silent))
-print(reading(silent, first(silent, "commit: unknown")))
-
-# %% [markdown]
-# While the application is told *unknown*, every reader already has the record.
-#
-# **3. What if I am too slow?** A transaction that stays open holds up readers, so the coordinator
-# aborts it after a time. How long?
-
-# %% jupyter={"source_hidden": true}
 Predict(
     "A Java producer with all defaults begins at 1 s and sends its first record at 51 s. From when "
-    "on may its transaction be aborted?",
+    "on may the coordinator abort its transaction?",
     options=[
         "61 s: one minute after begin",
         "111 s: one minute after the first record",
@@ -388,162 +389,64 @@ Predict(
     answer=1,
     explanations=[
         "begin sends nothing, so no clock can start there.",
-        "The clock starts with the first partition; the next sweep, every 10 s, does it: 120 s.",
+        "60 s from the first partition. The coordinator looks every 10 s, so it happens at 120 s.",
         "15 minutes is transaction.max.timeout.ms: the most that the *broker* allows.",
-        "The coordinator does it by itself, as it would for a new instance: epoch + 1, markers.",
+        "The coordinator does it by itself, as it does for a new instance: epoch + 1, markers.",
     ],
+    trace=clock,
+    step=first(clock, "timeout order-service") - 1,
 )
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(requests(once))
+print("\nthe answer that is late:\n" + told(silent))
+print("readers, while the application is told “unknown”:")
+print(reading(silent, first(silent, "commit: unknown")))
+print()
 print(due("system kafka\nat 1000\nrun app: init, begin\nat 51000\nrun app: send orders-0 a"))
-timeouts = ", ".join(f"InitProducerId timeout_ms={ms}" for ms in (900_000, 900_001, 0))
-print(
-    answers(scenario(f"system asking producers=app:order-service,hand:raw\nrun hand: {timeouts}"))
-)
 SLOW = """
-system asking partitions=1 timeout_ms=1500 producers=app:order-service,hand:raw {kafka}
-run app: init, begin, send orders-0 slow
+system kafka partitions=1 groups=1 timeout_ms=1500 {kafka}
+run app: init, begin, send orders-0 a, flush
 fire tc
-run hand: {request}
+run app: {call}, abort
 """
-REQUESTS = {
-    "Produce": "Produce orders-0 x pid=0 epoch=0 seq=1",
-    "EndTxn commit": "EndTxn commit pid=0 epoch=0",
-    "EndTxn abort": "EndTxn abort pid=0 epoch=0",
-    "InitProducerId, with (pid, 0)": "InitProducerId pid=0 epoch=0",
-    "InitProducerId, with nothing": "InitProducerId",
-}
-LEGACY = {"Produce": " v=11", "EndTxn": " v=4"}
 rows = []
-for name, request in REQUESTS.items():
-    row = [name]
-    for kafka in KAFKAS.values():
-        old = "" if "v2" in kafka else LEGACY.get(name.split()[0], "")
-        run = scenario(SLOW.format(kafka=kafka, request=request + old))
-        row.append(answers(run).splitlines()[-1].split("  ")[-1].strip())
-    rows.append(row)
-print()
-print(table("slow producer | " + " | ".join(KAFKAS), rows))
-print()
-print(recorded("tv2", "timeout-abort", "late", "EndTxn", "init pid=S"))
+for call in ("send orders-0 b, flush", "send-offsets g orders-0@1", "commit", "abort"):
+    runs = [scenario(SLOW.format(kafka=kafka, call=call)) for kafka in KAFKAS.values()]
+    said = [told(run).splitlines()[6 + (", " in call)] for run in runs]
+    gets = (line.split("  ")[-1].strip().removeprefix("failed ") for line in said)
+    rows.append((call.split()[0], *(get.replace("Exception", "") for get in gets)))
+print("\n" + table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 
 # %% [markdown]
-# With TV2 an *abort* by the slow producer is answered ok, with a new epoch, and it may go on; its
-# *commit* is refused for good. The real broker says the same.
+# **One record decides.** Read EndTxn's line slowly. The producer writes its commit nowhere: it sends one
+# request. The coordinator appends **PrepareCommit**, and the moment that is safe it answers. Nobody is
+# asked for a vote: partitions hold the records already and have nothing to object.
 #
-# ## When things go wrong
+# **No answer is not a no.** The application was told *unknown* while every reader already had the
+# charge. The same call again is the only safe one.
 #
-# **Three kinds of errors.** Kafka never calls your program back to ask what it meant (RocketMQ
-# does, lab 04). It tells an error, and the error says what is left to do: *retriable*, the client
-# asks again by itself; *abortable*, call abort and go on; *fatal*, close this producer, only a new
-# one helps.
-
-# %% tags=["nbval-check-output"]
-print(
-    "retriable: the new instance of Run was told",
-    heard(zombie, "CONCURRENT").split("  ")[-1].strip(),
-)
-print("           and its application saw:", heard(zombie, "init: ok").split("  ")[-1].strip())
-TOO_SLOW = (
-    "system kafka partitions=1 timeout_ms=1500\nrun app: init, begin, send orders-0 a\nfire tc\n"
-)
-print()
-print("abortable:")
-print(
-    told(
-        scenario(
-            TOO_SLOW
-            + "run app: send orders-0 b, commit, abort\nrun app: begin, send orders-0 c, commit"
-        )
-    )
-)
-print()
-print("fatal:")
-print(told(scenario(TOO_SLOW + "run app: commit, abort, begin")))
-
-# %% [markdown]
-# **Messages that come too late or too early.** By hand, so that nothing is repeated or put right: a
-# record of the first transaction is delayed in the network and arrives when the next one is open.
-
-# %% tags=["nbval-check-output"]
-LATE = {
-    "TV0": """
-system asking transaction_version=0 partitions=1 producers=app:order-service,hand:raw
-run hand: InitProducerId, AddPartitionsToTxn orders-0 pid=0 epoch=0
-run hand: Produce orders-0 a pid=0 epoch=0 seq=0 v=11, EndTxn abort pid=0 epoch=0 v=4
-run hand: AddPartitionsToTxn orders-0 pid=0 epoch=0
-run hand: Produce orders-0 late pid=0 epoch=0 seq=1 v=11, EndTxn commit pid=0 epoch=0 v=4
-""",
-    "TV2": """
-system asking partitions=1 producers=app:order-service,hand:raw
-run hand: InitProducerId
-run hand: Produce orders-0 a pid=0 epoch=0 seq=0, EndTxn abort pid=0 epoch=0
-run hand: Produce orders-0 b pid=0 epoch=1 seq=0
-run hand: Produce orders-0 late pid=0 epoch=0 seq=1, EndTxn commit pid=0 epoch=1
-""",
-}
-for name, story in LATE.items():
-    run = scenario(story)
-    print(
-        name,
-        "late is told",
-        next(line.split("  ")[-1] for line in answers(run).splitlines() if "late" in line),
-    )
-    print(reading(run))
-print()
-TWO_COPIES = """
-system kafka partitions=1{off}
-run app: init, begin, send orders-0 a, commit
-lose app→orders-0 ⇒Produce
-"""
-for off in ("", " off=sequence_check"):
-    print(
-        f"answer lost, sent again{off:<20}",
-        reading(scenario(TWO_COPIES.format(off=off))).splitlines()[0],
-    )
-
-# %% [markdown]
-# With TV0 the late record was aborted, and is committed: it fell into the *next* transaction. The
-# epoch that rises at every end is what TV2 has against it. The last two lines answer another
-# question: *why does a transaction need idempotence?* Because inside one a record may be sent
-# twice, and would be committed twice (lab 05).
+# **A timeout decides too**, 60 s after the first partition was noted, at the coordinator's next look
+# (every 10 s, so at 120 s). What the slow producer hears afterwards shows the three kinds of errors:
+# *retriable*, the client asks again by itself; *abortable*, call abort and go on; *fatal*, close this
+# producer. A send is abortable for a v2 client, and an abort is even answered ok. But send-offsets is
+# told ProducerFenced and is fatal, although nobody fenced it. (The legacy columns are librdkafka; in
+# Java before 4.0 the send is abortable too.)
 #
-# **Send before add.** Some drawings let the records go to the partitions first, and tell the
-# coordinator afterwards. A leader today asks the coordinator before it opens a transaction
-# (*verification*). Without that:
-
-# %% tags=["nbval-check-output"]
-UNASKED = """
-system asking transaction_version=0 partitions=1 producers=app,hand:raw admins=admin{off}
-run hand: InitProducerId, Produce orders-0 a pid=0 epoch=0 seq=0 v=11
-"""
-print(answers(scenario(UNASKED.format(off=""))).splitlines()[-1])
-hanging = scenario(
-    UNASKED.format(off=" off=verification")
-    + """
-run hand: EndTxn abort pid=0 epoch=0 v=4
-run admin: find-hanging orders-0, describe app
-run admin: abort-hanging orders-0@0, find-hanging orders-0
-"""
-)
-print(answers(hanging))
-print(answers(hanging, "admin"))
-print()
-print(
-    recorded(
-        "tv0", "hanging-transaction", "Produce a", "DescribeT", "EndTxn", "WriteTxn", "frontiers"
-    )
-)
-
-# %% [markdown]
-# The partition holds a transaction open of which the coordinator knows nothing: no timeout will
-# ever end it, and its LSO stands still. `kafka-transactions.sh find-hanging` asks both sides and
-# compares; `abort` has the leader write the missing marker.
+# ### 4 Publish the decision
 #
-# **What if the coordinator dies?** The log has replicas. Here the coordinator is killed when one of
-# two markers has left, and another broker takes over.
+# Markers go out. Here the coordinator is killed when one of two has left, and another broker takes over
+# (`kill tc@1 when=WriteTxnMarkers#1 after=1`: in the step that sends the first marker, after one of its
+# effects).
 
 # %% jupyter={"source_hidden": true}
+failover = scenario("""
+# The coordinator dies between two markers, and another broker takes over
+system charges partitions=2 replicas=2
+run app: init, begin, send charges-0 order-17, flush, send charges-1 order-18, commit
+kill tc@1 when=WriteTxnMarkers#1 after=1
+run controller: fence tc 1
+""", recorded="coordinator-failover-prepared")
 Predict(
     "The client has its ok, one partition has its marker, the coordinator dies. What happens?",
     options=[
@@ -559,104 +462,172 @@ Predict(
         "It finds PrepareCommit and owes every marker anew. A second one changes nothing.",
         "It reads the whole partition of __transaction_state before it serves anybody.",
     ],
+    trace=failover,
+    step=first(failover, "killed"),
 )
 
-# %% tags=["nbval-check-output"]
-failover = scenario("""
-# The coordinator dies between two markers, and another broker takes over
-system kafka partitions=2 replicas=2
-run app: init, begin, send orders-0 a, flush, send orders-1 b, commit
-kill tc@1 when=WriteTxnMarkers#1 after=1
-run controller: fence tc 1
-""")
-shown = ("commit: ok", "WriteTxn", "killed", "leads", "load", "commit marker", "CompleteC")
-print(heard(failover, *shown, width=11))
-print(reading(failover))
-moved = scenario("""
-system kafka partitions=1 replicas=3
-run app: init, begin, send orders-0 a
-hold tc@1→orders-0@1 WriteTxnMarkers
-run app: commit
-run controller: elect tc 2
-release tc@1→orders-0@1 WriteTxnMarkers
-run app: begin, send orders-0 b, commit
-fire app retry
-""")
-print()
-print("the old coordinator lives, and does not know:")
-print(heard(moved, "NOT_COORDINATOR", "COORDINATOR_FENCED", width=11))
-
-# %%
-Player(failover, step=first(failover, "leads, leader epoch"))
-
-# %% [markdown]
-# A client that still asks the old coordinator hears NOT_COORDINATOR and looks for the new one. A
-# late marker of the old one is refused: TRANSACTION_COORDINATOR_FENCED.
-#
-# **Once PrepareCommit is written, the transaction commits whatever happens.** So it is designed, and
-# so it is in every schedule the explorer looks at. Two true stories about clusters where it was not so.
-# In the first somebody once wrote a marker with a coordinator epoch that was too high.
-
-# %% tags=["nbval-check-output"]
-stuck = scenario("""
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(heard(failover, "killed", "load", "commit marker", "CompleteC", width=11))
+STUCK = """
 system asking partitions=2 producers=app:order-service,hand:raw admins=admin
 run app: init
 run hand: WriteTxnMarkers orders-0 abort pid=0 epoch=0 coordinator=5
 run app: begin, send orders-0 a, send orders-1 b, commit
-run admin: find-hanging orders-0, describe order-service
-""")
-print(heard(stuck, "commit: ok", "FENCED"))
-print(reading(stuck))
-print(answers(stuck, "admin"))
+"""
+ASK = "run admin: find-hanging orders-0, describe order-service\nrun hand: InitProducerId\n"
+BY_HAND = "run hand: WriteTxnMarkers orders-0 commit pid=0 epoch=1 coordinator=5\n"
+REMEDIES = {
+    "nothing": "",
+    "a marker by hand": BY_HAND,
+    "one restart": "kill tc\nrestart tc\n",
+    "three restarts": "kill tc\nrestart tc\n" * 3,
+}
+rows = []
+for remedy, lines in REMEDIES.items():
+    stuck = scenario(STUCK + lines + ASK)
+    got = len(stuck.snapshot(-1).readers[0].got)
+    new, _, state = (answers(stuck, w).splitlines()[i] for w, i in (("hand", -1), ("admin", 2), ("admin", 3)))
+    rows.append((remedy, f"{got} of 2", state.split()[3], new.split()[1]))
+print("\na leader has seen coordinator epoch 5:")
+print(table("what is done | readers get | state | the next InitProducerId", rows))
 print()
 print(recorded("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "{orders-0}"))
 
 # %% [markdown]
-# The client was told `ok`, and the transaction stays in PrepareCommit for ever: the leader refuses the
-# marker of a coordinator that looks too old, and that one gives up. `find-hanging` finds nothing, for
-# the coordinator does know the transaction; somebody must write the *commit* marker by hand.
+# **Once PrepareCommit is written, the transaction commits**, whoever dies: the next coordinator finds the
+# record and owes every marker anew. From each Prepare state only one arrow leads out.
 #
-# In the second story a new coordinator finds PrepareCommit, sees that the partition has no leader
-# *just now*, and takes it for deleted: it writes CompleteCommit without a marker. Kafka 4.3.1 and 4.4.0
-# may do that when they are killed at this moment; 4.2.1 does not. Here it is a switch.
+# The table is a constructed case: somebody has once written a marker with a coordinator epoch that was
+# too high. The leader refuses the markers of a coordinator that looks too old, and that one gives up. A
+# real 4.3.1, treated in the same way, stays in PrepareCommit too. `find-hanging` finds nothing, for the
+# coordinator does know the transaction. A marker by hand frees the readers, but the id stays stuck:
+# its producer is told CONCURRENT_TRANSACTIONS for ever. (Kafka's own tool writes *abort* markers only,
+# which would throw away an acknowledged charge.) The remedy is **re-election**: each new leader of the
+# `__transaction_state` partition has a higher epoch and sends all markers again, until they are accepted.
+#
+# ### 5 Make visible
+#
+# A marker below the high watermark moves the LSO, partition by partition: that is lab 07. And if the
+# partition has no leader at the moment when the marker should leave? Nobody dies here; `charges-0` is
+# without a leader for a while, as in any outage, and the application has just been told ok.
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true}
 LEADERLESS = """
-system kafka partitions=1 replicas=2 admins=admin{defect}
-run app: init, begin, send orders-0 paid
-hold tc@1→orders-0@1 WriteTxnMarkers
+# A partition is without a leader at commit
+system charges partitions=1 replicas=2 admins=admin {defect}
+run app: init, begin, send charges-0 order-17, flush
+run controller: fence charges-0 2, fence charges-0 1
 run app: commit
-run controller: fence orders-0 2
-kill orders-0@1
-kill tc@1
-run controller: fence orders-0 1, fence tc 1
-restart orders-0@1
-restart tc@1
-run admin: find-hanging orders-0
+run controller: elect charges-0 1
+run admin: describe order-service, find-hanging charges-0
 """
-for defect in ("", " skip_leaderless_marker=1"):
-    lost = scenario(LEADERLESS.format(defect=defect))
-    print(f"{defect.strip() or 'as designed'}:", latest(lost).split()[-2])
-    print(reading(lost))
-    print(answers(lost, "admin").splitlines()[-1], end="\n\n")
-print(
-    recorded("tv2", "skip-leaderless-marker", "EndTxn", "Describe", "restart", "frontiers", "ends")
+kept = scenario(LEADERLESS.format(defect=""))
+lost = scenario(LEADERLESS.format(defect="skip_leaderless_marker=1"), recorded="leaderless-marker")
+Predict(
+    "The application runs on Kafka 4.3.1. What becomes of order 17, which was acknowledged?",
+    options=[
+        "the marker waits until the partition has a leader, and is then written",
+        "the commit is taken back: the coordinator writes PrepareAbort",
+        "the coordinator writes CompleteCommit without a marker: nobody will ever read it",
+        "the application hears of it: its next call fails",
+    ],
+    answer=2,
+    explanations=[
+        "So it is designed, and so do Kafka 4.2.1 and our engine by default. 4.3.1 does not.",
+        "No arrow leads from PrepareCommit to PrepareAbort.",
+        "4.3.1 takes a partition without a leader for a deleted one: KAFKA-20734.",
+        "It was told ok, and everything it does next works as usual.",
+    ],
+    trace=lost,
+    step=first(lost, "commit: ok"),
 )
+
+# %% jupyter={"source_hidden": true}
+back_to_back = scenario("""
+# Two transactions of one producer, back to back
+system charges partitions=1
+hold tc→charges-0 WriteTxnMarkers
+run app: init, begin, send charges-0 order-17, commit
+run app: begin, send charges-0 order-18
+release tc→charges-0 WriteTxnMarkers
+fire charges-0
+run app: commit
+""")
+Predict(
+    "Stage 6: commit has returned, a marker is still under way, and the same producer begins its next "
+    "transaction and sends. What happens?",
+    options=[
+        "it waits a moment: the coordinator answers CONCURRENT_TRANSACTIONS until all is complete",
+        "it goes on at once: nobody waits for CompleteCommit",
+        "every producer of this coordinator waits for the marker",
+        "it is fenced: a producer may not have two transactions",
+    ],
+    answer=0,
+    explanations=[
+        "An id has one transition under way at most. Only this producer's next transaction waits.",
+        "Readers and other producers do not wait for it. This producer's next transaction does.",
+        "Each id has a state of its own.",
+        "The answer is retriable: the same request succeeds a moment later.",
+    ],
+    trace=back_to_back,
+    step=first(back_to_back, "Produce order-18"),
+)
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+for name, run in {"as designed": kept, "as in 4.3.1": lost}.items():
+    print(f"{name}:", reading(run).splitlines()[0].removeprefix("read_committed").strip())
+    print(answers(run, "admin").partition("\n")[2].partition("\n")[2])
 print()
-words = ("EndTxn commit", "Transactions commits", "restart", "COMMIT", "read_committed")
-print(recorded("tv2", "restart-prepared-kill", *words, kafka="4.2.1"))
+words = ("SIGTERM", "EndTxn", "Transactions", "started", "frontiers", "ends")
+print(recorded("tv2", "leaderless-marker", *words))
+print("\nback to back:", heard(back_to_back, "CONCURRENT").strip("⋮\n"))
+print()
+print(costs([(1, 1), (1, 10), (4, 1), (4, 10)]))
+print("\nthe log of the first run:", " ".join(f"{r[0]}(ep{r[4]})" for r in records(fenced)))
+print(latest(fenced))
+print()
+print(transitions(unfenced, fenced, once, clock))
 
 # %% [markdown]
-# An acknowledged commit that nobody will ever read: a hanging transaction made by brokers.
-# `find-hanging` finds this one; its `abort` frees the readers, and throws the payment away.
+# **5.** The acknowledged charge will never be read: a hanging transaction made by brokers. The first
+# table is a real 4.3.1, where the partition's only broker was stopped in an orderly way (KAFKA-20734;
+# apache/kafka PR 22680). `find-hanging` finds it; its `abort` frees the readers, and throws the
+# charge away.
+#
+# **6 Forget.** When every partition has answered, CompleteCommit is written and the partitions are
+# forgotten. Only this producer's next transaction waits for that. So a transaction costs one marker, and
+# one offset, in each partition it wrote to, a few records of the coordinator, and a wait before the next
+# one; ten records in a partition cost no more of that than one does (table). On the other hand a read_committed reader
+# waits for the commit, so its delay is about the time between two commits.
+#
+# `__transaction_state` is *compacted*: the latest record of a key counts, so the log can be read as a
+# table with one line for each id; a new coordinator needs no more than that. The last table has all
+# eight states, by the number that the log stores: ● the runs of this lab went from this line's state to that column's, ○ one may,
+# · none may. States in brackets are never written: `PrepareEpochFence` is a fence that begins, `Dead` an
+# id that nobody used for seven days (a partition forgets an idle producer id after one day). From
+# `Ongoing` three ways lead out, and one back to itself, for the next partition.
+#
+# This log is your money. It has three replicas of which two must be in sync (`min.insync.replicas`), and
+# its unclean leader election must stay off: an old copy has forgotten decisions.
 #
 # ## Find the kill
 #
-# *A commit is decided, and its client does not know.* One line: `kill tc when=Kind#n after=K` kills
-# the coordinator in the step that sends the n-th message of that kind (an answer is written
-# `⇒EndTxn#1`, a record by its state), when K effects of that step are done. The story below it:
-# commit, restart, read. **Find the kill** after which the application is told *unknown* and the
-# record is committed. The cell after the test asks the explorer whether *unknown* always ends well.
+# *A commit is decided, and its client does not know.* Try it by hand first: the application has called
+# commit and its request is under way. Deliver messages, kill the coordinator during a step, restart it.
+# Goal: the application is told *unknown*, and the reader has the charge.
+#
+# Then write that kill as one line and assign it to `kill`: `kill tc when=Kind#n after=K` kills the
+# coordinator in the step that sends the n-th message of that kind (`⇒` marks an answer, a record goes by
+# its state), when K effects of that step are done. An answer has the form
+# `kill = "kill tc when=WriteTxnMarkers#1 after=0"`.
+
+# %%
+play = playing("""
+system charges partitions=1 retries=1
+hold app→tc EndTxn#1
+run app: init, begin, send charges-0 order-17, commit
+""")
+Playground(play)
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 ### BEGIN SOLUTION
@@ -669,43 +640,28 @@ verdict = check_kill(kill)
 print(verdict)
 assert verdict.ok, str(verdict)
 
-# %% tags=["nbval-check-output"]
+# %% [markdown]
+# ## Modify: which safeguard is necessary?
+#
+# Before you run it, say for each line what will break. Then the explorer looks at every schedule: switch
+# a safeguard off, and it finds the shortest run that hurts; with it on, it finds nothing. The last lines
+# ask whether a commit without an answer always ends well.
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+rows = []
+for name in ("epoch_fencing", "prepare_before_markers", "transaction_timeout"):
+    case = SAFEGUARD_CASES[name]
+    kept = with_everything_on(case)
+    finds = ", ".join(kept.counterexamples) or "nothing"
+    rows.append((name, case.anomaly, len(search(case).schedule), finds, kept.complete))
+print(table("switched off | anomaly | choices | switched on | all runs", rows))
 small = system("kafka partitions=1 retries=1 'app=init; begin; send orders-0 a; commit'")
 fault = Budget(kills=1, killable=("tc",), timers=1)
 for outcome in ("COMMIT", "ABORT"):
     claim = never_unknown(small, outcome)
     shortest = explore(small, fault, (claim,)).counterexamples[claim.name]
-    print(f"told unknown, ends as {outcome}, in {len(shortest.schedule)} choices:")
-    print(heard(shortest.trace(), "Prepare", "killed", "recovered", "commit", width=9))
-everything = explore(small, fault)
-print(
-    "any other promise broken:",
-    list(everything.counterexamples) or "none",
-    "– all runs:",
-    everything.complete,
-)
-
-# %% [markdown]
-# ## Modify: which safeguard is necessary?
-#
-# Switch one off and let the explorer find the shortest run that hurts; with it on, nothing is
-# found.
-
-# %% tags=["nbval-check-output"]
-found = {}
-rows = []
-for name in ("epoch_fencing", "prepare_before_markers", "transaction_timeout"):
-    case = SAFEGUARD_CASES[name]
-    found[name] = search(case)
-    kept = with_everything_on(case)
-    finds = ", ".join(kept.counterexamples) or "nothing"
-    rows.append((name, case.anomaly, len(found[name].schedule), finds, kept.complete))
-print(table("switched off | anomaly | choices | switched on | all runs", rows))
-print()
-print(heard(found["epoch_fencing"].trace(), "InitP", "ok pid", "Produce", "Prepare", "marker @"))
-
-# %%
-Player(found["epoch_fencing"].trace(), title="Without fencing")
+    print(f"\ntold unknown, ends as {outcome}, in {len(shortest.schedule)} choices:")
+    print(heard(shortest.trace(), "Prepare", "killed", "recovered", "commit: ", width=9))
 
 # %% [markdown]
 # On the command line, for all ten safeguards: `mqlab explore kafka --safeguards`.
@@ -767,31 +723,36 @@ assert verdict.ok, str(verdict)
 # %% [markdown]
 # ## Transfer: who decides elsewhere?
 #
-# | | Kafka | RocketMQ (lab 04) | Pulsar (lab 09) |
+# | | Kafka | RocketMQ | Pulsar |
 # |---|---|---|---|
 # | who decides | the coordinator, by a record | your database, asked by the broker | the coordinator, by a record |
 # | what names you | `transactional.id` | the producer group | nothing: each transaction has its own TxnID |
 # | the old instance | fenced by its epoch | not fenced: any instance may answer | not fenced: its TxnID runs out |
 # | silence means | abort, after 60 s | “what happened?”, up to 15 times | abort, after its timeout |
 #
+# Kafka never calls your program back to ask what it meant. It tells an error, and the error's kind says
+# what is left to do.
+#
 # ## Refuted
 #
 # | belief | what is true | seen in |
 # |---|---|---|
-# | any random transactional.id does | it names the application; random ids never fence | Who decides |
-# | transactional.id % 50, ask the controller | abs(hash) mod 50, any broker answers | Who decides |
-# | epochs rise at initialisation only | with TV2 at every end too | 1 |
+# | any random transactional.id does | it names the application; random ids never fence each other | Before the first stage |
+# | transactional.id % 50, ask the controller | abs(hash) mod 50, any broker answers | Before the first stage |
 # | begin opens something at the broker | begin is local | 1 |
-# | the producer writes its commit to the log | it sends EndTxn; the coordinator appends | 1, Order |
-# | the coordinator collects votes | partitions never vote | 1, Order |
-# | a commit that timed out failed | the outcome is unknown | 2, Find the kill |
+# | records first, then tell the coordinator | without verification that makes a hanging transaction | 1 |
+# | epochs rise at initialisation only | also when the coordinator aborts; with TV2 and a v2 client at every end | 1, 2 |
+# | a late message cannot land in the next transaction | only with TV2 and a v2 client is that so | 2 |
+# | the producer writes its commit to the log | it sends EndTxn; the coordinator appends | 3, Order |
+# | the coordinator collects votes | partitions never vote | 3, Order |
+# | a commit that timed out failed | the outcome is unknown | 3, Find the kill |
 # | the timeout is 15 minutes, from begin | 60 s, from the first partition | 3 |
-# | a late message cannot land in the next transaction | before TV2 it can | too late or too early |
-# | records first, then tell the coordinator | that makes a hanging transaction | Send before add |
-# | after PrepareCommit nothing can go wrong | as designed; two true stories | What if it dies |
+# | after PrepareCommit nothing can go wrong | so it is designed; 4.3.1 drops markers in an outage | 4, 5 |
+# | nobody waits for CompleteCommit | this producer's next transaction does | 6 |
 #
 # **What you know now.** One record decides. It is written before the answer, and the answer leaves
-# before the markers. Whoever holds the latest epoch speaks for an id; nobody else does.
+# before the markers. Whoever holds the latest epoch speaks for an id; nobody else does. When a reader
+# sees what was decided is the question of [lab 07](07-markers-and-lso.ipynb), the next one.
 #
 # ## Exit ticket
 #

@@ -16,7 +16,8 @@ from ..kafka.states import NUMBERS, PREVIOUS, PREVIOUS_V2, TxnState
 from ..kernel import Fact, Trace
 from .admit import ADMIT
 from .commit import COMMIT, check_kill, never_unknown
-from .lab00 import broker_map, first, map_table
+from .data_flow import data_flow
+from .lab00 import broker_map, first, map_table, red_from
 from .pictures import columns
 from .systems import played, scenario
 
@@ -27,6 +28,8 @@ __all__ = [
     "broker_map",
     "check_kill",
     "coordinator_of",
+    "costs",
+    "data_flow",
     "due",
     "first",
     "heard",
@@ -36,6 +39,7 @@ __all__ = [
     "reading",
     "recorded",
     "records",
+    "red_from",
     "requests",
     "scenario",
     "table",
@@ -55,10 +59,11 @@ def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
 # --- what a run shows ---------------------------------------------------------------------
 
 
-def told(trace: Trace, *who: str) -> str:
+def told(trace: Trace, *nodes: str) -> str:
     """What the calls of these applications gave, one a line; of none: of all."""
     rows = [(f.node, *f.text.en.split(": ", 1)) for f in trace if f.glyph == "☞"]
-    return table("who | calls | and gets", (row for row in rows if not who or row[0] in who))
+    chosen = (row for row in rows if not nodes or row[0] in nodes)
+    return table("application | calls | and gets", chosen)
 
 
 def reading(trace: Trace, position: int = -1) -> str:
@@ -142,8 +147,14 @@ def _counted(words: list[str]) -> Iterator[str]:
 
 
 def heard(trace: Trace, *words: str, width: int = 10) -> str:
-    """The lines of a narration that hold one of these words."""
-    return "\n".join(f.line(width=width) for f in trace if any(w in f.text.en for w in words))
+    """The lines of a narration that hold one of these words; ⋮ where others are left out."""
+    lines: list[str] = []
+    for fact in trace:
+        if any(word in fact.text.en for word in words):
+            lines.append(fact.line(width=width))
+        elif not lines or lines[-1] != "⋮":
+            lines.append("⋮")
+    return "\n".join(lines)
 
 
 def due(text: str) -> str:
@@ -152,6 +163,25 @@ def due(text: str) -> str:
     begun = next(f.at_ms for f in run.trace if f.text.en.startswith("Ongoing"))
     _, timer, after_ms = run.world.nodes["tc"].timers[0]
     return f"{timer}: set at {begun / 1000:g} s, runs out at {(begun + after_ms) / 1000:g} s"
+
+
+def costs(sizes: Iterable[tuple[int, int]]) -> str:
+    """What transactions leave in the logs. `sizes`: (partitions, records in each of them)."""
+    rows = [_cost(partitions, each) for partitions, each in sizes]
+    head = "partitions | records | markers | offsets taken | records of the coordinator"
+    return table(head, rows)
+
+
+def _cost(partitions: int, each: int) -> tuple[int, ...]:
+    """Counted in the logs after one transaction of a v2 client."""
+    names = [f"charges-{p}" for p in range(partitions)]
+    sends = [f"send {name} order-{n}, flush" for n in range(each) for name in names]
+    calls = ", ".join(["init", "begin", *sends, "commit"])
+    trace = scenario(f"system charges partitions={partitions}\nrun app: {calls}")
+    kinds = [cell.kind for log in trace.snapshot(-1).logs for cell in log.cells]
+    markers = kinds.count("control")
+    begun = [row for row in records(trace) if row[1] != TxnState.EMPTY]
+    return partitions, len(kinds) - markers, markers, len(kinds), len(begun)
 
 
 # --- tables of the protocol ---------------------------------------------------------------

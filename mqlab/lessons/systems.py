@@ -8,6 +8,7 @@ from ..kernel.token import check, open_token
 from ..real.evidence import evident
 from ..scenario import parse_script, perform, system_of
 from .asking import AskingSystem
+from .charges import ChargesSystem
 from .end_txn import EndTxnSystem
 from .income import IncomeSystem
 from .payments import PaymentsSystem
@@ -19,6 +20,7 @@ SYSTEMS: dict[str, type[System]] = {
     "payments": PaymentsSystem,
     "end_txn": EndTxnSystem,
     "asking": AskingSystem,
+    "charges": ChargesSystem,
     "income": IncomeSystem,
 }
 

@@ -4,7 +4,9 @@ lab shows of a slow producer and of a fence is what a real broker answered."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,19 +15,25 @@ from mqlab.explore import Budget, explore
 from mqlab.lessons import check, scenario, system
 from mqlab.lessons.admit import ADMIT
 from mqlab.lessons.commit import KILLS
+from mqlab.lessons.data_flow import data_flow, flow
 from mqlab.lessons.lab06 import (
     COMMIT,
     RECORDINGS,
     answers,
     check_kill,
     coordinator_of,
+    costs,
     due,
+    first,
+    heard,
     never_unknown,
     recorded,
     records,
+    red_from,
     requests,
     transitions,
 )
+from mqlab.lessons.notebooks import labs_in, read_source
 
 Pair = tuple[int, int]
 OK, LATER = "ok", "CONCURRENT_TRANSACTIONS"
@@ -315,3 +323,188 @@ def test_by_hand_one_sends_requests_and_a_lost_answer_stays_lost() -> None:
         "InitProducerId  no answer: connection lost",
         "commit          by hand one sends single requests only",
     ]
+
+
+# --- money, the figure, the price ---------------------------------------------------------
+
+TWICE = """
+system charges partitions=1 producers=old:order-service,new:order-service{off}
+run old: init
+run new: init, begin, send charges-0 order-17, commit
+run old: begin, send charges-0 order-17, commit
+"""
+OUTAGE = """
+system charges partitions=1 replicas=2{defect}
+run app: init, begin, send charges-0 order-17, flush
+run controller: fence charges-0 2, fence charges-0 1
+run app: commit
+run controller: elect charges-0 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("story", "balanced"),
+    [
+        (TWICE.format(off=""), True),
+        (TWICE.format(off=" off=epoch_fencing"), False),
+        (OUTAGE.format(defect=""), True),
+        (OUTAGE.format(defect=" skip_leaderless_marker=1"), False),
+    ],
+    ids=["fenced", "charged twice", "marker waits", "never charged"],
+)
+def test_the_money_light_is_red_where_money_is_made_or_lost(story: str, balanced: bool) -> None:
+    run = scenario(story)
+    assert (red_from(run, "money") == 0) == balanced
+
+
+def test_money_is_not_lost_while_something_is_owed() -> None:
+    """Between the answer and the last marker the light stays green, and so after an abort."""
+    run = scenario(
+        "system charges\nrun app: init, begin, send charges-0 a, send charges-1 b, commit\n"
+        "run app: begin, send charges-0 c, abort"
+    )
+    assert red_from(run, "money") == 0
+    assert [g.label for g in run.snapshot(-1).readers[0].got] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("client", "adds"), [("v2", "leader of orders-0"), ("legacy", "producer")])
+def test_one_figure_of_the_data_flow_read_off_a_run(client: str, adds: str) -> None:
+    steps = {step.request.split(" ")[0]: step for step in flow(client)}
+    assert [step.stage for step in flow(client)] == [
+        "before",
+        "before",
+        "reserve",
+        "write",
+        "decide",
+        "publish the decision",
+        "make visible",
+        "forget",
+    ]
+    assert steps["AddPartitionsToTxn"].source == adds
+    assert steps["EndTxn"].wrote.startswith("PrepareCommit")
+    assert steps["WriteTxnMarkers"].wrote.startswith("commit marker")
+    assert steps["Fetch"].wrote == steps["FindCoordinator"].wrote == ""
+    picture = data_flow(client)
+    boxes = picture.boxes()
+    assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[i + 1 :] if a.overlaps(b)]
+    assert max(box.x + box.width for box in boxes) <= picture.scene.width
+    with pytest.raises(ValueError, match="no client 'new'; there are: v2, legacy"):
+        flow("new")
+
+
+def test_a_transaction_costs_one_marker_and_one_offset_a_partition() -> None:
+    rows = [
+        [int(cell) for cell in line.split()] for line in costs([(1, 3), (3, 2)]).splitlines()[2:]
+    ]
+    assert rows == [[1, 3, 1, 4, 3], [3, 6, 3, 9, 5]]
+
+
+def test_what_is_left_out_of_a_narration_is_marked() -> None:
+    run = scenario("system kafka\nrun app: init, begin, send orders-0 a, flush, commit")
+    lines = heard(run, "PrepareCommit", "ok epoch=1").splitlines()
+    assert [line for line in lines if line == "⋮"] == ["⋮", "⋮"]
+    assert "PrepareCommit" in lines[1]
+    assert "ok epoch=1" in lines[2]
+
+
+# --- what is said of stuck, slow and late producers ---------------------------------------
+
+STUCK = """
+system asking partitions=2 producers=app:order-service,hand:raw admins=admin
+run app: init
+run hand: WriteTxnMarkers orders-0 abort pid=0 epoch=0 coordinator=5
+run app: begin, send orders-0 a, send orders-1 b, commit
+{remedy}run hand: InitProducerId
+"""
+
+
+@pytest.mark.parametrize(
+    ("remedy", "read", "told"),
+    [
+        ("", 1, LATER),
+        ("run hand: WriteTxnMarkers orders-0 commit pid=0 epoch=1 coordinator=5\n", 2, LATER),
+        ("kill tc\nrestart tc\n", 1, LATER),
+        ("kill tc\nrestart tc\n" * 3, 2, "ok pid=0 epoch=2"),
+    ],
+    ids=["nothing", "a marker by hand", "one restart", "three restarts"],
+)
+def test_only_a_newer_coordinator_frees_a_stuck_id(remedy: str, read: int, told: str) -> None:
+    run = scenario(STUCK.format(remedy=remedy))
+    assert len(run.snapshot(-1).readers[0].got) == read
+    assert answers(run).splitlines()[-1].split("  ")[-1].strip() == told
+
+
+@pytest.mark.parametrize("kafka", ["transaction_version=0", "client=legacy", "client=v2"])
+def test_offsets_after_a_timeout_are_fatal_though_nobody_fenced(kafka: str) -> None:
+    story = (
+        f"system kafka partitions=1 groups=1 timeout_ms=1500 {kafka}\n"
+        "run app: init, begin, send orders-0 a, flush\nfire tc\nrun app: "
+    )
+    offsets = scenario(f"{story}send-offsets g orders-0@1, abort")
+    said = [f.text.en for f in offsets if f.glyph == "☞"][-2:]
+    assert all("ProducerFencedException, fatal" in words for words in said)
+    sent = scenario(f"{story}send orders-0 b, flush, abort")
+    last = [f.text.en for f in sent if f.glyph == "☞"][-1]
+    assert (last == "abort: ok") == (kafka == "client=v2")
+
+
+@pytest.mark.parametrize(
+    ("kafka", "legacy", "written"),
+    [("transaction_version=0", True, True), ("client=legacy", True, True), ("", False, False)],
+)
+def test_only_tv2_and_a_v2_client_keep_a_late_record_out(
+    kafka: str, legacy: bool, written: bool
+) -> None:
+    add = "AddPartitionsToTxn orders-0 pid=0 epoch=0, " if legacy else ""
+    p, e = (" v=11", " v=4") if legacy else ("", "")
+    run = scenario(
+        f"system asking partitions=1 producers=app:order-service,hand:raw {kafka}\n"
+        f"run hand: InitProducerId, {add}Produce orders-0 early pid=0 epoch=0 seq=0{p}\n"
+        f"run hand: EndTxn abort pid=0 epoch=0{e}\n"
+        + (f"run hand: {add.strip(', ')}\n" if legacy else "")
+        + f"run hand: Produce orders-0 late pid=0 epoch=0 seq=1{p}\n"
+        f"run hand: EndTxn commit pid=0 epoch={0 if legacy else 1}{e}"
+    )
+    assert ([g.label for g in run.snapshot(-1).readers[0].got] == ["late"]) == written
+
+
+def test_the_next_transaction_of_the_same_producer_waits_and_no_other() -> None:
+    run = scenario(
+        "system kafka partitions=1 producers=app:a,other:b\n"
+        "hold tc→orders-0 WriteTxnMarkers\n"
+        "run app: init, begin, send orders-0 x, commit\n"
+        "run other: init, begin, send orders-0 y, flush\n"
+        "run app: begin, send orders-0 z, flush"
+    )
+    refused = [f for f in run if "CONCURRENT_TRANSACTIONS" in f.text.en]
+    assert len(refused) == 1
+    assert refused[0].index > first(run, "begin: ok")
+    values = [cell.label for log in run.snapshot(-1).logs for cell in log.cells]
+    assert values == ["x", "y"]
+
+
+PAGE = Path(__file__).parents[2] / "labs" / "instructor" / "06.md"
+
+
+@pytest.mark.parametrize("block", re.findall(r"(?ms)^```scn\n(.*?)^```", PAGE.read_text("utf-8")))
+def test_the_further_runs_of_the_page_end_as_it_says(block: str) -> None:
+    story, _, told = block.partition("---\n")
+    said = [f.text.en for f in scenario(story) if f.glyph == "☞" and f.node == "hand"]
+    assert [words.replace(": failed ", ": ") for words in said] == told.splitlines()
+
+
+def test_the_lab_is_short_and_its_questions_stand_on_runs() -> None:
+    """Every question but the exit ticket; one playground; tables only where no picture speaks."""
+    source = read_source(labs_in(PAGE.parents[1], ["06"])[0])
+    code = [cell.source for cell in source.cells if cell.cell_type == "code"]
+    assert len(source.cells) <= 41
+    asked = [cell for cell in code if "Predict(\n" in cell]
+    assert len(asked) >= 9
+    assert all("trace=" in cell for cell in asked[:-1])
+    assert sum("Playground(" in cell for cell in code) == 1
+    solution = json.loads(
+        (PAGE.parents[1] / "solutions" / "06-coordinator.ipynb").read_text("utf-8")
+    )
+    outputs = [out for cell in solution["cells"] for out in cell.get("outputs", [])]
+    printed = sum("".join(out["text"]).count("\n") for out in outputs if "text" in out)
+    assert printed <= 230
