@@ -22,7 +22,16 @@ from . import words
 from .coordinator import TIMEOUT, Coordinator
 from .leader.fetch import limit
 from .messages import READ_COMMITTED
-from .promises import as_asked, decided_as_asked, in_generation, no_lost_write, once, said
+from .promises import (
+    as_asked,
+    decided_as_asked,
+    in_generation,
+    no_lost_write,
+    once,
+    replicated_positions,
+    said,
+    told_positions,
+)
 from .snapshot import Cluster, torn, view
 from .states import COMPLETED, TxnState
 
@@ -190,6 +199,11 @@ def reads_calls(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     return reads(cluster, name, node) or said(cluster, name, node)
 
 
+def reads_told(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """The logs of groups, and which positions consumers were told."""
+    return reads(cluster, name, node) or told_positions(node) or None
+
+
 def reads_timers(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     """The same, and what the coordinator knows and will be woken for."""
     if name == cluster.config.coordinator:
@@ -227,10 +241,17 @@ ALWAYS = (
     Named("once", words.ONCE, once),
     Named("no lost write", words.NO_LOST_WRITE, no_lost_write, "always", reads_calls),
     Named("in generation", words.IN_GENERATION, in_generation, "always", reads_calls),
+    Named(
+        "replicated positions",
+        words.REPLICATED_POSITIONS,
+        replicated_positions,
+        "always",
+        reads_told,
+    ),
 )
 LIVE = (Named("ends", words.ENDS, ends, "can_always", reads_timers),)
 #: with several replicas, where the leaders' logs answer for the partitions
-REPLICATED = (*LIT, *(c for c in ALWAYS if c.name != "in generation"))
+REPLICATED = (*LIT, *ALWAYS)
 V2 = (
     Named("as asked", words.AS_ASKED, as_asked, "always", reads_calls),
     Named("decided as asked", words.DECIDED_AS_ASKED, decided_as_asked, "always", reads_calls),

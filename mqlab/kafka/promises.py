@@ -8,16 +8,18 @@ an application is about its present run: a client that was killed has forgotten 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..kernel import World
 from ..kernel.world import NodeState
-from ..storage import COMMIT
+from ..storage import COMMIT, Batch
+from .config import offsets_log
 from .group.commits import Offsets
 from .group.members import GroupMetadata
 from .messages import READ_COMMITTED
 from .producer import Producer
+from .replication.router import Router
 from .snapshot import Cluster, View, view
 from .states import PREPARED, TxnState
 from .worker import Worker
@@ -138,6 +140,49 @@ def once(cluster: Cluster, world: World) -> bool:
     return True
 
 
+def replicated_positions(cluster: Cluster, world: World) -> bool:
+    """A position that `committed` has told a consumer counts in every copy of the group's log
+    that may lead next, so that no failover takes it back; of one copy, below the HW."""
+    for name in (*cluster.readers, *cluster.workers):
+        for group, position in told_positions(world.nodes[name]):
+            log = offsets_log(group, cluster.config)
+            end = view(cluster, world).parts[log].hw if cluster.replicas == 1 else None
+            for copy in cluster.in_sync(world, log):
+                if not _counts(world.disk(copy).log(log).read(0, end), group, position):
+                    return False
+    return True
+
+
+def _counts(log: Iterable[Batch], group: str, position: str) -> bool:
+    """Whether this log holds the position, written plainly or with a commit behind it."""
+    waiting: set[int] = set()
+    for batch in log:
+        if batch.control:
+            if batch.control == COMMIT and batch.pid in waiting:
+                return True
+            waiting.discard(batch.pid)
+            continue
+        mine = [r for r in batch.records if isinstance(r, Offsets) and r.group == group]
+        if any(position == str(p) for record in mine for p in record.positions):
+            if not batch.transactional:
+                return True
+            waiting.add(batch.pid)
+    return False
+
+
+def told_positions(node: NodeState) -> tuple[tuple[str, str], ...]:
+    """(group, position) of every committed position that an application was told."""
+    results = node.app.results if node.app is not None else ()
+    asked = (r for r in results if r.ok and r.call.startswith("committed "))
+    told = ((r.call.split()[1], r.detail) for r in asked)
+    return tuple(
+        (group, position)
+        for group, detail in told
+        for position in detail.split(", ")
+        if not position.endswith("@-1")
+    )
+
+
 def in_generation(cluster: Cluster, world: World) -> bool:
     """Positions that a member has signed, with its id and the generation it knows, are
     written only while it belongs to that generation, by the group's records before them
@@ -149,7 +194,7 @@ def in_generation(cluster: Cluster, world: World) -> bool:
     }
     for name in cluster.groups if signed else ():
         known: dict[str, GroupMetadata] = {}
-        for batch in world.disk(name).log(name).read(0):
+        for batch in world.disk(cluster.leader(world, name)).log(name).read(0):
             for record in batch.records:
                 if isinstance(record, GroupMetadata):
                     known[record.group] = record
@@ -180,8 +225,10 @@ def identity(node: NodeState) -> tuple[int, int]:
 
 
 def producer(node: NodeState) -> Producer:
-    role: Producer | Worker = node.roles[0]
-    return role.producer if isinstance(role, Worker) else role
+    role: Producer | Worker | Router = node.roles[0]
+    inside = role.inside if isinstance(role, Router) else role
+    mine: Producer = inside.producer if isinstance(inside, Worker) else inside
+    return mine
 
 
 def said(cluster: Cluster, name: str, node: NodeState) -> Hashable:

@@ -88,6 +88,13 @@ class Cluster:
         led: Leadership = world.disk("controller").table(LEADERSHIP)[partition]
         return led.role if led.leader > 0 else replica_name(partition, led.isr[0])
 
+    def in_sync(self, world: World, partition: str) -> tuple[str, ...]:
+        """The nodes whose copies the controller counts as in sync: one of them leads next."""
+        if self.replicas == 1:
+            return (partition,)
+        led: Leadership = world.disk("controller").table(LEADERSHIP)[partition]
+        return tuple(replica_name(partition, n) for n in led.isr)
+
     def leading(self, world: World, partition: str) -> Any:
         """The role that leads a partition; None while its node is down, follows or loads."""
         role = world.role(self.leader(world, partition))

@@ -135,6 +135,10 @@ IN_GENERATION = Words(
     "a member adds positions only in the generation it signs for",
     "成员只能在自己签名的 generation 中写入位移",
 )
+REPLICATED_POSITIONS = Words(
+    "a position that a consumer is told is replicated",
+    "告知消费者的位移都已复制",
+)
 ENDS = Words("every transaction can still end", "每个事务都还能结束")
 WHOLE_READ = Words(
     "a reader gets all of a committed transaction or nothing of it",

@@ -36,12 +36,14 @@ RANGE = (("range", ("orders",)),)
 
 class Broker:
     """A group coordinator with its disk; a transaction coordinator that says yes.
-    `ask` gives the answer, or None while it is held back; `held` collects late ones."""
+    `ask` gives the answer, or None while it is held back; `held` collects late ones. While
+    `replicating` is False nothing that is appended becomes safe: `unsafe` collects it."""
 
     def __init__(self, *, off=()):
         self.config = KafkaConfig(on=ON - frozenset(off), offsets_partitions=1)
         self.disk = MemoryDisk()
         self.asked, self.held, self.timers = 0, {}, {}
+        self.replicating, self.unsafe = True, []
         self.verdict = Error.NONE
         self.start()
 
@@ -76,7 +78,10 @@ class Broker:
                 case CancelTimer(timer=timer):
                     self.timers.pop(timer, None)
         for event in later:
-            self.event(event)
+            if isinstance(event, Appended) and not self.replicating:
+                self.unsafe.append(event)
+            else:
+                self.event(event)
 
     def fire(self, timer):
         del self.timers[timer]

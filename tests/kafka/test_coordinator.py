@@ -116,6 +116,29 @@ def test_exhausted_epochs_rotate_to_a_fresh_producer_id():
     assert (said.pid, said.epoch) == (9, 0)
 
 
+def test_at_the_last_epoch_only_whoever_has_it_is_given_a_fresh_id():
+    # recorded: epoch-exhaustion-edges (TransactionMetadata#prepareIncrementProducerEpoch)
+    coordinator = replace(tc(S.EMPTY, epoch=32_766), next_pid=9)
+    for believed in (32_765, 7):
+        _, said = ask(coordinator, InitProducerId("t", pid=7, epoch=believed))
+        assert said.error is Error.UNKNOWN_SERVER_ERROR
+    _, said = ask(coordinator, InitProducerId("t", pid=7, epoch=32_766))
+    assert (said.pid, said.epoch) == (9, 0)
+
+
+def test_the_id_before_a_rotation_is_forgotten_at_the_next_transition():
+    # recorded: epoch-exhaustion-edges (TransactionMetadata#prepareTransitionTo)
+    coordinator = replace(tc(S.EMPTY, epoch=32_766), next_pid=9)
+    coordinator, _ = ask(coordinator, InitProducerId("t"))
+    assert coordinator.entries["t"].prev_pid == 7
+    coordinator, said = ask(coordinator, AddPartitionsToTxn("t", 9, 0, ("o-0",)))
+    assert not said.error and coordinator.entries["t"].prev_pid == 9
+    _, said = ask(coordinator, EndTxn("t", 7, 32_766, True, v2=True))
+    assert said.error is Error.INVALID_PRODUCER_ID_MAPPING
+    _, said = ask(coordinator, InitProducerId("t", pid=7, epoch=32_766))
+    assert said.error is Error.PRODUCER_FENCED
+
+
 def test_ending_at_the_last_epoch_answers_with_the_next_producer_id():
     coordinator = replace(tc(S.ONGOING, epoch=32_766), next_pid=9)
     coordinator, said = ask(coordinator, EndTxn("t", 7, 32_766, True))

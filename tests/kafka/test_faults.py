@@ -11,18 +11,20 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.kafka.calls import Commit
 from mqlab.kafka.coordinator import Coordinator, markers
+from mqlab.kafka.group import GroupCoordinator, commits
 from mqlab.kafka.invariants import CLAIMS, LIT
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.lesson import NEXT, SHORT, TWIN
 from mqlab.kafka.messages import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
+    OffsetFetch,
     WriteTxnMarkersResponse,
 )
 from mqlab.kafka.partition import Partition
 from mqlab.kafka.producer import Producer
 from mqlab.kafka.states import PREPARED
-from mqlab.kernel import Call, Map, Response, Send
+from mqlab.kernel import Call, Map, Reply, Response, Send
 from mqlab.kernel.system import NodeSpec
 from mqlab.lessons.systems import system
 from tests.kafka.renew import CASES
@@ -151,6 +153,17 @@ class HastyCommit(Producer):
         return Producer.step(replace(self, flights=()) if hasty else self, event, disk)
 
 
+class HastyPositions(GroupCoordinator):
+    """A position is told as soon as it is written."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        if isinstance(getattr(event, "body", None), OffsetFetch):
+            return self, (Reply(event.caller, commits.fetched(self, event.body)),)
+        return GroupCoordinator.step(self, event, disk)
+
+
 def changed(value, kind):
     """The same state as another class."""
     return kind(**{f.name: getattr(value, f.name) for f in fields(value)})
@@ -185,6 +198,10 @@ def faulty(line, fault):
 
 ONE = f"kafka partitions=1 {SHORT}"
 PLAIN = "kafka partitions=1 producers=app:- 'app=send orders-0 a; flush'"
+READ = (
+    "kafka partitions=1 groups=1 producers= readers=one,two "
+    "'one=commit-offsets g orders-0@5' 'two=committed g orders-0'"
+)
 TWO = "kafka 'app=init; begin; send orders-0 a; flush; send orders-1 b; commit'"
 TWINS = f"kafka partitions=1 {TWIN} {SHORT} {NEXT}"
 STOP = Budget(kills=1, killable=("tc",), timers=1)
@@ -198,6 +215,7 @@ FAULTS = [
     (Unreplicated, PLAIN, Budget(), "replicated read"),
     (Amnesia, ONE, Budget(kills=1, killable=("orders-0",)), "once"),
     (HastyCommit, ONE, Budget(), "no lost write"),
+    (HastyPositions, READ, Budget(), "replicated positions"),
 ]
 
 

@@ -6,16 +6,18 @@ from mqlab.kafka.errors import Error
 from mqlab.kafka.group import GroupState
 from mqlab.kafka.messages import (
     OffsetCommit,
+    OffsetFetch,
     Position,
     TxnOffsetCommit,
     WriteTxnMarkers,
 )
 from mqlab.kernel import (
+    AppendFailed,
     Caller,
     ConnectionLost,
     Request,
 )
-from tests.kafka.groups import Broker
+from tests.kafka.groups import LOG, Broker
 
 
 def test_only_members_of_the_current_generation_commit():
@@ -88,6 +90,36 @@ def test_pending_offsets_hold_readers_and_count_from_the_marker_on():
     broker.txn_commit(offset=8, epoch=1)
     end(broker, commit=False, epoch=2)
     assert broker.committed() == 5
+
+
+@pytest.mark.parametrize("transaction", [False, True])
+def test_a_position_is_told_once_it_is_replicated(transaction):
+    # GroupCoordinatorService#fetchOffsets
+    broker = Broker()
+    broker.commit(offset=2)
+    if transaction:
+        broker.txn_commit(offset=5)
+    broker.replicating = False
+    broker.ask(WriteTxnMarkers("t", 7, 1, True) if transaction else commit_of(5))
+    assert broker.committed(stable=False) == 2, "reads at the high watermark"
+    assert broker.ask(OffsetFetch("g", ("orders-0",))) is None, "a stable fetch waits"
+    number = broker.asked
+    broker.event(broker.unsafe.pop())
+    assert broker.held[number].positions == (Position("orders-0", 5),)
+    assert broker.committed(stable=False) == 5
+
+
+def test_a_stable_fetch_that_waits_is_told_when_too_few_replicas_are_left():
+    broker = Broker()
+    broker.replicating = False
+    broker.ask(commit_of(5))
+    assert broker.ask(OffsetFetch("g", ("orders-0",))) is None
+    broker.event(AppendFailed(LOG, 1, "NOT_LEADER_OR_FOLLOWER"))
+    assert broker.held[broker.asked].error is Error.NOT_COORDINATOR
+
+
+def commit_of(offset):
+    return OffsetCommit("g", (Position("orders-0", offset),))
 
 
 def test_a_later_plain_commit_wins_over_a_pending_one():

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from mqlab.explore import Budget, explore
+from mqlab.kafka.group import commits
 from mqlab.kafka.replication import Fence, Leadership, Replica
 from mqlab.kafka.replication.controller import start
 from mqlab.kafka.replication.messages import AlterPartition, Register
-from mqlab.kernel import Call, Caller, Map, MemoryDisk, Request
+from mqlab.kernel import Call, Caller, Map, MemoryDisk, Reply, Request
 from mqlab.lessons import scenario, system
 from mqlab.lessons.systems import played
 from mqlab.real.compare import recordings
@@ -31,6 +32,54 @@ def test_whenever_leadership_moves_nothing_is_lost_or_torn_for_good(line, budget
     assert verdict.complete, verdict
     assert not verdict.counterexamples and not verdict.missing, verdict
     assert verdict.states == states
+
+
+PLAIN = (
+    "kafka partitions=1 groups=1 replicas=2 producers= readers=one,two "
+    "'one=commit-offsets g orders-0@5' 'two=committed g orders-0'"
+)
+IN_TRANSACTION = (
+    "kafka partitions=1 groups=1 replicas=2 readers=two "
+    "'app=init; begin; send-offsets g orders-0@5; commit' 'two=committed g orders-0'"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "states"),
+    [
+        (PLAIN, 468),
+        (f"{PLAIN} 'controller=elect __consumer_offsets-0 2'", 90_404),
+        (IN_TRANSACTION, 3_894),
+    ],
+    ids=["plain", "the group moves", "in a transaction"],
+)
+def test_no_consumer_is_told_a_position_that_a_failover_takes_back(line, states):
+    verdict = explore(system(line))
+    assert verdict.complete and not verdict.counterexamples, verdict
+    assert verdict.states == states
+
+
+@pytest.mark.parametrize(("line", "length"), [(PLAIN, 9), (IN_TRANSACTION, 36)])
+def test_positions_told_before_they_are_replicated_are_found(line, length, monkeypatch):
+    """The fault put back: an answer that does not wait for the high watermark."""
+
+    def at_once(coordinator, ask, caller, disk):
+        return coordinator, (Reply(caller, commits.fetched(coordinator, ask)),)
+
+    monkeypatch.setattr(commits, "fetch", at_once)
+    found = explore(system(line)).counterexamples
+    assert list(found) == ["replicated positions"]
+    assert len(found["replicated positions"].schedule) == length
+
+
+@pytest.mark.parametrize(("off", "broken"), [("", []), ("generation_fencing", ["in generation"])])
+def test_generations_are_watched_with_several_replicas_too(off, broken):
+    line = (
+        "kafka topic=in partitions=1 replicas=2 producers= groups=1 workers=one "
+        "'one=init; subscribe g in; begin; send-offsets g in-0@1; commit'"
+    )
+    verdict = explore(system(f"{line} off={off}" if off else line), Budget(timers=2))
+    assert verdict.complete and list(verdict.counterexamples) == broken, verdict
 
 
 def test_every_replica_ends_with_the_same_log():

@@ -17,7 +17,8 @@ same producer state, the same markers.
 group is stable again and its generation goes on.
 
 *What can go wrong.* A reader that starts while an offset is pending must not start from the
-old one: `require_stable` makes it wait. A member that was slow, not dead, comes back and
+old one: `require_stable` makes it wait. Nor from one that a failover would take back: a
+position is told once it is replicated. A member that was slow, not dead, comes back and
 commits what its successor has done already: its generation gives it away. *Invariants:*
 generations only grow; an offset of an open or aborted transaction never counts.
 
@@ -121,8 +122,9 @@ NOW = Words(
 
 @dataclass(frozen=True, slots=True)
 class GroupCoordinator:
-    """`committed`: what counts. `pending`: by producer id, what its open transaction would
-    make count. `assigning`: assignments that are not yet safe. `epoch`: which of its lives
+    """`committed`: what counts, by all that is in the log; `safe`: by what is replicated of it;
+    `timeline`: (end, what counts) of each commit in between (Kafka's TimelineHashMap).
+    `pending`: by producer id, what its open transaction would make count. `assigning`: assignments that are not yet safe. `epoch`: which of its lives
     this is, `given`: how many member ids it gave out in it. `now_ms`: of the event that is
     being handled, for the stamps of what it writes."""
 
@@ -130,6 +132,8 @@ class GroupCoordinator:
     name: str
     part: Partition
     committed: Map[Key, Placed] = Map()
+    safe: Map[Key, Placed] = Map()
+    timeline: tuple[tuple[int, Map[Key, Placed]], ...] = ()
     pending: Map[int, tuple[tuple[Key, Placed], ...]] = Map()
     groups: Map[str, Group] = Map()
     acks: tuple[tuple[int, Caller, Any], ...] = ()
@@ -181,6 +185,8 @@ class GroupCoordinator:
                 return commits.transactional(self, body, caller, disk)
             case OffsetCommit():
                 return commits.plain(self, body, caller, disk)
+            case OffsetFetch():
+                return commits.fetch(self, body, caller, disk)
             case WriteTxnMarkers():
                 return self._end(body, caller, disk, at_ms)
             case Watch(isolation=isolation):
@@ -198,8 +204,6 @@ class GroupCoordinator:
     def _told(self, body: object, disk: Disk) -> Any:
         """Questions that change nothing."""
         match body:
-            case OffsetFetch():
-                return commits.fetched(self, body)
             case DescribeGroup(group=name):
                 return described(self.groups.get(name))
             case ListGroups():
@@ -278,7 +282,7 @@ class GroupCoordinator:
         part = self.part.advanced(end)
         watchers, readers = woken(self.watchers, partial(fetch.limit, part))
         gc = replace(
-            self,
+            commits.replicated(self, end),
             part=part,
             watchers=watchers,
             acks=tuple(a for a in self.acks if a[0] > end),

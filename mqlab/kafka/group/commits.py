@@ -182,34 +182,61 @@ def noted(gc: GroupCoordinator, batch: Batch, records: tuple[Offsets, ...]) -> G
     if batch.transactional and "offsets_in_transaction" in gc.config.on:
         mine = (*gc.pending.get(batch.pid, ()), *placed)
         return replace(gc, pending=gc.pending.set(batch.pid, mine))
-    return replace(gc, committed=_counted(gc.committed, placed))
+    return _count(gc, placed, batch.last + 1)
 
 
 def ended(gc: GroupCoordinator, batch: Batch) -> GroupCoordinator:
     """After a marker: what was pending counts, or is dropped."""
     mine = gc.pending.get(batch.pid, ())
-    counted = _counted(gc.committed, mine) if batch.control == COMMIT else gc.committed
-    return replace(gc, committed=counted, pending=gc.pending.remove(batch.pid))
+    gc = replace(gc, pending=gc.pending.remove(batch.pid))
+    return _count(gc, mine, batch.last + 1) if batch.control == COMMIT else gc
 
 
-def _counted(
-    committed: Map[Key, Placed], placed: tuple[tuple[Key, Placed], ...]
-) -> Map[Key, Placed]:
+def _count(
+    gc: GroupCoordinator, placed: tuple[tuple[Key, Placed], ...], end: int
+) -> GroupCoordinator:
+    """These count, once the log is replicated up to `end`."""
+    committed: Map[Key, Placed] = gc.committed
     for key, new in placed:
         old: Placed | None = committed.get(key)
         if old is None or old.at < new.at:
             committed = committed.set(key, new)
-    return committed
+    if end <= gc.part.hw:
+        return replace(gc, committed=committed, safe=committed)
+    return replace(gc, committed=committed, timeline=(*gc.timeline, (end, committed)))
+
+
+def replicated(gc: GroupCoordinator, end: int) -> GroupCoordinator:
+    """The log is replicated up to `end`."""
+    passed = [committed for at, committed in gc.timeline if at <= end]
+    if not passed:
+        return gc
+    return replace(gc, safe=passed[-1], timeline=gc.timeline[len(passed) :])
+
+
+# ---- what is told ----------------------------------------------------------------------
+
+
+def fetch(gc: GroupCoordinator, ask: OffsetFetch, caller: Caller, disk: Disk) -> Result:
+    """A position that is told must not be lost: a consumer that has started from it would have
+    skipped what the group, after a failover, has not read. A stable fetch is therefore a write
+    of nothing: its answer waits until all that is in the log is replicated. Any other reads
+    what counted at the high watermark (GroupCoordinatorService#fetchOffsets)."""
+    answer, end = fetched(gc, ask), disk.log(gc.name).end
+    if ask.require_stable and end > gc.part.hw:
+        return replace(gc, acks=(*gc.acks, (end, caller, answer))), ()
+    return gc, (Reply(caller, answer),)
 
 
 def fetched(gc: GroupCoordinator, ask: OffsetFetch) -> OffsetFetchResponse:
+    counted: Map[Key, Placed] = gc.committed if ask.require_stable else gc.safe
     held = {key for mine in gc.pending.values() for key, _ in mine if key[0] == ask.group}
     wanted = ask.partitions
     if wanted is None:
-        wanted = tuple(p for group, p in gc.committed if group == ask.group)
+        wanted = tuple(p for group, p in counted if group == ask.group)
     unstable = tuple(p for p in wanted if ask.require_stable and (ask.group, p) in held)
     found = tuple(
-        placed.position if (placed := gc.committed.get((ask.group, p))) else Position(p, -1)
+        placed.position if (placed := counted.get((ask.group, p))) else Position(p, -1)
         for p in wanted
     )
     return OffsetFetchResponse(found, unstable)
