@@ -164,7 +164,8 @@ class Coordinator:
         assert may_enter(new.state, before, self.config.transaction_version), (before, new.state)
         log = txn_log(new.txn_id, self.config)
         base = disk.log(log).end + ahead
-        new = replace(new, update_ms=at_ms)
+        # TransactionMetadata#prepareTransitionTo: the id it has now, rotated or not.
+        new = replace(new, update_ms=at_ms, prev_pid=(old or new).pid)
         tc = replace(
             self,
             # A new id has no epoch before its first record is safe.

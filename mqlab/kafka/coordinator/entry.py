@@ -20,8 +20,9 @@ class Entry:
     """One transactional id (TransactionMetadata).
 
     `last_epoch`: the epoch before the latest bump, -1 for none; never stored, so a KIP-360
-    retry across a coordinator's death is refused. `prev_pid`, `next_pid`: the neighbours
-    in a rotation of exhausted epochs. `client_version`: 2 once a client that ends with
+    retry across a coordinator's death is refused. `prev_pid`: the producer id before the
+    latest transition, mostly the same one; `next_pid`: what a rotation of exhausted epochs
+    will give. `client_version`: 2 once a client that ends with
     EndTxn v5 has been seen in this transaction. `failed_fence`: a fence of version 0 could
     not be written, and `epoch` is raised for it already; never stored. Times in ms, -1 for
     none.

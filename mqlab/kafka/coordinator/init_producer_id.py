@@ -51,8 +51,8 @@ def handle(tc: Coordinator, ask: InitProducerId, caller: Caller, disk: Disk, at_
         refusal = InitProducerIdResponse(Error.CONCURRENT_TRANSACTIONS)
         return tc.fence(entry, disk, at_ms, caller, refusal)
     tc, bumped, more = bump(tc, entry, ask)
-    if bumped is None:
-        return tc, (Reply(caller, InitProducerIdResponse(Error.PRODUCER_FENCED)),)
+    if isinstance(bumped, Error):
+        return tc, (Reply(caller, InitProducerIdResponse(bumped)),)
     new = replace(
         bumped, state=TxnState.EMPTY, partitions=(), timeout_ms=ask.timeout_ms, start_ms=-1
     )
@@ -79,13 +79,16 @@ def expected(ask: InitProducerId, entry: Entry) -> bool:
 
 def bump(
     tc: Coordinator, entry: Entry, ask: InitProducerId
-) -> tuple[Coordinator, Entry | None, Effects]:
-    """The entry with its next epoch; None where the caller is an older self."""
+) -> tuple[Coordinator, Entry | Error, Effects]:
+    """The entry with its next epoch, or why there is none: the caller is an older self, or
+    there is no next epoch and it does not have the last one (an IllegalStateException there)."""
     believed, known = ask.epoch, ask.epoch >= 0
     if entry.exhausted and (not known or believed == entry.epoch):
         tc, pid, effects = allocate(tc)
         last = entry.epoch if known else -1
-        return tc, replace(entry, pid=pid, epoch=0, prev_pid=entry.pid, last_epoch=last), effects
+        return tc, replace(entry, pid=pid, epoch=0, last_epoch=last), effects
+    if entry.exhausted:
+        return tc, Error.UNKNOWN_SERVER_ERROR, ()
     if not known:
         return tc, replace(entry, epoch=entry.epoch + 1, last_epoch=-1), ()
     if believed == entry.epoch or entry.epoch < 0:
@@ -95,7 +98,7 @@ def bump(
         return tc, entry, ()
     if "epoch_fencing" not in tc.config.on:
         return tc, replace(entry, epoch=entry.epoch + 1), ()
-    return tc, None, ()
+    return tc, Error.PRODUCER_FENCED, ()
 
 
 def allocate(tc: Coordinator) -> tuple[Coordinator, int, Effects]:

@@ -87,5 +87,5 @@ def complete(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
     entry: Entry = tc.entries[txn_id]
     done = replace(entry, state=COMPLETES[entry.state], partitions=(), next_pid=-1)
     if entry.next_pid >= 0:
-        done = replace(done, pid=entry.next_pid, epoch=0, prev_pid=entry.pid)
+        done = replace(done, pid=entry.next_pid, epoch=0)
     return tc.write(done, disk, at_ms)

@@ -91,6 +91,34 @@ def epoch_exhaustion(lab: Lab) -> None:
         ender.end(True, pid=pid, epoch=EXHAUSTED)
 
 
+@program(
+    "epoch-exhaustion-edges",
+    "TransactionMetadata#prepareIncrementProducerEpoch, #prepareTransitionTo",
+    profiles=("tv2",),
+    needs=(SLOW,),
+)
+def epoch_exhaustion_edges(lab: Lab) -> None:
+    """An id at its last epoch is asked with epochs it does not have; then its next producer id
+    works, and somebody comes with the one before."""
+    lab.topic("orders")
+    app = Producer(lab, "A")
+    app.init()
+    for _ in range(EXHAUSTED - 1):
+        app.quietly_init()
+    app.init()
+    old = app.pid
+    for believed in (EXHAUSTED - 1, 7):
+        app.init(old, believed, once=True)
+    app.send("orders-0", "a")
+    app.commit()
+    describe(lab, "A", "CompleteCommit")
+    app.send("orders-0", "b")
+    app.end(True, pid=old, epoch=EXHAUSTED, once=True)
+    app.init(old, EXHAUSTED, once=True)
+    describe(lab, "A", "Ongoing")
+    lab.log("orders-0", end=3)
+
+
 @program("coordinator-partition", "TransactionStateManager#partitionFor; KafkaApis#getCoordinator")
 def coordinator_partition(lab: Lab) -> None:
     """FindCoordinator: one broker, old and new versions, and a kind there is not."""
