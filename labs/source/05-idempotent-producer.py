@@ -22,7 +22,7 @@
 from mqlab_widgets import Explorer, Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons import judge, playing, scenario, system
+from mqlab.lessons import check, playing, scenario, system
 from mqlab.lessons.lab05 import (
     ACCEPT,
     PRODUCE,
@@ -480,22 +480,27 @@ Player(dies, step=first(dies, "epoch to 1"), title="The leader owes two answers 
 #
 # Five of these seven pieces are what a leader does with a batch. Put them in order. Each order you try
 # is built into a leader, and every schedule of five small systems is searched; a wrong order gets the
-# shortest run that shows why. *More than one order is right.* Without the widget: `print(PRODUCE)`,
-# then `print(judge(PRODUCE, ["append", …]))`.
-
-# %%
-PRODUCE.widget()
+# shortest run that shows why. *More than one order is right.* Run the cell, then move the pieces: each
+# move is written between the brackets of its call. (Without the widget, write the names there yourself.)
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
-### BEGIN SOLUTION
-# Kafka's own. Whether the epoch or the duplicate is asked for first makes no difference.
-order = ["duplicate", "fence", "sequence", "append", "answer"]
-### END SOLUTION
+order = PRODUCE.arrange([
+    ### BEGIN SOLUTION
+    # Kafka's own. Whether the epoch or the duplicate is asked for first makes no difference.
+    "duplicate", "fence", "sequence", "append", "answer"
+    ### END SOLUTION
+])
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
-verdict = judge(PRODUCE, order)
-print(verdict)
-assert verdict.ok, str(verdict)
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.points", None)
+from mqlab.lessons.points import grade
+
+grade("produce", order)
+### END HIDDEN TESTS
+check(PRODUCE, order)
 
 # %% [markdown]
 # ## Make: write the rule
@@ -506,7 +511,9 @@ assert verdict.ok, str(verdict)
 # The producer has no transactions. Your rule is put into the leader, and every schedule of fifteen small
 # stories is tried.
 #
-# Two hints wait, if you want them: `print(ACCEPT.hint(1))`, then `print(ACCEPT.hint(2))`.
+# Two hints wait, if you want them: `print(ACCEPT.hint(1))`, then `print(ACCEPT.hint(2))`. If
+# your rule is not right yet, the message names the belief behind it, and the shortest run that refutes
+# it opens where it shows.
 
 
 # %% nbgrader={"solution": true, "grade_id": "accept"}
@@ -527,9 +534,15 @@ def accept(last_five: tuple[tuple[int, int], ...], known: int, batch: tuple[int,
 
 
 # %% nbgrader={"grade": true, "grade_id": "accept-test", "points": 6}
-verdict = ACCEPT.check(accept)
-print(verdict)
-assert verdict.ok, str(verdict)
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.points", None)
+from mqlab.lessons.points import grade
+
+grade("accept", accept)
+### END HIDDEN TESTS
+check(ACCEPT, accept)
 
 # %% [markdown]
 # ## Refuted

@@ -37,13 +37,13 @@ from mqlab_widgets import Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
 from mqlab.kafka.lesson import SAFEGUARD_CASES
-from mqlab.lessons import check, judge, playing, scenario, system
+from mqlab.lessons import check, playing, scenario, system
 from mqlab.lessons.lab06 import (
     ADMIT,
     COMMIT,
+    UNANSWERED,
     answers,
     broker_map,
-    check_kill,
     coordinator_of,
     costs,
     data_flow,
@@ -630,15 +630,23 @@ run app: init, begin, send charges-0 order-17, commit
 Playground(play)
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
+# Fill in the blanks: the message by its name and number, and after how many effects of that step.
+kill = "kill tc when=… after=…"
 ### BEGIN SOLUTION
 # PrepareCommit is safe, and the step that would have answered does nothing any more.
 kill = "kill tc when=⇒EndTxn#1 after=0"
 ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "kill-test", "points": 2}
-verdict = check_kill(kill)
-print(verdict)
-assert verdict.ok, str(verdict)
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.points", None)
+from mqlab.lessons.points import grade
+
+grade("unanswered", kill)
+### END HIDDEN TESTS
+check(UNANSWERED, kill)
 
 # %% [markdown]
 # ## Modify: which safeguard is necessary?
@@ -669,22 +677,27 @@ for outcome in ("COMMIT", "ABORT"):
 # ## Order: what does commit do?
 #
 # Five of these ten pieces are EndTxn. Put them in order. Your order is built into a coordinator,
-# and every schedule with one kill and one timeout is searched. Without the widget: `print(COMMIT)`,
-# then `print(judge(COMMIT, ["reply", …]))`. Hint: *more than one order is right.*
-
-# %%
-COMMIT.widget()
+# and every schedule with one kill and one timeout is searched. Run the cell, then move the pieces:
+# each move is written between the brackets of its call. Hint: *more than one order is right.*
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
-### BEGIN SOLUTION
-# Kafka's own: decide, answer, tell, wait, forget.
-order = ["prepare", "reply", "markers", "wait", "complete"]
-### END SOLUTION
+order = COMMIT.arrange([
+    ### BEGIN SOLUTION
+    # Kafka's own: decide, answer, tell, wait, forget.
+    "prepare", "reply", "markers", "wait", "complete"
+    ### END SOLUTION
+])
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 3}
-verdict = judge(COMMIT, order)
-print(verdict)
-assert verdict.ok, str(verdict)
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.points", None)
+from mqlab.lessons.points import grade
+
+grade("commit", order)
+### END HIDDEN TESTS
+check(COMMIT, order)
 
 # %% [markdown]
 # ## Make: write the fencing rule
@@ -698,7 +711,7 @@ assert verdict.ok, str(verdict)
 # Your rule is put into a coordinator and tried with a producer alone, with its restarted twin, and
 # with requests by hand, in all schedules. Two hints wait: `print(ADMIT.hint(1))`,
 # `print(ADMIT.hint(2))`. If it is not right yet, the message names the belief behind it;
-# `verdict.player()` plays the run.
+# the run opens where it shows.
 
 
 # %% nbgrader={"solution": true, "grade_id": "admit"}
@@ -716,9 +729,15 @@ def admit(known: tuple[int, int] | None, state: str, busy: bool, asked: tuple[in
 
 
 # %% nbgrader={"grade": true, "grade_id": "admit-test", "points": 5}
-verdict = check(ADMIT, admit)
-print(verdict)
-assert verdict.ok, str(verdict)
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.points", None)
+from mqlab.lessons.points import grade
+
+grade("admit", admit)
+### END HIDDEN TESTS
+check(ADMIT, admit)
 
 # %% [markdown]
 # ## Transfer: who decides elsewhere?

@@ -23,8 +23,8 @@
 from mqlab_widgets import Explorer, Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons import check, judge, playing, scenario, system
-from mqlab.lessons.lab07 import END_TXN, LSO, check_kill, who_asks_whom, whole
+from mqlab.lessons import check, playing, scenario, system
+from mqlab.lessons.lab07 import END_TXN, HALF, LSO, who_asks_whom, whole
 from mqlab.lessons.partition_log import partition_log
 
 # %% [markdown]
@@ -467,15 +467,23 @@ Playground(play)
 # `⇒EndTxn#1`.)
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
+# Fill in the blanks: the message by its name and number, and after how many effects of that step.
+kill = "kill tc when=… after=…"
 ### BEGIN SOLUTION
 # The step that sends the markers has one effect a partition: stop after the first of two.
 kill = "kill tc when=WriteTxnMarkers#1 after=1"
 ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "kill-test", "points": 2}
-verdict = check_kill(kill)
-print(verdict)
-assert verdict.ok, str(verdict)
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.points", None)
+from mqlab.lessons.points import grade
+
+grade("half", kill)
+### END HIDDEN TESTS
+check(HALF, kill)
 
 # %% [markdown]
 # Now let the explorer look, at every schedule in which the coordinator dies once, whichever effect of
@@ -535,21 +543,26 @@ Player(found["prepare_before_markers"].trace(), title="Markers before the decisi
 # Five of these seven pieces are what the coordinator does when a client asks to commit. Put them in
 # order. Each order you try is built into a coordinator, and every schedule with one kill and one
 # timeout is searched; a wrong order gets the shortest run that shows why. *More than one order is
-# right.* Without the widget: `print(END_TXN)`, then `print(judge(END_TXN, ["reply", …]))`.
-
-# %%
-END_TXN.widget()
+# right.* Run the cell, then move the pieces: each move is written between the brackets of its call.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
-### BEGIN SOLUTION
-# Kafka's own: the client is answered as soon as nothing can change the outcome any more.
-order = ["prepare", "reply", "markers", "wait", "complete"]
-### END SOLUTION
+order = END_TXN.arrange([
+    ### BEGIN SOLUTION
+    # Kafka's own: the client is answered as soon as nothing can change the outcome any more.
+    "prepare", "reply", "markers", "wait", "complete"
+    ### END SOLUTION
+])
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 3}
-verdict = judge(END_TXN, order)
-print(verdict)
-assert verdict.ok, str(verdict)
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.points", None)
+from mqlab.lessons.points import grade
+
+grade("end_txn", order)
+### END HIDDEN TESTS
+check(END_TXN, order)
 
 # %% [markdown]
 # ## Make: write the rule
@@ -559,7 +572,7 @@ assert verdict.ok, str(verdict)
 # data must not reach. It is put into the leader, and every schedule of three small systems is tried.
 #
 # Two hints wait, if you want them: `print(LSO.hint(1))`, then `print(LSO.hint(2))`. If it is not right
-# yet, the message names the belief behind it; `verdict.player()` plays the run that refutes it.
+# yet, the message names the belief behind it, and the run that refutes it opens where it shows.
 
 # %% nbgrader={"solution": true, "grade_id": "lso"}
 def lso(first_offsets: tuple[int, ...], high_watermark: int) -> int:
@@ -571,9 +584,15 @@ def lso(first_offsets: tuple[int, ...], high_watermark: int) -> int:
     ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "lso-test", "points": 5}
-verdict = check(LSO, lso)
-print(verdict)
-assert verdict.ok, str(verdict)
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.points", None)
+from mqlab.lessons.points import grade
+
+grade("lso", lso)
+### END HIDDEN TESTS
+check(LSO, lso)
 
 # %% [markdown]
 # ## Refuted

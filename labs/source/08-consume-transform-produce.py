@@ -27,7 +27,7 @@ from mqlab_widgets import Player, Playground, Predict
 from mqlab.explore import Budget, explore
 from mqlab.kafka.lesson import SAFEGUARD_CASES
 from mqlab.kernel import Play
-from mqlab.lessons import judge, scenario
+from mqlab.lessons import check, scenario
 from mqlab.lessons.lab08 import (
     KILL,
     LOOP,
@@ -404,22 +404,27 @@ for name, example in verdict.counterexamples.items():
 #
 # Seven of these nine pieces make up the loop: a round, and what is done when a round fails. Your order
 # is built into a worker, and all of its schedules are searched: without a fault, with a price service
-# that fails once, with a kill anywhere, with a connection that breaks anywhere. *More than one order is right.* Without the widget:
-# `print(ORDER)`, then `print(judge(ORDER, ["poll", …]))`.
-
-# %%
-ORDER.widget()
+# that fails once, with a kill anywhere, with a connection that breaks anywhere. *More than one order is right.* Run the
+# cell, then move the pieces: each move is written between the brackets of its call.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
-### BEGIN SOLUTION
-# As in Kafka's own examples. Inside the transaction, position or output first is all the same.
-order = ["poll", "begin", "send", "offsets", "commit", "abort", "seek"]
-### END SOLUTION
+order = ORDER.arrange([
+    ### BEGIN SOLUTION
+    # As in Kafka's own examples. Inside the transaction, position or output first is all the same.
+    "poll", "begin", "send", "offsets", "commit", "abort", "seek"
+    ### END SOLUTION
+])
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
-verdict = judge(ORDER, order)
-print(verdict)
-assert verdict.ok, str(verdict)
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.points", None)
+from mqlab.lessons.points import grade
+
+grade("loop_order", order)
+### END HIDDEN TESTS
+check(ORDER, order)
 
 # %% [markdown]
 # ## Make: write the loop
@@ -465,15 +470,15 @@ def work(app: App):
 
 
 # %% nbgrader={"grade": true, "grade_id": "loop-test", "points": 6}
-verdict = LOOP.check(work)
-print(verdict)
-assert verdict.ok, str(verdict)
+### BEGIN HIDDEN TESTS
+import sys
 
-# %% [markdown]
-# If it is not right yet, the message names the belief behind it, and this plays the run that refutes it:
+sys.modules.pop("mqlab.lessons.points", None)
+from mqlab.lessons.points import grade
 
-# %%
-verdict.player()
+grade("loop", work)
+### END HIDDEN TESTS
+check(LOOP, work)
 
 # %% [markdown]
 # ## Where it ends

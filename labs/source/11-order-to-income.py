@@ -22,7 +22,8 @@
 import plotly.graph_objects as go
 from mqlab_widgets import Follow, Predict
 
-from mqlab.lessons.lab11 import check_decide
+from mqlab.lessons import check
+from mqlab.lessons.lab11 import DECIDE
 from mqlab.serve import serve
 from mqlab.spark import Point, chaos, income
 
@@ -218,9 +219,15 @@ def decide(marker: int, batch: int) -> str:
     ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "decide-test", "points": 5}
-verdict = check_decide(decide)
-print(verdict)
-assert verdict.ok, str(verdict)
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.points", None)
+from mqlab.lessons.points import grade
+
+grade("decide", decide)
+### END HIDDEN TESTS
+check(DECIDE, decide)
 
 # %% [markdown]
 # ## Two things are called "exactly once"

@@ -13,9 +13,10 @@ from typing import Any
 
 from ..explore import Budget
 from ..kernel import System, Text
-from .check import Exercise, Verdict, check
+from .check import Exercise, Hinted
 from .payments import PaymentsSystem
 from .systems import system
+from .verdict import Verdict
 
 ANSWERS = ("append", "duplicate", "refuse")
 Rule = Callable[..., Any]
@@ -57,7 +58,7 @@ NEVER = (
     ),
 )
 RETRY_IS_NEW = (
-    "67",
+    "a retry is a new batch",
     Text(
         "a batch that comes again is stored again: the payment is counted twice. Its numbers "
         "are those of a batch that is in the log already",
@@ -65,7 +66,7 @@ RETRY_IS_NEW = (
     ),
 )
 ERROR = (
-    "74",
+    "a duplicate is an error",
     Text(
         "a duplicate is no error: the producer only wants to know that its batch is stored. It "
         "is told ok, with the offset of the first time",
@@ -73,7 +74,7 @@ ERROR = (
     ),
 )
 UNTRUE = (
-    "ok for nothing",
+    "what is answered need not be stored",
     Text(
         "the producer is told ok for something that was never stored: a lost payment, and "
         "nobody will send it again",
@@ -81,7 +82,7 @@ UNTRUE = (
     ),
 )
 GAP = (
-    "73: a gap",
+    "a gap does not matter",
     Text(
         "a batch before this one is still missing. Appended now, the log has a hole, and the "
         "missing one would be out of order when it comes",
@@ -89,7 +90,7 @@ GAP = (
     ),
 )
 NUMBERS = (
-    "73: record numbers",
+    "a batch is known by its last number",
     Text(
         "a batch has a *range* of numbers. It follows if its first number is the one after the "
         "last number of the batch before",
@@ -97,7 +98,7 @@ NUMBERS = (
     ),
 )
 LARGEST = (
-    "72",
+    "only the last batch is remembered",
     Text(
         "the last batch alone is not enough: five may be under way, and after a lost connection "
         "all of them come again. Each of the last five is recognised",
@@ -105,7 +106,7 @@ LARGEST = (
     ),
 )
 OLDER = (
-    "73: ≤ old is a duplicate",
+    "a smaller number is a duplicate",
     Text(
         "an old number alone proves nothing. Only one of the last five batches, with the same "
         "first and last number, is known with its offset; of anything else the leader cannot "
@@ -115,7 +116,7 @@ OLDER = (
     ),
 )
 OVERLAP = (
-    "73: any overlap is a duplicate",
+    "any overlap is a duplicate",
     Text(
         "first *and* last number must be the same. This batch begins where a known one begins "
         "and is longer: called a duplicate, its new record is lost",
@@ -130,7 +131,7 @@ OVERLAP_TWICE = (
     ),
 )
 EPOCHLESS = (
-    "73: epochs do not matter",
+    "epochs do not matter",
     Text(
         "numbers belong to an epoch. A new epoch counts from 0 again: its batch 0 is another "
         "batch than the old epoch's batch 0",
@@ -138,7 +139,7 @@ EPOCHLESS = (
     ),
 )
 ANYWHERE = (
-    "73: a new epoch begins anywhere",
+    "a new epoch begins anywhere",
     Text(
         "the leader knows this producer, so it knows what a new epoch begins with: 0. Anything "
         "else means that batch 0 is still missing",
@@ -154,7 +155,7 @@ ZOMBIE = (
     ),
 )
 FROM_ZERO = (
-    "73: everybody begins at 0",
+    "every producer begins at 0",
     Text(
         "of this producer the leader knows nothing: its entry may have expired, or the topic "
         "may be new to it in the middle of its session. It may begin with any number",
@@ -162,7 +163,7 @@ FROM_ZERO = (
     ),
 )
 WRAP = (
-    "73: numbers only grow",
+    "numbers only grow",
     Text(
         "sequence numbers are 32 bits: after 2147483647 comes 0, and a batch may straddle it",
         "序号是 32 位整数：2147483647 之后是 0，一个批次可以跨越这个边界",
@@ -225,6 +226,21 @@ TRIALS = (
         Budget(breaks=2),
     ),
 )
+#: what only grading tries: the same beliefs, with other numbers
+UNSEEN = (
+    Trial(
+        "p1 seq=40; p2 seq=41; p1 seq=40; p4 seq=43; p3 seq=42",
+        {"welcome": NUMBERS, "in order": GAP, "counted once": RETRY_IS_NEW, "true ok": UNTRUE},
+    ),
+    Trial(
+        "p1|p2 seq=7 epoch=3; p3|p4|p5 seq=9 epoch=3; p3|p4|p5 seq=9 epoch=3; p6 seq=12 epoch=3",
+        {"welcome": NUMBERS, "in order": NUMBERS, "counted once": NUMBERS, "true ok": NUMBERS},
+    ),
+    Trial(
+        "p1 seq=0 epoch=6; p2 seq=0 epoch=9; p3 seq=1 epoch=6; p4 seq=1 epoch=9",
+        {"no zombie": ZOMBIE, "true ok": ZOMBIE, "in order": ZOMBIE, "welcome": EPOCHLESS},
+    ),
+)
 HINTS = (
     Text(
         "Three questions, in this order: is the epoch older, newer or the same? Have I written "
@@ -261,20 +277,16 @@ def _exercise(trial: Trial) -> Exercise:
 
 
 @dataclass(frozen=True)
-class Stories:
+class Stories(Hinted):
     """The exercise: its trials in the order in which they are told, and its hints."""
 
     trials: tuple[Trial, ...]
     hints: tuple[Text, ...]
 
-    def hint(self, level: int = 1) -> Text:
-        """Level 1 points the way, the last one nearly says it; ValueError outside."""
-        return _exercise(self.trials[0]).hint(level)
-
-    def check(self, rule: Rule) -> Verdict:
+    def check(self, rule: Rule, graded: bool = False) -> Verdict:
         """Judge `accept(last_five, known, batch)` by every schedule of every trial."""
-        for trial in self.trials:
-            verdict = check(_exercise(trial), rule)
+        for trial in (*self.trials, *(UNSEEN if graded else ())):
+            verdict = _exercise(trial).check(rule)
             if not verdict.ok:
                 broken = verdict.misconception
                 name, message = trial.says.get(broken, (broken, verdict.message))

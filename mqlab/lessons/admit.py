@@ -45,6 +45,12 @@ STRANGERS = (
     "EndTxn abort pid=0 epoch=0 v=4 id=payment-service",
 )
 
+OTHERS = (
+    "AddPartitionsToTxn orders-0 pid=0 epoch=9",
+    "EndTxn commit pid=4 epoch=2 v=4",
+    "EndTxn commit pid=0 epoch=31 v=4",
+)
+
 
 def right(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
     """Kafka's own rule (TransactionCoordinator#endTransactionWithTV1)."""
@@ -79,6 +85,11 @@ def _systems(rule: Callable[..., Any]) -> tuple[tuple[System, Budget], ...]:
     )
 
 
+def _unseen(rule: Callable[..., Any]) -> tuple[tuple[System, Budget], ...]:
+    """More of the same, with other numbers: what only grading tries."""
+    return tuple((_ruled(BY_HAND.format(HAND, ask), rule), Budget(retries=2)) for ask in OTHERS)
+
+
 def _ruled(line: str, rule: Callable[..., Any]) -> System:
     found = system(line)
     assert isinstance(found, KafkaSystem)
@@ -92,7 +103,7 @@ def _answer(answer: Any) -> str:
 
 BELIEFS = (
     Belief(
-        "10: the transactional id is enough",
+        "the transactional id is enough",
         Text(
             "the transactional id names the application, not the instance. The one that was "
             "replaced has the same id, and only the epoch tells the two apart: with this rule "
@@ -103,7 +114,7 @@ BELIEFS = (
         lambda known, state, busy, asked: LATER if busy else OK if known else NO_SUCH,
     ),
     Belief(
-        "89: the epoch is the partition's affair",
+        "the epoch is the partition's affair",
         Text(
             "leaders check the epoch of records, but ending a transaction writes none: the old "
             "self's EndTxn would commit what its successor has only half written",
@@ -117,7 +128,7 @@ BELIEFS = (
         ),
     ),
     Belief(
-        "89: only smaller epochs are refused",
+        "only smaller epochs are refused",
         Text(
             "at the coordinator the epoch must be the same, not just no smaller. It gives epochs "
             "out itself: a larger one was never given to anybody",
@@ -131,7 +142,7 @@ BELIEFS = (
         ),
     ),
     Belief(
-        "88: the epoch is enough",
+        "the epoch is enough",
         Text(
             "epochs are counted for each producer id: epoch 0 of another id is another producer",
             "epoch 是按 producer id 计数的：另一个 id 的 epoch 0 是另一个生产者",
@@ -143,7 +154,7 @@ BELIEFS = (
         ),
     ),
     Belief(
-        "112: every refusal is final",
+        "every refusal is final",
         Text(
             "CONCURRENT_TRANSACTIONS means: ask again in a moment. While the markers of the "
             "last transaction are under way its healthy producer would be told that it is "
@@ -154,7 +165,7 @@ BELIEFS = (
         lambda known, state, busy, asked: FENCED if busy else right(known, state, busy, asked),
     ),
     Belief(
-        "112: every refusal is for now",
+        "every refusal is for now",
         Text(
             "an instance that was replaced is never let in again. Told to ask again, it does so "
             "for ever, and nobody learns that it is a zombie",
@@ -163,7 +174,7 @@ BELIEFS = (
         lambda known, state, busy, asked: OK if right(known, state, busy, asked) == OK else LATER,
     ),
     Belief(
-        "107: nothing is under way until it is decided",
+        "nothing is under way until it is decided",
         Text(
             "`busy` is also true while an Ongoing or Complete record is being written: an id has "
             "one transition under way at most, whichever it is",
@@ -177,7 +188,7 @@ BELIEFS = (
         ),
     ),
     Belief(
-        "13: an open transaction is busy",
+        "an open transaction is busy",
         Text(
             "Ongoing is when its own producer must come in: to add a partition, and to end it",
             "Ongoing 正是它自己的生产者该进来的时候：加入分区，以及结束事务",
@@ -222,6 +233,7 @@ SAMPLES = (
 ADMIT = Exercise(
     name="admit",
     systems=_systems,
+    unseen=_unseen,
     samples=SAMPLES,
     beliefs=BELIEFS,
     hints=(

@@ -65,7 +65,7 @@ def _belief(cell: Notebook) -> str:
         first = error.evalue.strip().partition("\n")[0].removeprefix(PREFIX)
         if error.ename == "NotImplementedError":
             return NOTHING
-        if error.ename == "AssertionError" and first:
+        if error.ename in ("AssertionError", "NotYet") and first:
             return NOTHING if first.startswith(NOTHING) else first
         return f"({error.ename}: {first})" if first else f"({error.ename})"
     return "(the check wrote a warning)"

@@ -1,25 +1,40 @@
 """Checking what a learner wrote: put it into its slot, then look at every schedule.
 
 A rule is a plain function of plain values. Each distinct input is given to it twice, so
-that a rule with a memory is found out, and its time is bounded. What a search finds comes
-back with the belief behind it and the shortest run that shows it.
+that a rule with a memory is found out, and one that does not end is interrupted. What a
+search finds comes back with the belief behind it and the shortest run that shows it.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ..explore import Budget, explore
-from ..kernel import System, Text, Trace, replay
+from ..kernel import System, Text
+from .limits import TooLong, limited
+from .verdict import NOT_WRITTEN, Verdict
 
 LIMIT_S = 1.0
+Rule = Callable[..., Any]
+Systems = tuple[tuple[System, Budget], ...]
+
+RIGHT = Text(
+    "no schedule breaks it, and something gets read",
+    "没有任何执行顺序能推翻它，而且确实有记录被读到",
+)
 
 
 class RuleError(Exception):
     """A learner's rule raised, took too long or contradicted itself."""
+
+
+class Checked(Protocol):
+    """An exercise: what an answer can be held against. `graded`: as for points, with what
+    nobody was shown beforehand."""
+
+    def check(self, answer: Any, graded: bool = False) -> Verdict: ...
 
 
 @dataclass(frozen=True)
@@ -28,19 +43,13 @@ class Belief:
 
     name: str
     message: Text
-    rule: Callable[..., Any]
+    rule: Rule
 
 
-@dataclass(frozen=True)
-class Exercise:
-    """A slot, the systems it is tried in, what inputs tell beliefs apart, and hints."""
+class Hinted:
+    """What has hints."""
 
-    name: str
-    systems: Callable[[Callable[..., Any]], tuple[tuple[System, Budget], ...]]
-    samples: tuple[tuple[Any, ...], ...]
-    beliefs: tuple[Belief, ...]
     hints: tuple[Text, ...]
-    expects: Callable[[Any], str]
 
     def hint(self, level: int = 1) -> Text:
         """Level 1 points the way, the last one nearly says it; ValueError outside."""
@@ -49,74 +58,67 @@ class Exercise:
         return self.hints[level - 1]
 
 
+def no_more(rule: Rule) -> Systems:
+    return ()
+
+
 @dataclass(frozen=True)
-class Verdict:
-    """What came of a check. `misconception` names the belief behind a wrong answer, where
-    one fits; `schedule` is the shortest run that refutes it, `trace()` and `player()` show
-    it (None where no run is needed to see the mistake)."""
+class Exercise(Hinted):
+    """A slot, the systems it is tried in, what inputs tell beliefs apart, and hints. `unseen`:
+    more systems, with other numbers, that only grading tries."""
 
-    ok: bool
-    message: Text
-    misconception: str = ""
-    schedule: tuple[str, ...] = ()
-    system: System | None = None
+    name: str
+    systems: Callable[[Rule], Systems]
+    samples: tuple[tuple[Any, ...], ...]
+    beliefs: tuple[Belief, ...]
+    hints: tuple[Text, ...]
+    expects: Callable[[Any], str]
+    unseen: Callable[[Rule], Systems] = no_more
 
-    def trace(self) -> Trace | None:
-        if self.system is None:
-            return None
-        return replay(self.system, self.schedule, Text("Counterexample", "反例"))
+    def check(self, rule: Rule, graded: bool = False) -> Verdict:
+        """Judge a learner's rule by every schedule of the exercise's systems; `graded`: of the
+        unseen ones too."""
+        guarded = _guard(self, rule)
+        try:
+            if all(call_rule(rule, sample) is None for sample in self.samples):
+                return Verdict(False, NOT_WRITTEN)
+            for sample in self.samples:
+                guarded(*sample)
+            for system, budget in self._tried(guarded, graded):
+                verdict = explore(system, budget)
+                for found in sorted(
+                    verdict.counterexamples.values(), key=lambda c: len(c.schedule)
+                ):
+                    return _wrong(self, guarded, found.property, found.schedule, system)
+                if verdict.missing:
+                    return _wrong(self, guarded, verdict.missing[0], (), None)
+        except RuleError as error:
+            return Verdict(False, Text(str(error)))
+        return Verdict(True, RIGHT)
 
-    def player(self) -> Any:
-        """The player on the run that refutes the answer, at its last step."""
-        from mqlab_widgets import Player
-
-        trace = self.trace()
-        return None if trace is None else Player(trace, step=len(trace))
-
-    def __str__(self) -> str:
-        head = "right" if self.ok else "not yet"
-        lines = [f"{head}: {self.message}"]
-        trace = self.trace()
-        if trace is not None:
-            shown = [f.line() for f in trace.facts if not f.fold][-6:]
-            lines += ["the shortest run that shows it ends:", *("  " + line for line in shown)]
-        return "\n".join(lines)
+    def _tried(self, rule: Rule, graded: bool) -> Systems:
+        return (*self.systems(rule), *(self.unseen(rule) if graded else ()))
 
 
-def check(exercise: Exercise, rule: Callable[..., Any]) -> Verdict:
-    """Judge a learner's rule by every schedule of the exercise's systems."""
-    guarded = _guard(exercise, rule)
-    try:
-        for sample in exercise.samples:
-            guarded(*sample)
-        for system, budget in exercise.systems(guarded):
-            verdict = explore(system, budget)
-            for found in sorted(verdict.counterexamples.values(), key=lambda c: len(c.schedule)):
-                return _wrong(exercise, rule, found.property, found.schedule, system)
-            if verdict.missing:
-                return _wrong(exercise, rule, verdict.missing[0], (), None)
-    except RuleError as error:
-        return Verdict(False, Text(str(error)))
-    text = Text(
-        "no schedule breaks it, and something gets read",
-        "没有任何执行顺序能推翻它，而且确实有记录被读到",
-    )
-    return Verdict(True, text)
+def check(exercise: Checked, answer: Any) -> Verdict:
+    """Judge what a learner wrote; the same as `exercise.check(answer)`."""
+    return exercise.check(answer)
 
 
 def _wrong(
     exercise: Exercise,
-    rule: Callable[..., Any],
+    rule: Rule,
     broken: str,
     schedule: tuple[str, ...],
     system: System | None,
 ) -> Verdict:
     belief = _belief(exercise, rule)
     message = belief.message if belief else Text(f"“{broken}” does not hold with this rule")
-    return Verdict(False, message, belief.name if belief else broken, schedule, system)
+    name = belief.name if belief else broken
+    return Verdict(False, message, name, schedule, system, light=broken)
 
 
-def _belief(exercise: Exercise, rule: Callable[..., Any]) -> Belief | None:
+def _belief(exercise: Exercise, rule: Rule) -> Belief | None:
     """The listed belief that answers every sample as the learner does."""
     for belief in exercise.beliefs:
         if all(_same(rule, belief.rule, sample) for sample in exercise.samples):
@@ -124,23 +126,25 @@ def _belief(exercise: Exercise, rule: Callable[..., Any]) -> Belief | None:
     return None
 
 
-def _same(a: Callable[..., Any], b: Callable[..., Any], sample: tuple[Any, ...]) -> bool:
+def _same(a: Rule, b: Rule, sample: tuple[Any, ...]) -> bool:
     return bool(a(*sample) == b(*sample))
 
 
-def _guard(exercise: Exercise, rule: Callable[..., Any]) -> Callable[..., Any]:
+def _guard(exercise: Exercise, rule: Rule) -> Rule:
     """The rule with its answers remembered and its manners watched."""
     answers: dict[tuple[Any, ...], Any] = {}
 
     def guarded(*given: Any) -> Any:
         if given not in answers:
-            first, second = _call(rule, given), _call(rule, given)
+            first, second = call_rule(rule, given), call_rule(rule, given)
             if first != second:
                 raise RuleError(
                     f"for {given} it said {first!r} and then {second!r}: a rule may depend on "
                     "nothing but what it is given"
                 )
             problem = exercise.expects(first)
+            if first is None:
+                problem = "one way through the function has no `return`"
             if problem:
                 raise RuleError(f"for {given} it said {first!r}: {problem}")
             answers[given] = first
@@ -149,14 +153,16 @@ def _guard(exercise: Exercise, rule: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-def _call(rule: Callable[..., Any], given: tuple[Any, ...]) -> Any:
-    started = time.perf_counter()
+def call_rule(rule: Rule, given: tuple[Any, ...]) -> Any:
+    """What a rule answers, None if it is a stub; RuleError if it raises or does not end."""
     try:
-        answer = rule(*given)
-    except NotImplementedError as error:
-        raise RuleError("nothing is written yet: replace the line that raises") from error
+        with limited(LIMIT_S):
+            return rule(*given)
+    except NotImplementedError:
+        return None
+    except TooLong:
+        raise RuleError(
+            f"for {given} it was stopped after {LIMIT_S:.0f} s: is there a loop without an end?"
+        ) from None
     except Exception as error:
         raise RuleError(f"for {given} it raised {type(error).__name__}: {error}") from error
-    if time.perf_counter() - started > LIMIT_S:
-        raise RuleError(f"for {given} it took more than {LIMIT_S:.0f} s")
-    return answer

@@ -10,14 +10,12 @@ from dataclasses import replace
 from ..kafka import KafkaSystem
 from ..kafka.invariants import reads
 from ..kafka.snapshot import view
-from ..kernel import Property, System, Text, Trace, World
+from ..kernel import Property, Run, System, Text, World
 from ..kernel.world import NodeState
-from ..scenario.language import ScenarioError
-from .check import Verdict
+from .kills import ALIVE, KillExercise
 from .lab00 import first
-from .lab07 import END_TXN, misread
+from .lab07 import END_TXN
 from .parsons import Parsons, Piece
-from .systems import played
 
 # --- the pieces of EndTxn -----------------------------------------------------------------
 
@@ -36,7 +34,7 @@ DISTRACTORS = (
             "生产者从不写那里：它只发一个 EndTxn 请求，由协调器追加到自己的日志。谁能写那个主题，"
             "谁就能结束所有人的事务",
         ),
-        "109",
+        "the producer writes its commit message into the log",
     ),
     Piece(
         "undo",
@@ -49,7 +47,7 @@ DISTRACTORS = (
             "The client that got no answer does not know, and asks again with the same call",
             "决定绝不撤回：超时的提交很可能已经提交。没有得到答复的客户端并不知道结果，要用同一个调用再问",
         ),
-        "11",
+        "what the client does not know has not happened",
     ),
     Piece(
         "drain",
@@ -63,7 +61,7 @@ DISTRACTORS = (
             "没有谁知道网络里还有什么。TV2 之前，迟到的记录会落入下一个事务；TV2 在结束时提升 epoch，"
             "迟到的记录会被拒绝",
         ),
-        "12",
+        "everything arrives before the end",
     ),
     Piece(
         "clock",
@@ -78,7 +76,7 @@ DISTRACTORS = (
             "计时从加入第一个分区开始，到 PrepareCommit 为止：已决定的事务不会超时。默认是 60 秒；"
             "15 分钟是 broker 允许的上限",
         ),
-        "14",
+        "the timeout begins when the commit is asked for",
     ),
 )
 
@@ -99,7 +97,7 @@ COMMIT: Parsons = replace(
 
 # --- a commit without an answer -----------------------------------------------------------
 
-UNANSWERED = """
+STORY = """
 # A commit that nobody answered
 system kafka partitions=1 retries=1 readers=reader
 {kill}
@@ -108,18 +106,20 @@ restart tc
 run reader: poll orders-0
 """
 
+EARLY = "a coordinator that dies early is never heard of"
+ANSWERED = "the answer is the decision"
 KILLS = {
-    "alive": Text(
+    ALIVE: Text(
         "the coordinator is alive: `when` names a message that it never sends. Ending a "
         "transaction, it writes PrepareCommit, answers (⇒EndTxn#1) and sends WriteTxnMarkers#1",
         "协调器还活着：`when` 指的是它从未发出的消息。结束事务时，它写 PrepareCommit，答复"
         "（⇒EndTxn#1），再发送 WriteTxnMarkers#1",
     ),
-    "early": Text(
+    EARLY: Text(
         "too early: the client had not asked to commit, so there was nothing to decide",
         "太早了：客户端还没有请求提交，没有什么可决定的",
     ),
-    "answered": Text(
+    ANSWERED: Text(
         "the client was answered after all. Either the answer had arrived when the coordinator "
         "died, or PrepareCommit was not in the log yet: then the transaction is still open, and "
         "the restarted coordinator takes the same request once more",
@@ -134,28 +134,17 @@ KILLS = {
 }
 
 
-def check_kill(kill: str) -> Verdict:
-    """Judge a line that kills the coordinator so that a commit is decided and not answered."""
-    if no_line := misread(kill):
-        return no_line
-    try:
-        run = played(UNANSWERED.format(kill=kill))
-    except ScenarioError as error:
-        if "it is running" in str(error):  # nobody was killed, so there is none to restart
-            return Verdict(False, KILLS["alive"], "alive")
-        return Verdict(False, Text(str(error)))
-    name = _killed(run.trace)
-    right, schedule = name == "right", tuple(map(str, run.choices))
-    return Verdict(right, KILLS[name], "" if right else name, schedule, run.system)
-
-
-def _killed(trace: Trace) -> str:
+def _killed(run: Run) -> str:
     """Which of `KILLS` a run with a killed coordinator shows."""
+    trace = run.trace
     before = trace.facts[: first(trace, "killed")]
     if not any(fact.text.en.startswith("EndTxn") for fact in before):
-        return "early"
+        return EARLY
     unknown = any(fact.text.en.startswith("commit: unknown") for fact in trace)
-    return "right" if unknown and trace.snapshot(-1).readers[0].got else "answered"
+    return "right" if unknown and trace.snapshot(-1).readers[0].got else ANSWERED
+
+
+UNANSWERED = KillExercise(STORY, _killed, KILLS)
 
 
 def never_unknown(searched: System, outcome: str) -> Property:

@@ -14,23 +14,26 @@ from dataclasses import dataclass, replace
 
 from ..explore import Budget, explore
 from ..kernel import Property, Run, Text
-from .check import Verdict
+from .check import Hinted
 from .income import IncomeSystem, finished
-from .loop import Work
+from .loop import App, Endless, Work
 from .rehearsal import killed, made, plain, stalled
+from .verdict import NOT_WRITTEN, Verdict
 
 WORKER = "worker"
 ONE = IncomeSystem()
 MANY = IncomeSystem(orders=("tea:3", "milk:2", "jam:4"))
-FAILING = replace(MANY, fails=1)
+#: what nobody was shown: a loop that knows the orders by heart fails here
+OTHERS = IncomeSystem(orders=("salt:7", "soap:1", "oats:6", "rice:8"))
 MEMBERS = IncomeSystem(workers=(("one", "one"), ("two", "two")))
 SESSION = "session/accounting/one-1"
 KILL = Budget(kills=1, killable=(WORKER,), retries=1)
 BREAK = Budget(breaks=1)
+FAULTS = (KILL, BREAK)
 Named = tuple[str, Text]
 
 BEFORE = (
-    "offsets first",
+    "the position is committed first",
     Text(
         "the position is committed before the output. A kill in between, and the order is read "
         "as done, but nobody has counted it: at most once",
@@ -38,7 +41,7 @@ BEFORE = (
     ),
 )
 AFTER = (
-    "offsets last",
+    "the position may follow",
     Text(
         "the position is committed apart from the output, after it. A kill in between, and the "
         "order is read and counted again: at least once",
@@ -46,7 +49,7 @@ AFTER = (
     ),
 )
 LAST = (
-    "15",
+    "the position is the last order processed",
     Text(
         "the committed offset is where to read on, not what was read last: last + 1. Whoever "
         "starts over reads the last order once more",
@@ -62,7 +65,7 @@ PART = (
     ),
 )
 TWO_TXNS = (
-    "83: two transactions",
+    "two transactions are as good as one",
     Text(
         "output and position are in two transactions. Each is atomic, the pair is not: a kill in "
         "between, and they disagree",
@@ -70,7 +73,7 @@ TWO_TXNS = (
     ),
 )
 OUTSIDE = (
-    "83: output outside",
+    "the output needs no transaction",
     Text(
         "a transactional producer sends only between begin and commit: everything else is refused "
         "with IllegalStateException, and the worker dies of it",
@@ -78,7 +81,7 @@ OUTSIDE = (
     ),
 )
 NO_POSITION = (
-    "83: no position",
+    "the group knows by itself how far it has come",
     Text(
         "nobody ever learns how far the group has come: whoever starts over begins at the first "
         "order",
@@ -86,7 +89,7 @@ NO_POSITION = (
     ),
 )
 NO_COMMIT = (
-    "nothing is committed",
+    "what is sent counts without a commit",
     Text(
         "the transaction is never committed. It will time out and be aborted, and no order is ever "
         "counted",
@@ -94,7 +97,7 @@ NO_COMMIT = (
     ),
 )
 NO_SEEK = (
-    "7",
+    "an abort rewinds the consumer",
     Text(
         "an abort drops the output and the position that was to be committed. The consumer's own "
         "position is memory and stays behind the orders: without seek the next poll goes on after "
@@ -104,7 +107,7 @@ NO_SEEK = (
     ),
 )
 NO_ABORT = (
-    "no abort",
+    "a failed transaction needs no abort",
     Text(
         "a transaction that failed is still open: before the next begin it must be aborted",
         "失败的事务仍然打开着：下一次 begin 之前必须先中止",
@@ -166,23 +169,20 @@ HINTS = (
 
 
 @dataclass(frozen=True)
-class Copying:
+class Copying(Hinted):
     """The exercise: `hint(1)`, `hint(2)`, `check(work)`."""
 
     hints: tuple[Text, ...] = HINTS
 
-    def hint(self, level: int = 1) -> Text:
-        """Level 1 points the way, the last one nearly says it; ValueError outside."""
-        if not 1 <= level <= len(self.hints):
-            raise ValueError(f"there are hints 1 to {len(self.hints)}")
-        return self.hints[level - 1]
-
-    def check(self, work: Work) -> Verdict:
-        """Judge a loop `work(app)`."""
+    def check(self, work: Work, graded: bool = False) -> Verdict:
+        """Judge a loop `work(app)`; `graded`: with other orders too."""
         try:
-            return _judged(work)
+            verdict = _judged(work)
+            return _judged(work, OTHERS, ()) if verdict.ok and graded else verdict
         except NotImplementedError:
-            return Verdict(False, Text("nothing is written yet: replace the line that raises"))
+            return Verdict(False, NOT_WRITTEN)
+        except Endless as error:
+            return Verdict(False, Text(str(error)))
         except Exception as error:
             return Verdict(False, Text(f"work(app) raised {type(error).__name__}: {error}"))
 
@@ -190,30 +190,37 @@ class Copying:
 LOOP = Copying()
 
 
-def _judged(work: Work) -> Verdict:
-    calm = plain(MANY.looping(work))
+def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = FAULTS) -> Verdict:
+    """By every rehearsal of many orders, and every schedule of one with each of the faults."""
+    calm = plain(many.looping(work))
+    if made(calm, WORKER) == made(plain(many.looping(_idle)), WORKER):
+        return Verdict(False, NOT_WRITTEN)
     calls = shape(calm)
-    for run in _rehearsals(work, calm):
+    for run in _rehearsals(work, many, calm):
         name = broken(run)
         if name:
-            return _wrong(belief(run, calls, name), run)
-    for budget in (KILL, BREAK):
+            return _wrong(belief(run, calls, name), run, name)
+    for budget in faults:
         system = ONE.looping(work)
         verdict = explore(system, budget, promises(system))
         for found in verdict.counterexamples.values():
             run = Run(system)
             for choice in found.schedule:
                 run.do(choice)
-            return _wrong(belief(run, calls, found.property), run)
+            return _wrong(belief(run, calls, found.property), run, found.property)
     return Verdict(True, RIGHT)
 
 
-def _rehearsals(work: Work, calm: Run) -> Iterator[Run]:
+def _idle(app: App) -> None:
+    """Nothing at all: what an empty stub does."""
+
+
+def _rehearsals(work: Work, many: IncomeSystem, calm: Run) -> Iterator[Run]:
     """Everything that can be gone through in one fixed order."""
     yield calm
-    yield plain(FAILING.looping(work))
+    yield plain(replace(many, fails=1).looping(work))
     for calls in range(1, made(calm, WORKER) + 1):
-        yield killed(MANY.looping(work), WORKER, calls)
+        yield killed(many.looping(work), WORKER, calls)
     for calls in range(1, made(calm, WORKER) + 1):
         yield stalled(MEMBERS.looping(work, member=True), "one", "two", calls, SESSION)
 
@@ -234,8 +241,8 @@ def broken(run: Run) -> str:
     return "" if not one or finished(run.world.nodes[WORKER]) else "unfinished"
 
 
-def _wrong(named: Named, run: Run) -> Verdict:
-    return Verdict(False, named[1], named[0], tuple(run.choices), run.system)
+def _wrong(named: Named, run: Run, light: str) -> Verdict:
+    return Verdict(False, named[1], named[0], tuple(run.choices), run.system, light)
 
 
 # --- what a loop believes -------------------------------------------------------------------

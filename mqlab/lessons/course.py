@@ -29,7 +29,7 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from traitlets.config.loader import PyFileConfigLoader
 
-from .notebooks import Lab, read, read_source, text_of
+from .notebooks import STUB, Lab, read, read_source, text_of
 
 COURSE = "mqlab"
 MARKER = "mqlab-course.json"
@@ -48,6 +48,8 @@ c.CourseDirectory.db_url = f"sqlite:///{{here / 'gradebook.db'}}"
 # On a machine that the students use too, name a folder that they can reach.
 c.Exchange.root = str(here / "exchange")
 c.Exchange.cache = str(here / "cache")
+# What a student finds in the place of a solution: as in the copies that the labs are built with.
+c.ClearSolutions.code_stub = {{"python": "{stub}"}}
 # A submission is run apart: in an empty folder, without this course, only the cells that grades
 # depend on. To run it in a container, put the container's command here (see labs/instructor).
 c.Autograde.autograde_preprocessors = [
@@ -168,7 +170,7 @@ def create(folder: Path, kind: str) -> Course:
         )
     config = course.folder / "nbgrader_config.py"
     if not config.exists():
-        text = CONFIG.format(course=COURSE) + (SAMPLE_CONFIG if kind == SAMPLE else "")
+        text = CONFIG.format(course=COURSE, stub=STUB) + (SAMPLE_CONFIG if kind == SAMPLE else "")
         config.write_text(text, "utf-8")
     return course
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from .pictures import columns
+from .tables import columns
 
 
 @dataclass(frozen=True, slots=True)

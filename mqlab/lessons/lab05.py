@@ -78,7 +78,7 @@ PRODUCE = Parsons(
                 "one machine's memory then loses nothing that another does not hold",
                 "leader 从不等待刷盘：批次复制完成就答复。一台机器丢了内存，别的机器上还有",
             ),
-            "flush",
+            "durable means flushed",
         ),
         Piece("answer", Text("answer the producer: ok", "答复生产者：ok")),
         Piece(
@@ -99,7 +99,7 @@ PRODUCE = Parsons(
                 "sent to two partitions is two records",
                 "序号只属于一个分区，leader 之间互不询问：同一笔支付发到两个分区就是两条记录",
             ),
-            "75",
+            "partitions compare what they hold",
         ),
         Piece(
             "duplicate",

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..kafka.config import java_hash, partition_for
 from ..kafka.states import NUMBERS, PREVIOUS, PREVIOUS_V2, TxnState
 from ..kernel import Fact, Trace
 from .admit import ADMIT
-from .commit import COMMIT, check_kill, never_unknown
+from .commit import COMMIT, UNANSWERED, never_unknown
 from .data_flow import data_flow
 from .lab00 import broker_map, first, map_table, red_from
-from .pictures import columns
 from .systems import played, scenario
+from .tables import columns, heard, table
 
 __all__ = [
     "ADMIT",
     "COMMIT",
+    "UNANSWERED",
     "answers",
     "broker_map",
-    "check_kill",
     "coordinator_of",
     "costs",
     "data_flow",
@@ -48,12 +48,6 @@ __all__ = [
 ]
 
 RECORDINGS = Path(__file__).parents[2] / "datasets" / "recordings"
-
-
-def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
-    """Rows as plain text; `head` names the columns, separated by "|"."""
-    names = tuple(name.strip() for name in head.split("|"))
-    return columns([names, *(tuple(map(str, row)) for row in rows)])
 
 
 # --- what a run shows ---------------------------------------------------------------------
@@ -144,17 +138,6 @@ def _counted(words: list[str]) -> Iterator[str]:
     for word in dict.fromkeys(words):
         times = words.count(word)
         yield word if times == 1 else f"{word} ×{times}"
-
-
-def heard(trace: Trace, *words: str, width: int = 10) -> str:
-    """The lines of a narration that hold one of these words; ⋮ where others are left out."""
-    lines: list[str] = []
-    for fact in trace:
-        if any(word in fact.text.en for word in words):
-            lines.append(fact.line(width=width))
-        elif not lines or lines[-1] != "⋮":
-            lines.append("⋮")
-    return "\n".join(lines)
 
 
 def due(text: str) -> str:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..explore import Budget
 from ..kafka import KafkaSystem
 from ..kafka.invariants import reads
 from ..kafka.snapshot import torn, view
-from ..kernel import Property, System, Text, Trace, World
+from ..kernel import Property, Run, System, Text, Trace, World
 from ..kernel.world import NodeState
-from ..scenario.language import ScenarioError
-from .check import Belief, Exercise, Verdict
+from .check import Belief, Exercise
+from .kills import ALIVE, KillExercise
 from .parsons import Parsons, Piece
-from .systems import played, system
+from .systems import system
 
 ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
 TWO = (
@@ -26,17 +26,25 @@ PLAIN = (
     "kafka partitions=1 producers=n:plain,app "
     "'n=send orders-0 n' 'app=init; begin; send orders-0 a; commit'"
 )
+#: what only grading tries: other offsets than those of the lab
+MORE = (
+    "kafka partitions=1 producers=n:plain,app 'n=send orders-0 n; send orders-0 n; flush' "
+    "'app=init; begin; send orders-0 a; send orders-0 b; commit; begin; send orders-0 c; abort'"
+)
+LATER = (
+    "kafka partitions=1 producers=app,billing "
+    "'app=init; begin; send orders-0 a; flush; send orders-0 b; commit; begin; send orders-0 c; "
+    "commit' 'billing=init; begin; send orders-0 x; commit'"
+)
 ENDING = (
     "end_txn partitions=2 order.end_txn={} 'app=init; begin; send orders-0 a; flush; "
     "send orders-1 b; flush; commit'"
 )
 
 
-def _systems(rule: Callable[..., Any]) -> tuple[tuple[System, Budget], ...]:
-    from dataclasses import replace
-
+def _tried(rule: Callable[..., Any], *lines: str) -> tuple[tuple[System, Budget], ...]:
     tried = []
-    for line in (ONE, TWO, PLAIN):
+    for line in lines:
         found = system(line)
         assert isinstance(found, KafkaSystem)
         tried.append((replace(found, rules=(("lso", rule),)), Budget()))
@@ -57,11 +65,12 @@ def _offset(answer: Any) -> str:
 
 LSO = Exercise(
     name="lso",
-    systems=_systems,
+    systems=lambda rule: _tried(rule, ONE, TWO, PLAIN),
+    unseen=lambda rule: _tried(rule, MORE, LATER),
     samples=(((), 4), ((2,), 4), ((1, 3), 5), ((5,), 3), ((0,), 0)),
     beliefs=(
         Belief(
-            "h",
+            "the high watermark decides",
             Text(
                 "the high watermark says what is replicated, not what is decided: an open "
                 "transaction below it would be read",
@@ -70,7 +79,7 @@ LSO = Exercise(
             lambda firsts, hw: hw,
         ),
         Belief(
-            "5",
+            "the newest transaction decides",
             Text(
                 "the *oldest* undecided transaction decides, not the newest: everything behind "
                 "its first record waits, whoever wrote it",
@@ -79,7 +88,7 @@ LSO = Exercise(
             lambda firsts, hw: min(max(firsts, default=hw), hw),
         ),
         Belief(
-            "lso above hw",
+            "the high watermark has no part in it",
             Text(
                 "a first offset may lie above the high watermark: then the high watermark is "
                 "the lower of the two, and what lies above it is not replicated yet",
@@ -136,7 +145,7 @@ END_TXN = Parsons(
                 "the outcome. The coordinator alone decides, by one record of its own",
                 "分区从不投票：数据早已写入，它们只是被告知结果。由协调器独自决定，凭它自己的一条记录",
             ),
-            "13",
+            "partitions vote",
         ),
         Piece(
             "markers",
@@ -150,7 +159,7 @@ END_TXN = Parsons(
                 "log moves its LSO",
                 "没有谁会通知消费者：它们向分区拉取，而分区日志中的标记会推动它的 LSO",
             ),
-            "120",
+            "consumers are told",
         ),
         Piece(
             "wait",
@@ -252,25 +261,28 @@ def whole(searched: System) -> Property:
     return Property("whole", sentence, holds, "always", part)
 
 
+ASKED = "what the client asks for is decided"
+ANSWERED = "what was answered is visible"
+LAST = "the last marker is the dangerous one"
 KILLS = {
-    "alive": Text(
+    ALIVE: Text(
         "the coordinator is alive at the end: `when` names a message that it never sends. It "
         "sends EndTxn's answer (⇒EndTxn#1) and WriteTxnMarkers#1",
         "协调器到最后还活着：`when` 指的是它从未发出的消息。它会发出 EndTxn 的答复（⇒EndTxn#1）"
         "和 WriteTxnMarkers#1",
     ),
-    "undecided": Text(
+    ASKED: Text(
         "too early: PrepareCommit is not in the log, so nothing is decided and nobody reads "
         "anything. A commit is not what the client asks for but what the coordinator writes",
         "太早了：PrepareCommit 还没有写入日志，什么都没决定，谁也读不到。提交不在于客户端的请求，"
         "而在于协调器写下的记录",
     ),
-    "no marker": Text(
+    ANSWERED: Text(
         "too early: the decision is safe, yet no marker has left, so nobody reads anything. "
         "That commit has returned makes nothing visible",
         "太早了：决定已经安全，但还没有标记发出，谁也读不到。commit 返回并不会让任何东西可见",
     ),
-    "both": Text(
+    LAST: Text(
         "too late: both markers had left when it died, and readers get the whole order. What a "
         "dead coordinator has sent still arrives",
         "太晚了：它崩溃时两个标记都已发出，读者得到了整个订单。已发出的消息仍会到达",
@@ -282,33 +294,15 @@ KILLS = {
 }
 
 
-def misread(kill: str) -> Verdict | None:
-    """The verdict on what is no line that kills the coordinator; None for such a line."""
-    if kill.split()[:2] == ["kill", "tc"] and len(kill.splitlines()) == 1:
-        return None
-    return Verdict(
-        False, Text("write one line: kill tc when=Kind#n after=K", "只写一行：kill tc when=…")
-    )
-
-
-def check_kill(kill: str) -> Verdict:
-    """Judge a line that kills the coordinator so that a reader is left with half an order."""
-    if no_line := misread(kill):
-        return no_line
-    try:
-        run = played(TWO_HALVES.format(kill=kill))
-    except ScenarioError as error:
-        return Verdict(False, Text(re.sub(r"^line \d+: ", "", str(error))))
+def _left(run: Run) -> str:
+    """Which of `KILLS` a run shows."""
     shown = {got.log for got in run.trace.snapshot(-1).readers[0].got}
-    decided = any("PrepareCommit" in fact.text.en for fact in run.trace)
     if run.world.nodes["tc"].up:
-        name = "alive"
-    elif not shown:
-        name = "no marker" if decided else "undecided"
-    else:
-        name = "both" if len(shown) == 2 else "right"
-    right = name == "right"
-    if name == "alive":
-        return Verdict(False, KILLS[name], name)
-    schedule = tuple(map(str, run.choices))
-    return Verdict(right, KILLS[name], "" if right else name, schedule, run.system)
+        return ALIVE
+    if not shown:
+        decided = any("PrepareCommit" in fact.text.en for fact in run.trace)
+        return ANSWERED if decided else ASKED
+    return LAST if len(shown) == 2 else "right"
+
+
+HALF = KillExercise(TWO_HALVES, _left, KILLS)

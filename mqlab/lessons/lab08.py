@@ -11,12 +11,12 @@ from ..kernel import System, Text, Trace
 from .copying import BREAK, KILL, LOOP, ONE, WORKER
 from .income import IncomeSystem, label
 from .lab00 import first
-from .lab06 import recorded, table, told
+from .lab06 import recorded, told
 from .loop import Abortable, App, Order, PriceUnknown, Refused, Work
 from .map_panel import broker_map
 from .parsons import Parsons, Piece
-from .pictures import columns
 from .rehearsal import killed, plain
+from .tables import columns, table
 
 __all__ = [
     "KILL",
@@ -188,7 +188,7 @@ ORDER = Parsons(
                 "initTransactions 在进程一生中只调用一次：它接管 transactional.id，再次调用会抛 "
                 "IllegalStateException",
             ),
-            "13",
+            "a transaction begins with initTransactions",
         ),
         Piece("commit", Text("commitTransaction", "commitTransaction")),
         Piece(

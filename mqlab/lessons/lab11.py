@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..kernel import Text
-from .check import Verdict
+from .check import RuleError, call_rule
+from .verdict import NOT_WRITTEN, Verdict
 
 NONE = -1
 Rule = Callable[[int, int], str]
@@ -72,6 +73,18 @@ CASES = (
     ),
 )
 
+_FOLLOWS = Text("the batch after the last committed one", "紧接最后提交的那一批")
+_AGAIN = Text("the batch is handed over again", "再次交来同一批")
+_APART = Text("sink and checkpoint disagree", "接收端与检查点不一致")
+UNSEEN = (
+    Case(41, 42, "write", _FOLLOWS),
+    Case(0, 1, "write", _FOLLOWS),
+    Case(12, 12, "skip", _AGAIN),
+    Case(9, 2, "stop", _APART),
+    Case(3, 8, "stop", _APART),
+    Case(NONE, 1, "stop", _APART),
+)
+
 BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
     (
         "a transaction alone is exactly once",
@@ -103,26 +116,36 @@ BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
 )
 
 
-def check_decide(decide: Rule) -> Verdict:
-    """Judge a rule by every case; a wrong one is told the story and the belief behind it."""
-    for case in CASES:
+@dataclass(frozen=True)
+class Deciding:
+    """The exercise: `cases`, and more of them that only grading tries."""
+
+    cases: tuple[Case, ...]
+    unseen: tuple[Case, ...]
+
+    def check(self, decide: Rule, graded: bool = False) -> Verdict:
+        """Judge a rule by every case; a wrong one is told the story and the belief behind it."""
+        every = (*self.cases, *(self.unseen if graded else ()))
         try:
-            answer = decide(case.marker, case.batch)
-        except NotImplementedError:
-            return Verdict(False, Text("nothing is written yet: replace the line that raises"))
-        except Exception as error:
-            what = f"decide({case.marker}, {case.batch}) raised {type(error).__name__}: {error}"
-            return Verdict(False, Text(what))
-        if answer != case.right:
-            return _wrong(decide, case, answer)
-    return Verdict(True, Text("every crash ends with each order counted once, or with a stop"))
+            answers = [call_rule(decide, (case.marker, case.batch)) for case in every]
+        except RuleError as error:
+            return Verdict(False, Text(str(error)))
+        if all(answer is None for answer in answers):
+            return Verdict(False, NOT_WRITTEN)
+        for case, answer in zip(every, answers, strict=True):
+            if answer != case.right:
+                return self._wrong(answers, case, answer)
+        return Verdict(True, Text("every crash ends with each order counted once, or with a stop"))
+
+    def _wrong(self, answers: list[object], case: Case, answer: object) -> Verdict:
+        story = f"decide({case.marker}, {case.batch}): {case.story}; you said {answer!r}"
+        for name, rule, message in BELIEFS:
+            believed = [rule(c.marker, c.batch) for c in self.cases]
+            if answers[: len(self.cases)] == believed:
+                return Verdict(False, Text(f"{story}. {message}"), name)
+        if answer not in ("write", "skip", "stop"):
+            return Verdict(False, Text(f'{story}; the answers are "write", "skip" and "stop"'))
+        return Verdict(False, Text(story))
 
 
-def _wrong(decide: Rule, case: Case, answer: object) -> Verdict:
-    story = f"decide({case.marker}, {case.batch}): {case.story}; you said {answer!r}"
-    for name, rule, message in BELIEFS:
-        if all(decide(c.marker, c.batch) == rule(c.marker, c.batch) for c in CASES):
-            return Verdict(False, Text(f"{story}. {message}"), name)
-    if answer not in ("write", "skip", "stop"):
-        return Verdict(False, Text(f'{story}; the answers are "write", "skip" and "stop"'))
-    return Verdict(False, Text(story))
+DECIDE = Deciding(CASES, UNSEEN)

@@ -27,12 +27,14 @@ from ..kafka.calls import (
 )
 from ..kafka.messages import Position
 from ..kernel import Asking
+from .limits import TooLong, limited
 
 GROUP = "accounting"
 SOURCE = "orders-0"
 SINK = "income-0"
 #: a loop that makes more calls than this goes round for ever
 CALLS = 30
+LIMIT_S = 1.0
 
 
 class Refused(Exception):
@@ -46,6 +48,10 @@ class Abortable(Exception):
 class PriceUnknown(Abortable):
     """The price service did not answer. Nothing to do with Kafka, but an order that cannot
     be worked out cannot be counted: its transaction must not be committed."""
+
+
+class Endless(Exception):
+    """A function goes round and round without calling anything."""
 
 
 class _Enough(BaseException):
@@ -175,6 +181,11 @@ class Loop:
         app = App(asking, self)
         try:
             app.start()
-            self.work(app)
+            with limited(LIMIT_S):
+                self.work(app)
         except (Refused, Abortable, _Enough):
             return
+        except TooLong:
+            raise Endless(
+                f"it was stopped after {LIMIT_S:.0f} s without a call: is there a loop without an end?"
+            ) from None

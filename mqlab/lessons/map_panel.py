@@ -10,7 +10,8 @@ from mqlab_widgets.scene import Scene
 from mqlab_widgets.widths import wrap
 
 from .brokers import BROKERS, KINDS, NOTHING, Broker, Item, Node
-from .pictures import WIDTH, Folder, Picture, columns, room
+from .pictures import WIDTH, Folder, Picture, room
+from .tables import columns
 
 COLUMNS = (
     ("in memory", ("memory",)),

@@ -55,6 +55,9 @@ DAMAGE = (
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 CELL_TIMEOUT_S = 300
+# What a student finds in the place of a solution. No line that raises: a function without
+# `return` and a list without pieces are told in words what is missing.
+STUB = "# YOUR CODE HERE"
 # Tags of a cell, as in `# %% tags=["volatile"]`.
 VOLATILE = "volatile"  # its output differs each time (durations): the committed one is kept
 # nbval's own "nbval-check-output" has it compare the output with the committed one.
@@ -154,29 +157,26 @@ def _digest(text: str) -> str:
 def student_copy(source: Notebook) -> Notebook:
     """What a student gets: stubs for solutions, no hidden tests, no outputs."""
     steps = (
-        preprocessors.LockCells,
-        preprocessors.ClearSolutions,
-        preprocessors.ClearOutput,
-        preprocessors.CheckCellMetadata,
-        preprocessors.ClearHiddenTests,
-        preprocessors.ComputeChecksums,
+        preprocessors.LockCells(),
+        preprocessors.ClearSolutions(code_stub={"python": STUB}),
+        preprocessors.ClearOutput(),
+        preprocessors.CheckCellMetadata(),
+        preprocessors.ClearHiddenTests(),
+        preprocessors.ComputeChecksums(),
     )
     notebook, resources = deepcopy(source), ResourcesDict()
     for step in steps:
         try:
-            notebook, resources = step().preprocess(notebook, resources)
+            notebook, resources = step.preprocess(notebook, resources)
         except (RuntimeError, ValidationError, SchemaTooOldError) as error:
-            raise LabError(f"{_name(source)}: nbgrader's {step.__name__}: {error}") from error
+            raise LabError(f"{_name(source)}: nbgrader's {type(step).__name__}: {error}") from error
     notebook.metadata["mqlab"]["cells"] = _digest_of_cells(notebook)
     return notebook
 
 
 def solution_copy(source: Notebook, execute_in: Path, previous: Notebook | None) -> Notebook:
     """Executed, with outputs that differ only if what they show differs."""
-    try:
-        notebook = execute(source, execute_in)
-    except CellExecutionError as error:
-        raise LabError(f"{_name(source)}: its solution fails\n{error}") from error
+    notebook = execute(source, execute_in)
     before = {cell["id"]: cell for cell in previous.cells} if previous else {}
     for cell in notebook.cells:
         old = before.get(cell["id"])
@@ -203,7 +203,7 @@ def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Not
     """A fresh kernel runs a copy of all cells, in the folder given."""
     copy = deepcopy(notebook)
     folder.mkdir(parents=True, exist_ok=True)
-    NotebookClient(
+    client = NotebookClient(
         copy,
         timeout=CELL_TIMEOUT_S,
         kernel_name=KERNEL["name"],
@@ -211,8 +211,36 @@ def execute(notebook: Notebook, folder: Path, allow_errors: bool = False) -> Not
         record_timing=False,
         coalesce_streams=True,
         resources={"metadata": {"path": str(folder)}},
-    ).execute()
+    )
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        raise CellError(copy, error) from error
     return copy
+
+
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class CellError(LabError):
+    """A cell that failed: which one (`place`, from 0), in which of its `line`s (from 1; the last
+    frame inside a cell is the lab's own), and what Python said, without a terminal's colours."""
+
+    def __init__(self, executed: Notebook, error: CellExecutionError) -> None:
+        super().__init__(COLOURS.sub("", str(error)))
+        self.what = f"{error.ename}: {COLOURS.sub('', error.evalue)}"
+        self.place = max(
+            place
+            for place, cell in enumerate(executed.cells)
+            if any(output.output_type == "error" for output in cell.get("outputs", []))
+        )
+        lines = re.findall(r"Cell In\[\d+\], line (\d+)", str(self))
+        self.line = int(lines[-1]) if lines else 1
+
+    def line_of(self, source: str) -> int:
+        """The line of the lab's source, from 1."""
+        heads = [n for n, line in enumerate(source.splitlines(), 1) if line.startswith("# %%")]
+        return heads[self.place] + self.line
 
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -257,7 +285,14 @@ def build(lab: Lab, say: Callable[[str], None], student_only: bool, force: bool)
         _write(lab.student, student_copy(source), say)
     if not student_only:
         previous = read(lab.solution) if lab.solution.exists() else None
-        _write(lab.solution, solution_copy(source, lab.solution.parent, previous), say)
+        try:
+            solution = solution_copy(source, lab.solution.parent, previous)
+        except CellError as error:
+            line = error.line_of(lab.source.read_text(encoding="utf-8"))
+            where = f"{lab.source.parent.name}/{lab.source.name}:{line}"
+            message = f"{lab.name}: its solution fails\n{where}: {error.what}\n\n{error}"
+            raise LabError(message) from error
+        _write(lab.solution, solution, say)
 
 
 def _objection(student: Path) -> str:

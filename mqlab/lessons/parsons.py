@@ -14,6 +14,7 @@ a distractor is a piece that no correct program has, with the belief behind it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ..explore import Budget, explore
 from ..kernel import Property, System, Text, World, replay
 from ..kernel.world import NodeState
-from .check import Verdict
+from .verdict import Verdict
 
 if TYPE_CHECKING:
     from mqlab_widgets.ordering import Ordering
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
 Systems = Callable[[tuple[str, ...]], tuple[tuple[System, Budget], ...]]
 Order = Sequence[str]
 
+NOTHING_MOVED = Text(
+    "no piece is in your list yet: move the pieces above, then run this cell again",
+    "你的列表里还没有步骤：请先移动上面的步骤，再运行本单元",
+)
+NOT_KEPT = Text(
+    "your order is on the screen only: run the cell with the pieces once more, which writes it "
+    "into the notebook",
+    "你的顺序目前只在屏幕上：请再运行一次步骤所在的单元，把它写入笔记本",
+)
+NO_LIST = Text("an order is a list of pieces", "顺序是由步骤组成的列表")
 RIGHT = Text("no schedule breaks a promise with this order", "按这个顺序，没有任何执行能违背承诺")
 
 
@@ -62,6 +73,21 @@ class Parsons:
         """The same as `judge(self, order)`."""
         return judge(self, order)
 
+    def check(self, order: Any, graded: bool = False) -> Verdict:
+        """Judge what is in a cell: a list of keys, or the widget with the pieces."""
+        if getattr(order, "kept", True) is False:
+            return Verdict(False, NOT_KEPT)
+        keys = getattr(order, "order", order)
+        if not isinstance(keys, Sequence) or isinstance(keys, str):
+            return Verdict(False, NO_LIST)
+        known = [piece.key for piece in self.pieces]
+        unknown = [key for key in keys if key not in known]
+        if unknown:
+            return Verdict(False, Text(f"no piece {unknown[0]!r}; there are: {', '.join(known)}"))
+        if not keys:
+            return Verdict(False, NOTHING_MOVED)
+        return judge(self, keys)
+
     def widget(self, **look: Any) -> Ordering:
         """A list to be put into order, the verdict, and the run that refutes it. Takes
         what a player takes (lang, scale, panels); needs anywidget."""
@@ -69,11 +95,46 @@ class Parsons:
 
         return Ordering(self, **look)
 
+    def arrange(self, order: Order = (), **look: Any) -> Ordering:
+        """Show the pieces, those of `order` already in the list, and give the widget. In a
+        notebook the call is the answer: each move is written between its brackets, so what one
+        sees is what is saved and graded. An editor in which the widget cannot write keeps the
+        moves when the cell is run again."""
+        from mqlab_widgets import Ordering
+
+        before = _SHOWN.get(self.name)
+        if before is not None and not before.kept and write_order(before.order):
+            order = before.order
+        shown = _SHOWN[self.name] = Ordering(self, order, cell=True, **look)
+        shown._ipython_display_()
+        return shown
+
     def __str__(self) -> str:
         width = max(len(piece.key) for piece in self.pieces)
         lines = [str(self.question)]
         lines += [f"  {piece.key:<{width}}  {piece.text}" for piece in self.pieces]
         return "\n".join(lines)
+
+
+#: the last arrangement of each exercise in this kernel
+_SHOWN: dict[str, Ordering] = {}
+CALL = re.compile(r"\barrange\(\s*\[[^\]]*\]\s*\)")
+
+
+def write_order(order: Order) -> bool:
+    """Put an order into the `arrange` call of the notebook's cell that is being run; False
+    where there is no such cell."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    if not hasattr(shell, "get_parent"):
+        return False
+    code = shell.get_parent().get("content", {}).get("code", "")
+    keys = ", ".join(f'"{key}"' for key in order)
+    text, times = CALL.subn(f"arrange([{keys}])", code)
+    if times:
+        shell.set_next_input(text, replace=True)
+    return bool(times)
 
 
 def judge(parsons: Parsons, order: Order) -> Verdict:
@@ -84,7 +145,7 @@ def judge(parsons: Parsons, order: Order) -> Verdict:
         if key not in known:
             raise ValueError(f"no piece {key!r}; there are: {', '.join(known)}")
         if chosen.count(key) > 1:
-            return Verdict(False, Text(f"“{key}” is there twice", f"“{key}” 出现了两次"), "twice")
+            return Verdict(False, Text(f"“{key}” is there twice", f"“{key}” 出现了两次"))
     for key in chosen:
         if (belief := known[key].belief) is not None:
             return Verdict(False, belief, known[key].misconception or key)
@@ -102,13 +163,13 @@ def _tried(parsons: Parsons, system: System, budget: Budget) -> Verdict | None:
     calm = explore(system, Budget(states=budget.states), reached)
     if calm.missing:
         name = next(name for name in parsons.messages if name in calm.missing)
-        return Verdict(False, parsons.messages[name], name)
+        return Verdict(False, parsons.messages[name], name, light=name)
     kept = tuple(p for p in claims if p.kind == "always")
     found = explore(system, budget, (_together(kept),))
     for example in found.counterexamples.values():
         broken = _broken(system, example.schedule)
         name = next(name for name in parsons.messages if name in broken)
-        return Verdict(False, parsons.messages[name], name, example.schedule, system)
+        return Verdict(False, parsons.messages[name], name, example.schedule, system, name)
     if not (calm.complete and found.complete):
         raise ValueError(f"{parsons.name}: {found}; give the exercise a smaller system")
     return None

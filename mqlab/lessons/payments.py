@@ -44,9 +44,9 @@ from ..kernel.system import Recover
 from ..kernel.world import NodeState
 from ..storage import Batch, next_sequence
 from .by_hand import ByHand, produce_call
-from .pictures import columns
 from .produce_pieces import PIECES, STEP, PiecewiseLeader
 from .shop import MONEY
+from .tables import columns
 
 RAW = "raw"
 BROKER = "broker"

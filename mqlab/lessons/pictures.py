@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from unicodedata import east_asian_width
 
 from mqlab_widgets.player import image
 from mqlab_widgets.scene import Node, Scene, xml
@@ -134,22 +133,3 @@ def _boxes(nodes: tuple[Node, ...], x: float, y: float) -> Iterator[Box]:
         moved = re.match(r"translate\(([-\d.]+),([-\d.]+)\)", str(node.attrs.get("transform", "")))
         dx, dy = (float(moved[1]), float(moved[2])) if moved else (0.0, 0.0)
         yield from _boxes(node.children, x + dx, y + dy)
-
-
-# --- the same in words -------------------------------------------------------------------
-
-
-def columns(rows: list[tuple[str, ...]]) -> str:
-    """Rows as text whose columns stand below each other; the first row is the head."""
-    wide = [max(_cells(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        padded = [cell + " " * (w - _cells(cell)) for cell, w in zip(row, wide, strict=True)]
-        lines.append("  ".join(padded).rstrip())
-    lines.insert(1, "  ".join("-" * w for w in wide))
-    return "\n".join(lines)
-
-
-def _cells(text: str) -> int:
-    """Columns on a terminal: a Chinese character takes two."""
-    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)

@@ -25,6 +25,7 @@ from ..kafka.system import BARE
 from ..kernel import Program
 from ..kernel.text import Lang
 from .systems import system
+from .tables import columns
 
 Progress = Callable[[int, int], None]
 
@@ -85,7 +86,7 @@ def table(lang: Lang = "en", progress: Progress | None = None) -> str:
         missing = f"without {case.off}" if case.off else f"all on: {case.name}"
         length = len(search(case, progress).schedule)
         lines.append((missing, case.anomaly.of(lang), case.broken, str(length)))
-    return columns(("missing", "anomaly", "broken", "choices"), lines)
+    return columns([("missing", "anomaly", "broken", "choices"), *lines])
 
 
 def lesson_table(systems: Iterable[Searched] = (*LESSON_SYSTEMS, WHOLE)) -> str:
@@ -94,7 +95,7 @@ def lesson_table(systems: Iterable[Searched] = (*LESSON_SYSTEMS, WHOLE)) -> str:
     that an earlier search has given back would be counted as saved."""
     head = ("system", "bounds", "states", "searched", "found", "seconds", "bytes a state")
     with get_context("spawn").Pool(1, maxtasksperchild=1) as alone:
-        return columns(head, alone.imap(row, systems))
+        return columns([head, *alone.imap(row, systems)])
 
 
 def row(searched: Searched) -> tuple[str, ...]:
@@ -107,14 +108,4 @@ def row(searched: Searched) -> tuple[str, ...]:
         ", ".join((*verdict.counterexamples, *verdict.missing)) or "nothing",
         f"{verdict.seconds:.1f}",
         f"{verdict.memory / verdict.states:,.0f}",
-    )
-
-
-def columns(head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> str:
-    """Left-aligned columns, two spaces between them."""
-    lines = [head, *body]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
     )

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from mqlab_widgets.scene import Scene
 
-from .pictures import WIDTH, Picture, columns, room
+from .pictures import WIDTH, Picture, room
+from .tables import columns
 
 
 @dataclass(frozen=True, slots=True, order=True)

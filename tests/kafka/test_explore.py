@@ -37,7 +37,7 @@ def test_all_faults_at_once_do_not_fit():
 
 
 def test_the_table_names_bounds_states_and_what_was_found():
-    head, row = lesson_table(SMALL[:1]).splitlines()
+    head, _, row = lesson_table(SMALL[:1]).splitlines()
     assert " ".join(head.split()) == "system bounds states searched found seconds bytes a state"
     assert f"{counts()[SMALL[0].name]:,}" in row
     assert " all " in row

@@ -6,7 +6,7 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.lessons import balances, check, scenario, system
 from mqlab.lessons.lab07 import LSO
-from mqlab.lessons.lab11 import BELIEFS, check_decide
+from mqlab.lessons.lab11 import BELIEFS, DECIDE
 
 
 def right(firsts, hw):
@@ -34,6 +34,19 @@ def stub(firsts, hw):
     raise NotImplementedError
 
 
+def endless(firsts, hw):
+    while True:
+        pass
+
+
+def stubborn(firsts, hw):
+    while True:
+        try:
+            hw += 1
+        except BaseException:
+            hw = 0
+
+
 def forgetful():
     calls = []
 
@@ -48,6 +61,10 @@ def forgetful():
     ("rule", "says"),
     [
         (stub, "nothing is written yet"),
+        (lambda firsts, hw: None, "nothing is written yet"),
+        (lambda firsts, hw: hw if firsts else None, "has no `return`"),
+        (endless, "it was stopped after 1 s: is there a loop without an end?"),
+        (stubborn, "it was stopped after 1 s: is there a loop without an end?"),
         (lambda firsts, hw: 1 // 0, "it raised ZeroDivisionError"),
         (lambda firsts, hw: "3", "an offset is a whole number"),
         (lambda firsts, hw: True, "an offset is a whole number"),
@@ -91,18 +108,18 @@ def test_a_payment_that_arrives_balances():
 
 
 def test_lab_11_knows_the_rule_its_naive_forms_and_the_stub():
-    assert check_decide(
+    assert DECIDE.check(
         lambda marker, batch: (
             "skip" if batch == marker else "write" if batch == marker + 1 else "stop"
         )
     ).ok
     for name, rule, message in BELIEFS:
-        verdict = check_decide(rule)
+        verdict = DECIDE.check(rule)
         assert not verdict.ok
         assert verdict.misconception == name
         assert str(message) in str(verdict)
-    assert "nothing is written yet" in str(check_decide(stub))
-    assert 'the answers are "write"' in str(check_decide(lambda marker, batch: "yes"))
+    assert "nothing is written yet" in str(DECIDE.check(stub))
+    assert 'the answers are "write"' in str(DECIDE.check(lambda marker, batch: "yes"))
 
 
 def test_what_a_zombie_says_is_about_its_own_transaction():

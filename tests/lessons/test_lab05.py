@@ -59,16 +59,16 @@ def but(wrong: Callable[[Five, int, Seen], str | None]) -> Callable[..., str]:
 
 BELIEFS: dict[str, Callable[..., Any]] = {
     "nothing is ever taken": lambda five, known, b: "refuse",
-    "ok for nothing": lambda five, known, b: "duplicate",
-    "67": lambda five, known, b: "append",
-    "74": lambda five, known, b: right(five, known, b).replace("duplicate", "refuse"),
-    "72": lambda five, known, b: right(five[-1:], known, b),
-    "73: a gap": but(
+    "what is answered need not be stored": lambda five, known, b: "duplicate",
+    "a retry is a new batch": lambda five, known, b: "append",
+    "a duplicate is an error": lambda five, known, b: right(five, known, b).replace("duplicate", "refuse"),
+    "only the last batch is remembered": lambda five, known, b: right(five[-1:], known, b),
+    "a gap does not matter": but(
         lambda five, known, b: "append" if b[0] == known and b[1] > newest(five) else None
     ),
-    "73: record numbers": lambda five, known, b: formula(b[2], five),
-    "73: ≤ old is a duplicate": lambda five, known, b: formula(b[1], five),
-    "73: any overlap is a duplicate": but(
+    "a batch is known by its last number": lambda five, known, b: formula(b[2], five),
+    "a smaller number is a duplicate": lambda five, known, b: formula(b[1], five),
+    "any overlap is a duplicate": but(
         lambda five, known, b: (
             "duplicate" if b[0] == known and b[1] in {first for first, _ in five} else None
         )
@@ -76,17 +76,17 @@ BELIEFS: dict[str, Callable[..., Any]] = {
     "an overlap is new": but(
         lambda five, known, b: "append" if b[0] == known and b[1] <= newest(five) < b[2] else None
     ),
-    "73: epochs do not matter": lambda five, known, b: right(five, b[0] if five else -1, b),
-    "73: a new epoch begins anywhere": but(
+    "epochs do not matter": lambda five, known, b: right(five, b[0] if five else -1, b),
+    "a new epoch begins anywhere": but(
         lambda five, known, b: "append" if b[0] > known else None
     ),
     "an old epoch is as good as a new one": but(
         lambda five, known, b: "append" if b[0] != known and b[1] == 0 else None
     ),
-    "73: everybody begins at 0": but(
+    "every producer begins at 0": but(
         lambda five, known, b: "refuse" if known == -1 and b[1] > 0 else None
     ),
-    "73: numbers only grow": but(
+    "numbers only grow": but(
         lambda five, known, b: "refuse" if five and b[1] == 0 and b[1:] not in five else None
     ),
 }
@@ -122,7 +122,7 @@ def stub(five: Five, known: int, batch: Seen) -> str:
 def test_what_is_no_rule_is_told_so() -> None:
     assert "nothing is written yet" in str(ACCEPT.check(stub))
     assert 'the answers are "append", "duplicate" and "refuse"' in str(
-        ACCEPT.check(lambda five, known, batch: None)
+        ACCEPT.check(lambda five, known, batch: "yes")
     )
     assert ACCEPT.hint(1) != ACCEPT.hint(2)
     with pytest.raises(ValueError, match="hints 1 to 2"):
@@ -154,8 +154,8 @@ def test_three_orders_of_a_produce_are_right_and_all_others_meet_a_run() -> None
         (("duplicate", "sequence", "append", "answer"), "no zombie"),
         (("append", "duplicate", "fence", "sequence", "answer"), "money"),
         (("duplicate", "fence", "sequence", "answer", "append"), "true ok"),
-        (("duplicate", "fence", "sequence", "append", "flush", "answer"), "flush"),
-        (("ask", *PIECES), "75"),
+        (("duplicate", "fence", "sequence", "append", "flush", "answer"), "durable means flushed"),
+        (("ask", *PIECES), "partitions compare what they hold"),
     ],
 )
 def test_a_wrong_order_says_what_it_breaks(order: tuple[str, ...], broken: str) -> None:

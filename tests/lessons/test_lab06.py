@@ -14,13 +14,13 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.lessons import check, scenario, system
 from mqlab.lessons.admit import ADMIT
-from mqlab.lessons.commit import KILLS
+from mqlab.lessons.commit import ANSWERED, EARLY, KILLS, UNANSWERED
 from mqlab.lessons.data_flow import data_flow, flow
+from mqlab.lessons.kills import ALIVE
 from mqlab.lessons.lab06 import (
     COMMIT,
     RECORDINGS,
     answers,
-    check_kill,
     coordinator_of,
     costs,
     due,
@@ -110,19 +110,19 @@ def nobody(known: Pair | None, state: str, busy: bool, asked: Pair) -> str:
 
 
 NAIVE: dict[str, Callable[..., Any]] = {
-    "10: the transactional id is enough": any_holder,
-    "89: the epoch is the partition's affair": id_alone,
-    "89: only smaller epochs are refused": not_smaller,
-    "88: the epoch is enough": epoch_alone,
-    "112: every refusal is final": for_good,
-    "112: every refusal is for now": for_now,
-    "107: nothing is under way until it is decided": only_prepared,
-    "13: an open transaction is busy": open_is_busy,
+    "the transactional id is enough": any_holder,
+    "the epoch is the partition's affair": id_alone,
+    "only smaller epochs are refused": not_smaller,
+    "the epoch is enough": epoch_alone,
+    "every refusal is final": for_good,
+    "every refusal is for now": for_now,
+    "nothing is under way until it is decided": only_prepared,
+    "an open transaction is busy": open_is_busy,
     "fenced is whoever is refused": always_fenced,
     "nobody is let in": nobody,
 }
 #: they let nobody commit, so that no run is needed to see the mistake
-USELESS = {"13: an open transaction is busy", "nobody is let in"}
+USELESS = {"an open transaction is busy", "nobody is let in"}
 
 
 @pytest.mark.parametrize("rule", [right, busy_first], ids=["EndTxn", "AddPartitionsToTxn"])
@@ -172,11 +172,11 @@ def test_what_is_no_rule_is_told_so() -> None:
         ("prepare reply complete", "read back"),
         ("markers prepare reply wait complete", "same outcome"),
         ("prepare reply complete markers wait", "settled"),
-        ("vote prepare reply markers wait complete", "13"),
-        ("prepare producer reply markers wait complete", "109"),
-        ("prepare reply undo markers wait complete", "11"),
-        ("drain prepare reply markers wait complete", "12"),
-        ("clock prepare reply markers wait complete", "14"),
+        ("vote prepare reply markers wait complete", "partitions vote"),
+        ("prepare producer reply markers wait complete", "the producer writes its commit message into the log"),
+        ("prepare reply undo markers wait complete", "what the client does not know has not happened"),
+        ("drain prepare reply markers wait complete", "everything arrives before the end"),
+        ("clock prepare reply markers wait complete", "the timeout begins when the commit is asked for"),
     ],
 )
 def test_the_pieces_of_commit(order: str, broken: str) -> None:
@@ -189,15 +189,15 @@ def test_the_pieces_of_commit(order: str, broken: str) -> None:
     [
         ("kill tc when=⇒EndTxn#1 after=0", "right"),
         ("kill tc when=PrepareCommit#1 after=1", "right"),
-        ("kill tc when=PrepareCommit#1 after=0", "answered"),
-        ("kill tc when=WriteTxnMarkers#1 after=0", "answered"),
-        ("kill tc when=⇒InitProducerId#1 after=0", "early"),
-        ("kill tc when=Ongoing#1 after=1", "early"),
-        ("kill tc when=⇒EndTxn#7 after=0", "alive"),
+        ("kill tc when=PrepareCommit#1 after=0", ANSWERED),
+        ("kill tc when=WriteTxnMarkers#1 after=0", ANSWERED),
+        ("kill tc when=⇒InitProducerId#1 after=0", EARLY),
+        ("kill tc when=Ongoing#1 after=1", EARLY),
+        ("kill tc when=⇒EndTxn#7 after=0", ALIVE),
     ],
 )
 def test_the_kill_that_leaves_a_commit_unanswered(kill: str, name: str) -> None:
-    verdict = check_kill(kill)
+    verdict = UNANSWERED.check(kill)
     assert verdict.ok == (name == "right")
     assert verdict.message == KILLS[name]
     assert verdict.misconception == ("" if verdict.ok else name)
@@ -205,7 +205,7 @@ def test_the_kill_that_leaves_a_commit_unanswered(kill: str, name: str) -> None:
 
 @pytest.mark.parametrize("line", ["", "kill app", "kill tc when=⇒EndTxn#1\nkill tc", "kill tc x"])
 def test_a_kill_that_cannot_be_read_is_told_so(line: str) -> None:
-    verdict = check_kill(line)
+    verdict = UNANSWERED.check(line)
     assert not verdict.ok
     assert verdict.misconception == ""
 

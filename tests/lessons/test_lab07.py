@@ -6,7 +6,8 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import system
-from mqlab.lessons.lab07 import KILLS, check_kill, whole
+from mqlab.lessons.kills import ALIVE
+from mqlab.lessons.lab07 import ANSWERED, ASKED, HALF, KILLS, LAST, whole
 from mqlab.lessons.partition_log import partition_log
 
 MIXED = """
@@ -22,7 +23,7 @@ run c: send orders-0 c6, commit
 
 
 def test_the_kill_that_leaves_half_is_right() -> None:
-    verdict = check_kill("kill tc when=WriteTxnMarkers#1 after=1")
+    verdict = HALF.check("kill tc when=WriteTxnMarkers#1 after=1")
     assert verdict.ok
     trace = verdict.trace()
     assert trace is not None
@@ -32,15 +33,15 @@ def test_the_kill_that_leaves_half_is_right() -> None:
 @pytest.mark.parametrize(
     ("kill", "belief"),
     [
-        ("kill tc", "undecided"),
-        ("kill tc when=WriteTxnMarkers#1 after=0", "no marker"),
-        ("kill tc when=⇒EndTxn#1 after=1", "no marker"),
-        ("kill tc when=WriteTxnMarkers#1 after=2", "both"),
-        ("kill tc when=EndTxn#1 after=1", "alive"),
+        ("kill tc", ASKED),
+        ("kill tc when=WriteTxnMarkers#1 after=0", ANSWERED),
+        ("kill tc when=⇒EndTxn#1 after=1", ANSWERED),
+        ("kill tc when=WriteTxnMarkers#1 after=2", LAST),
+        ("kill tc when=EndTxn#1 after=1", ALIVE),
     ],
 )
 def test_every_other_kill_is_met_with_its_own_message(kill: str, belief: str) -> None:
-    verdict = check_kill(kill)
+    verdict = HALF.check(kill)
     assert not verdict.ok
     assert verdict.misconception == belief
     assert verdict.message == KILLS[belief]
@@ -49,14 +50,15 @@ def test_every_other_kill_is_met_with_its_own_message(kill: str, belief: str) ->
 @pytest.mark.parametrize(
     ("kill", "says"),
     [
-        ("", "write one line: kill tc when=Kind#n after=K"),
-        ("kill app", "write one line: kill tc"),
+        ("", "write one line: kill = "),
+        ("kill app", "write one line"),
         ("kill tc\nkill tc", "write one line"),
+        ("kill tc when=… after=…", "the line still has its blanks"),
         ("kill tc when=WriteTxnMarkers#x", "expected `kill NODE when=Kind#n after=K`"),
     ],
 )
 def test_what_is_no_kill_is_told_so(kill: str, says: str) -> None:
-    verdict = check_kill(kill)
+    verdict = HALF.check(kill)
     assert not verdict.ok
     assert says in str(verdict)
 

@@ -153,16 +153,16 @@ def gives_up(app: App) -> None:
 
 
 WRONG = {
-    "offsets first": guarded(before),
-    "offsets last": guarded(after),
-    "15": guarded(position(lambda orders: orders[-1].offset)),
+    "the position is committed first": guarded(before),
+    "the position may follow": guarded(after),
+    "the position is the last order processed": guarded(position(lambda orders: orders[-1].offset)),
     "part of a batch": guarded(position(lambda orders: orders[0].offset + 1)),
-    "83: two transactions": guarded(two),
-    "83: output outside": guarded(outside),
-    "83: no position": guarded(unsaid),
-    "nothing is committed": guarded(uncommitted),
-    "7": no_seek,
-    "no abort": no_abort,
+    "two transactions are as good as one": guarded(two),
+    "the output needs no transaction": guarded(outside),
+    "the group knows by itself how far it has come": guarded(unsaid),
+    "what is sent counts without a commit": guarded(uncommitted),
+    "an abort rewinds the consumer": no_seek,
+    "a failed transaction needs no abort": no_abort,
     "a failure ends the work": uncaught,
     "a failure is passed over": passed_over,
 }
@@ -230,14 +230,14 @@ def test_what_is_no_loop_is_told_so() -> None:
         ("poll begin offsets commit abort seek", "read is counted"),
         ("poll begin send commit sync abort seek", "counted once"),
         ("poll begin send commit abort seek", "counted once"),
-        ("poll init begin send offsets commit abort seek", "13"),
+        ("poll init begin send offsets commit abort seek", "a transaction begins with initTransactions"),
     ],
 )
 def test_a_wrong_order_says_what_it_breaks(order: str, broken: str) -> None:
     verdict = ORDER.judge(order.split())
     assert not verdict.ok
     assert verdict.misconception == broken
-    assert (verdict.trace() is None) == (broken in ("done", "recovers", "13"))
+    assert (verdict.trace() is None) == (broken in ("done", "recovers", "a transaction begins with initTransactions"))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from mqlab_widgets.scene import Scene
 
 from mqlab.lessons.brokers import BROKERS, KINDS, NOTHING
 from mqlab.lessons.map_panel import COLUMNS, EDGE, ICON, LEFT, broker_map, broker_maps, map_table
-from mqlab.lessons.pictures import WIDTH, Picture, columns, room
+from mqlab.lessons.pictures import WIDTH, Picture, room
+from mqlab.lessons.tables import columns
 from mqlab.lessons.timeline import PRODUCTS, UNDATED, timeline, timeline_table
 
 PICTURES: dict[str, Callable[[], Picture]] = {

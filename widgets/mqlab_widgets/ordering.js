@@ -97,6 +97,7 @@ class Ordering {
     if (at >= 0) order.splice(at, 1);
     if (action !== "out") order.splice(to, 0, key);
     this.model.set("order", order);
+    this.model.set("kept", keepInCell(this.host, order));
     this.model.save_changes();
     // Who adds goes on adding: to the piece that follows in the pool.
     const next = pieces[pieces.indexOf(key) + 1] ?? pieces[pieces.indexOf(key) - 1] ?? key;
@@ -104,6 +105,9 @@ class Ordering {
     const text = this.ui.words[action === "out" ? "removed" : "placed"];
     this.live.textContent = text.replace("{piece}", key).replace("{n}", to + 1)
       .replace("{of}", order.length);
+    if (this.ui.cell && !this.model.get("kept")) {
+      this.live.textContent += ` ${this.ui.words.unkept}`;
+    }
   }
 
   /** Keys belong to the list: JupyterLab would take them for its own. */
@@ -157,6 +161,22 @@ class Ordering {
     if (this.player) this.player.load(data, data.meta.step);
     else this.player = new Player(this.run, data);
   }
+}
+
+// The call in the cell that shows the widget: its list is the learner's answer.
+const KEPT = /\barrange\(\s*\[[^\]]*\]\s*\)/;
+
+/** Write the order into the cell that shows the list, so that it is saved, graded and there the
+ *  next day: through the editor of CodeMirror 6, as JupyterLab 4 and Notebook 7 have it.
+ *  False where that is not to be found. */
+function keepInCell(host, order) {
+  const input = host.closest(".jp-Cell")?.querySelector(".jp-Cell-inputWrapper .cm-content");
+  const view = input?.cmTile?.root?.view ?? input?.cmView?.rootView?.view;
+  const call = view && KEPT.exec(view.state.doc.toString());
+  if (!call) return false;
+  const insert = `arrange([${order.map((key) => JSON.stringify(key)).join(", ")}])`;
+  view.dispatch({ changes: { from: call.index, to: call.index + call[0].length, insert } });
+  return true;
 }
 
 const ARROWS = {

@@ -43,6 +43,10 @@ WORDS = {
     "shown": Text("The shortest run that shows it:", "能说明问题的最短执行："),
     "placed": Text("{piece}: place {n} of {of}", "{piece}：第 {n} 位，共 {of} 位"),
     "removed": Text("{piece}: taken out", "{piece}：已取出"),
+    "unkept": Text(
+        "Run this cell again to keep your order in the notebook.",
+        "请再次运行本单元，把你的顺序保存到笔记本中。",
+    ),
     "changed": Text("The order has changed since.", "顺序已改变。"),
 }
 END = Text(".", "。")
@@ -75,17 +79,22 @@ class Exercise(Protocol):
 
 
 class Ordering(PictureWidget):
-    """`order` holds the keys as they stand in the list; `verdict` what came of the last
-    judging, None before. `judge()` from Python and the button do the same."""
+    """`order` holds the keys as they stand in the list, at first those given; `verdict` what
+    came of the last judging, None before. `judge()` from Python and the button do the same.
+    `cell`: the call that shows the list carries the order (`Parsons.arrange`); `kept`: the
+    text of that call is what stands in the list."""
 
     _esm = joined("ordering.js")
     _css = page_css("ordering.css")
     order = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    kept = traitlets.Bool(True).tag(sync=True)
 
     def __init__(
         self,
         exercise: Exercise,
+        order: Sequence[str] = (),
         *,
+        cell: bool = False,
         title: str | None = None,
         lang: Lang = "en",
         scale: float = 1.0,
@@ -96,7 +105,8 @@ class Ordering(PictureWidget):
         self._look = Look.of(title, lang, scale, panels)
         self.exercise = exercise
         self.verdict: Judged | None = None
-        super().__init__()
+        self._cell = cell
+        super().__init__(order=list(order))
         self._show()
         self.on_msg(self._asked)
 
@@ -156,6 +166,7 @@ class Ordering(PictureWidget):
                 self.payload = b""
             self.ui = {
                 "kind": "ordering",
+                "cell": self._cell,
                 "still": self._name,
                 "lang": lang,
                 "scale": self._look.scale,

@@ -1,0 +1,41 @@
+"""Text tables of the labs: the same as a picture, for screen readers, diffs and nbval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from unicodedata import east_asian_width
+
+from ..kernel import Trace
+
+
+def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
+    """Rows as plain text; `head` names the columns, separated by "|"."""
+    names = tuple(name.strip() for name in head.split("|"))
+    return columns([names, *(tuple(map(str, row)) for row in rows)])
+
+
+def columns(rows: list[tuple[str, ...]]) -> str:
+    """Rows as text whose columns stand below each other; the first row is the head."""
+    wide = [max(_cells(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        padded = [cell + " " * (w - _cells(cell)) for cell, w in zip(row, wide, strict=True)]
+        lines.append("  ".join(padded).rstrip())
+    lines.insert(1, "  ".join("-" * w for w in wide))
+    return "\n".join(lines)
+
+
+def _cells(text: str) -> int:
+    """Columns on a terminal: a Chinese character takes two."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def heard(trace: Trace, *words: str, width: int = 10) -> str:
+    """The lines of a narration that hold one of these words; ⋮ where others are left out."""
+    lines: list[str] = []
+    for fact in trace:
+        if any(word in fact.text.en for word in words):
+            lines.append(fact.line(width=width))
+        elif not lines or lines[-1] != "⋮":
+            lines.append("⋮")
+    return "\n".join(lines)

@@ -1,0 +1,116 @@
+"""What comes of a check: a sentence, the belief behind a wrong answer, and the run that shows it.
+
+In a notebook a verdict is shown, not raised: its sentence once, and below it the player on the
+run, open at the step that tells. Only grading raises (`mqlab.lessons.points`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Any
+
+from ..kernel import System, Text, Trace, replay
+
+NOT_WRITTEN = Text(
+    "nothing is written yet: put your own answer in the place of `# YOUR CODE HERE`",
+    "还没有写任何内容：请在 `# YOUR CODE HERE` 处写下你的答案",
+)
+#: facts of a run that are printed around the telling one
+BEFORE, AFTER = 4, 2
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`misconception`: the belief behind a wrong answer in a few words, where one is known.
+    `schedule` (with `system`): the shortest run that refutes the answer, or shows that it is
+    right; none where no run is needed. `light`: the promise that breaks in it. `words`: what
+    the telling step says, where no light goes red."""
+
+    ok: bool
+    message: Text
+    misconception: str = ""
+    schedule: tuple[str, ...] = ()
+    system: System | None = None
+    light: str = ""
+    words: str = ""
+
+    def trace(self) -> Trace | None:
+        """The run; None where there is none."""
+        return self._trace
+
+    @cached_property
+    def _trace(self) -> Trace | None:
+        if self.system is None:
+            return None
+        title = Text("The run that shows it", "能说明问题的执行")
+        return replay(self.system, self.schedule, title)
+
+    @property
+    def step(self) -> int:
+        """The telling step of the run, from 1: where the promise breaks for good, or the step
+        that says `words`; else the last. 0 without a run."""
+        trace = self.trace()
+        if trace is None:
+            return 0
+        if self.words:
+            said = [fact.index for fact in trace if self.words in fact.line()]
+            return said[0] if said else len(trace)
+        told = len(trace)
+        while told > 1 and _is_red(trace, told - 1, self.light):
+            told -= 1
+        return told
+
+    def player(self) -> Any:
+        """The player on the run, open at its telling step; None without a run."""
+        from mqlab_widgets import Player
+
+        trace = self.trace()
+        return None if trace is None else Player(trace, step=self.step)
+
+    def __str__(self) -> str:
+        lines = [self.sentence]
+        trace = self.trace()
+        if trace is not None and not self.ok:
+            shown = [f for f in trace.facts if not f.fold or f.index == self.step]
+            at = next(i for i, fact in enumerate(shown) if fact.index == self.step)
+            lines.append("the shortest run that shows it, where it shows:")
+            for fact in shown[max(0, at - BEFORE) : at + AFTER + 1]:
+                lines.append(f"{'▶' if fact.index == self.step else ' '} {fact.line()}")
+        return "\n".join(lines)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict, and the belief behind a wrong answer, in words."""
+        head = "right" if self.ok else "not yet"
+        return f"{head}: {_ended(str(self.message))}" + (
+            f" (The belief behind it: {self.belief}.)" if self.belief else ""
+        )
+
+    @property
+    def belief(self) -> str:
+        """The misconception, where it is one and not just the promise that breaks."""
+        return "" if self.misconception == self.light else self.misconception
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        show: Any = display  # IPython does not say its type
+        head, rest = self.sentence.split(": ", 1)
+        colour = "light-dark(#1a7f37,#4cc26b)" if self.ok else "light-dark(#b35900,#f0a04b)"
+        html = (
+            f'<p style="margin:.3em 0"><b style="color:{colour}">{head[0].upper()}{head[1:]}:</b> '
+            f"{escape(rest)}</p>"
+        )
+        show({"text/plain": self.sentence, "text/html": html}, raw=True)
+        if (player := self.player()) is not None:
+            show(player)
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "?", "`")) else sentence + "."
+
+
+def _is_red(trace: Trace, position: int, light: str) -> bool:
+    return any(one.name == light and not one.ok for one in trace.snapshot(position).lights)
