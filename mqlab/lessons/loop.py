@@ -187,5 +187,6 @@ class Loop:
             return
         except TooLong:
             raise Endless(
-                f"it was stopped after {LIMIT_S:.0f} s without a call: is there a loop without an end?"
+                f"it was stopped after {LIMIT_S:.0f} s without a call: is there a loop without "
+                "an end?"
             ) from None

@@ -61,7 +61,9 @@ BELIEFS: dict[str, Callable[..., Any]] = {
     "nothing is ever taken": lambda five, known, b: "refuse",
     "what is answered need not be stored": lambda five, known, b: "duplicate",
     "a retry is a new batch": lambda five, known, b: "append",
-    "a duplicate is an error": lambda five, known, b: right(five, known, b).replace("duplicate", "refuse"),
+    "a duplicate is an error": lambda five, known, b: right(five, known, b).replace(
+        "duplicate", "refuse"
+    ),
     "only the last batch is remembered": lambda five, known, b: right(five[-1:], known, b),
     "a gap does not matter": but(
         lambda five, known, b: "append" if b[0] == known and b[1] > newest(five) else None
@@ -77,9 +79,7 @@ BELIEFS: dict[str, Callable[..., Any]] = {
         lambda five, known, b: "append" if b[0] == known and b[1] <= newest(five) < b[2] else None
     ),
     "epochs do not matter": lambda five, known, b: right(five, b[0] if five else -1, b),
-    "a new epoch begins anywhere": but(
-        lambda five, known, b: "append" if b[0] > known else None
-    ),
+    "a new epoch begins anywhere": but(lambda five, known, b: "append" if b[0] > known else None),
     "an old epoch is as good as a new one": but(
         lambda five, known, b: "append" if b[0] != known and b[1] == 0 else None
     ),

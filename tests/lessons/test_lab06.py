@@ -173,10 +173,19 @@ def test_what_is_no_rule_is_told_so() -> None:
         ("markers prepare reply wait complete", "same outcome"),
         ("prepare reply complete markers wait", "settled"),
         ("vote prepare reply markers wait complete", "partitions vote"),
-        ("prepare producer reply markers wait complete", "the producer writes its commit message into the log"),
-        ("prepare reply undo markers wait complete", "what the client does not know has not happened"),
+        (
+            "prepare producer reply markers wait complete",
+            "the producer writes its commit message into the log",
+        ),
+        (
+            "prepare reply undo markers wait complete",
+            "what the client does not know has not happened",
+        ),
         ("drain prepare reply markers wait complete", "everything arrives before the end"),
-        ("clock prepare reply markers wait complete", "the timeout begins when the commit is asked for"),
+        (
+            "clock prepare reply markers wait complete",
+            "the timeout begins when the commit is asked for",
+        ),
     ],
 )
 def test_the_pieces_of_commit(order: str, broken: str) -> None:

@@ -230,14 +230,19 @@ def test_what_is_no_loop_is_told_so() -> None:
         ("poll begin offsets commit abort seek", "read is counted"),
         ("poll begin send commit sync abort seek", "counted once"),
         ("poll begin send commit abort seek", "counted once"),
-        ("poll init begin send offsets commit abort seek", "a transaction begins with initTransactions"),
+        (
+            "poll init begin send offsets commit abort seek",
+            "a transaction begins with initTransactions",
+        ),
     ],
 )
 def test_a_wrong_order_says_what_it_breaks(order: str, broken: str) -> None:
     verdict = ORDER.judge(order.split())
     assert not verdict.ok
     assert verdict.misconception == broken
-    assert (verdict.trace() is None) == (broken in ("done", "recovers", "a transaction begins with initTransactions"))
+    assert (verdict.trace() is None) == (
+        broken in ("done", "recovers", "a transaction begins with initTransactions")
+    )
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,15 @@ LIBRARIES = {
     "mqlab.serve": {"kio"},
     "mqlab.spark": {"confluent_kafka", "pandas", "pyarrow", "pyspark"},
     "mqlab.real": {"confluent_kafka", "kio"},
-    "mqlab.lessons": {"jupytext", "nbclient", "nbconvert", "nbformat", "nbgrader", "traitlets"},
+    "mqlab.lessons": {
+        "IPython",
+        "jupytext",
+        "nbclient",
+        "nbconvert",
+        "nbformat",
+        "nbgrader",
+        "traitlets",
+    },
     "mqlab_widgets": {"IPython", "anywidget", "ipywidgets", "traitlets"},
     "mqlab.cli": {"confluent_kafka", "playwright"},
 }
