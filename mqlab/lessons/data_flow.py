@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from mqlab_widgets.scene import Scene
 
 from ..kernel import Fact, Trace
-from .pictures import Picture, columns, room
+from .pictures import Picture, room
 from .systems import scenario
+from .tables import columns
 
 STORY = """
 # One transaction, from the first request to the last record
