@@ -14,9 +14,7 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.lessons import check, scenario, system
 from mqlab.lessons.admit import ADMIT
-from mqlab.lessons.commit import ANSWERED, EARLY, KILLS, UNANSWERED
 from mqlab.lessons.data_flow import data_flow, flow
-from mqlab.lessons.kills import ALIVE
 from mqlab.lessons.lab06 import (
     COMMIT,
     RECORDINGS,
@@ -191,32 +189,6 @@ def test_what_is_no_rule_is_told_so() -> None:
 def test_the_pieces_of_commit(order: str, broken: str) -> None:
     verdict = COMMIT.judge(order.split())
     assert (verdict.ok, verdict.misconception) == (not broken, broken), verdict
-
-
-@pytest.mark.parametrize(
-    ("kill", "name"),
-    [
-        ("kill tc when=⇒EndTxn#1 after=0", "right"),
-        ("kill tc when=PrepareCommit#1 after=1", "right"),
-        ("kill tc when=PrepareCommit#1 after=0", ANSWERED),
-        ("kill tc when=WriteTxnMarkers#1 after=0", ANSWERED),
-        ("kill tc when=⇒InitProducerId#1 after=0", EARLY),
-        ("kill tc when=Ongoing#1 after=1", EARLY),
-        ("kill tc when=⇒EndTxn#7 after=0", ALIVE),
-    ],
-)
-def test_the_kill_that_leaves_a_commit_unanswered(kill: str, name: str) -> None:
-    verdict = UNANSWERED.check(kill)
-    assert verdict.ok == (name == "right")
-    assert verdict.message == KILLS[name]
-    assert verdict.misconception == ("" if verdict.ok else name)
-
-
-@pytest.mark.parametrize("line", ["", "kill app", "kill tc when=⇒EndTxn#1\nkill tc", "kill tc x"])
-def test_a_kill_that_cannot_be_read_is_told_so(line: str) -> None:
-    verdict = UNANSWERED.check(line)
-    assert not verdict.ok
-    assert verdict.misconception == ""
 
 
 def test_unknown_may_end_either_way_and_breaks_no_promise() -> None:

@@ -25,7 +25,9 @@ def test_the_map_lists_the_labs_there_are_in_their_order() -> None:
     assert re.findall(r"\((\d\d-[a-z-]+)\.ipynb\)", table) == [lab.name for lab in LABS[1:]]
 
 
-@pytest.mark.parametrize(("lab", "following"), itertools.pairwise(LABS[:4]), ids=lambda lab: lab.name)
+@pytest.mark.parametrize(
+    ("lab", "following"), itertools.pairwise(LABS[:4]), ids=lambda lab: lab.name
+)
 def test_each_lab_ends_by_naming_the_next(lab: Lab, following: Lab) -> None:
     links = re.findall(r"\((\d\d-[a-z-]+)\.ipynb\)", markdown(lab)[-1])
     assert links[-1:] == [following.name]
