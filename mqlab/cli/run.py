@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..kernel import escape_unseen
 from ..lessons.systems import SYSTEMS
 from ..scenario import Golden, load, rewrite
 from ..scenario.language import ScenarioError
@@ -36,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
             print(f"equal      {path}")
         else:
             different += 1
-            print(f"DIFFERENT  {path}\n{golden.diff()}")
+            print(f"DIFFERENT  {path}")
+            print(*map(escape_unseen, golden.diff().splitlines()), sep="\n")
     if not args.show:
         print(f"{len(paths) - different} of {len(paths)} scenarios equal")
     return 1 if different else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from ..kernel import Trace
@@ -45,5 +44,7 @@ def read_trace(path: Path) -> Trace:
         return evident(opened(path).run.trace, path.stem)
     try:
         return Trace.load(path)
-    except (ValueError, KeyError, json.JSONDecodeError) as error:
-        raise UserError(f"{path} is no trace: {error}") from error
+    except ValueError as error:
+        raise UserError(
+            f"{path} is no trace: {error}; give a file that `mqlab view --trace` has written"
+        ) from error

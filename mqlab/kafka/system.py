@@ -25,6 +25,7 @@ from ..kernel import (
     Telling,
     Text,
     World,
+    shorten,
 )
 from . import snapshot as pictures
 from . import verbs, wiring
@@ -45,6 +46,9 @@ PRODUCING = ("timeout_ms", "max_in_flight", "retries", "delivery_timeout_ms", "m
 NUMBERS = {
     "transaction_version", "partitions", "groups", "replicas", "min_isr", *PASSED, *PRODUCING
 }  # fmt: skip
+
+DIGITS = 15  # of a number in a system line
+MOST = {"partitions": 100, "groups": 50}  # a role, a lane and a log each
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,9 @@ class KafkaSystem(System):
                 f"replicas={self.replicas} min_isr={self.min_isr}: expected 1 to 3 replicas, and "
                 "no more of them in sync than there are"
             )
+        for key, most in MOST.items():
+            if not 0 <= getattr(self, key) <= most:
+                raise ValueError(f"{key}={getattr(self, key)}: a picture has room for {most}")
         if self.config_check not in ("on", "off"):
             raise ValueError(f"config_check={self.config_check}: expected on or off")
         for _, txn_id in (*self.producers, *self.workers):
@@ -249,6 +256,6 @@ class KafkaSystem(System):
 
 
 def _number(key: str, value: str) -> int:
-    if not value.isdigit():
-        raise ValueError(f"{key}={value!r}: expected a whole number")
+    if not (value.isascii() and value.isdigit() and len(value) <= DIGITS):
+        raise ValueError(f"{key}={shorten(value, 20)!r}: expected a whole number")
     return int(value)

@@ -54,7 +54,7 @@ from .snapshot import (
     Table,
 )
 from .system import NodeSpec, Property, System, Telling
-from .text import NOTHING, Lang, Text, Words
+from .text import NOTHING, Lang, Text, Words, escape_unseen, shorten
 from .trace import Fact, Trace
 from .values import replace
 from .world import World
@@ -66,5 +66,5 @@ __all__ = [
     "Lang", "Light", "Log", "Map", "MemoryDisk", "NodeSpec", "Option", "Play", "Program",
     "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response", "Return", "Run",
     "Send", "SetTimer", "Snapshot", "System", "Table", "Telling", "Text", "Trace", "Truncate",
-    "Words", "World", "parse", "replace", "replay", "simulate",
+    "Words", "World", "escape_unseen", "parse", "replace", "replay", "shorten", "simulate",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ Everything that is drawn or printed is a `Text` until the last moment, when `of(
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,10 +31,38 @@ class Text:
 
     @staticmethod
     def from_json(value: str | list[str]) -> Text:
-        return Text(value) if isinstance(value, str) else Text(*value)
+        """Raises ValueError for what is no text."""
+        both = [value] if isinstance(value, str) else value
+        if not isinstance(both, list) or not all(isinstance(v, str) for v in both):
+            raise ValueError(f"{str(value)[:40]!r} stands where a text belongs")
+        return Text(*both[:2])
 
 
 NOTHING = Text("")
+
+#: marks that turn the reading direction of what follows them
+TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+UNSEEN = ("Cc", "Cs", "Zl", "Zp")  # control characters, half characters, line separators
+
+
+def escape_unseen(text: str) -> str:
+    """The text in one line, with what a terminal would obey instead of showing it written out:
+    control characters as \\x1b, marks of direction as \\u202e."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_written(char) for char in text)
+
+
+def _written(char: str) -> str:
+    if char in TURNING or unicodedata.category(char) in UNSEEN:
+        code = ord(char)
+        return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    return char
+
+
+def shorten(text: str, most: int) -> str:
+    """The text, cut to so many characters where it is longer."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True)

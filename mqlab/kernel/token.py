@@ -21,6 +21,8 @@ from typing import Any
 
 from .system import System
 
+NO_TOKEN = "this is not a token: paste the whole text that was copied"
+
 
 def encode(system: System, choices: tuple[str, ...]) -> str:
     """The token of a run: URL-safe text."""
@@ -33,10 +35,13 @@ def open_token(token: str) -> tuple[str, tuple[str, ...], str]:
     try:
         packed = base64.urlsafe_b64decode(token.strip() + "=" * (-len(token.strip()) % 4))
         unpack = zlib.decompressobj()
-        line, choices, made = json.loads(unpack.decompress(packed, 1_000_000))
-    except (binascii.Error, zlib.error, ValueError) as error:
-        raise ValueError("this is not a token: paste the whole text that was copied") from error
-    return str(line), tuple(str(c) for c in choices), str(made)
+        found = json.loads(unpack.decompress(packed, 1_000_000))
+    except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
+        raise ValueError(NO_TOKEN) from error
+    match found:
+        case [str(line), [*choices], str(made)] if all(isinstance(c, str) for c in choices):
+            return line, tuple(choices), made
+    raise ValueError(NO_TOKEN)
 
 
 def check(system: System, made: str) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from .snapshot import Snapshot
-from .text import NOTHING, Lang, Text
+from .text import NOTHING, Lang, Text, escape_unseen
 
 FORMAT = "mqlab.trace/1"
 MODEL = Text("model", "模型")
@@ -53,10 +53,10 @@ class Fact:
     evidence: Text = MODEL
 
     def line(self, lang: Lang = "en", width: int = 0) -> str:
-        """`tc  → o-0   WriteTxnMarkers commit epoch=1`, columns padded to `width`."""
-        return (
-            f"{self.node:<{width}} {self.glyph} {self.peer:<{width}}  {self.text.of(lang)}".rstrip()
-        )
+        """`tc  → o-0   WriteTxnMarkers commit epoch=1`, columns padded to `width`; what a
+        terminal would obey is written out."""
+        node, peer, text = map(escape_unseen, (self.node, self.peer, self.text.of(lang)))
+        return f"{node:<{width}} {escape_unseen(self.glyph)} {peer:<{width}}  {text}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Trace:
 
     def narrate(self, lang: Lang = "en") -> str:
         """One fact a line, columns aligned."""
-        names = [n for f in self.facts for n in (f.node, f.peer)]
+        names = [escape_unseen(n) for f in self.facts for n in (f.node, f.peer)]
         width = max(map(len, names), default=0)
         return "\n".join(f.line(lang, width) for f in self.facts)
 
@@ -108,8 +108,20 @@ class Trace:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Trace:
         """Raises ValueError where `data` is not `mqlab.trace/1`, NaN as a number included."""
-        if data.get("format") != FORMAT:
-            raise ValueError(f"not a {FORMAT} file: its format is {data.get('format')!r}")
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            found = data.get("format") if isinstance(data, dict) else data
+            raise ValueError(f"not a {FORMAT} file: its format is {str(found)[:40]!r}")
+        try:
+            return Trace._read(data)
+        except KeyError as error:
+            raise ValueError(f"it has no {error.args[0]!r}") from error
+        except (AttributeError, IndexError, RecursionError, TypeError) as error:
+            raise ValueError("its parts do not fit together") from error
+
+    @staticmethod
+    def _read(data: dict[str, Any]) -> Trace:
+        if len(data["facts"]) != len(data["changes"]):
+            raise ValueError("it needs one change for each fact")
         now = data["start"]
         snapshots = [_build(Snapshot, now)]
         for change in data["changes"]:
@@ -129,7 +141,12 @@ class Trace:
 
     @staticmethod
     def load(path: str | Path) -> Trace:
-        return Trace.from_json(json.loads(Path(path).read_text("utf-8")))
+        """Raises OSError, and ValueError where the file is no trace."""
+        try:
+            data = json.loads(Path(path).read_text("utf-8"))
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
+        return Trace.from_json(data)
 
 
 def plain_of(value: Any) -> Any:
@@ -168,6 +185,8 @@ def _build(cls: Any, value: Any) -> Any:
         return tuple(_build(k, v) for k, v in zip(kinds, value, strict=True))
     if cls is int and type(value) is not int:  # NaN and 1e999 are numbers to Python's JSON
         raise ValueError(f"{value!r} stands where a whole number belongs")
+    if cls in (str, bool) and type(value) is not cls:
+        raise ValueError(f"{str(value)[:40]!r} stands where a {cls.__name__} belongs")
     return value
 
 
@@ -196,6 +215,8 @@ def patch(old: Any, change: Any) -> Any:
         return change["="]
     if isinstance(old, list):
         size = change.get("#", len(old))
+        if not 0 <= size <= len(old) + len(change):
+            raise ValueError("a list grows by more than is put into it")
         out = old[:size] + [None] * (size - len(old))
         for key, value in change.items():
             if key != "#":

@@ -162,7 +162,11 @@ def _stop(number: int, command: str, words: tuple[str, ...]) -> Line:
 
 def system_of(line: str, registry: Registry) -> System:
     """The system of a system line; ScenarioError names what there is."""
-    words = shlex.split(line)
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        why = f"{error}: close every quote, as in 'app=init; commit'"
+        raise ScenarioError(f"the system line cannot be read ({why})") from error
     if not words or words[0] not in registry:
         known = ", ".join(sorted(registry))
         raise ScenarioError(f"no system {words[0] if words else ''!r}; there are: {known}")
