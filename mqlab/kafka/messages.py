@@ -345,11 +345,14 @@ class OffsetCommitResponse:
 @dataclass(frozen=True, slots=True)
 class OffsetFetch:
     """`partitions` None: all of the group. `require_stable` (KIP-447): refuse while a
-    transaction holds a pending offset."""
+    transaction holds a pending offset. `member`, `member_epoch`: who asks, where it is one
+    of the newer protocol (KIP-848)."""
 
     group: str
     partitions: tuple[str, ...] | None = None
     require_stable: bool = True
+    member: str | None = None
+    member_epoch: int = -1
 
     def __str__(self) -> str:
         return f"OffsetFetch {self.group}"

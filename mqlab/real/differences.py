@@ -94,6 +94,14 @@ OTHERS = (
         "not recorded: the server keeps whole logs",
     ),
     (
+        "groups of the newer protocol (KIP-848): SubscribedTopicRegex, classic members in such a "
+        "group, deletion of an internal topic",
+        "refused (INVALID_REGULAR_EXPRESSION, INCONSISTENT_GROUP_PROTOCOL, "
+        "INVALID_TOPIC_EXCEPTION): a pattern of a stranger may take a server forever, groups of "
+        "both kinds are a passage from one protocol to the other, and a lab should not lose its "
+        "coordinators' logs. Patterns that a client evaluates itself work",
+    ),
+    (
         "requests of transaction.version 2 to a cluster of version 0, quotas, access rules, "
         "two-phase commit (KIP-939)",
         "not modelled",

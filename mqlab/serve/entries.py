@@ -16,6 +16,17 @@ from typing import Any
 
 from ..kafka.coordinator import Entry, StateRecord
 from ..kafka.group import GroupMetadata, GroupTombstone, Member, Offsets, OffsetTombstones
+from ..kafka.group.consumer.values import (
+    ConsumerGroupTombstones,
+    ConsumerMember,
+    CurrentAssignment,
+    GroupEpoch,
+    MemberMetadata,
+    MemberState,
+    MemberTombstones,
+    TargetAssignment,
+    TargetEpoch,
+)
 from ..kafka.messages import Position
 from ..kafka.states import TxnState
 from ..kernel import Append, Put, Truncate
@@ -41,6 +52,14 @@ KINDS: dict[str, type] = {
         Member,
         OffsetTombstones,
         GroupTombstone,
+        ConsumerMember,
+        MemberMetadata,
+        GroupEpoch,
+        TargetAssignment,
+        TargetEpoch,
+        CurrentAssignment,
+        MemberTombstones,
+        ConsumerGroupTombstones,
     )
 }
 
@@ -86,7 +105,7 @@ def _at(batch: Batch, base: int) -> Batch:
 #: how the fields of a kind are taken out of it, in order
 FIELDS = {kind: attrgetter(*(f.name for f in fields(kind))) for kind in KINDS.values()}
 SINGLE = frozenset(kind for kind in KINDS.values() if len(fields(kind)) == 1)
-FLAT = frozenset({str, int, bool, TxnState, type(None)})
+FLAT = frozenset({str, int, bool, TxnState, MemberState, type(None)})
 
 
 def _plain(value: Any) -> Any:
@@ -121,4 +140,6 @@ def _value(plain: Any) -> Any:
     given = dict(zip(names, map(_value, values), strict=False))
     if kind is Entry:
         given["state"] = TxnState(given["state"])
+    if kind is ConsumerMember:
+        given["state"] = MemberState(given["state"])
     return kind(**given)

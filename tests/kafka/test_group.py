@@ -11,6 +11,7 @@ from mqlab.kafka.group.messages import (
     JoinedMember,
     JoinGroup,
     LeaveGroup,
+    ListedGroup,
     ListGroups,
     SyncGroup,
 )
@@ -283,7 +284,7 @@ def test_groups_are_listed_and_described():
     broker = Broker()
     assert broker.ask(DescribeGroup("g")).error is Error.GROUP_ID_NOT_FOUND
     member, _ = broker.alone()
-    assert broker.ask(ListGroups()).groups == (("g", "consumer", "Stable"),)
+    assert broker.ask(ListGroups()).groups == (ListedGroup("g", "consumer", "Stable"),)
     told = broker.ask(DescribeGroup("g"))
     assert (told.state, told.protocol, told.members[0].member) == ("Stable", "range", member)
     assert told.members[0].assignment == ("orders-0",)

@@ -10,6 +10,7 @@ same producer state, the same markers.
     Heartbeat, …    sessions.py    who is silent is no member any more
     OffsetCommit    commits.py     positions, plain or pending in a transaction
     DeleteGroups, … deletion.py    what an administrator has forgotten
+    ConsumerGroup…  consumer/      the newer protocol, in which the coordinator assigns
     (generations)   rebalance.py, members.py; the states are a table in states.py
 
 **Durable** are offset records and one record a generation (who is in it, who reads what).
@@ -22,8 +23,7 @@ position is told once it is replicated. A member that was slow, not dead, comes 
 commits what its successor has done already: its generation gives it away. *Invariants:*
 generations only grow; an offset of an open or aborted transaction never counts.
 
-*Left out:* the newer consumer protocol (KIP-848), share groups, expiry of offsets and
-groups.
+*Left out:* share groups, streams groups, expiry of offsets and groups.
 Read on in GroupCoordinatorService, GroupMetadataManager, OffsetMetadataManager (Kafka 4.3).
 """
 
@@ -81,21 +81,20 @@ from ..messages import (
 )
 from ..partition import Partition
 from ..verification import Verifying
-from . import commits, deletion, join, sessions, sync
+from . import commits, consumer, deletion, describe, join, sessions, sync
 from .commits import Key, Offsets, Placed
+from .consumer.messages import ConsumerGroupDescribe, ConsumerGroupHeartbeat
+from .consumer.values import ConsumerGroup
 from .deletion import GroupTombstone, OffsetTombstones
 from .members import Group, GroupMetadata, Member
 from .messages import (
     DeleteGroup,
     DeleteOffsets,
-    DescribedMember,
     DescribeGroup,
-    DescribeGroupResponse,
     Heartbeat,
     JoinGroup,
     LeaveGroup,
     ListGroups,
-    ListGroupsResponse,
     SyncGroup,
 )
 from .rebalance import alive
@@ -122,11 +121,12 @@ NOW = Words(
 
 @dataclass(frozen=True, slots=True)
 class GroupCoordinator:
-    """`committed`: what counts, by all that is in the log; `safe`: by what is replicated of it;
-    `timeline`: (end, what counts) of each commit in between (Kafka's TimelineHashMap).
-    `pending`: by producer id, what its open transaction would make count. `assigning`: assignments that are not yet safe. `epoch`: which of its lives
-    this is, `given`: how many member ids it gave out in it. `now_ms`: of the event that is
-    being handled, for the stamps of what it writes."""
+    """`committed`: what counts, by all that is in the log; `safe`: by what is replicated of
+    it; `timeline`: (end, what counts) of each commit in between (Kafka's TimelineHashMap).
+    `pending`: by producer id, what its open transaction would make count. `assigning`:
+    assignments that are not yet safe. `epoch`: which of its lives this is, `given`: how many
+    member ids it gave out in it. `now_ms`: of the event that is being handled, for the stamps
+    of what it writes."""
 
     config: KafkaConfig
     name: str
@@ -136,6 +136,7 @@ class GroupCoordinator:
     timeline: tuple[tuple[int, Map[Key, Placed]], ...] = ()
     pending: Map[int, tuple[tuple[Key, Placed], ...]] = Map()
     groups: Map[str, Group] = Map()
+    consumers: Map[str, ConsumerGroup] = Map()
     acks: tuple[tuple[int, Caller, Any], ...] = ()
     assigning: tuple[Assigning, ...] = ()
     verifying: Map[int, Verifying] = Map()
@@ -165,7 +166,8 @@ class GroupCoordinator:
                 part = self.part.without_expired(at_ms)
                 return replace(self, part=part), expiring(self.config, None, part)
             case Fired(timer=timer):
-                return sessions.fired(self, timer, disk)
+                newer = consumer.fired(self, timer, disk)
+                return sessions.fired(self, timer, disk) if newer is None else newer
         # A call, or a broken connection to somebody else, is nothing to a coordinator.
         return self, ()
 
@@ -173,6 +175,8 @@ class GroupCoordinator:
         self, body: object, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[GroupCoordinator, Effects]:
         match body:
+            case ConsumerGroupHeartbeat():
+                return consumer.handle(self, body, caller, disk)
             case JoinGroup():
                 return join.handle(self, body, caller, disk)
             case SyncGroup():
@@ -204,12 +208,12 @@ class GroupCoordinator:
     def _told(self, body: object, disk: Disk) -> Any:
         """Questions that change nothing."""
         match body:
+            case ConsumerGroupDescribe(group=name):
+                return self.consumers.get(name)
             case DescribeGroup(group=name):
-                return described(self.groups.get(name))
+                return describe.described(self, name)
             case ListGroups():
-                return ListGroupsResponse(
-                    tuple((g.name, g.protocol_type, str(g.state)) for g in self.groups.values())
-                )
+                return describe.listed(self)
             case DescribeProducers():
                 return active(self.part)
             case Fetch():
@@ -244,13 +248,13 @@ class GroupCoordinator:
         return replace(self.keeping(group), acks=acks), (Append(self.name, batch),)
 
     def write(
-        self, batch: Batch, disk: Disk, then: tuple[Caller, Any]
+        self, batch: Batch, disk: Disk, then: tuple[Caller, Any] | None
     ) -> tuple[GroupCoordinator, Effects]:
         """Write records that take effect as they do when they are read; `then`: whom to
         tell what once they are safe."""
         batch = replace(batch, base=disk.log(self.name).end, at_ms=self.now_ms)
-        new = replace(self.replayed(batch), acks=(*self.acks, (batch.last + 1, *then)))
-        return new, (Append(self.name, batch),)
+        acks = self.acks if then is None else (*self.acks, (batch.last + 1, *then))
+        return replace(self.replayed(batch), acks=acks), (Append(self.name, batch),)
 
     def append(
         self, batch: Batch, caller: Caller, answer: Any, disk: Disk
@@ -362,7 +366,8 @@ class GroupCoordinator:
             for group in gc.groups.values()
             for member in group.members.values()
         )
-        return gc, (*effects, *sessions_begin, *expiring(config, None, part))
+        newer = consumer.sessions(gc)
+        return gc, (*effects, *sessions_begin, *newer, *expiring(config, None, part))
 
     def replayed(self, batch: Batch) -> GroupCoordinator:
         """After the records of a batch: of a generation, of positions, or tombstones."""
@@ -372,31 +377,11 @@ class GroupCoordinator:
                 case GroupMetadata():
                     gc = gc.keeping(Group.loaded(record))
                 case OffsetTombstones():
-                    gc = deletion.offsets_deleted(gc, record)
+                    gc = deletion.offsets_deleted(gc, record, batch.last + 1)
                 case GroupTombstone():
                     gc = deletion.group_deleted(gc, record)
-                case _:
+                case Offsets():
                     gc = commits.noted(gc, batch, (record,))
+                case _:
+                    gc = consumer.replayed(gc, record)
         return gc
-
-
-def described(group: Group | None) -> DescribeGroupResponse:
-    """As an administrator sees it; what members read is shown of a stable group only."""
-    if group is None:
-        return DescribeGroupResponse(Error.GROUP_ID_NOT_FOUND)
-    stable = group.state is GroupState.STABLE
-    members = tuple(
-        DescribedMember(
-            m.id,
-            m.instance,
-            m.client,
-            m.host,
-            dict(m.protocols).get(group.protocol, b"") if stable else b"",
-            m.assignment if stable else b"",
-        )
-        for m in group.members.values()
-    )
-    protocol = group.protocol if stable else ""
-    return DescribeGroupResponse(
-        Error.NONE, str(group.state), group.protocol_type, protocol, members
-    )

@@ -31,6 +31,7 @@ from ..messages import (
     TxnOffsetCommit,
 )
 from ..verification import Verifying
+from .consumer.values import FIRST_VERSION, ConsumerGroup
 from .members import Group
 from .rebalance import alive
 from .states import GroupState
@@ -77,6 +78,13 @@ def refusal(gc: GroupCoordinator, ask: TxnOffsetCommit | OffsetCommit) -> Error:
         return Error.NONE
     group: Group | None = gc.groups.get(ask.group)
     transactional = isinstance(ask, TxnOffsetCommit)
+    newer: ConsumerGroup | None = gc.consumers.get(ask.group)
+    if newer is not None:
+        unnamed = ask.generation < 0 and not ask.member and ask.instance is None
+        version = FIRST_VERSION if transactional else ask.version
+        return newer.commit_refusal(
+            ask.member, ask.generation, ask.positions, version, anonymous=transactional and unnamed
+        )
     if group is not None:
         return group.commit_refusal(ask.member, ask.instance, ask.generation, transactional)
     if ask.generation < 0:
@@ -172,7 +180,7 @@ def _batch(ask: TxnOffsetCommit) -> Batch:
 def noted(gc: GroupCoordinator, batch: Batch, records: tuple[Offsets, ...]) -> GroupCoordinator:
     """After an offset batch: pending where it belongs to a transaction, else counted."""
     for offsets in records:
-        if offsets.group not in gc.groups:
+        if offsets.group not in gc.groups and offsets.group not in gc.consumers:
             gc = gc.keeping(Group(offsets.group))
     placed = tuple(
         ((offsets.group, position.partition), Placed(position, batch.base))
@@ -201,6 +209,11 @@ def _count(
         old: Placed | None = committed.get(key)
         if old is None or old.at < new.at:
             committed = committed.set(key, new)
+    return counting(gc, committed, end)
+
+
+def counting(gc: GroupCoordinator, committed: Map[Key, Placed], end: int) -> GroupCoordinator:
+    """With these positions; they are safe once the log is replicated up to `end`."""
     if end <= gc.part.hw:
         return replace(gc, committed=committed, safe=committed)
     return replace(gc, committed=committed, timeline=(*gc.timeline, (end, committed)))
@@ -229,6 +242,10 @@ def fetch(gc: GroupCoordinator, ask: OffsetFetch, caller: Caller, disk: Disk) ->
 
 
 def fetched(gc: GroupCoordinator, ask: OffsetFetch) -> OffsetFetchResponse:
+    newer = gc.consumers.get(ask.group)
+    error = newer.fetch_refusal(ask.member, ask.member_epoch) if newer else Error.NONE
+    if error:
+        return OffsetFetchResponse(error=error)
     counted: Map[Key, Placed] = gc.committed if ask.require_stable else gc.safe
     held = {key for mine in gc.pending.values() for key, _ in mine if key[0] == ask.group}
     wanted = ask.partitions

@@ -21,6 +21,8 @@ from ...kernel import Caller, Disk, Effects, Map, Reply, replace
 from ...storage import Batch
 from ..errors import Error
 from ..messages import braces
+from . import commits
+from .consumer.values import COUNTS, ConsumerGroupTombstones
 from .messages import (
     CONSUMER,
     DeleteGroup,
@@ -67,27 +69,35 @@ class GroupTombstone:
 
 def delete_group(gc: GroupCoordinator, ask: DeleteGroup, caller: Caller, disk: Disk) -> Result:
     """Its positions first, then the group, in one batch."""
-    group: Group | None = gc.groups.get(ask.group)
-    error = Error.NONE
-    if group is None or group.state is GroupState.DEAD:
-        error = Error.GROUP_ID_NOT_FOUND
-    elif group.state is not GroupState.EMPTY:
-        error = Error.NON_EMPTY_GROUP
+    error = _deletable(gc, ask.group)
     if error:
         return gc, (Reply(caller, DeleteGroupResponse(error)),)
     partitions = _positions(gc, ask.group)
-    records = (*_tombstones(ask.group, partitions), GroupTombstone(ask.group))
-    batch = Batch(records, count=len(partitions) + 1)
+    newer = ask.group in gc.consumers
+    last = ConsumerGroupTombstones(ask.group) if newer else GroupTombstone(ask.group)
+    records = (*_tombstones(ask.group, partitions), last)
+    batch = Batch(records, count=len(partitions) + COUNTS.get(type(last), 1))
     return gc.write(batch, disk, (caller, DeleteGroupResponse()))
+
+
+def _deletable(gc: GroupCoordinator, name: str) -> Error:
+    newer = gc.consumers.get(name)
+    if newer is not None:
+        return Error.NON_EMPTY_GROUP if newer.members else Error.NONE
+    group: Group | None = gc.groups.get(name)
+    if group is None or group.state is GroupState.DEAD:
+        return Error.GROUP_ID_NOT_FOUND
+    return Error.NONE if group.state is GroupState.EMPTY else Error.NON_EMPTY_GROUP
 
 
 def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, disk: Disk) -> Result:
     """Each partition has an answer of its own; those of a topic somebody reads stay."""
+    newer = gc.consumers.get(ask.group)
     group: Group | None = gc.groups.get(ask.group)
-    error = _refusal(group)
-    if error or group is None:
+    error = Error.NONE if newer is not None else _refusal(group)
+    if error:
         return gc, (Reply(caller, DeleteOffsetsResponse(error)),)
-    read = _read_by(group)
+    read = frozenset(newer.topics) if newer is not None else _read_by(group)
     errors = tuple(
         Error.GROUP_SUBSCRIBED_TO_TOPIC if _topic(p) in read else Error.NONE for p in ask.partitions
     )
@@ -113,8 +123,10 @@ def _topic(partition: str) -> str:
     return partition.rpartition("-")[0]
 
 
-def _read_by(group: Group) -> frozenset[str]:
+def _read_by(group: Group | None) -> frozenset[str]:
     """The topics that some member subscribes to."""
+    if group is None:
+        return frozenset()
     told = (dict(m.protocols).get(group.protocol) for m in group.members.values())
     return frozenset(topic for metadata in told for topic in subscribed_topics(metadata))
 
@@ -133,7 +145,8 @@ def _tombstones(group: str, partitions: tuple[str, ...]) -> tuple[OffsetTombston
 # ---- what a tombstone does -------------------------------------------------------------
 
 
-def offsets_deleted(gc: GroupCoordinator, gone: OffsetTombstones) -> GroupCoordinator:
+def offsets_deleted(gc: GroupCoordinator, gone: OffsetTombstones, end: int) -> GroupCoordinator:
+    """`end`: of the batch of these tombstones."""
     keys = frozenset((gone.group, partition) for partition in gone.partitions)
     committed = gc.committed
     for key in sorted(keys):
@@ -141,7 +154,7 @@ def offsets_deleted(gc: GroupCoordinator, gone: OffsetTombstones) -> GroupCoordi
     pending = Map(
         (pid, tuple(row for row in mine if row[0] not in keys)) for pid, mine in gc.pending.items()
     )
-    return replace(gc, committed=committed, pending=pending)
+    return commits.counting(replace(gc, pending=pending), committed, end)
 
 
 def group_deleted(gc: GroupCoordinator, gone: GroupTombstone) -> GroupCoordinator:

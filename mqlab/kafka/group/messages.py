@@ -171,6 +171,7 @@ class DescribeGroupResponse:
     protocol_type: str = ""
     protocol: str = ""
     members: tuple[DescribedMember, ...] = ()
+    message: str = ""
 
     def __str__(self) -> str:
         return f"{self.state}, {len(self.members)} members"
@@ -183,13 +184,21 @@ class ListGroups:
 
 
 @dataclass(frozen=True, slots=True)
-class ListGroupsResponse:
-    """`groups`: (name, protocol type, state)."""
+class ListedGroup:
+    """`kind`: by which protocol its members join, "classic" or "consumer"."""
 
-    groups: tuple[tuple[str, str, str], ...] = ()
+    name: str
+    protocol_type: str
+    state: str
+    kind: str = "classic"
+
+
+@dataclass(frozen=True, slots=True)
+class ListGroupsResponse:
+    groups: tuple[ListedGroup, ...] = ()
 
     def __str__(self) -> str:
-        return "{" + ", ".join(name for name, _, _ in self.groups) + "}"
+        return "{" + ", ".join(group.name for group in self.groups) + "}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ answers and words them as the version of the request wants them.
     offsets.py        ListOffsets, OffsetCommit, OffsetFetch, TxnOffsetCommit
     transactions.py   InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn
     groups.py         JoinGroup, SyncGroup, Heartbeat, LeaveGroup; groups listed, described
+    consumer_groups.py  the newer protocol of groups (KIP-848)
     deletion.py       DeleteGroups, OffsetDelete
     administration.py transactions and producers listed, described; WriteTxnMarkers
     cluster.py        ApiVersions, Metadata, FindCoordinator, topics and their configs
@@ -47,7 +48,17 @@ from ...kernel import (
     replace,
 )
 from ..wire.api import Api, Ask
-from . import administration, cluster, deletion, fetch, groups, offsets, produce, transactions
+from . import (
+    administration,
+    cluster,
+    consumer_groups,
+    deletion,
+    fetch,
+    groups,
+    offsets,
+    produce,
+    transactions,
+)
 from .fetch import PARTS
 from .gone import Gone
 from .internal import internal_topic
@@ -112,6 +123,8 @@ BEGIN = {
     Api.DESCRIBE_PRODUCERS: administration.begin_producers,
     Api.DESCRIBE_TRANSACTIONS: administration.begin_describe,
     Api.LIST_TRANSACTIONS: administration.begin_list,
+    Api.CONSUMER_GROUP_HEARTBEAT: consumer_groups.begin_heartbeat,
+    Api.CONSUMER_GROUP_DESCRIBE: consumer_groups.begin_describe,
 }
 
 #: how its answer is worded when all parts are there: (broker, gathering) → answer
@@ -138,6 +151,8 @@ FINISH = {
     Api.DESCRIBE_PRODUCERS: administration.finish_producers,
     Api.DESCRIBE_TRANSACTIONS: administration.finish_describe,
     Api.LIST_TRANSACTIONS: administration.finish_list,
+    Api.CONSUMER_GROUP_HEARTBEAT: consumer_groups.finish_heartbeat,
+    Api.CONSUMER_GROUP_DESCRIBE: consumer_groups.finish_describe,
 }
 
 

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from . import Broker, Gathering
 
 Result = tuple["Broker", Effects]
-CLASSIC = "classic"
 
 
 def _ms(time: timedelta) -> int:
@@ -150,7 +149,7 @@ def finish_describe(broker: Broker, done: Gathering) -> DescribedGroups:
 
 def _described(name: str, told: DescribeGroupResponse, version: int) -> DescribedGroup:
     if told.error and version >= 6:
-        return DescribedGroup(name, told.error, f"Group {name} not found.", told.state)
+        return DescribedGroup(name, told.error, told.message, told.state)
     members = tuple(
         DescribedMember(m.member, m.instance, m.client, m.host, m.metadata, m.assignment)
         for m in told.members
@@ -171,11 +170,13 @@ def finish_list(broker: Broker, done: Gathering) -> ListedGroups:
     body = done.ask.body
     states = {s.lower() for s in getattr(body, "states_filter", ())}
     types = {t.lower() for t in getattr(body, "types_filter", ())}
-    if types and CLASSIC not in types:
-        return ListedGroups(())
     rows = [row for _, told in done.got.items() for row in told.groups]
-    kept = (row for row in rows if not states or row[2].lower() in states)
-    return ListedGroups(tuple(ListedGroup(name, kind, state) for name, kind, state in kept))
+    kept = (
+        row
+        for row in rows
+        if (not states or row.state.lower() in states) and (not types or row.kind in types)
+    )
+    return ListedGroups(tuple(ListedGroup(g.name, g.protocol_type, g.state, g.kind) for g in kept))
 
 
 def _coordinator(broker: Broker, group: str) -> str:

@@ -173,7 +173,9 @@ def begin_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effec
             rows = tuple(_wanted(broker, topic) for topic in group.topics)
             names = tuple(f"{name}-{i}" for name, _, indexes in rows for i in indexes)
         where = offsets_log(group.group_id, broker.config.kafka)
-        parts.append((where, OffsetFetch(group.group_id, names, stable)))
+        member = getattr(group, "member_id", None)
+        epoch = getattr(group, "member_epoch", -1)
+        parts.append((where, OffsetFetch(group.group_id, names, stable, member, epoch)))
         plan.append((group.group_id, rows))
     return broker.gather(caller, ask, parts, tuple(plan))
 
@@ -188,7 +190,9 @@ def _wanted(broker: Broker, topic: Any) -> tuple[str, UUID | None, tuple[int, ..
 
 def finish_fetch(broker: Broker, done: Gathering) -> Offsets:
     groups = tuple(
-        OffsetGroup(group, _topics(broker, rows, done.got[i]))
+        OffsetGroup(group, (), done.got[i].error)
+        if done.got[i].error
+        else OffsetGroup(group, _topics(broker, rows, done.got[i]))
         for i, (group, rows) in enumerate(done.plan)
     )
     return Offsets(groups, groups[0].topics if groups else ())

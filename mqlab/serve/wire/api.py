@@ -39,6 +39,8 @@ class Api(IntEnum):
     DESCRIBE_PRODUCERS = 61
     DESCRIBE_TRANSACTIONS = 65
     LIST_TRANSACTIONS = 66
+    CONSUMER_GROUP_HEARTBEAT = 68
+    CONSUMER_GROUP_DESCRIBE = 69
 
 
 Offer = dict[Api, tuple[int, int]]
@@ -74,6 +76,8 @@ OFFERED: Offer = {
     Api.DESCRIBE_PRODUCERS: (0, 0),
     Api.DESCRIBE_TRANSACTIONS: (0, 0),
     Api.LIST_TRANSACTIONS: (0, 2),
+    Api.CONSUMER_GROUP_HEARTBEAT: (0, 1),
+    Api.CONSUMER_GROUP_DESCRIBE: (0, 1),
 }
 
 #: the oldest Produce that is *announced*: librdkafka takes any other for a broker that it is

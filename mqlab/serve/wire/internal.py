@@ -6,9 +6,10 @@ keys and values in the broker's schemas. Each begins with two bytes: in a key th
 record, in a value the version of its schema. From version 4 (offsets) and 1 (transactions)
 on a value is *flexible*: lengths are varints plus one, and optional fields follow as tags.
 
-    key    0, 1  OffsetCommitKey     group, topic, partition
-           2     GroupMetadataKey    group
-           0     TransactionLogKey   transactional id   (in the other topic)
+    key    0, 1    OffsetCommitKey     group, topic, partition
+           2       GroupMetadataKey    group
+           3, 5–8  of a group of the newer protocol (KIP-848): `consumer_records.py`
+           0       TransactionLogKey   transactional id   (in the other topic)
 
 A record without a value is a tombstone.
 
@@ -20,24 +21,19 @@ with what a 4.3.1 broker wrote.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
-from uuid import UUID
+from collections.abc import Iterable
 
 from ...kafka.coordinator import Entry, StateRecord
 from ...kafka.group import GroupMetadata, GroupTombstone, Offsets, OffsetTombstones
 from ...kafka.states import TxnState
 from ...kernel import replace
 from ...storage import Batch
-from .records import TRANSACTIONAL, Records, assembled, uvarint
-
-#: key and value of one record; None for no value
-Pair = tuple[bytes, bytes | None]
-#: a topic's id, where the topic is known
-TopicId = Callable[[str], UUID | None]
+from .consumer_records import consumer_records
+from .encoding import NO_TAGS, Pair, TopicId, array, block, compact, ints, string, tags
+from .records import TRANSACTIONAL, Records, assembled
 
 OFFSET_KEY, GROUP_KEY, TXN_KEY = 1, 2, 0
 OFFSET_VALUE, GROUP_VALUE = 4, 3
-NO_TAGS = b"\0"
 
 #: TransactionState#id
 STATUS = {
@@ -49,45 +45,6 @@ STATUS = {
     TxnState.COMPLETE_ABORT: 5,
     TxnState.DEAD: 6,
 }
-
-
-# ---- the two encodings of lengths ------------------------------------------------------
-
-
-def string(text: str | None) -> bytes:
-    """Two bytes of length; -1 for null."""
-    if text is None:
-        return b"\xff\xff"
-    data = text.encode()
-    return struct.pack(">h", len(data)) + data
-
-
-def block(data: bytes) -> bytes:
-    return struct.pack(">i", len(data)) + data
-
-
-def compact(text: str | None) -> bytes:
-    """A flexible string: its length plus one as a varint; 0 for null."""
-    if text is None:
-        return b"\0"
-    data = text.encode()
-    return uvarint(len(data) + 1) + data
-
-
-def array(items: Iterable[bytes]) -> bytes:
-    """A flexible array of what is encoded already."""
-    rows = list(items)
-    return uvarint(len(rows) + 1) + b"".join(rows)
-
-
-def ints(numbers: Iterable[int]) -> bytes:
-    return array(struct.pack(">i", n) for n in numbers)
-
-
-def tags(*fields: tuple[int, bytes]) -> bytes:
-    """Tagged fields, by ascending number."""
-    rows = (uvarint(number) + uvarint(len(data)) + data for number, data in fields)
-    return uvarint(len(fields)) + b"".join(rows)
 
 
 # ---- __transaction_state ---------------------------------------------------------------
@@ -156,6 +113,9 @@ def group_records(record: object, at_ms: int, topic_id: TopicId) -> list[Pair]:
             return [(struct.pack(">h", GROUP_KEY) + string(record.group), _group(record, at_ms))]
         case GroupTombstone(group=group):
             return [(struct.pack(">h", GROUP_KEY) + string(group), None)]
+    newer = consumer_records(record, topic_id)
+    if newer is not None:
+        return newer
     raise TypeError(f"__consumer_offsets holds no {type(record).__name__}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from uuid import UUID
 
 from ...kafka.errors import Error
 from .answers import NO_TIME, UNASKED
@@ -128,4 +129,70 @@ class DeletedTopicOffsets:
 class DeletedOffsets:
     error_code: Error = Error.NONE
     topics: tuple[DeletedTopicOffsets, ...] = ()
+    throttle_time: timedelta = NO_TIME
+
+
+# ---- the newer protocol (KIP-848) --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    topic_id: UUID
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPartitions:
+    topic_id: UUID
+    topic_name: str
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    topic_partitions: tuple[Partitions | NamedPartitions, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    member_id: str | None = None
+    member_epoch: int = 0
+    heartbeat_interval: timedelta = NO_TIME
+    assignment: Assignment | None = None
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerMemberRow:
+    member_id: str
+    instance_id: str | None
+    rack_id: str | None
+    member_epoch: int
+    client_id: str
+    client_host: str
+    subscribed_topic_names: tuple[str, ...]
+    subscribed_topic_regex: str | None
+    assignment: Assignment
+    target_assignment: Assignment
+    member_type: int
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedConsumerGroup:
+    group_id: str
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    group_state: str = ""
+    group_epoch: int = 0
+    assignment_epoch: int = 0
+    assignor_name: str = ""
+    members: tuple[ConsumerMemberRow, ...] = ()
+    authorized_operations: int = UNASKED
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGroups:
+    groups: tuple[DescribedConsumerGroup, ...]
     throttle_time: timedelta = NO_TIME

@@ -1,0 +1,53 @@
+"""Groups as an administrator sees them.
+
+Source: GroupMetadataManager#describeGroups, #listGroups (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import Error
+from .messages import (
+    CONSUMER,
+    DescribedMember,
+    DescribeGroupResponse,
+    ListedGroup,
+    ListGroupsResponse,
+)
+from .states import GroupState
+
+if TYPE_CHECKING:
+    from . import GroupCoordinator
+    from .members import Group
+
+
+def listed(gc: GroupCoordinator) -> ListGroupsResponse:
+    """Of both kinds."""
+    classic = [ListedGroup(g.name, g.protocol_type, str(g.state)) for g in gc.groups.values()]
+    newer = [ListedGroup(g.name, CONSUMER, g.state, CONSUMER) for g in gc.consumers.values()]
+    return ListGroupsResponse((*classic, *newer))
+
+
+def described(gc: GroupCoordinator, name: str) -> DescribeGroupResponse:
+    """As an administrator sees it; what members read is shown of a stable group only."""
+    group: Group | None = gc.groups.get(name)
+    if group is None:
+        why = "is not a classic group" if name in gc.consumers else "not found"
+        return DescribeGroupResponse(Error.GROUP_ID_NOT_FOUND, message=f"Group {name} {why}.")
+    stable = group.state is GroupState.STABLE
+    members = tuple(
+        DescribedMember(
+            m.id,
+            m.instance,
+            m.client,
+            m.host,
+            dict(m.protocols).get(group.protocol, b"") if stable else b"",
+            m.assignment if stable else b"",
+        )
+        for m in group.members.values()
+    )
+    protocol = group.protocol if stable else ""
+    return DescribeGroupResponse(
+        Error.NONE, str(group.state), group.protocol_type, protocol, members
+    )
