@@ -23,7 +23,7 @@
 from mqlab_widgets import Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons import balances, playing, scenario, system
+from mqlab.lessons import Fold, balances, playing, scenario, system
 from mqlab.lessons.lab00 import broker_maps, first, glossary, red_from, timeline
 
 # %% [markdown]
@@ -76,10 +76,10 @@ Predict(
 # | a red cross | ✗ | a process was killed, or a connection broke |
 # | a hollow circle | ↻ | a process was started again and has recovered what it knows from its disk |
 #
-# In the log on the right stand two flags: readers may read up to **HW**, and readers of committed data
-# up to **LSO**. Until there are transactions both are in the same place.
+# In each log stand two flags: readers may read up to **HW**, and readers of committed data up to
+# **LSO**. Until there are transactions both are in the same place.
 #
-# Below them is a light, *money in = money out*. It judges what is left **once nothing is under way**:
+# Below the logs are lights. The first one is *money in = money out*. It judges what is left **once nothing is under way**:
 # while the order service is at work, while a transaction is unfinished, or while an account is down,
 # it keeps its colour. At which step does it turn red? Later labs have a light of the same name.
 
@@ -166,7 +166,11 @@ Predict(
     ],
     trace=safe,
     step=undecided,
+    panels=["space-time", "graphs", "tables"],  # the other panels would give it away
 )
+
+# %%
+Player(safe, step=undecided)
 
 # %% tags=["nbval-check-output"]
 print("when the order service is back:")
@@ -179,7 +183,7 @@ print("\nevery schedule with one kill, of whichever process, was tried:", verdic
 print("the light can turn red:", "money" in verdict.counterexamples)
 
 # %% [markdown]
-# Play the run above to its end. The first `C-5` stays in the log. It was *aborted* when the order
+# Play the run to its end. The first `C-5` stays in the log. It was *aborted* when the order
 # service came back and called `init` under the same name. A reader of committed data never sees it. A
 # reader of uncommitted data is not told, and its sum is five too low. The search says that this was
 # no good luck: no schedule with one kill, whoever is killed, turns the light red.
@@ -250,7 +254,7 @@ for reader in safe.snapshot(undecided).readers:
 
 # %% [markdown]
 # Durability has small print: *which* failure? Here the order is committed, and every call has returned
-# without an error. Then the power of the broker that holds the customer's account is cut.
+# without an error. Now the power of the broker that holds the customer's account is cut.
 
 
 # %% jupyter={"source_hidden": true}
@@ -266,7 +270,8 @@ def stopped(how):
 
 cut = stopped("power-cut")
 Predict(
-    "The power comes back and the broker of accounts-0 starts again. What do the accounts show?",
+    "The power of accounts-0 is cut and comes back, and its broker starts again. What do the two "
+    "accounts show?",
     options=[
         "customer −5, shop +5: the order was committed",
         "customer 0, shop 0: a transaction is lost as a whole",
@@ -281,7 +286,7 @@ Predict(
         "Its log is not damaged, only shorter. It starts, and nobody is told.",
     ],
     trace=cut,
-    step=first(cut, "power cut"),
+    step=first(cut, "power cut") - 1,
 )
 
 # %% tags=["nbval-check-output"]
@@ -326,10 +331,11 @@ Player(base, step=half)
 #   owed: something is under way.
 # - *Eventually consistent*: go to the end of the run. The coordinator is back, and the sum is 0.
 
-# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
-# The same as text: the sums between the two markers, and at the end.
-print(balances(base, half), "\n")
-print(balances(base))
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+Fold(
+    "the same as text: the sums between the two markers, and at the end",
+    f"{balances(base, half)}\n\n{balances(base)}",
+)
 
 # %% [markdown]
 # So what does *consistent* mean? Three things, which articles often mix up:

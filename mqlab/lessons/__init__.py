@@ -2,6 +2,7 @@
 
 from .check import Exercise, check
 from .parsons import Parsons, Piece, judge
+from .pictures import Fold
 from .shop import balances
 from .systems import SYSTEMS, open_run, playing, scenario, system
 from .verdict import Verdict
@@ -9,6 +10,7 @@ from .verdict import Verdict
 __all__ = [
     "SYSTEMS",
     "Exercise",
+    "Fold",
     "Parsons",
     "Piece",
     "Verdict",

@@ -84,8 +84,7 @@ class Picture:
 
     def html(self) -> str:
         """The image, and behind a fold the table that says the same."""
-        table = f"<pre>{xml(self.text)}</pre>"
-        words = f"<details><summary>the same as a table</summary>{table}</details>"
+        words = _fold("the same as a table", self.text)
         return f'<div class="mqlab-picture">{image(self.svg(), self.alt)}{words}</div>'
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
@@ -93,6 +92,25 @@ class Picture:
 
     def __repr__(self) -> str:
         return self.text
+
+
+class Fold:
+    """Text behind a fold: what a picture has shown already, for screen readers and for the
+    check that it still comes out. `summary` says what one will see."""
+
+    def __init__(self, summary: str, text: str) -> None:
+        self.summary = summary
+        self.text = text
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/html": _fold(self.summary, self.text), "text/plain": self.text}
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _fold(summary: str, text: str) -> str:
+    return f"<details><summary>{xml(summary)}</summary><pre>{xml(text)}</pre></details>"
 
 
 class Folder:

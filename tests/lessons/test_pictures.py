@@ -15,7 +15,7 @@ from mqlab_widgets.scene import Scene
 
 from mqlab.lessons.brokers import BROKERS, KINDS, NOTHING
 from mqlab.lessons.map_panel import COLUMNS, EDGE, ICON, LEFT, broker_map, broker_maps, map_table
-from mqlab.lessons.pictures import WIDTH, Picture, room
+from mqlab.lessons.pictures import WIDTH, Fold, Picture, room
 from mqlab.lessons.tables import columns
 from mqlab.lessons.timeline import PRODUCTS, UNDATED, timeline, timeline_table
 
@@ -196,3 +196,12 @@ def test_columns_count_chinese_twice() -> None:
         "中文  x",
         "abc   y",
     ]
+
+
+def test_a_fold_is_text_and_its_text_is_data() -> None:
+    fold = Fold("a < b", "1 < 2 & 3")
+    bundle = fold._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(fold) == "1 < 2 & 3"
+    assert bundle["text/html"] == (
+        "<details><summary>a &lt; b</summary><pre>1 &lt; 2 &amp; 3</pre></details>"
+    )
