@@ -68,6 +68,15 @@ def test_every_graded_cell_has_its_row_and_its_wrong_answers(lab: Lab) -> None:
 
 
 @every_lab
+def test_a_page_says_which_of_its_questions_carry_points(lab: Lab) -> None:
+    """The Predicts carry none: nothing that is asked there is in the gradebook."""
+    cells = [cell for cell in read_source(lab).cells if "Predict(" in cell.source]
+    assert not any(utils.is_grade(cell) for cell in cells if cell.cell_type == "code")
+    said = "For discussion, without points; the points are in *Graded cells*."
+    assert f"## Questions\n\n{said}\n" in page_of(lab).read_text("utf-8")
+
+
+@every_lab
 def test_every_listed_wrong_answer_is_graded_wrong_with_its_own_message(lab: Lab) -> None:
     """The test cell after the answer, in a namespace with the lab's own exercises."""
     cells = read_source(lab).cells
