@@ -74,6 +74,8 @@ def grade(course: Course, say: Say) -> None:
             for student in _to_grade(course, lab):
                 say(f"{lab}: grading {student}")
                 _grade(course, api, lab, student, say)
+        for path in _misplaced(course):
+            say(f"not graded: {path} (a notebook goes to submitted/STUDENT/LAB/LAB.ipynb)")
         exporter = CsvExportPlugin(to=str(course.gradebook))
         with course.book() as book:
             exporter.export(book)
@@ -87,6 +89,17 @@ def _to_grade(course: Course, lab: str) -> list[str]:
         if not note.exists() or note.read_text("utf-8") != _digest(path):
             found.append(path.parents[1].name)
     return found
+
+
+def _misplaced(course: Course) -> list[Path]:
+    """Notebooks among the submissions that no released lab of that name claims."""
+    top = course.folder / "submitted"
+    claimed = {path for lab in course.labs() for path in top.glob(f"*/{lab}/{lab}.ipynb")}
+    return [
+        path.relative_to(course.folder)
+        for path in sorted(top.rglob("*.ipynb"))
+        if path not in claimed and ".ipynb_checkpoints" not in path.parts
+    ]
 
 
 def _grade(course: Course, api: NbGraderAPI, lab: str, student: str, say: Say) -> None:

@@ -168,6 +168,8 @@ def test_the_students_package_holds_the_labs_and_no_answers(tmp_path: Path) -> N
     assert not any("/source/" in n or "/solutions/" in n or "/instructor/" in n for n in names)
     assert not any(name.startswith("mqlab/tests") or ".pyc" in name for name in names)
     assert setup & 0o100, "`make lab` runs it"
+    readme = (tmp_path / "unpacked" / "mqlab" / "README.md").read_text("utf-8")
+    assert "make lab" in readme and "solutions" not in readme
     labs = tmp_path / "unpacked" / "mqlab" / "labs"
     assert "BEGIN SOLUTION" not in (labs / "07-sample.ipynb").read_text("utf-8")
     copies.lay_out(labs, tmp_path / "mine", print)
@@ -267,10 +269,22 @@ def test_a_class_is_graded_once_and_its_beliefs_are_counted(
         LAB.replace("assert lso([3, 5], 7) == 3", f"assert lso([3, 5], 7) == 3, {TOLD!r} + '\\n…'"),
     )
     there, said = classroom.teach([lab], tmp_path / "term", print), []
-    for student, code in (("anna", RIGHT), ("ben", WRONG), ("carl", ""), ("dora", CURIOUS)):
+    given = {"anna": RIGHT, "ben": WRONG, "carl": "", "dora": CURIOUS, "eve": RIGHT}
+    for student, code in given.items():
         hand_in(there, student, code)
+    there.submitted("eve", lab.name).write_text("{", "utf-8")
+    lost = there.folder / "submitted" / "fred" / "07-sample (1).ipynb"
+    lost.parent.mkdir()
+    lost.write_bytes(there.submitted("anna", lab.name).read_bytes())
     classroom.grade(there, said.append)
-    assert said == [f"07-sample: grading {who}" for who in ("anna", "ben", "carl", "dora")]
+    assert said[:5] == [f"07-sample: grading {who}" for who in given]
+    assert said[5].startswith("07-sample: eve could not be graded: ")
+    assert said[6:] == [
+        "not graded: submitted/fred/07-sample (1).ipynb "
+        "(a notebook goes to submitted/STUDENT/LAB/LAB.ipynb)"
+    ]
+    lost.unlink()
+    shutil.rmtree(there.submitted("eve", lab.name).parents[1])
     capsys.readouterr()
     assert main(["class", str(there.folder), "--report"]) == 0
     told = TOLD.removeprefix(beliefs.PREFIX)
@@ -290,7 +304,7 @@ def test_a_class_is_graded_once_and_its_beliefs_are_counted(
     assert last.source == 'print("done")' and not last.outputs, "no grade depends on it"
     hand_in(there, "ben", RIGHT)
     classroom.grade(there, said.append)
-    assert said[4:] == ["07-sample: grading ben"]
+    assert said[7:] == ["07-sample: grading ben"]
     with there.gradebook.open(encoding="utf-8") as file:
         marks = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
-    assert marks == {"anna": 2, "ben": 2, "carl": 0, "dora": 0}
+    assert marks == {"anna": 2, "ben": 2, "carl": 0, "dora": 0, "eve": 0}
