@@ -19,17 +19,18 @@ Say = Callable[[str], None]
 
 
 def lay_out(labs: Path, folder: Path, say: Say) -> None:
-    """Copy each notebook of `labs`, and the pictures, that `folder` lacks. A notebook that cannot
-    be read is named, and the others are copied."""
+    """Copy each notebook of `labs` that `folder` lacks, and the pictures that they show. A notebook
+    that cannot be read is named, and the others are copied."""
     folder.mkdir(parents=True, exist_ok=True)
     for lab in notebooks_in(labs):
         copy = folder / lab.name
         if copy.exists() and not _may_replace(lab, copy, say):
             continue
         _copy(lab, copy, say)
+    shown = "".join(path.read_text("utf-8", "replace") for path in folder.glob("*.ipynb"))
     for picture in sorted((labs / "images").glob("*")):
         copy = folder / "images" / picture.name
-        if not copy.exists():
+        if f"images/{picture.name}" in shown and not copy.exists():
             copy.parent.mkdir(exist_ok=True)
             shutil.copyfile(picture, copy)
 

@@ -33,7 +33,7 @@ notebook from there, for example `my-labs/07-markers-and-lso.ipynb`.
 |---|---|
 | “Python 3.11 or newer is needed” | install one, or `make lab PYTHON=/path/to/python3.12` |
 | a download breaks off | the same command again |
-| you want to begin a lab again | `.venv/bin/mqlab labs renew 07`; your copy stays beside the new one |
+| you want to begin a lab again | `.venv/bin/mqlab labs renew 07`: yours is kept beside it |
 | a new zip has more labs | unpack it over this folder; your copies stay |
 | anything else | `.venv/bin/mqlab doctor` |
 """

@@ -24,6 +24,7 @@ def labs(tmp_path: Path) -> Path:
     for name in ("source", "images", "solutions", "instructor"):
         (folder / name).mkdir(parents=True)
     (folder / "images" / "strip.png").write_bytes(b"a picture")
+    (folder / "images" / "other.png").write_bytes(b"no lab shows it")
     (folder / "instructor" / "07.md").write_text("answers")
     for name in ("05-first", "07-second", "08-third"):
         (folder / "source" / f"{name}.py").write_text(SAMPLE, "utf-8")
