@@ -24,7 +24,7 @@ from mqlab_widgets import Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import Fold, balances, playing, scenario, system
-from mqlab.lessons.lab00 import broker_maps, first, glossary, red_from, timeline
+from mqlab.lessons.lab00 import broker_maps, cost, first, glossary, red_from, timeline
 
 # %% [markdown]
 # ## An order and its money
@@ -392,7 +392,27 @@ assert steps == sorted(steps)
 for stage, step in zip(stages, steps, strict=True):
     print(f"{stage:<21} {step:>3}  {paid.facts[step - 1].line(width=13)}")
 
+BOOK = "send accounts-0 C-5, send accounts-1 S+5"
+orders = {
+    "2 records, no transaction": ("order-service:plain", f"{BOOK}, flush"),
+    "2 records, one transaction": ("order-service", f"init, begin, {BOOK}, commit"),
+    "8 records, one transaction": (
+        "order-service",
+        f"init, begin, {', '.join([BOOK] * 4)}, commit",
+    ),
+}
+print(f"\n{'what it costs':<28}{'records':>8}{'markers':>9}{'of tc':>7}{'messages':>10}")
+for name, (producer, calls) in orders.items():
+    run = scenario(f"system shop producers={producer}\nrun order-service: {calls}")
+    print(f"{name:<28}{'{:>8}{:>9}{:>7}{:>10}'.format(*cost(run))}")
+
 # %% [markdown]
+# *Of tc* are the records of the coordinator; what `init` costs, once in the life of a producer, is left
+# out. A transaction has a fixed price: one marker in each partition, which takes an offset there, and
+# some records of the coordinator. Eight records in one transaction pay it once. So throughput wants many
+# records in a transaction. But a reader of committed data sees none of them before the commit: the time
+# between two commits is its delay.
+#
 # Between any two stages somebody can die, a message can be late, a reader can look. What then goes
 # wrong has a name, and all labs use these names:
 #

@@ -287,7 +287,7 @@ TERMS = (
     Term(
         "orphaned half message",
         "孤儿半消息",
-        "A half message of RocketMQ of which nobody is left who could say how it ended.",
+        "A half message of RocketMQ, and nobody is left who could say how its transaction ended.",
     ),
     Term(
         "hanging transaction",

@@ -10,6 +10,7 @@ from .timeline import timeline
 __all__ = [
     "broker_map",
     "broker_maps",
+    "cost",
     "first",
     "glossary",
     "map_table",
@@ -35,3 +36,15 @@ def first(trace: Trace, words: str) -> int:
         if words in fact.line():
             return fact.index
     raise ValueError(f"no step of this run says {words!r}; print(trace.narrate()) shows them all")
+
+
+def cost(trace: Trace) -> tuple[int, int, int, int]:
+    """What a run with one coordinator has cost since its producer has its identity: records of
+    the application, markers, records of the coordinator, messages with their answers."""
+    start = max((f.index for f in trace if f.text.en.startswith("init: ")), default=0)
+    facts = [fact for fact in trace if fact.index > start]
+    written = [fact for fact in facts if fact.glyph == "▮"]
+    markers = sum("marker @" in fact.text.en for fact in written)
+    decided = sum(fact.node == "tc" for fact in written)
+    messages = sum(fact.glyph in "→⇒" for fact in facts)
+    return len(written) - markers - decided, markers, decided, messages

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqlab.lessons import balances, scenario
-from mqlab.lessons.lab00 import first, red_from
+from mqlab.lessons.lab00 import cost, first, red_from
 
 PAY = "send accounts-0 C-5, send accounts-1 S+5"
 
@@ -90,3 +90,16 @@ def test_one_thing_has_one_name() -> None:
     run = scenario(f"system shop\nrun order-service: init, begin, {PAY}, commit")
     assert run.snapshot(0).lanes[0].name == str(run.snapshot(0).lanes[0].title) == "order-service"
     assert run.facts[0].node == "order-service"
+
+
+def test_a_transaction_costs_the_same_however_many_records_it_has() -> None:
+    def run(calls: str, producer: str = "order-service") -> tuple[int, int, int, int]:
+        return cost(scenario(f"system shop producers={producer}\nrun order-service: {calls}"))
+
+    plain = run(f"{PAY}, flush", "order-service:plain")
+    two = run(f"init, begin, {PAY}, commit")
+    eight = run(f"init, begin, {', '.join([PAY] * 4)}, commit")
+    assert plain == (2, 0, 0, 4)
+    assert two[:3] == (2, 2, 4)  # Ongoing twice, PrepareCommit, CompleteCommit
+    assert eight[:3] == (8, 2, 4)
+    assert plain[3] < two[3] < eight[3] < 4 * two[3]
