@@ -36,7 +36,7 @@ class Fact:
     `label` the short form for the chart (`text` where empty); `txn` the transaction it
     belongs to ("T1"); `fold`: teaches nothing here; `why`: one sentence; `at_ms` the
     simulated time; `evidence`: what the line rests on, "model" or "recorded on V" or
-    "contradicts D".
+    "contradicts many articles".
     """
 
     index: int

@@ -34,7 +34,7 @@ def played(text: str) -> Run:
 def scenario(text: str, recorded: str = "") -> Trace:
     """The trace of a scenario given as text, each fact with its evidence. `recorded`: the
     name of the recording of a real broker that tells the same story; without one a fact is
-    the model's, or contradicts an article."""
+    the model's, or is told otherwise in many articles."""
     return evident(played(text).trace, recorded)
 
 
