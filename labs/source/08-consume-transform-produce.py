@@ -1,18 +1,18 @@
 # %% [markdown]
 # # Lab 08 · Consume, transform, produce
 #
-# *How do offsets join the transaction?* · 85 minutes · Kafka 4.3, Java client 4.x
+# *How do offsets join the transaction?* · 90 minutes · Kafka 4.3, Java client 4.x
 #
-# **In one paragraph.** A worker reads orders, works out their income and writes it down. How far it
-# has read is a record too, in the topic `__consumer_offsets`. If that record and the income are
+# **In one paragraph.** The gift shop's accounting worker reads orders, works out their income and writes
+# it down. How far it has read is a record too, in the topic `__consumer_offsets`. If that record and the income are
 # committed apart, every crash in between loses an order or counts it twice. Kafka's answer: the
 # position is written *by the producer, in the same transaction as the output*. Then the order is
 # consumed if and only if its income is produced. You see where the position waits meanwhile, what an
 # abort does and does not take back, how a worker that was replaced is kept out, and where the promise
 # ends: at the edge of the cluster.
 #
-# **Contents.** Hook · Predict · Run · Investigate (pending positions, abort, zombies, which number) ·
-# Find the shortest kill · Modify · Put it into order · Make · Where it ends · Two stages · Transfer ·
+# **Contents.** Hook · Predict · Run · Investigate (pending positions, abort, zombies, a silent worker,
+# which number) · Find the shortest kill · Modify · Put it into order · Make · Where it ends · Two stages · Transfer ·
 # Exit ticket
 #
 # **Words.** *Position* (位移, offset): the next offset to read. *Consumer group* (消费者组): workers
@@ -49,8 +49,9 @@ from mqlab.lessons.safeguards import search
 # %% [markdown]
 # ## Hook: the tea that was sold twice
 #
-# The order `tea:3` stands in `orders-0`. A worker of the group `accounting` reads it, writes the
-# income `tea+3` to `income-0` in a transaction, commits, and then tells the group how far it has come.
+# The order service of the shop has taken an order: tea for £3. It stands in `orders-0` as `tea:3`. A
+# worker of the group `accounting` reads it, writes the income `tea+3` to `income-0` in a transaction,
+# commits, and then tells the group how far it has come. The light *money* watches: money in = money out.
 # It dies before the last step. When the group has noticed (its *session* runs out), the platform
 # starts the worker again.
 #
@@ -95,8 +96,9 @@ print(told(apart), "\n")
 print(counted(apart))
 
 # %% [markdown]
-# Every transaction was whole, every call returned ok, and 3 € have become 6 €. Loans, credits,
-# payments: whatever is added up must be counted once. To commit the position *first* is no better: then
+# Every transaction was whole, every call returned ok, and £3 have become £6. Loans, credits,
+# payments: whatever is added up must be counted once, and so must whatever is *watched*: of a meter
+# that reports one number a minute, a single duplicate is a visible jump. To commit the position *first* is no better: then
 # a kill in between loses the order. What is wanted is *both or neither*.
 #
 # ## Run
@@ -140,12 +142,14 @@ print(actors(together))
 #
 # | stage | the income | the position |
 # |---|---|---|
-# | reserve | InitProducerId, begin | JoinGroup: member and generation |
+# | reserve | the leader of `income-0` has it noted: `Ongoing {income-0}` | the group coordinator too: `Ongoing {__consumer_offsets-0, income-0}` |
 # | write | Produce to `income-0` | TxnOffsetCommit to `__consumer_offsets-0` |
 # | decide | PrepareCommit, once for both | |
 # | publish the decision | a marker in `income-0` | a marker in `__consumer_offsets-0` |
 # | make visible | the LSO passes, readers get it | pending becomes committed |
 # | forget | CompleteCommit | a later position of the group replaces it |
+#
+# InitProducerId and JoinGroup come before the first stage and belong to none; begin is local.
 #
 # ## Investigate
 #
@@ -176,8 +180,8 @@ Predict(
     explanations=[
         "If that transaction aborts, the asker would have skipped an order.",
         "If that transaction commits, the asker would count the order twice.",
-        "UNSTABLE_OFFSET_COMMIT. The consumer waits and asks again; the application sees no error.",
-        "It is retriable, and the client does it by itself.",
+        "UNSTABLE_OFFSET_COMMIT. The consumer asks again by itself, and its poll gives nothing.",
+        "It is retriable: nothing has to start over.",
     ],
     trace=pending,
     step=first(pending, "OffsetFetch"),
@@ -192,6 +196,11 @@ print(recorded("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetCommit"
 # Pending: UNSTABLE_OFFSET_COMMIT. Commit: it counts. Abort: dropped, the older position stands. The last
 # table is a real Kafka 4.3.1, which was asked in the same order; with *not stable* it is asked as old
 # clients did, and names the older position, on the way to counting twice (KIP-447).
+#
+# What does the application notice? Of `poll()` only that it gives nothing. But `committed()`, which asks
+# for the position itself, throws a TimeoutException after `default.api.timeout.ms` (60 s), and a
+# transaction may stay open for longer: 60 s until its timeout, and up to 10 s more until the
+# coordinator looks.
 #
 # A group need not commit by transactions only. What if, while one is pending, somebody commits a
 # position *without* a transaction?
@@ -210,8 +219,8 @@ print(told(later))
 
 # %% [markdown]
 # 3 wins over 7: the order *in the log* counts, not the order of the decisions, and not which number is
-# larger. Who mixes both kinds of commits has two captains. (Automatic commits, `enable.auto.commit`, are
-# the second captain that most people did not know they had.)
+# larger. So a group should commit its positions in one way only. Beware of `enable.auto.commit`, which is
+# on unless you turn it off: it commits positions outside of any transaction, in the background.
 #
 # **2. What does an abort take back?** The worker has read the tea (position 1), sent income and
 # position, and aborts. It does not restart. It polls.
@@ -252,8 +261,9 @@ print(told(aborted))
 
 # %% [markdown]
 # Nothing! The tea is neither counted nor read again: the next transaction would commit a position behind
-# it, and it would be lost for good. Kafka's own design page says that the consumer's position reverts to its
-# old value; only the *committed* one does. Going back is the application's work: `seek` to where the round began,
+# it, and it would be lost for good. Before 4.0 Kafka's own design page said that the consumer's position
+# reverts to its old value. Since then it warns you: the *stored* position reverts, but the consumer does not
+# rewind by itself. Going back is the application's work: `seek` to where the round began,
 # and then the tea is there again.
 #
 # **3. Two of a kind.** Worker `one` falls silent in the middle of its work. After its session the group
@@ -301,10 +311,53 @@ print(recorded("tv2", "group-generation-fencing", "TxnOffsetCommit", "JoinGroup"
 # That is what the *group metadata* in `sendOffsetsToTransaction(positions, consumer.groupMetadata())` is
 # for. A member that the group does not know: UNKNOWN_MEMBER_ID. A generation that is over:
 # ILLEGAL_GENERATION. The application gets one **CommitFailedException** for both, and it is *abortable*:
-# abort, and look for new orders. The last table is a real broker. Look at its last TxnOffsetCommit: who
-# sends a position *without* metadata is let in. So never leave it out.
+# abort, and look for new orders. The last table is a real broker. Look at its last TxnOffsetCommit:
+# whoever sends a position *without* metadata is let in. So never leave it out.
 #
-# **4. Which number is committed?** The tea has offset 0. Two workers differ in one number. Each commits
+# **4. A worker that falls silent later.** This time `one` falls silent when it *has sent* its position.
+# The group gives it up and `two` gets the partition. When can `two` go on?
+
+# %% jupyter={"source_hidden": true}
+stalled = scenario("""
+# A silent worker that has sent its position
+system income workers=one,two
+run one: init, subscribe accounting orders, poll, begin, send income-0 tea+3, send-offsets accounting orders-0@1
+fire __consumer_offsets-0 session/accounting/one-1
+run two: init, subscribe accounting orders, poll
+fire two retry
+fire tc timeout one
+fire two retry
+run two: begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+""")
+Predict(
+    "Two owns the partition and asks where to begin. One is silent, its transaction open. What now?",
+    options=[
+        "two begins at once: the group has given one up, and its position with it",
+        "two waits until one's transaction is aborted by its timeout",
+        "two's init has aborted one's transaction, so nothing is pending",
+        "two reads from the older position, and the tea counts twice",
+    ],
+    answer=1,
+    explanations=[
+        "The group has; the transaction coordinator has not. The pending position may still commit.",
+        "UNSTABLE_OFFSET_COMMIT, again and again, until transaction.timeout.ms is over.",
+        "An init aborts what its own transactional id has left open, and two has another.",
+        "So old clients did (KIP-447). Today it is told to ask again.",
+    ],
+    trace=stalled,
+    step=first(stalled, "UNSTABLE"),
+)
+
+# %% tags=["nbval-check-output"]
+print(offsets(stalled), "\n")
+print(counted(stalled))
+
+# %% [markdown]
+# The tea is counted once, and late: `two` waited for the whole timeout of a transaction that was not its
+# own. So a worker that consumes and produces sets a short `transaction.timeout.ms`. Kafka Streams sets
+# 10 s; the producer's default is 60 s.
+#
+# **5. Which number is committed?** The tea has offset 0. Two workers differ in one number. Each commits
 # and is then started over, at the place where the group has come to.
 
 # %% tags=["nbval-check-output"]
@@ -319,15 +372,33 @@ for name, number in (("the last one processed", 1), ("the next one to read", 2))
     print(f"{name}, {number}: starting over it reads", told(run).split("ok ")[-1])
 
 # %% [markdown]
-# The committed position is **last + 1**: the next offset to read. Not even “number of orders” would do,
-# for markers take offsets too (lab 07).
+# The committed position is **at least last + 1**: the next offset to read. It may be more, for markers
+# take offsets too (lab 07). Somebody who books the `income` reads one record, and behind it lies a
+# marker. What does a monitoring tool say, which subtracts the committed position from the end?
+
+# %% tags=["nbval-check-output"]
+LAG = """
+system income readers=booking
+run worker: init, begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+run booking: poll income-0, commit-offsets booking income-0@{offset}, end-offset income-0, position income-0
+"""
+rows = []
+for name, number in (("last + 1", 1), ("position()", 2)):
+    answers = told(scenario(LAG.format(offset=number)), "booking").splitlines()
+    end = int(answers[4].split()[-1])
+    rows.append((name, number, end, end - number))
+print(table("commits | committed | end offset | lag, for ever", rows))
 
 # %% [markdown]
+# Whoever commits last + 1 keeps a lag of 1 that never reaches 0, though everything is read. Best is what the
+# consumer itself says: `position()`, or `nextOffsets()` of the records that a poll gave (Java 4.0 and
+# later). `sendOffsetsToTransaction` names the latter in its documentation.
+#
 # ## Find the shortest kill that counts an order twice
 #
 # Three workers, written as functions. `app` is a consumer and a producer in one; each call that fails
-# raises an exception. First the hook's. Kill it yourself: *how few choices?* (A restarted worker starts
-# its function over.)
+# raises an exception. First the one from the hook. Kill it yourself: *how few choices do you need?* (A
+# restarted worker starts its function over.)
 
 # %%
 def position_last(app: App):
@@ -397,8 +468,15 @@ for name, example in verdict.counterexamples.items():
     print(f"in_one_transaction without the first: {name}, {len(example.schedule)} choices")
 
 # %% [markdown]
-# Where positions count as soon as they are written, the abort that a kill leads to drops the income and
-# keeps the position: the tea is lost. `Player(found["generation_fencing"].trace())` shows the other one.
+# The first row: if a position counts as soon as it is written, then a kill leads to an abort that drops
+# the income and keeps the position, and the tea is lost. The second row: the member that was given up
+# commits as well as its successor. This is that run:
+
+# %%
+zombie = found["generation_fencing"].trace()
+Player(zombie, title="Without generation fencing")
+
+# %% [markdown]
 #
 # ## Put it into order
 #
@@ -483,7 +561,7 @@ check(LOOP, work)
 # %% [markdown]
 # ## Where it ends
 #
-# Suppose `income` also sent an e-mail to the customer, or added the 3 € to a row of a database. The best
+# Suppose `income` also sent an e-mail to the customer, or added the £3 to a row of a database. The best
 # loop there is, killed after each of its calls:
 
 # %% tags=["nbval-check-output"]
@@ -497,7 +575,9 @@ print(side_effects(in_one_transaction))
 #
 # The words are used for two promises. One is a *messaging service's*: what the producer sends is stored
 # once. The other is about *read, compute, save*: the input, the result and what is known of the input
-# move together.
+# move together. (The loop below calls `flush` before it commits a position. Here a send that fails raises
+# an exception. In Java `flush` returns normally even when sends have failed: check the futures that `send`
+# gave you, or the position is committed although the income is lost.)
 
 # %% tags=["nbval-check-output"]
 def messaging(app: App):
@@ -585,7 +665,9 @@ Player(stages, step=first(stages, "killed"))
 # |---|---|---|
 # | exactly once covers my database, or my function runs once | what counts in Kafka, once; the function may run again | Where it ends |
 # | an abort rewinds the consumer | only the committed position; `seek` is your work | Investigate 2 |
-# | the committed offset is the last one processed | last + 1, the next to read | Investigate 4 |
+# | the committed offset is the last one processed | at least last + 1, the next to read | Investigate 5 |
+# | a lag that does not reach 0 is work left undone | it may be a marker that nobody counts as read | Investigate 5 |
+# | a worker that is given up holds nobody up | its pending position does, until its timeout | Investigate 4 |
 # | the transaction is enough, the position may follow | apart, a crash in between counts twice | Hook, Find |
 # | the consumer takes part in the transaction | the producer sends the position | Run |
 # | a pending position is read as the old one | UNSTABLE_OFFSET_COMMIT: ask again | Investigate 1 |
@@ -624,9 +706,14 @@ Predict(
         "The first booking and its position are aborted together; the first SMS is on its way.",
         "Sent is not committed: the position was pending, and the abort dropped it.",
     ],
+    trace=together,
+    step=first(together, "killed"),
 )
 
 # %% [markdown]
 # **What you know now.** Position and output are one decision, because the position is a record like any
-# other. The abort takes both back, and leaves the consumer where it is. The group keeps out whom it has
-# replaced. And beyond the cluster's edge everything may happen twice.
+# other. The abort takes both back, and leaves the consumer where it is. The group keeps out every member
+# that it has replaced. And beyond the cluster's edge everything may happen twice.
+#
+# **Next:** [lab 11, order to income](11-order-to-income.ipynb): the same loop on Spark, with the orders of a
+# real day.

@@ -19,6 +19,7 @@ from ..kafka import KafkaConfig, KafkaSystem
 from ..kafka.invariants import reads
 from ..kafka.leader import Leader
 from ..kafka.snapshot import Cluster, view
+from ..kafka.states import COMPLETED
 from ..kernel import Append, Disk, Effects, MemoryDisk, NodeSpec, Property, Words, World
 from ..kernel.world import NodeState
 from ..storage import COMMIT, Batch
@@ -29,6 +30,10 @@ NONE_SKIPPED = Words(
     "when the work is done, every order was counted", "工作完成时，每个订单都已计入"
 )
 READ_COUNTED = Words("what counts as read was counted", "算作已读的订单都已计入")
+MONEY = Words(
+    "money in = money out: the income that counts is that of the orders that count as read",
+    "进账 = 出账：计入的收入就是算作已读的订单的金额",
+)
 DONE = Words("the work gets done", "工作能够完成")
 RECOVERS = Words("the work gets done although a round fails", "某一轮失败后，工作仍能完成")
 
@@ -102,23 +107,53 @@ class IncomeSystem(KafkaSystem):
         mine = tuple(Property(n, w(), holds, kind, self._reads) for n, w, holds, kind in promises)
         if self.rules:
             return mine
-        return (*mine, *(p for p in super()._properties if p.kind != "sometimes"))
+        money = Property("money", MONEY(), self._balanced, "always", self._money_reads)
+        return (money, *mine, *(p for p in super()._properties if p.kind != "sometimes"))
 
     def _reads(self, name: str, node: NodeState) -> Hashable:
         if name in dict(self.workers):
             return finished(node)
         return reads(self.cluster, name, node)
 
-    def counted(self, world: World, topic: str) -> list[str]:
-        """Which order each record stands for that was decided to count, in offset order: of
-        a committed transaction, or of none."""
+    def _money_reads(self, name: str, node: NodeState) -> Hashable:
+        return (idle(node), reads(self.cluster, name, node))
+
+    def _balanced(self, world: World) -> bool:
+        """Asked when no worker is at work and no transaction open: the income that counts is
+        that of the orders which count as read."""
+        seen = view(self.cluster, world)
+        if any(txn.state not in COMPLETED for txn in seen.all_txns()):
+            return True
+        if not all(idle(world.nodes[name]) for name, _ in self.workers):
+            return True
+        income = sum(map(worth, self.amounts(world, self.outputs[0])))
+        return income == sum(map(worth, self.orders[: self._position(world)]))
+
+    def _position(self, world: World) -> int:
+        """How far the orders count as read: the furthest that any group has come."""
+        source = f"{self.topic}-0"
+        placed = [
+            placed.position.offset
+            for log in self.cluster.groups
+            if (coordinator := world.role(log)) is not None
+            for placed in coordinator.committed.values()
+            if placed.position.partition == source
+        ]
+        return max([0, *placed])
+
+    def amounts(self, world: World, topic: str) -> list[str]:
+        """The records that were decided to count: of a committed transaction, or of none."""
         rows = view(self.cluster, world).rows[f"{topic}-0"]
         return [
-            label(value)
+            value
             for batch, txn, _ in rows
             if not batch.control and (txn is None or txn.outcome == COMMIT)
             for value in batch.records
         ]
+
+    def counted(self, world: World, topic: str) -> list[str]:
+        """Which order each record stands for that was decided to count, in offset order."""
+        return [label(value) for value in self.amounts(world, topic)]
 
     def _once(self, world: World) -> bool:
         counts = (self.counted(world, topic) for topic in self.outputs)
@@ -148,6 +183,16 @@ class IncomeSystem(KafkaSystem):
 def label(value: str) -> str:
     """The order that a record is about: `tea` of `tea:3`, `tea+3` and `tea=3`."""
     return value.rstrip("0123456789")[:-1]
+
+
+def worth(value: str) -> int:
+    """The 3 of `tea:3`, `tea+3` and `tea=3`."""
+    return int(value[len(label(value)) + 1 :])
+
+
+def idle(node: NodeState) -> bool:
+    """Whether a process runs and has nothing more to do."""
+    return node.up and node.app is not None and not node.app.waiting and not node.app.next_call()
 
 
 def finished(node: NodeState) -> bool:

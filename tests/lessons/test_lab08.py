@@ -20,6 +20,7 @@ from mqlab.lessons.lab08 import (
     counted,
     offsets,
     side_effects,
+    told,
     working,
 )
 
@@ -323,3 +324,56 @@ def test_every_schedule_of_the_loop_that_fails_once_ends() -> None:
     verdict = explore(failing, Budget())
     assert verdict.complete
     assert verdict.ok, verdict
+
+
+STALL = """
+system income workers=one,two
+run one: init, subscribe accounting orders, poll, begin, send income-0 tea+3, {sent}
+fire __consumer_offsets-0 session/accounting/one-1
+run two: init, subscribe accounting orders, poll
+"""
+
+
+@pytest.mark.parametrize(
+    ("sent", "waits"), [("flush", False), ("send-offsets accounting orders-0@1", True)]
+)
+def test_a_silent_worker_that_has_sent_its_position_holds_up_its_successor(
+    sent: str, waits: bool
+) -> None:
+    """KIP-447: until the silent one's transaction has timed out."""
+    stalled = scenario(STALL.format(sent=sent))
+    assert ("UNSTABLE_OFFSET_COMMIT" in stalled.narrate()) == waits
+    if waits:
+        later = scenario(STALL.format(sent=sent) + "fire tc timeout one\nfire two retry\n")
+        assert later.facts[-1].line() == "two ☞   poll read_committed: ok tea:3"
+
+
+@pytest.mark.parametrize(
+    ("end", "balanced"),
+    [
+        ("send-offsets accounting orders-0@1, commit", True),
+        ("commit", False),
+        ("abort", True),
+        ("commit, commit-offsets accounting orders-0@1", True),
+    ],
+)
+def test_the_money_light_compares_what_counts_as_read_with_the_income(
+    end: str, balanced: bool
+) -> None:
+    run = scenario(f"""
+        system income
+        run worker: init, begin, send income-0 tea+3, {end}
+    """)
+    lights = {light.name: light.ok for light in run.snapshot(-1).lights}
+    assert lights["money"] == balanced
+
+
+def test_a_tool_sees_a_lag_for_ever_where_the_consumer_sees_none() -> None:
+    run = scenario("""
+        system income readers=booking
+        run worker: init, begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
+        run booking: poll income-0, commit-offsets booking income-0@1, end-offset income-0
+        run booking: position income-0, lag income-0
+    """)
+    end, position, lag = [line.split()[-1] for line in told(run, "booking").splitlines()[-3:]]
+    assert (end, position, lag) == ("2", "2", "0")
