@@ -124,7 +124,9 @@ def test_the_next_day_the_order_is_still_there(lab: Any) -> None:
 def test_where_the_widget_cannot_write_the_cell_does_when_it_is_run_again(lab: Any) -> None:
     page, _ = lab
     page.evaluate(RUN, "order")
-    page.evaluate("() => document.querySelectorAll('.cm-content').forEach((el) => delete el.cmTile)")
+    page.evaluate(
+        "() => document.querySelectorAll('.cm-content').forEach((el) => delete el.cmTile)"
+    )
     pieces = page.locator(".mqlab.ordering")
     pieces.locator("li[data-key=duplicate] [data-action=down]").click()
     assert "Run this cell again to keep your order" in pieces.locator("[role=status]").inner_text()
