@@ -133,7 +133,8 @@ class Connection(asyncio.Protocol):
         self._open = (corr, ask)
         caller = Caller(self.name, self.number, self._asked)
         try:
-            self.server.deliver(BROKER, Request(caller, ask, self.server.driver.now))
+            event = Request(caller, ask, self.server.driver.now)
+            self.server.deliver(BROKER, event, len(frame))
         except Exception:
             # The driver has logged it. Nobody but this client notices.
             self.close("its request could not be handled")

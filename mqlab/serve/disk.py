@@ -23,7 +23,7 @@ from ..kafka.states import TxnState
 from ..kernel import Append, Map, Put
 from ..storage import Batch
 
-TXN_LOGS = "__transaction_state-"
+TXN_LOG = "__transaction_state"
 RECENT = 2_000  # records of a compacted log that are not cleaned yet
 EMPTY: Map[Any, Any] = Map()
 
@@ -61,6 +61,11 @@ class ServerLog:
         """The offset before which every record is older than `at_ms`."""
         i = bisect_left(self.stamps, at_ms)
         return self.bases[i] if i < len(self.bases) else self.end
+
+    @property
+    def bytes(self) -> int:
+        """What its batches take."""
+        return sum(entry.size for entry in self.entries if isinstance(entry, Batch))
 
     @property
     def newest(self) -> int:
@@ -101,6 +106,11 @@ class CompactedLog:
         found += reversed(list(takewhile(lambda e: e.base >= start, reversed(self.recent))))
         return (entry for entry in found if end is None or entry.base < end)
 
+    @property
+    def bytes(self) -> int:
+        """Nothing: it is never deleted."""
+        return 0
+
     def cut(self, end: int) -> None:
         raise ValueError("a compacted log cannot be cut back")
 
@@ -137,7 +147,9 @@ class ServerDisk:
         """Raises ValueError for an entry that does not belong at the log's end."""
         log = self._logs.get(name)
         if log is None:
-            log = CompactedLog() if name.startswith(TXN_LOGS) else ServerLog()
+            # The partition of a topic called __transaction_state-0 is a log like any other.
+            compacted = name.rpartition("-")[0] == TXN_LOG
+            log = CompactedLog() if compacted else ServerLog()
             self._logs[name] = log
         gap_allowed = isinstance(log, CompactedLog) and entry.base > log.end
         if entry.base != log.end and not gap_allowed:

@@ -51,6 +51,7 @@ from .trace.live import Live
 
 log = logging.getLogger("mqlab.serve")
 
+LARGE = 1 << 20  # bytes of a topic: when it is deleted, the live trace begins anew
 TITLE = Words("Live from mqlab serve kafka", "mqlab serve kafka 实时")
 
 
@@ -80,6 +81,7 @@ class Driver:
         self.live = Live(system, TITLE(), kafka.coordinator, self.now, self.disk.log)
         self.recorder = self.live.recorder
         self._gone = Gone()
+        self._arrived = 0  # bytes of the request that is delivered just now
         self._timers: dict[tuple[str, str], tuple[int, int]] = {}
         self._heap: list[tuple[int, int, str, str]] = []
         self._count = itertools.count()
@@ -121,9 +123,11 @@ class Driver:
 
     # -- one step ------------------------------------------------------------------------------
 
-    def deliver(self, name: str, event: Event) -> None:
-        """An event from outside, and everything that follows from it on this node."""
+    def deliver(self, name: str, event: Event, size: int = 0) -> None:
+        """An event from outside, and everything that follows from it on this node. `size`: of
+        the request it is, in bytes."""
         self.inbox.append((name, event))
+        self._arrived = size
         self.run()
 
     def run(self) -> None:
@@ -145,7 +149,8 @@ class Driver:
         new, effects = self.roles.get(name, self._gone).step(event, self.disk)
         if name in self.roles:
             self.roles[name] = new
-        self.recorder.stepped(self.now, name, new, event, effects)
+        size, self._arrived = self._arrived, 0
+        self.recorder.stepped(self.now, name, new, event, effects, size)
         self._do(name, effects)
 
     def _do(self, me: str, effects: Effects) -> None:
@@ -177,15 +182,19 @@ class Driver:
 
     def _placed(self, effect: Put | Truncate) -> None:
         """A table's key, or a log cut back; a topic's leaders come and go with its key."""
-        old = self.disk.table("topics").get(effect.key) if isinstance(effect, Put) else None
+        old = new = None
+        if isinstance(effect, Put) and effect.table == "topics":
+            old, new = self.disk.table("topics").get(effect.key), effect.value
+        gone = old.partitions if old is not None and new is None else ()
+        freed = sum(self.disk.log(partition).bytes for partition in gone)
         self._keep(effect)
         self._note(effect)
-        if isinstance(effect, Put) and effect.table == "topics":
-            if effect.value is None and old is not None:
-                for partition in old.partitions:
-                    self.roles.pop(partition, None)
-            elif effect.value is not None and old is None:
-                self._lead(effect.value)
+        for partition in gone:
+            self.roles.pop(partition, None)
+        if freed > LARGE:
+            self.recorder.clear()  # its steps refer to what is to be freed
+        if old is None and new is not None:
+            self._lead(new)
 
     def _keep(self, effect: Append | Put | Truncate) -> None:
         match effect:

@@ -90,13 +90,13 @@ class Server:
         self.connections.pop(connection.number, None)
         self.driver.recorder.left(self.driver.now, connection.name)
 
-    def deliver(self, name: str, event: Event) -> None:
-        """An event of this turn. Raises what a role raised."""
+    def deliver(self, name: str, event: Event, size: int = 0) -> None:
+        """An event of this turn, `size` bytes on the wire. Raises what a role raised."""
         if not self._turn:
             self._turn = True
             self.driver.begin_turn()
             asyncio.get_running_loop().call_soon(self._end_turn)
-        self.driver.deliver(name, event)
+        self.driver.deliver(name, event, size)
 
     def _answer(self, conn: int, number: int, body: Any) -> None:
         connection = self.connections.get(conn)

@@ -306,6 +306,8 @@ class Coordinator:
         with a new block; `stride` coordinators take turns at the blocks."""
         entries: Map[str, Entry] = Map()
         for log in disk.logs("__transaction_state-"):
+            if log.rpartition("-")[0] != "__transaction_state":
+                continue  # of a topic whose name begins like it
             for record in disk.log(log).read(0):
                 entry = record.entry
                 dead = entry.state is TxnState.DEAD

@@ -4,7 +4,8 @@
 without it the answer is short enough to be drawn at once.
 
 It listens on loopback whatever the broker does, and answers nobody who was sent here by
-another name: a page in a browser may reach this port, but its Host is then not ours.
+another name: a page in a browser may reach this port, but its Host is then not ours. Nor does
+it answer a page that says it comes from elsewhere (Origin).
 """
 
 from __future__ import annotations
@@ -104,11 +105,23 @@ async def _asked(reader: asyncio.StreamReader) -> tuple[int, int]:
         raise Refusal(403, f"ask 127.0.0.1, not {host or 'nobody'}")
     if method != "GET":
         raise Refusal(405, "only GET")
-    url = urlsplit(target)
+    origin = headers.get("origin")
+    if origin is not None and _host_of(origin) not in OURS:
+        raise Refusal(403, "a page of another address may not ask")
+    try:
+        url = urlsplit(target)
+    except ValueError as error:
+        raise Refusal(400, "there is /trace?after=N and nothing else") from error
     if url.path != "/trace":
         raise Refusal(404, "there is /trace?after=N and nothing else")
     given = parse_qs(url.query)
     return _number(given, "after"), min(_number(given, "last"), KEPT)
+
+
+def _host_of(origin: str) -> str:
+    """The name in `http://name:port`; "" where there is none, as in `null`."""
+    host = origin.partition("://")[2]
+    return host if host in OURS else host.rpartition(":")[0]
 
 
 def _number(given: dict[str, list[str]], name: str) -> int:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...kafka import words
-from ...kernel import Lane, Text, Words
+from ...kernel import Lane, Text, Words, escape_unseen, shorten
 from ..broker.topic import INTERNAL
 
 CLIENT, COORDINATOR, LEADER, GROUP = range(4)  # kinds of lanes, from left to right
 CLIENTS, PARTITIONS, GROUPS = 4, 6, 1
+TITLE = 60  # characters of a client's name; it may send 32,767
 SILENT = 1_000  # steps without a fact, after which a place may be taken
 
 CONNECTION = Words("{what}, {name}", "{what}，{name}")
@@ -64,7 +65,8 @@ class Lanes:
             return CLIENT, CLIENTS
         if name == self.coordinator:
             return COORDINATOR, 1
-        return (GROUP, GROUPS) if name.startswith(INTERNAL) else (LEADER, PARTITIONS)
+        inside = name.rpartition("-")[0] in INTERNAL
+        return (GROUP, GROUPS) if inside else (LEADER, PARTITIONS)
 
     def seen(self, conn: str, title: str, what: Words) -> None:
         """A client has asked for something: it is known by its transactional id, if it has
@@ -103,7 +105,8 @@ class Lanes:
         for name in self.named(CLIENT):
             client = self.clients[name]
             subtitle = CONNECTION(what=client.what(), name=name)
-            lanes.append(Lane(name, Text(client.title or name), subtitle, client.up))
+            title = Text(escape_unseen(shorten(client.title or name, TITLE)))
+            lanes.append(Lane(name, title, subtitle, client.up))
         for name in self.named(COORDINATOR):
             lanes.append(Lane(name, words.COORDINATOR(), words.TXN_LOG()))
         lanes += [Lane(name, Text(name), words.LEADER()) for name in self.named(LEADER)]

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ...kernel import Fact, Text
 from ...kernel.trace import diff, patch, sparse
 from .observer import Observer
 from .picture import Picture
-from .recorder import KEPT, Recorder, Step
+from .recorder import BYTES, KEPT, Recorder, Step
+
+log = logging.getLogger("mqlab.serve")
 
 FIRST = 1_000  # facts for somebody who has just come
 NEWEST = 200  # facts for somebody who asked a moment ago
@@ -32,10 +36,15 @@ class Live:
     Snapshot before them, `_now` the one after."""
 
     def __init__(
-        self, system: str, title: Text, coordinator: str, started_ms: int, log: Callable[[str], Any]
+        self,
+        system: str,
+        title: Text,
+        coordinator: str,
+        started_ms: int,
+        logs: Callable[[str], Any],
     ) -> None:
         self.recorder = Recorder(self._forget)
-        self.observer = Observer(coordinator, started_ms, log)
+        self.observer = Observer(coordinator, started_ms, logs)
         self.picture = Picture(self.observer.model, self.observer.lanes)
         self.system = system
         self.title = title
@@ -43,7 +52,9 @@ class Live:
         self._before: Any = self.picture.now()
         self._now: Any = self._before
         self._after = 0  # the number of the fact before the first line
+        self._size = 0  # bytes of the lines
         self._gap = False
+        self._failed = False
         self._asked = -MOMENT_S
         self._drawing = asyncio.Lock()
 
@@ -51,37 +62,51 @@ class Live:
 
     def _forget(self, step: Step) -> None:
         """A step leaves the ring undrawn: a picture can begin only behind it."""
-        self.observer.skip(step)
+        self._survive(lambda: self.observer.skip(step))
         self._gap = True
+
+    def _survive(self, draw: Callable[[], Any], instead: Any = None) -> Any:
+        """What cannot be drawn is left out, and said once: clients are served all the same."""
+        try:
+            return draw()
+        except Exception:
+            if not self._failed:
+                log.exception("a step cannot be drawn, the live trace leaves it out (said once)")
+            self._failed = True
+            return instead
 
     def _begin_anew(self) -> None:
         self._lines.clear()
-        self._before = self._now = self.picture.now()
+        self._size = 0
+        self._before = self._now = self._survive(self.picture.now, self._now)
         self._after = self.observer.facts
         self._gap = False
 
     def _tell(self, fact: Fact) -> None:
-        new = self.picture.now()
+        new = self._survive(self.picture.now, self._now)
         change = diff(self._now, new)
         line = json.dumps({"fact": sparse(fact), "change": change}, ensure_ascii=False)
-        self._lines.append((fact.index, change, line.encode()))
+        data = line.encode(errors="backslashreplace")
+        self._lines.append((fact.index, change, data))
+        self._size += len(data)
         self._now = new
-        if len(self._lines) > KEPT:
-            self._after, gone, _ = self._lines.popleft()
+        while len(self._lines) > KEPT or self._size > BYTES:
+            self._after, gone, data = self._lines.popleft()
+            self._size -= len(data)
             self._before = patch(self._before, gone)
 
     async def catch_up(self, most: int) -> None:
         """Draw what has happened: the newest steps, as many as are asked for."""
         async with self._drawing:
-            steps = self.recorder.steps
-            for _ in range(len(steps) - most):
-                self._forget(steps.popleft())
-            left = len(steps)
-            while left > 0 and steps:
+            recorder = self.recorder
+            for _ in range(len(recorder.steps) - most):
+                self._forget(recorder.take())
+            left = len(recorder.steps)
+            while left > 0 and recorder.steps:
                 if self._gap:
                     self._begin_anew()
-                for _ in range(min(CHUNK, left, len(steps))):
-                    self.observer.take(steps.popleft(), self._tell)
+                for _ in range(min(CHUNK, left, len(recorder.steps))):
+                    self._survive(partial(self.observer.take, recorder.take(), self._tell))
                 left -= CHUNK
                 await asyncio.sleep(0)
             if self._gap:
@@ -93,14 +118,16 @@ class Live:
         """What is kept behind fact number `after`, at most the `last` newest facts. From the
         oldest kept if `after` is older, or of a server that was here before."""
         now = time.monotonic()
-        most = last or (NEWEST if now - self._asked < MOMENT_S else FIRST)
+        usual = NEWEST if now - self._asked < MOMENT_S else FIRST
         self._asked = now
-        await self.catch_up(most)
+        # Whoever wants few does not take the others' facts away.
+        await self.catch_up(max(last, usual))
         if not self._after <= after <= self.observer.facts:
             after = self._after
         lines = [entry for entry in self._lines if entry[0] > after]
-        if len(lines) > max(most, FIRST):
-            del lines[: len(lines) - max(most, FIRST)]
+        most = last or FIRST
+        if len(lines) > most:
+            del lines[: len(lines) - most]
             after = lines[0][0] - 1
         head = {
             "snapshot": self._at(after, len(lines)),

@@ -22,6 +22,7 @@ from ..wire.records import Records
 MOST, LEAST = 40, 24  # cells kept of a partition: beyond the one, it is cut to the other
 IDS = 8  # transactional ids kept for the table
 READABLE = 256 << 10  # a larger batch is not looked into
+COUNTABLE = 2_000  # nor is one of more records: they take time, one after the other
 LABEL = 12  # characters of a label
 SAME_OUTCOME, DECIDED_FIRST = "same outcome", "decided first"  # lights about a moment
 DECISIONS = {TxnState.PREPARE_COMMIT: COMMIT, TxnState.PREPARE_ABORT: ABORT}
@@ -198,7 +199,8 @@ class Model:
 def _texts(batch: Batch) -> list[str]:
     """Labels of the batch's last records; short, and never more than a few."""
     if isinstance(batch.records, Records):
-        pairs = batch.records.texts(LEAST) if batch.size <= READABLE else []
+        readable = batch.size <= READABLE and batch.count <= COUNTABLE
+        pairs = batch.records.texts(LEAST) if readable else []
         return [label(key, value) for key, value in pairs]
     positions = (p for o in batch.records if isinstance(o, Offsets) for p in o.positions)
     return [_short(str(p)) for p in positions][-LEAST:]

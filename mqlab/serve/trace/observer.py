@@ -23,6 +23,9 @@ from ...kernel import (
     Request,
     Send,
     Telling,
+    Text,
+    escape_unseen,
+    shorten,
 )
 from ...kernel.run import BROKEN, RECOVERED, TIMER, said
 from ..broker import BROKER, PARTS, Gathering
@@ -33,6 +36,7 @@ from .lanes import Lanes
 from .model import Model
 from .recorder import Step
 
+LONGEST = 300  # characters of a fact: a client's id may have 32,767
 SILENT = (Watch, Unwatch, Watched)
 
 
@@ -214,13 +218,20 @@ class Observer:
                     fact,
                     index=self.facts,
                     step=self.steps,
+                    text=clip(fact.text),
                     txn=told.txn,
                     fold=fact.fold or told.fold,
-                    label=told.label,
-                    why=told.why,
+                    label=clip(told.label),
+                    why=clip(told.why),
                     at_ms=self._at_ms,
                 )
             )
+
+
+def clip(text: Text) -> Text:
+    """A text that a client has had a part in: short, and with nothing unseen in it."""
+    en, zh = (escape_unseen(shorten(words, LONGEST)) for words in (text.en, text.zh))
+    return Text(en, zh)
 
 
 def _own(waiting: Gathering) -> Any:

@@ -14,10 +14,20 @@ from ...kafka import words
 from ...kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, braces
 from ...kafka.snapshot import EDGES, STATES
 from ...kafka.states import TxnState
-from ...kernel import Cell, Frontier, Got, Graph, Log, Reader, Table
+from ...kernel import (
+    Cell,
+    Frontier,
+    Got,
+    Graph,
+    Log,
+    Reader,
+    Table,
+    escape_unseen,
+    shorten,
+)
 from ...kernel.trace import plain_of as plain
 from ...storage import ABORT, COMMIT
-from .lanes import GROUP, LEADER, Lanes
+from .lanes import GROUP, LEADER, TITLE, Lanes
 from .lights import Lights
 from .model import Model, Row, shown
 
@@ -25,6 +35,10 @@ STATE_COLUMNS = ("transactionalId", "producerId", "epoch", "state", "partitions"
 OFFSET_COLUMNS = ("group", "partition", "offset", "")
 CELL, GOT = plain(Cell(0, "")), plain(Got("", ""))
 STATE_GRAPH = plain(Graph(words.GRAPH_IDLE(), STATES, EDGES))
+
+
+def _cut(*texts: str) -> tuple[str, ...]:
+    return tuple(escape_unseen(shorten(text, TITLE)) for text in texts)
 
 
 def cells(row: Row, readable: bool) -> list[Any]:
@@ -148,7 +162,7 @@ class Picture:
 
     def _states(self) -> Any:
         rows = tuple(
-            (e.txn_id, str(e.pid), str(e.epoch), str(e.state), braces(e.partitions))
+            (*_cut(e.txn_id), str(e.pid), str(e.epoch), str(e.state), *_cut(braces(e.partitions)))
             for _, e in sorted(self.model.entries.items())
         )
         return plain(Table(words.STATE_TABLE(), STATE_COLUMNS, rows))
@@ -159,10 +173,10 @@ class Picture:
         rows: list[tuple[str, ...]] = []
         if role is not None:
             rows = [
-                (group, partition, str(placed.position.offset), "")
+                (*_cut(group, partition), str(placed.position.offset), "")
                 for (group, partition), placed in role.committed.items()[-10:]
             ] + [
-                (key[0], key[1], str(placed.position.offset), f"pending, producerId {pid}")
+                (*_cut(*key), str(placed.position.offset), f"pending, producerId {pid}")
                 for pid, mine in role.pending.items()
                 for key, placed in mine[-10:]
             ]

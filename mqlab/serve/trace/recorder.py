@@ -3,6 +3,10 @@
 A step is kept as it came: when, which role, the role afterwards, the event, the effects. All
 of these are values that nobody changes, so keeping them is keeping references; what they
 mean is worked out only when somebody asks, or when a step leaves the ring.
+
+What is referred to may be large, and nobody else may hold it any more: a batch that was
+refused, records of a topic that was deleted. So the ring is bounded by bytes too: a step
+weighs what its request took on the wire, and the batches it hands to a reader.
 """
 
 from __future__ import annotations
@@ -11,9 +15,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ...kernel import ConnectionLost, Effects, Event
+from ...kafka.messages import FetchResponse
+from ...kernel import ConnectionLost, Effects, Event, Reply
 
 KEPT = 10_000
+BYTES = 64 << 20  # that may be referred to by steps in the ring
 TOGETHER = 500  # steps that leave the ring at once: cheaper than one by one
 
 Step = tuple[int, str, Any, Event | None, Effects]
@@ -24,10 +30,15 @@ class Recorder:
 
     def __init__(self, forget: Callable[[Step], None]) -> None:
         self.steps: deque[Step] = deque()
+        self.bytes = 0
         self.forget = forget
+        self._weights: deque[int] = deque()
 
-    def stepped(self, at_ms: int, name: str, new: Any, event: Event, effects: Effects) -> None:
-        self._keep((at_ms, name, new, event, effects))
+    def stepped(
+        self, at_ms: int, name: str, new: Any, event: Event, effects: Effects, size: int = 0
+    ) -> None:
+        """`size`: of the client's request that this step handles, in bytes."""
+        self._keep((at_ms, name, new, event, effects), size + _handed_out(effects))
 
     def recovered(self, at_ms: int, name: str, role: Any, effects: Effects) -> None:
         """A role has started. Its appends are among what it found: they are not told."""
@@ -37,9 +48,31 @@ class Recorder:
         """A client's connection has closed."""
         self._keep((at_ms, client, None, ConnectionLost(client, at_ms), ()))
 
-    def _keep(self, step: Step) -> None:
-        steps = self.steps
-        steps.append(step)
-        if len(steps) > KEPT + TOGETHER:
+    def take(self) -> Step:
+        """The oldest step, which leaves the ring."""
+        self.bytes -= self._weights.popleft()
+        return self.steps.popleft()
+
+    def clear(self) -> None:
+        """Forget everything: what the steps refer to is to be freed."""
+        while self.steps:
+            self.forget(self.take())
+
+    def _keep(self, step: Step, weight: int = 0) -> None:
+        self.steps.append(step)
+        self._weights.append(weight)
+        self.bytes += weight
+        if len(self.steps) > KEPT + TOGETHER:
             for _ in range(TOGETHER):
-                self.forget(steps.popleft())
+                self.forget(self.take())
+        while self.bytes > BYTES:
+            self.forget(self.take())
+
+
+def _handed_out(effects: Effects) -> int:
+    """The bytes of batches that an answer refers to."""
+    if len(effects) == 1 and isinstance(effects[0], Reply):
+        body = effects[0].body
+        if isinstance(body, FetchResponse):
+            return sum(batch.size for batch in body.batches)
+    return 0

@@ -1,0 +1,201 @@
+"""What a server keeps for the live trace, and what hostile names and requests do to it."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import logging
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mqlab.kernel import Caller, Fact, Request, Text
+from mqlab.serve import RunningBroker, serve
+from mqlab.serve.broker import BROKER, BrokerConfig
+from mqlab.serve.disk import ServerDisk
+from mqlab.serve.driver import Driver
+from mqlab.serve.trace import model, recorder
+from mqlab.serve.trace.live import Live
+from mqlab.serve.trace.recorder import Recorder
+from mqlab.serve.wire.codec import decode
+from mqlab.serve.wire.records import parsed
+from tests.serve.raw import MINUTE, Raw, batch, request
+from tests.serve.test_trace import asked, played
+
+MEGA = 1 << 20
+
+
+class Direct:
+    """A driver that is handed frames, without sockets."""
+
+    def __init__(self) -> None:
+        self.driver = Driver(BrokerConfig(), lambda conn, number, body: None)
+        self.driver.start()
+        self.count = 0
+
+    def ask(self, api: int, version: int, **fields: Any) -> Any:
+        """The request as the server has decoded it."""
+        frame = request(api, version, **fields)[4:]
+        _, ask = decode(frame, ("127.0.0.1", 9092))
+        self.count += 1
+        event = Request(Caller("conn-1", 1, self.count), ask, self.driver.now)
+        self.driver.deliver(BROKER, event, len(frame))
+        return ask.body
+
+    def produce(self, topic: str, size: int) -> bytes:
+        part = SimpleNamespace(index=0, records=batch([b"x" * size]))
+        row = SimpleNamespace(name=topic, partition_data=(part,))
+        body = self.ask(0, 11, transactional_id=None, acks=-1, timeout=MINUTE, topic_data=(row,))
+        data: bytes = body.topic_data[0].partition_data[0].records
+        return data
+
+    def create(self, name: str) -> None:
+        topic = SimpleNamespace(
+            name=name, num_partitions=1, replication_factor=1, assignments=(), configs=()
+        )
+        self.ask(19, 5, topics=(topic,), timeout=MINUTE, validate_only=False)
+
+    def delete(self, name: str) -> None:
+        self.ask(20, 5, topic_names=(name,), timeout=MINUTE)
+
+
+def held(data: bytes) -> int:
+    """How many others hold it."""
+    return sys.getrefcount(data) - 3
+
+
+def test_refused_data_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "BYTES", 8 * MEGA)
+    server = Direct()
+    first = server.produce("nobody-made-it", 3 * MEGA)
+    assert held(first) > 0, "the newest are kept for a picture"
+    for _ in range(3):
+        server.produce("nobody-made-it", 3 * MEGA)
+    assert held(first) == 0
+    assert server.driver.recorder.bytes <= 8 * MEGA
+
+
+def test_a_deleted_topic_is_freed() -> None:
+    server = Direct()
+    server.create("t")
+    data = server.produce("t", MEGA // 2)
+    for _ in range(2):
+        server.produce("t", MEGA // 2)
+    assert server.driver.disk.log("t-0").end == 3 and held(data) > 0
+    server.delete("t")
+    assert "t-0" not in server.driver.roles
+    assert held(data) == 0
+
+
+def test_the_ring_is_bounded_by_steps_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "BYTES", 1_000)
+    gone: list[Any] = []
+    ring = Recorder(gone.append)
+    for i in range(30):
+        ring.stepped(i, "r", None, Request(Caller("c"), i), (), 100)
+    assert (len(ring.steps), ring.bytes, len(gone)) == (10, 1_000, 20)
+    ring.stepped(30, "r", None, Request(Caller("c"), 30), (), 5_000)
+    assert (len(ring.steps), ring.bytes) == (0, 0), "one that is too large alone is not kept"
+    ring.stepped(31, "r", None, Request(Caller("c"), 31), (), 1)
+    assert ring.take()[0] == 31 and ring.bytes == 0
+
+
+def test_a_batch_of_very_many_records_is_not_looked_into() -> None:
+    small = parsed(batch([b"a", b"b"]))
+    many = parsed(batch([b"a"] * (model.COUNTABLE + 1)))
+    assert [model._texts(b) for b in (small, many)] == [["a", "b"], []]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["__consumer_offsets-3", "__transaction_state-0"])
+def test_a_topic_called_almost_like_an_internal_one_is_drawn_and_served(name: str) -> None:
+    with serve() as broker, Raw(broker.address) as client:
+        assert client.create(name) == "none"
+        assert client.produce(name, 0, batch([b"v"])).error_code.name == "none"
+        trace = played(asked(broker, last=10_000))
+        (log,) = [log for log in trace.snapshots[-1].logs if log.name == f"{name}-0"]
+        assert [cell.label for cell in log.cells] == ["v"]
+        assert client.produce(name, 0, batch([b"w"])).error_code.name == "none"
+
+
+def test_such_a_topic_survives_a_restart(tmp_path: Any) -> None:
+    with serve(data_dir=tmp_path) as broker:
+        with Raw(broker.address) as client:
+            client.create("__transaction_state-0")
+            client.produce("__transaction_state-0", 0, batch([b"v"]))
+            client.init("an-id")
+        broker.restart()
+        with Raw(broker.address) as client:
+            assert client.fetch("__transaction_state-0", 0).high_watermark == 1
+
+
+def test_what_cannot_be_drawn_is_left_out_and_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    live = Live("kafka", Text("x"), "tc", 0, ServerDisk().log)
+    drawn = live.observer.take
+
+    def take(step: Any, tell: Any = None) -> None:
+        if step[1] == "bad":
+            raise KeyError("no such lane")
+        tell(Fact(live.observer.facts + 1, 0, "tc", "→", Text("good")))
+        drawn((step[0], "tc", None, None, ()), None)
+
+    live.observer.take = take  # type: ignore[method-assign]
+    for name in ("good", "bad", "bad", "good"):
+        live.recorder.recovered(0, name, None, ())
+    lines = asyncio.run(live.answer(0)).splitlines()
+    assert [json.loads(line)["fact"]["text"] for line in lines[1:]] == ["good", "good"]
+    assert caplog.text.count("cannot be drawn") == 1
+    assert caplog.records[0].levelno == logging.ERROR
+
+
+def test_a_client_with_a_long_and_hostile_name_is_cut_short() -> None:
+    with serve() as broker, Raw(broker.address) as client:
+        client.init("\x1b[31m\u202e" + "x" * 8_000)
+        told = asked(broker, last=10_000)
+    text = json.dumps(told)
+    assert "\\x1b[31m\\u202e" in json.dumps(told, ensure_ascii=False).replace("\\\\", "\\")
+    assert "x" * 400 not in text and "x" * 50 in text
+
+
+def status(broker: RunningBroker, target: str, **headers: str) -> int:
+    host, _, port = broker.trace_url.removeprefix("http://").partition(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    connection.putrequest("GET", target, skip_host="Host" in headers)
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    return connection.getresponse().status
+
+
+@pytest.mark.parametrize(
+    ("target", "headers", "expected"),
+    [
+        ("//[/trace", {}, 400),
+        ("/trace", {"Origin": "http://127.0.0.1:8888"}, 200),
+        ("/trace", {"Origin": "http://localhost"}, 200),
+        ("/trace", {"Origin": "https://evil.example"}, 403),
+        ("/trace", {"Origin": "http://127.0.0.1.evil.example:80"}, 403),
+        ("/trace", {"Origin": "null"}, 403),
+    ],
+)
+def test_who_may_ask_for_the_trace(
+    broker: RunningBroker, target: str, headers: dict[str, str], expected: int
+) -> None:
+    assert status(broker, target, **headers) == expected
+
+
+def test_whoever_wants_one_fact_takes_none_from_others() -> None:
+    with serve() as broker, Raw(broker.address) as client:
+        client.create("t")
+        for i in range(10):
+            client.produce("t", 0, batch([str(i).encode()]))
+        assert len(asked(broker, last=1)) == 2
+        everything = asked(broker)[1:]
+        assert len(everything) >= 30
+        assert [line["fact"]["index"] for line in everything] == list(
+            range(everything[0]["fact"]["index"], everything[-1]["fact"]["index"] + 1)
+        )
