@@ -4,6 +4,7 @@
     broker.py     one real broker, or three, on this machine
     client.py     what a program talks to; producer.py, admin.py: its vocabulary
     programs/     one client program a scenario
+    libraries.py  client libraries nobody here wrote; clients/: the story each of them tells
     normal.py     what two runs may differ in
     recording.py  what was seen, one observation a line
     compare.py    a run beside a recording; differences.py: what may stand

@@ -421,6 +421,10 @@ class NotOffered(Exception):
     """The broker does not know a request without which the program makes no sense."""
 
 
+class NotHere(Exception):
+    """What a program needs is not on this machine; the message says what."""
+
+
 class Moved(Exception):
     """Whoever was asked is not the one to ask, now."""
 

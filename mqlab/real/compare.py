@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from .client import NotOffered
+from .client import NotHere, NotOffered
 from .differences import Listed, listed_for
 from .programs import programs
 from .recording import Observation, Recording, committed, difference
@@ -18,15 +18,19 @@ UNRECORDED = "there is no recording yet: run `mqlab real kafka record SCENARIO`"
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of one scenario. `diff`: what differs and is not listed; `reasons`: of what
-    differs and is; `failure`: why there was nothing to compare."""
+    differs and is; `failure`: why there was nothing to compare; `absent`: what this machine
+    lacks for it."""
 
     name: str
     diff: str = ""
     reasons: tuple[str, ...] = ()
     failure: str = ""
+    absent: str = ""
 
     @property
     def verdict(self) -> str:
+        if self.absent:
+            return "not here"
         if self.failure == UNRECORDED:
             return "unrecorded"
         if self.failure or self.diff:
@@ -36,7 +40,8 @@ class Outcome:
     def text(self) -> str:
         more = self.failure or self.diff
         why = "".join(f"\n    {reason}" for reason in self.reasons)
-        return f"{self.verdict:10} {self.name}{why}" + (f"\n{more}" if more else "")
+        lacks = f": {self.absent}" if self.absent else ""
+        return f"{self.verdict:10} {self.name}{lacks}{why}" + (f"\n{more}" if more else "")
 
 
 def recordings(version: str) -> dict[str, Recording]:
@@ -57,6 +62,8 @@ def judged(came: Came, known: dict[str, Recording]) -> Outcome:
     name = f"{profile}/{program.name}"
     recorded = known.get(name)
     rows = listed_for(name)
+    if isinstance(seen, NotHere):
+        return Outcome(name, absent=str(seen))
     if recorded is None:
         return Outcome(name, failure=UNRECORDED)
     if isinstance(seen, NotOffered):
@@ -93,4 +100,5 @@ def summary(outcomes: Iterable[Outcome]) -> str:
         f"listed differences {verdicts.count('listed')}, "
         f"unexpected {verdicts.count('DIFFERENT')}"
         + (f", not recorded yet {n}" if (n := verdicts.count("unrecorded")) else "")
+        + (f", not on this machine {n}" if (n := verdicts.count("not here")) else "")
     )

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+# Stories that other interpreters run, each with the library it is about.
+STORIES = ROOT / "mqlab" / "real" / "clients"
 CODE = {ROOT / "mqlab": "mqlab", ROOT / "widgets" / "mqlab_widgets": "mqlab_widgets"}
 
 
@@ -40,6 +42,8 @@ def modules() -> dict[str, Path]:
     found = {}
     for folder, package in CODE.items():
         for path in sorted(folder.rglob("*.py")):
+            if STORIES in path.parents:
+                continue
             parts = (package, *path.relative_to(folder).with_suffix("").parts)
             found[".".join(parts).removesuffix(".__init__")] = path
     return found

@@ -22,6 +22,7 @@ ALONE = "alone"  # a broker it changes, so nobody else may be there
 CONTROL = "control"  # stops and starts the broker
 CLUSTER = "cluster"  # three brokers
 JAVA = "java"  # the Java client
+LIBRARY = "library"  # a client library that is fetched first
 SLOW = "slow"  # longer than a minute
 FAULT = "fault"  # a fault that only the real broker has
 
@@ -78,6 +79,7 @@ __all__ = [
     "CLUSTER",
     "CONTROL",
     "JAVA",
+    "LIBRARY",
     "SLOW",
     "Lab",
     "Program",
