@@ -13,7 +13,7 @@ from mqlab.cli.real import OurHost
 from mqlab.real.compare import Outcome, judged, recordings
 from mqlab.real.differences import PAGE, TABLE, page
 from mqlab.real.normal import normalised
-from mqlab.real.programs import JAVA, SLOW, programs
+from mqlab.real.programs import JAVA, LIBRARY, SLOW, programs
 from mqlab.real.recording import (
     FOLDER,
     Observation,
@@ -30,7 +30,7 @@ BROKER = "kafka-4.3.1"
 RECORDED = recordings("4.3.1")
 EVERY = [
     (program, profile)
-    for program, profile in wanted(without=(SLOW, JAVA))
+    for program, profile in wanted(without=(SLOW, JAVA, LIBRARY))
     if not OurHost().cannot(program) and f"{profile}/{program.name}" in RECORDED
 ]
 OFFLINE = [f"{profile}/{program.name}" for program, profile in EVERY]

@@ -94,12 +94,12 @@ def committed(group: str) -> str:
     reader = consumer(group)
     rows = reader.committed([ck.TopicPartition(ORDERS, i) for i in (0, 1)], WAIT_S)
     reader.close()
-    return ", ".join(
-        f"{row.partition}: {row.offset} epoch {'-' if row.leader_epoch is None else row.leader_epoch}"
-        f" '{row.metadata or ''}'"
-        for row in rows
-        if row.offset >= 0
-    )
+    out = []
+    for row in rows:
+        epoch = "-" if row.leader_epoch is None else row.leader_epoch
+        if row.offset >= 0:
+            out.append(f"{row.partition}: {row.offset} epoch {epoch} '{row.metadata or ''}'")
+    return ", ".join(out)
 
 
 def configs(admin: Any) -> str:

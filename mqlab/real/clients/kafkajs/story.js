@@ -108,8 +108,9 @@ async function main() {
   }
   await begin("app", app);
   await call("app", "send d", () => send(inside, 0, "d"));
-  await call("app", "send offsets 3", () => inside.sendOffsets({ consumerGroupId: prefix + "billing",
-    topics: [{ topic: orders, partitions: [{ partition: 0, offset: "3", metadata: "half way" }] }] }));
+  const at = [{ partition: 0, offset: "3", metadata: "half way" }];
+  await call("app", "send offsets 3", () => inside.sendOffsets(
+    { consumerGroupId: prefix + "billing", topics: [{ topic: orders, partitions: at }] }));
   await call("app", "commit", () => inside.commit());
   await call("admin", "offsets of billing", () => committed(admin, "billing"));
   const twin = kafka.producer(settings);
