@@ -10,47 +10,68 @@
 # follow some surprises: a commit can return while nobody can see it yet, half of a transaction can
 # be visible, and an order that has nothing to do with a transaction may have to wait for it.
 #
-# **Contents.** Hook · Predict · Run · Who speaks to whom · Investigate · Find the crash · Modify ·
-# Order · Make · Exit ticket
+# **Contents.** Hook · Predict · Run · Who speaks to whom · Investigate (1 waiting, 2 the high watermark,
+# 3 offsets, 4 aborted records, 5 isolation levels, 6 half for ever) · Find the crash · Modify · Order ·
+# Make · Transfer · Refuted · Exit ticket
 #
 # **Words.** *HW*, high watermark (高水位): below it everything is replicated. *LSO*, last stable
 # offset (not “log stable offset”): below it everything is also decided. *Marker*, control record
 # (控制消息): C (commit) or A (abort). *Coordinator* (事务协调器): the broker that decides a
-# transaction. *Torn read*: a reader sees part of one. *Dirty read* (脏读): it sees what is not
-# decided yet.
-
-# %%
-from mqlab_widgets import Explorer, Player, Playground, Predict
-
-from mqlab.explore import Budget, explore
-from mqlab.lessons import check, playing, scenario, system
-from mqlab.lessons.lab07 import END_TXN, HALF, LSO, who_asks_whom, whole
-from mqlab.lessons.partition_log import partition_log
-
-# %% [markdown]
-# ## Hook: the commit returned, and the order is not there
+# transaction. *Torn read* (撕裂读): a reader sees part of one. *Dirty read* (脏读): a reader sees what is
+# not decided yet.
 #
-# The order service writes an order into two partitions, `orders-0` and `orders-1`, in one
-# transaction. Its `commit` returns `ok`. A billing service asks for committed orders at once, and
-# gets one half of the order: the invoice is wrong, and no error was ever raised.
+# ## Hook: the commit returned, and half of the order is there
 #
-# In Java (or in the article's Scala) the order service is `initTransactions(); beginTransaction(); send(a); send(b);
-# commitTransaction();`, and the line `run app: …` below says the same.
+# The gift shop's order service writes an order into one topic and its payment into another, in one
+# transaction. Its `commit` returns `ok`. The billing service asks for committed records at once, and
+# gets the order without its payment: the invoice is wrong, and no error was ever raised.
+#
+# In Java, and in the Scala demo that many articles copy, the order service is `initTransactions();
+# beginTransaction(); send("orders", …); send("payments", …); commitTransaction();`. The lines `run app: …`
+# below say the same. `kill tc when=WriteTxnMarkers#1 after=1` kills the coordinator in the step that
+# sends its first marker, after one effect of that step.
 #
 # Every transaction in this course goes through the same six stages. Keep them in view:
 # **reserve → write → decide → publish the decision → make visible → forget**.
 
+# %% jupyter={"source_hidden": true}
+import sqlite3
+import tempfile
+from pathlib import Path
+
+from mqlab_widgets import Explorer, Player, Playground, Predict
+
+from mqlab.explore import Budget, explore
+from mqlab.lessons import check, playing, scenario, system
+from mqlab.lessons.lab07 import (
+    BATCH,
+    END_TXN,
+    HALF,
+    LSO,
+    TRANSACTIONAL_ID,
+    by_hand,
+    data_flow,
+    first,
+    frontiers,
+    header,
+    index_written,
+    lag_table,
+    readers,
+    whole,
+)
+from mqlab.lessons.partition_log import partition_log
+
 # %%
 torn = scenario("""
-# Commit survives a coordinator crash
-system kafka partitions=2 producers=app:order-service,billing readers=reader
-run app: init, begin, send orders-0 a
-run billing: init, begin, send orders-0 x
-run app: send orders-1 b, commit
+# An order and its payment, and a coordinator that dies between two markers
+system kafka topic=orders,payments partitions=1 producers=app:order-service,billing readers=reader
+run app: init, begin, send orders-0 order-17
+run billing: init, begin, send orders-0 invoice-16
+run app: send payments-0 paid-17, commit
 kill tc when=WriteTxnMarkers#1 after=1
-run reader: poll orders-0, poll orders-1
+run reader: poll orders-0, poll payments-0
 restart tc
-run reader: poll orders-1
+run reader: poll payments-0
 """, recorded="basic-commit")
 answered = next(f.index for f in torn if f.label.en == "ok" and f.why.en.startswith("The client"))
 half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader")
@@ -59,16 +80,16 @@ half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader"
 # ## Predict
 #
 # The coordinator has just answered `ok`. Nothing else has happened yet. Decide, lock your answer,
-# then run on. The cell after it says the same as text: what each reader gets at that step.
+# then run on.
 
 # %% jupyter={"source_hidden": true}
 Predict(
     "The client has its ok. What does a read_committed reader get from the two partitions now?",
     options=[
-        "a and b: the commit has returned",
+        "order-17 and paid-17: the commit has returned",
         "nothing: no marker is written yet",
-        "a, x and b: all three are in the log",
-        "a or b, whichever was written first",
+        "order-17, invoice-16 and paid-17: all three are in the log",
+        "order-17 or paid-17, whichever was written first",
     ],
     answer=1,
     explanations=[
@@ -82,55 +103,42 @@ Predict(
     panels=["space-time", "graphs", "tables"],  # the other panels would give it away
 )
 
-# %% tags=["nbval-check-output"]
-def readers(trace, position):
-    for reader in trace.snapshot(position).readers:
-        got = " ".join(f"{g.label}({g.txn})" for g in reader.got) or "nothing"
-        print(f"{reader.name:<17} {got:<20} {reader.note}".rstrip())
-
-
-readers(torn, answered)
-
 # %% [markdown]
 # ## Run
 #
 # Step with the arrow keys, or drag the slider. The question at each step: what just happened, what
-# is durable, who can see what? Rows that teach nothing here are folded; click the count to see
-# them. Below it the same run as narration, from the decision to the read: `▮` is durable, `✗` a
-# crash, `⇒` an answer. At the step with the yellow band the reader got `a`, and not `b`. Both
-# belong to **T1**, and T1 is committed: its decision is on the coordinator's disk.
+# is durable, who can see what? Bookkeeping rows are folded; click the count to see them. At the step
+# with the yellow band the reader got `order-17` and not `paid-17`. Both belong to **T1**, and T1 is
+# committed: its decision is on the coordinator's disk.
 
 # %%
 Player(torn, step=half)
 
-# %% tags=["nbval-check-output"]
-for fact in torn.facts[answered - 3 : half]:
-    if not fact.fold:
-        print(f"{fact.index:>3}  {fact.line(width=8)}")
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
+# The same as text: the readers when the client is answered, and when one of them polls.
+readers(torn, answered)
 print()
 readers(torn, half)
-for log in torn.snapshot(half).logs:
-    cells = " ".join(f"{c.label}@{c.offset}" for c in log.cells)
-    frontiers = ", ".join(f"{f.name}={f.at}" for f in log.frontiers)
-    print(f"{log.name}  {cells:<14} {frontiers}")
+frontiers(torn, half)
 
 # %% [markdown]
 # | stage | here | who can tell |
 # |---|---|---|
-# | reserve | `Ongoing {orders-0, orders-1}` at the coordinator | its log |
-# | write | Produce: `a`, `b` straight into the partitions | anyone who reads uncommitted |
+# | reserve | `Ongoing {orders-0, payments-0}` at the coordinator | its log |
+# | write | Produce: `order-17`, `paid-17` straight into the partitions | anyone who reads uncommitted |
 # | decide | EndTxn: `PrepareCommit` | the client: its commit returns |
 # | publish the decision | WriteTxnMarkers to each partition | nobody yet |
 # | make visible | the marker is below the HW, the LSO moves | readers of *this* partition |
-# | forget | `CompleteCommit` | nobody waits for it |
+# | forget | `CompleteCommit` | only this producer's next transaction waits for it |
 #
 # After the restart the coordinator found `PrepareCommit` and sent every marker again, until each
-# partition had answered: that is why the last `poll` gets `b`. The *outcome* was never in doubt.
-# The *moment* is each partition's own: between partitions there is only eventual consistency.
+# partition had answered: that is why the last `poll` gets `paid-17`. The *outcome* was never in doubt.
+# The *moment* is each partition's own: between partitions there is only eventual consistency. What the
+# billing service got is a *torn read*.
 #
 # ## Who speaks to whom
 #
-# Many drawings of Kafka show arrows that do not exist. Say first what you think, then count.
+# Many drawings of Kafka show arrows that do not exist. Say first what you think, then look.
 
 # %% jupyter={"source_hidden": true}
 Predict(
@@ -150,15 +158,16 @@ Predict(
     ],
 )
 
-# %% tags=["nbval-check-output"]
-print(who_asks_whom(torn))
-print("anybody asks the reader:", any(f.peer == "reader" and f.glyph != "⇒" for f in torn))
-print("markers are written by:", *sorted({f.node for f in torn if "marker @" in f.text.en}))
+# %%
+# Nobody asks the reader for anything, and only leaders write markers.
+assert not any(f.peer == "reader" and f.glyph != "⇒" for f in torn)
+assert {f.node for f in torn if "marker @" in f.text.en} == {"orders-0", "payments-0"}
+data_flow()
 
 # %% [markdown]
-# This is the article's five-step figure as a list: find the coordinator, get an id, write, end, and
-# let the coordinator write to the partitions. Nobody drives a reader: it asks, again and again, and
-# gets what its partition may show. (How a producer finds its coordinator is lab 06.)
+# This is the figure of lab 06, with the numbers of the five steps that articles count. Look at the
+# consumer's line: nobody drives a reader. It asks, again and again, and gets what its partition may
+# show. No request goes from the coordinator to it.
 #
 # ## Investigate
 #
@@ -166,7 +175,7 @@ print("markers are written by:", *sorted({f.node for f in torn if "marker @" in 
 # `plain` writes `p` there and `q` into `orders-1` without any transaction, and `fast` runs a whole
 # transaction with `f` in `orders-0`. All of them are answered `ok`.
 
-# %%
+# %% jupyter={"source_hidden": true}
 behind = scenario("""
 # An open transaction holds up everything behind it, in its own partition
 system kafka partitions=2 producers=slow,plain:plain,fast readers=reader
@@ -174,8 +183,6 @@ run slow: init, begin, send orders-0 s
 run plain: send orders-0 p, send orders-1 q, flush
 run fast: init, begin, send orders-0 f, commit
 """)
-
-# %% jupyter={"source_hidden": true}
 Predict(
     "What does a read_committed reader get while slow's transaction is open?",
     options=[
@@ -198,39 +205,63 @@ Predict(
     panels=["space-time", "graphs", "tables"],
 )
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 readers(behind, -1)
 for fact in behind:
     if fact.text.en.endswith("commit: ok"):
         print(f"{fact.node} has committed, while slow is still open")
-for log in behind.snapshot(-1).logs:
-    print(log.name, " ".join(c.label for c in log.cells), *(f"{f.name}={f.at}" for f in log.frontiers))
+frontiers(behind, -1)
 
 # %% [markdown]
 # So “one blocked transaction blocks all that follow” is half true: it holds up *readers* of committed
 # data, in the partitions it wrote to, until it ends or its timeout ends it. Producers, other
 # partitions and read_uncommitted go on.
 #
-# **2. Does a commit move the high watermark?** The high watermark says what is replicated. Look at
-# HW and LSO before and after the marker: which of the two was already past the data?
+# **2. Does a commit move the high watermark?** The high watermark says what is replicated. Step
+# through the end of this run and watch the two flags: which one was past the data before the marker?
+# The table after it is about what *replicated* is worth: one copy or two, and a broker that is killed
+# (its memory is gone) or loses its power (what was not flushed is gone as well).
 
-# %% tags=["nbval-check-output"]
+# %%
+ends = scenario("""
+# Two records and a commit
+system kafka partitions=1
+run app: init, begin, send orders-0 a, send orders-0 b, commit
+""")
+Player(ends, step=first(ends, "HW=2"))
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+for fact in ends:
+    if fact.glyph == "⇨":
+        print(fact.line(width=8))
+print()
+WRITTEN = "system kafka partitions=1 replicas={n}\nrun app: init, begin, send orders-0 paid, commit\n"
+for stop in ("kill", "power-cut"):
+    alone = scenario(WRITTEN.format(n=1) + f"{stop} orders-0\nrestart orders-0")
+    pair = scenario(WRITTEN.format(n=2) + f"{stop} orders-0@1\nrun controller: fence orders-0 1")
+    for copies, run in (("one copy ", alone), ("two copies", pair)):
+        got = " ".join(g.label for g in run.snapshot(-1).readers[0].got) or "nothing"
+        print(f"{stop:<10} {copies:<11} an acknowledged commit is read as: {got}")
+
+# %% [markdown]
+# HW had passed `a` and `b` before the commit; the marker is one more record, so HW moves past it like
+# past any other. What the commit moves is the LSO: from 0 to 3 at once.
+#
+# *Durable* means: on as many disks as must have it, not *flushed* on one of them. Kafka acknowledges
+# on replication. With one copy a power cut takes an acknowledged payment away, and nobody is told.
+#
+# **3. Where do the offsets go?** Two records were written and committed, and a reader gets both.
+
+# %% jupyter={"source_hidden": true}
 commit = scenario("""
+# Two records, a commit, and a reader that goes on asking
 system kafka partitions=1 readers=reader
 run app: init, begin, send orders-0 a, send orders-0 b, commit
 run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
+run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
+run app: begin, send orders-0 c, commit
+run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
 """)
-for fact in commit:
-    if fact.glyph == "⇨":
-        print(f"{fact.index:>3}  {fact.line(width=8)}")
-
-# %% [markdown]
-# HW had passed `a` and `b` long before the commit; the marker is one more record, so HW moves past
-# it like past any other. What the commit moves is the LSO: from 0 to 3 at once.
-#
-# **3. Where do the offsets go?** Two records were written and committed, and a reader has both.
-
-# %% jupyter={"source_hidden": true}
 Predict(
     "The reader has a (offset 0) and b (offset 1). Where does it stand, and what is its lag?",
     options=[
@@ -246,25 +277,27 @@ Predict(
         "No application ever gets a marker, yet the position moves past it.",
         "A position is the next offset to read, so it is last + 1 at least.",
     ],
+    trace=commit,
+    step=first(commit, "Fetch @0") - 1,
 )
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 for cell in commit.snapshot(-1).logs[0].cells:
     print(cell.offset, cell.label, cell.kind)
-for fact in commit:
-    if fact.node == "reader" and fact.glyph == "☞":
-        print(fact.text)
+print()
+print(lag_table(commit))
 
 # %% [markdown]
-# A marker takes an offset. So offsets have gaps for a reader, `end offset − beginning offset` counts
-# more than the messages, and whoever computes a lag from the last *record* sees 1 here for ever. The
-# consumer's own lag is measured against the LSO under read_committed, and does reach 0.
+# A marker takes an offset. So offsets have gaps for a reader, and `end offset − beginning offset` counts
+# more than the messages. Whoever computes a lag from the last *record* never sees 0, however often the
+# reader asks and however idle the topic is: a famous false alarm. The consumer's own lag is measured
+# from its position to the LSO, and does reach 0.
 #
-# **4. The article's own log.** Plain records (`n`), a transaction that aborts (`x`) and one that
-# commits (`c`), all in one partition. The article's picture shows such a log, with its marks
-# between the messages. At the end `x` has a second transaction, which commits.
+# **4. What happens to aborted records?** Plain records (`n`), a transaction that aborts (`x`) and one
+# that commits (`c`), all in one partition; at the end `x` has a second transaction, which commits. Many
+# articles draw such a log with its marks between the messages.
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true}
 MIXED = """
 # Plain, aborted and committed records side by side
 system kafka partitions=1 producers=n:plain,x,c readers=reader,other
@@ -277,12 +310,7 @@ run x: send orders-0 x4, abort
 run c: send orders-0 c6, commit
 run x: begin, send orders-0 x8, commit
 """
-mixed = partition_log(MIXED, "orders-0")
-for batch in mixed.batches:
-    kind = "plain" if not batch.transactional else "marker" if batch.control else "transactional"
-    print(batch.base, f"{batch.control or batch.words:<7}", kind)
-
-# %% jupyter={"source_hidden": true}
+mixed, mixed_run = partition_log(MIXED, "orders-0"), scenario(MIXED)
 Predict(
     "A read_committed reader fetches this log from offset 0. What does the broker send it?",
     options=[
@@ -298,54 +326,65 @@ Predict(
         "The client drops the batches of the listed producers: filtering is done at the reader.",
         "No mode buffers. What is not decided is not sent, so there is nothing to keep back.",
     ],
+    trace=mixed_run,
+    step=len(mixed_run),
+    panels=["space-time", "logs"],
 )
 
-# %% tags=["nbval-check-output"]
-said = mixed.fetch(0)
-print("sent     ", " ".join(b.control or b.words for b in said.batches))
-print("the list ", [(a.pid, a.first_offset) for a in said.aborted])
-print("delivered", " ".join(mixed.read(0)))
-print("read_uncommitted delivered", " ".join(mixed.read(0, "read_uncommitted")))
+# %% jupyter={"source_hidden": true}
+Predict(
+    "For each aborted transaction the leader keeps an entry in an index file, and a fetch brings a list. "
+    "What does the list say of the transaction x2 x4?",
+    options=[
+        "producer id, first offset 2, last offset 5: what the index file says",
+        "producer id and first offset 2",
+        "the transactional id of x",
+        "every aborted offset: 2 and 4",
+    ],
+    answer=1,
+    explanations=[
+        "Articles print these three, and the file does hold them. They do not all travel.",
+        "One producer id has one transaction open at a time, and the abort marker says where it ends.",
+        "No partition knows transactional ids. Only the coordinator does.",
+        "That could be a long list; one pair a transaction is enough.",
+    ],
+)
 
-# %% [markdown]
-# The leader notes each aborted transaction in an index file beside the log (`.txnindex`) when the
-# abort marker is written. The article prints its entry as ProducerId, StartOffset, EndOffset (11, 2,
-# 5): that is what the *file* holds. What *travels* in a fetch is the producer id and the first
-# offset alone. Why is that enough? One producer id has one transaction open at a time, and the abort
-# marker in the log says where it ends: `x8`, of the same producer id, is kept. `by_hand` below is all
-# of the client's filter.
-#
-# What names the producer in a batch is its id and epoch. The transactional id is not in the log of
-# any partition: only the coordinator knows which id belongs to whom.
-
-# %% tags=["nbval-check-output"]
-def by_hand(batches, aborted):
-    """What a read_committed client keeps, from (producer id, first offset) pairs alone."""
-    dropping, kept, waiting = set(), [], sorted(aborted, key=lambda pair: pair[1])
-    for batch in batches:
-        while waiting and waiting[0][1] <= batch.last:
-            dropping.add(waiting.pop(0)[0])
-        if batch.control == "ABORT":
-            dropping.discard(batch.pid)
-        elif not batch.control and not (batch.transactional and batch.pid in dropping):
-            kept.append(batch.words)
-    return kept
-
-
-(entry,) = mixed.index
-print("file  ", f"pid={entry.pid} first={entry.first_offset} last={entry.last_offset} LSO={entry.lso}")
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+said, (entry,) = mixed.fetch(0), mixed.index
 travels = [(a.pid, a.first_offset) for a in said.aborted]
-print("wire  ", *(f"pid={pid} first={first}" for pid, first in travels))
-print("same  ", by_hand(said.batches, travels) == mixed.read(0))
-batch = mixed.batches[2]
-print("header", f"base={batch.base} pid={batch.pid} epoch={batch.epoch} firstSequence={batch.first_seq}")
-print("transactional id in it:", any("txn_id" in name for name in batch.__slots__))
+print("in the log  ", " ".join(b.control or b.words for b in mixed.batches))
+print("sent        ", " ".join(b.control or b.words for b in said.batches))
+print("delivered   ", " ".join(mixed.read(0)), "  read_uncommitted:", " ".join(mixed.read(0, "read_uncommitted")))
+print("index file  ", f"pid={entry.pid} first={entry.first_offset} last={entry.last_offset} LSO={entry.lso}")
+print("the list    ", *(f"pid={pid} first={offset}" for pid, offset in travels))
+print("by hand     ", by_hand(said.batches, travels) == mixed.read(0))
+print("\nwhen is the index written?")
+print(index_written(mixed_run))
+print("\nthe head of a real batch:")
+for name, value in header().items():
+    print(f"  {name:<18} {value}")
+print("its transactional id is in its", len(BATCH), "bytes:", TRANSACTIONAL_ID.encode() in BATCH)
 
 # %% [markdown]
+# The leader cuts at the LSO and adds a list; the client skips. It notes an aborted transaction in its
+# index file (`.txnindex`) at the moment when the abort marker is written, just before the LSO moves on
+# (the three lines under *when is the index written?*). `by_hand` filters by the list alone, as a client does: it drops a listed producer's
+# records from the first offset up to its abort marker, so `x8` of the same producer id is kept.
+#
+# The last lines take a batch apart that librdkafka wrote to Kafka 4.3.1. Its head holds the producer id,
+# the epoch and one bit for *transactional*. The transactional id is in no partition's log.
+#
 # **5. Which level do you read at?** Isolation is the I of ACID: *read committed* means no dirty
 # read. Here a transaction is open, and an application that has set nothing polls.
 
 # %% jupyter={"source_hidden": true}
+undecided = """
+# A record of an open transaction
+system kafka partitions=1 readers=reader
+run app: init, begin, send orders-0 a, flush
+"""
+undecided_run = scenario(undecided)
 Predict(
     "An application sets no isolation.level. Which one does it get?",
     options=[
@@ -361,14 +400,12 @@ Predict(
         "A producer cannot choose for its readers: both kinds may read one partition at once.",
         "The same bytes, two answers: set it yourself, always.",
     ],
+    trace=undecided_run,
+    step=len(undecided_run),
 )
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 DEFAULTS = {"Java consumer": "read_uncommitted", "librdkafka": "read_committed"}
-undecided = """
-system kafka partitions=1 readers=reader
-run app: init, begin, send orders-0 a
-"""
 undecided_log = partition_log(undecided, "orders-0")
 for client, level in DEFAULTS.items():
     got = " ".join(undecided_log.read(0, level)) or "nothing"
@@ -379,15 +416,18 @@ print("read_committed sees", aborted_log.read(0))
 
 # %% [markdown]
 # read_uncommitted got `a` at once, without waiting for any marker: a dirty read, of an order that
-# never was. read_committed was sent nothing, so it had nothing to keep back either.
+# never was. read_committed was sent nothing, so it had nothing to keep back either: no mode buffers.
 #
 # **6. When does a reader never see the whole?** That a transaction ends the same way everywhere does
 # not mean that every reader gets all of it. Three ordinary reasons: the other partition is assigned
 # to somebody else; the application seeks into the middle; the first records have been deleted
-# because their time was over (retention). No application is told in any of them that something is
+# because their time was over (retention). In none of them is an application told that something is
 # missing.
+#
+# **How does a database do it?** It keeps several versions of a row and shows a reader those of its
+# *snapshot* (MVCC). The second half of the output asks SQLite and our log the same.
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 TWO = """
 system kafka partitions=2 readers=one,two
 run app: init, begin, send orders-0 a, send orders-1 b, commit
@@ -403,17 +443,7 @@ print("seek into the middle:  ", next(f.text for f in middle if f.text.en.starts
 late = mixed.without(4)
 print("retention, from 0:     ", late.fetch(0).error)
 print("retention, from earliest:", " ".join(late.read(4)))
-
-# %% [markdown]
-# `c3` and `c6` are one transaction, and two of these readers got `c6` without `c3`. `x4` was skipped
-# even from the middle: the list names a transaction that began *before* the fetched offset. And the
-# OFFSET_OUT_OF_RANGE stays in the client: `auto.offset.reset` says where it goes on instead.
-#
-# **How does a database do it?** It keeps several versions of a row and shows a reader those of its
-# *snapshot* (MVCC). A log overwrites nothing, so a *position* is enough: everything below the LSO is
-# decided and stays as it is.
-
-# %% tags=["nbval-check-output"]
+print()
 import sqlite3
 import tempfile
 from pathlib import Path
@@ -445,26 +475,32 @@ for fact in twice:
         print("log, from a position:", fact.text)
 
 # %% [markdown]
+# `c3` and `c6` are one transaction, and two of these readers got `c6` without `c3`. `x4` was skipped
+# even from the middle: the list names a transaction that began *before* the fetched offset. The
+# OFFSET_OUT_OF_RANGE stays in the client: `auto.offset.reset` says where it goes on instead.
+#
+# A log overwrites nothing, so a *position* is enough where a database needs a snapshot: everything
+# below the LSO is decided and stays as it is.
+#
 # ## Find the crash
 #
 # Move the system yourself. The application has called `commit`; its request is under way. Deliver
 # messages, hold them (what you do not deliver waits), kill a node after some of its effects. *Find
-# the shortest run in which a reader gets half of a transaction.*
+# the shortest run in which a reader gets half of a transaction.* You need no crash at all: it is enough
+# that one marker arrives before the other. A crash makes the moment last.
+#
+# Then **find the kill** after which a reader has half of the order until the coordinator is back, and
+# assign it to `kill`. `kill tc when=Kind#n after=K` kills the coordinator in the step that sends the
+# n-th message of that kind, when K effects of that step are done (an answer is written with `⇒`). An
+# answer has the form `kill = "kill tc when=⇒EndTxn#1 after=0"`.
 
 # %%
 play = playing("""
-system kafka partitions=2
+system kafka topic=orders,payments partitions=1
 hold app→tc EndTxn#1
-run app: init, begin, send orders-0 a, send orders-1 b, commit
+run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
 """)
 Playground(play)
-
-# %% [markdown]
-# You need no crash at all: it is enough that one marker arrives before the other. A crash makes the
-# moment last. **Find the kill** after which a reader has half of the order until the coordinator is
-# back. One line: `kill tc when=Kind#n after=K` kills the coordinator in the step that sends the n-th
-# message of that kind, when K effects of that step are done. (An answer is written with `⇒`, as in
-# `⇒EndTxn#1`.)
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
@@ -497,9 +533,11 @@ wanted = ("same outcome", "clean read", "decided first", "commits", "read back")
 claims = [claim for claim in searched.properties() if claim.name in wanted]
 Explorer(searched, kills, (whole(searched), *claims))
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 shortest = explore(searched, kills, (whole(searched),)).counterexamples["whole"]
-print("half of it, in", len(shortest.schedule), "choices; the last:", *shortest.schedule[-3:], sep="  ")
+print(f"half of it, in {len(shortest.schedule)} choices; the last of them:")
+for fact in list(shortest.trace())[-4:]:
+    print("  ", fact.line(width=8))
 verdict = explore(searched, kills)
 print("two outcomes, dirty or aborted reads:", list(verdict.counterexamples) or "none", "in all schedules")
 print("looked at all of them:", verdict.complete)
@@ -510,17 +548,17 @@ print("looked at all of them:", verdict.complete)
 # Each line of this table takes one safeguard away and searches for the shortest run that breaks a
 # promise. Before you run it, say for each what will break.
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 abort = "kafka partitions=1 'app=init; begin; send orders-0 x; abort'"
 cases = [
-    ("lso", abort, Budget(), "clean read", "dirty read (G1a, G1b)"),
+    ("lso", abort, Budget(), "clean read", "dirty read (P1)"),
     ("aborted_index", abort, Budget(), "clean read", "aborted read (G1a)"),
     (
         "prepare_before_markers",
         line.replace("send orders-1", "flush; send orders-1"),
         Budget(kills=1, killable=("tc",), timers=1),
         "same outcome",
-        "two outcomes of one transaction",
+        "fractured outcome",
     ),
 ]
 found = {}
@@ -530,9 +568,10 @@ for name, words, budget, promise, anomaly in cases:
     print(f"without {name:<23} {anomaly:<32} in {len(found[name].schedule)} choices")
 
 # %% [markdown]
-# G1a and G1b are Adya's names: an *aborted read* is of something that never was, a *dirty* one of
-# something not decided yet. Without the durable decision a transaction may be committed in one
-# partition and aborted in the other: atomicity itself is gone. Look at the last one:
+# P1 and G1a are the names in the literature (ANSI SQL, Adya): a *dirty read* (P1) is of something not
+# decided yet, an *aborted read* (G1a) of something that never was. Without the durable decision a
+# transaction may be committed in one partition and aborted in the other, a *fractured outcome*:
+# atomicity itself is gone. Look at the last one:
 
 # %%
 Player(found["prepare_before_markers"].trace(), title="Markers before the decision")
@@ -595,6 +634,18 @@ grade("lso", lso)
 check(LSO, lso)
 
 # %% [markdown]
+# ## Transfer: who withholds elsewhere?
+#
+# | | Kafka | RocketMQ | Pulsar |
+# |---|---|---|---|
+# | where undecided messages lie | in their partition, among all others | in a topic of their own (half messages) | in their topic, among all others |
+# | what makes one visible | a marker in each partition, the LSO | a second message, in the real topic | a marker in each topic, maxReadPosition |
+# | what waits behind an open transaction | readers of committed data, in its partitions | nothing | every reader, in its topics |
+# | who leaves out what was aborted | the client, by a list | nothing to leave out: it was never copied | the broker |
+# | a torn read | for a moment, between two markers | there is one message only | for a moment, between two markers |
+#
+# Ask of any queue that you meet: *what does a reader wait for, and who makes it wait?*
+#
 # ## Refuted
 #
 # | belief | what is true | seen in |
@@ -606,16 +657,18 @@ check(LSO, lso)
 # | an open transaction hides only its own messages | everything behind it waits, here | 1 |
 # | one blocked transaction blocks all that follow | readers of its partitions only | 1 |
 # | the commit advances the high watermark | replication does; the commit advances the LSO | 2 |
-# | offsets are dense | markers take offsets | 3 |
+# | offsets are dense | markers take offsets; a lag from the last record never reaches 0 | 3 |
 # | aborted records are deleted, or filtered by the broker | they stay, and the client skips | 4 |
 # | the aborted list has start and end | the file has; on the wire go id and first offset | 4 |
 # | batches carry the transactional id | producer id and epoch | 4 |
 # | the consumer buffers until the marker comes | no mode buffers; the broker withholds | 5 |
 # | read_committed is the default | not in Java | 5 |
 # | a reader gets the whole transaction in the end | not with half of the partitions | 6 |
+# | acknowledged means flushed | it means replicated: with one copy a power cut takes it away | 2 |
 #
 # **What you know now.** A marker is a record. The LSO, not the high watermark, decides what a reader
-# of committed data gets. Outcomes agree everywhere; moments do not.
+# of committed data gets. Outcomes agree everywhere; moments do not. How the positions of a reader join
+# a transaction is the question of [lab 08](08-consume-transform-produce.ipynb), the next one.
 #
 # ## Exit ticket
 #

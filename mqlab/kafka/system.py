@@ -53,11 +53,11 @@ MOST = {"partitions": 100, "groups": 50}  # a role, a lane and a log each
 
 @dataclass(frozen=True)
 class KafkaSystem(System):
-    """`producers`: (node, transactional id); an id of "-" is a producer without
-    transactions, "plain" one without idempotence either. Two nodes with one id are a
-    producer and its restarted twin. `workers`: (node, transactional id) of processes that
-    consume and produce; `admins`: administrators' clients. `programs`: (node, what its
-    application does).
+    """`topic`: its name, or several with commas, of `partitions` each. `producers`: (node,
+    transactional id); an id of "-" is a producer without transactions, "plain" one without
+    idempotence either. Two nodes with one id are a producer and its restarted twin.
+    `workers`: (node, transactional id) of processes that consume and produce; `admins`:
+    administrators' clients. `programs`: (node, what its application does).
 
     `replicas` of every log, of which `min_isr` must be in sync for an append. `retries`
     None: as often as need be; `delivery_timeout_ms` and `max_block_ms` 0: for ever;
@@ -217,7 +217,9 @@ class KafkaSystem(System):
                 (node, "" if txn_id in ("-", "plain") else txn_id)
                 for node, txn_id in (*self.producers, *self.workers)
             ),
-            partitions=tuple(f"{self.topic}-{i}" for i in range(self.partitions)),
+            partitions=tuple(
+                f"{topic}-{i}" for topic in self.topic.split(",") for i in range(self.partitions)
+            ),
             readers=self.readers,
             workers=tuple(node for node, _ in self.workers),
             groups=tuple(f"__consumer_offsets-{i}" for i in range(self.groups)),

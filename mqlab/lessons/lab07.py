@@ -1,4 +1,4 @@
-"""Lab 07, markers and the last stable offset: its exercises."""
+"""Lab 07, markers and the last stable offset: its exercises, and what its cells print."""
 
 from __future__ import annotations
 
@@ -10,12 +10,33 @@ from ..explore import Budget
 from ..kafka import KafkaSystem
 from ..kafka.invariants import reads
 from ..kafka.snapshot import torn, view
-from ..kernel import Property, Run, System, Text, Trace, World
+from ..kernel import Property, Run, System, Text, World
 from ..kernel.world import NodeState
+from .batch_header import BATCH, TRANSACTIONAL_ID, header
 from .check import Belief, Exercise
+from .data_flow import data_flow
 from .kills import ALIVE, KillExercise
+from .lab00 import first
 from .parsons import Parsons, Piece
 from .systems import system
+from .visibility import by_hand, frontiers, index_written, lag_table, readers
+
+__all__ = [
+    "BATCH",
+    "END_TXN",
+    "HALF",
+    "LSO",
+    "TRANSACTIONAL_ID",
+    "by_hand",
+    "data_flow",
+    "first",
+    "frontiers",
+    "header",
+    "index_written",
+    "lag_table",
+    "readers",
+    "whole",
+]
 
 ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
 TWO = (
@@ -213,28 +234,12 @@ END_TXN = Parsons(
     },
 )
 
-# --- who speaks to whom -------------------------------------------------------------------
-
-
-def who_asks_whom(trace: Trace) -> str:
-    """Every kind of request in a run, a line each: who sends it, to whom. Answers go back to
-    whoever asked and are left out, and so are a node's notes to itself."""
-    parts = {lane.name: lane.subtitle.en for lane in trace.snapshot(-1).lanes}
-    parts["tc"] = "coordinator"
-    asked = {
-        f"{parts[f.node]:<12} asks the {parts[f.peer]:<12} {f.text.en.split()[0]}"
-        for f in trace
-        if f.glyph in ("→", "⇥") and f.node != f.peer
-    }
-    return "\n".join(sorted(asked))
-
-
 # --- the shortest kill --------------------------------------------------------------------
 
 TWO_HALVES = """
-system kafka partitions=2
+system kafka topic=orders,payments partitions=1
 {kill}
-run app: init, begin, send orders-0 a, send orders-1 b, commit
+run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
 """
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons import system
+from mqlab.lessons import scenario, system
+from mqlab.lessons.batch_header import BATCH, TRANSACTIONAL_ID, header
 from mqlab.lessons.kills import ALIVE
 from mqlab.lessons.lab07 import ANSWERED, ASKED, HALF, KILLS, LAST, whole
 from mqlab.lessons.partition_log import partition_log
+from mqlab.lessons.visibility import by_hand, frontiers, index_written, lag_table, readers
+from mqlab.serve.wire.records import marker, parsed
+from mqlab.storage import Batch
 
 MIXED = """
 system kafka partitions=1 producers=n:plain,x,c
@@ -87,3 +93,120 @@ def test_retention_takes_the_first_half() -> None:
     assert late.fetch(4).start == 4
     assert late.read(4) == ["c6"]
     assert [b.base for b in late.batches] == [4, 5, 6, 7]
+
+
+# --- what is read off runs and logs -------------------------------------------------------
+
+ASKING = """
+system kafka partitions=1 readers=reader
+run app: init, begin, send orders-0 a, send orders-0 b, commit
+run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
+run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
+run app: begin, send orders-0 c, commit
+run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
+"""
+
+
+def test_a_lag_counted_from_the_last_record_never_reaches_zero() -> None:
+    rows = [re.split(r" {2,}", line) for line in lag_table(scenario(ASKING)).splitlines()[2:]]
+    assert rows == [
+        ["a, b", "3", "3", "0", "1"],
+        ["nothing", "3", "3", "0", "1"],
+        ["c", "5", "5", "0", "1"],
+    ]
+
+
+def test_the_index_is_written_with_the_abort_marker() -> None:
+    marker, index, moved = index_written(scenario(MIXED)).splitlines()
+    assert "abort marker @5" in marker
+    assert "aborted pid 0: 2…5" in index
+    assert "LSO=" in moved
+
+
+def test_a_client_filters_by_producer_id_and_first_offset_alone() -> None:
+    mixed = partition_log(MIXED + "run x: begin, send orders-0 x8, commit\n", "orders-0")
+    said = mixed.fetch(0)
+    listed = [(aborted.pid, aborted.first_offset) for aborted in said.aborted]
+    assert listed == [(0, 2)]
+    assert by_hand(said.batches, listed) == mixed.read(0) == ["n0", "n1", "c3", "c6", "x8"]
+    assert by_hand(said.batches, []) != mixed.read(0)
+
+
+def test_a_real_batch_says_transactional_and_no_transactional_id() -> None:
+    assert header() == {
+        "base offset": 0,
+        "transactional bit": 1,
+        "control bit": 0,
+        "producer id": 1,
+        "epoch": 0,
+        "base sequence": 0,
+        "records": 1,
+    }
+    assert TRANSACTIONAL_ID.encode() not in BATCH
+    assert b"order-17" in BATCH
+    parsed_batch = parsed(BATCH)
+    assert isinstance(parsed_batch, Batch)  # length and checksum are as a broker wants them
+    assert parsed_batch.transactional
+    assert header(marker(Batch((), 1, 2, 1, 0, -1, control="COMMIT")))["control bit"] == 1
+    with pytest.raises(ValueError, match="12 bytes: the head of a batch has 61"):
+        header(BATCH[:12])
+
+
+@pytest.mark.parametrize(
+    ("stop", "copies", "got"),
+    [
+        ("kill", 1, ["paid"]),
+        ("kill", 2, ["paid"]),
+        ("power-cut", 1, []),
+        ("power-cut", 2, ["paid"]),
+    ],
+)
+def test_only_a_power_cut_of_the_only_copy_takes_what_was_acknowledged(
+    stop: str, copies: int, got: list[str]
+) -> None:
+    line = f"system kafka partitions=1 replicas={copies}\n"
+    where = "orders-0" if copies == 1 else "orders-0@1"
+    back = "restart orders-0" if copies == 1 else "run controller: fence orders-0 1"
+    run = scenario(
+        f"{line}run app: init, begin, send orders-0 paid, commit\n{stop} {where}\n{back}"
+    )
+    assert [given.label for given in run.snapshot(-1).readers[0].got] == got
+
+
+def test_a_transaction_may_write_into_several_topics() -> None:
+    run = scenario(
+        "system kafka topic=orders,payments partitions=2 readers=reader\n"
+        "run app: init, begin, send orders-1 order-17, send payments-0 paid-17, commit\n"
+        "run reader: poll orders-1, poll payments-0"
+    )
+    logs = {log.name: [cell.label for cell in log.cells] for log in run.snapshot(-1).logs}
+    assert logs == {
+        "orders-0": [],
+        "orders-1": ["order-17", "C"],
+        "payments-0": ["paid-17", "C"],
+        "payments-1": [],
+    }
+    assert system(run.system).line() == run.system
+
+
+def test_readers_and_frontiers_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    run = scenario(
+        "system kafka partitions=1 producers=app,n:plain\n"
+        "run app: init, begin, send orders-0 a, flush\nrun n: send orders-0 p, flush"
+    )
+    readers(run, -1)
+    frontiers(run, -1)
+    committed, uncommitted, log = capsys.readouterr().out.splitlines()
+    assert committed.split() == [
+        "read_committed",
+        "nothing",
+        "orders-0",
+        "waits",
+        "at",
+        "its",
+        "LSO",
+        "behind",
+        "T1",
+    ]
+    assert "a(T1) p" in uncommitted
+    assert log.split() == ["orders-0", "a@0", "p@1", "LSO=0", "HW=2"]
