@@ -7,6 +7,7 @@ notebooks; here that is counted, so that a teacher sees what to say in the next 
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
@@ -16,16 +17,21 @@ from nbgrader import utils
 
 from .course import Course
 from .notebooks import STUB, Notebook, read
+from .parsons import NOTHING_MOVED
+from .verdict import NOT_WRITTEN
 
 RIGHT = ""
-NOTHING = "nothing is written yet"  # also how a check of a stub begins
-PREFIX = "not yet: "  # how `str(verdict)` begins
+NOTHING = "nothing is written yet"
+# How a verdict is told: `Verdict.sentence`, and what checks say of a stub.
+PREFIX = "not yet: "
+BELIEF = re.compile(r" \(The belief behind it: (.+)\.\)$")
+STUBS = tuple(text.en.partition(":")[0] for text in (NOT_WRITTEN, NOTHING_MOVED))
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one student got in one graded cell. `belief` is what the check told, RIGHT where the
-    cell has every point."""
+    """What one student got in one graded cell. `said`: what the check told, in full; `belief`:
+    the belief it named, or what it told where it named none; RIGHT where all points are given."""
 
     lab: str
     cell: str
@@ -33,6 +39,7 @@ class Answer:
     points: float
     of: float
     belief: str
+    said: str
 
 
 def answers_in(course: Course) -> list[Answer]:
@@ -53,22 +60,29 @@ def _answers(notebook: Notebook, lab: str, student: str) -> Iterator[Answer]:
             written = not cell.source.rstrip().endswith(STUB)
         if utils.is_grade(cell) and not utils.is_solution(cell):
             points, of = utils.determine_grade(cell)
-            if points is not None:  # None: a person grades it
-                belief = _belief(cell) if written else NOTHING
-                grade_id = cell.metadata["nbgrader"]["grade_id"]
-                yield Answer(lab, grade_id, student, points, of, RIGHT if points == of else belief)
+            if points is None:
+                continue  # a person grades it
+            said = "" if points == of else _said(cell) if written else NOTHING
+            grade_id = cell.metadata["nbgrader"]["grade_id"]
+            yield Answer(lab, grade_id, student, points, of, _belief(said), said)
 
 
-def _belief(cell: Notebook) -> str:
+def _said(cell: Notebook) -> str:
     """The first line of what the check said, or of the error that kept it from judging."""
     for error in _errors(cell):
         first = error.evalue.strip().partition("\n")[0].removeprefix(PREFIX)
-        if error.ename == "NotImplementedError":
+        if error.ename == "NotImplementedError" or first.startswith(STUBS):
             return NOTHING
         if error.ename in ("AssertionError", "NotYet") and first:
-            return NOTHING if first.startswith(NOTHING) else first
+            return first
         return f"({error.ename}: {first})" if first else f"({error.ename})"
     return "(the check wrote a warning)"
+
+
+def _belief(said: str) -> str:
+    """Students are told their own case first; the belief is what they have in common."""
+    found = BELIEF.search(said)
+    return found[1] if found else said
 
 
 def _errors(cell: Notebook) -> list[Notebook]:
@@ -90,7 +104,7 @@ def table(answers: Sequence[Answer]) -> str:
 
 
 def write_csv(answers: Sequence[Answer], path: Path) -> None:
-    """A row an answer: lab, cell, student, points, of, belief."""
+    """A row an answer, with a column for each field of `Answer`."""
     with path.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(field.name for field in fields(Answer))

@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,8 @@ RIGHT = (
     "def lso(first_offsets, high_watermark):\n    return min([*first_offsets, high_watermark])\n"
 )
 CURIOUS = WRONG + "print(len(open('../../../gradebook.db', 'rb').read()))\n"
-TOLD = "not yet: the high watermark says what is replicated"
+HELD = "the high watermark decides"
+TOLD = f"f'not yet: case {{time.time_ns()}} fails. (The belief behind it: {HELD}.)' + chr(10) + '…'"
 
 
 def write_lab(folder: Path, text: str = LAB) -> Lab:
@@ -266,7 +268,7 @@ def test_a_class_is_graded_once_and_its_beliefs_are_counted(
 ) -> None:
     lab = write_lab(
         tmp_path,
-        LAB.replace("assert lso([3, 5], 7) == 3", f"assert lso([3, 5], 7) == 3, {TOLD!r} + '\\n…'"),
+        LAB.replace("assert lso([3, 5], 7) == 3", f"assert lso([3, 5], 7) == 3, {TOLD}"),
     )
     there, said = classroom.teach([lab], tmp_path / "term", print), []
     given = {"anna": RIGHT, "ben": WRONG, "carl": "", "dora": CURIOUS, "eve": RIGHT}
@@ -287,16 +289,17 @@ def test_a_class_is_graded_once_and_its_beliefs_are_counted(
     shutil.rmtree(there.submitted("eve", lab.name).parents[1])
     capsys.readouterr()
     assert main(["class", str(there.folder), "--report"]) == 0
-    told = TOLD.removeprefix(beliefs.PREFIX)
     assert capsys.readouterr().out.splitlines()[:3] == [
         "07-sample  lso-test: 1 of 4 right",
-        f"     2 × {told}",
+        f"     2 × {HELD}",
         f"     1 × {beliefs.NOTHING}",
     ]
     with (there.folder / "beliefs.csv").open(encoding="utf-8") as file:
-        rows = {row["student"]: (row["points"], row["belief"]) for row in csv.DictReader(file)}
+        table = {row["student"]: row for row in csv.DictReader(file)}
+    rows = {student: (row["points"], row["belief"]) for student, row in table.items()}
+    assert re.fullmatch(r"case \d+ fails\. \(The belief behind .*\)", table["ben"]["said"])
     assert rows == {
-        "anna": ("2.0", ""), "ben": ("0", told), "carl": ("0", beliefs.NOTHING), "dora": ("0", told)
+        "anna": ("2.0", ""), "ben": ("0", HELD), "carl": ("0", beliefs.NOTHING), "dora": ("0", HELD)
     }  # fmt: skip
     curious = there.autograded("dora", lab.name).read_text("utf-8")
     assert "No such file or directory: '../../../gradebook.db'" in curious
