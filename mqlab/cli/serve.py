@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trace-port", type=int, default=0, metavar="PORT", help="of the live trace (default: any)"
     )
     parser.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="keep everything there (default: memory)"
+        "--data-dir", type=folder, metavar="DIR", help="keep everything there (default: memory)"
     )
     parser.add_argument(
         "--fsync", action="store_true", help="survive power cuts too, at a price in speed"
@@ -36,11 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--salvage-to",
-        type=Path,
+        type=folder,
         metavar="NEW",
         help="serve nothing: copy what stands before the damage in --data-dir to this folder",
     )
+    parser.add_argument("--verbose", action="store_true", help="say each request of each client")
     parser.add_argument("--until-input-ends", action="store_true", help=argparse.SUPPRESS)
+
+
+def folder(text: str) -> Path:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("an empty name is no folder: name one")
+    return Path(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
         auto_create=args.auto_create,
         off=tuple(args.off),
         until_input_ends=args.until_input_ends,
+        verbose=args.verbose,
     )
     try:
         main(options)

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, cast
 from ..kernel import Caller, ConnectionLost, Request
 from .broker import BROKER
 from .broker.produce import Hangup
-from .wire.api import Ask
+from .limits import HALF_S
+from .logs import find_refusals, name_of
+from .wire.api import Api, Ask
 from .wire.codec import BadFrame, Refused, decode, encode, frame_limit
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ LENGTH = struct.Struct(">i")
 API = struct.Struct(">h")
 READ_AHEAD = 1 << 20  # bytes of further requests held for a client that does not wait
 WRITE_AHEAD = 1 << 20  # bytes of answers a client may leave unread
+REASONS = 20  # different refusals of one connection that are logged
 AT_ONCE = 16  # requests of one connection before the others have their turn
 
 
@@ -41,6 +44,7 @@ class Connection(asyncio.Protocol):
         self.number = number
         self.name = f"conn-{number}"
         self.here = ("127.0.0.1", 0)
+        self.peer = ("", 0)
         self.host = ""
         self.client = ""
         self._transport: asyncio.Transport | None = None
@@ -51,6 +55,9 @@ class Connection(asyncio.Protocol):
         self._full = False
         self._paused = False
         self._later = False
+        self._said: set[str] = set()  # refusals that were logged
+        self._late: asyncio.TimerHandle | None = None  # while a request is not whole
+        self.heard = 0.0  # when bytes came last, by the loop's clock
 
     # -- what asyncio calls ------------------------------------------------------------------
 
@@ -59,12 +66,17 @@ class Connection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=WRITE_AHEAD)
         host, port = self._transport.get_extra_info("sockname")[:2]
         self.here = (host, port)
-        self.host = "/" + self._transport.get_extra_info("peername")[0]
+        self.peer = self._transport.get_extra_info("peername")[:2]
+        self.host = "/" + self.peer[0]
+        self.heard = asyncio.get_running_loop().time()
         self.server.joined(self)
 
     def data_received(self, data: bytes) -> None:
+        self.heard = asyncio.get_running_loop().time()
         self._buffer += data
         self.work()
+        if self._buffer or self._late is not None:
+            self._watch_half()
 
     def pause_writing(self) -> None:
         self._full = True
@@ -74,11 +86,34 @@ class Connection(asyncio.Protocol):
         self.work()
 
     def connection_lost(self, error: Exception | None) -> None:
+        if self._transport is not None:
+            self._say_goodbye(error)
         self._transport = None
         self._buffer.clear()
+        self._watch_half()
         self.server.left(self)
         if self._open is not None:
             self.server.deliver(BROKER, ConnectionLost(self.name, self.server.driver.now))
+
+    # -- what is said of it ------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        return f"{name_of(self.client)} ({self.peer[0]}:{self.peer[1]}, {self.name})"
+
+    def _say_goodbye(self, error: Exception | None) -> None:
+        """A line where it did not leave in an orderly way; in a long poll it may."""
+        if error is not None:
+            log.info("%s went away: %s", self, error)
+        elif self._open is not None and self._open[1].api is not Api.FETCH:
+            log.info("%s went away before its %s was answered", self, self._open[1].api.name)
+        elif self._buffer:
+            log.info("%s went away in the middle of a request", self)
+
+    def _say_refused(self, what: str, why: str) -> None:
+        line = f"{what} refused, {why}"
+        if line not in self._said and len(self._said) < REASONS:
+            self._said.add(line)
+            log.info("%s: %s", self, line)
 
     # -- requests ----------------------------------------------------------------------------
 
@@ -122,13 +157,14 @@ class Connection(asyncio.Protocol):
         try:
             corr, ask = decode(frame, self.here, self.host)
         except Refused as refused:
-            log.info("%s: %s", self.name, refused)
+            self._say_refused("a request", str(refused))
             self._send(refused.frame)
             return
         except BadFrame as error:
             self.close(str(error))
             return
         self.client = ask.client or self.client
+        log.debug("%s: %s v%d, %d bytes", self, ask.api.name, ask.version, len(frame))
         self._asked += 1
         self._open = (corr, ask)
         caller = Caller(self.name, self.number, self._asked)
@@ -148,6 +184,8 @@ class Connection(asyncio.Protocol):
         if isinstance(body, Hangup):
             self.close("a batch sent with acks=0 was refused")
         elif body is not None:
+            for error in find_refusals(body):
+                self._say_refused(ask.api.name, error.name)
             try:
                 self._send(encode(ask.api, ask.version, corr, body))
             except Exception:
@@ -170,17 +208,53 @@ class Connection(asyncio.Protocol):
 
     def close(self, why: str) -> None:
         """Answers given so far still leave; nothing more is read."""
-        log.info("%s: closing, %s", self.name, why)
+        log.info("%s: closing, %s", self, why)
         self._open = None
         self.server.flush_one(self)
         if self._transport is not None:
             self._transport.close()
             self._transport = None
             self._buffer.clear()
+            self._watch_half()
+
+    def evict(self, why: str) -> None:
+        """It must go at once: its answers are not waited for."""
+        log.info("%s: closing, %s", self, why)
+        transport, self._transport = self._transport, None
+        self._buffer.clear()
+        self._watch_half()
+        if transport is not None:
+            transport.abort()
 
     def abort(self) -> None:
         if self._transport is not None:
             self._transport.abort()
+
+    # -- requests that are not whole ---------------------------------------------------------
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way, neither a request nor half of one."""
+        return self._open is None and not self._buffer
+
+    def _watch_half(self) -> None:
+        """While a request is not whole its bytes are counted, and it may not stand still."""
+        half = bool(self._buffer) and self._open is None and self._transport is not None
+        self.server.hold(self, len(self._buffer) if half else 0)
+        if half and self._late is None:
+            self._late = asyncio.get_running_loop().call_later(HALF_S, self._stands_still)
+        elif not half and self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _stands_still(self) -> None:
+        loop = asyncio.get_running_loop()
+        left = self.heard + HALF_S - loop.time()
+        if left > 0:
+            self._late = loop.call_later(left, self._stands_still)
+        else:
+            self._late = None
+            self.evict(f"its request was not whole after {HALF_S:.0f} s of silence")
 
     # -- pace --------------------------------------------------------------------------------
 

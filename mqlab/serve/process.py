@@ -135,6 +135,8 @@ def serve(
     acknowledged; `fsync`: nor does a power cut. `off`: safeguards that are switched off.
     Raises BrokerError when it does not start.
     """
+    if data_dir is not None and not str(data_dir).strip():
+        raise BrokerError("an empty name is no folder: name one, or leave data_dir out")
     arguments = ["--transaction-version", str(transaction_version)]
     folder = Path(data_dir).absolute() if data_dir is not None else None
     if folder is not None:

@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from .broker import BrokerConfig
 from .connection import Connection
 from .driver import Driver
 from .journal import Journal, JournalError
+from .limits import BACKLOG, HELD, most_connections, say_in_one_line, trace_places
+from .logs import set_up
 from .trace.http import TraceServer
 
 log = logging.getLogger("mqlab.serve")
@@ -47,6 +50,7 @@ class Options:
     auto_create: bool = False
     off: tuple[str, ...] = ()
     until_input_ends: bool = False
+    verbose: bool = False
 
     @property
     def config(self) -> BrokerConfig:
@@ -71,6 +75,9 @@ class Server:
         self.options = options
         self.connections: dict[int, Connection] = {}
         self._count = 0
+        self._places = most_connections()
+        self._held: dict[int, int] = {}  # bytes of unfinished requests, by connection
+        self._held_bytes = 0
         self._journal: Journal | None = None
         self._speaking: list[Connection] = []
         self._turn = False
@@ -84,10 +91,28 @@ class Server:
     # -- what connections call ---------------------------------------------------------------
 
     def joined(self, connection: Connection) -> None:
+        """Where all places are taken, whoever has been silent for longest gives way."""
+        if len(self.connections) >= self._places:
+            there = self.connections.values()
+            oldest = min(there, key=lambda one: (not one.idle, one.heard))
+            oldest.evict(f"all {self._places} places are taken, and it was silent for longest")
+            self.left(oldest)
         self.connections[connection.number] = connection
 
+    def hold(self, connection: Connection, size: int) -> None:
+        """So many bytes of a request that is not whole. Beyond a limit whoever holds most
+        must go."""
+        self._held_bytes += size - self._held.pop(connection.number, 0)
+        if size:
+            self._held[connection.number] = size
+        while self._held_bytes > HELD:
+            most = max(self._held, key=lambda number: self._held[number])
+            self.connections[most].evict("too many bytes of unfinished requests, most of them its")
+
     def left(self, connection: Connection) -> None:
-        self.connections.pop(connection.number, None)
+        if self.connections.pop(connection.number, None) is None:
+            return
+        self.hold(connection, 0)
         self.driver.recorder.left(self.driver.now, connection.name)
 
     def deliver(self, name: str, event: Event, size: int = 0) -> None:
@@ -169,12 +194,13 @@ class Server:
     async def run(self) -> str:
         """Serve until stopped; the reason if it had to stop by itself."""
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(say_in_one_line)
         self.driver.start()
         if not self._write():
             return self._close()
         self._wind()
         listener = await self._listen()
-        trace = TraceServer(self.driver.live)
+        trace = TraceServer(self.driver.live, trace_places(self._places))
         trace_port = await self._listen_trace(trace)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop)
@@ -201,7 +227,8 @@ class Server:
     async def _listen(self) -> asyncio.Server:
         host, port = self.options.host, self.options.port
         try:
-            return await asyncio.get_running_loop().create_server(self._connected, host, port)
+            loop = asyncio.get_running_loop()
+            return await loop.create_server(self._connected, host, port, backlog=BACKLOG)
         except OSError as error:
             raise ServeError(
                 f"cannot listen on {host}:{port} ({_reason(error)}): "
@@ -227,6 +254,13 @@ def _reason(error: OSError) -> str:
     return "in use" if error.errno == errno.EADDRINUSE else (error.strerror or str(error))
 
 
+def _loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def _watch_input(stop: Any) -> None:
     """Stop when standard input ends: whoever started this process holds its other end, and
     it closes however that one dies."""
@@ -243,7 +277,13 @@ def _watch_input(stop: Any) -> None:
 
 def main(options: Options) -> None:
     """Serve in this process until a signal comes. Raises ServeError or JournalError."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    set_up(options.verbose)
+    if not _loopback(options.host):
+        log.warning(
+            "listening on %s: whoever reaches this machine can read, write and delete; there is no "
+            "login and no encryption. --host 127.0.0.1 is for this machine only",
+            options.host,
+        )
     # Frozen values have no cycles, so looking for some among all that is kept finds nothing.
     gc.set_threshold(*RARELY)
 

@@ -23,6 +23,7 @@ HOST = "127.0.0.1"
 OURS = ("127.0.0.1", "localhost", "[::1]")
 LINE = 4096  # of a request; it has a few short ones
 HEADERS = 64
+BACKLOG = 16  # connections that are accepted in one go
 PATIENCE_S = 10.0
 TYPES = {200: "application/x-ndjson; charset=utf-8"}
 WORDS = {
@@ -42,15 +43,19 @@ class Refusal(Exception):
 
 
 class TraceServer:
-    """Answers from `live`, one request a connection."""
+    """Answers from `live`, one request a connection, `at_once` of them under way."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: Live, at_once: int = 1_000) -> None:
         self.live = live
+        self.at_once = at_once
         self._server: asyncio.Server | None = None
+        self._open = 0
 
     async def start(self, port: int) -> int:
         """Listen; the port. Raises OSError where that is not possible."""
-        self._server = await asyncio.start_server(self._serve, HOST, port, limit=LINE)
+        self._server = await asyncio.start_server(
+            self._serve, HOST, port, limit=LINE, backlog=BACKLOG
+        )
         return int(self._server.sockets[0].getsockname()[1])
 
     def close(self) -> None:
@@ -58,6 +63,16 @@ class TraceServer:
             self._server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._open >= self.at_once:
+            writer.close()  # whoever follows asks again
+            return
+        self._open += 1
+        try:
+            await self._exchange(reader, writer)
+        finally:
+            self._open -= 1
+
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 after, last = await _asked(reader)
