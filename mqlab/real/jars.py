@@ -1,12 +1,15 @@
 """Kafka's own jars, fetched once by Maven into the project's cache folder.
 
-Versions are exact: a range would pick up a release of which only a part is published. The
-folder is ignored by git; deleting it costs one download (45 MB) and nothing else.
+Versions are exact: a range would pick up a release of which only a part is published. Each
+jar has its SHA-256 in `jars.sha256`, and no other is put on a class path: what Maven checks is
+what the same repository says. The folder is ignored by git; deleting it costs one download
+(45 MB) and nothing else.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import re
 import shutil
 import subprocess
@@ -15,6 +18,7 @@ from pathlib import Path
 
 VERSIONS = ("4.3.1", "4.2.1")
 CACHE = Path(__file__).parents[2] / ".cache" / "kafka"
+PINS = Path(__file__).with_name("jars.sha256")  # as `sha256sum -c` reads it
 NEEDED_JAVA = 17
 
 # kafka-tools brings the log dump; Connect, which it would bring along, is not needed.
@@ -101,8 +105,36 @@ def class_path(version: str) -> str:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not _complete(version):
                 _fetch(version)
+    if wrong := wrong_jars(version, folder(version) / "lib"):
+        raise RealBrokerError(_refused(version, wrong))
     # In full and in order: a class-data archive belongs to exactly one class path.
     return ":".join(map(str, sorted((folder(version) / "lib").glob("*.jar"))))
+
+
+def wrong_jars(version: str, lib: Path) -> list[str]:
+    """The names of jars that are not as pinned, are not pinned, or are not there."""
+    rows = (row.split("  ", 1) for row in PINS.read_text("utf-8").splitlines())
+    pinned = {
+        name.partition("/")[2]: digest for digest, name in rows if name.startswith(f"{version}/")
+    }
+    found = {path.name: _digest(path) for path in sorted(lib.glob("*.jar"))}
+    return sorted(
+        name for name in pinned.keys() | found.keys() if pinned.get(name) != found.get(name)
+    )
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _refused(version: str, wrong: list[str]) -> str:
+    names = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+    return (
+        f"Kafka {version} is not what is pinned in {PINS.name}: {names}. Nothing of it was run. "
+        f"Delete {folder(version)} and {CACHE / 'maven'} and try again; if it stays so, the Maven "
+        "repository that is asked here serves other files"
+    )
 
 
 def _fetch(version: str) -> None:
@@ -120,5 +152,7 @@ def _fetch(version: str) -> None:
         said = [line for line in done.stdout.splitlines() if "ERROR" in line][:3]
         why = " ".join(said) or done.stderr.strip() or "it did not say why"
         raise RealBrokerError(f"Maven could not fetch Kafka {version}: {why}")
+    if wrong := wrong_jars(version, aside):
+        raise RealBrokerError(_refused(version, wrong))
     shutil.rmtree(here / "lib", ignore_errors=True)
     aside.rename(here / "lib")
