@@ -6,11 +6,14 @@ import asyncio
 import http.client
 import json
 import logging
+import struct
 import sys
+import zlib
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from kio.records.readers import crc32c
 
 from mqlab.kernel import Caller, Fact, Request, Text
 from mqlab.serve import RunningBroker, serve
@@ -21,8 +24,8 @@ from mqlab.serve.trace import model, recorder
 from mqlab.serve.trace.live import Live
 from mqlab.serve.trace.recorder import Recorder
 from mqlab.serve.wire.codec import decode
-from mqlab.serve.wire.records import parsed
-from tests.serve.raw import MINUTE, Raw, batch, request
+from mqlab.serve.wire.records import Records, parsed
+from tests.serve.raw import MINUTE, Raw, batch, record, request
 from tests.serve.test_trace import asked, played
 
 MEGA = 1 << 20
@@ -107,6 +110,21 @@ def test_a_batch_of_very_many_records_is_not_looked_into() -> None:
     small = parsed(batch([b"a", b"b"]))
     many = parsed(batch([b"a"] * (model.COUNTABLE + 1)))
     assert [model._texts(b) for b in (small, many)] == [["a", "b"], []]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("size", "looked_into"), [(50, True), (40 * MEGA, False)])
+def test_a_compressed_batch_is_looked_into_only_where_it_is_small(
+    size: int, looked_into: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = zlib.compressobj(wbits=31)
+    body = packed.compress(record(0, b"x" * size)) + packed.flush()
+    checked = struct.pack(">hiqqqhii", 1, 0, 1000, 1000, -1, -1, -1, 1) + body
+    head = struct.pack(">qiibI", 0, len(checked) + 9, -1, 2, crc32c(checked))
+    bomb = parsed(head + checked)
+    asked_for: list[int] = []
+    monkeypatch.setattr(Records, "texts", lambda self, last: asked_for.append(last) or [])
+    model._texts(bomb)  # type: ignore[arg-type]
+    assert bool(asked_for) == looked_into
 
 
 @pytest.mark.parametrize("name", ["__consumer_offsets-3", "__transaction_state-0"])

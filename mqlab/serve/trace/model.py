@@ -17,11 +17,13 @@ from ...kafka.group import Offsets
 from ...kafka.partition import Partition
 from ...kafka.states import COMPLETED, TxnState
 from ...storage import ABORT, COMMIT, Batch
-from ..wire.records import Records
+from ..wire.records import COMPRESSION, Records
 
 MOST, LEAST = 40, 24  # cells kept of a partition: beyond the one, it is cut to the other
 IDS = 8  # transactional ids kept for the table
 READABLE = 256 << 10  # a larger batch is not looked into
+UNPACKED = 16 << 10  # nor a compressed one that is larger: it may become a thousand times as long
+ATTRIBUTES = 22  # the byte of a batch whose last bits name its compression
 COUNTABLE = 2_000  # nor is one of more records: they take time, one after the other
 LABEL = 12  # characters of a label
 SAME_OUTCOME, DECIDED_FIRST = "same outcome", "decided first"  # lights about a moment
@@ -199,7 +201,9 @@ class Model:
 def _texts(batch: Batch) -> list[str]:
     """Labels of the batch's last records; short, and never more than a few."""
     if isinstance(batch.records, Records):
-        readable = batch.size <= READABLE and batch.count <= COUNTABLE
+        packed = batch.records.data[ATTRIBUTES] & COMPRESSION
+        most = UNPACKED if packed else READABLE
+        readable = batch.size <= most and batch.count <= COUNTABLE
         pairs = batch.records.texts(LEAST) if readable else []
         return [label(key, value) for key, value in pairs]
     positions = (p for o in batch.records if isinstance(o, Offsets) for p in o.positions)
