@@ -46,9 +46,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def run(
-    args: argparse.Namespace, address_of: Callable[[], AbstractContextManager[str]]
-) -> int:
+def run(args: argparse.Namespace, address_of: Callable[[], AbstractContextManager[str]]) -> int:
     """0 where the result is the one computed without Spark (or the table is as it must be)."""
     from mqlab.spark import DAY, YEAR, IncomeError, need
 

@@ -29,6 +29,7 @@ EXERCISES = {
     "lso": ("lab07", "LSO", "rule"),
     "loop_order": ("lab08", "ORDER", "value"),
     "loop": ("copying", "LOOP", "work"),
+    "steps": ("lab11", "STEPS", "value"),
     "decide": ("lab11", "DECIDE", "rule"),
 }
 CALLS = (

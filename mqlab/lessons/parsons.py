@@ -86,7 +86,7 @@ class Parsons:
             return Verdict(False, Text(f"no piece {unknown[0]!r}; there are: {', '.join(known)}"))
         if not keys:
             return Verdict(False, NOTHING_MOVED)
-        return judge(self, keys)
+        return self.judge(keys)
 
     def widget(self, **look: Any) -> Ordering:
         """A list to be put into order, the verdict, and the run that refutes it. Takes

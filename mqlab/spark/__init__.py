@@ -14,7 +14,8 @@ Read the files in this order; each is one idea:
     feeder      a file into topic Order, killed and started again without doubling
     cuts        where a batch ends, and why at the same minute everywhere
     source      topic Order as a Spark stream
-    pipeline    the two queries
+    columns     the same rules for many lines at once
+    pipeline    the query
     sinks       at least once; transactions; exactly once. The heart of it
     runs        a run's folder: its name, and who works in it
     checkpoint  what Spark writes down
@@ -24,6 +25,8 @@ Read the files in this order; each is one idea:
     crashes     three sinks x seven kill points
     victim      the process that is killed
     session     Spark, quiet and quick to start
+    connector   Spark's own Kafka sink, for comparison
+    times       where the time of a run goes
     bench       the price of exactly once
 
 Importing this package needs neither Spark nor Java; the first call does.
@@ -52,8 +55,8 @@ def income(address: str, orders: Orders = DAY, **options: Any) -> Result:
     result has `.table` (text), `.rows` (minute, tenths, lines; `.pounds` for a chart), `.total`
     and `.expected` (texts), `.right`, `.reconciliation`, `.dead`.
     Options: `checkpoint` (folder: keep the run, or go on with it), `sink` (`at-least-once`,
-    `transactions`, `exactly-once`), `minutes_per_batch` or `orders_per_batch`, `master` (Spark's
-    address), `say` (called with a line of progress).
+    `transactions`, `exactly-once`), `name` (of the run and its topics), `minutes_per_batch` or
+    `orders_per_batch`, `master` (Spark's address), `say` (called with a line of progress).
     Raises IncomeError, whose text says what to do next.
     """
     need()

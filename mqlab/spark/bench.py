@@ -1,4 +1,4 @@
-"""The price of exactly once: orders per second with the marker's transaction ÷ without anything.
+"""The price of exactly once: orders per second with its transaction ÷ without anything.
 
 The machine is never quiet, so the sinks take turns, each as often the first, and medians are
 compared. One warm-up turn pays for Spark's start; both sinks read the same topic Order in batches

@@ -7,8 +7,8 @@ minute is there once and exact. Anything else is printed as the error of the sum
 What must come out is known beforehand, from the order of the steps alone:
 
 - at least once is wrong when rows are out, some or all, and `commits/N` is not;
-- transactions without a marker only when the commit is done and `commits/N` is not;
-- with the marker in the transaction: never.
+- transactions without a progress record only when the commit is done and `commits/N` is not;
+- with the progress record in the transaction: never.
 
 Nothing is ever lost in these windows, since the source can be read again. All errors are doubles,
 also those below zero: batch 3 of the committed day holds two large cancellations, and a negative
@@ -17,6 +17,7 @@ income that is counted twice makes the sum too small.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -35,24 +36,30 @@ from .files import DAY, Orders, read_table
 from .job import INCOME_PARTITIONS, Say, error_of, plan_of, read_rows, run_income
 from .kills import Kill, Killed, Point
 from .session import PROJECT, session
-from .sinks import SINKS, Target
+from .sinks import OWN, SINKS, Rule, Target, decide
 from .truth import Truth, truth_of
 
 WRONG = {
     "at-least-once": {Point.HALF, Point.OUT, Point.COMMITTED},
     "transactions": {Point.COMMITTED},
     "exactly-once": set(),
+    OWN: {Point.HALF, Point.OUT, Point.COMMITTED},
 }
 HARD_S = 300  # a victim that has not died by then never will
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One kill: `error` is empty where the income was exact, else like `+12.8 %`."""
+    """One kill: `error` is empty where the income was exact, else like `+12.8 %`; `tenths` of a
+    penny is the sum of the rows. `stopped` is why the restarted job refused to go on, if it did;
+    `asked` what the sink's rule was asked and answered after the kill."""
 
     sink: str
     point: Point
     error: str
+    tenths: int = 0
+    stopped: str = ""
+    asked: tuple[tuple[int, int, str], ...] = ()
 
     @property
     def as_expected(self) -> bool:
@@ -100,6 +107,42 @@ class Ground:
     folder: Path
     batch: int
     master: str | None
+    victims: Victims
+
+
+class Victims:
+    """Processes in which Spark is up, waiting for what they will be killed in.
+
+    The next one is started as soon as one is taken, beside the restart of the job, so that a kill
+    need not wait for a JVM.
+    """
+
+    def __init__(self, folder: Path, master: str | None) -> None:
+        self.folder, self.master = folder, master
+        self.spare: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        """Have one ready soon."""
+        if self.spare is None:
+            self.spare = subprocess.Popen(
+                [sys.executable, "-m", "mqlab.spark.victim", json.dumps(self.master)],
+                # Nobody tidies up after kill -9: its temporary files go where ours are tidied.
+                env=os.environ | {"TMPDIR": str(self.folder)}, cwd=PROJECT, text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+
+    def take(self) -> subprocess.Popen:
+        self.start()
+        taken, self.spare = self.spare, None
+        assert taken is not None
+        return taken
+
+    def stop(self) -> None:
+        """End the one that waits; its JVM goes with it, when the pipe between them breaks."""
+        if self.spare is not None:
+            self.spare.kill()
+            self.spare.communicate()
+            self.spare = None
 
 
 def chaos(
@@ -117,12 +160,14 @@ def chaos(
     with tempfile.TemporaryDirectory(prefix="mqlab-chaos-") as folder:
         with topics.broker_errors(address):
             ground = prepare(address, orders, Path(folder), batch, master)
+            wanted = [(s, p) for s in sinks or list(SINKS) for p in points or list(Point)]
             cells = []
-            for sink in sinks or list(SINKS):
-                for point in points or list(Point):
-                    cell = run_cell(ground, sink, point, hard)
-                    say(f"{sink:14} killed {point}: {cell.error or 'ok'}")
-                    cells.append(cell)
+            for sink, point in wanted:
+                cell = run_cell(ground, sink, point, hard)
+                say(f"{sink:14} killed {point}: {cell.error or 'ok'}")
+                cells.append(cell)
+                if hard and len(cells) < len(wanted):
+                    ground.victims.start()
     return Table(tuple(cells), batch)
 
 
@@ -133,27 +178,66 @@ def prepare(
     batch: int = 3,
     master: str | None = None,
     minutes: int = 0,
+    run: str = "",
 ) -> Ground:
     """Feed the orders once; every cell reads the same topic, in batches of so many minutes."""
     table = read_table(orders)
     records = feeder.records_of(table)
-    run = uuid.uuid4().hex[:8]
+    run = run or uuid.uuid4().hex[:8]
     feeder.feed(address, f"Order-{run}", records)
     plan = plan_of(records, minutes, 0)
-    return Ground(address, run, f"Order-{run}", plan, truth_of(table), folder, batch, master)
+    victims = Victims(folder, master)
+    return Ground(
+        address, run, f"Order-{run}", plan, truth_of(table), folder, batch, master, victims
+    )
 
 
-def run_cell(ground: Ground, sink: str, point: Point, hard: bool) -> Cell:
-    """One run, one kill, one restart, one look at the output."""
+def run_cell(
+    ground: Ground,
+    sink: str,
+    point: Point,
+    hard: bool,
+    *,
+    name: str = "",
+    rule: Rule | None = None,
+    say: Say = lambda line: None,
+) -> Cell:
+    """One run, one kill, one restart, one look at the output.
+
+    `name` is the query's and its topics' (a new one by default); `rule` stands in for `decide`.
+    """
     how = "hard" if hard else "soft"
-    target = target_of(ground, f"{ground.run}-{sink}-{point.name.lower()}-{how}")
+    target = target_of(ground, name or f"{ground.run}-{sink}-{point.name.lower()}-{how}")
     job.create_topics(target)
     if hard:
-        kill_hard(ground, target, sink, point)
+        kill_hard(ground, target, sink, point, rule, say)
     else:
-        kill_soft(ground, target, sink, point)
-    run_income(session(ground.master), target, sink, ground.plan)
-    return Cell(sink, point, error_of(read_rows(ground.address, target.topic), ground.true))
+        kill_soft(ground, target, sink, point, rule)
+    say("starting the job again, with the same checkpoint")
+    return restart(ground, target, sink, point, rule)
+
+
+def restart(
+    ground: Ground, target: Target, sink: str, point: Point, rule: Rule | None = None
+) -> Cell:
+    """The job once more, until it ends or refuses; then the sum over its output."""
+    asked: list[tuple[int, int, str]] = []
+
+    def note(progress: int, batch: int) -> str:
+        answer = (rule or decide)(progress, batch)
+        asked.append((progress, batch, answer))
+        return answer
+
+    stopped = ""
+    try:
+        run_income(session(ground.master), target, sink, ground.plan, rule=note)
+    except IncomeError as error:
+        if "disagree" not in str(error):
+            raise
+        stopped = str(error)
+    rows = read_rows(ground.address, target.topic)
+    tenths = sum(row.tenths for row in rows)
+    return Cell(sink, point, error_of(rows, ground.true), tenths, stopped, tuple(asked))
 
 
 def target_of(ground: Ground, name: str) -> Target:
@@ -164,34 +248,47 @@ def target_of(ground: Ground, name: str) -> Target:
     )  # fmt: skip
 
 
-def kill_soft(ground: Ground, target: Target, sink: str, point: Point) -> None:
+def kill_soft(
+    ground: Ground, target: Target, sink: str, point: Point, rule: Rule | None = None
+) -> None:
     """The exception at the kill point ends the query; the session lives on."""
     try:
         kill = Kill(point, ground.batch)
-        run_income(session(ground.master), target, sink, ground.plan, kill)
+        run_income(session(ground.master), target, sink, ground.plan, kill, rule=rule)
     except Killed:
         return
     raise IncomeError(f"batch {ground.batch} was never reached: give more orders")
 
 
-def kill_hard(ground: Ground, target: Target, sink: str, point: Point) -> None:
+def kill_hard(
+    ground: Ground,
+    target: Target,
+    sink: str,
+    point: Point,
+    rule: Rule | None = None,
+    say: Say = lambda line: None,
+) -> None:
     """A process of its own with its own JVM, both killed with -9 at the kill point."""
+    from pyspark import cloudpickle
+
     task = {
         "address": target.address, "query": target.query, "source": target.source,
         "topic": target.topic, "partitions": target.partitions, "dead": target.dead,
         "checkpoint": str(target.checkpoint), "sink": sink, "minutes": ground.plan.minutes,
         "orders": ground.plan.orders, "point": point, "batch": ground.batch,
-        "master": ground.master,
+        # A learner's rule travels as Spark sends functions to its workers.
+        "rule": base64.b64encode(cloudpickle.dumps(rule)).decode(),
     }  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-m", "mqlab.spark.victim", json.dumps(task)],
-        # Nobody tidies up after kill -9: its temporary files go where ours are tidied.
-        env=os.environ | {"TMPDIR": str(ground.folder)},
-        cwd=PROJECT, capture_output=True, text=True, timeout=HARD_S, check=False,
-    )  # fmt: skip
-    if done.returncode != -signal.SIGKILL:
-        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+    victim = ground.victims.take()
+    say("the job runs, in a process of its own")
+    try:
+        said, _ = victim.communicate(json.dumps(task) + "\n", timeout=HARD_S)
+    except subprocess.TimeoutExpired:
+        victim.kill()
+        said, _ = victim.communicate()
+    if victim.returncode != -signal.SIGKILL:
         raise IncomeError(
             f"the process that was to be killed {point} ended by itself "
-            f"(exit code {done.returncode}); it said: {said}"
+            f"(exit code {victim.returncode}); it said: {(said.strip().splitlines() or [''])[-1]}"
         )
+    say(f"kill -9 of JVM and driver, batch {ground.batch}: {point}")

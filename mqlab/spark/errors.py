@@ -10,6 +10,10 @@ class IncomeError(Exception):
     """One line: what is wrong, then what to do next."""
 
 
+class SlowStart(IncomeError):
+    """Spark gave up waiting for a Python worker; nothing was written. Trying again helps."""
+
+
 NEEDED = (("confluent_kafka", "confluent-kafka"), ("pyspark", "pyspark"), ("pyarrow", "pyarrow"))
 
 

@@ -166,7 +166,8 @@ def _send(address: str, topic: str, parts: list[list[Record]], progress: Progres
     client = topics.producer(
         address,
         **{
-            "enable.idempotence": True, "linger.ms": 20, "batch.num.messages": 10_000,
+            "client.id": "feeder", "enable.idempotence": True,
+            "linger.ms": 20, "batch.num.messages": 10_000,
             # Half a million acknowledgements nobody looks at: only what failed is reported.
             "delivery.report.only.error": True,
         },

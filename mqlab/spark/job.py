@@ -24,13 +24,13 @@ from confluent_kafka import KafkaException
 from . import feeder, pipeline, runs, topics
 from .checkpoint import batches, committed
 from .cuts import Plan, day_plan
-from .errors import IncomeError
+from .errors import IncomeError, SlowStart
 from .files import DAY, Orders, read_table
 from .kills import NEVER, Kill, Killed
 from .orders import pounds
 from .reconcile import Missing, Reconciliation, reconcile
 from .session import Starting
-from .sinks import SINKS, Sink, Target
+from .sinks import SINKS, Rule, Sink, Target, sink_of
 from .times import Times
 from .truth import Truth, truth_of
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 INCOME_PARTITIONS = 2
+STARTS = 3  # of a query whose workers did not start in time
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,7 @@ def income(
     minutes_per_batch: int = 0,
     orders_per_batch: int = 0,
     master: str | None = None,
+    name: str = "",
     say: Say = lambda line: None,
 ) -> Result:
     """See `mqlab.spark.income`; without a batch size a day is cut into 8 batches."""
@@ -181,7 +183,7 @@ def income(
             raise IncomeError("there are no order lines to feed: give a file with some")
         plan = plan_of(records, minutes_per_batch, orders_per_batch)
         with runs.open_folder(folder), topics.broker_errors(address):
-            target = _feed(address, folder, records, times, say)
+            target = _feed(address, folder, records, name, times, say)
             say("starting Spark")
             with times.measure("wait for Spark's start"):
                 spark = starting.wait()
@@ -199,12 +201,17 @@ def income(
 
 
 def _feed(
-    address: str, folder: Path, records: Sequence[feeder.Record], times: Times, say: Say
+    address: str,
+    folder: Path,
+    records: Sequence[feeder.Record],
+    name: str,
+    times: Times,
+    say: Say,
 ) -> Target:
     """The topics of this run, with the orders in topic Order."""
     if not topics.answers(address):
         raise topics.unreachable(address)
-    names = Names(run_name(address, folder, records))
+    names = Names(run_name(address, folder, records, name))
     say(f"feeding {len(records):,} order lines to topic {names.order} at {address}")
     with times.measure("feed topic Order"):
         sent = feeder.feed(address, names.order, records, progress=lambda n: say(f"  {n:,} sent"))
@@ -227,12 +234,17 @@ def plan_of(records: Sequence[feeder.Record], minutes: int, orders: int) -> Plan
     return day_plan(min(stamps), max(stamps))
 
 
-def run_name(address: str, folder: Path, records: Sequence[feeder.Record]) -> str:
-    """The name of the run this checkpoint belongs to, a new one for a new checkpoint.
+def run_name(address: str, folder: Path, records: Sequence[feeder.Record], name: str = "") -> str:
+    """The name of the run this checkpoint belongs to; a new checkpoint gets `name`, with a number
+    where the broker has such topics, or a random one.
 
     Raises IncomeError if the checkpoint is of other orders or of another broker.
     """
-    run = runs.name_of(folder, feeder.digest(records))
+    wish, count = name, 1
+    while wish and topics.partitions_of(address, Names(wish).order):
+        count += 1
+        wish = f"{name}-{count}"
+    run = runs.name_of(folder, feeder.digest(records), wish)
     started = batches(folder / "income")
     if started and not topics.partitions_of(address, Names(run).income):
         raise IncomeError(
@@ -274,11 +286,22 @@ def run_income(
     plan: Plan,
     kill: Kill = NEVER,
     say: Say = lambda line: None,
-) -> None:
-    """The query, with a kill point; topics must be there. Raises Killed, IncomeError."""
-    out = SINKS[sink](target, pipeline.encode, kill)
-    stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
-    wait(pipeline.start(pipeline.results(stream), target.query, out), out, say)
+    rule: Rule | None = None,
+) -> Sink:
+    """The query, with a kill point; topics must be there. Raises Killed, IncomeError.
+
+    `rule` stands in for the sink's `decide`.
+    """
+    for left in range(STARTS - 1, -1, -1):
+        out = sink_of(sink, target, pipeline.encode, kill, rule)
+        stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
+        try:
+            wait(pipeline.start(pipeline.results(stream), target.query, out), out, say)
+            break
+        except SlowStart:
+            if out.client is not None or not left:  # once a sink has begun, only a person may
+                raise
+    return out
 
 
 def wait(query: StreamingQuery, sink: Sink, say: Say) -> None:
@@ -316,6 +339,11 @@ def _cause(text: str, error: Exception | None, address: str) -> Exception:
         return topics.explained(error, address)
     if said := re.search(r"\b(Killed|IncomeError): (.*)", text):
         return (Killed if said[1] == "Killed" else IncomeError)(said[2].strip())
+    if re.search(r"Python worker (failed )?to connect back", text):
+        return SlowStart(
+            "this machine is too busy to start Spark's Python workers within its 10 seconds: end "
+            "other programs, and repeat the command with the same --checkpoint"
+        )
     if re.search(r"No space left on device|Disk quota exceeded", text):
         return IncomeError(
             "the disk that holds the checkpoint is full: make room and repeat the command with the "

@@ -69,14 +69,14 @@ def unwritable(folder: Path, error: OSError) -> IncomeError:
     )
 
 
-def name_of(folder: Path, digest: str) -> str:
-    """The name of the run in this folder, a new one in a new folder.
+def name_of(folder: Path, digest: str, wish: str = "") -> str:
+    """The name of the run in this folder; in a new folder the one wished for, or a random one.
 
     Raises IncomeError if the folder is of a run over other orders, or its note is damaged.
     """
     note = folder / "run.json"
     if not note.exists():
-        return _new(note, digest)
+        return _new(note, digest, wish or uuid.uuid4().hex[:8])
     try:
         noted = json.loads(note.read_text(encoding="utf-8"))
         run, orders = str(noted["run"]), noted["orders"]
@@ -92,8 +92,7 @@ def name_of(folder: Path, digest: str) -> str:
     return run
 
 
-def _new(note: Path, digest: str) -> str:
-    run = uuid.uuid4().hex[:8]
+def _new(note: Path, digest: str, run: str) -> str:
     draft = note.with_suffix(".new")
     try:
         with draft.open("w", encoding="utf-8") as file:

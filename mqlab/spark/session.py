@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from . import connector
 from .errors import IncomeError, need
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ def _start(master: str) -> SparkSession:
         "spark.executor.extraJavaOptions": JAVA_FLAGS,
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
+    if own := connector.jars():
+        settings["spark.jars"] = ",".join(map(str, own))
     if local:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     conf = SparkConf().setAppName("mqlab").setMaster(master).setAll(list(settings.items()))

@@ -1,4 +1,4 @@
-"""Three ways to hand a micro-batch to Kafka. Only the third is exactly once.
+"""Ways to hand a micro-batch to Kafka. Only `ExactlyOnce` is exactly once.
 
 Spark calls a sink after `offsets/N` is on disk and before `commits/N` is. If the driver dies in
 between, it calls the sink again with the same batch, so *at least once* is the best Spark can do
@@ -9,23 +9,26 @@ by itself; what is written twice is for the sink to prevent.
    query fences the old producer and its half-written transaction is aborted. A death between the
    commit and `commits/N` still doubles the whole batch: **a transaction alone is not exactly
    once**, because the progress is not in it.
-3. ExactlyOnce: the same transaction also holds the number of the batch, the *marker*. Five steps,
-   and the order matters:
+3. ExactlyOnce: the same transaction also holds the number of the batch, the *progress record*.
+   It takes five steps, and the order matters:
 
-       fence → read the marker → decide → write rows and marker → commit
+       fence → read the progress → decide → write rows and progress → commit
 
-   Fence first, or a driver that was only slow could commit after the marker was read. Then
+   Fence first, or a driver that was only slow could commit after the progress was read. Then
 
-       marker == batch        this batch is in: it is a replay, skip it
-       marker == batch - 1    (or no marker at batch 0) write it
-       anything else          stop: sink and checkpoint disagree
+       progress == batch        this batch is in: it is a replay, skip it
+       progress == batch - 1    (or no progress record at batch 0) write it
+       anything else            stop: sink and checkpoint disagree
 
    The last rule turns a lost checkpoint, which would otherwise skip or double silently, into an
-   error. Every batch commits a transaction, one without rows too, so the markers have no gaps.
+   error. Every batch commits a transaction, one without rows too, so the numbers have no gaps.
 
-The marker travels as the metadata of the group's offsets (`send_offsets_to_transaction`), on
-every partition of topic Order: it is found again with one request (`committed()`), and tools
-that show a group's lag show this query's.
+4. SparksOwn: `format("kafka")`, Spark's own sink, beside the others for comparison. It needs
+   Spark's Kafka connector (connector.py) and is at least once.
+
+The progress record travels as the metadata of the group's offsets
+(`send_offsets_to_transaction`), on every partition of topic Order: it is found again with one
+request (`committed()`), and tools that show a group's lag show this query's.
 
 Always run the DataFrame, and once: a stateful query whose sink returns early, the widespread
 `if batch <= last: return`, does not commit its state and never gets past that batch (Spark 4).
@@ -58,12 +61,16 @@ class Out(NamedTuple):
     dead: bool = False
 
 
+Encode = Callable[[Mapping[str, Any]], Out]
+Rule = Callable[[int, int], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where a query's output goes and what it is called.
 
     `query` is a fixed name, not Spark's random id: a checkpoint that was deleted must meet the
-    markers of the one before it.
+    progress of the one before it.
     """
 
     address: str
@@ -76,7 +83,7 @@ class Target:
 
     @property
     def group(self) -> str:
-        """The consumer group whose offsets carry the marker; also the transactional id."""
+        """The consumer group whose offsets carry the progress record; also the transactional id."""
         return f"spark-{self.query}"
 
 
@@ -95,20 +102,20 @@ class Sink:
 
     transactional = False
 
-    def __init__(
-        self, target: Target, encode: Callable[[Mapping[str, Any]], Out], kill: Kill = NEVER
-    ) -> None:
+    def __init__(self, target: Target, encode: Encode, kill: Kill = NEVER) -> None:
         self.target, self.encode, self.kill = target, encode, kill
         self.client: Producer | None = None
         self.delivery = topics.Delivery()
         self.log: list[Done] = []
         self.error: Exception | None = None
+        self.spark: Any = None  # the session, from the first batch on
 
     def __call__(self, df: Any, batch: int) -> None:
         """Runs `df` once, whatever is decided afterwards. An error is kept for the caller,
         because Spark hands on only its text."""
         try:
             out = [self.encode(row) for row in df.toArrow().to_pylist()]
+            self.spark = df.sparkSession
             written = self.put(batch, out)
         except Exception as error:
             self.error = error
@@ -157,8 +164,25 @@ class AtLeastOnce(Sink):
     """Rows, acknowledged. What Spark's own Kafka sink does."""
 
 
+class SparksOwn(Sink):
+    """Spark's own Kafka sink, the one behind `format("kafka")`.
+
+    The batch form is used here, so that it can be killed where the others are. Its streaming form
+    has nothing more: KafkaStreamingWrite#commit and #abort are empty, and rows are sent by the
+    same KafkaRowWriter, without a transaction (spark-sql-kafka-0-10_2.13 4.2.0).
+    """
+
+    def write(self, out: Sequence[Out]) -> None:
+        from . import connector
+
+        connector.write(self.spark, self.target.address, self.target.topic,
+                        self.target.partitions, [row for row in out if not row.dead])  # fmt: skip
+        connector.write(self.spark, self.target.address, self.target.dead, 1,
+                        [row for row in out if row.dead])  # fmt: skip
+
+
 class Transactions(Sink):
-    """One transaction a batch, without the marker: all or nothing, but perhaps twice."""
+    """One transaction per batch, without its number: all or nothing, but perhaps twice."""
 
     transactional = True
 
@@ -183,27 +207,41 @@ class Transactions(Sink):
 
 
 class ExactlyOnce(Transactions):
-    """One transaction a batch, and the batch's number in it."""
+    """One transaction per batch, and the batch's number in it.
+
+    `rule` is the third step, `decide`; a lab puts a learner's in its place. `asked` keeps what it
+    was asked and what it answered.
+    """
+
+    def __init__(
+        self, target: Target, encode: Encode, kill: Kill = NEVER, rule: Rule | None = None
+    ) -> None:
+        super().__init__(target, encode, kill)
+        self.rule = rule or decide
+        self.asked: list[tuple[int, int, str]] = []
 
     def open(self) -> Producer:
-        """Also the reader of the marker; one of each lasts as long as the query."""
-        self.reader = topics.consumer(self.target.address, self.target.group)
+        """Also the reader of the progress record; one of each lasts as long as the query."""
+        named = {"client.id": "progress reader"}
+        self.reader = topics.consumer(self.target.address, self.target.group, **named)
         return super().open()
 
     def begin(self, batch: int) -> bool:
         Sink.begin(self, batch)  # fence
         assert self.client is not None
         cut = checkpoint.cut_of(self.target.checkpoint, batch)
-        done = read_marker(self.reader, self.target, len(cut.offsets))
-        if done == batch:
+        done = read_progress(self.reader, self.target, len(cut.offsets))
+        answer = self.rule(done, batch)
+        self.asked.append((done, batch, answer))
+        if answer == "skip":
             return False
-        if done != batch - 1:
+        if answer != "write":
             raise IncomeError(disagreement(self.target, batch, done))
         self.client.begin_transaction()
         return True
 
     def commit(self, batch: int) -> None:
-        """The marker joins the rows, on every partition of the source."""
+        """The progress record joins the rows, on every partition of the source."""
         assert self.client is not None
         cut = checkpoint.cut_of(self.target.checkpoint, batch)
         note = json.dumps({"query": self.target.query, "batch": batch})
@@ -217,7 +255,15 @@ class ExactlyOnce(Transactions):
         super().commit(batch)
 
 
-def read_marker(reader: Consumer, target: Target, partitions: int) -> int:
+def decide(progress: int, batch: int) -> str:
+    """What to do with `batch` where the output holds batch `progress` (-1: none): "write", "skip"
+    or "stop"."""
+    if batch == progress:
+        return "skip"
+    return "write" if batch == progress + 1 else "stop"
+
+
+def read_progress(reader: Consumer, target: Target, partitions: int) -> int:
     """The last batch the output holds; -1 where it holds none. Raises IncomeError.
 
     `partitions` of topic Order carry it. A reader of committed data is answered only when no
@@ -228,8 +274,9 @@ def read_marker(reader: Consumer, target: Target, partitions: int) -> int:
     found = {_batch_of(place) for place in places}
     if len(found) != 1:
         raise IncomeError(
-            f"the markers of group {target.group} differ among the partitions of {target.source} "
-            f"({sorted(found)}): something else commits to this group; use a fresh --checkpoint"
+            f"the progress records of group {target.group} differ among the partitions of "
+            f"{target.source} ({sorted(found)}): something else commits to this group; use a "
+            "fresh --checkpoint"
         )
     return found.pop()
 
@@ -251,3 +298,15 @@ SINKS: dict[str, type[Sink]] = {
     "transactions": Transactions,
     "exactly-once": ExactlyOnce,
 }
+OWN = "Spark's own"  # needs its connector (connector.py)
+
+
+def sink_of(
+    name: str, target: Target, encode: Encode, kill: Kill = NEVER, rule: Rule | None = None
+) -> Sink:
+    """The sink of that name; `rule` stands in for `decide` where there is one."""
+    if name == OWN:
+        return SparksOwn(target, encode, kill)
+    if name == "exactly-once":
+        return ExactlyOnce(target, encode, kill, rule)
+    return SINKS[name](target, encode, kill)

@@ -151,6 +151,7 @@ def consumer(address: str, group: str = "mqlab", **config: Any) -> Consumer:
         QUIET
         | {
             "bootstrap.servers": address,
+            "client.id": "reader",
             "group.id": group,  # the client demands one; without `subscribe` nothing joins it
             "isolation.level": "read_committed",
             "enable.auto.commit": False,
@@ -169,6 +170,7 @@ def producer(address: str, **config: Any) -> Producer:
     """A writer that waits for all replicas and gives up after `TIMEOUT_S`."""
     defaults = {
         "bootstrap.servers": address,
+        "client.id": "income job",
         "acks": "all",
         "linger.ms": 5,
         "message.timeout.ms": int(TIMEOUT_S * 1000),

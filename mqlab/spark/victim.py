@@ -1,12 +1,14 @@
-"""The process that `mqlab income chaos` kills: Python driver and JVM, both by kill -9.
+"""The process that is killed: Python driver and JVM, both by kill -9.
 
-    python -m mqlab.spark.victim '{"point": "…", "batch": 3, …}'
+    python -m mqlab.spark.victim null        (or Spark's address, as JSON)
 
-It never ends by itself: if it does, it exits with 1 and says why.
+It starts Spark, reads what to do as one line of JSON from its input, and does it until it is
+killed. It never ends by itself: if it does, it exits with 1 and says why. Without a line it goes.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from pathlib import Path
@@ -19,23 +21,30 @@ from .session import process_ids, session
 from .sinks import Target
 
 
-def main(text: str) -> int:
-    task = json.loads(text)
+def main(master: str | None) -> int:
+    spark = session(master)
+    line = sys.stdin.readline()
+    if not line:
+        return 0
+    task = json.loads(line)
+    from pyspark import cloudpickle
+
+    rule = cloudpickle.loads(base64.b64decode(task["rule"]))
     target = Target(
         task["address"], task["query"], task["source"], task["topic"], task["partitions"],
         task["dead"], Path(task["checkpoint"]),
     )  # fmt: skip
-    spark = session(task["master"])
     jvm, driver = process_ids(spark)
     # The JVM first: were it left alive for a moment, it could still write `commits/N`.
     kill = Kill(Point(task["point"]), task["batch"], (jvm, driver))
-    run_income(spark, target, task["sink"], Plan(task["minutes"], task["orders"]), kill)
-    print(f"batch {task['batch']} was never reached: give more orders", file=sys.stderr)
+    plan = Plan(task["minutes"], task["orders"])
+    run_income(spark, target, task["sink"], plan, kill, rule=rule)
+    print(f"batch {task['batch']} was never reached: give more orders")
     return 1
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(sys.argv[1]))
+        sys.exit(main(json.loads(sys.argv[1])))
     except IncomeError as error:
         sys.exit(str(error))

@@ -1,5 +1,5 @@
-"""Killed anywhere, the job with the marker is right; the other two sinks are wrong where they
-must be."""
+"""Killed anywhere, the job with the progress record is right; the other two sinks are wrong where
+they must be."""
 
 from __future__ import annotations
 

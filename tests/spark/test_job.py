@@ -146,6 +146,31 @@ def test_a_full_checkpoint_disk_says_what_to_do(spark: Any, tmp_path: Path) -> N
     assert isinstance(error, IncomeError) and "make room" in str(error)
 
 
+def test_workers_that_start_too_slowly_are_started_again(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark waits 10 seconds for a Python worker, which a busy machine may need."""
+    from mqlab.spark import job
+    from mqlab.spark.cuts import Plan
+    from mqlab.spark.errors import SlowStart
+
+    assert isinstance(job._cause("… Python worker failed to connect back.", None, ""), SlowStart)
+    tries: list[int] = []
+
+    def too_slow(query: Any, sink: Any, say: Any) -> None:
+        tries.append(1)
+        raise SlowStart("busy")
+
+    monkeypatch.setattr(job, "wait", too_slow)
+    monkeypatch.setattr(job.pipeline, "orders_stream", lambda *given: None)
+    monkeypatch.setattr(job.pipeline, "results", lambda stream: None)
+    monkeypatch.setattr(job.pipeline, "start", lambda *given: None)
+    target = job.Names("x").target("127.0.0.1:1", Path("nowhere"))
+    with pytest.raises(SlowStart):
+        job.run_income(spark, target, "exactly-once", Plan(minutes=1))
+    assert len(tries) == job.STARTS
+
+
 @pytest.mark.parametrize("wrong", ["-1", "0", "x"])
 def test_a_batch_of_no_minutes_is_refused(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
     from mqlab.cli import main
@@ -232,7 +257,7 @@ def test_other_orders_for_the_same_checkpoint_are_refused(
 
 
 def test_a_lost_checkpoint_stops_the_job(broker_address: str, spark: Any, tmp_path: Path) -> None:
-    """Without the third rule of the marker every minute would be there twice, or be skipped."""
+    """Without the third rule of `decide` every minute would be there twice, or be skipped."""
     import shutil
 
     lines = read_lines(DAY)[:100]

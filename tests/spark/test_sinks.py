@@ -13,7 +13,7 @@ pytest.importorskip("confluent_kafka")
 from confluent_kafka import KafkaException, TopicPartition
 
 from mqlab.spark import IncomeError, topics
-from mqlab.spark.sinks import ExactlyOnce, Out, Target, read_marker
+from mqlab.spark.sinks import ExactlyOnce, Out, Target, read_progress
 
 
 @pytest.fixture
@@ -61,11 +61,11 @@ def test_income_and_dead_letters_share_a_transaction(target: Target) -> None:
     assert written(target) == ["a"]
 
 
-def test_the_marker_is_on_every_partition_with_the_offsets(target: Target) -> None:
+def test_the_progress_record_is_on_every_partition_with_the_offsets(target: Target) -> None:
     sink = new_sink(target)
     sink.put(0, rows("a"))
     sink.put(1, [])
-    assert read_marker(sink.reader, target, 2) == 1, "a batch without rows leaves its marker too"
+    assert read_progress(sink.reader, target, 2) == 1, "a batch without rows leaves its record too"
     places = topics.committed(sink.reader, target.source, 2)
     assert [place.offset for place in places] == [10, 7]
     assert [json.loads(place.metadata) for place in places] == [
@@ -102,17 +102,17 @@ def test_sink_and_checkpoint_that_disagree_stop_the_job(target: Target, batch: i
     assert written(target) == ["a", "b"]
 
 
-def test_a_first_batch_that_is_not_0_meets_no_marker_and_stops(target: Target) -> None:
+def test_a_first_batch_that_is_not_0_meets_no_progress_and_stops(target: Target) -> None:
     with pytest.raises(IncomeError, match=r"holds batch -1 \(-1 is none\)"):
         new_sink(target).put(2, rows("c"))
 
 
-def test_markers_that_differ_stop_the_job(target: Target) -> None:
+def test_progress_records_that_differ_stop_the_job(target: Target) -> None:
     sink = new_sink(target)
     sink.put(0, rows("a"))
     note = json.dumps({"query": "other", "batch": 5})
     topics.consumer(target.address, target.group).commit(
         offsets=[TopicPartition(target.source, 1, 7, metadata=note)], asynchronous=False
     )
-    with pytest.raises(IncomeError, match=r"markers of group .* differ"):
+    with pytest.raises(IncomeError, match=r"progress records of group .* differ"):
         new_sink(target).put(1, rows("b"))

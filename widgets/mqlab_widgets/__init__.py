@@ -1,6 +1,7 @@
 """Pictures of runs: `Player` scrubs a trace, `Playground` lets a learner move a system,
 `Predict` asks before it shows, `Ordering` lets one order the pieces of a protocol step,
-`Explorer` searches every schedule, `Follow` watches a running broker.
+`Explorer` searches every schedule, `Follow` watches a running broker, `Trials` repeats an
+experiment with other choices and keeps what came of each.
 
 `Player` needs the standard library only; the others are widgets and need anywidget, so they
 are imported when they are first used.
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .ordering import Ordering
     from .playground import Playground
     from .predict import Predict
+    from .trials import Trials
 
 _WIDGETS = {
     "Explorer": ".explorer",
@@ -24,9 +26,10 @@ _WIDGETS = {
     "Ordering": ".ordering",
     "Playground": ".playground",
     "Predict": ".predict",
+    "Trials": ".trials",
 }
 
-__all__ = ["Explorer", "Follow", "Ordering", "Player", "Playground", "Predict"]
+__all__ = ["Explorer", "Follow", "Ordering", "Player", "Playground", "Predict", "Trials"]
 
 
 def __getattr__(name: str) -> Any:

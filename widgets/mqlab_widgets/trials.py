@@ -1,0 +1,97 @@
+"""`Trials`: an experiment with choices, a button that runs it, and a table that grows.
+
+The experiment is any function `run(*choices, say)`: it calls `say` with a line whenever it has
+got further, and gives the cells of its row. What raises becomes a row too, so that a table never
+hides a trial. `run` may take long; the line below the button says what it is doing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+
+import ipywidgets as w
+
+Say = Callable[[str], None]
+Run = Callable[..., Sequence[str]]
+
+CSS = (
+    "<style>.mqlab-trials{border-collapse:collapse;font-variant-numeric:tabular-nums}"
+    ".mqlab-trials caption{text-align:left;padding:4px 0}"
+    ".mqlab-trials th,.mqlab-trials td{border-bottom:1px solid #8886;padding:3px 12px 3px 0;"
+    "text-align:left}</style>"
+)
+
+
+class Trials(w.VBox):  # type: ignore[misc]
+    """`choices`: name → what can be chosen; `columns`: the names of the cells that `run` gives."""
+
+    def __init__(
+        self,
+        choices: Mapping[str, Sequence[str]],
+        run: Run,
+        columns: Sequence[str],
+        *,
+        button: str = "Run",
+        caption: str = "What came of each trial",
+    ) -> None:
+        if not choices or not columns:
+            raise ValueError("give at least one choice and one column")
+        self.rows: list[tuple[str, ...]] = []
+        self._run, self._columns, self._caption = run, tuple(columns), caption
+        self._names = tuple(choices)
+        self.menus = [
+            w.Dropdown(
+                options=list(map(str, options)), description=name,
+                layout=w.Layout(width="auto", min_width="320px"),
+            )
+            for name, options in choices.items()
+        ]  # fmt: skip
+        self.button = w.Button(description=button, button_style="danger", tooltip=button)
+        self.button.on_click(lambda _: self.try_out(*(menu.value for menu in self.menus)))
+        self.status = w.HTML("Choose, then press the button.")
+        self.table = w.HTML(self._table())
+        super().__init__([w.HBox([*self.menus, self.button], layout=w.Layout(flex_flow="row wrap")),
+                          self.status, self.table])  # fmt: skip
+
+    def try_out(self, *choices: str, say: Say | None = None) -> tuple[str, ...]:
+        """Run one trial, add its row to the table and give it."""
+
+        def tell(line: str) -> None:
+            self.status.value = escape(line)
+            if say is not None:
+                say(line)
+
+        self.button.disabled = True
+        try:
+            found = tuple(self._run(*choices, say=tell))
+        except Exception as error:
+            found = (f"{type(error).__name__}: {error}", *[""] * (len(self._columns) - 1))
+        finally:
+            self.button.disabled = False
+        row = (*map(str, choices), *map(str, found))
+        self.rows.append(row)
+        self.table.value = self._table()
+        self.status.value = "Done. Choose again, or go on."
+        return row
+
+    def __str__(self) -> str:
+        """The table as text."""
+        rows = [(*self._names, *self._columns), *self.rows]
+        wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)).rstrip()
+            for row in rows
+        )
+
+    def _table(self) -> str:
+        head = "".join(
+            f'<th scope="col">{escape(name)}</th>' for name in (*self._names, *self._columns)
+        )
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.rows
+        )
+        return (
+            f'{CSS}<table class="mqlab-trials"><caption>{escape(self._caption)}</caption>'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
