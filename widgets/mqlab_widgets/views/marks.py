@@ -14,9 +14,15 @@ from .plan import ROW, SLOTS, Plan
 
 MID = ROW / 2
 LABEL = 11.5
+NUMBER = 18  # px: where the number of a step ends
 GAP = 7  # between a lane and the end of an arrow
 HEAD_LENGTH = 10
 PADDING = 14  # of a label on a line, to each side: some of the line must stay visible
+
+
+def number_class(index: int) -> str:
+    """A number is shown whole, in smaller digits where it has more of them."""
+    return "num" if index < 1_000 else "num long" if index < 10_000 else "num longer"
 
 
 def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
@@ -24,7 +30,7 @@ def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
     scene = Scene()
     key = f"{position}"
     scene.rect(f"hit:{key}", 0, 0, plan.width, ROW, "hit")
-    scene.text(f"num:{key}", 18, MID + 4, str(fact.index), "num")
+    scene.text(f"num:{key}", NUMBER, MID + 4, str(fact.index), number_class(fact.index))
     if fact.txn:
         scene.text(
             f"txn:{key}",
