@@ -373,11 +373,10 @@ class Bench:
         ground = self._prepare(say)
         if sink == OWN:
             connector.fetch()  # raises what is missing
-        cell = run_cell(
-            ground, sink, Point(point), hard=True, name=self._name(), rule=rule, say=say
+        name = self._name()
+        return run_cell(
+            ground, sink, Point(point), hard=True, name=name, rule=rule, more=True, say=say
         )
-        ground.victims.start()
-        return cell
 
     def trial(self, sink: str, point: str, *, say: Say) -> tuple[str, str]:
         """The same, as the row of a table: the income and its error."""

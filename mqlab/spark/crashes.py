@@ -161,13 +161,12 @@ def chaos(
         with topics.broker_errors(address):
             ground = prepare(address, orders, Path(folder), batch, master)
             wanted = [(s, p) for s in sinks or list(SINKS) for p in points or list(Point)]
-            cells = []
+            cells: list[Cell] = []
             for sink, point in wanted:
-                cell = run_cell(ground, sink, point, hard)
+                more = len(cells) + 1 < len(wanted)
+                cell = run_cell(ground, sink, point, hard, more=more)
                 say(f"{sink:14} killed {point}: {cell.error or 'ok'}")
                 cells.append(cell)
-                if hard and len(cells) < len(wanted):
-                    ground.victims.start()
     return Table(tuple(cells), batch)
 
 
@@ -200,17 +199,21 @@ def run_cell(
     *,
     name: str = "",
     rule: Rule | None = None,
+    more: bool = False,
     say: Say = lambda line: None,
 ) -> Cell:
     """One run, one kill, one restart, one look at the output.
 
-    `name` is the query's and its topics' (a new one by default); `rule` stands in for `decide`.
+    `name` is the query's and its topics' (a new one by default); `rule` stands in for `decide`;
+    `more` says that another hard kill will follow, so that its process may get ready now.
     """
     how = "hard" if hard else "soft"
     target = target_of(ground, name or f"{ground.run}-{sink}-{point.name.lower()}-{how}")
     job.create_topics(target)
     if hard:
         kill_hard(ground, target, sink, point, rule, say)
+        if more:
+            ground.victims.start()
     else:
         kill_soft(ground, target, sink, point, rule)
     say("starting the job again, with the same checkpoint")

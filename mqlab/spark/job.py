@@ -173,28 +173,32 @@ def income(
         raise IncomeError(f"there is no sink {sink!r}: choose one of {', '.join(SINKS)}")
     folder = Path(checkpoint or tempfile.mkdtemp(prefix="mqlab-income-")).resolve()
     times = Times()
-    # Spark needs seconds to start; the orders are read and fed meanwhile.
-    starting = Starting(master)
     try:
         with times.measure("read the orders"):
             table = read_table(orders)
-            records = feeder.records_of(table)
-        if not records:
-            raise IncomeError("there are no order lines to feed: give a file with some")
-        plan = plan_of(records, minutes_per_batch, orders_per_batch)
         with runs.open_folder(folder), topics.broker_errors(address):
-            target = _feed(address, folder, records, name, times, say)
-            say("starting Spark")
-            with times.measure("wait for Spark's start"):
-                spark = starting.wait()
+            if not topics.answers(address):
+                raise topics.unreachable(address)
+            # Spark needs seconds to start; the orders are encoded and fed meanwhile.
+            starting = Starting(master)
+            try:
+                with times.measure("encode them"):
+                    records = feeder.records_of(table)
+                if not records:
+                    raise IncomeError("there are no order lines to feed: give a file with some")
+                plan = plan_of(records, minutes_per_batch, orders_per_batch)
+                target = _feed(address, folder, records, name, times, say)
+                say("starting Spark")
+                with times.measure("wait for Spark's start"):
+                    spark = starting.wait()
+            finally:
+                starting.finish()
             _run(spark, target, sink, plan, times, say)
             say("reading the result back, and computing it again without Spark")
             with times.measure("read back and compare"):
                 found = read_result(address, target, truth_of(table), len(records), times)
     except IncomeError as error:
         raise IncomeError(f"{error} (checkpoint: {folder})") from error
-    finally:
-        starting.finish()
     if checkpoint is None:
         shutil.rmtree(folder, ignore_errors=True)
     return found
@@ -209,10 +213,8 @@ def _feed(
     say: Say,
 ) -> Target:
     """The topics of this run, with the orders in topic Order."""
-    if not topics.answers(address):
-        raise topics.unreachable(address)
     names = Names(run_name(address, folder, records, name))
-    say(f"feeding {len(records):,} order lines to topic {names.order} at {address}")
+    say(f"feeding {len(records):,} order lines to topic {names.order}")
     with times.measure("feed topic Order"):
         sent = feeder.feed(address, names.order, records, progress=lambda n: say(f"  {n:,} sent"))
     if not sent:

@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from . import connector
@@ -79,18 +79,29 @@ def session(master: str | None = None) -> SparkSession:
 
 
 class Starting:
-    """A session that is started beside other work."""
+    """A session that is started beside other work, and warmed up if there is time for it."""
 
     def __init__(self, master: str | None = None) -> None:
+        self._wanted = Event()
         self._pool = ThreadPoolExecutor(1, "spark-start")
-        self._session = self._pool.submit(session, master)
+        self._session = self._pool.submit(self._start, master)
+
+    def _start(self, master: str | None) -> SparkSession:
+        spark = session(master)
+        if not self._wanted.is_set():
+            from .warm import warm_up
+
+            warm_up(spark)
+        return spark
 
     def wait(self) -> SparkSession:
         """Raises IncomeError that says what to install."""
+        self._wanted.set()
         return self._session.result()
 
     def finish(self) -> None:
         """Lets the thread go; a start under way is waited for."""
+        self._wanted.set()
         self._pool.shutdown()
 
 

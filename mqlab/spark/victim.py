@@ -19,10 +19,12 @@ from .job import run_income
 from .kills import Kill, Point
 from .session import process_ids, session
 from .sinks import Target
+from .warm import warm_up
 
 
 def main(master: str | None) -> int:
     spark = session(master)
+    warm_up(spark)
     line = sys.stdin.readline()
     if not line:
         return 0

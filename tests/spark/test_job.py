@@ -124,6 +124,30 @@ def test_an_order_outside_the_calendar_is_a_dead_letter(broker_address: str, spa
     assert result.right and result.reconciliation.dead == 3
 
 
+def test_a_name_that_is_taken_gets_a_number(broker_address: str, tmp_path: Path) -> None:
+    from mqlab.spark import feeder, job, topics
+
+    records = feeder.records(read_lines(DAY)[:1])
+    name = f"shop-{os.urandom(4).hex()}"
+    topics.create(broker_address, f"Order-{name}", 2)
+    assert job.run_name(broker_address, tmp_path, records, name) == f"{name}-2"
+    topics.create(broker_address, f"Order-{name}-2", 2)
+    assert job.run_name(broker_address, tmp_path, records, name) == f"{name}-2", "it stays"
+
+
+def test_a_warm_up_leaves_nothing_behind(spark: Any) -> None:
+    from mqlab.spark.warm import warm_up
+
+    warm_up(spark)
+    assert not spark.streams.active
+
+
+def test_where_the_time_went_adds_up(day: Any) -> None:
+    steps = day.times.steps
+    assert {"feed topic Order", "query: until its first batch is in"} <= set(steps)
+    assert f"{sum(steps.values()):.1f} s" in str(day.times).splitlines()[-1]
+
+
 def test_two_jobs_with_one_checkpoint_do_not_meet(
     broker_address: str, spark: Any, tmp_path: Path
 ) -> None:
