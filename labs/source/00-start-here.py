@@ -194,8 +194,8 @@ print("the light can turn red:", "money" in verdict.counterexamples)
 # ### Your turn
 #
 # The same order service, and nothing has happened yet. Let it call, deliver its messages, kill it or
-# the coordinator, restart them. Try to turn the light red. (One way is left; *Durability* below
-# shows it.)
+# the coordinator, restart them. Try to turn the light red. (One kill is not enough; *Durability* below
+# shows what is.)
 
 # %%
 Playground(playing(f"# Your order service\nsystem {whole}"))

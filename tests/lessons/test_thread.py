@@ -39,5 +39,5 @@ def test_the_stages_are_told_in_one_order_with_their_names() -> None:
 
 
 def test_no_lab_is_longer_than_one_sitting() -> None:
-    for lab in LABS[:1]:
+    for lab in LABS[:3]:
         assert len(read_source(lab).cells) <= 40, lab.name
