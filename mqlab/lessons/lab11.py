@@ -384,7 +384,16 @@ class Bench:
         return pounds(cell.tenths), cell.error or "ok"
 
     def try_rule(self, rule: Rule, say: Say = print) -> None:
-        """Put the rule into the sink and let it live through the three stories."""
+        """Put the rule into the sink and let it live through the three stories. A rule that is
+        not written yet, or that raises, starts no Spark."""
+        try:
+            answers = [call_rule(rule, (progress, batch)) for progress, batch, _ in PAIRS]
+            trouble = "" if any(answers) else str(NOT_WRITTEN)
+        except RuleError as error:
+            trouble = str(error)
+        if trouble:
+            say(trouble)
+            return
         for story in STORIES:
             say(f"— {story.title}")
             cell = self._live(story, rule, lambda line: None)

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from mqlab.lessons.lab11 import BELIEFS, DECIDE, HALF_HOUR, HOUR, STEPS, written
+from mqlab.lessons.lab11 import BELIEFS, DECIDE, HALF_HOUR, HOUR, STEPS, Bench, written
 
 
 def test_batches_of_any_size_write_the_same_income() -> None:
@@ -50,6 +50,19 @@ def test_an_unlisted_wrong_rule_hears_what_it_did(rule, says: str) -> None:
     verdict = DECIDE.check(rule)
     assert not verdict.ok and not verdict.misconception
     assert says in str(verdict.message)
+
+
+def test_a_rule_that_is_not_written_or_raises_starts_no_spark() -> None:
+    def stub(progress: int, batch: int) -> str:
+        raise NotImplementedError
+
+    said: list[str] = []
+    bench = Bench("127.0.0.1:1")
+    bench.try_rule(stub, said.append)
+    bench.try_rule(lambda progress, batch: "write" if 1 // 0 else "skip", said.append)
+    assert "nothing is written yet" in said[0]
+    assert "raised ZeroDivisionError" in said[1]
+    bench.stop()
 
 
 def test_one_order_of_the_steps_is_right_and_each_wrong_one_hears_why() -> None:
