@@ -188,6 +188,30 @@ def test_follow_shows_what_a_server_tells() -> None:
         assert "no longer" in follow.ui["status"]
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [b"\0\0\0\x05no", b"HTTP/1.0 200 OK\r\n\r\n5\n", b"HTTP/1.0 200 OK\r\n\r\n[1, 2]\n",
+     b'HTTP/1.0 200 OK\r\n\r\n{"snapshot": 5, "after": {}, "system": 1, "title": 2}\n'],
+    ids=["no HTTP", "a number", "a list", "odd fields"],
+)  # fmt: skip
+def test_follow_goes_on_asking_whoever_answers_something_else(answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def tell() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(answer)
+
+        teller = threading.Thread(target=tell)
+        teller.start()
+        follow = Follow(f"http://127.0.0.1:{server.getsockname()[1]}", every_s=60)
+        teller.join()
+        assert follow.ui["failed"] and "--trace-port" in follow.ui["status"]
+        assert follow._thread.is_alive()
+        follow.close()
+
+
 def test_follow_asks_this_machine_without_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterable, Sequence
+from http.client import HTTPException
 from ipaddress import ip_address
 from typing import Any
-from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import OpenerDirector, ProxyHandler, build_opener
 
@@ -26,6 +26,9 @@ from .player import Player
 from .widget import PictureWidget
 
 KNOWN = ("title", "lang", "scale", "panels", "every_s")
+
+# What comes of an address where nobody, or somebody else, answers.
+NO_TRACE = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
 
 WAITING = Words("{url}: nothing has happened yet", "{url}：还没有发生任何事")
 GOING = Words(
@@ -158,7 +161,7 @@ class Follow(PictureWidget):
         try:
             with self._lock, self._opener.open(self._next(), timeout=5) as answer:
                 new = self._tail.feed(answer)
-        except (URLError, OSError, ValueError, KeyError) as error:
+        except NO_TRACE as error:
             self._tell(GONE(url=self.url, error=error), failed=True)
             return False
         if new:
