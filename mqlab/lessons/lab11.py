@@ -389,8 +389,8 @@ class Bench:
         try:
             answers = [call_rule(rule, (progress, batch)) for progress, batch, _ in PAIRS]
             trouble = "" if any(answers) else str(NOT_WRITTEN)
-        except RuleError as error:
-            trouble = str(error)
+        except RuleError as raised:
+            trouble = str(raised)
         if trouble:
             say(trouble)
             return
