@@ -117,6 +117,22 @@ def test_a_label_that_would_hide_its_arrow_stands_beside_it() -> None:
     assert float(seen["lab:3"].attrs["x"]) < float(seen["life:g"].attrs["x1"])
 
 
+@pytest.mark.parametrize("way", ["ltr", "rtl"])
+def test_a_label_too_wide_for_both_sides_is_whole_and_leaves_the_head_visible(way: str) -> None:
+    lanes = (Lane("a", Text("a")), Lane("b", Text("b")))
+    ends = ("a", "b") if way == "ltr" else ("b", "a")
+    words = "WriteTxnMarkers commit" if way == "ltr" else "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    fact = Fact(1, 1, ends[0], "⇒", Text(words), ends[1])
+    seen = draw("space-time", Trace("s", (), (fact,), (Snapshot(lanes=lanes),) * 2), 1)
+    assert seen["lab:1"].text == words
+    x, wide = float(seen["lab:1"].attrs["x"]), width(words)
+    tip = float(seen["life:b" if way == "ltr" else "life:a"].attrs["x1"])
+    if way == "ltr":
+        assert x >= 48 and x + wide < tip - 20
+    else:
+        assert x - wide > tip + 20
+
+
 def test_logs_show_frontiers_hatching_and_control_records() -> None:
     seen = draw("logs", sample(), 19)
     assert seen["flag:orders-0:LSO"].attrs["transform"] == "translate(44,0)"

@@ -17,6 +17,8 @@ LABEL = 11.5
 NUMBER = 18  # px: where the number of a step ends
 GAP = 7  # between a lane and the end of an arrow
 HEAD_LENGTH = 10
+EDGE = 14  # between a label and what it stands beside, or the picture's end
+START = 48  # where labels may begin: numbers and names of transactions stand left of it
 PADDING = 14  # of a label on a line, to each side: some of the line must stay visible
 
 
@@ -92,14 +94,22 @@ def _message(
 def _on_line(
     scene: Scene, key: str, tail: float, tip: float, text: str, cls: str, total: float
 ) -> None:
-    """A label in the middle of its arrow, or beside it where it would hide the arrow."""
-    length = abs(tip - tail) - HEAD_LENGTH
-    if width(text, LABEL) + 2 * PADDING <= length:
+    """A label in the middle of its arrow, or beside it where it would hide the arrow, or, where
+    both sides are too narrow for it, from the edge over the tail: the head is what must be seen."""
+    length, wide = abs(tip - tail) - HEAD_LENGTH, width(text, LABEL, bold="bad" in cls)
+    if wide + 2 * PADDING <= length:
         shift = -HEAD_LENGTH / 2 if tip > tail else HEAD_LENGTH / 2
         _label(scene, key, (tail + tip) / 2 + shift, text, f"{cls} mid", 0.5)
         return
     left, right = min(tail, tip) - GAP, max(tail, tip) + GAP
-    _beside(scene, key, right, text, cls, total, left)
+    narrow = wide > max(total - right - EDGE, left - EDGE - START)
+    head = HEAD_LENGTH + PADDING
+    if narrow and tip < tail and wide <= total - EDGE - (tip + head):
+        _label(scene, key, total - EDGE, text, f"{cls} end", 1)
+    elif narrow and tip > tail and wide <= tip - head - (START + EDGE):
+        _label(scene, key, START + EDGE, text, cls, 0)
+    else:
+        _beside(scene, key, right, text, cls, total, left)
 
 
 def _beside(
@@ -107,11 +117,12 @@ def _beside(
 ) -> None:
     """To the right of x if there is room; else to the left of `left`; else as much as fits."""
     left = x if left is None else left
-    room_right, room_left = total - x - 14, left - 14 - 48
-    if width(text, LABEL) > room_right and room_left > room_right:
-        _label(scene, key, left - 14, fit(text, room_left, LABEL), f"{cls} end", 1)
+    bold = "bad" in cls
+    room_right, room_left = total - x - EDGE, left - EDGE - START
+    if width(text, LABEL, bold) > room_right and room_left > room_right:
+        _label(scene, key, left - EDGE, fit(text, room_left, LABEL, bold), f"{cls} end", 1)
     else:
-        _label(scene, key, x + 14, fit(text, room_right, LABEL), cls, 0)
+        _label(scene, key, x + EDGE, fit(text, room_right, LABEL, bold), cls, 0)
 
 
 def _label(scene: Scene, key: str, x: float, text: str, cls: str, before: float) -> None:
