@@ -199,19 +199,29 @@ print(recorded("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "frontier
 # **reserve → write → decide → publish the decision → make visible → forget**. The figure is read off a
 # run; ▮ is what was written before the answer left. Articles count five steps, in brackets here: find
 # the coordinator (1), get an id (2), begin (3), write (4), end (5). The first two come before the first
-# stage, and the third is missing here; you will see why. The map below the figure shows where everything
-# is kept. The controllers are nodes of their own, three or five, and decide no transaction.
+# stage, and the third is missing here; you will see why. Five actors take part: producer, transaction
+# coordinator, partition leaders, consumer and, for consumed offsets, the group coordinator (lab 08). The
+# map below the figure shows where everything is kept. The controllers are nodes of their own, three or
+# five, and decide no transaction.
 #
 # ### 1 Reserve
 #
-# The coordinator notes which partitions a transaction writes to, so that it knows whom to tell. The
-# question below the pictures is about what comes right before.
+# The coordinator notes which partitions a transaction writes to, so that it knows whom to tell. Two
+# questions stand below the pictures: what comes right before, and what if the note is missing.
 
 # %% jupyter={"source_hidden": true}
-display(data_flow(), broker_map("kafka"))
 ONE = "\nrun app: init, begin, send charges-0 order-17, flush, send charges-1 order-18, commit"
 once = scenario(f"system charges partitions=2{ONE}", recorded="basic-commit")
-Predict(
+UNASKED = """
+system asking transaction_version=0 partitions=1 producers=app,hand:raw admins=admin{off}
+run hand: InitProducerId, Produce orders-0 a pid=0 epoch=0 seq=0 v=11
+"""
+hanging = scenario(
+    UNASKED.format(off=" off=verification")
+    + "run hand: EndTxn abort pid=0 epoch=0 v=4\n"
+    + "run admin: find-hanging orders-0, describe app, abort-hanging orders-0@0, find-hanging orders-0"
+)
+begin = Predict(
     "The application calls beginTransaction(). What happens at the broker?",
     options=[
         "the coordinator writes Ongoing for this id",
@@ -229,6 +239,26 @@ Predict(
     trace=once,
     step=first(once, "init: ok"),
 )
+unnoted = Predict(
+    "A record goes straight to its partition, and its leader does not ask (as before Kafka 3.6). The "
+    "coordinator has noted nothing. What becomes of the record?",
+    options=[
+        "its transaction is aborted when the timeout runs out",
+        "it is read at once: it belongs to no transaction",
+        "its transaction stays open, and readers of committed data wait behind it for ever",
+        "the leader drops it when the producer ends its transaction",
+    ],
+    answer=2,
+    explanations=[
+        "The coordinator's clock starts with the first partition that it notes. It has noted none.",
+        "The batch says that it is transactional, so the leader opens a transaction with it.",
+        "Nobody knows that a marker is missing: a hanging transaction, until somebody looks for it.",
+        "Ending sends markers to the noted partitions; and nothing is ever dropped from a log.",
+    ],
+    trace=hanging,
+    step=first(hanging, "Produce a"),
+)
+display(data_flow(), broker_map("kafka"), begin, unnoted)
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 KAFKAS = {"TV0": "transaction_version=0", "TV2, legacy": "client=legacy", "TV2, v2": "client=v2"}
@@ -240,16 +270,7 @@ for name, options in KAFKAS.items():
     ends = [f.text.en[-1] for f in both if f.node == "tc" and f.text.en.startswith("ok epoch")]
     rows.append((name, *(node.replace("charges", "leader") for node in adds), " → ".join(["0", *ends])))
 print(table("Kafka, client | who adds a partition | epoch of the producer", rows))
-UNASKED = """
-system asking transaction_version=0 partitions=1 producers=app,hand:raw admins=admin{off}
-run hand: InitProducerId, Produce orders-0 a pid=0 epoch=0 seq=0 v=11
-"""
 print("\nnot reserved:", answers(scenario(UNASKED.format(off=""))).splitlines()[-1])
-hanging = scenario(
-    UNASKED.format(off=" off=verification")
-    + "run hand: EndTxn abort pid=0 epoch=0 v=4\n"
-    + "run admin: find-hanging orders-0, describe app, abort-hanging orders-0@0, find-hanging orders-0"
-)
 print("\nwithout verification:\n" + answers(hanging))
 print(answers(hanging, "admin"))
 
@@ -495,7 +516,8 @@ print(recorded("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "{order
 
 # %% [markdown]
 # **Once PrepareCommit is written, the transaction commits**, whoever dies: the next coordinator finds the
-# record and owes every marker anew. From each Prepare state only one arrow leads out.
+# record and owes every marker anew. From each Prepare state only one arrow leads out. (A client that
+# still asks the old one hears NOT_COORDINATOR and looks again; a late marker of the old one is refused.)
 #
 # The table is a constructed case: somebody has once written a marker with a coordinator epoch that was
 # too high. The leader refuses the markers of a coordinator that looks too old, and that one gives up. A

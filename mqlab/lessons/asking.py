@@ -1,4 +1,4 @@
-"""Kafka, and somebody who sends a transaction coordinator what he likes.
+"""Kafka, and a client that sends a transaction coordinator whatever it is told to.
 
     system asking producers=app:order-service,hand:raw
     run app: init, begin, send orders-0 a
