@@ -4,10 +4,8 @@ import re
 
 import pytest
 from mqlab_widgets.payload import HERE
-from mqlab_widgets.views.marks import number_class
+from mqlab_widgets.views.marks import NUMBER, number_class
 from mqlab_widgets.widths import width
-
-ROOM = width("999", 10.5)  # three digits have always been shown whole
 
 
 @pytest.mark.parametrize("index", [7, 204, 999, 1000, 6204, 9999, 10_000, 88_888])
@@ -16,4 +14,4 @@ def test_a_number_fits_before_its_row(index: int) -> None:
     rule = re.escape(number_class(index).replace(" ", "."))
     size = re.search(rf"\.{rule} {{ font-size: ([\d.]+)px", css)
     assert size is not None
-    assert width(str(index), float(size[1])) <= ROOM
+    assert width(str(index), float(size[1])) <= NUMBER

@@ -14,7 +14,7 @@ from .plan import ROW, SLOTS, Plan
 
 MID = ROW / 2
 LABEL = 11.5
-NUMBER = 18  # px: where the number of a step ends
+NUMBER = 20  # px: where the number of a step ends; it begins in the picture
 GAP = 7  # between a lane and the end of an arrow
 HEAD_LENGTH = 10
 EDGE = 14  # between a label and what it stands beside, or the picture's end
