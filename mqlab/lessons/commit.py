@@ -5,8 +5,8 @@ without an answer. Lab 06's second and first graded exercise.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 
+from ..explore import Budget
 from ..kafka import KafkaSystem
 from ..kafka.invariants import reads
 from ..kafka.snapshot import view
@@ -14,13 +14,33 @@ from ..kernel import Property, Run, System, Text, World
 from ..kernel.world import NodeState
 from .kills import ALIVE, KillExercise
 from .lab00 import first
-from .lab07 import END_TXN
 from .parsons import Parsons, Piece
+from .systems import system
 
 # --- the pieces of EndTxn -----------------------------------------------------------------
 
+ENDING = (
+    "end_txn partitions=2 order.end_txn={} 'app=init; begin; send orders-0 a; flush; "
+    "send orders-1 b; flush; commit'"
+)
+
+
+def _ends(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
+    """The coordinator may die once, and the transaction's timeout may run out."""
+    return ((system(ENDING.format(",".join(order))), Budget(kills=1, killable=("tc",), timers=1)),)
+
+
 DISTRACTORS = (
-    *(piece for piece in END_TXN.pieces if piece.key == "vote"),
+    Piece(
+        "vote",
+        Text("ask every partition whether it can commit", "询问每个分区能否提交"),
+        Text(
+            "partitions never vote: whatever they hold is already written, and they are told "
+            "the outcome. The coordinator alone decides, by one record of its own",
+            "分区从不投票：数据早已写入，它们只是被告知结果。由协调器独自决定，凭它自己的一条记录",
+        ),
+        "partitions vote",
+    ),
     Piece(
         "producer",
         Text(
@@ -80,8 +100,7 @@ DISTRACTORS = (
     ),
 )
 
-COMMIT: Parsons = replace(
-    END_TXN,
+COMMIT = Parsons(
     name="commit",
     question=Text(
         "EndTxn(commit) has come in. Put what the coordinator does into an order that keeps every "
@@ -90,9 +109,68 @@ COMMIT: Parsons = replace(
         "并非每一步都用得上。",
     ),
     pieces=(
-        *(piece for piece in END_TXN.pieces if piece.belief is None),
+        Piece(
+            "complete",
+            Text(
+                "write CompleteCommit and wait until it is safe", "写入 CompleteCommit 并等它安全"
+            ),
+        ),
+        Piece("reply", Text("answer the client: ok", "答复客户端：ok")),
+        Piece(
+            "markers",
+            Text("send a marker to every partition of the transaction", "向事务的每个分区发送标记"),
+        ),
+        Piece(
+            "wait",
+            Text("wait until every partition has answered", "等到每个分区都已答复"),
+        ),
+        Piece(
+            "prepare",
+            Text("write PrepareCommit and wait until it is safe", "写入 PrepareCommit 并等它安全"),
+        ),
         *DISTRACTORS,
     ),
+    systems=_ends,
+    messages={
+        "read back": Text(
+            "no reader of committed data ever gets the records: no marker is ever sent",
+            "read_committed 的读者永远得不到这些记录：从未发送过标记",
+        ),
+        "commits": Text(
+            "the transaction never ends: the coordinator waits for answers to markers it has not "
+            "sent, or never writes that all is done",
+            "事务永远不会结束：协调器在等待尚未发送的标记的答复，或者从不写下“全部完成”",
+        ),
+        "told": Text(
+            "the client never hears that its transaction has committed",
+            "客户端永远不知道它的事务已经提交",
+        ),
+        "kept": Text(
+            "the client was told ok before the decision was safe: the coordinator dies, finds an "
+            "open transaction on its disk, and the timeout aborts what was acknowledged",
+            "在决定安全之前就答复了 ok：协调器崩溃后只在磁盘上看到一个未结束的事务，超时便中止了"
+            "已经确认的提交",
+        ),
+        "same outcome": Text(
+            "a marker left before the decision was safe: the coordinator dies and has forgotten "
+            "it, and the transaction is committed in one partition and aborted in the other",
+            "标记在决定安全之前就发出了：协调器崩溃后忘了这个决定，事务在一个分区提交、在另一个分区中止",
+        ),
+        "settled": Text(
+            "CompleteCommit says that nothing is owed any more. Written too early, it makes a "
+            "restarted coordinator forget a marker: that partition's LSO stands still for ever",
+            "CompleteCommit 表示不再欠任何标记。写得过早，重启后的协调器就会忘掉还缺的标记："
+            "那个分区的 LSO 将永远停住",
+        ),
+    },
+    right={
+        ("prepare", "reply", "markers", "wait", "complete"): Text(
+            "no schedule breaks a promise. This is Kafka's own order: the client is answered as "
+            "soon as the outcome cannot change any more, and pays for no marker",
+            "没有任何执行能违背承诺。这正是 Kafka 的顺序：结果一旦不会再变就答复客户端，"
+            "客户端无需等待任何标记",
+        ),
+    },
 )
 
 # --- a commit without an answer -----------------------------------------------------------

@@ -25,7 +25,7 @@ EXERCISES = {
     "commit": ("commit", "COMMIT", "value"),
     "admit": ("admit", "ADMIT", "rule"),
     "half": ("lab07", "HALF", "value"),
-    "end_txn": ("lab07", "END_TXN", "value"),
+    "marker": ("lab07", "MARKER", "value"),
     "lso": ("lab07", "LSO", "rule"),
     "loop_order": ("lab08", "ORDER", "value"),
     "loop": ("copying", "LOOP", "work"),

@@ -57,9 +57,9 @@ LATER = (
     "'app=init; begin; send orders-0 a; flush; send orders-0 b; commit; begin; send orders-0 c; "
     "commit' 'billing=init; begin; send orders-0 x; commit'"
 )
-ENDING = (
-    "end_txn partitions=2 order.end_txn={} 'app=init; begin; send orders-0 a; flush; "
-    "send orders-1 b; flush; commit'"
+MARKING = (
+    "markers partitions=1 order.marker={} "
+    "'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
 )
 
 
@@ -72,9 +72,10 @@ def _tried(rule: Callable[..., Any], *lines: str) -> tuple[tuple[System, Budget]
     return tuple(tried)
 
 
-def _ends(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
-    """The coordinator may die once, and the transaction's timeout may run out."""
-    return ((system(ENDING.format(",".join(order))), Budget(kills=1, killable=("tc",), timers=1)),)
+def _marks(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
+    """The leader may die once, between two pieces as well."""
+    kill = Budget(kills=1, killable=("orders-0",))
+    return ((system(MARKING.format(",".join(order))), kill),)
 
 
 def _offset(answer: Any) -> str:
@@ -142,35 +143,42 @@ LSO = Exercise(
     expects=_offset,
 )
 
-END_TXN = Parsons(
-    name="end_txn",
+MARKER = Parsons(
+    name="marker",
     question=Text(
-        "A client has asked to commit. Put the pieces of EndTxn into an order that keeps every "
-        "promise, whenever the coordinator dies. Not every piece belongs into it.",
-        "客户端请求提交。把 EndTxn 的各个步骤排成一个顺序，使得协调器无论何时崩溃都能遵守所有承诺。"
-        "并非每个步骤都用得上。",
+        "The coordinator asks the leader of a partition for a marker. Put what the leader does into an "
+        "order in which no reader gets what was aborted, and no marker is lost when the leader dies. "
+        "Not every piece belongs into it.",
+        "协调器请求分区 leader 写入标记。请排列 leader 要做的事，使读者读不到被中止的内容，"
+        "而且 leader 崩溃时不会丢失标记。并非每一步都用得上。",
     ),
     pieces=(
         Piece(
-            "complete",
+            "answer",
             Text(
-                "write CompleteCommit and wait until it is safe", "写入 CompleteCommit 并等它安全"
+                "answer the coordinator: the marker is here",
+                "答复协调器：标记已写好",
             ),
         ),
-        Piece("reply", Text("answer the client: ok", "答复客户端：ok")),
         Piece(
-            "vote",
-            Text("ask every partition whether it can commit", "询问每个分区能否提交"),
+            "delete",
             Text(
-                "partitions never vote: whatever they hold is already written, and they are told "
-                "the outcome. The coordinator alone decides, by one record of its own",
-                "分区从不投票：数据早已写入，它们只是被告知结果。由协调器独自决定，凭它自己的一条记录",
+                "if it is an abort: delete the records of the transaction",
+                "如果是中止：删除这个事务的记录",
             ),
-            "partitions vote",
+            Text(
+                "a log is only appended to. Aborted records stay where they are, and readers skip them "
+                "with the help of the list that comes with a fetch",
+                "日志只能追加。被中止的记录留在原处，读者借助随拉取返回的列表跳过它们",
+            ),
+            "aborted records are deleted",
         ),
         Piece(
-            "markers",
-            Text("send a marker to every partition of the transaction", "向事务的每个分区发送标记"),
+            "lso",
+            Text(
+                "let the last stable offset move past the transaction",
+                "让最后稳定位移（LSO）越过这个事务",
+            ),
         ),
         Piece(
             "push",
@@ -182,54 +190,59 @@ END_TXN = Parsons(
             ),
             "consumers are told",
         ),
+        Piece("append", Text("append the marker to the log", "把标记追加到日志")),
         Piece(
-            "wait",
-            Text("wait until every partition has answered", "等到每个分区都已答复"),
+            "others",
+            Text(
+                "ask the leaders of the other partitions whether they have their marker",
+                "询问其他分区的 leader 是否已有标记",
+            ),
+            Text(
+                "leaders do not speak with each other about transactions: each partition shows its part "
+                "when its own marker is there. Only the coordinator knows them all",
+                "leader 之间不会就事务互相通信：每个分区在自己的标记到达时就显示自己的那一部分。"
+                "只有协调器知道全部分区",
+            ),
+            "a transaction becomes visible everywhere at once",
         ),
         Piece(
-            "prepare",
-            Text("write PrepareCommit and wait until it is safe", "写入 PrepareCommit 并等它安全"),
+            "index",
+            Text(
+                "if it is an abort: note the transaction in the .txnindex",
+                "如果是中止：把这个事务记入 .txnindex",
+            ),
         ),
     ),
-    systems=_ends,
+    systems=_marks,
     messages={
         "read back": Text(
-            "no reader of committed data ever gets the records: no marker is ever sent",
-            "read_committed 的读者永远得不到这些记录：从未发送过标记",
+            "no reader of committed data ever gets what lies behind: the LSO stands at the transaction",
+            "read_committed 的读者永远读不到后面的内容：LSO 停在这个事务处",
         ),
         "commits": Text(
-            "the transaction never ends: the coordinator waits for answers to markers it has not "
-            "sent, or never writes that all is done",
-            "事务永远不会结束：协调器在等待尚未发送的标记的答复，或者从不写下“全部完成”",
+            "the transaction never completes: the coordinator hears nothing, and asks for its marker "
+            "for ever",
+            "事务永远不会完成：协调器得不到答复，会一直请求写入标记",
         ),
-        "told": Text(
-            "the client never hears that its transaction has committed",
-            "客户端永远不知道它的事务已经提交",
+        "clean read": Text(
+            "a reader of committed data gets what it must not: the LSO has moved past the transaction, "
+            "and the marker is not in the log yet, or an abort not in the index that fetches are "
+            "answered from",
+            "read_committed 的读者读到了不该读的内容：LSO 已越过事务，而标记还没有写入日志，"
+            "或者中止还没有记入用来答复拉取的索引",
         ),
-        "kept": Text(
-            "the client was told ok before the decision was safe: the coordinator dies, finds an "
-            "open transaction on its disk, and the timeout aborts what was acknowledged",
-            "在决定安全之前就答复了 ok：协调器崩溃后只在磁盘上看到一个未结束的事务，超时便中止了"
-            "已经确认的提交",
-        ),
-        "same outcome": Text(
-            "a marker left before the decision was safe: the coordinator dies and has forgotten "
-            "it, and the transaction is committed in one partition and aborted in the other",
-            "标记在决定安全之前就发出了：协调器崩溃后忘了这个决定，事务在一个分区提交、在另一个分区中止",
-        ),
-        "settled": Text(
-            "CompleteCommit says that nothing is owed any more. Written too early, it makes a "
-            "restarted coordinator forget a marker: that partition's LSO stands still for ever",
-            "CompleteCommit 表示不再欠任何标记。写得过早，重启后的协调器就会忘掉还缺的标记："
-            "那个分区的 LSO 将永远停住",
+        "marked": Text(
+            "the coordinator was told that the marker is here before it was in the log: the leader dies, "
+            "and nobody asks for that marker again",
+            "标记写入日志之前就答复了协调器：leader 崩溃后，不会再有人请求这个标记",
         ),
     },
     right={
-        ("prepare", "reply", "markers", "wait", "complete"): Text(
-            "no schedule breaks a promise. This is Kafka's own order: the client is answered as "
-            "soon as the outcome cannot change any more, and pays for no marker",
-            "没有任何执行能违背承诺。这正是 Kafka 的顺序：结果一旦不会再变就答复客户端，"
-            "客户端无需等待任何标记",
+        ("append", "index", "lso", "answer"): Text(
+            "no schedule breaks a promise, and this is Kafka's own order: one append writes marker and "
+            "index entry, and the high watermark, passing the marker, releases the LSO and the answer",
+            "没有任何执行能违背承诺，这正是 Kafka 的顺序：一次追加写入标记和索引项，高水位越过标记时"
+            "推动 LSO 并发出答复",
         ),
     },
 )

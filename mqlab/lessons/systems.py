@@ -11,6 +11,7 @@ from .asking import AskingSystem
 from .charges import ChargesSystem
 from .end_txn import EndTxnSystem
 from .income import IncomeSystem
+from .marker_pieces import MarkerSystem
 from .payments import PaymentsSystem
 from .shop import ShopSystem
 
@@ -22,6 +23,7 @@ SYSTEMS: dict[str, type[System]] = {
     "asking": AskingSystem,
     "charges": ChargesSystem,
     "income": IncomeSystem,
+    "markers": MarkerSystem,
 }
 
 

@@ -15,7 +15,7 @@ from mqlab.explore import Budget
 from mqlab.kafka.coordinator.pieces import PIECES
 from mqlab.kernel import Text
 from mqlab.lessons import Parsons, Piece, judge, scenario, system
-from mqlab.lessons.lab07 import END_TXN
+from mqlab.lessons.commit import COMMIT
 from tests.widgets.harness import MODEL
 
 KAFKA = ("prepare", "reply", "markers", "wait", "complete")
@@ -58,7 +58,7 @@ def test_in_kafkas_order_the_pieces_do_what_the_coordinator_does(end: str, after
 
 @pytest.mark.parametrize("order", CORRECT, ids=" ".join)
 def test_every_correct_order_passes(order: tuple[str, ...]) -> None:
-    verdict = judge(END_TXN, order)
+    verdict = judge(COMMIT, order)
     assert verdict.ok, verdict
     assert ("Kafka's own order" in str(verdict)) == (order == KAFKA)
 
@@ -74,10 +74,10 @@ def test_every_correct_order_passes(order: tuple[str, ...]) -> None:
     ],
 )
 def test_a_wrong_order_gets_its_own_shortest_run(order: str, broken: str, last: str) -> None:
-    verdict = judge(END_TXN, order.split())
+    verdict = judge(COMMIT, order.split())
     assert not verdict.ok
     assert verdict.misconception == broken
-    assert verdict.message == END_TXN.messages[broken]
+    assert verdict.message == COMMIT.messages[broken]
     trace = verdict.trace()
     assert trace is not None
     assert last in "\n".join(trace.narrate().splitlines()[-3:])
@@ -100,7 +100,7 @@ def test_a_wrong_order_gets_its_own_shortest_run(order: str, broken: str, last: 
     ],
 )
 def test_an_order_that_does_nothing_does_not_pass(order: str, missing: str) -> None:
-    verdict = judge(END_TXN, order.split())
+    verdict = judge(COMMIT, order.split())
     assert not verdict.ok
     assert verdict.misconception == missing
     assert verdict.trace() is None
@@ -111,22 +111,22 @@ def test_no_other_order_of_all_pieces_passes() -> None:
     wrong = [order for order in itertools.permutations(PIECES) if order not in CORRECT]
     assert len(wrong) == 116
     stuck = [o for o in wrong if o.index("wait") < o.index("markers")]
-    assert all(judge(END_TXN, order).misconception in ("read back", "commits") for order in stuck)
+    assert all(judge(COMMIT, order).misconception in ("read back", "commits") for order in stuck)
 
 
 def test_distractors_are_beliefs() -> None:
-    told = {p.key: p for p in END_TXN.pieces if p.belief is not None}
-    assert set(told) == {"vote", "push"}
+    told = {p.key: p for p in COMMIT.pieces if p.belief is not None}
+    assert set(told) == {"vote", "producer", "undo", "drain", "clock"}
     for key, piece in told.items():
-        verdict = judge(END_TXN, [*KAFKA, key])
+        verdict = judge(COMMIT, [*KAFKA, key])
         assert (verdict.ok, verdict.message) == (False, piece.belief)
         assert verdict.misconception == piece.misconception
 
 
 def test_what_cannot_be_judged_is_said() -> None:
     with pytest.raises(ValueError, match="no piece 'vanish'; there are: complete, reply"):
-        judge(END_TXN, ["vanish"])
-    assert "twice" in str(judge(END_TXN, ["reply", "reply"]))
+        judge(COMMIT, ["vanish"])
+    assert "twice" in str(judge(COMMIT, ["reply", "reply"]))
     with pytest.raises(ValueError, match="no piece 'shout'; EndTxn has: prepare, reply"):
         system("end_txn order.end_txn=prepare,shout")
 
@@ -150,9 +150,9 @@ def test_a_search_that_is_not_exhaustive_says_nothing_is_right() -> None:
     small = Parsons(
         "small",
         Text("?"),
-        END_TXN.pieces,
-        lambda order: tuple((s, Budget(kills=1, states=200)) for s, _ in END_TXN.systems(order)),
-        END_TXN.messages,
+        COMMIT.pieces,
+        lambda order: tuple((s, Budget(kills=1, states=200)) for s, _ in COMMIT.systems(order)),
+        COMMIT.messages,
     )
     with pytest.raises(ValueError, match="small: not exhaustive: 200 states"):
         judge(small, KAFKA)
@@ -162,9 +162,9 @@ def test_a_search_that_is_not_exhaustive_says_nothing_is_right() -> None:
 
 
 def test_the_widget_and_the_text_say_the_same() -> None:
-    widget = END_TXN.widget(lang="zh")
+    widget = COMMIT.widget(lang="zh")
     assert isinstance(widget, Ordering)
-    for piece in END_TXN.pieces:
+    for piece in COMMIT.pieces:
         assert piece.text.zh in widget.narration() and piece.text.zh in widget.still_html()
     assert widget.player() is None
     verdict = widget.judge(["reply", *KAFKA[:1], *KAFKA[2:]])
@@ -173,7 +173,7 @@ def test_the_widget_and_the_text_say_the_same() -> None:
     player = widget.player()
     assert player is not None and player.step == len(player.trace)
     with pytest.raises(TypeError, match="Ordering has no argument 'scales'; did you mean 'scale'"):
-        END_TXN.widget(scales=2)
+        COMMIT.widget(scales=2)
 
 
 def put(page: Any, widget: Ordering, theme: str) -> None:
@@ -212,7 +212,7 @@ def test_the_module_is_one_and_fetches_nothing() -> None:
 @pytest.mark.needs("chromium")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_an_order_is_made_with_the_keyboard_alone(browser: Any, theme: str) -> None:
-    widget = END_TXN.widget()
+    widget = COMMIT.widget()
     page = browser.new_page(viewport={"width": 1000, "height": 900}, color_scheme=theme)
     put(page, widget, theme)
     button = "li[data-key={}] [data-action={}]".format
@@ -236,7 +236,7 @@ def test_an_order_is_made_with_the_keyboard_alone(browser: Any, theme: str) -> N
 @pytest.mark.needs("chromium")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_verdict_brings_the_run_that_refutes(browser: Any, theme: str) -> None:
-    widget = END_TXN.widget()
+    widget = COMMIT.widget()
     page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=theme)
     put(page, widget, theme)
     for key in ("reply", "prepare", "markers", "wait", "complete"):

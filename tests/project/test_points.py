@@ -189,9 +189,9 @@ def endless(*given: Any) -> None:
         ("decide", lambda *given: None, "nothing is written yet"),
         ("half", 7, "write one line"),
         ("half", "kill tc when=… after=…", "still has its blanks"),
-        ("end_txn", "prepare", "an order is a list of pieces"),
-        ("end_txn", [], "no piece is in your list yet"),
-        ("end_txn", ["vanish"], "no piece 'vanish'"),
+        ("commit", "prepare", "an order is a list of pieces"),
+        ("commit", [], "no piece is in your list yet"),
+        ("commit", ["vanish"], "no piece 'vanish'"),
     ],
 )
 def test_what_is_no_answer_is_told_in_a_sentence(name: str, answer: Any, says: str) -> None:
