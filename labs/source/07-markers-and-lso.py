@@ -45,9 +45,9 @@ from mqlab.explore import Budget, explore
 from mqlab.lessons import check, playing, scenario, system
 from mqlab.lessons.lab07 import (
     BATCH,
-    END_TXN,
     HALF,
     LSO,
+    MARKER,
     TRANSACTIONAL_ID,
     by_hand,
     data_flow,
@@ -577,18 +577,19 @@ for name, words, budget, promise, anomaly in cases:
 Player(found["prepare_before_markers"].trace(), title="Markers before the decision")
 
 # %% [markdown]
-# ## Order: what does the coordinator do first?
+# ## Order: what does a leader do with a marker?
 #
-# Five of these seven pieces are what the coordinator does when a client asks to commit. Put them in
-# order. Each order you try is built into a coordinator, and every schedule with one kill and one
-# timeout is searched; a wrong order gets the shortest run that shows why. *More than one order is
-# right.* Run the cell, then move the pieces: each move is written between the brackets of its call.
+# Lab 06 put into order what the coordinator does. Now the other end: it has asked the leader of a partition
+# for a marker, of a commit or of an abort. Four of these seven pieces are what the leader does. Each
+# order you try is built into a leader that may die between any two pieces, and every schedule is searched; a
+# wrong order gets the shortest run that shows why. *More than one order is right.* Run the cell, then move the
+# pieces: each move is written between the brackets of its call.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
-order = END_TXN.arrange([
+order = MARKER.arrange([
     ### BEGIN SOLUTION
-    # Kafka's own: the client is answered as soon as nothing can change the outcome any more.
-    "prepare", "reply", "markers", "wait", "complete"
+    # Kafka's own: one append writes marker and index entry; the high watermark releases the rest.
+    "append", "index", "lso", "answer"
     ### END SOLUTION
 ])
 
@@ -599,9 +600,9 @@ import sys
 sys.modules.pop("mqlab.lessons.points", None)
 from mqlab.lessons.points import grade
 
-grade("end_txn", order)
+grade("marker", order)
 ### END HIDDEN TESTS
-check(END_TXN, order)
+check(MARKER, order)
 
 # %% [markdown]
 # ## Make: write the rule

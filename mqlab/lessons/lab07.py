@@ -23,9 +23,9 @@ from .visibility import by_hand, frontiers, index_written, lag_table, readers
 
 __all__ = [
     "BATCH",
-    "END_TXN",
     "HALF",
     "LSO",
+    "MARKER",
     "TRANSACTIONAL_ID",
     "by_hand",
     "data_flow",
@@ -215,14 +215,14 @@ MARKER = Parsons(
     ),
     systems=_marks,
     messages={
-        "read back": Text(
-            "no reader of committed data ever gets what lies behind: the LSO stands at the transaction",
-            "read_committed 的读者永远读不到后面的内容：LSO 停在这个事务处",
-        ),
         "commits": Text(
             "the transaction never completes: the coordinator hears nothing, and asks for its marker "
             "for ever",
             "事务永远不会完成：协调器得不到答复，会一直请求写入标记",
+        ),
+        "read back": Text(
+            "no reader of committed data ever gets what lies behind: the LSO stands at the transaction",
+            "read_committed 的读者永远读不到后面的内容：LSO 停在这个事务处",
         ),
         "clean read": Text(
             "a reader of committed data gets what it must not: the LSO has moved past the transaction, "

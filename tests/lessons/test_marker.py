@@ -39,7 +39,7 @@ def test_no_piece_can_be_left_out() -> None:
 
 
 @pytest.mark.parametrize("end", ["commit", "abort"])
-@pytest.mark.parametrize("when", ["⇒WriteTxnMarkers#1", "Produce#1"])
+@pytest.mark.parametrize("when", ["⇒WriteTxnMarkers#1", "⇒Produce#1"])
 def test_in_kafkas_order_the_pieces_do_what_the_leader_does(when: str, end: str) -> None:
     """The same messages and records, but for notes to itself and their number."""
 
