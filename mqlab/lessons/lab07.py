@@ -146,9 +146,9 @@ LSO = Exercise(
 MARKER = Parsons(
     name="marker",
     question=Text(
-        "The coordinator asks the leader of a partition for a marker. Put what the leader does into an "
-        "order in which no reader gets what was aborted, and no marker is lost when the leader dies. "
-        "Not every piece belongs into it.",
+        "The coordinator asks the leader of a partition for a marker. Put what the leader does "
+        "into an order in which no reader gets what was aborted, and no marker is lost when the "
+        "leader dies. Not every piece belongs into it.",
         "协调器请求分区 leader 写入标记。请排列 leader 要做的事，使读者读不到被中止的内容，"
         "而且 leader 崩溃时不会丢失标记。并非每一步都用得上。",
     ),
@@ -167,8 +167,8 @@ MARKER = Parsons(
                 "如果是中止：删除这个事务的记录",
             ),
             Text(
-                "a log is only appended to. Aborted records stay where they are, and readers skip them "
-                "with the help of the list that comes with a fetch",
+                "a log is only appended to. Aborted records stay where they are, and readers "
+                "skip them with the help of the list that comes with a fetch",
                 "日志只能追加。被中止的记录留在原处，读者借助随拉取返回的列表跳过它们",
             ),
             "aborted records are deleted",
@@ -198,8 +198,8 @@ MARKER = Parsons(
                 "询问其他分区的 leader 是否已有标记",
             ),
             Text(
-                "leaders do not speak with each other about transactions: each partition shows its part "
-                "when its own marker is there. Only the coordinator knows them all",
+                "leaders do not speak with each other about transactions: each partition shows "
+                "its part when its own marker is there. Only the coordinator knows them all",
                 "leader 之间不会就事务互相通信：每个分区在自己的标记到达时就显示自己的那一部分。"
                 "只有协调器知道全部分区",
             ),
@@ -216,31 +216,33 @@ MARKER = Parsons(
     systems=_marks,
     messages={
         "commits": Text(
-            "the transaction never completes: the coordinator hears nothing, and asks for its marker "
-            "for ever",
+            "the transaction never completes: the coordinator hears nothing, and asks for its "
+            "marker for ever",
             "事务永远不会完成：协调器得不到答复，会一直请求写入标记",
         ),
         "read back": Text(
-            "no reader of committed data ever gets what lies behind: the LSO stands at the transaction",
+            "no reader of committed data ever gets what lies behind: the LSO stands at the "
+            "transaction",
             "read_committed 的读者永远读不到后面的内容：LSO 停在这个事务处",
         ),
         "clean read": Text(
-            "a reader of committed data gets what it must not: the LSO has moved past the transaction, "
-            "and the marker is not in the log yet, or an abort not in the index that fetches are "
-            "answered from",
+            "a reader of committed data gets what it must not: the LSO has moved past the "
+            "transaction, and the marker is not in the log yet, or an abort not in the index "
+            "that fetches are answered from",
             "read_committed 的读者读到了不该读的内容：LSO 已越过事务，而标记还没有写入日志，"
             "或者中止还没有记入用来答复拉取的索引",
         ),
         "marked": Text(
-            "the coordinator was told that the marker is here before it was in the log: the leader dies, "
-            "and nobody asks for that marker again",
+            "the coordinator was told that the marker is here before it was in the log: the "
+            "leader dies, and nobody asks for that marker again",
             "标记写入日志之前就答复了协调器：leader 崩溃后，不会再有人请求这个标记",
         ),
     },
     right={
         ("append", "index", "lso", "answer"): Text(
-            "no schedule breaks a promise, and this is Kafka's own order: one append writes marker and "
-            "index entry, and the high watermark, passing the marker, releases the LSO and the answer",
+            "no schedule breaks a promise, and this is Kafka's own order: one append writes "
+            "marker and index entry, and the high watermark, passing the marker, releases the "
+            "LSO and the answer",
             "没有任何执行能违背承诺，这正是 Kafka 的顺序：一次追加写入标记和索引项，高水位越过标记时"
             "推动 LSO 并发出答复",
         ),

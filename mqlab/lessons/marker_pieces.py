@@ -42,8 +42,8 @@ MARKED = Words(
 @dataclass(frozen=True, slots=True)
 class Rest:
     """The leader's note to itself: what is left to do with a marker, and for whom. `first`: where
-    the transaction begins (-1: it is over); `entry`: what an abort has to note in the index; `end`: where the high watermark has passed the marker (-1:
-    it is not appended)."""
+    the transaction begins (-1: it is over); `entry`: what an abort has to note in the index;
+    `end`: where the high watermark has passed the marker (-1: it is not appended)."""
 
     ask: WriteTxnMarkers
     caller: Caller
