@@ -238,8 +238,9 @@ ADMIT = Exercise(
     beliefs=BELIEFS,
     hints=(
         Text(
-            "Three questions: is the producer id the right one? Is the epoch the latest? Is something "
-            "being written just now? The first two are about identity, and no waiting helps.",
+            "Three questions: is the producer id the right one? Is the epoch the latest? Is "
+            "something being written just now? The first two are about identity, and no waiting "
+            "helps.",
             "三个问题：producer id 对吗？是最新的 epoch 吗？现在有记录正在写入吗？前两个关乎身份，"
             "等待无济于事。",
         ),
