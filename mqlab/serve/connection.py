@@ -75,8 +75,6 @@ class Connection(asyncio.Protocol):
         self.heard = asyncio.get_running_loop().time()
         self._buffer += data
         self.work()
-        if self._buffer or self._late is not None:
-            self._watch_half()
 
     def pause_writing(self) -> None:
         self._full = True
@@ -133,6 +131,8 @@ class Connection(asyncio.Protocol):
         else:
             self._again()
         self._throttle()
+        if self._buffer or self._late is not None:
+            self._watch_half()
 
     def _frame(self) -> bytes | None:
         """The next frame, None while it is not complete. Raises BadFrame as soon as it is
@@ -239,7 +239,8 @@ class Connection(asyncio.Protocol):
 
     def _watch_half(self) -> None:
         """While a request is not whole its bytes are counted, and it may not stand still."""
-        half = bool(self._buffer) and self._open is None and self._transport is not None
+        waiting = self._open is not None or self._full or self._later
+        half = bool(self._buffer) and not waiting and self._transport is not None
         self.server.hold(self, len(self._buffer) if half else 0)
         if half and self._late is None:
             self._late = asyncio.get_running_loop().call_later(HALF_S, self._stands_still)

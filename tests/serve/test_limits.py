@@ -20,6 +20,7 @@ import pytest
 
 from mqlab.kafka.errors import Error
 from mqlab.serve import limits, logs, serve, server
+from mqlab.serve.connection import Connection
 from mqlab.serve.process import READY, BrokerError
 from mqlab.serve.server import Options, Server
 from mqlab.serve.wire.answers import Failed, ProducedPartition
@@ -127,6 +128,50 @@ def test_a_request_that_stands_still_is_given_up(
     caplog.set_level(logging.INFO, "mqlab.serve")
     inside(story)
     assert "its request was not whole after" in caplog.text
+
+
+class Wire(asyncio.Transport):
+    """A connection's other end, which takes everything."""
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return ("127.0.0.1", 9092)
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+    def write(self, data: Any) -> None:
+        pass
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+def test_whole_requests_that_wait_their_turn_are_no_unfinished_ones() -> None:
+    """100 at once, by a client that does not read its answers; then the half of one."""
+    versions = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+
+    async def story() -> None:
+        it = Server(Options())
+        it.driver.start()
+        one = Connection(it, 1)
+        one.connection_made(Wire())
+        one.pause_writing()
+        one.data_received(versions * 100)
+        assert not one.idle and one._late is None and it._held == {}
+        one.resume_writing()
+        while not one.idle or one._later:
+            await asyncio.sleep(0)
+            assert one._late is None and it._held_bytes == 0
+        assert one._asked == 100
+        one.data_received(versions[:7])
+        assert one._late is not None and it._held == {1: 7} and it._held_bytes == 7
+        one.data_received(versions[7:])
+        assert one._late is None and it._held == {} and it._held_bytes == 0
+
+    asyncio.run(story())
 
 
 def test_unfinished_requests_are_bounded_together(
