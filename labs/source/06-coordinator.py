@@ -507,10 +507,11 @@ rows = []
 for remedy, lines in REMEDIES.items():
     stuck = scenario(STUCK + lines + ASK)
     got = len(stuck.snapshot(-1).readers[0].got)
-    new, _, state = (answers(stuck, w).splitlines()[i] for w, i in (("hand", -1), ("admin", 2), ("admin", 3)))
-    rows.append((remedy, f"{got} of 2", state.split()[3], new.split()[1]))
+    found, state = (line.split("  ok ")[1] for line in answers(stuck, "admin").splitlines()[2:])
+    asked = answers(stuck).splitlines()[-1].split()[1]
+    rows.append((remedy, f"{got} of 2", state.split()[0], found, asked))
 print("\na leader has seen coordinator epoch 5:")
-print(table("what is done | readers get | state | the next InitProducerId", rows))
+print(table("what is done | readers get | state | find-hanging | the next InitProducerId", rows))
 print()
 print(recorded("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "{orders-0}"))
 
@@ -519,7 +520,7 @@ print(recorded("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "{order
 # record and owes every marker anew. From each Prepare state only one arrow leads out. (A client that
 # still asks the old one hears NOT_COORDINATOR and looks again; a late marker of the old one is refused.)
 #
-# The table is a constructed case: somebody has once written a marker with a coordinator epoch that was
+# The table of remedies is a constructed case: somebody has once written a marker with a coordinator epoch that was
 # too high. The leader refuses the markers of a coordinator that looks too old, and that one gives up. A
 # real 4.3.1, treated in the same way, stays in PrepareCommit too. `find-hanging` finds nothing, for the
 # coordinator does know the transaction. A marker by hand frees the readers, but the id stays stuck:
@@ -555,7 +556,7 @@ Predict(
     ],
     answer=2,
     explanations=[
-        "So it is designed, and so do Kafka 4.2.1 and our engine by default. 4.3.1 does not.",
+        "So it is designed, and so our engine does it unless told otherwise. 4.3.1 does not.",
         "No arrow leads from PrepareCommit to PrepareAbort.",
         "4.3.1 takes a partition without a leader for a deleted one: KAFKA-20734.",
         "It was told ok, and everything it does next works as usual.",
@@ -626,7 +627,7 @@ print(transitions(unfenced, fenced, once, clock))
 # table with one line for each id; a new coordinator needs no more than that. The last table has all
 # eight states, by the number that the log stores: ● the runs of this lab went from this line's state to that column's, ○ one may,
 # · none may. States in brackets are never written: `PrepareEpochFence` is a fence that begins, `Dead` an
-# id that nobody used for seven days (a partition forgets an idle producer id after one day). From
+# id that nobody has used for seven days (a partition forgets an idle producer id after one day). From
 # `Ongoing` three ways lead out, and one back to itself, for the next partition.
 #
 # This log is your money. It has three replicas of which two must be in sync (`min.insync.replicas`), and
