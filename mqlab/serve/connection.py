@@ -19,7 +19,7 @@ from ..kernel import Caller, ConnectionLost, Request
 from .broker import BROKER
 from .broker.produce import Hangup
 from .limits import HALF_S
-from .logs import find_refusals, name_of
+from .logs import find_refusals, name_of, name_request
 from .wire.api import Api, Ask
 from .wire.codec import BadFrame, Refused, decode, encode, frame_limit
 
@@ -185,7 +185,7 @@ class Connection(asyncio.Protocol):
             self.close("a batch sent with acks=0 was refused")
         elif body is not None:
             for error in find_refusals(body):
-                self._say_refused(ask.api.name, error.name)
+                self._say_refused(name_request(ask.api.name, ask.body), error.name)
             try:
                 self._send(encode(ask.api, ask.version, corr, body))
             except Exception:

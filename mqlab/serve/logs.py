@@ -75,6 +75,15 @@ def name_of(client: str) -> str:
     return escape_unseen(shorten(client, NAME)) or "a client without a name"
 
 
+def name_request(api: str, body: Any) -> str:
+    """A request by its kind, with the transactional id or the group that it is about."""
+    for field in ("transactional_id", "v3_and_below_transactional_id", "group_id"):
+        about = getattr(body, field, None)
+        if isinstance(about, str) and about:
+            return f"{api} of {name_of(about)}"
+    return api
+
+
 def find_refusals(answer: Any) -> Iterator[Error]:
     """The errors in an answer that are refusals, wherever they stand."""
     kind: Any = type(answer)

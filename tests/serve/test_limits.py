@@ -223,8 +223,10 @@ def test_who_is_refused_and_who_goes_away_is_said(tmp_path: Path) -> None:
         garbage.sendall(b"GET / HTTP/1.1\r\n\r\n")
         text = broker.said("went away in the middle of a request", "closing, a frame of")
         assert text.count("PRODUCE refused, UNKNOWN_TOPIC_OR_PARTITION") == 1, "said once"
-        (line,) = [line for line in text.splitlines() if "END_TXN refused" in line]
-        assert re.search(r"INFO raw \(127\.0\.0\.1:\d+, conn-\d+\): END_TXN refused, ", line)
+        (line,) = [line for line in text.splitlines() if "END_TXN of an-id refused" in line]
+        assert re.search(
+            r"INFO raw \(127\.0\.0\.1:\d+, conn-\d+\): END_TXN of an-id refused, ", line
+        )
         assert "INIT_PRODUCER_ID" not in text, "what goes well is not said"
         garbage.close()
 
