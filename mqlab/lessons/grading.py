@@ -160,11 +160,14 @@ def run_apart(
     with tempfile.TemporaryDirectory(prefix="mqlab-grading-") as folder:
         here = {"HOME": folder, "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1"}
         known = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
-        process = subprocess.Popen(
-            list(command), cwd=folder, env={**known, **here}, text=True, encoding="utf-8",
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True,
-        )  # fmt: skip
+        try:
+            process = subprocess.Popen(
+                list(command), cwd=folder, env={**known, **here}, text=True, encoding="utf-8",
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise GradingError(f"the command for grading cannot be started: {error}") from error
         try:
             # Each cell has its own limit inside; this one is for a process that has lost its way.
             out, err = process.communicate(task, timeout=(len(cells) + 1) * timeout_s)

@@ -260,6 +260,11 @@ def test_a_grader_that_does_not_answer_is_named(program: str, says: str) -> None
         ran("1", (sys.executable, "-c", program), timeout_s=1)
 
 
+def test_a_grader_that_is_not_there_is_named() -> None:
+    with pytest.raises(grading.GradingError, match=r"cannot be started: .*'no-such-docker'"):
+        ran("1", ("no-such-docker", "run"))
+
+
 # --- grading a class and counting its beliefs ---------------------------------------------
 
 
