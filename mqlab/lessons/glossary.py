@@ -325,7 +325,7 @@ class Glossary:
 
     def html(self) -> str:
         rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in (t.en, t.zh, t.means)) + "</tr>"
+            "<tr>" + "".join(_cell(text) for text in (t.en, t.zh, t.means)) + "</tr>"
             for t in self.terms
         )
         head = "<tr><th>English</th><th>中文</th><th>what it is</th></tr>"
@@ -353,3 +353,8 @@ def glossary(*words: str) -> Glossary:
 
 def _holds(term: Term, words: tuple[str, ...]) -> bool:
     return any(word.casefold() in f"{term.en} {term.zh}".casefold() for word in words)
+
+
+def _cell(text: str) -> str:
+    """Text is data; JupyterLab would put it to the right."""
+    return f'<td style="text-align:left">{escape(text)}</td>'

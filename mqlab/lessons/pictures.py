@@ -28,6 +28,8 @@ OWN_CSS = (
 )
 # As wide as an output of JupyterLab at 1280 px with its left bar open: wider ones would scroll.
 WIDTH = 816
+# JupyterLab gives a <pre> in an HTML output the letters of its text, in which no column stands.
+ALIGNED = "font-family:monospace;white-space:pre;line-height:1.3;overflow-x:auto"
 # JupyterLab says its theme on the body; elsewhere the system's is followed. The letters keep
 # their size: a narrow cell scrolls.
 FRAME_CSS = (
@@ -110,7 +112,8 @@ class Fold:
 
 
 def _fold(summary: str, text: str) -> str:
-    return f"<details><summary>{xml(summary)}</summary><pre>{xml(text)}</pre></details>"
+    table = f'<pre style="{ALIGNED}">{xml(text)}</pre>'
+    return f"<details><summary>{xml(summary)}</summary>{table}</details>"
 
 
 class Folder:
