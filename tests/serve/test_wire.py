@@ -11,6 +11,8 @@ from mqlab.serve import RunningBroker
 from tests.serve.garbage import GARBAGE, METADATA, beside_garbage, header
 from tests.serve.raw import MINUTE, Raw, batch, fetching, request
 
+SOFTWARE = {"client_software_name": "raw", "client_software_version": "1"}
+
 
 @pytest.mark.parametrize("name", GARBAGE)
 def test_garbage_closes_its_own_connection(broker: RunningBroker, name: str) -> None:
@@ -52,16 +54,30 @@ def test_a_client_that_never_reads_is_not_served_for_ever(
 
 def test_versions(broker: RunningBroker) -> None:
     with Raw(broker.address) as client:
-        software = {"client_software_name": "raw", "client_software_version": "1"}
-        answer = client.ask(18, 3, **software)
+        answer = client.ask(18, 3, **SOFTWARE)
         offered = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
         assert offered[0] == (0, 13) and offered[26] == (0, 5)
         feature = answer.finalized_features[0]
         assert (feature.name, feature.max_version_level) == ("transaction.version", 2)
+
+
+def test_only_version_4_hears_of_a_feature_that_may_be_off(broker: RunningBroker) -> None:
+    """Java clients 3.3 to 3.7 end with an exception at a lowest level of 0."""
+    with Raw(broker.address) as client:
+        for version in range(5):
+            answer = client.ask(18, version, **SOFTWARE)
+            told = [(f.name, f.min_version) for f in getattr(answer, "supported_features", ())]
+            assert told == ([("transaction.version", 0)] if version == 4 else []), version
+
+
+def test_an_unknown_version_of_api_versions_is_told_the_known_ones(broker: RunningBroker) -> None:
+    """KIP-511: version 0 of the answer, whatever was asked, and that request's row alone."""
+    with Raw(broker.address) as client:
         client.send(header(18, 99, corr=5))
-        answer = client.answer(18, 0, 5)  # version 0, whatever was asked
+        answer = client.answer(18, 0, 5)
         assert answer.error_code.name == "unsupported_version"
-        assert {row.api_key for row in answer.api_keys} == set(offered)
+        rows = [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys]
+        assert rows == [(18, 0, 4)]
 
 
 @pytest.mark.parametrize(("api", "version"), [(0, 2), (0, 14), (11, 20), (26, 6), (250, 0)])

@@ -44,12 +44,16 @@ TOPIC_RESOURCE, BROKER_RESOURCE = 2, 4
 def api_versions(broker: Broker, caller: Caller, ask: Ask) -> Result:
     """What is offered, and the level of transaction.version: a client that finds 2 here
     adds no partitions and expects its epoch to move. The versions are the same at level 0,
-    whose broker refuses those that need level 2 one by one (`transactions.too_new`)."""
+    whose broker refuses those that need level 2 one by one (`transactions.too_new`).
+
+    Java clients from 3.3 to 3.7 end with an exception at a supported feature whose lowest
+    level is 0, so only version 4 hears of one (KAFKA-17011, ApiVersionsResponse#filterFeatures).
+    """
     level = broker.config.kafka.transaction_version
     feature = Feature("transaction.version", 0, 2, level, level)
     answer = replace(
         versions(),
-        supported_features=(feature,),
+        supported_features=(feature,) if ask.version >= 4 else (),
         finalized_features=(feature,) if level else (),
     )
     return broker, (Reply(caller, answer),)

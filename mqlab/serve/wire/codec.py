@@ -94,15 +94,17 @@ def encode(api: int, version: int, corr: int, answer: Any) -> bytes:
     return b"".join((struct.pack(">ii", size, corr), tags, body))
 
 
-def versions(error: Error = Error.NONE) -> Versions:
+def versions() -> Versions:
     """What ApiVersions announces."""
     rows = {**OFFERED, Api.PRODUCE: ANNOUNCED_PRODUCE}
     keys = tuple(ApiVersion(int(api), low, high) for api, (low, high) in rows.items())
-    return Versions(keys, error)
+    return Versions(keys)
 
 
 def _refused(api: int, version: int, corr: int) -> Exception:
     if api == Api.API_VERSIONS:
-        told = versions(Error.UNSUPPORTED_VERSION)
+        # One row, of this request itself (KIP-511): a client takes more for the whole answer.
+        own = ApiVersion(api, *OFFERED[Api.API_VERSIONS])
+        told = Versions((own,), Error.UNSUPPORTED_VERSION)
         return Refused(encode(api, 0, corr, told), "unsupported version of ApiVersions")
     return BadFrame(f"request {api} version {version} is not offered")
