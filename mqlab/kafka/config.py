@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..kernel import Config, Text, Words
+from ..kernel import Config, Disk, Text, Words
 
 SAFEGUARDS: dict[str, Text] = {
     name: Words(en, zh)()
@@ -116,6 +116,13 @@ def partition_for(key: str, partitions: int) -> int:
 def txn_log(txn_id: str, config: KafkaConfig) -> str:
     """The partition of `__transaction_state` that keeps this transactional id."""
     return f"__transaction_state-{partition_for(txn_id, config.txn_partitions)}"
+
+
+def txn_logs(disk: Disk) -> tuple[str, ...]:
+    """The partitions of `__transaction_state` on a disk; a user's topic may be called
+    `__transaction_state-0`."""
+    topic = "__transaction_state"
+    return tuple(log for log in disk.logs(topic) if log.rpartition("-")[0] == topic)
 
 
 def offsets_log(group: str, config: KafkaConfig) -> str:

@@ -168,11 +168,16 @@ class WriteTxnMarkersResponse:
 @dataclass(frozen=True, slots=True)
 class Produce:
     """One batch for one partition. `version`: 12 and up add the partition implicitly, 11
-    can be told TRANSACTION_ABORTABLE, older ones get INVALID_TXN_STATE instead."""
+    can be told TRANSACTION_ABORTABLE, older ones get INVALID_TXN_STATE instead. `flaw`: why
+    the batch cannot be appended, as far as its bytes say it; its partition is added to the
+    transaction before that is looked at. `verify` False: the broker was told to open a legacy
+    client's transaction without asking (transaction.partition.verification.enable)."""
 
     batch: Batch
     txn_id: str | None = None
     version: int = 12
+    flaw: Error = Error.NONE
+    verify: bool = True
 
     def __str__(self) -> str:
         b = self.batch
@@ -181,9 +186,12 @@ class Produce:
 
 @dataclass(frozen=True, slots=True)
 class ProduceResponse:
+    """`at_ms`: of a duplicate, when it was first written; `start`: where the log begins."""
+
     error: Error = Error.NONE
     base_offset: int = -1
     at_ms: int = -1
+    start: int = 0
 
     def __str__(self) -> str:
         return f"ok @{self.base_offset}" if not self.error else self.error.words
@@ -256,6 +264,27 @@ class ListOffsets:
 
     def __str__(self) -> str:
         return f"ListOffsets {self.at_ms}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRecords:
+    """The log is to begin at `offset`; -1: at the high watermark."""
+
+    offset: int
+
+    def __str__(self) -> str:
+        return f"DeleteRecords before {self.offset if self.offset >= 0 else 'the end'}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRecordsResponse:
+    """`low_watermark`: where the log begins now."""
+
+    low_watermark: int
+    error: Error = Error.NONE
+
+    def __str__(self) -> str:
+        return self.error.words if self.error else f"ok @{self.low_watermark}"
 
 
 LATEST = -1

@@ -71,7 +71,8 @@ class Guard:
 @dataclass(frozen=True, slots=True)
 class Partition:
     """`open`: (first offset, pid) of open transactions; `unreplicated`: (first offset,
-    marker offset) of those whose marker is not yet below the HW; both sorted."""
+    marker offset) of those whose marker is not yet below the HW; both sorted. `start`: the
+    batch that the log begins with, once records were deleted."""
 
     config: KafkaConfig
     hw: int = 0
@@ -79,13 +80,14 @@ class Partition:
     open: tuple[tuple[int, int], ...] = ()
     unreplicated: tuple[tuple[int, int], ...] = ()
     guards: Map[int, Guard] = Map()
+    start: int = 0
 
     # -- how far one may read --------------------------------------------------------------
 
     @property
     def first_unstable(self) -> int | None:
         firsts = [*self.open[:1], *self.unreplicated[:1]]
-        return min(first for first, _ in firsts) if firsts else None
+        return max(min(first for first, _ in firsts), self.start) if firsts else None
 
     @property
     def lso(self) -> int:

@@ -25,7 +25,7 @@ from ..kernel import (
 )
 from ..storage import Batch
 from . import words
-from .config import KafkaConfig, txn_log
+from .config import KafkaConfig, txn_log, txn_logs
 from .consumer import readable
 from .coordinator import Entry
 from .group import GroupCoordinator
@@ -321,7 +321,7 @@ def _latest_entries(seen: View) -> list[Entry]:
     cluster = seen.cluster
     disk = seen.world.disk(cluster.leader(seen.world, cluster.config.coordinator))
     latest: dict[str, Entry] = {}
-    for log in disk.logs("__transaction_state-"):
+    for log in txn_logs(disk):
         for record in disk.log(log).read(0):
             latest[record.entry.txn_id] = record.entry
     return [latest[key] for key in sorted(latest) if latest[key].state is not TxnState.DEAD]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..kernel import World
 from ..storage import COMMIT, Batch
+from .config import txn_logs
 from .coordinator import Entry
 from .states import COMPLETED, TxnState
 
@@ -49,7 +50,7 @@ def transactions(world: World, tc: str, ids: tuple[str, ...]) -> dict[str, list[
     """All transactions by id, oldest first, from `__transaction_state`."""
     out: dict[str, list[Txn]] = {txn_id: [] for txn_id in ids}
     disk = world.disk(tc)
-    for log in disk.logs("__transaction_state-"):
+    for log in txn_logs(disk):
         for record in disk.log(log).read(0):
             entry: Entry = record.entry
             if entry.txn_id in out:

@@ -87,6 +87,16 @@ class Raw:
             data += more
         return bytes(data)
 
+    def unknown_version(self) -> Any:
+        """The answer to an ApiVersions request of a version that nobody knows; it comes in
+        version 0 (KIP-511)."""
+        self._corr += 1
+        body = struct.pack(">hhihb", 18, 99, self._corr, 0, 0)
+        self._socket.sendall(struct.pack(">i", len(body)) + body)
+        (size,) = struct.unpack(">i", self._read(4))
+        frame = self._read(size)
+        return entity_reader(load_response_schema(18, 0))(frame, 4)[0]
+
     # -- what is needed before there is a client ------------------------------------------
 
     def offered(self) -> dict[int, tuple[int, int]]:

@@ -14,11 +14,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from operator import attrgetter
 from typing import Any
 
 from ..kafka.coordinator import StateRecord
+from ..kafka.leader.deletion import STARTS
 from ..kafka.states import TxnState
 from ..kernel import Append, Map, Put
 from ..storage import Batch
@@ -29,11 +30,13 @@ EMPTY: Map[Any, Any] = Map()
 
 
 class ServerLog:
-    """Entries by offset. `stamps[i]`: the largest timestamp of entries 0 … i."""
+    """Entries by offset. `stamps[i]`: the largest timestamp of entries 0 … i; `bytes`: of
+    its batches."""
 
     def __init__(self) -> None:
         self.start = 0
         self.end = 0
+        self.bytes = 0
         self.entries: list[Any] = []
         self.bases: list[int] = []
         self.stamps: list[int] = []
@@ -43,6 +46,7 @@ class ServerLog:
         self.bases.append(entry.base)
         self.end = entry.last + 1
         if isinstance(entry, Batch):
+            self.bytes += entry.size
             self.stamps.append(max(entry.at_ms, self.stamps[-1] if self.stamps else -1))
 
     def read(self, start: int, end: int | None = None) -> Iterator[Any]:
@@ -63,17 +67,29 @@ class ServerLog:
         return self.bases[i] if i < len(self.bases) else self.end
 
     @property
-    def bytes(self) -> int:
-        """What its batches take."""
-        return sum(entry.size for entry in self.entries if isinstance(entry, Batch))
-
-    @property
     def newest(self) -> int:
         """The largest timestamp, -1 for none."""
         return self.stamps[-1] if self.stamps else -1
 
+    def trim(self, start: int) -> None:
+        """Begin at `start`: the batch that holds it stays, those before it go."""
+        self.start = max(self.start, start)
+        self.end = max(self.end, start)
+        gone = bisect_right(self.bases, start) - 1
+        gone += gone == len(self.bases) - 1 and self.end == start
+        if gone > 0:
+            self.bytes -= sum(batch.size for batch in self.entries[:gone])
+            del self.entries[:gone], self.bases[:gone]
+            self.stamps = list(accumulate((batch.at_ms for batch in self.entries), max))
+
+    def fits(self, base: int) -> bool:
+        """Whether an entry may begin here: at the end, or, in a log that was trimmed and is
+        read again, at or before its start."""
+        return base == self.end or (not self.entries and base <= self.start)
+
     def cut(self, end: int) -> None:
         while self.entries and self.entries[-1].last >= end:
+            self.bytes -= getattr(self.entries[-1], "size", 0)
             del self.entries[-1], self.bases[-1]
             if self.stamps:
                 del self.stamps[-1]
@@ -111,8 +127,15 @@ class CompactedLog:
         """Nothing: it is never deleted."""
         return 0
 
+    def fits(self, base: int) -> bool:
+        """Whether an entry may begin here: offsets grow, and what was replaced left gaps."""
+        return base >= self.end
+
     def cut(self, end: int) -> None:
         raise ValueError("a compacted log cannot be cut back")
+
+    def trim(self, start: int) -> None:
+        raise ValueError("a compacted log is not deleted from")
 
     def kept(self) -> Iterator[Any]:
         """What a journal must hold of it: tombstones have done their work, except the last
@@ -151,8 +174,7 @@ class ServerDisk:
             compacted = name.rpartition("-")[0] == TXN_LOG
             log = CompactedLog() if compacted else ServerLog()
             self._logs[name] = log
-        gap_allowed = isinstance(log, CompactedLog) and entry.base > log.end
-        if entry.base != log.end and not gap_allowed:
+        if not log.fits(entry.base):
             raise ValueError(f"{name}: append at {entry.base}, but the end is {log.end}")
         log.append(entry)
 
@@ -169,6 +191,8 @@ class ServerDisk:
     def put(self, table: str, key: Any, value: Any) -> None:
         old = self.table(table)
         self._tables[table] = old.remove(key) if value is None else old.set(key, value)
+        if table == STARTS and value is not None:
+            self._logs.setdefault(key, ServerLog()).trim(value)
 
     def cut(self, name: str, end: int) -> None:
         if name in self._logs:
@@ -177,3 +201,5 @@ class ServerDisk:
     def drop(self, name: str) -> None:
         """Forget a deleted partition's log."""
         self._logs.pop(name, None)
+        if name in self.table(STARTS):
+            self.put(STARTS, name, None)

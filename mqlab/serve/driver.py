@@ -115,10 +115,11 @@ class Driver:
         self.recorder.recovered(self.now, name, role, effects)
         self._do(name, effects)
 
-    def _lead(self, topic: Topic) -> None:
-        """This node is the leader of every partition there is."""
+    def _lead(self, topic: Topic, since: int = 0) -> None:
+        """This node is the leader of every partition there is; of a topic that grows, those
+        before `since` are led already."""
         kafka: KafkaConfig = self.config.kafka
-        for partition in topic.partitions:
+        for partition in topic.partitions[since:]:
             self._start(partition, partial(Leader.recover, kafka, partition))
 
     # -- one step ------------------------------------------------------------------------------
@@ -193,8 +194,8 @@ class Driver:
             self.roles.pop(partition, None)
         if freed > LARGE:
             self.recorder.clear()  # its steps refer to what is to be freed
-        if old is None and new is not None:
-            self._lead(new)
+        if new is not None:
+            self._lead(new, since=old.count if old is not None else 0)
 
     def _keep(self, effect: Append | Put | Truncate) -> None:
         match effect:

@@ -61,7 +61,7 @@ class Options:
             id_expiration_ms=7 * 24 * 3_600_000,
             pid_expiration_ms=24 * 3_600_000,
         )
-        return BrokerConfig(kafka, auto_create=self.auto_create)
+        return BrokerConfig(kafka, auto_create=self.auto_create, log_dir=str(self.data_dir or ""))
 
 
 class ServeError(Exception):

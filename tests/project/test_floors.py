@@ -39,7 +39,7 @@ KNOW_NO_BROKER = ("mqlab.explore", "mqlab.scenario", "mqlab_widgets")
 # What the floors above may import besides, always inside an extra of pyproject.toml. An entry
 # more is a decision: the package then cannot run where that library is missing.
 LIBRARIES = {
-    "mqlab.serve": {"kio"},
+    "mqlab.serve": {"kio", "pyarrow"},
     "mqlab.spark": {"confluent_kafka", "pandas", "pyarrow", "pyspark"},
     "mqlab.real": {"confluent_kafka", "kio"},
     "mqlab.lessons": {

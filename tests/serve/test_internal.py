@@ -25,7 +25,7 @@ from mqlab.kafka.states import TxnState
 from mqlab.serve import RunningBroker, serve
 from mqlab.serve.disk import RECENT, CompactedLog
 from mqlab.serve.wire.internal import group_records, transaction
-from mqlab.serve.wire.records import decoded
+from mqlab.serve.wire.records import Records
 from tests.serve.clients import PATIENCE_S, create, producer, read
 from tests.serve.clients import transaction as run
 from tests.serve.raw import Raw, batch
@@ -201,7 +201,8 @@ def records(client: Raw, topic: str, partitions: int) -> list[tuple[bytes, bytes
         data = bytes(client.fetch(topic, 0, False, index).records or b"")
         while data:
             size = int.from_bytes(data[8:12], "big") + 12
-            found += [(r.key or b"", r.value or b"") for r in decoded(data[:size])]
+            pairs = Records(data[:size]).texts(size)
+            found += [(key or b"", value or b"") for key, value in pairs]
             data = data[size:]
     return found
 

@@ -95,12 +95,12 @@ def test_what_is_not_offered_closes_the_connection(
     ("data", "error"),
     [
         (b"", "invalid_record"),
-        (batch([b"a"])[:-1], "corrupt_message"),
+        (batch([b"a"])[:-1], "invalid_record"),
         (batch([b"a"])[:-1] + b"?", "corrupt_message"),
         (batch([b"a"]) * 2, "invalid_record"),
-        (batch([b"a"], magic=1), "unsupported_for_message_format"),
-        (batch([b"a"], pid=1, epoch=0, seq=0, bits=0x30), "invalid_record"),
-        (batch([b"a"], bits=0x10), "invalid_record"),
+        (batch([b"a"], magic=1), "invalid_record"),
+        (batch([b"a"], bits=0x20), "invalid_record"),
+        (batch([b"a"], bits=0x10), "transactional_id_authorization_failed"),
         (batch([b"x" * 1_100_000]), "message_too_large"),
     ],
 )

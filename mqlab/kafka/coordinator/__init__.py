@@ -57,7 +57,7 @@ from ...kernel import (
     replace,
 )
 from ..admin import DescribeTransactions, ListTransactions
-from ..config import KafkaConfig, offsets_log, txn_log
+from ..config import KafkaConfig, offsets_log, txn_log, txn_logs
 from ..errors import Error
 from ..messages import (
     AddOffsetsToTxn,
@@ -305,9 +305,7 @@ class Coordinator:
         what was Ongoing stays so (its producer may go on and commit). Producer ids go on
         with a new block; `stride` coordinators take turns at the blocks."""
         entries: Map[str, Entry] = Map()
-        for log in disk.logs("__transaction_state-"):
-            if log.rpartition("-")[0] != "__transaction_state":
-                continue  # of a topic whose name begins like it
+        for log in txn_logs(disk):
             for record in disk.log(log).read(0):
                 entry = record.entry
                 dead = entry.state is TxnState.DEAD

@@ -6,6 +6,7 @@ aborted transactions beside it. Everything else (`partition.py`) is rebuilt from
     Produce           produce.py    verify or add, check, append; answered once replicated
     WriteTxnMarkers   here          one control batch, one offset, the transaction is over
     Fetch             fetch.py      up to LSO or HW, with the list of aborted transactions
+    DeleteRecords     deletion.py   the log begins later
     (a segment rolls) snapshots.py  what a restart need not read the whole log for
 
 *What can go wrong.* A batch may come twice (its answer was lost), out of order, from an
@@ -14,7 +15,7 @@ order of the real broker. *Invariants:* offsets only grow; LSO ≤ HW ≤ log en
 takes exactly one offset; the LSO never passes an open transaction.
 
 With several replicas this role is the leader's half only: `replica.py` copies the log and
-says what is safe. *Left out:* retention and compaction.
+says what is safe. *Left out:* compaction, and retention by itself.
 Read on in ReplicaManager, UnifiedLog, ProducerStateManager (Kafka 4.3).
 """
 
@@ -49,6 +50,7 @@ from ..config import KafkaConfig
 from ..errors import Error
 from ..messages import (
     AddPartitionsToTxnResponse,
+    DeleteRecords,
     Fetch,
     ListOffsets,
     Produce,
@@ -60,7 +62,7 @@ from ..messages import (
 )
 from ..partition import Partition
 from ..verification import Verifying
-from . import fetch, produce, snapshots
+from . import deletion, fetch, produce, snapshots
 from .watching import Watchers, unwatched, watched, woken
 
 __all__ = ["Leader", "append_marker", "index_of"]
@@ -140,6 +142,8 @@ class Leader:
                 return self, (Reply(caller, fetch.offset(self.part, self.name, body, disk)),)
             case DescribeProducers():
                 return self, (Reply(caller, active(self.part)),)
+            case DeleteRecords():
+                return deletion.handle(self, body, caller, disk)
             case Watch(isolation=isolation):
                 limit = fetch.limit(self.part, isolation)
                 watchers, effects = watched(self.watchers, caller, body, limit)
@@ -243,9 +247,10 @@ def recover_partition(
     kept from being written are written now."""
     log, index = disk.log(name), disk.log(index_of(name))
     start, at = snapshots.restored(config, name, disk)
-    before = sum(entry.last_offset < at for entry in index.read(0)) if at > log.start else 0
+    before = sum(entry.last_offset < at for entry in index.read(0)) if at else 0
     safe = log.end if hw is None else hw
     part, aborted = Partition.replayed(config, log.read(at), safe, start, before, since)
+    part = replace(part, start=deletion.batch_at(log, log.start)) if log.start else part
     effects: Effects = tuple(
         Append(index_of(name), a, notify=False) for a in aborted if a.base >= index.end
     )

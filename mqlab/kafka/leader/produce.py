@@ -48,7 +48,7 @@ def handle(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
         return append(leader, ask, caller, None, disk)
     if part.stale(batch):
         return leader, (Reply(caller, ProduceResponse(Error.INVALID_PRODUCER_EPOCH)),)
-    if not v2 and "verification" not in part.config.on:
+    if not v2 and not (ask.verify and "verification" in part.config.on):
         return append(leader, ask, caller, None, disk)
     return verification.begun(leader, ask, caller, ask.txn_id or "", batch, disk, v2=v2)
 
@@ -104,6 +104,8 @@ def unverifiable(leader: Leader) -> Result:
 
 def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk: Disk) -> Result:
     part, batch = leader.part, ask.batch
+    if ask.flaw:
+        return leader, (Reply(caller, ProduceResponse(ask.flaw)),)
     seen = part.duplicate(batch)
     if seen is not None:
         # Success, with the offset of the first time. It may not be replicated yet, though.
@@ -115,8 +117,9 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
     error = part.refusal(batch, guard)
     if error:
         return leader, (Reply(caller, ProduceResponse(error)),)
-    base = disk.log(leader.name).end
+    log = disk.log(leader.name)
+    base = log.end
     batch = replace(batch, base=base)
-    ack = (base + batch.count, caller, ProduceResponse(Error.NONE, base))
+    ack = (base + batch.count, caller, ProduceResponse(Error.NONE, base, start=log.start))
     new = replace(leader, part=part.with_data(batch), acks=(*leader.acks, ack))
     return new, (*snapshots.rolled(part, leader.name, disk), Append(leader.name, batch))

@@ -5,7 +5,7 @@ partition and no versions. This role stands between: it answers from the metadat
 can, refuses what concerns nothing that exists, sends every partition its part, gathers the
 answers and words them as the version of the request wants them.
 
-    produce.py        Produce                    a batch a partition, checked before it is sent
+    produce.py        Produce                    a batch a partition, looked at before it is sent
     fetch.py          Fetch                      the long poll: read, watch, read again
     offsets.py        ListOffsets, OffsetCommit, OffsetFetch, TxnOffsetCommit
     transactions.py   InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn
@@ -13,10 +13,16 @@ answers and words them as the version of the request wants them.
     consumer_groups.py  the newer protocol of groups (KIP-848)
     deletion.py       DeleteGroups, OffsetDelete
     administration.py transactions and producers listed, described; WriteTxnMarkers
-    cluster.py        ApiVersions, Metadata, FindCoordinator, topics and their configs
+    cluster.py        ApiVersions, Metadata, FindCoordinator
+    topics.py         CreateTopics, CreatePartitions, DeleteTopics
+    describing.py     DescribeConfigs, ListConfigResources; configs.py: what they may say
+    altering.py       IncrementalAlterConfigs, AlterConfigs
+    log_bounds.py     DeleteRecords, OffsetForLeaderEpoch
+    replicas.py       DescribeLogDirs, DescribeQuorum, ElectLeaders, ListPartitionReassignments
 
-**Durable** is the table `topics` (in Kafka the controller's log); its driver starts a leader
-for each partition of it. **In memory** are the requests that wait for a part of their answer.
+**Durable** are the tables `topics` and `configs` (in Kafka the controller's log); its driver
+starts a leader for each partition of the first. **In memory** are the requests that wait for
+a part of their answer.
 
 *What can go wrong.* A client may leave while its request is under way: what it asked for
 happens all the same, and nobody is told. *Left out:* quotas, ACLs, sessions of fetches,
@@ -50,16 +56,23 @@ from ...kernel import (
 from ..wire.api import Api, Ask
 from . import (
     administration,
+    altering,
     cluster,
     consumer_groups,
     deletion,
+    describing,
     fetch,
     groups,
+    log_bounds,
     offsets,
     produce,
+    replicas,
+    topics,
     transactions,
 )
+from .configs import Given
 from .fetch import PARTS
+from .gathering import Gathering
 from .gone import Gone
 from .internal import internal_topic
 from .topic import INTERNAL, Topic
@@ -72,29 +85,18 @@ OFFSETS = "__consumer_offsets"
 
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
-    """`auto_create`: a topic that a client asks the metadata of comes into being."""
+    """`auto_create`: a topic that a client asks the metadata of comes into being. `log_dir`:
+    where the data lie, "" for nowhere but memory."""
 
     kafka: KafkaConfig = field(default_factory=lambda: KafkaConfig(offsets_partitions=50))
     node_id: int = 1
     cluster_id: str = "mqlab"
     auto_create: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Gathering:
-    """A request that waits. `plan`: what its answer is made from, by the module that
-    handles it; `left`: how many parts are missing; `got`: the others, by their place."""
-
-    caller: Caller
-    ask: Ask
-    plan: Any
-    left: int
-    got: Map[int, Any] = Map()
+    log_dir: str = ""
 
 
 #: how a request is begun: (broker, caller, request) → step
 BEGIN = {
-    Api.PRODUCE: produce.begin,
     Api.FETCH: fetch.begin,
     Api.LIST_OFFSETS: offsets.begin_list,
     Api.METADATA: cluster.metadata,
@@ -108,15 +110,23 @@ BEGIN = {
     Api.DESCRIBE_GROUPS: groups.begin_describe,
     Api.LIST_GROUPS: groups.begin_list,
     Api.API_VERSIONS: cluster.api_versions,
-    Api.CREATE_TOPICS: cluster.create_topics,
-    Api.DELETE_TOPICS: cluster.delete_topics,
+    Api.CREATE_TOPICS: topics.create_topics,
+    Api.CREATE_PARTITIONS: topics.create_partitions,
+    Api.DELETE_TOPICS: topics.delete_topics,
+    Api.DELETE_RECORDS: log_bounds.begin_delete,
+    Api.OFFSET_FOR_LEADER_EPOCH: log_bounds.begin_epochs,
     Api.INIT_PRODUCER_ID: transactions.begin_init,
     Api.ADD_PARTITIONS_TO_TXN: transactions.begin_add_partitions,
     Api.ADD_OFFSETS_TO_TXN: transactions.begin_add_offsets,
     Api.END_TXN: transactions.begin_end,
     Api.WRITE_TXN_MARKERS: administration.begin_markers,
     Api.TXN_OFFSET_COMMIT: offsets.begin_commit,
-    Api.DESCRIBE_CONFIGS: cluster.describe_configs,
+    Api.DESCRIBE_CONFIGS: describing.describe_configs,
+    Api.LIST_CONFIG_RESOURCES: describing.list_resources,
+    Api.INCREMENTAL_ALTER_CONFIGS: altering.alter_configs,
+    Api.ALTER_CONFIGS: altering.alter_configs,
+    Api.ELECT_LEADERS: replicas.elect_leaders,
+    Api.LIST_PARTITION_REASSIGNMENTS: replicas.list_reassignments,
     Api.DELETE_GROUPS: deletion.begin_groups,
     Api.OFFSET_DELETE: deletion.begin_offsets,
     Api.DESCRIBE_CLUSTER: administration.describe_cluster,
@@ -132,6 +142,8 @@ FINISH = {
     Api.PRODUCE: produce.finish,
     Api.FETCH: fetch.finish,
     Api.LIST_OFFSETS: offsets.finish_list,
+    Api.DELETE_RECORDS: log_bounds.finish_delete,
+    Api.OFFSET_FOR_LEADER_EPOCH: log_bounds.finish_epochs,
     Api.OFFSET_COMMIT: offsets.finish_commit,
     Api.OFFSET_FETCH: offsets.finish_fetch,
     Api.JOIN_GROUP: groups.finish_join,
@@ -159,19 +171,27 @@ FINISH = {
 @dataclass(frozen=True, slots=True)
 class Broker(Quiet):
     """`made`: how many topics there ever were; `internal`: the internal ones that are there;
-    `ids`: names by topic id; `open`: requests that wait, by number."""
+    `ids`: names by topic id; `given`: configs of the broker that were set while it runs;
+    `open`: requests that wait, by number."""
 
     config: BrokerConfig
     topics: Map[str, Topic] = Map()
     ids: Map[UUID, str] = Map()
     made: int = 0
     internal: Map[str, Topic] = Map()
+    given: Given = Given()
     open: Map[int, Gathering] = Map()
     last: int = 0
 
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
         match event:
-            case Request(caller=caller, body=Ask(api=api) as ask):
+            case Request(caller=caller, body=Ask(api=api) as ask, at_ms=at_ms):
+                if api is Api.PRODUCE:
+                    return produce.begin(self, caller, ask, at_ms)
+                if api is Api.DESCRIBE_LOG_DIRS:
+                    return replicas.describe_log_dirs(self, caller, ask, disk)
+                if api is Api.DESCRIBE_QUORUM:
+                    return replicas.describe_quorum(self, caller, ask, at_ms)
                 return BEGIN[api](self, caller, ask)
             case Response(corr=corr, body=body):
                 return self._answered(corr >> PARTS, corr & ((1 << PARTS) - 1), body)
@@ -256,10 +276,13 @@ class Broker(Quiet):
 
     @staticmethod
     def recover(config: BrokerConfig, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
-        topics = disk.table("topics")
-        ids = Map((topic.uuid, name) for name, topic in topics.items())
-        broker = Broker(config, topics, ids, disk.table("broker").get("topics made", 0))
+        there = disk.table("topics")
+        ids = Map((topic.uuid, name) for name, topic in there.items())
+        given, new = disk.table("configs"), Given()
+        new = Given(given.get(str(config.node_id), new.broker), given.get("", new.cluster))
+        made = disk.table("broker").get("topics made", 0)
+        broker = Broker(config, there, ids, made, given=new)
         for name in INTERNAL:
-            if disk.logs(f"{name}-"):
+            if any(log.rpartition("-")[0] == name for log in disk.logs(name)):
                 broker = broker.having(name)
         return broker, ()

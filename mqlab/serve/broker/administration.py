@@ -174,22 +174,26 @@ def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
             marker.coordinator_epoch,
             getattr(marker, "transaction_version", 0),
         )
+        # A real one stumbles over these while it writes the batch.
+        impossible = marker.producer_id < 0 or marker.producer_epoch < 0
         topics = []
         for topic in marker.topics:
-            row: list[tuple[int, int | None]] = []
+            row: list[tuple[int, Error | int]] = []
             for index in topic.partition_indexes:
                 role = broker.led(topic.name, index)
-                row.append((index, None if role is None else len(parts)))
-                if role is not None:
-                    parts.append((role, request))
+                if role is None or impossible:
+                    row.append((index, UNKNOWN if role is None else Error.UNKNOWN_SERVER_ERROR))
+                    continue
+                row.append((index, len(parts)))
+                parts.append((role, request))
             topics.append((topic.name, tuple(row)))
         plan.append((marker.producer_id, tuple(topics)))
     return broker.gather(caller, ask, parts, tuple(plan))
 
 
 def finish_markers(broker: Broker, done: Gathering) -> MarkersWritten:
-    def told(known: int | None) -> Error:
-        error: Error = UNKNOWN if known is None else done.got[known].error
+    def told(known: Error | int) -> Error:
+        error: Error = known if isinstance(known, Error) else done.got[known].error
         return error
 
     return MarkersWritten(

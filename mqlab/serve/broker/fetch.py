@@ -1,10 +1,10 @@
 """Fetch: read now; if that is too little, watch, and read again.
 
-A fetch names a least number of bytes and a longest wait. All its partitions are read; if
-they hold enough, or one has an error, that is the answer. Else every leader is asked to say
-when there is more than it just gave, and a timer is set; whichever comes first, everything
-is read once more. Nothing is kept between two fetches: sessions (KIP-227) are declined, and
-a client then names all of its partitions each time.
+A fetch names a least number of bytes and a longest wait. All its partitions are read, one
+after the other until the answer is full; if they hold enough, or one has an error, that is the
+answer. Else every leader is asked to say when there is more than it just gave, and a timer is
+set; whichever comes first, everything is read once more. Nothing is kept between two fetches:
+sessions (KIP-227) are declined, and a client then names all of its partitions each time.
 
 Source: KafkaApis#handleFetchRequest, ReplicaManager#fetchMessages, DelayedFetch (4.3).
 """
@@ -30,27 +30,35 @@ from ...storage import Batch
 from ..wire.answers import AbortedTransaction, Fetched, FetchedPartition, FetchedTopic
 from ..wire.api import Ask
 from ..wire.internal import as_sent
+from .epochs import epoch_error
+from .gathering import Gathering
 
 if TYPE_CHECKING:
-    from . import Broker, Gathering
+    from . import Broker
 
-PARTS = 16  # bits of a request's number that tell its parts apart
+#: bits of a request's number that tell its parts apart: no frame but a Produce is longer than
+#: 2^20 bytes, and a part takes at least one of them
+PARTS = 20
+ANSWER = 16 << 20  # bytes of records in an answer (fetch.max.bytes), beyond the first batch
 READING, WATCHING, LAST = "reading", "watching", "last reading"
 FIRST_SESSION = (0, -1)  # epochs that ask for everything
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`reads`: every part sent; `rows`: the answer's shape, as in `produce.Plan`;
-    `timed`: a timer is set."""
+    """`reads`: of each partition its leader and what to ask it; `rows`: the answer's shape,
+    with the place of a read or what is known; `room`: bytes that the answer may still grow
+    by; `timed`: a timer is set."""
 
     reads: tuple[tuple[str, Fetch], ...]
     rows: tuple[tuple[str, UUID | None, tuple[tuple[int, int | FetchResponse], ...]], ...]
+    room: int
     phase: str = READING
     timed: bool = False
 
 
 def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """A partition named twice is read once, from where it was named last."""
     body = ask.body
     if getattr(body, "session_epoch", -1) not in FIRST_SESSION:
         declined = Fetched((), Error.FETCH_SESSION_ID_NOT_FOUND)
@@ -58,21 +66,49 @@ def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     isolation = READ_COMMITTED if body.isolation_level else READ_UNCOMMITTED
     reads: list[tuple[str, Fetch]] = []
     rows = []
-    for topic in body.topics:
-        name, topic_id = getattr(topic, "topic", None), getattr(topic, "topic_id", None)
+    for name, topic_id, parts in _wanted(body):
         known = broker.topic(name, topic_id)
         row: list[tuple[int, int | FetchResponse]] = []
-        for part in topic.partitions:
+        for part in parts:
             role = broker.partition(known.name, part.partition) if known else None
+            error = epoch_error(getattr(part, "current_leader_epoch", -1))
             if role is None:
                 error = Error.UNKNOWN_TOPIC_OR_PARTITION if name else Error.UNKNOWN_TOPIC_ID
+            if error or role is None:
                 row.append((part.partition, FetchResponse(error)))
             else:
                 row.append((part.partition, len(reads)))
                 limit = min(part.partition_max_bytes, body.max_bytes)
                 reads.append((role, Fetch(part.fetch_offset, isolation, limit)))
         rows.append((known.name if known else name or "", topic_id, tuple(row)))
-    return broker.gather(caller, ask, list(reads), Plan(tuple(reads), tuple(rows)))
+    plan = Plan(tuple(reads), tuple(rows), _room(ask))
+    if not reads:
+        return broker.gather(caller, ask, [], plan)
+    number = broker.last + 1
+    waiting = Gathering(caller, ask, plan, len(reads))
+    new = replace(broker, open=broker.open.set(number, waiting), last=number)
+    return new, (_read(number, plan, 0),)
+
+
+def _wanted(body: Any) -> list[tuple[str | None, UUID | None, list[Any]]]:
+    """Each topic once, with each of its partitions once."""
+    found: dict[tuple[str | None, UUID | None], dict[int, Any]] = {}
+    for topic in body.topics:
+        key = getattr(topic, "topic", None), getattr(topic, "topic_id", None)
+        found.setdefault(key, {}).update({part.partition: part for part in topic.partitions})
+    return [(name, topic_id, list(parts.values())) for (name, topic_id), parts in found.items()]
+
+
+def _room(ask: Ask) -> int:
+    return max(min(ask.body.max_bytes, ANSWER), 0)
+
+
+def _read(number: int, plan: Plan, part: int) -> Send:
+    """Ask for the next part. One after the other, each for no more than the answer has room
+    for: so nothing is gathered that would not travel."""
+    role, read = plan.reads[part]
+    limit = min(read.max_bytes, plan.room)
+    return Send(role, replace(read, max_bytes=limit), number << PARTS | part)
 
 
 def answered(
@@ -84,10 +120,13 @@ def answered(
             # It crossed with our reading, which has seen what it is about.
             return broker, ()
         return _read_again(broker, number, waiting, READING)
-    got = waiting.got.set(part, _readable(broker, body))
-    waiting = replace(waiting, got=got, left=waiting.left - 1)
+    body = _readable(broker, body)
+    plan = replace(plan, room=max(plan.room - sum(b.size for b in body.batches), 0))
+    got = waiting.got.set(part, body)
+    waiting = replace(waiting, plan=plan, got=got, left=waiting.left - 1)
     if waiting.left:
-        return replace(broker, open=broker.open.set(number, waiting)), ()
+        new = replace(broker, open=broker.open.set(number, waiting))
+        return new, (_read(number, plan, part + 1),)
     if plan.phase == LAST or _enough(waiting):
         timer = (CancelTimer(str(number)),) if plan.timed and plan.phase != LAST else ()
         done = replace(broker, open=broker.open.remove(number))
@@ -138,12 +177,10 @@ def _read_again(
     broker: Broker, number: int, waiting: Gathering, phase: str
 ) -> tuple[Broker, Effects]:
     plan: Plan = waiting.plan
-    again = replace(waiting, plan=replace(plan, phase=phase), left=len(plan.reads), got=Map())
-    reads = tuple(
-        Send(role, read, number << PARTS | i) for i, (role, read) in enumerate(plan.reads)
-    )
+    anew = replace(plan, phase=phase, room=_room(waiting.ask))
+    again = replace(waiting, plan=anew, left=len(plan.reads), got=Map())
     new = replace(broker, open=broker.open.set(number, again))
-    return new, (*unwatch(number, plan), *reads)
+    return new, (*unwatch(number, plan), _read(number, anew, 0))
 
 
 def unwatch(number: int, plan: Plan) -> tuple[Send, ...]:
@@ -166,7 +203,7 @@ def timed_out(broker: Broker, number: int) -> tuple[Broker, Effects]:
 
 
 def finish(broker: Broker, done: Gathering) -> Fetched:
-    room = max(done.ask.body.max_bytes, 0)
+    room = _room(done.ask)
     topics = []
     first = True
     for name, topic_id, row in done.plan.rows:
@@ -195,6 +232,11 @@ def _fitting(batches: tuple[Batch, ...], room: int, first: bool) -> tuple[Batch,
 
 
 def _said(index: int, said: FetchResponse, batches: tuple[Batch, ...]) -> FetchedPartition:
+    if said.error:
+        # No frontiers with an error; a partition nobody knows has an empty list of aborted
+        # transactions, one that is known has none.
+        unknown = said.error in (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID)
+        return FetchedPartition(index, said.error, aborted_transactions=() if unknown else None)
     aborted = None
     if said.aborted is not None:
         aborted = tuple(AbortedTransaction(a.pid, a.first_offset) for a in said.aborted)

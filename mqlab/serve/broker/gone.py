@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from ...kafka.admin import DescribeProducers, DescribeProducersResponse
 from ...kafka.errors import Error
 from ...kafka.messages import (
+    DeleteRecords,
+    DeleteRecordsResponse,
     Fetch,
     FetchResponse,
     ListOffsets,
@@ -40,6 +42,8 @@ class Gone(Quiet):
                 return self, (Reply(event.caller, ProduceResponse(UNKNOWN)),)
             case Fetch():
                 return self, (Reply(event.caller, FetchResponse(UNKNOWN)),)
+            case DeleteRecords():
+                return self, (Reply(event.caller, DeleteRecordsResponse(-1, UNKNOWN)),)
             case DescribeProducers():
                 return self, (Reply(event.caller, DescribeProducersResponse(error=UNKNOWN)),)
             case ListOffsets():

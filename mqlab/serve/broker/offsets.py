@@ -6,6 +6,7 @@ Source: KafkaApis#handleListOffsetRequest, #handleOffsetCommitRequest,
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -13,6 +14,8 @@ from ...kafka.config import offsets_log
 from ...kafka.errors import Error
 from ...kafka.messages import (
     EARLIEST,
+    LATEST,
+    NEWEST,
     READ_COMMITTED,
     READ_UNCOMMITTED,
     ListOffsets,
@@ -37,6 +40,7 @@ from ..wire.answers import (
     OffsetTopic,
 )
 from ..wire.api import Api, Ask
+from .epochs import epoch_error
 from .transactions import too_new
 
 if TYPE_CHECKING:
@@ -45,6 +49,9 @@ if TYPE_CHECKING:
 METADATA_LIMIT = 4096  # offset.metadata.max.bytes
 EARLIEST_LOCAL = -4
 TIERED = (-5, -6)  # the latest that is tiered, the earliest that waits for it
+#: the first version that knows a time which is none (ListOffsetsRequest)
+SINCE = {LATEST: 1, EARLIEST: 1, NEWEST: 7, EARLIEST_LOCAL: 8, TIERED[0]: 9, TIERED[1]: 11}
+NEVER = 99
 NOWHERE = ListOffsetsResponse(-1)
 UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -56,14 +63,17 @@ def begin_list(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effect
     isolation = READ_COMMITTED if committed else READ_UNCOMMITTED
     parts: list[tuple[str, Any]] = []
     plan = []
+    times = Counter((t.name, p.partition_index) for t in ask.body.topics for p in t.partitions)
     for topic in ask.body.topics:
         row: list[tuple[int, int | ListOffsetsResponse]] = []
-        for part in topic.partitions:
+        for part in {p.partition_index: p for p in topic.partitions}.values():
             role = broker.partition(topic.name, part.partition_index)
             # There is no tiered storage, so all of a log is local.
             at_ms = EARLIEST if part.timestamp == EARLIEST_LOCAL else part.timestamp
-            if role is None:
-                row.append((part.partition_index, ListOffsetsResponse(-1, error=UNKNOWN)))
+            error = _refusal(ask, part, times[topic.name, part.partition_index])
+            if role is None or error:
+                refused = ListOffsetsResponse(-1, error=error or UNKNOWN)
+                row.append((part.partition_index, refused))
             elif at_ms in TIERED:
                 row.append((part.partition_index, NOWHERE))
             else:
@@ -71,6 +81,16 @@ def begin_list(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effect
                 parts.append((role, ListOffsets(at_ms, isolation)))
         plan.append((topic.name, tuple(row)))
     return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def _refusal(ask: Ask, part: Any, times: int) -> Error:
+    """What is wrong with a question about one partition, whatever is there; `times`: how often
+    the request asks about it."""
+    if times > 1:
+        return Error.INVALID_REQUEST
+    if part.timestamp < 0 and ask.version < SINCE.get(part.timestamp, NEVER):
+        return Error.UNSUPPORTED_VERSION
+    return epoch_error(getattr(part, "current_leader_epoch", -1))
 
 
 def finish_list(broker: Broker, done: Gathering) -> Listed:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ...kafka import words
 from ...kernel import Lane, Text, Words, escape_unseen, shorten
-from ..broker.topic import INTERNAL
+from ..broker.topic import is_internal
 
 CLIENT, COORDINATOR, LEADER, GROUP = range(4)  # kinds of lanes, from left to right
 CLIENTS, PARTITIONS, GROUPS = 4, 6, 1
@@ -65,8 +65,7 @@ class Lanes:
             return CLIENT, CLIENTS
         if name == self.coordinator:
             return COORDINATOR, 1
-        inside = name.rpartition("-")[0] in INTERNAL
-        return (GROUP, GROUPS) if inside else (LEADER, PARTITIONS)
+        return (GROUP, GROUPS) if is_internal(name) else (LEADER, PARTITIONS)
 
     def seen(self, conn: str, title: str, what: Words) -> None:
         """A client has asked for something: it is known by its transactional id, if it has

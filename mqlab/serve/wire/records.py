@@ -14,20 +14,18 @@ Source: DefaultRecordBatch, DefaultRecord, EndTransactionMarker (Kafka 4.3).
 from __future__ import annotations
 
 import struct
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...kafka.errors import Error
 from ...storage import COMMIT, Batch
+from . import bodies
+from .compression import Unreadable, opened
 from .crc import crc32c
 
 HEAD = struct.Struct(">qiibIhiqqqhii")
 PLACE = struct.Struct(">q4sI")  # base offset, length, leader epoch
 MAGIC = 2
-TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x10, 0x20, 0x40
-COMPRESSION = 0x07
-GZIP, ZSTD = 1, 4
+COMPRESSION, APPEND_TIME, TRANSACTIONAL, CONTROL = 0x07, 0x08, 0x10, 0x20
 LEADER_EPOCH = 0
 CHECKED_FROM = 21  # the CRC covers what follows it
 
@@ -40,68 +38,69 @@ class Records:
 
     def first_since(self, at_ms: int) -> tuple[int, int] | None:
         """(offset within the batch, timestamp) of the first record stamped at or after
-        `at_ms`; None where this cannot be told from the bytes (a compression that the
-        standard library does not know, or records that are none)."""
+        `at_ms`; None where no record is, or where they cannot be read."""
+        head = Head.of(self.data)
+        if head.bits & APPEND_TIME:
+            return (0, head.max_ms) if head.max_ms >= at_ms else None
         try:
-            for record in decoded(self.data):
-                if record.at_ms >= at_ms:
-                    return record.delta, record.at_ms
-        except ValueError:
-            pass
-        return None
+            body = opened(head.bits & COMPRESSION, self.data[HEAD.size :])
+            stamps = bodies.walked(body, head.count, head.base_ms).stamps
+        except Unreadable:
+            return None
+        return next(((i, stamp) for i, stamp in enumerate(stamps) if stamp >= at_ms), None)
 
     def texts(self, last: int) -> list[tuple[bytes | None, bytes | None]]:
         """Key and value of the last `last` records; empty where they cannot be read."""
+        head = Head.of(self.data)
         try:
-            found = [(r.key, r.value) for r in decoded(self.data)]
-        except ValueError:
+            body = opened(head.bits & COMPRESSION, self.data[HEAD.size :])
+            return [(r.key, r.value) for r in bodies.last(body, head.count, head.base_ms, last)]
+        except Unreadable:
             return []
-        return found[-last:]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Head:
+    """The head of a batch, field by field; `bits` are its attributes."""
+
+    base: int
+    length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    bits: int
     delta: int
-    at_ms: int
-    key: bytes | None
-    value: bytes | None
+    base_ms: int
+    max_ms: int
+    pid: int
+    epoch: int
+    first_seq: int
+    count: int
+
+    @staticmethod
+    def of(data: bytes) -> Head:
+        return Head(*HEAD.unpack_from(data))
 
 
-def parsed(data: bytes | None) -> Batch | Error:
-    """The one batch a Produce request holds for a partition, or why it is refused
-    (ProduceRequest#validateRecords, LogValidator)."""
-    if not data or len(data) < CHECKED_FROM - 4:
-        return Error.INVALID_RECORD
-    if data[16] != MAGIC:
-        return Error.UNSUPPORTED_FOR_MESSAGE_FORMAT
-    if len(data) < HEAD.size:
-        return Error.CORRUPT_MESSAGE
-    (_, length, _, _, crc, bits, delta, base_ms, max_ms, pid, epoch, seq, count) = HEAD.unpack_from(
-        data
-    )
-    if length + 12 != len(data):  # cut short, or more than one batch
-        return Error.CORRUPT_MESSAGE if length + 12 > len(data) else Error.INVALID_RECORD
-    if crc != crc32c(memoryview(data)[CHECKED_FROM:]):
-        return Error.CORRUPT_MESSAGE
-    transactional = bool(bits & TRANSACTIONAL)
-    if (
-        count < 1
-        or delta != count - 1
-        or bits & (CONTROL | DELETE_HORIZON)
-        or bits & COMPRESSION > ZSTD
-        or (pid >= 0) != (seq >= 0)
-        or (pid >= 0) != (epoch >= 0)
-        or (transactional and pid < 0)
-    ):
-        return Error.INVALID_RECORD
+def says_transactional(data: bytes | None) -> bool:
+    """Whether a batch of the current format says that it is part of a transaction."""
+    if data is None or len(data) < HEAD.size or data[16] != MAGIC:
+        return False
+    return bool(Head.of(data).bits & TRANSACTIONAL)
+
+
+def parsed(data: bytes) -> Batch:
+    """A batch that `validation.py` has let through, from its bytes."""
+    head = Head.of(data)
     return Batch(
         records=Records(data),
-        count=count,
-        pid=pid,
-        epoch=epoch,
-        first_seq=seq,
-        transactional=transactional,
-        at_ms=max(max_ms, base_ms),
+        count=head.count,
+        pid=head.pid,
+        epoch=head.epoch,
+        first_seq=head.first_seq,
+        # Without a producer id there is nothing to end, whatever the head says.
+        transactional=bool(head.bits & TRANSACTIONAL) and head.pid >= 0,
+        at_ms=head.max_ms if head.bits & APPEND_TIME else max(head.max_ms, head.base_ms),
         size=len(data),
     )
 
@@ -170,59 +169,3 @@ def uvarint(value: int) -> bytes:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     return bytes([*out, value])
-
-
-# ---- one record at a time, for whoever must look inside ---------------------------------
-
-
-def decoded(data: bytes) -> Iterator[Record]:
-    """The records of a batch. Raises ValueError for a compression unknown here and for
-    bytes that are no records."""
-    fields = HEAD.unpack_from(data)
-    bits, base_ms, count = fields[5], fields[7], fields[12]
-    body = _uncompressed(bits & COMPRESSION, data[HEAD.size :])
-    at = 0
-    try:
-        for _ in range(count):
-            size, at = _varint(body, at)
-            end = at + size
-            stamp, at = _varint(body, at + 1)
-            delta, at = _varint(body, at)
-            key, at = _bytes(body, at)
-            value, at = _bytes(body, at)
-            if not at <= end <= len(body):
-                raise ValueError("a record ends outside its batch")
-            yield Record(delta, base_ms + stamp, key, value)
-            at = end
-    except IndexError as error:
-        raise ValueError("a batch ends inside a record") from error
-
-
-def _uncompressed(kind: int, body: bytes) -> bytes:
-    if kind == 0:
-        return body
-    if kind == GZIP:
-        try:
-            return zlib.decompress(body, wbits=31)
-        except zlib.error as error:
-            raise ValueError("not gzip") from error
-    raise ValueError(f"compression {kind} is not in the standard library")
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A zigzag number and where the next field begins."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), at
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number is longer than ten bytes")
-
-
-def _bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
-    size, at = _varint(data, at)
-    return (None, at) if size < 0 else (data[at : at + size], at + size)

@@ -1,0 +1,273 @@
+"""What a leader refuses to keep: batches that are broken, that lie, that a topic does not
+want; and that a transaction contains the partition all the same."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import struct
+import time
+from datetime import timedelta
+from types import SimpleNamespace as Row
+from typing import Any
+
+from ...kafka.messages import READ_UNCOMMITTED
+from ..admin import describe
+from ..client import Lab, word
+from ..crafted import (
+    APPEND_TIME,
+    CONTROL,
+    GZIP,
+    HEAD,
+    HORIZON,
+    LZ4,
+    SNAPPY,
+    TRANSACTIONAL,
+    ZSTD,
+    batch,
+    number,
+    patched,
+    record,
+)
+from ..producer import Producer
+from . import program
+
+HOUR_MS = 3_600_000
+TV2 = ("tv2",)  # what is not about transactions is the same everywhere
+TIME = re.compile(r"-?\d{12,}")
+ONE = record()
+TWO = record(b"a") + record(b"b", delta=1)
+
+
+def told(lab: Lab, row: Any) -> str:
+    """An answer to Produce: its error, what is said of it, which records it is about."""
+    if not row.error_code.value:
+        stamped = " stamped by the broker" if row.log_append_time is not None else ""
+        return f"ok @{row.base_offset}{stamped}"
+    said = word(row.error_code)
+    if getattr(row, "error_message", None):
+        said += f": {row.error_message}"
+    which = [str(r.batch_index) for r in getattr(row, "record_errors", ())]
+    said += f" [records {', '.join(which)}]" if which else ""
+    return TIME.sub("…", said.replace(lab.prefix, ""))
+
+
+def send(
+    lab: Lab,
+    partition: str,
+    called: str,
+    *data: bytes,
+    version: int = 11,
+    txn_id: str | None = None,
+    who: str = "app",
+) -> None:
+    """Produce one crafted batch for each of the first partitions of a topic, and note each
+    answer."""
+    topic, index = lab.split(partition)
+    parts = tuple(Row(index=index + i, records=records) for i, records in enumerate(data))
+    answer = lab.leader(partition).ask(
+        0,
+        version,
+        transactional_id=None if txn_id is None else lab.wire(txn_id),
+        acks=-1,
+        timeout=timedelta(seconds=5),
+        topic_data=(Row(name=topic, partition_data=parts),),
+    )
+    usual = f" v{version}" if version != 11 else ""
+    rows = sorted(answer.responses[0].partition_responses, key=lambda row: int(row.index))
+    for row in rows:
+        lab.note(who, lab.own(topic, row.index), f"Produce {called}{usual}", told(lab, row))
+
+
+def _shapes() -> dict[str, bytes]:
+    """Wrong in the head, or around it."""
+    good = batch()
+    return {
+        "a checksum of 0": patched(good, 17, bytes(4)),
+        "magic 0": patched(good, 16, b"\0"),
+        "magic 1": patched(good, 16, b"\1"),
+        "magic 9": patched(good, 16, b"\x09"),
+        "two batches": good + good,
+        "two bytes too few": good[:-2],
+        "half a head": good[:30],
+        "no bytes": b"",
+        "base offset 7": patched(good, 0, struct.pack(">q", 7)),
+        "length -5": patched(good, 8, struct.pack(">i", -5)),
+        "length 20": patched(good, 8, struct.pack(">i", 20)),
+        "no records": batch(b"", 0),
+        "count -1": batch(count=-1, delta=0),
+        "another last offset than its count": batch(delta=5),
+        "a control batch": batch(bits=CONTROL),
+        "a delete horizon": batch(bits=HORIZON),
+        "another timestamp type": batch(bits=APPEND_TIME),
+        "unknown attributes": batch(bits=0x400),
+        "a producer id without a sequence": batch(pid=5, epoch=0),
+        "a producer id without an epoch": batch(pid=987_654, seq=0),
+        "a sequence without a producer id": batch(seq=3),
+        "a transaction without an id": batch(bits=TRANSACTIONAL),
+        "more than max.message.bytes": batch(record(b"x" * 1_048_600)),
+    }
+
+
+def _bodies() -> dict[str, bytes]:
+    """Wrong inside."""
+    return {
+        "bytes that are no records": batch(b"hello world, no records here"),
+        "a number without an end": batch(b"\xff" * 20),
+        "an empty body": batch(b""),
+        "2147483647 records that are one": batch(count=2**31 - 1),
+        "two records that are one": batch(count=2),
+        "one record that is two": batch(TWO),
+        "bytes after the last record": batch(ONE + bytes(3)),
+        "deltas 0 and 5": batch(record(b"a") + record(b"b", delta=5), 2),
+        "deltas 1 and 0": batch(record(b"a", delta=1) + record(b"b"), 2),
+        "a record with attributes": batch(record(attributes=3)),
+        "-1 headers": batch(record(headers=-1)),
+        "5 headers that are none": batch(record(headers=5)),
+        "a record longer than its fields": batch(number(40) + record(b"a" * 30)[1:] + b"x" * 9),
+        "a value beyond its record": batch(number(10) + b"\0\0\0\1" + number(500) + b"abcd"),
+        "gzip": batch(gzip.compress(ONE), bits=GZIP),
+        "gzip that is none": batch(b"no gzip at all", bits=GZIP),
+        "gzip of no records": batch(gzip.compress(b"hello world"), bits=GZIP),
+        "gzip of one record for two": batch(gzip.compress(ONE), 2, bits=GZIP),
+        "gzip of two records for one": batch(gzip.compress(TWO), bits=GZIP),
+        "gzip and more": batch(gzip.compress(ONE) + b"more", bits=GZIP),
+        "snappy that is none": batch(b"no snappy at all", bits=SNAPPY),
+        "lz4 that is none": batch(b"no lz4 at all", bits=LZ4),
+        "zstd that is none": batch(b"no zstd at all", bits=ZSTD),
+        "compression 5": batch(bits=5),
+        "compression 7": batch(bits=7),
+    }
+
+
+@program(
+    "refused-batches",
+    "ProduceRequest#validateRecords, UnifiedLog#analyzeAndValidateRecords",
+    profiles=TV2,
+)
+def refused_batches(lab: Lab) -> None:
+    lab.topic("orders")
+    for called, data in _shapes().items():
+        send(lab, "orders-0", called, data)
+    lab.log("orders-0", end=5, dump=False)
+
+
+@program("refused-records", "LogValidatorTest: batches whose records are none", profiles=TV2)
+def refused_records(lab: Lab) -> None:
+    lab.topic("orders")
+    for called, data in _bodies().items():
+        send(lab, "orders-0", called, data)
+    lab.log("orders-0", end=7, dump=False)
+
+
+@program(
+    "refused-stamps",
+    "LogValidatorTest: message.timestamp.before.max.ms and .after.max.ms",
+    profiles=TV2,
+)
+def refused_stamps(lab: Lab) -> None:
+    now = round(time.time() * 1000)
+    lab.topic("orders")
+    lab.topic("recent", message_timestamp_before_max_ms=str(HOUR_MS))
+    lab.topic("stamped", message_timestamp_type="LogAppendTime")
+    early, late = now - 2 * HOUR_MS, now + 2 * HOUR_MS
+    for topic in ("orders-0", "recent-0", "stamped-0"):
+        send(lab, topic, "of now", batch())
+        send(lab, topic, "of two hours ago", batch(at_ms=early))
+        send(lab, topic, "of in two hours", batch(at_ms=late))
+        second = record() + record(delta=1, stamp=2 * HOUR_MS)
+        send(lab, topic, "the second record of in two hours", batch(second, 2))
+        send(lab, topic, "without a stamp", batch(at_ms=-1))
+    for topic, end in (("orders-0", 3), ("recent-0", 2), ("stamped-0", 6)):
+        lab.log(topic, end=end, dump=False)
+    lab.list_offsets("stamped-0", now - 1, READ_UNCOMMITTED, "the beginning of this")
+
+
+@program("refused-keys", "LogValidator#validateKey: a compacted topic needs keys", profiles=TV2)
+def refused_keys(lab: Lab) -> None:
+    lab.topic("latest", cleanup_policy="compact")
+    second = record(key=b"k") + record(delta=1) + record(delta=2)
+    for called, data in {
+        "without a key": batch(),
+        "with a key": batch(record(key=b"k")),
+        "with an empty key": batch(record(key=b"")),
+        "two of three without a key": batch(second, 3),
+        "gzip without a key": batch(gzip.compress(ONE), bits=GZIP),
+        "a tombstone": batch(record(None, key=b"k")),
+    }.items():
+        send(lab, "latest-0", called, data)
+    send(lab, "latest-0", "without a key", batch(), version=7)
+    lab.log("latest-0", end=3, dump=False)
+
+
+@program("refused-in-transaction", "ReplicaManager#handleProduceAppend: first added, then checked")
+def refused_in_transaction(lab: Lab) -> None:
+    """A v2 client's batch that is refused for what it is has added its partition: the
+    transaction is open, and its end writes a marker into a log without records. A legacy
+    client's partition was not added, and that is said first."""
+    lab.topic("small", max_message_bytes="300")
+    lab.topic("latest", cleanup_policy="compact")
+    long = record(b"x" * 900)
+    cases = {
+        "too large": ("small-0", long, 1, False),
+        "broken": ("small-0", ONE, 1, True),
+        "no records": ("small-0", b"hello world", 1, False),
+        "two that are one": ("small-0", ONE, 2, False),
+        "without a key": ("latest-0", ONE, 1, False),
+    }
+    for i, (called, (partition, body, count, broken)) in enumerate(cases.items()):
+        app = Producer(lab, called.replace(" ", "-"), "app")
+        app.init()
+        mine = {"bits": TRANSACTIONAL, "pid": app.pid, "epoch": app.epoch, "seq": 0}
+        data = batch(body, count, **mine)
+        data = patched(data, 17, bytes(4)) if broken else data
+        version = lab.profile.produce
+        send(lab, partition, called, data, version=version, txn_id=app.txn_id)
+        describe(lab, app.txn_id or "")
+        app.commit()
+        describe(lab, app.txn_id or "", "CompleteCommit" if lab.profile.v2 else "Empty")
+        ends = {"small-0": min(i + 1, 4), "latest-0": 1}
+        lab.log(partition, end=ends[partition] if lab.profile.v2 else 0)
+
+
+@program("two-producer-ids", "ReplicaManager#handleProduceAppend: one producer id in a request")
+def two_producer_ids(lab: Lab) -> None:
+    lab.topic("orders", 2)
+    one, two = Producer(lab, "A", "one"), Producer(lab, "B", "two")
+    both = []
+    for app in (one, two):
+        app.init()
+        if not lab.profile.v2:
+            app.add("orders-0", "orders-1")
+        both.append(batch(bits=TRANSACTIONAL, pid=app.pid, epoch=app.epoch, seq=0))
+    send(lab, "orders-0", "of A and of B", *both, version=lab.profile.produce, txn_id="A")
+    lab.log("orders-0", end=0)
+    lab.log("orders-1", end=0)
+    send(lab, "orders-0", "of A", both[0], version=lab.profile.produce, txn_id=None)
+    send(lab, "orders-0", "of A as B", both[0], version=lab.profile.produce, txn_id="B")
+    for version in (7, 10, 11):
+        send(lab, "orders-0", "of C", _of_nobody(lab), version=version, txn_id="C")
+
+
+def _of_nobody(lab: Lab) -> bytes:
+    """A batch of a transactional id that has added nothing."""
+    given = lab.raw().init(lab.wire("C"))
+    mine = {"pid": given.producer_id, "epoch": given.producer_epoch, "seq": 0}
+    return batch(bits=TRANSACTIONAL, **mine)
+
+
+@program("compression-types", "LogValidator: compression.type of a topic", profiles=TV2)
+def compression_types(lab: Lab) -> None:
+    """What lies in the log: the attributes of each batch, and that it can be read."""
+    body = record(b"v" * 100) + record(b"w" * 100, delta=1)
+    for kind in ("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"):
+        lab.topic(kind, compression_type=kind)
+        send(lab, f"{kind}-0", "uncompressed", batch(body, 2))
+        send(lab, f"{kind}-0", "gzip", batch(gzip.compress(body), 2, bits=GZIP))
+        raw = lab.bytes_of(f"{kind}-0")
+        while raw:
+            (length,) = struct.unpack_from(">i", raw, 8)
+            bits, count = raw[22] & 7, struct.unpack_from(">i", raw, HEAD - 4)[0]
+            lab.note("log", f"{kind}-0", "compression", f"{bits} of {count} records")
+            raw = raw[12 + length :]
+        lab.read(f"{kind}-0", READ_UNCOMMITTED)
