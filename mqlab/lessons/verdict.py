@@ -6,6 +6,7 @@ run, open at the step that tells. Only grading raises (`mqlab.lessons.points`).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -99,9 +100,10 @@ class Verdict:
         show: Any = display  # IPython does not say its type
         head, rest = self.sentence.split(": ", 1)
         colour = "light-dark(#1a7f37,#4cc26b)" if self.ok else "light-dark(#b35900,#f0a04b)"
+        words = re.sub("`([^`]+)`", r"<code>\1</code>", escape(rest))
         html = (
             f'<p style="margin:.3em 0"><b style="color:{colour}">{head[0].upper()}{head[1:]}:</b> '
-            f"{escape(rest)}</p>"
+            f"{words}</p>"
         )
         show({"text/plain": self.sentence, "text/html": html}, raw=True)
         if (player := self.player()) is not None:

@@ -5,7 +5,7 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import balances, check, scenario, system
-from mqlab.lessons.lab07 import LSO
+from mqlab.lessons.lab07 import HALF, LSO
 from mqlab.lessons.lab11 import BELIEFS, DECIDE
 
 
@@ -136,3 +136,19 @@ def test_what_a_zombie_says_is_about_its_own_transaction():
     titles = {lane.name: (lane.title.en, lane.subtitle.en) for lane in trace.snapshot(0).lanes}
     assert titles["zombie"] == ("zombie", "order-service")
     assert titles["app"] == ("app", "order-service")
+
+
+def test_a_verdict_is_shown_once_escaped_and_with_its_code_as_code(monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda output, **_: shown.append(output))
+    HALF.check("kill tc when=… after=…")._ipython_display_()
+    (output,) = shown
+    assert "<code>kill tc when=Produce#1 after=0</code>" in output["text/html"]
+    shown.clear()
+    check(LSO, lambda firsts, hw: "<script>")._ipython_display_()
+    assert "&lt;script&gt;" in shown[0]["text/html"] and "<script>" not in shown[0]["text/html"]
+    shown.clear()
+    check(LSO, lambda firsts, hw: hw)._ipython_display_()
+    verdict, player = shown
+    assert "The belief behind it: the high watermark decides" in verdict["text/plain"]
+    assert 0 < player.step <= len(player.trace)
