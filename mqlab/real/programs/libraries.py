@@ -28,5 +28,5 @@ for one in LIBRARIES:
         one.scenario,
         f"the story of every client library, told by {one.name} {one.version}".rstrip(),
         profiles=("tv2-legacy" if one.legacy else "tv2",),
-        needs=(LIBRARY,),
+        needs=(LIBRARY,) if one.version else (),
     )(partial(tell, one))
