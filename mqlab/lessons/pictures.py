@@ -36,7 +36,7 @@ FRAME_CSS = (
     ".mqlab-picture{color-scheme:light dark;overflow-x:auto}"
     ".mqlab-picture>img{max-width:none!important}"
     ".mqlab-picture details{margin:4px 0 10px}.mqlab-picture summary{cursor:pointer}"
-    ".mqlab-picture pre{overflow-x:auto;white-space:pre}"
+    ".mqlab-picture pre{overflow-x:auto;white-space:pre!important}"
     '[data-jp-theme-light="true"] .mqlab-picture{color-scheme:light}'
     '[data-jp-theme-light="false"] .mqlab-picture{color-scheme:dark}'
 )
