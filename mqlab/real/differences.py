@@ -52,7 +52,8 @@ NOT_SERVED = (
     ("UpdateFeatures", "transaction.version is chosen when the server starts"),
     (
         "DescribeTopicPartitions",
-        "clients fall back on Metadata; kafka-topics --describe then says N/A for Elr and LastKnownElr",
+        "clients fall back on Metadata; kafka-topics --describe then says N/A for Elr and "
+        "LastKnownElr",
     ),
     ("*Share*", "share groups (KIP-932) are not modelled: they take no part in transactions"),
     ("StreamsGroup*", "groups of KIP-1071 are not modelled; Streams uses the classic protocol"),
