@@ -35,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--off", nargs="+", metavar="SAFEGUARD", default=[], help="switch safeguards off"
     )
     parser.add_argument(
+        "--pace",
+        type=int,
+        default=0,
+        metavar="MS",
+        help="let messages between coordinator and leaders take so long (default: 0)",
+    )
+    parser.add_argument(
         "--salvage-to",
         type=folder,
         metavar="NEW",
@@ -58,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
     for port in (args.port, args.trace_port):
         if not 0 <= port < 1 << 16:
             raise UserError(f"{port} is no port: name one from 1 to 65535, or 0 for any")
+    if args.pace < 0:
+        raise UserError(f"--pace {args.pace}: name a number of milliseconds, 0 or more")
     from mqlab.kafka.config import SAFEGUARDS
 
     for name in args.off:
@@ -76,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
         off=tuple(args.off),
         until_input_ends=args.until_input_ends,
         verbose=args.verbose,
+        pace_ms=args.pace,
     )
     try:
         main(options)

@@ -42,6 +42,7 @@ from ..kernel import (
     SetTimer,
     Truncate,
     Words,
+    replace,
 )
 from .broker import BROKER, Broker, BrokerConfig, Gone, Topic
 from .broker.internal import STATE, StateReader
@@ -55,20 +56,29 @@ LARGE = 1 << 20  # bytes of a topic: when it is deleted, the live trace begins a
 TITLE = Words("Live from mqlab serve kafka", "mqlab serve kafka 实时")
 
 
+PACED = "paced "  # the name of a timer that delivers a message
+
+
 def now_ms() -> int:
     return int(time.time() * 1000)
 
 
 class Driver:
-    """`answer(conn, number, body)` is called for each answer to a client of this turn."""
+    """`answer(conn, number, body)` is called for each answer to a client of this turn.
+    `pace_ms`: how long a message between two roles is under way. With 0 all that follows from
+    a request has happened before the next one is read; with more, a client can come in
+    between, as it can where coordinator and leaders are brokers of their own."""
 
     def __init__(
         self,
         config: BrokerConfig,
         answer: Callable[[int, int, Any], None],
         journal: Journal | None = None,
+        pace_ms: int = 0,
     ) -> None:
         self.config = config
+        self.pace_ms = pace_ms
+        self._under_way: dict[str, Event] = {}  # by the timer that delivers it
         self.answer = answer
         self.journal = journal
         self.disk = ServerDisk()
@@ -159,13 +169,20 @@ class Driver:
         for effect in effects:
             if isinstance(effect, Send):
                 ask = Request(Caller(me, 0, effect.corr), effect.body, now)
-                inbox.append((effect.to, ask))
+                if self.pace_ms:
+                    self._pass(me, effect.to, ask)
+                else:
+                    inbox.append((effect.to, ask))
             elif isinstance(effect, Reply):
                 caller = effect.caller
                 if caller.conn:
                     self.answer(caller.conn, caller.corr, effect.body)
+                    continue
+                response = Response(me, caller.corr, effect.body, now)
+                if self.pace_ms:
+                    self._pass(me, caller.name, response)
                 else:
-                    inbox.append((caller.name, Response(me, caller.corr, effect.body, now)))
+                    inbox.append((caller.name, response))
             elif isinstance(effect, Append):
                 self._keep(effect)
                 self._note(effect)
@@ -180,6 +197,15 @@ class Driver:
                 self._timers.pop((me, effect.timer), None)
             elif isinstance(effect, Put | Truncate):
                 self._placed(effect)
+
+    def _pass(self, me: str, to: str, event: Request | Response) -> None:
+        """A message that takes its time; the front is no broker of its own, so not to it."""
+        if BROKER in (me, to) or me == to:
+            self.inbox.append((to, event))
+            return
+        timer = f"{PACED}{next(self._count)}"
+        self._under_way[timer] = event
+        self._set(to, timer, self.pace_ms)
 
     def _placed(self, effect: Put | Truncate) -> None:
         """A table's key, or a log cut back; a topic's leaders come and go with its key."""
@@ -246,4 +272,6 @@ class Driver:
         while (due := self.next_timer()) is not None and due <= self.now:
             _, _, role, timer = heapq.heappop(self._heap)
             del self._timers[role, timer]
-            self.deliver(role, Fired(timer, self.now))
+            event = self._under_way.pop(timer, None)
+            fired = Fired(timer, self.now) if event is None else replace(event, at_ms=self.now)
+            self.deliver(role, fired)

@@ -128,11 +128,13 @@ def serve(
     transaction_version: int = 2,
     auto_create: bool = False,
     off: tuple[str, ...] = (),
+    pace_ms: int = 0,
 ) -> RunningBroker:
     """Start a broker that speaks Kafka on a free port of this machine.
 
     `data_dir`: keep everything there, so that `kill()` and `restart()` lose nothing that was
     acknowledged; `fsync`: nor does a power cut. `off`: safeguards that are switched off.
+    `pace_ms`: how long messages between coordinator and leaders take.
     Raises BrokerError when it does not start.
     """
     if data_dir is not None and not str(data_dir).strip():
@@ -144,6 +146,7 @@ def serve(
     arguments += ["--fsync"] if fsync else []
     arguments += ["--auto-create"] if auto_create else []
     arguments += ["--off", *off] if off else []
+    arguments += ["--pace", str(pace_ms)] if pace_ms else []
     return RunningBroker(arguments, folder)
 
 

@@ -39,7 +39,7 @@ READY = "mqlab serve kafka: ready at {address}, trace at {trace}"
 @dataclass(frozen=True, slots=True)
 class Options:
     """What `mqlab serve kafka` can be told. Port 0 takes any free one. `off`: safeguards
-    that are switched off, to show real clients what each is for."""
+    that are switched off, to show real clients what each is for. `pace_ms`: see `Driver`."""
 
     host: str = "127.0.0.1"
     port: int = 9092
@@ -51,6 +51,7 @@ class Options:
     off: tuple[str, ...] = ()
     until_input_ends: bool = False
     verbose: bool = False
+    pace_ms: int = 0
 
     @property
     def config(self) -> BrokerConfig:
@@ -86,7 +87,7 @@ class Server:
         self._failure = ""
         if options.data_dir is not None:
             self._journal = Journal(options.data_dir, options.fsync)
-        self.driver = Driver(options.config, self._answer, self._journal)
+        self.driver = Driver(options.config, self._answer, self._journal, options.pace_ms)
 
     # -- what connections call ---------------------------------------------------------------
 

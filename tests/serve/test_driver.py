@@ -130,3 +130,23 @@ def test_the_transaction_log_keeps_the_latest_record_of_an_id() -> None:
         log.append(StateRecord(base, Entry(f"id-{base % 3}", 1, 0)))
     assert [record.base for record in log.kept()] == [997, 998, 999]
     assert log.end == 1_000
+
+
+def test_paced_messages_arrive_later_and_in_their_order() -> None:
+    """What a role says to itself, and what the front says and hears, is not held up."""
+    it = Driver(BrokerConfig(), lambda conn, number, body: None, pace_ms=50)
+    it.start()
+    it.roles |= {"a": Notes(), "b": Notes()}
+    it.deliver("a", Call((Send("b", "first"), Send("a", "note"), Send("b", "second"))))
+    assert it.roles["a"].heard[1:] == ("note", "heard note")
+    assert it.roles["b"].heard == ()
+    it.now += 49
+    it.fire()
+    assert it.roles["b"].heard == ()
+    it.now += 1
+    it.fire()
+    assert it.roles["b"].heard == ("first", "second")
+    assert len(it.roles["a"].heard) == 3, "the answers are under way"
+    it.now += 50
+    it.fire()
+    assert it.roles["a"].heard[3:] == ("heard first", "heard second")

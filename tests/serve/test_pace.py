@@ -1,0 +1,48 @@
+"""`--pace`: what a client meets when the coordinator's markers take their time."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from mqlab.serve import serve
+from tests.serve.clients import create, producer, read, transaction
+from tests.serve.raw import TRANSACTIONAL, Raw, batch
+
+PACE_MS = 400
+
+
+def test_the_next_transaction_waits_for_the_markers_of_the_last(tmp_path: Path) -> None:
+    with serve(pace_ms=PACE_MS, data_dir=tmp_path) as running, Raw(running.address) as client:
+        create(running.address, "orders", 1)
+        mine = client.init("shop")
+        pid, epoch = mine.producer_id, mine.producer_epoch
+        assert client.add("shop", pid, epoch, ("orders", 0)) == ["none"]
+        told = client.produce("orders", 0, batch([b"a"], pid, epoch, 0, TRANSACTIONAL), "shop")
+        assert told.error_code.name == "none"
+        assert client.end("shop", pid, epoch, True).error_code.name == "none"
+        assert client.add("shop", pid, epoch, ("orders", 0)) == ["concurrent_transactions"]
+        assert client.offset("orders", -1).offset == 0, "decided, and not yet to be read"
+        end = time.monotonic() + 20
+        while client.add("shop", pid, epoch, ("orders", 0)) != ["none"]:
+            assert time.monotonic() < end
+            time.sleep(PACE_MS / 4000)
+        assert client.offset("orders", -1).offset == 2
+        # A stop on the way loses nothing: what was prepared is owed anew.
+        again = batch([b"b"], pid, epoch, 1, TRANSACTIONAL)
+        assert client.produce("orders", 0, again, "shop").error_code.name == "none"
+        assert client.end("shop", pid, epoch, True).error_code.name == "none"
+        running.kill()
+    with serve(data_dir=tmp_path) as running:
+        assert read(running.address, "orders") == ["a", "b"]
+
+
+def test_an_unmodified_client_only_takes_longer() -> None:
+    with serve(pace_ms=30) as running:
+        create(running.address, "orders", 2)
+        worker = producer(running.address, "shop")
+        for value in ("a", "b", "c"):
+            transaction(worker, "orders", value, value.upper())
+        end = time.monotonic() + 20
+        while sorted(read(running.address, "orders", 2)) != sorted("abcABC"):
+            assert time.monotonic() < end, "the last markers never came"
