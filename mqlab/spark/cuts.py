@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .orders import MINUTE_MS, floor_minute, minute_ms, minute_text
+from .orders import MINUTE_MS, YEARS, floor_minute, minute_ms, minute_text
 
+# T of the last batch, which holds no record: nothing comes after it.
+END_MS = minute_ms(f"{YEARS[-1]}-12-31 23:59")
 Offsets = dict[str, int | str]
 
 

@@ -23,11 +23,11 @@ from confluent_kafka import KafkaException
 
 from . import feeder, pipeline, runs, topics
 from .checkpoint import batches, committed
-from .cuts import Plan, day_plan
+from .cuts import END_MS, Plan, day_plan
 from .errors import IncomeError, SlowStart
 from .files import DAY, Orders, read_table
 from .kills import NEVER, Kill, Killed
-from .orders import pounds
+from .orders import minute_text, pounds
 from .reconcile import Missing, Reconciliation, reconcile
 from .session import Starting
 from .sinks import SINKS, Rule, Sink, Target, sink_of
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 INCOME_PARTITIONS = 2
+LAST = minute_text(END_MS)
 STARTS = 3  # of a query whose workers did not start in time
 
 
@@ -330,7 +331,8 @@ def wait(query: StreamingQuery, sink: Sink, say: Say) -> None:
 def _tell(sink: Sink, told: int, say: Say) -> int:
     for done in sink.log[told:]:
         what = "written" if done.written else "was there already"
-        say(f"  batch {done.batch}: orders before {done.until}, {done.rows:,} minutes {what}")
+        part = "the last minutes" if done.until == LAST else f"orders before {done.until}"
+        say(f"  batch {done.batch}: {part}, {done.rows:,} minutes {what}")
     return len(sink.log)
 
 

@@ -14,7 +14,11 @@ A dead letter stands at the time its batch begins: an order can be late, a dead 
 Spark would drop it without a word.
 
 The end of a stream: closing records are passed on only when every partition stands at its own.
-Otherwise the first one would push the watermark past the other partition's orders.
+Otherwise the first one would push the watermark past the other partition's orders. The last
+minutes come out one batch later, as a watermark acts in the batch after the one that moved it.
+Spark runs such a batch by itself, but not after a restart, when it has forgotten that one is due:
+killed right there, the job would never write its last minutes. So the source asks for that batch
+like for any other, by an end that has moved in nothing but its number and its time (`END_MS`).
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 
 from . import topics
 from .columns import judge
-from .cuts import Cut, Offsets, Plan
+from .cuts import END_MS, Cut, Offsets, Plan
 from .errors import IncomeError
 from .kills import Kill, Point
 from .orders import CLOSING, floor_minute
@@ -109,7 +113,7 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.kill.at(Point.NEXT, last.batch - 1)
         ends = self.ends or tuple(high for _, high in self._bounds())
         if last.offsets == ends:
-            return start
+            return self._last(last).to_json()
         until_ms = self._until(last, ends)
         offsets = self._offsets(until_ms, ends)
         if offsets is None or offsets == last.offsets:
@@ -132,6 +136,13 @@ class OrderReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         if self.client is not None:
             self.client.close()
+
+    def _last(self, last: Cut) -> Cut:
+        """After everything a batch without a record, once every partition is closed."""
+        closed = all(self._closed(partition, end) for partition, end in enumerate(last.offsets))
+        if last.until_ms >= END_MS or not closed:
+            return last
+        return Cut(last.batch + 1, END_MS, last.offsets)
 
     def _until(self, last: Cut, ends: tuple[int, ...]) -> int:
         """T of the next batch, from the stamps of what lies ahead."""
