@@ -136,6 +136,11 @@ OTHERS = (
         "coordinators' logs. Patterns that a client evaluates itself work",
     ),
     (
+        "DescribeQuorum (kafka-metadata-quorum), configs in the answer to CreateTopics",
+        "the quorum is this one broker, with its own cluster id, and no log of metadata: offsets "
+        "and lag are 0. Beyond 100 topics a request, the answer leaves the configs out",
+    ),
+    (
         "requests of transaction.version 2 to a cluster of version 0, quotas, access rules, "
         "two-phase commit (KIP-939)",
         "not modelled",
