@@ -63,6 +63,14 @@ def fetch() -> list[Path]:
     return jars()
 
 
+def _load(spark: SparkSession) -> None:
+    """Into a session that was started before the jars were there. `ADD JAR` makes the classes
+    known to the thread that runs it, which is the one that writes."""
+    if "spark-sql-kafka" not in (spark.conf.get("spark.jars", "") or ""):
+        for path in fetch():
+            spark.sql(f"ADD JAR '{path}'")
+
+
 def write(
     spark: SparkSession, address: str, topic: str, partitions: int, out: Sequence[Out]
 ) -> None:
@@ -71,6 +79,7 @@ def write(
 
     if not out:
         return
+    _load(spark)
     rows = [(m.key, bytes(m.value), topics.partition_of(m.key, partitions)) for m in out]
     (
         spark.createDataFrame(rows, "key string, value binary, partition int")
