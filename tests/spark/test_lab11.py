@@ -42,11 +42,13 @@ def test_the_right_rule_counts_once_or_stops(bench: lab11.Bench) -> None:
 
 
 def test_sparks_own_sink_doubles_what_at_least_once_doubles(bench: lab11.Bench) -> None:
-    from mqlab.spark import connector
+    from mqlab.spark import IncomeError, connector
     from mqlab.spark.sinks import OWN
 
-    if not connector.jars():
-        pytest.skip("Spark's own Kafka connector is not there: it needs Maven")
+    if not connector.jars():  # it could not be fetched: whoever asks for it is told why
+        with pytest.raises(IncomeError, match="[Mm]aven"):
+            bench.kill(OWN, Point.OUT, say=lambda line: None)
+        return
     ours = bench.kill("at-least-once", Point.OUT, say=lambda line: None)
     own = bench.kill(OWN, Point.OUT, say=lambda line: None)
     assert own.tenths == ours.tenths > sum(lab11.written(lab11.HALF_HOUR))
