@@ -46,7 +46,7 @@ def test_sparks_own_sink_doubles_what_at_least_once_doubles(bench: lab11.Bench) 
     from mqlab.spark.sinks import OWN
 
     if not connector.jars():  # it could not be fetched: whoever asks for it is told why
-        with pytest.raises(IncomeError, match="[Mm]aven"):
+        with pytest.raises(IncomeError, match=r"[Mm]aven"):
             bench.kill(OWN, Point.OUT, say=lambda line: None)
         return
     ours = bench.kill("at-least-once", Point.OUT, say=lambda line: None)
