@@ -447,7 +447,11 @@ for story, line, budget in [
     ("two broken connections", numbered, Budget(breaks=2)),
     ("the order service is killed once", numbered, Budget(kills=1, killable=("order-service",))),
     ("the leader is killed once", numbered, one_kill),
-    ("a broken connection, without sequence_check", f"{numbered} off=sequence_check", Budget(breaks=1)),
+    (
+        "a broken connection, without sequence_check",
+        f"{numbered} off=sequence_check",
+        Budget(breaks=1),
+    ),
     ("a zombie", zombie, Budget()),
     ("a zombie, without epoch_fencing", f"{zombie} off=epoch_fencing", Budget()),
 ]:
@@ -484,12 +488,18 @@ Player(dies, step=first(dies, "epoch to 1"), title="The leader owes two answers 
 # move is written between the brackets of its call. (Without the widget, write the names there yourself.)
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
-order = PRODUCE.arrange([
-    ### BEGIN SOLUTION
-    # Kafka's own. Whether the epoch or the duplicate is asked for first makes no difference.
-    "duplicate", "fence", "sequence", "append", "answer"
-    ### END SOLUTION
-])
+order = PRODUCE.arrange(
+    [
+        ### BEGIN SOLUTION
+        # Kafka's own. Whether the epoch or the duplicate is asked for first makes no difference.
+        "duplicate",
+        "fence",
+        "sequence",
+        "append",
+        "answer",
+        ### END SOLUTION
+    ]
+)
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
 ### BEGIN HIDDEN TESTS

@@ -221,11 +221,17 @@ print(f"{changed.point}: {changed.error or 'right'}")
 # what it breaks. Run the cell, then move the pieces: each move is written between the brackets.
 
 # %% nbgrader={"solution": true, "grade_id": "steps"}
-order = STEPS.arrange([
-    ### BEGIN SOLUTION
-    "fence", "read", "decide", "write", "commit"
-    ### END SOLUTION
-])
+order = STEPS.arrange(
+    [
+        ### BEGIN SOLUTION
+        "fence",
+        "read",
+        "decide",
+        "write",
+        "commit",
+        ### END SOLUTION
+    ]
+)
 
 # %% nbgrader={"grade": true, "grade_id": "steps-test", "points": 2}
 ### BEGIN HIDDEN TESTS
@@ -247,6 +253,7 @@ check(STEPS, order)
 # Hint 1: what does Spark do after a kill between the sink's commit and `commits/N`? Hint 2: what do
 # batch numbers mean after somebody has deleted the checkpoint folder?
 
+
 # %% nbgrader={"solution": true, "grade_id": "decide"}
 def decide(progress: int, batch: int) -> str:
     """What to do with this batch: "write" it, "skip" it, or "stop" the job."""
@@ -257,6 +264,7 @@ def decide(progress: int, batch: int) -> str:
         return "write"
     return "stop"  # sink and checkpoint disagree: a person must look
     ### END SOLUTION
+
 
 # %% nbgrader={"grade": true, "grade_id": "decide-test", "points": 5}
 ### BEGIN HIDDEN TESTS

@@ -157,9 +157,9 @@ def index_of(folder: Path) -> Any:
     """Reads a partition's index of aborted transactions out of a copy of the server's
     journal: the journal itself is the running server's."""
     from mqlab.kafka.leader import index_of as log_of
+    from mqlab.kafka.log import AbortedTxn
     from mqlab.real.hosts import entry
     from mqlab.serve.journal import Journal
-    from mqlab.storage import AbortedTxn
 
     def read(partition: str) -> list[str]:
         copy = Path(tempfile.mkdtemp(dir=folder))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..storage import AbortedTxn, Batch
 from .errors import Error
+from .log import AbortedTxn, Batch
 
 READ_COMMITTED = "read_committed"
 READ_UNCOMMITTED = "read_uncommitted"

@@ -13,6 +13,7 @@ import binascii
 import hashlib
 import inspect
 import json
+import sys
 import zlib
 from collections.abc import Callable
 from functools import cache
@@ -56,13 +57,17 @@ def check(system: System, made: str) -> None:
 
 def digest(system: System) -> str:
     """Twelve hex digits for the code that decides what the choices mean."""
-    root = Path(__file__).parents[1]
     # A system may build on another package's: a lesson's on a broker's. All of them decide.
     mine = [c for c in type(system).__mro__ if issubclass(c, System)]
-    folders = {root / "storage", *(Path(inspect.getfile(c)).parent for c in mine)}
-    parts = [_sources(folder) for folder in sorted(folders)]
+    parts = [_sources(folder) for folder in sorted({_package(c) for c in mine})]
     parts += [_source(function) for function in system.functions()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
+def _package(system: type[System]) -> Path:
+    """The folder of the broker (or of the lessons) that a system belongs to, however deep."""
+    package = ".".join(system.__module__.split(".")[:2])
+    return Path(inspect.getfile(sys.modules[package])).parent
 
 
 @cache

@@ -14,10 +14,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..kafka.invariants import reads
+from ..kafka.claims.invariants import reads
+from ..kafka.claims.promises import brackets
 from ..kafka.messages import READ_COMMITTED
-from ..kafka.promises import brackets
-from ..kafka.snapshot import view
+from ..kafka.picture.snapshot import view
 from ..kafka.states import COMPLETED
 from ..kernel import Property, Words, World
 from ..kernel.world import NodeState

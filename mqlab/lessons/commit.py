@@ -8,8 +8,8 @@ from collections.abc import Hashable
 
 from ..explore import Budget
 from ..kafka import KafkaSystem
-from ..kafka.invariants import reads
-from ..kafka.snapshot import view
+from ..kafka.claims.invariants import reads
+from ..kafka.picture.snapshot import view
 from ..kernel import Property, Run, System, Text, World
 from ..kernel.world import NodeState
 from .kills import ALIVE, KillExercise

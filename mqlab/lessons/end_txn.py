@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from ..kafka import KafkaSystem
+from ..kafka.claims.invariants import reads
 from ..kafka.coordinator.pieces import PIECES, STEP, PiecewiseCoordinator
-from ..kafka.invariants import reads
-from ..kafka.snapshot import view
+from ..kafka.picture.snapshot import view
 from ..kafka.states import COMPLETED
 from ..kernel import NodeSpec, Property, Words, World
 from ..kernel.world import NodeState

@@ -16,13 +16,13 @@ from functools import cached_property, partial
 from typing import Any
 
 from ..kafka import KafkaConfig, KafkaSystem
-from ..kafka.invariants import reads
+from ..kafka.claims.invariants import reads
 from ..kafka.leader import Leader
-from ..kafka.snapshot import Cluster, view
+from ..kafka.log import COMMIT, Batch
+from ..kafka.picture.snapshot import Cluster, view
 from ..kafka.states import COMPLETED
 from ..kernel import Append, Disk, Effects, MemoryDisk, NodeSpec, Property, Words, World
 from ..kernel.world import NodeState
-from ..storage import COMMIT, Batch
 from .loop import Loop, Work
 
 ONCE = Words("no order is counted twice", "没有订单被计入两次")

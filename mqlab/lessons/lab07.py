@@ -8,8 +8,8 @@ from typing import Any
 
 from ..explore import Budget
 from ..kafka import KafkaSystem
-from ..kafka.invariants import reads
-from ..kafka.snapshot import torn, view
+from ..kafka.claims.invariants import reads
+from ..kafka.picture.snapshot import torn, view
 from ..kernel import Property, Run, System, Text, World
 from ..kernel.world import NodeState
 from .batch_header import BATCH, TRANSACTIONAL_ID, header

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..kafka.calls import (
+from ..kafka.clients.calls import (
     Abort,
     Begin,
     Commit,

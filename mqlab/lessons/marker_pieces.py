@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from ..kafka import KafkaConfig, KafkaSystem
-from ..kafka.invariants import reads
+from ..kafka.claims.invariants import reads
 from ..kafka.leader import Leader, append_marker
 from ..kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
-from ..kafka.snapshot import view
+from ..kafka.picture.snapshot import view
 from ..kafka.states import COMPLETED
 from ..kernel import Append, Caller, Disk, Effects, NodeSpec, Property, Reply, Send, Words, World
 from ..kernel.world import NodeState

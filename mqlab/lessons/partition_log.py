@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..kafka import KafkaSystem
-from ..kafka.consumer import readable
-from ..kafka.leader import Leader, fetch, index_of
+from ..kafka.clients.consumer import readable
+from ..kafka.leader import Leader, index_of
+from ..kafka.log import AbortedTxn, Batch, fetch
 from ..kafka.messages import READ_COMMITTED, Fetch, FetchResponse
 from ..kernel import Map, MemoryDisk
-from ..storage import AbortedTxn, Batch
 from .systems import played
 
 

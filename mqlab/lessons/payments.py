@@ -17,9 +17,10 @@ from typing import Any
 
 from ..kafka import SAFEGUARDS, KafkaConfig, KafkaSystem
 from ..kafka.leader import Leader
-from ..kafka.leader.snapshots import table_of
+from ..kafka.log import Batch, next_sequence
+from ..kafka.log.snapshots import table_of
 from ..kafka.messages import Produce, ProduceResponse
-from ..kafka.snapshot import Cluster
+from ..kafka.picture.snapshot import Cluster
 from ..kernel import (
     Effect,
     Effects,
@@ -42,7 +43,6 @@ from ..kernel import (
 from ..kernel.disk import Disk
 from ..kernel.system import Recover
 from ..kernel.world import NodeState
-from ..storage import Batch, next_sequence
 from .by_hand import ByHand, produce_call
 from .produce_pieces import PIECES, STEP, PiecewiseLeader
 from .shop import MONEY

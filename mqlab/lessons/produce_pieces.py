@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 from ..kafka.config import KafkaConfig
 from ..kafka.errors import Error
 from ..kafka.leader import Leader, produce
+from ..kafka.log import Batch
+from ..kafka.log.partition import Partition
 from ..kafka.messages import Produce, ProduceResponse
-from ..kafka.partition import Partition
 from ..kernel import Append, Caller, Disk, Effects, Reply, Send
-from ..storage import Batch
 
 STEP = "produce"
 PIECES = ("duplicate", "fence", "sequence", "append", "answer")

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..kafka.calls import failed, succeeded
+from ..kafka.clients.calls import failed, succeeded
+from ..kafka.log import Batch
 from ..kafka.messages import (
     AddPartitionsToTxn,
     EndTxn,
@@ -18,7 +19,6 @@ from ..kafka.messages import (
     WriteTxnMarkers,
 )
 from ..kernel import Call, ConnectionLost, Disk, Effects, Event, Quiet, Response, Return, Send
-from ..storage import Batch
 
 ADVICE = {
     "InitProducerId": "InitProducerId [pid=N epoch=N] [timeout_ms=N] [id=ID]",

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..kafka import KafkaSystem
-from ..kafka.snapshot import view
+from ..kafka.picture.snapshot import view
 from ..kafka.states import COMPLETED
 from ..kernel import Property, Trace, Words, World
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from ..kafka.log import Batch
 from ..kernel import Trace
-from ..storage import Batch
 from .tables import columns
 
 ASKED = re.compile(r"(poll|position|end-offset|lag) \S+(?: read_committed)?: ok (.+)")

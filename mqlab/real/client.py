@@ -17,8 +17,8 @@ from typing import Any
 
 from kio.schema.errors import ErrorCode
 
+from ..kafka.log import ABORT, Batch
 from ..kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, FetchResponse, braces
-from ..storage import ABORT, Batch
 from .recording import Observation
 from .wire import MINUTE, Raw, read
 

@@ -13,6 +13,7 @@ from datetime import timedelta
 from types import SimpleNamespace as Row
 from typing import Any
 
+from ..kafka.log import Batch, next_sequence
 from ..kafka.messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -22,7 +23,6 @@ from ..kafka.messages import (
     Produce,
     TxnOffsetCommit,
 )
-from ..storage import Batch, next_sequence
 from .client import GC, GROUP, TC, TRANSACTION, Lab, word
 from .wire import MINUTE, written
 

@@ -20,9 +20,9 @@ from typing import Any
 
 from ..kafka.coordinator import StateRecord
 from ..kafka.leader.deletion import STARTS
+from ..kafka.log import Batch
 from ..kafka.states import TxnState
 from ..kernel import Append, Map, Put
-from ..storage import Batch
 
 TXN_LOG = "__transaction_state"
 RECENT = 2_000  # records of a compacted log that are not cleaned yet

@@ -27,10 +27,10 @@ from ..kafka.group.consumer.values import (
     TargetAssignment,
     TargetEpoch,
 )
+from ..kafka.log import AbortedTxn, Batch
 from ..kafka.messages import Position
 from ..kafka.states import TxnState
 from ..kernel import Append, Put, Truncate
-from ..storage import AbortedTxn, Batch
 from .broker.topic import Topic
 from .frames import DATA
 from .wire.records import Records, parsed

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mqlab.kafka import SAFEGUARDS, KafkaConfig
-from mqlab.kafka.calls import Begin, Init, SendRecord
+from mqlab.kafka.clients.calls import Begin, Init, SendRecord
+from mqlab.kafka.clients.producer import Producer, ProducerConfig
 from mqlab.kafka.messages import InitProducerIdResponse
-from mqlab.kafka.producer import Producer, ProducerConfig
 from mqlab.kernel import (
     Call,
     ConnectionLost,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mqlab.kafka import SAFEGUARDS, KafkaConfig
-from mqlab.kafka.admin import ListTransactions
+from mqlab.kafka.clients.admin import ListTransactions
 from mqlab.kafka.coordinator import Coordinator, Entry
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import (

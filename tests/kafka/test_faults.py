@@ -9,20 +9,20 @@ from dataclasses import fields, replace
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.kafka.calls import Commit
+from mqlab.kafka.claims.invariants import CLAIMS, LIT
+from mqlab.kafka.clients.calls import Commit
+from mqlab.kafka.clients.producer import Producer
 from mqlab.kafka.coordinator import Coordinator, markers
 from mqlab.kafka.group import GroupCoordinator, commits
-from mqlab.kafka.invariants import CLAIMS, LIT
 from mqlab.kafka.leader import Leader
 from mqlab.kafka.lesson import NEXT, SHORT, TWIN
+from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.messages import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     OffsetFetch,
     WriteTxnMarkersResponse,
 )
-from mqlab.kafka.partition import Partition
-from mqlab.kafka.producer import Producer
 from mqlab.kafka.states import PREPARED
 from mqlab.kernel import Call, Map, Reply, Response, Send
 from mqlab.kernel.system import NodeSpec

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqlab.kafka.consumer.membership import assignments
+from mqlab.kafka.clients.consumer.membership import assignments
 from mqlab.kafka.errors import Error
 from mqlab.kafka.group import Group, GroupState
 from mqlab.kafka.group.messages import (

@@ -5,11 +5,10 @@ import pytest
 from mqlab.kafka import SAFEGUARDS, KafkaConfig
 from mqlab.kafka.config import java_hash, partition_for
 from mqlab.kafka.errors import Error
-from mqlab.kafka.leader import fetch
+from mqlab.kafka.log import MAX_SEQUENCE, AbortedTxn, Batch, fetch, next_sequence
+from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.messages import WriteTxnMarkers
-from mqlab.kafka.partition import Partition
 from mqlab.kernel import Append, MemoryDisk
-from mqlab.storage import MAX_SEQUENCE, AbortedTxn, Batch, next_sequence
 
 CONFIG = KafkaConfig(on=frozenset(SAFEGUARDS))
 

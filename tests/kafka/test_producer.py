@@ -2,7 +2,8 @@
 
 import pytest
 
-from mqlab.kafka.calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
+from mqlab.kafka.clients.calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
+from mqlab.kafka.clients.producer import ConfigException, Producer, ProducerConfig
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import (
     AddPartitionsToTxnResponse,
@@ -12,7 +13,6 @@ from mqlab.kafka.messages import (
     Position,
     ProduceResponse,
 )
-from mqlab.kafka.producer import ConfigException, Producer, ProducerConfig
 from mqlab.kafka.states import PRODUCER_PREVIOUS, ProducerState
 from mqlab.kernel import Map
 from mqlab.lessons.systems import SYSTEMS

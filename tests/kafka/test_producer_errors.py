@@ -6,7 +6,8 @@ broker showed: fencing (TransactionsTest#testFencingOn…) and the producer that
 
 import pytest
 
-from mqlab.kafka.calls import Abort, Begin, Commit, Init, SendOffsets
+from mqlab.kafka.clients.calls import Abort, Begin, Commit, Init, SendOffsets
+from mqlab.kafka.clients.producer.errors import exception, produce_refusal, refusal
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import (
     AddOffsetsToTxn,
@@ -21,7 +22,6 @@ from mqlab.kafka.messages import (
     ProduceResponse,
     TxnOffsetCommit,
 )
-from mqlab.kafka.producer.errors import exception, produce_refusal, refusal
 from mqlab.lessons import scenario
 from tests.kafka.clients import Client
 

@@ -8,6 +8,7 @@ from mqlab.kafka import SAFEGUARDS, KafkaConfig
 from mqlab.kafka.coordinator import Coordinator, Entry, Pending
 from mqlab.kafka.errors import Error
 from mqlab.kafka.leader import Leader
+from mqlab.kafka.log import Batch
 from mqlab.kafka.messages import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -30,7 +31,6 @@ from mqlab.kernel import (
     SetTimer,
 )
 from mqlab.lessons import scenario
-from mqlab.storage import Batch
 
 ON = frozenset(SAFEGUARDS)
 ME = Caller("app")

@@ -13,7 +13,7 @@ import pytest
 from mqlab.cli import main
 from mqlab.explore import Budget, explore
 from mqlab.kafka import SAFEGUARDS
-from mqlab.kafka.invariants import CLAIMS
+from mqlab.kafka.claims.invariants import CLAIMS
 from mqlab.kafka.lesson import CLAIM_CASES, SAFEGUARD_CASES
 from mqlab.lessons.safeguards import budget, script, search, with_everything_on
 from mqlab.lessons.systems import SYSTEMS, system

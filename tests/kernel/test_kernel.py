@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from mqlab.kafka.log import Batch
 from mqlab.kernel import Append, Flush, Map, MemoryDisk, Put, Trace, Truncate, parse, replay
 from mqlab.kernel.application import AppState
 from mqlab.kernel.simulate import simulate
 from mqlab.kernel.text import Text, Words
 from mqlab.kernel.trace import diff, patch
 from mqlab.lessons.systems import open_run, playing, scenario, system
-from mqlab.storage import Batch
 
 FOLDER = Path(__file__).parents[2]
 TORN = """

@@ -6,9 +6,9 @@ import pytest
 
 from mqlab.kafka import KafkaConfig
 from mqlab.kafka.coordinator import Coordinator, Entry
-from mqlab.kafka.partition import Partition
+from mqlab.kafka.log import Batch
+from mqlab.kafka.log.partition import Partition
 from mqlab.kernel import replace
-from mqlab.storage import Batch
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.kafka.partition import Partition
+from mqlab.kafka.log import Batch
+from mqlab.kafka.log.partition import Partition
 from mqlab.lessons import scenario, system
 from mqlab.lessons.accept import TRIALS
 from mqlab.lessons.lab05 import (
@@ -25,7 +26,6 @@ from mqlab.lessons.lab05 import (
 from mqlab.lessons.payments import KAFKA
 from mqlab.lessons.produce_pieces import PIECES
 from mqlab.lessons.settings import IN_FLIGHT
-from mqlab.storage import Batch
 
 Five = tuple[tuple[int, int], ...]
 Seen = tuple[int, int, int]

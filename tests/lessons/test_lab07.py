@@ -7,6 +7,7 @@ import re
 import pytest
 
 from mqlab.explore import Budget, explore
+from mqlab.kafka.log import Batch
 from mqlab.lessons import scenario, system
 from mqlab.lessons.batch_header import BATCH, TRANSACTIONAL_ID, header
 from mqlab.lessons.kills import ALIVE
@@ -14,7 +15,6 @@ from mqlab.lessons.lab07 import ANSWERED, ASKED, HALF, KILLS, LAST, whole
 from mqlab.lessons.partition_log import partition_log
 from mqlab.lessons.visibility import by_hand, frontiers, index_written, lag_table, readers
 from mqlab.serve.wire.records import marker, parsed
-from mqlab.storage import Batch
 
 MIXED = """
 system kafka partitions=1 producers=n:plain,x,c

@@ -12,7 +12,6 @@ from tests.project.sources import ROOT, imports, modules, relative
 
 FLOORS = {
     "mqlab.kernel": 0,
-    "mqlab.storage": 1,
     "mqlab.kafka": 2,
     "mqlab.rocketmq": 2,
     "mqlab.pulsar": 2,

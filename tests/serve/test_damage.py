@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import main
+from mqlab.kafka.log import Batch
 from mqlab.kernel import Append, Put
 from mqlab.serve import serve
 from mqlab.serve.frames import FRAME, MAGIC, SECTOR
 from mqlab.serve.journal import Journal, JournalError
 from mqlab.serve.process import BrokerError
 from mqlab.serve.wire.records import parsed
-from mqlab.storage import Batch
 from tests.serve.clients import create, producer, read, transaction
 from tests.serve.raw import batch
 

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
 
 from mqlab.kafka.coordinator import Entry, StateRecord
+from mqlab.kafka.log import COMMIT, Batch
 from mqlab.kernel import (
     Append,
     Call,
@@ -28,7 +29,6 @@ from mqlab.kernel import (
 from mqlab.serve.broker import BROKER, BrokerConfig
 from mqlab.serve.disk import CompactedLog, ServerDisk, ServerLog
 from mqlab.serve.driver import Driver
-from mqlab.storage import COMMIT, Batch
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import pytest
 
 from mqlab.kafka.coordinator import Entry, StateRecord
 from mqlab.kafka.group import GroupMetadata, Member
+from mqlab.kafka.log import Batch
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Append, Put
 from mqlab.serve import serve
@@ -20,7 +21,6 @@ from mqlab.serve.entries import decoded, encoded
 from mqlab.serve.journal import Journal
 from mqlab.serve.server import Options, Server
 from mqlab.serve.wire.records import parsed
-from mqlab.storage import Batch
 from tests.serve.clients import create, producer, read, transaction
 from tests.serve.raw import batch
 

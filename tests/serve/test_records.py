@@ -12,6 +12,7 @@ from kio.records.readers import read_batch
 
 from mqlab.kafka.coordinator import Entry, StateRecord
 from mqlab.kafka.group import Offsets
+from mqlab.kafka.log import ABORT, COMMIT, AbortedTxn, Batch
 from mqlab.kafka.messages import Position
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Append, Put, Truncate
@@ -19,7 +20,6 @@ from mqlab.serve.broker.topic import Topic, topic_id
 from mqlab.serve.journal import Journal, JournalError
 from mqlab.serve.trace.model import label
 from mqlab.serve.wire.records import Records, packed, parsed
-from mqlab.storage import ABORT, COMMIT, AbortedTxn, Batch
 from tests.serve.raw import TRANSACTIONAL, batch
 
 DATA = batch([b"a", b"bc"], pid=7, epoch=2, seq=5, bits=TRANSACTIONAL, stamps=[0, 9])

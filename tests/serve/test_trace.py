@@ -13,13 +13,13 @@ import pytest
 
 from mqlab.kafka import KafkaConfig
 from mqlab.kafka.coordinator import Entry, StateRecord
-from mqlab.kafka.partition import Partition
+from mqlab.kafka.log import ABORT, COMMIT, Batch
+from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.states import TxnState
 from mqlab.kernel.trace import FORMAT, Trace, patch
 from mqlab.serve import RunningBroker, serve
 from mqlab.serve.trace.lights import SENTENCES, Lights
 from mqlab.serve.trace.model import Model
-from mqlab.storage import ABORT, COMMIT, Batch
 from tests.serve.clients import PATIENCE_S, create, producer, transaction
 
 

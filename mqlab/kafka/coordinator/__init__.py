@@ -56,7 +56,7 @@ from ...kernel import (
     Words,
     replace,
 )
-from ..admin import DescribeTransactions, ListTransactions
+from ..clients.admin import DescribeTransactions, ListTransactions
 from ..config import KafkaConfig, offsets_log, txn_log, txn_logs
 from ..errors import Error
 from ..messages import (

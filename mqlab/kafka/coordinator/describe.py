@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..admin import (
+from ..clients.admin import (
     DescribeTransactions,
     DescribeTransactionsResponse,
     Listed,

@@ -52,20 +52,14 @@ from ...kernel import (
     Words,
     replace,
 )
-from ...storage import Batch
-from ..admin import DescribeProducers, active
+from ..clients.admin import DescribeProducers, active
 from ..config import KafkaConfig
 from ..errors import Error
-from ..leader import (
-    EXPIRE,
-    FRONTIERS,
-    RECOVERED,
-    append_marker,
-    expiring,
-    fetch,
-    recover_partition,
-)
-from ..leader.watching import Watchers, unwatched, watched, woken
+from ..leader import EXPIRE, FRONTIERS, RECOVERED, append_marker, expiring, recover_partition
+from ..log import Batch, fetch
+from ..log.partition import Partition
+from ..log.verification import Verifying
+from ..log.watching import Watchers, unwatched, watched, woken
 from ..messages import (
     AddPartitionsToTxnResponse,
     Fetch,
@@ -79,8 +73,6 @@ from ..messages import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from ..partition import Partition
-from ..verification import Verifying
 from . import commits, consumer, deletion, describe, join, sessions, sync
 from .commits import Key, Offsets, Placed
 from .consumer.messages import ConsumerGroupDescribe, ConsumerGroupHeartbeat

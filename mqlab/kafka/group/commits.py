@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...kernel import Caller, Disk, Effects, Map, Reply, replace
-from ...storage import COMMIT, Batch
-from .. import verification
 from ..errors import Error
+from ..log import COMMIT, Batch, verification
+from ..log.verification import Verifying
 from ..messages import (
     OffsetCommit,
     OffsetCommitResponse,
@@ -30,7 +30,6 @@ from ..messages import (
     Position,
     TxnOffsetCommit,
 )
-from ..verification import Verifying
 from .consumer.values import FIRST_VERSION, ConsumerGroup
 from .members import Group
 from .rebalance import alive

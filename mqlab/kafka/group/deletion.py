@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...kernel import Caller, Disk, Effects, Map, Reply, replace
-from ...storage import Batch
 from ..errors import Error
+from ..log import Batch
 from ..messages import braces
 from . import commits
 from .consumer.values import COUNTS, ConsumerGroupTombstones

@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, replace
-from ...storage import Batch
 from ..errors import Error
+from ..log import Batch
 from .consumer.values import COUNTS, ConsumerGroupTombstones
 from .members import Group, Member
 from .messages import JoinGroup, JoinGroupResponse, SyncGroupResponse

@@ -43,11 +43,13 @@ from ...kernel import (
     Words,
     replace,
 )
-from ...storage import ABORT, COMMIT, Batch
-from .. import verification
-from ..admin import DescribeProducers, active
+from ..clients.admin import DescribeProducers, active
 from ..config import KafkaConfig
 from ..errors import Error
+from ..log import ABORT, COMMIT, Batch, fetch, snapshots, verification
+from ..log.partition import Partition
+from ..log.verification import Verifying
+from ..log.watching import Watchers, unwatched, watched, woken
 from ..messages import (
     AddPartitionsToTxnResponse,
     DeleteRecords,
@@ -60,10 +62,7 @@ from ..messages import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from ..partition import Partition
-from ..verification import Verifying
-from . import deletion, fetch, produce, snapshots
-from .watching import Watchers, unwatched, watched, woken
+from . import deletion, produce
 
 __all__ = ["Leader", "append_marker", "index_of"]
 

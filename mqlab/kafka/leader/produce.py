@@ -15,11 +15,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...kernel import Append, Caller, Disk, Effects, Reply, Send, SetTimer, replace
-from .. import verification
 from ..errors import Error
+from ..log import snapshots, verification
+from ..log.verification import Verifying
 from ..messages import Produce, ProduceResponse
-from ..verification import Verifying
-from . import snapshots
 
 if TYPE_CHECKING:
     from . import Leader

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...kernel import Call, Disk, Effects, Event, Map, Put, Quiet, Request, Return, Send
-from ..calls import failed, succeeded
+from ..clients.calls import failed, succeeded
 from .messages import AlterPartition, Leadership, Register, replica_name
 
 TABLE = "leadership"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..admin import (
+from ..clients.admin import (
     DescribeProducers,
     DescribeProducersResponse,
     DescribeTransactions,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from ...kafka.admin import (
+from ...kafka.clients.admin import (
     DescribeProducers,
     DescribeProducersResponse,
     DescribeTransactions,

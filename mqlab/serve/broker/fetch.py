@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...kafka.errors import Error
+from ...kafka.log import Batch
 from ...kafka.messages import (
     READ_COMMITTED,
     READ_UNCOMMITTED,
@@ -26,7 +27,6 @@ from ...kafka.messages import (
     Watched,
 )
 from ...kernel import Caller, CancelTimer, Effects, Map, Reply, Send, SetTimer, replace
-from ...storage import Batch
 from ..wire.answers import AbortedTransaction, Fetched, FetchedPartition, FetchedTopic
 from ..wire.api import Ask
 from ..wire.internal import as_sent

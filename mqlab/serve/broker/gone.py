@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...kafka.admin import DescribeProducers, DescribeProducersResponse
+from ...kafka.clients.admin import DescribeProducers, DescribeProducersResponse
 from ...kafka.errors import Error
 from ...kafka.messages import (
     DeleteRecords,

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from ...kafka.config import KafkaConfig
 from ...kafka.coordinator import StateRecord
 from ...kafka.errors import Error
-from ...kafka.leader.watching import Watchers, unwatched, watched, woken
+from ...kafka.log import Batch
+from ...kafka.log.watching import Watchers, unwatched, watched, woken
 from ...kafka.messages import (
     EARLIEST,
     LATEST,
@@ -28,7 +29,6 @@ from ...kafka.messages import (
     Watch,
 )
 from ...kernel import Appended, Disk, Effects, Event, Quiet, Reply, Request, replace
-from ...storage import Batch
 from ..wire.internal import state_batch
 from .topic import INTERNAL, Topic, topic_id
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...kafka.errors import Error
+from ...kafka.log import Batch
 from ...kafka.messages import Produce, ProduceResponse
 from ...kernel import Caller, Effects
-from ...storage import Batch
 from ..wire.answers import Produced, ProducedPartition, ProducedTopic
 from ..wire.api import Ask
 from ..wire.records import says_transactional

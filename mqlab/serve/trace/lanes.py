@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...kafka import words
+from ...kafka.picture import words
 from ...kernel import Lane, Text, Words, escape_unseen, shorten
 from ..broker.topic import is_internal
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...kafka import words
+from ...kafka.picture import words
 from ...kernel import Light, Words
 from ...kernel.trace import plain_of as plain
 from .model import DECIDED_FIRST, SAME_OUTCOME, Model

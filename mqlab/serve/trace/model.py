@@ -14,9 +14,9 @@ from typing import Any
 
 from ...kafka.coordinator import Entry, StateRecord
 from ...kafka.group import Offsets
-from ...kafka.partition import Partition
+from ...kafka.log import ABORT, COMMIT, Batch
+from ...kafka.log.partition import Partition
 from ...kafka.states import COMPLETED, TxnState
-from ...storage import ABORT, COMMIT, Batch
 from ..wire.records import COMPRESSION, Records
 
 MOST, LEAST = 40, 24  # cells kept of a partition: beyond the one, it is cut to the other

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...kafka import words
 from ...kafka.messages import Fetch, FetchResponse, Unwatch, Watch, Watched
+from ...kafka.picture import words
 from ...kernel import (
     Append,
     Event,

@@ -10,9 +10,10 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
-from ...kafka import words
+from ...kafka.log import ABORT, COMMIT
 from ...kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, braces
-from ...kafka.snapshot import EDGES, STATES
+from ...kafka.picture import words
+from ...kafka.picture.snapshot import EDGES, STATES
 from ...kafka.states import TxnState
 from ...kernel import (
     Cell,
@@ -26,7 +27,6 @@ from ...kernel import (
     shorten,
 )
 from ...kernel.trace import plain_of as plain
-from ...storage import ABORT, COMMIT
 from .lanes import GROUP, LEADER, TITLE, Lanes
 from .lights import Lights
 from .model import Model, Row, shown

@@ -5,9 +5,9 @@ The counterpart of `kafka.telling`, which reads a whole world; here a `Model` kn
 
 from __future__ import annotations
 
-from ...kafka import words
 from ...kafka.coordinator import StateRecord
 from ...kafka.errors import Error
+from ...kafka.log import Batch
 from ...kafka.messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -21,10 +21,10 @@ from ...kafka.messages import (
     WriteTxnMarkers,
     outcome,
 )
+from ...kafka.picture import words
+from ...kafka.picture.telling import WHY_STATE
 from ...kafka.states import TxnState
-from ...kafka.telling import WHY_STATE
 from ...kernel import Telling, Text
-from ...storage import Batch
 from .model import Model
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from ...kafka.errors import Error
-from ...storage import Batch
+from ...kafka.log import Batch
 from .records import packed
 
 NO_TIME = timedelta(0)

@@ -25,9 +25,9 @@ from collections.abc import Iterable
 
 from ...kafka.coordinator import Entry, StateRecord
 from ...kafka.group import GroupMetadata, GroupTombstone, Offsets, OffsetTombstones
+from ...kafka.log import Batch
 from ...kafka.states import TxnState
 from ...kernel import replace
-from ...storage import Batch
 from .consumer_records import consumer_records
 from .encoding import NO_TAGS, Pair, TopicId, array, block, compact, ints, string, tags
 from .records import TRANSACTIONAL, Records, assembled

@@ -17,7 +17,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...storage import COMMIT, Batch
+from ...kafka.log import COMMIT, Batch
 from . import bodies
 from .compression import Unreadable, opened
 from .crc import crc32c

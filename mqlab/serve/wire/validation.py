@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...kafka.errors import Error
-from ...storage import Batch
+from ...kafka.log import Batch
 from .bodies import Endless, Walked, walked
 from .compression import NAMES, TooLarge, Unreadable, compressed, opened
 from .crc import crc32c

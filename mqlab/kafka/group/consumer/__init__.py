@@ -32,8 +32,8 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from ....kernel import Caller, CancelTimer, Disk, Effects, Map, Reply, SetTimer, replace
-from ....storage import Batch
 from ...errors import Error
+from ...log import Batch
 from ..deletion import GroupTombstone
 from ..states import GroupState
 from .assign import ASSIGNORS

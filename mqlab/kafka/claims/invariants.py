@@ -1,0 +1,297 @@
+"""What is true of a correct Kafka, as properties over a world.
+
+Careful wording is the point. "A transaction is atomic" is not true: its partitions get
+their markers one after the other, and a reader may see half of it meanwhile.
+
+Three lists. `ALWAYS` and `LIVE` hold in every reachable world of a correct cluster, with
+both clients. `V2` holds because every end of a transaction gives a v2 client a new epoch.
+What real Kafka does *not* promise, though many expect it, is a claim one may name
+(`claims=whole_read` in a system line) to be shown the run that refutes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
+
+from ...kernel import Property, Words, World
+from ...kernel.world import NodeState
+from ..coordinator import TIMEOUT, Coordinator
+from ..log import COMMIT
+from ..log.fetch import limit
+from ..messages import READ_COMMITTED
+from ..picture import words
+from ..picture.snapshot import Cluster, torn, view
+from ..states import COMPLETED, TxnState
+from .promises import (
+    as_asked,
+    decided_as_asked,
+    in_generation,
+    no_lost_write,
+    once,
+    replicated_positions,
+    said,
+    told_positions,
+)
+
+Claim = Callable[[Cluster, World], bool]
+
+# ---- the brokers agree -----------------------------------------------------------------
+
+
+def same_outcome(cluster: Cluster, world: World) -> bool:
+    ends: dict[str, set[str]] = {}
+    for rows in view(cluster, world).rows.values():
+        for batch, txn, outcome in rows:
+            if txn is not None and outcome and not batch.control:
+                ends.setdefault(txn.name, set()).add(outcome)
+    return all(len(outcomes) == 1 for outcomes in ends.values())
+
+
+def clean_read(cluster: Cluster, world: World) -> bool:
+    seen = view(cluster, world)
+    for partition in cluster.partitions:
+        ends = {batch.base: end for batch, _, end in seen.rows[partition]}
+        if any(ends[batch.base] != COMMIT for batch, _ in seen.got(partition, READ_COMMITTED)):
+            return False
+    return True
+
+
+def replicated_read(cluster: Cluster, world: World) -> bool:
+    seen = view(cluster, world)
+    return all(
+        batch.last < seen.parts[p].hw
+        for p in cluster.partitions
+        for batch, _ in seen.got(p, READ_COMMITTED)
+    )
+
+
+def no_needless_wait(cluster: Cluster, world: World) -> bool:
+    parts = view(cluster, world).parts
+    return all(limit(parts[p], READ_COMMITTED) >= parts[p].lso for p in cluster.partitions)
+
+
+def decided_first(cluster: Cluster, world: World) -> bool:
+    return all(
+        txn is None or txn.outcome == batch.control
+        for rows in view(cluster, world).rows.values()
+        for batch, txn, _ in rows
+        if batch.control
+    )
+
+
+def closed_everywhere(cluster: Cluster, world: World) -> bool:
+    """Once the coordinator calls a transaction complete, it is open in no partition."""
+    return not any(
+        txn is not None and txn.state in COMPLETED and not outcome
+        for rows in view(cluster, world).rows.values()
+        for _, txn, outcome in rows
+    )
+
+
+def lso_waits(cluster: Cluster, world: World) -> bool:
+    """No LSO has passed a record whose transaction is undecided here, or whose marker is
+    not replicated yet."""
+    seen = view(cluster, world)
+    for name, rows in seen.rows.items():
+        part = seen.parts[name]
+        markers = [batch for batch, _, _ in rows if batch.control]
+        for batch, _, outcome in rows:
+            if batch.transactional and not batch.control and batch.base < part.lso:
+                own = (m.base for m in markers if m.pid == batch.pid and m.base > batch.base)
+                if not outcome or next(own, part.hw) >= part.hw:
+                    return False
+    return True
+
+
+def fenced_out(cluster: Cluster, world: World) -> bool:
+    """Whatever is read committed was written with the epoch of a transaction that its
+    coordinator has committed: nothing a fenced producer wrote later is among it."""
+    seen = view(cluster, world)
+    return all(
+        txn is not None and txn.outcome == COMMIT and txn.epoch == batch.epoch
+        for p in cluster.partitions
+        for batch, txn in seen.got(p, READ_COMMITTED)
+        if batch.transactional
+    )
+
+
+def offsets_with_output(cluster: Cluster, world: World) -> bool:
+    """Positions count if and only if the transaction that carries them has committed there:
+    what was read and what came of it are decided together."""
+    seen = view(cluster, world)
+    for name in cluster.groups:
+        role = cluster.leading(world, name)
+        if role is None:
+            continue
+        ends = {batch.base: outcome for batch, _, outcome in seen.rows[name]}
+        if any(ends.get(placed.at) != COMMIT for placed in role.committed.values()):
+            return False
+    return True
+
+
+# ---- every transaction ends ------------------------------------------------------------
+
+
+def ends(cluster: Cluster, world: World) -> bool:
+    """Nothing is open, or the timer that will end it runs. A search bounds how often timers
+    fire, so a timer that is set counts as one that will."""
+    if not all(node.up for node in world.nodes.values()):
+        return False
+    seen = view(cluster, world)
+    tc: Coordinator = world.role(cluster.config.coordinator)
+    timed = {t for _, t, _ in world.nodes[cluster.config.coordinator].timers}
+    watched = {
+        (entry.pid, partition)
+        for txn_id, entry in tc.entries.items()
+        if TIMEOUT + txn_id in timed
+        for partition in entry.partitions
+    }
+    return all((pid, name) in watched for name, part in seen.parts.items() for _, pid in part.open)
+
+
+# ---- what must be reachable ------------------------------------------------------------
+
+
+def commits(cluster: Cluster, world: World) -> bool:
+    txns = view(cluster, world).all_txns()
+    return any(txn.state is TxnState.COMPLETE_COMMIT for txn in txns)
+
+
+def read_back(cluster: Cluster, world: World) -> bool:
+    seen = view(cluster, world)
+    return any(
+        txn is not None for p in cluster.partitions for _, txn in seen.got(p, READ_COMMITTED)
+    )
+
+
+# ---- what real Kafka does not promise --------------------------------------------------
+
+
+def whole_read(cluster: Cluster, world: World) -> bool:
+    """A reader gets all of a committed transaction or nothing of it."""
+    seen = view(cluster, world)
+    return torn(seen, {p: seen.got(p, READ_COMMITTED) for p in cluster.partitions}) is None
+
+
+# ---- as properties ---------------------------------------------------------------------
+
+
+def reads(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """What a view is made of: the coordinator's disk, and what leaders have and know. With
+    several replicas any of them may lead, so the whole node."""
+    if cluster.replicas > 1:
+        return node
+    if name == cluster.config.coordinator:
+        return node.disk
+    if name in cluster.partitions or name in cluster.groups:
+        if not node.up:
+            return node.disk
+        part = node.roles[0].part
+        known = (part.hw, part.open, part.unreplicated)
+        return node.disk, known, getattr(node.roles[0], "committed", None)
+    return None
+
+
+def reads_calls(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """The same, and what applications have asked for and were told."""
+    return reads(cluster, name, node) or said(cluster, name, node)
+
+
+def reads_told(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """The logs of groups, and which positions consumers were told."""
+    return reads(cluster, name, node) or told_positions(node) or None
+
+
+def reads_timers(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """The same, and what the coordinator knows and will be woken for."""
+    if name == cluster.config.coordinator:
+        timed = tuple(timer for _, timer, _ in node.timers)
+        return node.up, node.disk, node.roles[0].entries if node.up else None, timed
+    return node.up, reads(cluster, name, node)
+
+
+Reads = Callable[[Cluster, str, NodeState], Hashable]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A claim as a learner meets it: its name, its sentence, and where it applies."""
+
+    name: str
+    words: Words
+    holds: Claim
+    kind: str = "always"
+    reads: Reads = reads
+
+
+#: shown as lights in every picture
+LIT = (
+    Named("same outcome", words.SAME_OUTCOME, same_outcome),
+    Named("clean read", words.CLEAN_READ, clean_read),
+    Named("replicated read", words.REPLICATED_READ, replicated_read),
+    Named("decided first", words.DECIDED_FIRST, decided_first),
+)
+ALWAYS = (
+    Named("closed everywhere", words.CLOSED_EVERYWHERE, closed_everywhere),
+    Named("LSO waits", words.LSO_WAITS, lso_waits),
+    Named("fenced out", words.FENCED_OUT, fenced_out),
+    Named("offsets with output", words.OFFSETS_WITH_OUTPUT, offsets_with_output),
+    Named("once", words.ONCE, once),
+    Named("no lost write", words.NO_LOST_WRITE, no_lost_write, "always", reads_calls),
+    Named("in generation", words.IN_GENERATION, in_generation, "always", reads_calls),
+    Named(
+        "replicated positions",
+        words.REPLICATED_POSITIONS,
+        replicated_positions,
+        "always",
+        reads_told,
+    ),
+)
+LIVE = (Named("ends", words.ENDS, ends, "can_always", reads_timers),)
+#: with several replicas, where the leaders' logs answer for the partitions
+REPLICATED = (*LIT, *ALWAYS)
+V2 = (
+    Named("as asked", words.AS_ASKED, as_asked, "always", reads_calls),
+    Named("decided as asked", words.DECIDED_AS_ASKED, decided_as_asked, "always", reads_calls),
+)
+UNKEPT = (Named("whole read", words.WHOLE_READ, whole_read),)
+SOMETIMES = (
+    Named("commits", words.COMMITS, commits, "sometimes"),
+    Named("read back", words.READ_BACK, read_back, "sometimes"),
+)
+#: only where a learner's rule says how far one may read
+RULED = (Named("no needless wait", words.NO_NEEDLESS_WAIT, no_needless_wait),)
+#: what a system line may name, by that name
+CLAIMS = {claim.name.replace(" ", "_"): claim for claim in (*ALWAYS, *LIVE, *V2, *UNKEPT)}
+
+
+def replicated_claims() -> tuple[str, ...]:
+    """The names among them that are asked of several replicas too."""
+    return tuple(name for name, claim in CLAIMS.items() if claim in (*REPLICATED, *UNKEPT))
+
+
+def _property(cluster: Cluster, claim: Named) -> Property:
+    part = partial(claim.reads, cluster)
+    return Property(claim.name, claim.words(), partial(claim.holds, cluster), claim.kind, part)
+
+
+def properties(
+    cluster: Cluster, client: str = "v2", claims: tuple[str, ...] = ()
+) -> tuple[Property, ...]:
+    """What a search checks: everything that a correct cluster keeps with this client, what
+    must be reachable, and the claims that were named."""
+    ruled = RULED if cluster.config.lso_rule is not None else ()
+    kept = (*ruled, *LIT, *ALWAYS, *LIVE, *(V2 if client == "v2" else ()))
+    if cluster.replicas > 1:
+        kept = REPLICATED
+    named = tuple(CLAIMS[name] for name in claims if CLAIMS[name] not in kept)
+    return tuple(_property(cluster, claim) for claim in (*kept, *named, *SOMETIMES))
+
+
+def lit(found: tuple[Property, ...], claims: tuple[str, ...]) -> tuple[Property, ...]:
+    """Those of a system's properties that its picture shows as lights: what only a search
+    looks at has one where it is named."""
+    dark = {claim.name for key, claim in CLAIMS.items() if key not in claims}
+    return tuple(p for p in found if p.kind != "sometimes" and p.name not in dark)

@@ -1,0 +1,1 @@
+"""What runs beside an application: producer, consumer, a worker that is both, administrator."""

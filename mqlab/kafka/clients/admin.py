@@ -1,0 +1,288 @@
+"""What an administrator may ask, and how a hanging transaction is found and ended.
+
+A transaction *hangs* when a partition holds it open and its coordinator knows nothing of
+it: nobody will ever send the marker, so the partition's LSO stands still for good. One
+side alone cannot tell. The partition says which transactions are open and since when
+(DescribeProducers); the coordinators say which transactions there are and which partitions
+they contain (ListTransactions, DescribeTransactions); what only the first knows, and is
+older than any transaction may become, hangs. The end of it is an ABORT marker that the
+administrator has the leader write (WriteTxnMarkers with no transactional id).
+
+Sources: TransactionsCommand.FindHangingTransactionsCommand, AbortTransactionHandler,
+DescribeProducersHandler (tools and clients, Kafka 4.3), KIP-664.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ...kernel import (
+    Call,
+    Config,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Quiet,
+    Response,
+    Return,
+    Send,
+)
+from ..errors import Error
+from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse, braces
+from .calls import Outcome, failed, succeeded
+
+if TYPE_CHECKING:
+    from ..log.partition import Partition
+
+# ---- messages --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ListTransactions:
+    """To a coordinator. Empty filters let everything through, and so does a negative
+    `running_ms`: open for longer than that; `pattern`: a regular expression for the id."""
+
+    states: tuple[str, ...] = ()
+    pids: tuple[int, ...] = ()
+    running_ms: int = -1
+    pattern: str = ""
+
+    def __str__(self) -> str:
+        return "ListTransactions"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One line of a list."""
+
+    txn_id: str
+    pid: int
+    state: str
+
+    def __str__(self) -> str:
+        return f"{self.txn_id} pid={self.pid} {self.state}"
+
+
+@dataclass(frozen=True, slots=True)
+class ListTransactionsResponse:
+    transactions: tuple[Listed, ...] = ()
+    error: Error = Error.NONE
+
+    def __str__(self) -> str:
+        return self.error.words if self.error else braces(tuple(map(str, self.transactions)))
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeTransactions:
+    """To a coordinator, about one id."""
+
+    txn_id: str
+
+    def __str__(self) -> str:
+        return f"DescribeTransactions {self.txn_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeTransactionsResponse:
+    """`start_ms` -1 while nothing is open. Times in milliseconds."""
+
+    error: Error = Error.NONE
+    txn_id: str = ""
+    state: str = ""
+    pid: int = -1
+    epoch: int = -1
+    timeout_ms: int = -1
+    start_ms: int = -1
+    partitions: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.error:
+            return self.error.words
+        return f"{self.state} pid={self.pid} epoch={self.epoch} {braces(self.partitions)}"
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeProducers:
+    """To a partition leader: who has written here, and whose transaction is open."""
+
+    def __str__(self) -> str:
+        return "DescribeProducers"
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveProducer:
+    """A producer on one partition; -1 stands for none in every field."""
+
+    pid: int
+    epoch: int
+    last_seq: int
+    last_ms: int
+    coordinator_epoch: int
+    txn_first: int
+
+    def __str__(self) -> str:
+        since = f" open since @{self.txn_first}" if self.txn_first >= 0 else ""
+        return f"pid={self.pid} epoch={self.epoch} lastSequence={self.last_seq}{since}"
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeProducersResponse:
+    producers: tuple[ActiveProducer, ...] = ()
+    error: Error = Error.NONE
+
+    def __str__(self) -> str:
+        return self.error.words if self.error else braces(tuple(map(str, self.producers)))
+
+
+def active(part: Partition) -> DescribeProducersResponse:
+    """A leader's answer to DescribeProducers (ProducerStateManager#activeProducers)."""
+    return DescribeProducersResponse(
+        tuple(
+            ActiveProducer(pid, e.epoch, e.last_seq, e.last_ms, e.coordinator_epoch, e.txn_first)
+            for pid, e in part.producers.items()
+        )
+    )
+
+
+# ---- calls -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    def __str__(self) -> str:
+        return "list"
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    txn_id: str
+
+    def __str__(self) -> str:
+        return f"describe {self.txn_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Producers:
+    partition: str
+
+    def __str__(self) -> str:
+        return f"producers {self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class FindHanging:
+    """The transactions open on a partition that their coordinator does not know."""
+
+    partition: str
+
+    def __str__(self) -> str:
+        return f"find-hanging {self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class AbortHanging:
+    """End the transaction that begins at `first` of a partition."""
+
+    partition: str
+    first: int
+
+    def __str__(self) -> str:
+        return f"abort-hanging {self.partition}@{self.first}"
+
+
+AdminCall = List | Describe | Producers | FindHanging | AbortHanging
+
+
+@dataclass(frozen=True, slots=True)
+class AdminConfig(Config):
+    coordinator: str = "tc"
+
+
+@dataclass(frozen=True, slots=True)
+class Admin(Quiet):
+    """An administrator's client: one call at a time, each one or two requests. `open`:
+    what the partition has said, `known`: the coordinator's list, while a search goes on."""
+
+    config: AdminConfig
+    call: AdminCall | None = None
+    asked: Send | None = None
+    open: tuple[ActiveProducer, ...] = ()
+    known: tuple[Listed, ...] = ()
+
+    def step(self, event: Event, disk: Disk) -> tuple[Admin, Effects]:
+        match event:
+            case Call(body=call):
+                return self._called(call)
+            case Response(body=body) if self.call is not None:
+                return self._told(self.call, body)
+            case ConnectionLost() if self.asked is not None:
+                return self, (self.asked,)
+        # An answer to a call that is over.
+        return self, ()
+
+    def _called(self, call: object) -> tuple[Admin, Effects]:
+        match call:
+            case List():
+                return self._ask(call, self.config.coordinator, ListTransactions())
+            case Describe(txn_id=txn_id):
+                return self._ask(call, self.config.coordinator, DescribeTransactions(txn_id))
+            case Producers(partition=partition) | FindHanging(partition=partition):
+                return self._ask(call, partition, DescribeProducers())
+            case AbortHanging(partition=partition):
+                return self._ask(call, partition, DescribeProducers())
+        return self, (Return(failed(call, "an administrator has no such call")),)
+
+    def _ask(self, call: AdminCall, to: str, body: object) -> tuple[Admin, Effects]:
+        send = Send(to, body)
+        return replace(self, call=call, asked=send), (send,)
+
+    def _told(self, call: AdminCall, said: object) -> tuple[Admin, Effects]:
+        match call, said:
+            case FindHanging(), DescribeProducersResponse(producers=producers):
+                suspects = tuple(p for p in producers if p.txn_first >= 0)
+                new = replace(self, open=suspects)
+                pids = tuple(sorted(p.pid for p in suspects))
+                if not suspects:
+                    return self._done(succeeded(call, "nothing"))
+                return new._ask(call, self.config.coordinator, ListTransactions(pids=pids))
+            case FindHanging(), ListTransactionsResponse(transactions=known):
+                return replace(self, known=known)._described(call, None)
+            case FindHanging(), DescribeTransactionsResponse():
+                return self._described(call, said)
+            case AbortHanging(), DescribeProducersResponse(producers=producers):
+                return self._abort(call, producers)
+        error: Error = getattr(said, "error", Error.NONE)
+        detail = "" if isinstance(said, WriteTxnMarkersResponse) else str(said)
+        return self._done(failed(call, error) if error else succeeded(call, detail))
+
+    def _described(
+        self, call: FindHanging, said: DescribeTransactionsResponse | None
+    ) -> tuple[Admin, Effects]:
+        """Strike out what its coordinator does answer for; ask about the next."""
+        new = self
+        if said is not None:
+            inside = call.partition in said.partitions
+            left = tuple(p for p in self.open if not (inside and p.pid == said.pid))
+            new = replace(self, open=left, known=self.known[1:])
+        if new.known:
+            where = DescribeTransactions(new.known[0].txn_id)
+            return new._ask(call, self.config.coordinator, where)
+        found = ", ".join(f"pid={p.pid} @{p.txn_first}" for p in new.open)
+        return new._done(succeeded(call, f"hanging: {found}" if found else "nothing"))
+
+    def _abort(
+        self, call: AbortHanging, producers: tuple[ActiveProducer, ...]
+    ) -> tuple[Admin, Effects]:
+        """The marker carries the producer's epoch and the last coordinator epoch seen here,
+        0 where none was (AbortTransactionHandler, TransactionsCommand)."""
+        for p in producers:
+            if p.txn_first == call.first:
+                epoch = max(0, p.coordinator_epoch)
+                ask = WriteTxnMarkers("", p.pid, p.epoch, False, epoch, transaction_version=0)
+                return self._ask(call, call.partition, ask)
+        return self._done(failed(call, f"no transaction is open since @{call.first}"))
+
+    def _done(self, outcome: Outcome) -> tuple[Admin, Effects]:
+        return Admin(self.config), (Return(outcome),)

@@ -1,0 +1,216 @@
+"""What an application may call on its client, and what it gets back.
+
+Outcomes have three kinds, and a careful application treats all three differently:
+`ok`, `failed` (definite: it did not happen) and `unknown` (indefinite: it may have).
+
+One `failed` is less definite than it sounds: a commit whose answer was lost, and whose producer
+is fenced before it asks again, hears ProducerFencedException although it was committed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import Error
+from ..messages import READ_COMMITTED, Position, braces
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """initTransactions"""
+
+    def __str__(self) -> str:
+        return "init"
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """beginTransaction: local, no request is sent"""
+
+    def __str__(self) -> str:
+        return "begin"
+
+
+@dataclass(frozen=True, slots=True)
+class SendRecord:
+    """send: returns at once, the batch is under way"""
+
+    partition: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"send {self.partition} {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class SendOffsets:
+    """sendOffsetsToTransaction; `member` and `generation` are the consumer's group
+    metadata, without which nobody can tell a zombie from its successor"""
+
+    group: str
+    positions: tuple[Position, ...]
+    member: str = ""
+    generation: int = -1
+
+    def __str__(self) -> str:
+        who = f" member={self.member}" if self.member else ""
+        who += f" generation={self.generation}" if self.generation >= 0 else ""
+        return f"send-offsets {self.group} {braces(tuple(map(str, self.positions)))}{who}"
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """flush: waits until every batch is answered, and tells what became of the futures that
+    `send` has returned (Java's flush itself throws nothing; `get` on a future does)"""
+
+    def __str__(self) -> str:
+        return "flush"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """commitTransaction"""
+
+    def __str__(self) -> str:
+        return "commit"
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """abortTransaction"""
+
+    def __str__(self) -> str:
+        return "abort"
+
+
+# ---- of a consumer ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """subscribe, and the joining that Kafka leaves to the first poll"""
+
+    group: str
+    topics: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"subscribe {self.group} {braces(self.topics)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    """unsubscribe: leave the group"""
+
+    def __str__(self) -> str:
+        return "unsubscribe"
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """poll one partition, or (partition "") all that the group has assigned"""
+
+    partition: str = ""
+    isolation: str = READ_COMMITTED
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, ("poll", self.partition, self.isolation)))
+
+
+@dataclass(frozen=True, slots=True)
+class CommitOffsets:
+    """commitSync of these positions; of none: of everything assigned"""
+
+    group: str
+    positions: tuple[Position, ...] = ()
+
+    def __str__(self) -> str:
+        what = f" {braces(tuple(map(str, self.positions)))}" if self.positions else ""
+        return f"commit-offsets {self.group}{what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """committed: the group's positions, once no transaction holds them"""
+
+    group: str
+    partitions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"committed {self.group} {braces(self.partitions)}"
+
+
+@dataclass(frozen=True, slots=True)
+class PositionOf:
+    """position: the next offset to read, which is memory and nothing else"""
+
+    partition: str
+
+    def __str__(self) -> str:
+        return f"position {self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndOffset:
+    """endOffsets: the LSO under read_committed, else the high watermark"""
+
+    partition: str
+    isolation: str = READ_COMMITTED
+
+    def __str__(self) -> str:
+        return f"end-offset {self.partition} {self.isolation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """currentLag: the end as of the last fetch, less the position"""
+
+    partition: str
+
+    def __str__(self) -> str:
+        return f"lag {self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seek:
+    """seek: read on from here"""
+
+    partition: str
+    offset: int
+
+    def __str__(self) -> str:
+        return f"seek {self.partition}@{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMetadata:
+    """groupMetadata: member and generation, for the producer"""
+
+    def __str__(self) -> str:
+        return "group-metadata"
+
+
+# ---- what comes back -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call gave. `detail`: the error's name, or what was read."""
+
+    call: str
+    status: str = "ok"
+    detail: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.status == "ok"
+
+    def __str__(self) -> str:
+        return f"{self.call}: {self.status}" + (f" {self.detail}" if self.detail else "")
+
+
+def succeeded(call: object, detail: str = "") -> Outcome:
+    return Outcome(str(call), "ok", detail)
+
+
+def failed(call: object, why: Error | str) -> Outcome:
+    return Outcome(str(call), "failed", str(why))

@@ -1,0 +1,248 @@
+"""The consumer: half of read_committed is its work.
+
+The broker cuts a fetch at the LSO and says which transactions in it were aborted; the
+*client* skips their batches, steps over markers, and keeps its position (`fetching.py`).
+Nothing is ever pushed to a consumer, and no mode buffers: what must not be read yet is
+simply not sent.
+
+Positions jump: over markers, over aborted batches. A consumer at the end of a partition may
+have a position well above the last record it was given. **A position is memory**: an
+aborted transaction drops the offsets that were to be committed with it, and leaves the
+position where it is. Going back (`seek`) is the application's work.
+
+With `subscribe` it becomes a member of a group (`membership.py`): who else is in it decides
+which partitions it reads, and a generation number says how fresh that is.
+
+*Left out:* automatic commits, pausing, cooperative rebalancing, several topics' metadata.
+Read on in CompletedFetch, SubscriptionState, AbstractCoordinator (clients, Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ....kernel import (
+    Call,
+    Config,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Quiet,
+    Response,
+    Return,
+    Send,
+    SetTimer,
+)
+from ...config import KafkaConfig, offsets_log
+from ...errors import Error
+from ...group.messages import (
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    SyncGroupResponse,
+)
+from ...messages import (
+    LATEST,
+    FetchResponse,
+    ListOffsets,
+    ListOffsetsResponse,
+    OffsetCommit,
+    OffsetCommitResponse,
+    OffsetFetch,
+    OffsetFetchResponse,
+    Position,
+)
+from ..calls import (
+    CommitOffsets,
+    Committed,
+    EndOffset,
+    GroupMetadata,
+    Lag,
+    Outcome,
+    Poll,
+    PositionOf,
+    Seek,
+    Subscribe,
+    Unsubscribe,
+    failed,
+    succeeded,
+)
+from . import fetching, membership
+from .fetching import readable
+from .membership import HEARTBEAT, Membership
+
+__all__ = ["Consumer", "ConsumerConfig", "Membership", "readable"]
+
+RETRY = "retry"
+RETRIABLE = frozenset(
+    {
+        Error.COORDINATOR_LOAD_IN_PROGRESS,
+        Error.COORDINATOR_NOT_AVAILABLE,
+        Error.NOT_COORDINATOR,
+        Error.NOT_LEADER_OR_FOLLOWER,
+    }
+)
+#: a refused commit after which the member has to join again
+OUTSIDE = frozenset({*membership.UNKNOWN, Error.REBALANCE_IN_PROGRESS})
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerConfig(Config):
+    """`name`: its client.id. `partitions`: all there are, as the metadata says. `instance`:
+    a static member's name. Times in milliseconds, Kafka's defaults."""
+
+    cluster: KafkaConfig = KafkaConfig()
+    name: str = "consumer"
+    partitions: tuple[str, ...] = ()
+    instance: str | None = None
+    retry_ms: int = 100
+    heartbeat_ms: int = 3_000
+    session_ms: int = 45_000
+    rebalance_ms: int = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer(Quiet):
+    """`positions`: the next offset to read, by partition; `ends`: where each ended at the
+    last fetch. `call`: what has not returned; `asked`: its requests under way; `paused`:
+    those that wait for the retry timer; `got`, `error`: what its answers brought so far."""
+
+    config: ConsumerConfig
+    positions: Map[str, int] = Map()
+    ends: Map[str, int] = Map()
+    membership: Membership = Membership()
+    call: Any = None
+    asked: tuple[Send, ...] = ()
+    paused: tuple[Send, ...] = ()
+    got: tuple[str, ...] = ()
+    error: Error = Error.NONE
+
+    def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
+        match event:
+            case Call(body=call):
+                return replace(self, call=call)._called(call)
+            case Response(corr=corr, body=HeartbeatResponse() as said):
+                return membership.heard(self, corr, said)
+            case Response(peer=peer, body=said) if any(s.to == peer for s in self.asked):
+                return self._told(peer, said)
+            case ConnectionLost(peer=peer):
+                return self, tuple(s for s in self.asked if s.to == peer)
+            case Fired(timer=timer) if timer == HEARTBEAT:
+                return membership.beat(self)
+            case Fired() if self.paused:
+                asked = (*self.asked, *self.paused)
+                return replace(self, asked=asked, paused=()), self.paused
+        # An answer to a call that is over.
+        return self, ()
+
+    @property
+    def assigned(self) -> tuple[str, ...]:
+        return self.membership.assigned
+
+    # -- calls ---------------------------------------------------------------------------
+
+    def _called(self, call: object) -> tuple[Consumer, Effects]:
+        match call:
+            case Poll():
+                return self.polling(call)
+            case Subscribe(group=group, topics=topics):
+                return membership.join(replace(self, membership=Membership(group, topics)))
+            case Unsubscribe():
+                return membership.leave(self, call)
+            case CommitOffsets():
+                return self._commit(call)
+            case Committed(group=group, partitions=partitions):
+                where = offsets_log(group, self.config.cluster)
+                return self.ask(Send(where, OffsetFetch(group, partitions)))
+            case EndOffset(partition=partition, isolation=isolation):
+                return self.ask(Send(partition, ListOffsets(LATEST, isolation)))
+            case PositionOf(partition=partition):
+                if partition in self.assigned and partition not in self.positions:
+                    return self.ask(*fetching.committed_offsets(self, (partition,)))
+                return self.done(succeeded(call, str(self.positions.get(partition, 0))))
+            case Lag():
+                return fetching.lag(self, call)
+            case Seek(partition=partition, offset=offset):
+                new = replace(self, positions=self.positions.set(partition, offset))
+                return new.done(succeeded(call))
+            case GroupMetadata():
+                return self.done(succeeded(call, str(self.membership)))
+        return self.done(failed(call, "a consumer has no such call"))
+
+    def polling(self, call: Poll) -> tuple[Consumer, Effects]:
+        """A poll of the assigned partitions is also where a member joins again."""
+        if call.partition:
+            return fetching.poll(self, call)
+        if not self.membership.group:
+            return self.done(failed(call, "subscribe first, or name a partition"))
+        return membership.join(self) if self.membership.rejoin else fetching.poll(self, call)
+
+    def _commit(self, call: CommitOffsets) -> tuple[Consumer, Effects]:
+        """commitSync; without positions: of everything assigned. A group it is no member of
+        it commits to as a consumer that assigns itself its partitions."""
+        positions = call.positions or tuple(
+            Position(p, self.positions[p]) for p in self.assigned if p in self.positions
+        )
+        if not positions:
+            return self.done(succeeded(call, "nothing"))
+        mine = self.membership
+        who = (mine.member, mine.generation) if mine.group == call.group else ("", -1)
+        ask = OffsetCommit(call.group, positions, *who, instance=self.config.instance)
+        return self.ask(Send(offsets_log(call.group, self.config.cluster), ask))
+
+    # -- answers -------------------------------------------------------------------------
+
+    def _told(self, peer: str, said: Any) -> tuple[Consumer, Effects]:
+        question = next(s for s in self.asked if s.to == peer)
+        new = replace(self, asked=tuple(s for s in self.asked if s is not question))
+        error: Error = getattr(said, "error", Error.NONE)
+        if error in RETRIABLE or getattr(said, "unstable", None):
+            # Unstable: a transaction holds a newer offset that may or may not count.
+            later = replace(new, paused=(*new.paused, question))
+            return later, (SetTimer(RETRY, self.config.retry_ms),)
+        return new._answered(peer, said)
+
+    def _answered(self, peer: str, said: Any) -> tuple[Consumer, Effects]:
+        call = self.call
+        match said:
+            case FetchResponse():
+                return fetching.polled(self, call, peer, said)
+            case ListOffsetsResponse() if isinstance(call, Poll):
+                return fetching.reset(self, call, peer, said)
+            case ListOffsetsResponse(offset=offset, error=error):
+                return self.done(failed(call, error) if error else succeeded(call, str(offset)))
+            case OffsetFetchResponse():
+                return fetching.told_offsets(self, call, said)
+            case JoinGroupResponse():
+                return membership.joined(self, said)
+            case SyncGroupResponse():
+                return membership.synced(self, said)
+            case LeaveGroupResponse():
+                return replace(self, membership=Membership()).done(succeeded(call))
+            case OffsetCommitResponse(error=error):
+                return self._committed(error)
+        raise TypeError(f"a consumer never asks for a {type(said).__name__}")
+
+    def _committed(self, error: Error) -> tuple[Consumer, Effects]:
+        """A refusal for being outside the group is final: what was to be committed has been,
+        or will be, read by somebody else (CommitFailedException)."""
+        if not error:
+            return self.done(succeeded(self.call))
+        new = self
+        if error is Error.REBALANCE_IN_PROGRESS:
+            new = replace(self, membership=replace(self.membership, rejoin=True))
+        elif error in OUTSIDE:
+            new = membership.expelled(self)
+        return new.done(failed(self.call, error))
+
+    # -- what the files beside this one build on --------------------------------------------
+
+    def ask(self, *sends: Send) -> tuple[Consumer, Effects]:
+        return replace(self, asked=(*self.asked, *sends)), sends
+
+    def done(self, outcome: Outcome) -> tuple[Consumer, Effects]:
+        return replace(self, call=None), (Return(outcome),)

@@ -1,0 +1,178 @@
+"""Being a member of a group: join, learn what to read, stay.
+
+The member that leads a generation assigns for all (RangeAssignor): topic by topic,
+contiguous ranges in the order of the member ids. It knows how many partitions there are
+from the metadata. Everybody drops what it read before (the eager protocol): positions are
+looked up anew, among what the group has committed.
+
+Sources: AbstractCoordinator, ConsumerCoordinator, RangeAssignor (clients, Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ....kernel import CancelTimer, Effects, Map, Send, SetTimer
+from ...config import offsets_log
+from ...errors import Error
+from ...group.messages import (
+    Heartbeat,
+    HeartbeatResponse,
+    JoinedMember,
+    JoinGroup,
+    JoinGroupResponse,
+    LeaveGroup,
+    SyncGroup,
+    SyncGroupResponse,
+)
+from ..calls import Poll, Unsubscribe, failed, succeeded
+
+if TYPE_CHECKING:
+    from . import Consumer
+
+Result = tuple["Consumer", Effects]
+RANGE = "range"
+HEARTBEAT = "heartbeat"
+BEAT = 1  # a heartbeat's request has this number and its generation; a call's requests have 0
+#: the member is nobody any more and comes back as a new one
+UNKNOWN = frozenset({Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION})
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """`rejoin`: the next poll joins again before it reads. What `groupMetadata()` gives to
+    a producer is group, member and generation."""
+
+    group: str = ""
+    topics: tuple[str, ...] = ()
+    member: str = ""
+    generation: int = -1
+    assigned: tuple[str, ...] = ()
+    rejoin: bool = False
+
+    def __str__(self) -> str:
+        return f"member={self.member} generation={self.generation}"
+
+
+def assignments(
+    members: tuple[JoinedMember, ...], partitions: tuple[str, ...]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """(member, partitions) by RangeAssignor."""
+    given: dict[str, list[str]] = {m.member: [] for m in members}
+    topics = sorted({p.rpartition("-")[0] for p in partitions})
+    for topic in topics:
+        readers = sorted(m.member for m in members if topic in m.metadata)
+        mine = [p for p in partitions if p.rpartition("-")[0] == topic]
+        start = 0
+        for i, member in enumerate(readers):
+            size = len(mine) // len(readers) + (i < len(mine) % len(readers))
+            given[member] += mine[start : start + size]
+            start += size
+    return tuple((member, tuple(parts)) for member, parts in sorted(given.items()))
+
+
+def join(consumer: Consumer) -> Result:
+    """Ask to be in the next generation; until it has begun there is no answer."""
+    config, mine = consumer.config, consumer.membership
+    ask = JoinGroup(
+        mine.group,
+        mine.member,
+        config.name,
+        ((RANGE, mine.topics),),
+        config.instance,
+        config.session_ms,
+        config.rebalance_ms,
+    )
+    away = replace(mine, assigned=(), rejoin=True)
+    new = replace(consumer, membership=away, positions=Map(), ends=Map())
+    return new.ask(Send(coordinator(new), ask))
+
+
+def coordinator(consumer: Consumer) -> str:
+    return offsets_log(consumer.membership.group, consumer.config.cluster)
+
+
+def joined(consumer: Consumer, said: JoinGroupResponse) -> Result:
+    mine = consumer.membership
+    if said.error is Error.MEMBER_ID_REQUIRED:
+        return join(replace(consumer, membership=replace(mine, member=said.member)))
+    if said.error in UNKNOWN:
+        return join(replace(consumer, membership=replace(mine, member="")))
+    if said.error:
+        return consumer.done(failed(consumer.call, said.error))
+    given: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    if said.member == said.leader and not said.skip_assignment:
+        given = assignments(said.members, consumer.config.partitions)
+    mine = replace(mine, member=said.member, generation=said.generation)
+    ask = SyncGroup(
+        mine.group,
+        mine.member,
+        mine.generation,
+        given,
+        consumer.config.instance,
+        said.protocol_type,
+        said.protocol,
+    )
+    new = replace(consumer, membership=mine)
+    return new.ask(Send(coordinator(new), ask))
+
+
+def synced(consumer: Consumer, said: SyncGroupResponse) -> Result:
+    mine = consumer.membership
+    if said.error is Error.REBALANCE_IN_PROGRESS:
+        return join(consumer)
+    if said.error in UNKNOWN:
+        return join(replace(consumer, membership=replace(mine, member="", generation=-1)))
+    if said.error:
+        return consumer.done(failed(consumer.call, said.error))
+    mine = replace(mine, assigned=tuple(said.assignment), rejoin=False)
+    new = replace(consumer, membership=mine)
+    beat = SetTimer(HEARTBEAT, consumer.config.heartbeat_ms)
+    if isinstance(new.call, Poll):
+        new, effects = new.polling(new.call)
+    else:
+        told = f"{mine}: {', '.join(mine.assigned) or 'nothing to read'}"
+        new, effects = new.done(succeeded(new.call, told))
+    return new, (beat, *effects)
+
+
+# ---- staying -----------------------------------------------------------------------------
+
+
+def beat(consumer: Consumer) -> Result:
+    """The background thread's heartbeat: the next one is due whatever comes back."""
+    mine = consumer.membership
+    if mine.generation < 0:
+        return consumer, ()
+    ask = Heartbeat(mine.group, mine.member, mine.generation, consumer.config.instance)
+    again = SetTimer(HEARTBEAT, consumer.config.heartbeat_ms)
+    return consumer, (Send(coordinator(consumer), ask, BEAT + mine.generation), again)
+
+
+def heard(consumer: Consumer, corr: int, said: HeartbeatResponse) -> Result:
+    """The answer is noted; joining again is the next poll's work, in the application's own
+    thread. Until then the member reads on and may commit, and be refused. What is said of
+    an older generation concerns nobody any more (AbstractCoordinator's sentGeneration)."""
+    if corr != BEAT + consumer.membership.generation:
+        return consumer, ()
+    if said.error is Error.REBALANCE_IN_PROGRESS:
+        return replace(consumer, membership=replace(consumer.membership, rejoin=True)), ()
+    if said.error in UNKNOWN:
+        return expelled(consumer), (CancelTimer(HEARTBEAT),)
+    return consumer, ()
+
+
+def expelled(consumer: Consumer) -> Consumer:
+    """It knows now that it is no member any more."""
+    mine = replace(consumer.membership, member="", generation=-1, rejoin=True)
+    return replace(consumer, membership=mine)
+
+
+def leave(consumer: Consumer, call: Unsubscribe) -> Result:
+    mine = consumer.membership
+    if not mine.member:
+        return replace(consumer, membership=Membership()).done(succeeded(call))
+    ask = LeaveGroup(mine.group, ((mine.member, consumer.config.instance),))
+    new, effects = consumer.ask(Send(coordinator(consumer), ask))
+    return new, (CancelTimer(HEARTBEAT), *effects)

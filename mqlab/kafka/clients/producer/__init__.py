@@ -1,0 +1,243 @@
+"""The transactional producer: the client's own state machine.
+
+    config.py     what may be configured, and what Java refuses
+    flight.py     a batch under way, a partition's numbers, an open question
+    sending.py    batches: numbered, sent, sent again
+    failing.py    batches given up, and the numbers behind them
+    requests.py   questions to the coordinators, and what the application hears
+    errors.py     what each error means: again, abort, or over
+
+A producer numbers its batches partition by partition, keeps up to five of them under way
+and sends each again until it is answered: that is safe because the leader recognises what
+it has seen. A transaction is a bracket around such batches; `begin` opens it and tells
+nobody. *The server's* transaction starts with the first partition that is added.
+
+Two clients are played here. `legacy` (librdkafka, so confluent-kafka): AddPartitionsToTxn
+before the first batch to a partition, its epoch stays. `v2` (Java 4.x): the first Produce adds
+the partition by itself, and every end gives a new epoch, at which the sequence numbers begin
+again at 0. Exceptions are named as Java names them, for both. (Java before 4.0 sends the same
+requests as librdkafka, but a leader's INVALID_PRODUCER_EPOCH is abortable for it from 2.8 on,
+KIP-588, and fatal for librdkafka: it is not played here.)
+
+*States* (`states.PRODUCER_PREVIOUS`): UNINITIALIZED → INITIALIZING → READY → IN_TRANSACTION →
+COMMITTING or ABORTING → READY. A call that the state does not allow is an
+IllegalStateException and changes nothing. After an abortable error every call but `abort`
+fails with it; after a fatal one every call does; `flush` alone fails with neither. Nothing a
+producer holds is durable.
+
+*What can go wrong.* An answer may be lost: everything here may be sent twice. `commit` may
+time out: then it is neither done nor not done, and the only sound calls are the same `commit`
+again or none at all. A record that is sent outside of a transaction is refused, and yet
+travels with the next transaction that writes to its partition; a commit that does not write
+there waits for it until delivery.timeout.ms (KafkaProducer#doSend appends the record before
+it looks at the state). If it is given up outside of a transaction, the client is done for.
+
+*Left out:* batching by size and linger, compression, metadata, finding a coordinator,
+two-phase commit.
+Read on in KafkaProducer, TransactionManager, Sender, RecordAccumulator (clients, Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ....kernel import (
+    Call,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Response,
+    Return,
+    Text,
+    Words,
+)
+from ...messages import ProduceResponse
+from ...states import ProducerState, producer_may_enter
+from ..calls import (
+    Abort,
+    Begin,
+    Commit,
+    Flush,
+    Init,
+    Outcome,
+    SendOffsets,
+    SendRecord,
+    failed,
+    succeeded,
+)
+from . import requests, sending
+from .config import ConfigException, ProducerConfig
+from .errors import Kind, Trouble
+from .flight import Asked, Flight, Line
+
+__all__ = ["ConfigException", "Kind", "Producer", "ProducerConfig", "Trouble"]
+
+_S = ProducerState
+ENTERED = Words("{state}: {why}", "{state}：{why}")
+BUMPED = Words(
+    "raises its own epoch to {epoch}, numbers begin at 0",
+    "自行将 epoch 升到 {epoch}，序列号从 0 开始",
+)
+UNDER_WAY = {
+    Begin: _S.IN_TRANSACTION,
+    Init: _S.INITIALIZING,
+    Commit: _S.COMMITTING,
+    Abort: _S.ABORTING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Producer:
+    """`lines`: how each partition is being numbered. `added`: partitions of this transaction
+    that the coordinator knows, or (v2) that are written to. `flights`: batches not answered
+    yet, in the order in which they were sent. `asked`: the request that is open at a
+    coordinator. `call`: the blocking call that has not returned. `overdue`: a call that
+    timed out, and what became of it since. `error`: why the state is an error; without
+    transactions, why a record's future failed. `bump`: the epoch must be raised after the
+    abort (KIP-360). `unresolved`: after a batch of unknown fate, the number behind it."""
+
+    config: ProducerConfig
+    state: ProducerState = _S.UNINITIALIZED
+    pid: int = -1
+    epoch: int = -1
+    lines: Map[str, Line] = Map()
+    added: tuple[str, ...] = ()
+    flights: tuple[Flight, ...] = ()
+    asked: Asked | None = None
+    call: object = None
+    overdue: Outcome | None = None
+    error: Trouble | None = None
+    bump: bool = False
+    unresolved: Map[str, int] = Map()
+
+    def step(self, event: Event, disk: Disk) -> tuple[Producer, Effects]:
+        match event:
+            case Call(body=body):
+                return self._called(body)
+            case Response(peer=peer, corr=corr, body=ProduceResponse() as said):
+                return sending.answered(self, peer, corr, said)
+            case Response(peer=peer, body=body) if self.asked and self.asked.to == peer:
+                return requests.told(self, self.asked, body)
+            case ConnectionLost(peer=peer):
+                new, effects = requests.connection_lost(self, peer)
+                new, more = sending.connection_lost(new, peer)
+                return new, (*effects, *more)
+            case Fired(timer=sending.RETRY):
+                new, effects = requests.resumed(self)
+                new, more = sending.resumed(new)
+                return new, (*effects, *more)
+            case Fired(timer=requests.MAX_BLOCK):
+                return requests.blocked_too_long(self)
+            case Fired(timer=timer):
+                return sending.expired(self, timer)
+        # An answer nobody waits for any more.
+        return self, ()
+
+    # -- calls ---------------------------------------------------------------------------
+
+    def _called(self, call: object) -> tuple[Producer, Effects]:
+        if not self.config.transactional:
+            return self._called_plainly(call)
+        if self.overdue is not None:
+            return self._called_again(call, self.overdue)
+        spared = self.state is _S.ABORTABLE_ERROR and isinstance(call, Abort)
+        spared = spared or isinstance(call, Flush)  # KafkaProducer#flush looks at no state
+        if self.state in (_S.ABORTABLE_ERROR, _S.FATAL_ERROR) and not spared:
+            return self, (Return(failed(call, str(self.error))),)
+        match call:
+            case Flush():
+                return self._blocked(call)
+            case SendRecord():
+                return self._send(call)
+            case SendOffsets() if self.state is _S.IN_TRANSACTION:
+                return self._blocked(call)
+            case SendOffsets():
+                return self, (illegal(call, f"no transaction in {self.state}"),)
+        target = UNDER_WAY.get(type(call))
+        if target is None:
+            return self, (illegal(call, "a producer has no such call"),)
+        if not producer_may_enter(target, self.state):
+            return self, (illegal(call, f"{self.state} → {target}"),)
+        return self._entered_by(call, target)
+
+    def _entered_by(self, call: object, target: ProducerState) -> tuple[Producer, Effects]:
+        new = self.entered(target)
+        match call:
+            case Begin():
+                return new, (Return(succeeded(call)),)
+            case Init():
+                new, timer = requests.blocked(new, call)
+                new, effects = requests.introduce(new)
+                return new, (*timer, *effects)
+            case Abort():
+                new = requests.without_unsent(new)
+        return new._blocked(call)
+
+    def _called_again(self, call: object, overdue: Outcome) -> tuple[Producer, Effects]:
+        """After a call that timed out only the same call is allowed."""
+        if str(call) != overdue.call:
+            why = f"{overdue.call} timed out, call it again"
+            return self, (illegal(call, why),)
+        new = replace(self, overdue=None)
+        if overdue.status != requests.UNHEARD:
+            return new, (Return(overdue),)
+        return new._blocked(call)
+
+    def _called_plainly(self, call: object) -> tuple[Producer, Effects]:
+        """Without transactions there is only send and flush; the producer asks for its id
+        when it first needs one."""
+        match call:
+            case SendRecord():
+                new, timer = sending.taken(self, call)
+                new, effects = requests.proceed(new)
+                return new, (*timer, *effects, Return(succeeded(call)))
+            case Flush():
+                return self._blocked(call)
+        return self, (illegal(call, "a transactional call without transactional.id"),)
+
+    def _blocked(self, call: object) -> tuple[Producer, Effects]:
+        """Wait until it can be done; a request that was given up is sent again."""
+        new, timer = requests.blocked(requests.unparked(self), call)
+        new, again = requests.resumed(new) if new.asked is not self.asked else (new, ())
+        new, effects = requests.proceed(new)
+        return new, (*timer, *again, *effects)
+
+    def _send(self, call: SendRecord) -> tuple[Producer, Effects]:
+        if self.state is not _S.IN_TRANSACTION:
+            why = f"no transaction in {self.state}"
+            new, timer = sending.taken(self, call, stray=True)
+            return new, (*timer, illegal(call, why))
+        new, timer = sending.taken(self, call)
+        if self.config.v2:
+            new = replace(new, added=tuple(sorted({*new.added, call.partition})))
+        new, effects = requests.proceed(new)
+        return new, (*timer, *effects, Return(succeeded(call)))
+
+    # -- its state -----------------------------------------------------------------------
+
+    def entered(self, state: ProducerState) -> Producer:
+        """In another state; ValueError where the table has no such transition."""
+        if not producer_may_enter(state, self.state):
+            raise ValueError(f"a producer in {self.state} cannot become {state}")
+        return replace(self, state=state)
+
+    def changed(self, old: Producer | None) -> tuple[Text, ...]:
+        """What nobody else would tell: an error it keeps for the next call, and an epoch
+        that it raised by itself."""
+        if old is None or old is self:
+            return ()
+        wrong = (_S.ABORTABLE_ERROR, _S.FATAL_ERROR)
+        if self.state in wrong and self.state is not old.state and old.call is None:
+            return (ENTERED(state=self.state, why=self.error and self.error.exception),)
+        own = not self.config.transactional and self.pid == old.pid >= 0
+        if own and self.epoch > old.epoch:
+            return (BUMPED(epoch=self.epoch),)
+        return ()
+
+
+def illegal(call: object, why: str) -> Return:
+    """What Java answers to a call that its state does not allow."""
+    return Return(failed(call, f"IllegalStateException: {why}"))

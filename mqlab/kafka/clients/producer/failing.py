@@ -1,0 +1,129 @@
+"""Batches that are given up, and what becomes of the numbers behind them.
+
+A leader that refuses a batch leaves no doubt: those behind it move up. A batch of which nobody
+knows leaves a hole. A transaction can only be aborted then. A producer without transactions
+raises its own epoch and numbers what is left anew from 0, so that the leader takes it; if the
+lost batch had been written after all and the application sends it again, it is there twice.
+
+Sources: Sender#failBatch, TransactionManager#handleFailedBatch, #markSequenceUnresolved,
+#maybeResolveSequences, #bumpIdempotentProducerEpoch, TxnPartitionMap (clients, Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ....kernel import CancelTimer, Effects
+from ...errors import Error
+from ...log import next_sequence
+from ...states import ProducerState
+from . import requests
+from .errors import Kind, Trouble, exception
+from .flight import Flight, Line
+
+if TYPE_CHECKING:
+    from . import Producer
+
+Result = tuple["Producer", Effects]
+MAX_EPOCH = 2**15 - 1
+LOST = Trouble("NetworkException", unknown=True)
+EXPIRED = Trouble("TimeoutException", unknown=True)
+NEVER_SENT = Trouble("TimeoutException")
+
+
+def off(p: Producer, flight: Flight) -> Result:
+    """Without a batch that is over, one way or the other."""
+    left = tuple(f for f in p.flights if f is not flight)
+    shared = any(f.timer == flight.timer for f in left) if p.config.delivery_timeout_ms else True
+    return replace(p, flights=left), () if shared else (CancelTimer(flight.timer),)
+
+
+def after(p: Producer, effects: Effects) -> Result:
+    p, more = requests.proceed(p)
+    return p, (*effects, *more)
+
+
+def lost(p: Producer, trouble: Trouble) -> Trouble:
+    """How a transactional producer calls a batch of which nobody knows: it can abort."""
+    if not p.config.transactional:
+        return trouble
+    return Trouble("TransactionAbortableException", bump=True)
+
+
+def failed(p: Producer, flight: Flight, trouble: Trouble, refused: Error | None) -> Result:
+    """A batch is given up: `refused` by its leader, or (None) of unknown fate."""
+    p, effects = off(p, flight)
+    if not p.config.transactional:
+        return _future_failed(p, flight, trouble, refused, effects)
+    if trouble.kind is Kind.FATAL:
+        p, more = requests.fatal(p, trouble)
+        return p, (*effects, *more)
+    ending = p.state in (ProducerState.COMMITTING, ProducerState.ABORTING)
+    doubt = refused is None and flight.number >= 0
+    if trouble.bump and not p.config.v2 and (doubt or not ending):
+        p = replace(p, bump=True)
+    if refused is not None:
+        p = _closed_up(p, flight)
+    p, more = requests.abortable(p, trouble)
+    return after(p, (*effects, *more))
+
+
+def _closed_up(p: Producer, gone: Flight) -> Producer:
+    """The leader has refused a batch: those behind it move up by its numbers
+    (TxnPartitionMap#adjustSequencesDueToFailedBatch)."""
+    line: Line | None = p.lines.get(gone.partition)
+    if line is None or gone.owner != (line.pid, line.epoch):
+        return p
+    back = -gone.batch.count
+    flights = []
+    for f in p.flights:
+        behind = f.partition == gone.partition and f.number >= 0
+        if behind and f.owner == gone.owner and f.batch.first_seq > gone.batch.first_seq:
+            f = replace(f, batch=replace(f.batch, first_seq=next_sequence(f.batch.first_seq, back)))
+        flights.append(f)
+    line = replace(line, next=next_sequence(line.next, back))
+    return replace(p, flights=tuple(flights), lines=p.lines.set(gone.partition, line))
+
+
+def _future_failed(
+    p: Producer, flight: Flight, trouble: Trouble, refused: Error | None, effects: Effects
+) -> Result:
+    """Without transactions one record's future fails, and the next `flush` tells of it."""
+    if refused is not None:
+        trouble = Trouble(exception(refused))
+    p = replace(p, error=p.error or trouble)
+    if p.config.idempotent and refused is not None:
+        p = bumped(p, flight.partition)
+    elif p.config.idempotent and flight.number >= 0:
+        hole = max(p.unresolved.get(flight.partition, 0), next_sequence(flight.batch.last_seq))
+        p = settled(replace(p, unresolved=p.unresolved.set(flight.partition, hole)), flight)
+    return after(p, effects)
+
+
+def settled(p: Producer, done: Flight) -> Producer:
+    """A hole in a partition's numbers is none if a later batch was taken; if nothing is under
+    way there any more and none was, the numbers begin anew."""
+    partition = done.partition
+    hole: int | None = p.unresolved.get(partition)
+    if hole is None:
+        return p
+    if done.batch.first_seq >= hole:
+        return replace(p, unresolved=p.unresolved.remove(partition))
+    if any(f.partition == partition and f.number >= 0 for f in p.flights):
+        return p
+    return bumped(p, partition)
+
+
+def bumped(p: Producer, partition: str) -> Producer:
+    """A producer without transactions raises its own epoch; at the last one it needs a new
+    id. What waits for `partition` is numbered anew."""
+    flights = tuple(
+        replace(f, number=-1) if f.partition == partition and not f.sent else f for f in p.flights
+    )
+    p = replace(p, flights=flights, unresolved=p.unresolved.remove(partition))
+    if p.epoch < MAX_EPOCH:
+        p = replace(p, epoch=p.epoch + 1)
+        return replace(p, lines=p.lines.set(partition, Line(p.pid, p.epoch)))
+    p = p.entered(ProducerState.UNINITIALIZED)
+    return replace(p, pid=-1, epoch=-1, lines=p.lines.set(partition, Line(-1, -1)))

@@ -1,0 +1,68 @@
+"""Before a batch opens a transaction on a partition, the transaction coordinator is asked.
+
+Leader and group coordinator do the same thing here (KIP-890): a *guard* is set up on the
+partition, the question leaves, and the request waits under a number. The answer comes back
+to the number; whether the guard still stands says whether a marker came in between. What is
+told to whom is theirs to say.
+
+A legacy client must have added the partition itself, so the coordinator only verifies; a v2
+client's partition is added now.
+
+Source: ReplicaManager#maybeSendPartitionsToTransactionCoordinator, AddPartitionsToTxnManager,
+VerificationGuard (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Send, replace
+from ..messages import AddPartitionsToTxn
+from . import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Verifying:
+    """A request that waits for the coordinator's word: what was asked, by whom, under which
+    guard, and how often the question was put again."""
+
+    ask: Any
+    caller: Caller
+    question: AddPartitionsToTxn
+    guard: int
+    again: int = 0
+
+
+ADD = "add "
+#: a leader or a group coordinator: it has `name`, `config`, `part` and `verifying`
+R = TypeVar("R", bound=Any)
+
+
+def begun(
+    role: R, ask: Any, caller: Caller, txn_id: str, batch: Batch, disk: Disk, *, v2: bool
+) -> tuple[R, Effects]:
+    """Set up the guard, put the question."""
+    part = role.part.guarded(batch, disk.log(role.name).end, v2)
+    question = AddPartitionsToTxn(
+        txn_id, batch.pid, batch.epoch, (role.name,), verify_only=not v2, implicit=v2
+    )
+    corr = 0
+    while corr in role.verifying:
+        corr += 1
+    waiting = Verifying(ask, caller, question, part.guards[batch.pid].number)
+    new = replace(role, part=part, verifying=role.verifying.set(corr, waiting))
+    return new, (Send(role.config.coordinator, question, corr),)
+
+
+def ended(role: R, corr: int) -> R:
+    """The question is answered: nobody waits under this number any more."""
+    return replace(role, verifying=role.verifying.remove(corr))
+
+
+def given_up(role: R) -> tuple[R, list[Caller], Effects]:
+    """The connection to the coordinator broke: who waited, to be told to try again. The
+    pauses end with their questions: a number may be used again."""
+    callers = [waiting.caller for waiting in role.verifying.values()]
+    pauses = tuple(CancelTimer(f"{ADD}{corr}") for corr, w in role.verifying.items() if w.again)
+    return replace(role, verifying=Map()), callers, pauses

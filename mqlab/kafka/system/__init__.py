@@ -1,0 +1,263 @@
+"""The Kafka lesson system: each role on a node of its own.
+
+    system kafka transaction_version=2 client=v2 partitions=2 producers=app readers=reader
+
+A client is `legacy` (librdkafka) or `v2` (Java 4.x); the three real combinations with the
+cluster's transaction.version are (0, legacy), (2, legacy), (2, v2).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+from ...kernel import (
+    Effect,
+    Event,
+    NodeSpec,
+    Program,
+    Property,
+    Snapshot,
+    System,
+    Telling,
+    Text,
+    World,
+    shorten,
+)
+from ..claims.invariants import CLAIMS, lit, properties, replicated_claims
+from ..config import SAFEGUARDS, KafkaConfig
+from ..picture import snapshot as pictures
+from ..picture.telling import tell
+from . import verbs, wiring
+
+#: a program in a system line is written without the braces of its narration
+BARE = str.maketrans("", "", "{},")
+#: fields with a spelling of their own in the system line, or (rules) with none
+UNSAID = {"programs", "order", "rules"}
+#: (node, transactional id), written node:id, or node where both are the same
+PAIRS = ("producers", "workers")
+#: fields that go into the roles' configuration as they are
+PASSED = ("segment_records", "id_expiration_ms", "pid_expiration_ms", "skip_leaderless_marker")
+#: fields that go into the producers' configuration as they are
+PRODUCING = ("timeout_ms", "max_in_flight", "retries", "delivery_timeout_ms", "max_block_ms")
+NUMBERS = {
+    "transaction_version", "partitions", "groups", "replicas", "min_isr", *PASSED, *PRODUCING
+}  # fmt: skip
+
+DIGITS = 15  # of a number in a system line
+MOST = {"partitions": 100, "groups": 50}  # a role, a lane and a log each
+
+
+@dataclass(frozen=True)
+class KafkaSystem(System):
+    """`topic`: its name, or several with commas, of `partitions` each. `producers`: (node,
+    transactional id); an id of "-" is a producer without transactions, "plain" one without
+    idempotence either. Two nodes with one id are a producer and its restarted twin.
+    `workers`: (node, transactional id) of processes that consume and produce; `admins`:
+    administrators' clients. `programs`: (node, what its application does).
+
+    `replicas` of every log, of which `min_isr` must be in sync for an append. `retries`
+    None: as often as need be; `delivery_timeout_ms` and `max_block_ms` 0: for ever;
+    `config_check` "off" builds producers that Java refuses to (`max_in_flight` 6 with
+    idempotence). `rules`: what a learner writes, by slot ("lso", "accept", "admit").
+    `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
+
+    transaction_version: int = 2
+    client: str = "v2"
+    release: str = "4.3"
+    topic: str = "orders"
+    partitions: int = 2
+    producers: tuple[tuple[str, str], ...] = (("app", "order-service"),)
+    readers: tuple[str, ...] = ()
+    workers: tuple[tuple[str, str], ...] = ()
+    admins: tuple[str, ...] = ()
+    groups: int = 0
+    replicas: int = 1
+    min_isr: int = 1
+    timeout_ms: int = 60_000
+    max_in_flight: int = 5
+    retries: int | None = None
+    delivery_timeout_ms: int = 0
+    max_block_ms: int = 0
+    config_check: str = "on"
+    segment_records: int = 0
+    skip_leaderless_marker: int = 0
+    id_expiration_ms: int = 0
+    pid_expiration_ms: int = 0
+    off: tuple[str, ...] = ()
+    programs: tuple[tuple[str, Program], ...] = ()
+    order: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    rules: tuple[tuple[str, Callable[..., Any]], ...] = ()
+    claims: tuple[str, ...] = ()
+
+    name = "kafka"
+
+    def __post_init__(self) -> None:
+        if (self.transaction_version, self.client) not in ((0, "legacy"), (2, "legacy"), (2, "v2")):
+            raise ValueError(
+                f"no real Kafka has transaction_version={self.transaction_version} with a "
+                f"{self.client} client; use (0, legacy), (2, legacy) or (2, v2)"
+            )
+        if self.release not in ("4.2", "4.3"):
+            raise ValueError(f"release={self.release}: expected 4.2 or 4.3")
+        if not 1 <= self.min_isr <= max(1, self.replicas) <= 3:
+            raise ValueError(
+                f"replicas={self.replicas} min_isr={self.min_isr}: expected 1 to 3 replicas, and "
+                "no more of them in sync than there are"
+            )
+        for key, most in MOST.items():
+            if not 0 <= getattr(self, key) <= most:
+                raise ValueError(f"{key}={getattr(self, key)}: a picture has room for {most}")
+        if self.config_check not in ("on", "off"):
+            raise ValueError(f"config_check={self.config_check}: expected on or off")
+        for _, txn_id in (*self.producers, *self.workers):
+            wiring.producer_config(self, txn_id)  # refuses what Java would
+        for name in self.off:
+            if name not in SAFEGUARDS:
+                known = ", ".join(SAFEGUARDS)
+                raise ValueError(f"no safeguard {name!r}; there are: {known}")
+        claims = CLAIMS if self.replicas == 1 else replicated_claims()
+        for name in self.claims:
+            if name not in claims:
+                where = "" if self.replicas == 1 else " with several replicas"
+                raise ValueError(f"no claim {name!r}{where}; there are: {', '.join(claims)}")
+
+    # -- the system line -----------------------------------------------------------------
+
+    def line(self) -> str:
+        """Name and options that differ from the defaults; `from_options` reads it back."""
+        words = [self.name]
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value == f.default or f.name in UNSAID:
+                continue
+            if f.name in PAIRS:
+                value = ",".join(node if node == i else f"{node}:{i}" for node, i in value)
+            elif isinstance(value, tuple):
+                value = ",".join(value)
+            words.append(f"{f.name}={value}")
+        for node, program in self.programs:
+            if isinstance(program, tuple):
+                text = "; ".join(map(str, program)).translate(BARE)
+                words.append(shlex.quote(f"{node}={text}"))
+        for step, order in self.order:
+            words.append(f"order.{step}={','.join(order)}")
+        return " ".join(words)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> KafkaSystem:
+        known = {f.name for f in fields(cls)} - UNSAID
+        given: dict[str, Any] = {}
+        programs: list[tuple[str, str]] = []
+        order = []
+        for key, value in options.items():
+            if key in PAIRS:
+                pairs = (p.partition(":") for p in value.split(",") if p)
+                given[key] = tuple((node, txn_id or node) for node, _, txn_id in pairs)
+            elif key in ("readers", "admins", "off", "claims"):
+                given[key] = tuple(value.split(","))
+            elif key in NUMBERS:
+                given[key] = _number(key, value)
+            elif key.startswith("order."):
+                order.append((key.removeprefix("order."), tuple(value.split(","))))
+            elif key in known:
+                given[key] = value
+            else:
+                programs.append((key, value))
+        if given.get("transaction_version") == 0:
+            given.setdefault("client", "legacy")
+        given["off"] = tuple(sorted({*given.get("off", ()), *off}))
+        system = cls(**given, order=tuple(order))
+        return replace(system, programs=tuple(system._program(*p) for p in programs))
+
+    def _program(self, node: str, text: str) -> tuple[str, Program]:
+        names = [n for n, _ in (*self.producers, *self.workers)] + [*self.readers, *self.admins]
+        names += ["controller"] if self.replicas > 1 else []
+        if node not in names:
+            raise ValueError(
+                f"no option and no client {node!r}; options: "
+                + ", ".join(f.name for f in fields(self) if f.name not in UNSAID)
+                + "; clients: "
+                + ", ".join(names)
+            )
+        calls = (tuple(call.split()) for call in text.split(";"))
+        return node, tuple(self.call(words) for words in calls if words)
+
+    def label(self) -> Text:
+        """How a picture names the system."""
+        client = "" if self.transaction_version == 0 else f" · {self.client} client"
+        off = f" · off: {', '.join(self.off)}" if self.off else ""
+        return Text(f"Kafka · transaction.version {self.transaction_version}{client}{off}")
+
+    # -- nodes ---------------------------------------------------------------------------
+
+    @cached_property
+    def config(self) -> KafkaConfig:
+        on = frozenset(SAFEGUARDS) - frozenset(self.off)
+        return KafkaConfig(
+            on=on,
+            order=self.order,
+            transaction_version=self.transaction_version,
+            offsets_partitions=max(1, self.groups),
+            release=self.release,
+            **{name: getattr(self, name) for name in PASSED},
+            lso_rule=dict(self.rules).get("lso"),
+            accept_rule=dict(self.rules).get("accept"),
+            admit_rule=dict(self.rules).get("admit"),
+        )
+
+    @cached_property
+    def cluster(self) -> pictures.Cluster:
+        return pictures.Cluster(
+            config=self.config,
+            producers=tuple(
+                (node, "" if txn_id in ("-", "plain") else txn_id)
+                for node, txn_id in (*self.producers, *self.workers)
+            ),
+            partitions=tuple(
+                f"{topic}-{i}" for topic in self.topic.split(",") for i in range(self.partitions)
+            ),
+            readers=self.readers,
+            workers=tuple(node for node, _ in self.workers),
+            groups=tuple(f"__consumer_offsets-{i}" for i in range(self.groups)),
+            admins=self.admins,
+            replicas=self.replicas,
+        )
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        return wiring.nodes(self)
+
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return (*super().functions(), *(rule for _, rule in self.rules))
+
+    # -- what a scenario may say -----------------------------------------------------------
+
+    def call(self, words: tuple[str, ...]) -> Any:
+        return verbs.parsed(words, self.cluster.partitions, wiring.led(self))
+
+    # -- pictures and claims ---------------------------------------------------------------
+
+    def snapshot(self, world: World) -> Snapshot:
+        return pictures.snapshot(self.cluster, world, lit(self.properties(), self.claims))
+
+    def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
+        return tell(self.cluster, world, role, event, effect)
+
+    def properties(self) -> tuple[Property, ...]:
+        return self._properties
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        return properties(self.cluster, self.client, self.claims)
+
+    def safeguards(self) -> Mapping[str, Text]:
+        return SAFEGUARDS
+
+
+def _number(key: str, value: str) -> int:
+    if not (value.isascii() and value.isdigit() and len(value) <= DIGITS):
+        raise ValueError(f"{key}={shorten(value, 20)!r}: expected a whole number")
+    return int(value)
