@@ -84,7 +84,7 @@ def _measured(module: str, argument: str, what: str) -> Figures:
 def _server(kafka: str = "") -> Figures:
     """One confluent-kafka client against `mqlab serve`, and against a broker at `kafka`."""
     from ..serve import serve
-    from ..serve.bench import measured
+    from ..serve.kafka.bench import measured
 
     with serve() as broker:
         found = measured(broker.address, *filter(None, [kafka]))

@@ -3,7 +3,7 @@
     python -m mqlab.real.configs ADDRESS
 
 asks a fresh broker of the pinned version for all configs of a topic, of a group and of its own and
-writes `mqlab/serve/broker/configs.tsv`, from which this project's server answers the same
+writes `mqlab/serve/kafka/front/configs.tsv`, from which this project's server answers the same
 question. One config a line: scope, name, type, "r" read-only and "s" sensitive, default,
 synonyms, documentation; "\\N" is no value. What the recorded broker was given (its ports, its
 folder) is left out.

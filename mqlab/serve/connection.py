@@ -16,12 +16,12 @@ import struct
 from typing import TYPE_CHECKING, Any, cast
 
 from ..kernel import Caller, ConnectionLost, Request
-from .broker import BROKER
-from .broker.produce import Hangup
+from .kafka.front import BROKER
+from .kafka.front.produce import Hangup
+from .kafka.wire.api import Api, Ask
+from .kafka.wire.codec import BadFrame, Refused, decode, encode, frame_limit
 from .limits import HALF_S
 from .logs import find_refusals, name_of, name_request
-from .wire.api import Api, Ask
-from .wire.codec import BadFrame, Refused, decode, encode, frame_limit
 
 if TYPE_CHECKING:
     from .server import Server

@@ -44,10 +44,10 @@ from ..kernel import (
     Words,
     replace,
 )
-from .broker import BROKER, Broker, BrokerConfig, Gone, Topic
-from .broker.internal import STATE, StateReader
 from .disk import ServerDisk
 from .journal import Journal
+from .kafka.front import BROKER, Broker, BrokerConfig, Gone, Topic
+from .kafka.front.internal import STATE, StateReader
 from .trace.live import Live
 
 log = logging.getLogger("mqlab.serve")

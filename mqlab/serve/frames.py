@@ -24,7 +24,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from .wire.crc import crc32c
+from .crc import crc32c
 
 MAGIC = b"mqlab.journal/1\n"
 FRAME = struct.Struct(">II")

@@ -29,9 +29,9 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from .entries import Effect, decoded, encoded
 from .frames import FRAME, MAGIC, find_damage, pack_frame, read_frames
-from .living import Living
+from .kafka.entries import Effect, decoded, encoded
+from .kafka.living import Living
 
 log = logging.getLogger("mqlab.serve")
 

@@ -21,10 +21,10 @@ from typing import Any
 
 from ..kafka.config import SAFEGUARDS, KafkaConfig
 from ..kernel import Event
-from .broker import BrokerConfig
 from .connection import Connection
 from .driver import Driver
 from .journal import Journal, JournalError
+from .kafka.front import BrokerConfig
 from .limits import BACKLOG, HELD, most_connections, say_in_one_line, trace_places
 from .logs import set_up
 from .trace.http import TraceServer

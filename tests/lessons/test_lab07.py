@@ -14,7 +14,7 @@ from mqlab.lessons.kills import ALIVE
 from mqlab.lessons.lab07 import ANSWERED, ASKED, HALF, KILLS, LAST, whole
 from mqlab.lessons.partition_log import partition_log
 from mqlab.lessons.visibility import by_hand, frontiers, index_written, lag_table, readers
-from mqlab.serve.wire.records import marker, parsed
+from mqlab.serve.kafka.wire.records import marker, parsed
 
 MIXED = """
 system kafka partitions=1 producers=n:plain,x,c

@@ -110,7 +110,7 @@ def test_imports_go_down_only() -> None:
         ("mqlab.spark.job", "mqlab.serve", "siblings"),
         ("mqlab.scenario.parser", "mqlab.kafka", "knows no broker"),
         ("mqlab.kafka.leader", "numpy", "standard library only"),
-        ("mqlab.serve.wire", "pyspark", "LIBRARIES"),
+        ("mqlab.serve.kafka.wire", "pyspark", "LIBRARIES"),
         ("mqlab_widgets.views.strips", "mqlab_widgets.player", "floor 4 imports floor 6"),
         ("mqlab.cli.run", "mqlab.kafka.system", ""),
     ],

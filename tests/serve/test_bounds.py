@@ -17,14 +17,15 @@ from kio.records.readers import crc32c
 
 from mqlab.kernel import Caller, Fact, Request, Text
 from mqlab.serve import RunningBroker, serve
-from mqlab.serve.broker import BROKER, BrokerConfig
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.driver import Driver
-from mqlab.serve.trace import model, recorder
+from mqlab.serve.kafka.front import BROKER, BrokerConfig
+from mqlab.serve.kafka.trace import model
+from mqlab.serve.kafka.wire.codec import decode
+from mqlab.serve.kafka.wire.records import Records, parsed
+from mqlab.serve.trace import recorder
 from mqlab.serve.trace.live import Live
 from mqlab.serve.trace.recorder import Recorder
-from mqlab.serve.wire.codec import decode
-from mqlab.serve.wire.records import Records, parsed
 from tests.serve.raw import MINUTE, Raw, batch, record, request
 from tests.serve.test_trace import asked, played
 

@@ -13,8 +13,8 @@ from mqlab.kernel import Append, Put
 from mqlab.serve import serve
 from mqlab.serve.frames import FRAME, MAGIC, SECTOR
 from mqlab.serve.journal import Journal, JournalError
+from mqlab.serve.kafka.wire.records import parsed
 from mqlab.serve.process import BrokerError
-from mqlab.serve.wire.records import parsed
 from tests.serve.clients import create, producer, read, transaction
 from tests.serve.raw import batch
 

@@ -26,9 +26,9 @@ from mqlab.kernel import (
     Send,
     SetTimer,
 )
-from mqlab.serve.broker import BROKER, BrokerConfig
 from mqlab.serve.disk import CompactedLog, ServerDisk, ServerLog
 from mqlab.serve.driver import Driver
+from mqlab.serve.kafka.front import BROKER, BrokerConfig
 
 
 @dataclass(frozen=True)

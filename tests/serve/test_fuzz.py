@@ -149,8 +149,8 @@ def serves(broker: RunningBroker) -> bool:
 
 
 def test_every_offered_version_can_be_walked_and_written() -> None:
-    from mqlab.serve.wire import codec
-    from mqlab.serve.wire.api import OFFERED
+    from mqlab.serve.kafka.wire import codec
+    from mqlab.serve.kafka.wire.api import OFFERED
 
     for api, (lowest, highest) in OFFERED.items():
         for version in range(lowest, highest + 1):

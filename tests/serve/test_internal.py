@@ -24,8 +24,8 @@ from mqlab.kafka.messages import Position
 from mqlab.kafka.states import TxnState
 from mqlab.serve import RunningBroker, serve
 from mqlab.serve.disk import RECENT, CompactedLog
-from mqlab.serve.wire.internal import group_records, transaction
-from mqlab.serve.wire.records import Records
+from mqlab.serve.kafka.wire.internal import group_records, transaction
+from mqlab.serve.kafka.wire.records import Records
 from tests.serve.clients import PATIENCE_S, create, producer, read
 from tests.serve.clients import transaction as run
 from tests.serve.raw import Raw, batch

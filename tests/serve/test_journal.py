@@ -14,13 +14,13 @@ from mqlab.kafka.log import Batch
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Append, Put
 from mqlab.serve import serve
-from mqlab.serve.broker.topic import Topic
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.driver import Driver
-from mqlab.serve.entries import decoded, encoded
 from mqlab.serve.journal import Journal
+from mqlab.serve.kafka.entries import decoded, encoded
+from mqlab.serve.kafka.front.topic import Topic
+from mqlab.serve.kafka.wire.records import parsed
 from mqlab.serve.server import Options, Server
-from mqlab.serve.wire.records import parsed
 from tests.serve.clients import create, producer, read, transaction
 from tests.serve.raw import batch
 

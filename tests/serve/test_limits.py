@@ -21,9 +21,9 @@ import pytest
 from mqlab.kafka.errors import Error
 from mqlab.serve import limits, logs, serve, server
 from mqlab.serve.connection import Connection
+from mqlab.serve.kafka.wire.answers import Failed, ProducedPartition
 from mqlab.serve.process import READY, BrokerError
 from mqlab.serve.server import Options, Server
-from mqlab.serve.wire.answers import Failed, ProducedPartition
 from tests.serve.raw import Raw, batch
 
 PRODUCE_90_MB = struct.pack(">ihhi", 90_000_000, 0, 9, 1)

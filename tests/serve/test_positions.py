@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.serve import RunningBroker, serve
-from mqlab.serve.entries import decoded
+from mqlab.serve.kafka.entries import decoded
 from tests.serve.clients import PATIENCE_S, create, producer, transaction
 from tests.serve.test_groups import member
 

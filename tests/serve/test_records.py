@@ -16,10 +16,10 @@ from mqlab.kafka.log import ABORT, COMMIT, AbortedTxn, Batch
 from mqlab.kafka.messages import Position
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Append, Put, Truncate
-from mqlab.serve.broker.topic import Topic, topic_id
 from mqlab.serve.journal import Journal, JournalError
-from mqlab.serve.trace.model import label
-from mqlab.serve.wire.records import Records, packed, parsed
+from mqlab.serve.kafka.front.topic import Topic, topic_id
+from mqlab.serve.kafka.trace.model import label
+from mqlab.serve.kafka.wire.records import Records, packed, parsed
 from tests.serve.raw import TRANSACTIONAL, batch
 
 DATA = batch([b"a", b"bc"], pid=7, epoch=2, seq=5, bits=TRANSACTIONAL, stamps=[0, 9])

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from mqlab.serve import RunningBroker, serve
-from mqlab.serve.broker.configs import known
-from mqlab.serve.broker.fetch import ANSWER
-from mqlab.serve.broker.topic import MOST_PARTITIONS, is_internal
+from mqlab.serve.kafka.front.configs import known
+from mqlab.serve.kafka.front.fetch import ANSWER
+from mqlab.serve.kafka.front.topic import MOST_PARTITIONS, is_internal
 from tests.serve.raw import MINUTE, TRANSACTIONAL, Raw, batch, fetching
 
 TOPIC, BROKER = 2, 4

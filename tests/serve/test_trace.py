@@ -18,8 +18,8 @@ from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.states import TxnState
 from mqlab.kernel.trace import FORMAT, Trace, patch
 from mqlab.serve import RunningBroker, serve
-from mqlab.serve.trace.lights import SENTENCES, Lights
-from mqlab.serve.trace.model import Model
+from mqlab.serve.kafka.trace.lights import SENTENCES, Lights
+from mqlab.serve.kafka.trace.model import Model
 from tests.serve.clients import PATIENCE_S, create, producer, transaction
 
 

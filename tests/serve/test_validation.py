@@ -15,8 +15,8 @@ from kio.records.readers import read_batch
 
 from mqlab.kafka.errors import Error
 from mqlab.serve import RunningBroker, serve
-from mqlab.serve.wire.bodies import decoded, last, walked
-from mqlab.serve.wire.compression import (
+from mqlab.serve.kafka.wire.bodies import decoded, last, walked
+from mqlab.serve.kafka.wire.compression import (
     GZIP,
     LZ4,
     NONE,
@@ -28,8 +28,8 @@ from mqlab.serve.wire.compression import (
     compressed,
     opened,
 )
-from mqlab.serve.wire.records import Records
-from mqlab.serve.wire.validation import Rules, inspected
+from mqlab.serve.kafka.wire.records import Records
+from mqlab.serve.kafka.wire.validation import Rules, inspected
 from tests.serve.raw import MINUTE, TRANSACTIONAL, Raw, batch, record, varint
 
 KINDS = (NONE, GZIP, SNAPPY, LZ4, ZSTD)

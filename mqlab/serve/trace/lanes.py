@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ...kafka.picture import words
 from ...kernel import Lane, Text, Words, escape_unseen, shorten
-from ..broker.topic import is_internal
+from ..kafka.front.topic import is_internal
 
 CLIENT, COORDINATOR, LEADER, GROUP = range(4)  # kinds of lanes, from left to right
 CLIENTS, PARTITIONS, GROUPS = 4, 6, 1

@@ -19,8 +19,8 @@ from typing import Any
 
 from ...kernel import Fact, Text
 from ...kernel.trace import diff, patch, sparse
-from .observer import Observer
-from .picture import Picture
+from ..kafka.trace.observer import Observer
+from ..kafka.trace.picture import Picture
 from .recorder import BYTES, KEPT, Recorder, Step
 
 log = logging.getLogger("mqlab.serve")

@@ -1,0 +1,1 @@
+"""Kafka behind sockets: its wire, the broker's front, what its journal keeps."""

@@ -1,0 +1,288 @@
+"""The broker's front: what KafkaApis does between the wire and the roles.
+
+A client's request names topics, versions and several partitions at once; a leader knows one
+partition and no versions. This role stands between: it answers from the metadata what it
+can, refuses what concerns nothing that exists, sends every partition its part, gathers the
+answers and words them as the version of the request wants them.
+
+    produce.py        Produce                    a batch a partition, looked at before it is sent
+    fetch.py          Fetch                      the long poll: read, watch, read again
+    offsets.py        ListOffsets, OffsetCommit, OffsetFetch, TxnOffsetCommit
+    transactions.py   InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, EndTxn
+    groups.py         JoinGroup, SyncGroup, Heartbeat, LeaveGroup; groups listed, described
+    consumer_groups.py  the newer protocol of groups (KIP-848)
+    deletion.py       DeleteGroups, OffsetDelete
+    administration.py transactions and producers listed, described; WriteTxnMarkers
+    cluster.py        ApiVersions, Metadata, FindCoordinator
+    topics.py         CreateTopics, CreatePartitions, DeleteTopics
+    describing.py     DescribeConfigs, ListConfigResources; configs.py: what they may say
+    altering.py       IncrementalAlterConfigs, AlterConfigs
+    log_bounds.py     DeleteRecords, OffsetForLeaderEpoch
+    replicas.py       DescribeLogDirs, DescribeQuorum, ElectLeaders, ListPartitionReassignments
+
+**Durable** are the tables `topics` and `configs` (in Kafka the controller's log); its driver
+starts a leader for each partition of the first. **In memory** are the requests that wait for
+a part of their answer.
+
+*What can go wrong.* A client may leave while its request is under way: what it asked for
+happens all the same, and nobody is told. *Left out:* quotas, ACLs, sessions of fetches,
+other brokers.
+Read on in KafkaApis, ReplicaManager#fetchMessages, DelayedFetch (core, Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from ....kafka.config import KafkaConfig
+from ....kernel import (
+    Caller,
+    CancelTimer,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Quiet,
+    Reply,
+    Request,
+    Response,
+    Send,
+    replace,
+)
+from ..wire.api import Api, Ask
+from . import (
+    administration,
+    altering,
+    cluster,
+    consumer_groups,
+    deletion,
+    describing,
+    fetch,
+    groups,
+    log_bounds,
+    offsets,
+    produce,
+    replicas,
+    topics,
+    transactions,
+)
+from .configs import Given
+from .fetch import PARTS
+from .gathering import Gathering
+from .gone import Gone
+from .internal import internal_topic
+from .topic import INTERNAL, Topic
+
+__all__ = ["BROKER", "PARTS", "Broker", "BrokerConfig", "Gathering", "Gone", "Topic"]
+
+BROKER = "broker"
+OFFSETS = "__consumer_offsets"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """`auto_create`: a topic that a client asks the metadata of comes into being. `log_dir`:
+    where the data lie, "" for nowhere but memory."""
+
+    kafka: KafkaConfig = field(default_factory=lambda: KafkaConfig(offsets_partitions=50))
+    node_id: int = 1
+    cluster_id: str = "mqlab"
+    auto_create: bool = False
+    log_dir: str = ""
+
+
+#: how a request is begun: (broker, caller, request) → step
+BEGIN = {
+    Api.FETCH: fetch.begin,
+    Api.LIST_OFFSETS: offsets.begin_list,
+    Api.METADATA: cluster.metadata,
+    Api.OFFSET_COMMIT: offsets.begin_commit,
+    Api.OFFSET_FETCH: offsets.begin_fetch,
+    Api.FIND_COORDINATOR: cluster.find_coordinator,
+    Api.JOIN_GROUP: groups.begin_join,
+    Api.HEARTBEAT: groups.begin_heartbeat,
+    Api.LEAVE_GROUP: groups.begin_leave,
+    Api.SYNC_GROUP: groups.begin_sync,
+    Api.DESCRIBE_GROUPS: groups.begin_describe,
+    Api.LIST_GROUPS: groups.begin_list,
+    Api.API_VERSIONS: cluster.api_versions,
+    Api.CREATE_TOPICS: topics.create_topics,
+    Api.CREATE_PARTITIONS: topics.create_partitions,
+    Api.DELETE_TOPICS: topics.delete_topics,
+    Api.DELETE_RECORDS: log_bounds.begin_delete,
+    Api.OFFSET_FOR_LEADER_EPOCH: log_bounds.begin_epochs,
+    Api.INIT_PRODUCER_ID: transactions.begin_init,
+    Api.ADD_PARTITIONS_TO_TXN: transactions.begin_add_partitions,
+    Api.ADD_OFFSETS_TO_TXN: transactions.begin_add_offsets,
+    Api.END_TXN: transactions.begin_end,
+    Api.WRITE_TXN_MARKERS: administration.begin_markers,
+    Api.TXN_OFFSET_COMMIT: offsets.begin_commit,
+    Api.DESCRIBE_CONFIGS: describing.describe_configs,
+    Api.LIST_CONFIG_RESOURCES: describing.list_resources,
+    Api.INCREMENTAL_ALTER_CONFIGS: altering.alter_configs,
+    Api.ALTER_CONFIGS: altering.alter_configs,
+    Api.ELECT_LEADERS: replicas.elect_leaders,
+    Api.LIST_PARTITION_REASSIGNMENTS: replicas.list_reassignments,
+    Api.DELETE_GROUPS: deletion.begin_groups,
+    Api.OFFSET_DELETE: deletion.begin_offsets,
+    Api.DESCRIBE_CLUSTER: administration.describe_cluster,
+    Api.DESCRIBE_PRODUCERS: administration.begin_producers,
+    Api.DESCRIBE_TRANSACTIONS: administration.begin_describe,
+    Api.LIST_TRANSACTIONS: administration.begin_list,
+    Api.CONSUMER_GROUP_HEARTBEAT: consumer_groups.begin_heartbeat,
+    Api.CONSUMER_GROUP_DESCRIBE: consumer_groups.begin_describe,
+}
+
+#: how its answer is worded when all parts are there: (broker, gathering) → answer
+FINISH = {
+    Api.PRODUCE: produce.finish,
+    Api.FETCH: fetch.finish,
+    Api.LIST_OFFSETS: offsets.finish_list,
+    Api.DELETE_RECORDS: log_bounds.finish_delete,
+    Api.OFFSET_FOR_LEADER_EPOCH: log_bounds.finish_epochs,
+    Api.OFFSET_COMMIT: offsets.finish_commit,
+    Api.OFFSET_FETCH: offsets.finish_fetch,
+    Api.JOIN_GROUP: groups.finish_join,
+    Api.HEARTBEAT: groups.finish_heartbeat,
+    Api.LEAVE_GROUP: groups.finish_leave,
+    Api.SYNC_GROUP: groups.finish_sync,
+    Api.DESCRIBE_GROUPS: groups.finish_describe,
+    Api.LIST_GROUPS: groups.finish_list,
+    Api.INIT_PRODUCER_ID: transactions.finish_init,
+    Api.ADD_PARTITIONS_TO_TXN: transactions.finish_add_partitions,
+    Api.ADD_OFFSETS_TO_TXN: transactions.finish_add_offsets,
+    Api.END_TXN: transactions.finish_end,
+    Api.WRITE_TXN_MARKERS: administration.finish_markers,
+    Api.TXN_OFFSET_COMMIT: offsets.finish_commit,
+    Api.DELETE_GROUPS: deletion.finish_groups,
+    Api.OFFSET_DELETE: deletion.finish_offsets,
+    Api.DESCRIBE_PRODUCERS: administration.finish_producers,
+    Api.DESCRIBE_TRANSACTIONS: administration.finish_describe,
+    Api.LIST_TRANSACTIONS: administration.finish_list,
+    Api.CONSUMER_GROUP_HEARTBEAT: consumer_groups.finish_heartbeat,
+    Api.CONSUMER_GROUP_DESCRIBE: consumer_groups.finish_describe,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Broker(Quiet):
+    """`made`: how many topics there ever were; `internal`: the internal ones that are there;
+    `ids`: names by topic id; `given`: configs of the broker that were set while it runs;
+    `open`: requests that wait, by number."""
+
+    config: BrokerConfig
+    topics: Map[str, Topic] = Map()
+    ids: Map[UUID, str] = Map()
+    made: int = 0
+    internal: Map[str, Topic] = Map()
+    given: Given = Given()
+    open: Map[int, Gathering] = Map()
+    last: int = 0
+
+    def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
+        match event:
+            case Request(caller=caller, body=Ask(api=api) as ask, at_ms=at_ms):
+                if api is Api.PRODUCE:
+                    return produce.begin(self, caller, ask, at_ms)
+                if api is Api.DESCRIBE_LOG_DIRS:
+                    return replicas.describe_log_dirs(self, caller, ask, disk)
+                if api is Api.DESCRIBE_QUORUM:
+                    return replicas.describe_quorum(self, caller, ask, at_ms)
+                return BEGIN[api](self, caller, ask)
+            case Response(corr=corr, body=body):
+                return self._answered(corr >> PARTS, corr & ((1 << PARTS) - 1), body)
+            case Fired(timer=timer):
+                return fetch.timed_out(self, int(timer))
+            case ConnectionLost(peer=peer):
+                return self._left(peer)
+        # Nothing else concerns the broker's front: it writes no log and has no application.
+        return self, ()
+
+    # -- gathering -------------------------------------------------------------------------
+
+    def gather(
+        self, caller: Caller, ask: Ask, parts: list[tuple[str, Any]], plan: Any = None
+    ) -> tuple[Broker, Effects]:
+        """Send every part to its role; a request without parts is answered at once."""
+        waiting = Gathering(caller, ask, plan, len(parts))
+        if not parts:
+            return self, (Reply(caller, FINISH[ask.api](self, waiting)),)
+        if len(parts) == 1:  # the usual case, without a list comprehension's cost
+            number = self.last + 1
+            to, body = parts[0]
+            new = replace(self, open=self.open.set(number, waiting), last=number)
+            return new, (Send(to, body, number << PARTS),)
+        number = self.last + 1
+        sends = tuple(Send(to, b, number << PARTS | i) for i, (to, b) in enumerate(parts))
+        return replace(self, open=self.open.set(number, waiting), last=number), sends
+
+    def _answered(self, number: int, part: int, body: Any) -> tuple[Broker, Effects]:
+        waiting: Gathering | None = self.open.get(number)
+        if waiting is None:
+            # Its client has left.
+            return self, ()
+        if isinstance(waiting.plan, fetch.Plan):
+            return fetch.answered(self, number, waiting, part, body)
+        got = waiting.got.set(part, body)
+        if waiting.left > 1:
+            still = replace(waiting, got=got, left=waiting.left - 1)
+            return replace(self, open=self.open.set(number, still)), ()
+        done = replace(waiting, got=got, left=0)
+        answer = FINISH[waiting.ask.api](self, done)
+        new = replace(self, open=self.open.remove(number))
+        return new, (Reply(waiting.caller, answer),)
+
+    def _left(self, client: str) -> tuple[Broker, Effects]:
+        """A client has gone: nobody waits for its requests any more."""
+        new = self
+        effects: list[Send | CancelTimer] = []
+        for number, waiting in self.open.items():
+            if waiting.caller.name == client:
+                new = replace(new, open=new.open.remove(number))
+                if isinstance(waiting.plan, fetch.Plan):
+                    effects += [*fetch.unwatch(number, waiting.plan), CancelTimer(str(number))]
+        return new, tuple(effects)
+
+    # -- what there is ---------------------------------------------------------------------
+
+    def topic(self, name: str | None, topic_id: UUID | None = None) -> Topic | None:
+        """A topic by its name, or by its id where the version uses ids."""
+        if name is None and topic_id is not None:
+            name = self.ids.get(topic_id)
+        return self.topics.get(name) or self.internal.get(name) if name else None
+
+    def partition(self, name: str, index: int) -> str | None:
+        """The role that leads this partition; None where there is none."""
+        topic = self.topic(name)
+        return f"{name}-{index}" if topic is not None and 0 <= index < topic.count else None
+
+    def having(self, name: str) -> Broker:
+        """With this internal topic, which somebody is going to need."""
+        if name in self.internal:
+            return self
+        topic = internal_topic(name, self.config.kafka)
+        internal = self.internal.set(name, topic)
+        return replace(self, internal=internal, ids=self.ids.set(topic.uuid, name))
+
+    def led(self, name: str, index: int) -> str | None:
+        """The same, `__consumer_offsets` included: transactions write there too."""
+        if name == OFFSETS and 0 <= index < self.config.kafka.offsets_partitions:
+            return f"{name}-{index}"
+        return self.partition(name, index)
+
+    @staticmethod
+    def recover(config: BrokerConfig, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
+        there = disk.table("topics")
+        ids = Map((topic.uuid, name) for name, topic in there.items())
+        given, new = disk.table("configs"), Given()
+        new = Given(given.get(str(config.node_id), new.broker), given.get("", new.cluster))
+        made = disk.table("broker").get("topics made", 0)
+        broker = Broker(config, there, ids, made, given=new)
+        for name in INTERNAL:
+            if any(log.rpartition("-")[0] == name for log in disk.logs(name)):
+                broker = broker.having(name)
+        return broker, ()

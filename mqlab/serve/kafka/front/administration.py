@@ -1,0 +1,210 @@
+"""An administrator's requests: which transactions there are, who writes where, and the
+marker that ends a transaction nobody else will end (KIP-664).
+
+Source: KafkaApis#handleDescribeTransactionsRequest, #handleListTransactionsRequest,
+#handleDescribeProducersRequest, #handleWriteTxnMarkersRequest, #handleDescribeCluster (4.3).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from ....kafka.clients.admin import (
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+)
+from ....kafka.errors import Error
+from ....kafka.messages import WriteTxnMarkers
+from ....kafka.states import TxnState
+from ....kernel import Caller, Effects, Reply
+from ..wire.administration import (
+    ActiveProducer,
+    ClusterBroker,
+    DescribedCluster,
+    DescribedProducers,
+    DescribedTransaction,
+    DescribedTransactions,
+    ListedTransaction,
+    ListedTransactions,
+    Marked,
+    MarkedPartition,
+    MarkedTopic,
+    MarkersWritten,
+    ProducersOfPartition,
+    ProducersOfTopic,
+    TopicPartitions,
+    moment,
+)
+from ..wire.api import Ask
+
+if TYPE_CHECKING:
+    from . import Broker, Gathering
+
+Result = tuple["Broker", Effects]
+UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
+NOT_HERE = "This server does not host this topic-partition."
+STATES = frozenset(str(state) for state in TxnState)
+
+
+def describe_cluster(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    host, port = ask.here
+    node = broker.config.node_id
+    answer = DescribedCluster(broker.config.cluster_id, node, (ClusterBroker(node, host, port),))
+    return broker, (Reply(caller, answer),)
+
+
+# ---- transactions ------------------------------------------------------------------------
+
+
+def begin_describe(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    ids = tuple(ask.body.transactional_ids)
+    parts = [(broker.config.kafka.coordinator, DescribeTransactions(i)) for i in ids]
+    return broker.gather(caller, ask, parts, ids)
+
+
+def finish_describe(broker: Broker, done: Gathering) -> DescribedTransactions:
+    rows = (_transaction(txn_id, done.got[i]) for i, txn_id in enumerate(done.plan))
+    return DescribedTransactions(tuple(rows))
+
+
+def _transaction(txn_id: str, told: DescribeTransactionsResponse) -> DescribedTransaction:
+    if told.error:
+        return DescribedTransaction(txn_id, told.error)
+    topics: dict[str, list[int]] = {}
+    for name in told.partitions:
+        topic, _, index = name.rpartition("-")
+        topics.setdefault(topic, []).append(int(index))
+    return DescribedTransaction(
+        txn_id,
+        Error.NONE,
+        told.state,
+        timedelta(milliseconds=told.timeout_ms),
+        moment(told.start_ms),
+        told.pid,
+        told.epoch,
+        tuple(TopicPartitions(t, tuple(indexes)) for t, indexes in topics.items()),
+    )
+
+
+def begin_list(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """Filters: by state, by producer id, by age (version 1), by a pattern of the id (2)."""
+    body = ask.body
+    request = ListTransactions(
+        tuple(s for s in body.state_filters if s in STATES),
+        tuple(body.producer_id_filters),
+        getattr(body, "duration_filter", -1),
+        getattr(body, "transactional_id_pattern", None) or "",
+    )
+    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+
+
+def finish_list(broker: Broker, done: Gathering) -> ListedTransactions:
+    told = done.got[0]
+    wanted = done.ask.body.state_filters
+    unknown = tuple(s for s in wanted if s not in STATES)
+    if told.error:
+        return ListedTransactions((), unknown, told.error)
+    none_known = wanted and len(unknown) == len(wanted)
+    rows = () if none_known else told.transactions
+    return ListedTransactions(
+        tuple(ListedTransaction(t.txn_id, t.pid, t.state) for t in rows), unknown
+    )
+
+
+# ---- producers of a partition ------------------------------------------------------------
+
+
+def begin_producers(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    parts: list[tuple[str, Any]] = []
+    plan = []
+    for topic in ask.body.topics:
+        row: list[tuple[int, int | None]] = []
+        for index in topic.partition_indexes:
+            role = broker.led(topic.name, index)
+            row.append((index, None if role is None else len(parts)))
+            if role is not None:
+                parts.append((role, DescribeProducers()))
+        why = None if topic.name in broker.topics else NOT_HERE
+        plan.append((topic.name, why, tuple(row)))
+    return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def finish_producers(broker: Broker, done: Gathering) -> DescribedProducers:
+    return DescribedProducers(
+        tuple(
+            ProducersOfTopic(
+                name,
+                tuple(_producers(i, None if k is None else done.got[k], why) for i, k in row),
+            )
+            for name, why, row in done.plan
+        )
+    )
+
+
+def _producers(
+    index: int, told: DescribeProducersResponse | None, why: str | None
+) -> ProducersOfPartition:
+    if told is None or told.error:
+        return ProducersOfPartition(index, told.error if told else UNKNOWN, why)
+    active = tuple(
+        ActiveProducer(p.pid, p.epoch, p.last_seq, p.last_ms, p.coordinator_epoch, p.txn_first)
+        for p in told.producers
+    )
+    return ProducersOfPartition(index, active_producers=active)
+
+
+# ---- markers -----------------------------------------------------------------------------
+
+
+def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """What a coordinator of another broker sends, or an administrator. Before version 2 a
+    marker does not say by which rules it was made."""
+    parts: list[tuple[str, Any]] = []
+    plan = []
+    for marker in ask.body.markers:
+        request = WriteTxnMarkers(
+            "",
+            marker.producer_id,
+            marker.producer_epoch,
+            marker.transaction_result,
+            marker.coordinator_epoch,
+            getattr(marker, "transaction_version", 0),
+        )
+        # A real one stumbles over these while it writes the batch.
+        impossible = marker.producer_id < 0 or marker.producer_epoch < 0
+        topics = []
+        for topic in marker.topics:
+            row: list[tuple[int, Error | int]] = []
+            for index in topic.partition_indexes:
+                role = broker.led(topic.name, index)
+                if role is None or impossible:
+                    row.append((index, UNKNOWN if role is None else Error.UNKNOWN_SERVER_ERROR))
+                    continue
+                row.append((index, len(parts)))
+                parts.append((role, request))
+            topics.append((topic.name, tuple(row)))
+        plan.append((marker.producer_id, tuple(topics)))
+    return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def finish_markers(broker: Broker, done: Gathering) -> MarkersWritten:
+    def told(known: Error | int) -> Error:
+        error: Error = known if isinstance(known, Error) else done.got[known].error
+        return error
+
+    return MarkersWritten(
+        tuple(
+            Marked(
+                pid,
+                tuple(
+                    MarkedTopic(name, tuple(MarkedPartition(i, told(k)) for i, k in row))
+                    for name, row in topics
+                ),
+            )
+            for pid, topics in done.plan
+        )
+    )

@@ -1,0 +1,118 @@
+"""The cluster: one broker, its features, what topics there are, and who coordinates what.
+
+Source: KafkaApis#handleTopicMetadataRequest, #handleFindCoordinatorRequest,
+ApiVersionsResponse (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from ....kafka.errors import Error
+from ....kernel import Caller, Effects, Put, Reply, replace
+from ..wire.answers import (
+    CoordinatorNode,
+    Feature,
+    FoundCoordinator,
+    Metadata,
+    MetadataPartition,
+    MetadataTopic,
+    Node,
+)
+from ..wire.api import Ask
+from ..wire.codec import versions
+from .internal import OFFSETS, STATE
+from .topic import INTERNAL, Topic, name_problem
+from .topics import NO_ID, excess, made_topic
+
+if TYPE_CHECKING:
+    from . import Broker
+
+Result = tuple["Broker", Effects]
+GROUP, TRANSACTION = 0, 1  # kinds of coordinators
+
+
+def api_versions(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """What is offered, and the level of transaction.version: a client that finds 2 here
+    adds no partitions and expects its epoch to move. The versions are the same at level 0,
+    whose broker refuses those that need level 2 one by one (`transactions.too_new`).
+
+    Java clients from 3.3 to 3.7 end with an exception at a supported feature whose lowest
+    level is 0, so only version 4 hears of one (KAFKA-17011, ApiVersionsResponse#filterFeatures).
+    """
+    level = broker.config.kafka.transaction_version
+    feature = Feature("transaction.version", 0, 2, level, level)
+    answer = replace(
+        versions(),
+        supported_features=(feature,) if ask.version >= 4 else (),
+        finalized_features=(feature,) if level else (),
+    )
+    return broker, (Reply(caller, answer),)
+
+
+def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    host, port = ask.here
+    keys = getattr(ask.body, "coordinator_keys", None)
+    if keys is None:
+        keys = (ask.body.key,)
+    known = getattr(ask.body, "key_type", GROUP) in (GROUP, TRANSACTION)
+    if known:
+        kind = getattr(ask.body, "key_type", GROUP)
+        broker = broker.having(OFFSETS if kind == GROUP else STATE)
+    node = broker.config.node_id
+    error = Error.NONE if known else Error.INVALID_REQUEST
+    words = "" if known else "there are coordinators of groups and of transactions only"
+    if not known:
+        node, host, port = -1, "", -1
+    found = tuple(CoordinatorNode(k, node, host, port, error, words) for k in keys)
+    return broker, (Reply(caller, FoundCoordinator(found, node, host, port, error, words)),)
+
+
+# ---- metadata --------------------------------------------------------------------------
+
+
+def metadata(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """Of all topics, or of those named (by name, or by id from version 10 on)."""
+    body = ask.body
+    effects: list[Put] = []
+    everything = body.topics is None or (ask.version == 0 and not body.topics)
+    rows: list[MetadataTopic] = []
+    every = (*broker.topics.values(), *broker.internal.values())
+    for wanted in every if everything else body.topics:
+        if everything:
+            rows.append(_row(broker, wanted))
+            continue
+        name, wanted_id = wanted.name, getattr(wanted, "topic_id", None)
+        may_create = broker.config.auto_create and getattr(body, "allow_auto_topic_creation", True)
+        if name and may_create and _can_be_made(broker, name):
+            broker, made = made_topic(broker, name, 1, ())
+            effects += made
+        rows.append(_found(broker, name, wanted_id))
+    host, port = ask.here
+    node = broker.config.node_id
+    answer = Metadata((Node(node, host, port),), broker.config.cluster_id, node, tuple(rows))
+    return broker, (*effects, Reply(caller, answer))
+
+
+def _can_be_made(broker: Broker, name: str) -> bool:
+    taken = name in broker.topics or name in INTERNAL
+    return not (taken or name_problem(name) or excess(broker, 1)[0])
+
+
+def _found(broker: Broker, name: str | None, wanted: UUID | None) -> MetadataTopic:
+    topic = broker.topic(name, wanted)
+    if topic is not None:
+        return _row(broker, topic)
+    if name is None:
+        return MetadataTopic(None, wanted, Error.UNKNOWN_TOPIC_ID)
+    bad = name in INTERNAL or name_problem(name)
+    error = Error.INVALID_TOPIC_EXCEPTION if bad else Error.UNKNOWN_TOPIC_OR_PARTITION
+    return MetadataTopic(name, NO_ID, error)
+
+
+def _row(broker: Broker, topic: Topic) -> MetadataTopic:
+    me = (broker.config.node_id,)
+    partitions = tuple(MetadataPartition(i, me[0], me, me) for i in range(topic.count))
+    internal = topic.name in broker.internal
+    return MetadataTopic(topic.name, topic.uuid, Error.NONE, partitions, internal)

@@ -1,0 +1,76 @@
+"""DeleteGroups and OffsetDelete: told on to the coordinators of the groups named.
+
+Source: KafkaApis#handleDeleteGroupsRequest, #handleOffsetDeleteRequest (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....kafka.config import offsets_log
+from ....kafka.errors import Error
+from ....kafka.group.messages import DeleteGroup, DeleteOffsets, DeleteOffsetsResponse
+from ....kernel import Caller, Effects
+from ..wire.api import Ask
+from ..wire.membership import (
+    DeletedGroup,
+    DeletedGroups,
+    DeletedOffset,
+    DeletedOffsets,
+    DeletedTopicOffsets,
+)
+
+if TYPE_CHECKING:
+    from . import Broker, Gathering
+
+Result = tuple["Broker", Effects]
+
+
+def begin_groups(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    groups = tuple(dict.fromkeys(ask.body.groups_names))
+    kafka = broker.config.kafka
+    parts = [(offsets_log(group, kafka), DeleteGroup(group)) for group in groups]
+    return broker.gather(caller, ask, parts, groups)
+
+
+def finish_groups(broker: Broker, done: Gathering) -> DeletedGroups:
+    rows = (DeletedGroup(name, done.got[i].error) for i, name in enumerate(done.plan))
+    return DeletedGroups(tuple(rows))
+
+
+def begin_offsets(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """Partitions there are not are refused here; `plan`: of each topic the partitions with
+    what is known of them, an error or the place among those sent on."""
+    body = ask.body
+    names: list[str] = []
+    plan = []
+    for topic in body.topics:
+        row: list[tuple[int, Error | int]] = []
+        for part in topic.partitions:
+            name = broker.partition(topic.name, part.partition_index)
+            if name is None:
+                row.append((part.partition_index, Error.UNKNOWN_TOPIC_OR_PARTITION))
+            else:
+                row.append((part.partition_index, len(names)))
+                names.append(name)
+        plan.append((topic.name, tuple(row)))
+    where = offsets_log(body.group_id, broker.config.kafka)
+    parts = [(where, DeleteOffsets(body.group_id, tuple(names)))] if names else []
+    return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def finish_offsets(broker: Broker, done: Gathering) -> DeletedOffsets:
+    told: DeleteOffsetsResponse = done.got[0] if done.got else DeleteOffsetsResponse()
+    if told.error:
+        return DeletedOffsets(told.error)
+    rows = (
+        DeletedTopicOffsets(
+            topic,
+            tuple(
+                DeletedOffset(i, known if isinstance(known, Error) else told.errors[known])
+                for i, known in row
+            ),
+        )
+        for topic, row in done.plan
+    )
+    return DeletedOffsets(Error.NONE, tuple(rows))

@@ -1,0 +1,243 @@
+"""Fetch: read now; if that is too little, watch, and read again.
+
+A fetch names a least number of bytes and a longest wait. All its partitions are read, one
+after the other until the answer is full; if they hold enough, or one has an error, that is the
+answer. Else every leader is asked to say when there is more than it just gave, and a timer is
+set; whichever comes first, everything is read once more. Nothing is kept between two fetches:
+sessions (KIP-227) are declined, and a client then names all of its partitions each time.
+
+Source: KafkaApis#handleFetchRequest, ReplicaManager#fetchMessages, DelayedFetch (4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from ....kafka.errors import Error
+from ....kafka.log import Batch
+from ....kafka.messages import (
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    Fetch,
+    FetchResponse,
+    Unwatch,
+    Watch,
+    Watched,
+)
+from ....kernel import Caller, CancelTimer, Effects, Map, Reply, Send, SetTimer, replace
+from ..wire.answers import AbortedTransaction, Fetched, FetchedPartition, FetchedTopic
+from ..wire.api import Ask
+from ..wire.internal import as_sent
+from .epochs import epoch_error
+from .gathering import Gathering
+
+if TYPE_CHECKING:
+    from . import Broker
+
+#: bits of a request's number that tell its parts apart: no frame but a Produce is longer than
+#: 2^20 bytes, and a part takes at least one of them
+PARTS = 20
+ANSWER = 16 << 20  # bytes of records in an answer (fetch.max.bytes), beyond the first batch
+READING, WATCHING, LAST = "reading", "watching", "last reading"
+FIRST_SESSION = (0, -1)  # epochs that ask for everything
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`reads`: of each partition its leader and what to ask it; `rows`: the answer's shape,
+    with the place of a read or what is known; `room`: bytes that the answer may still grow
+    by; `timed`: a timer is set."""
+
+    reads: tuple[tuple[str, Fetch], ...]
+    rows: tuple[tuple[str, UUID | None, tuple[tuple[int, int | FetchResponse], ...]], ...]
+    room: int
+    phase: str = READING
+    timed: bool = False
+
+
+def begin(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """A partition named twice is read once, from where it was named last."""
+    body = ask.body
+    if getattr(body, "session_epoch", -1) not in FIRST_SESSION:
+        declined = Fetched((), Error.FETCH_SESSION_ID_NOT_FOUND)
+        return broker, (Reply(caller, declined),)
+    isolation = READ_COMMITTED if body.isolation_level else READ_UNCOMMITTED
+    reads: list[tuple[str, Fetch]] = []
+    rows = []
+    for name, topic_id, parts in _wanted(body):
+        known = broker.topic(name, topic_id)
+        row: list[tuple[int, int | FetchResponse]] = []
+        for part in parts:
+            role = broker.partition(known.name, part.partition) if known else None
+            error = epoch_error(getattr(part, "current_leader_epoch", -1))
+            if role is None:
+                error = Error.UNKNOWN_TOPIC_OR_PARTITION if name else Error.UNKNOWN_TOPIC_ID
+            if error or role is None:
+                row.append((part.partition, FetchResponse(error)))
+            else:
+                row.append((part.partition, len(reads)))
+                limit = min(part.partition_max_bytes, body.max_bytes)
+                reads.append((role, Fetch(part.fetch_offset, isolation, limit)))
+        rows.append((known.name if known else name or "", topic_id, tuple(row)))
+    plan = Plan(tuple(reads), tuple(rows), _room(ask))
+    if not reads:
+        return broker.gather(caller, ask, [], plan)
+    number = broker.last + 1
+    waiting = Gathering(caller, ask, plan, len(reads))
+    new = replace(broker, open=broker.open.set(number, waiting), last=number)
+    return new, (_read(number, plan, 0),)
+
+
+def _wanted(body: Any) -> list[tuple[str | None, UUID | None, list[Any]]]:
+    """Each topic once, with each of its partitions once."""
+    found: dict[tuple[str | None, UUID | None], dict[int, Any]] = {}
+    for topic in body.topics:
+        key = getattr(topic, "topic", None), getattr(topic, "topic_id", None)
+        found.setdefault(key, {}).update({part.partition: part for part in topic.partitions})
+    return [(name, topic_id, list(parts.values())) for (name, topic_id), parts in found.items()]
+
+
+def _room(ask: Ask) -> int:
+    return max(min(ask.body.max_bytes, ANSWER), 0)
+
+
+def _read(number: int, plan: Plan, part: int) -> Send:
+    """Ask for the next part. One after the other, each for no more than the answer has room
+    for: so nothing is gathered that would not travel."""
+    role, read = plan.reads[part]
+    limit = min(read.max_bytes, plan.room)
+    return Send(role, replace(read, max_bytes=limit), number << PARTS | part)
+
+
+def answered(
+    broker: Broker, number: int, waiting: Gathering, part: int, body: Any
+) -> tuple[Broker, Effects]:
+    plan: Plan = waiting.plan
+    if isinstance(body, Watched):
+        if plan.phase != WATCHING:
+            # It crossed with our reading, which has seen what it is about.
+            return broker, ()
+        return _read_again(broker, number, waiting, READING)
+    body = _readable(broker, body)
+    plan = replace(plan, room=max(plan.room - sum(b.size for b in body.batches), 0))
+    got = waiting.got.set(part, body)
+    waiting = replace(waiting, plan=plan, got=got, left=waiting.left - 1)
+    if waiting.left:
+        new = replace(broker, open=broker.open.set(number, waiting))
+        return new, (_read(number, plan, part + 1),)
+    if plan.phase == LAST or _enough(waiting):
+        timer = (CancelTimer(str(number)),) if plan.timed and plan.phase != LAST else ()
+        done = replace(broker, open=broker.open.remove(number))
+        return done, (*timer, Reply(waiting.caller, finish(broker, waiting)))
+    return _watch(broker, number, waiting)
+
+
+def _readable(broker: Broker, said: FetchResponse) -> FetchResponse:
+    """What a group coordinator wrote is turned into Kafka's records."""
+    if all(b.size for b in said.batches):
+        return said
+
+    def topic_id(name: str) -> UUID | None:
+        topic = broker.topic(name)
+        return topic.uuid if topic is not None else None
+
+    return replace(said, batches=tuple(as_sent(b, topic_id) for b in said.batches))
+
+
+def _enough(waiting: Gathering) -> bool:
+    body = waiting.ask.body
+    said = waiting.got.values()
+    refused = any(isinstance(k, FetchResponse) for _, _, row in waiting.plan.rows for _, k in row)
+    if refused or not body.max_wait or any(s.error for s in said):
+        return True
+    return sum(b.size for s in said for b in s.batches) >= body.min_bytes
+
+
+def _watch(broker: Broker, number: int, waiting: Gathering) -> tuple[Broker, Effects]:
+    """Wait for more than what was just read: for an end that has moved."""
+    plan: Plan = waiting.plan
+    watches = tuple(
+        Send(role, Watch(_limit(waiting.got[i], read), read.isolation), number << PARTS | i)
+        for i, (role, read) in enumerate(plan.reads)
+    )
+    wait_ms = round(waiting.ask.body.max_wait.total_seconds() * 1000)
+    timer = () if plan.timed else (SetTimer(str(number), wait_ms),)
+    still = replace(waiting, plan=replace(plan, phase=WATCHING, timed=True))
+    return replace(broker, open=broker.open.set(number, still)), (*watches, *timer)
+
+
+def _limit(said: FetchResponse, read: Fetch) -> int:
+    end = said.lso if read.isolation == READ_COMMITTED else said.hw
+    return max(end, read.offset)
+
+
+def _read_again(
+    broker: Broker, number: int, waiting: Gathering, phase: str
+) -> tuple[Broker, Effects]:
+    plan: Plan = waiting.plan
+    anew = replace(plan, phase=phase, room=_room(waiting.ask))
+    again = replace(waiting, plan=anew, left=len(plan.reads), got=Map())
+    new = replace(broker, open=broker.open.set(number, again))
+    return new, (*unwatch(number, plan), _read(number, anew, 0))
+
+
+def unwatch(number: int, plan: Plan) -> tuple[Send, ...]:
+    """Nobody needs to be told any more."""
+    if plan.phase != WATCHING:
+        return ()
+    return tuple(Send(role, Unwatch(number << PARTS | i)) for i, (role, _) in enumerate(plan.reads))
+
+
+def timed_out(broker: Broker, number: int) -> tuple[Broker, Effects]:
+    """The longest wait is over: what there is now is the answer."""
+    waiting: Gathering | None = broker.open.get(number)
+    if waiting is None:
+        # Answered in this very moment.
+        return broker, ()
+    if waiting.plan.phase == WATCHING:
+        return _read_again(broker, number, waiting, LAST)
+    last = replace(waiting, plan=replace(waiting.plan, phase=LAST))
+    return replace(broker, open=broker.open.set(number, last)), ()
+
+
+def finish(broker: Broker, done: Gathering) -> Fetched:
+    room = _room(done.ask)
+    topics = []
+    first = True
+    for name, topic_id, row in done.plan.rows:
+        partitions = []
+        for index, known in row:
+            said: FetchResponse = done.got[known] if isinstance(known, int) else known
+            batches = _fitting(said.batches, room, first)
+            if batches:
+                first = False
+                room -= sum(b.size for b in batches)
+            partitions.append(_said(index, said, batches))
+        topics.append(FetchedTopic(name, topic_id, tuple(partitions)))
+    return Fetched(tuple(topics))
+
+
+def _fitting(batches: tuple[Batch, ...], room: int, first: bool) -> tuple[Batch, ...]:
+    """As many as the answer has room for; the first batch of all always travels, or a
+    reader would never get past it (KIP-74)."""
+    if sum(b.size for b in batches) <= room:
+        return batches
+    kept = 0
+    while kept < len(batches) and batches[kept].size <= room:
+        room -= batches[kept].size
+        kept += 1
+    return batches[: max(kept, 1 if first else 0)]
+
+
+def _said(index: int, said: FetchResponse, batches: tuple[Batch, ...]) -> FetchedPartition:
+    if said.error:
+        # No frontiers with an error; a partition nobody knows has an empty list of aborted
+        # transactions, one that is known has none.
+        unknown = said.error in (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID)
+        return FetchedPartition(index, said.error, aborted_transactions=() if unknown else None)
+    aborted = None
+    if said.aborted is not None:
+        aborted = tuple(AbortedTransaction(a.pid, a.first_offset) for a in said.aborted)
+    return FetchedPartition(index, said.error, said.hw, said.lso, said.start, aborted, batches)

@@ -1,0 +1,96 @@
+"""The internal topics: there to be read like any other, and never written by a client.
+
+`__consumer_offsets` and `__transaction_state` come into being when somebody first looks for
+a coordinator. A partition of the first is led by its group coordinator. Those of the second
+belong to the one transaction coordinator, so a reader stands beside each of them: a role
+that answers Fetch and ListOffsets from the log and is told of each append.
+
+Source: AutoTopicCreationManager, TransactionLogConfig, GroupCoordinatorConfig (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ....kafka.config import KafkaConfig
+from ....kafka.coordinator import StateRecord
+from ....kafka.errors import Error
+from ....kafka.log import Batch
+from ....kafka.log.watching import Watchers, unwatched, watched, woken
+from ....kafka.messages import (
+    EARLIEST,
+    LATEST,
+    READ_COMMITTED,
+    Fetch,
+    FetchResponse,
+    ListOffsets,
+    ListOffsetsResponse,
+    Unwatch,
+    Watch,
+)
+from ....kernel import Appended, Disk, Effects, Event, Quiet, Reply, Request, replace
+from ..wire.internal import state_batch
+from .topic import INTERNAL, Topic, topic_id
+
+OFFSETS, STATE = INTERNAL
+CONFIGS = (
+    ("cleanup.policy", "compact"),
+    ("compression.type", "producer"),
+    ("segment.bytes", "104857600"),
+)
+
+
+def internal_topic(name: str, kafka: KafkaConfig) -> Topic:
+    count = kafka.offsets_partitions if name == OFFSETS else kafka.txn_partitions
+    return Topic(name, count, topic_id(name, 0), CONFIGS)
+
+
+@dataclass(frozen=True, slots=True)
+class StateReader(Quiet):
+    """Reads one partition of `__transaction_state` for clients."""
+
+    name: str
+    flexible: bool
+    watchers: Watchers = ()
+
+    def step(self, event: Event, disk: Disk) -> tuple[StateReader, Effects]:
+        end = disk.log(self.name).end
+        match event:
+            case Request(caller=caller, body=Fetch() as ask):
+                return self, (Reply(caller, self._read(ask, disk)),)
+            case Request(caller=caller, body=ListOffsets(at_ms=at_ms)):
+                return self, (Reply(caller, self._offset(at_ms, disk)),)
+            case Request(caller=caller, body=Watch() as ask):
+                watchers, effects = watched(self.watchers, caller, ask, end)
+                return replace(self, watchers=watchers), effects
+            case Request(caller=caller, body=Unwatch(corr=corr)):
+                return replace(self, watchers=unwatched(self.watchers, caller, corr)), ()
+            case Appended():
+                watchers, effects = woken(self.watchers, lambda _: end)
+                return replace(self, watchers=watchers), effects
+        # Nobody else has anything to say to a reader.
+        return self, ()
+
+    def _read(self, ask: Fetch, disk: Disk) -> FetchResponse:
+        log = disk.log(self.name)
+        if not log.start <= ask.offset <= log.end:
+            return FetchResponse(Error.OFFSET_OUT_OF_RANGE)
+        batches: list[Batch] = []
+        size = 0
+        for record in log.read(ask.offset):
+            batch = state_batch(record, self.flexible)
+            if batches and size + batch.size > ask.max_bytes:
+                break
+            batches.append(batch)
+            size += batch.size
+        aborted = () if ask.isolation == READ_COMMITTED else None
+        return FetchResponse(Error.NONE, log.end, log.end, log.start, tuple(batches), aborted)
+
+    def _offset(self, at_ms: int, disk: Disk) -> ListOffsetsResponse:
+        log = disk.log(self.name)
+        if at_ms in (EARLIEST, LATEST):
+            return ListOffsetsResponse(log.start if at_ms == EARLIEST else log.end)
+        records: list[StateRecord] = [r for r in log.read(0) if r.entry.update_ms >= at_ms >= 0]
+        if not records:
+            return ListOffsetsResponse(-1)
+        return ListOffsetsResponse(records[0].base, records[0].entry.update_ms)

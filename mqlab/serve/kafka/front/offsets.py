@@ -1,0 +1,248 @@
+"""Offsets: where a log begins, ends or holds a time, and how far a group has come.
+
+Source: KafkaApis#handleListOffsetRequest, #handleOffsetCommitRequest,
+#handleTxnOffsetCommitRequest, #handleOffsetFetchRequest (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from ....kafka.config import offsets_log
+from ....kafka.errors import Error
+from ....kafka.messages import (
+    EARLIEST,
+    LATEST,
+    NEWEST,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    ListOffsets,
+    ListOffsetsResponse,
+    OffsetCommit,
+    OffsetFetch,
+    OffsetFetchResponse,
+    Position,
+    TxnOffsetCommit,
+)
+from ....kernel import Caller, Effects
+from ..wire.answers import (
+    Committed,
+    CommittedPartition,
+    CommittedTopic,
+    Listed,
+    ListedPartition,
+    ListedTopic,
+    OffsetGroup,
+    OffsetPartition,
+    Offsets,
+    OffsetTopic,
+)
+from ..wire.api import Api, Ask
+from .epochs import epoch_error
+from .transactions import too_new
+
+if TYPE_CHECKING:
+    from . import Broker, Gathering
+
+METADATA_LIMIT = 4096  # offset.metadata.max.bytes
+EARLIEST_LOCAL = -4
+TIERED = (-5, -6)  # the latest that is tiered, the earliest that waits for it
+#: the first version that knows a time which is none (ListOffsetsRequest)
+SINCE = {LATEST: 1, EARLIEST: 1, NEWEST: 7, EARLIEST_LOCAL: 8, TIERED[0]: 9, TIERED[1]: 11}
+NEVER = 99
+NOWHERE = ListOffsetsResponse(-1)
+UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
+
+# ---- ListOffsets -----------------------------------------------------------------------
+
+
+def begin_list(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    committed = getattr(ask.body, "isolation_level", 0)
+    isolation = READ_COMMITTED if committed else READ_UNCOMMITTED
+    parts: list[tuple[str, Any]] = []
+    plan = []
+    times = Counter((t.name, p.partition_index) for t in ask.body.topics for p in t.partitions)
+    for topic in ask.body.topics:
+        row: list[tuple[int, int | ListOffsetsResponse]] = []
+        for part in {p.partition_index: p for p in topic.partitions}.values():
+            role = broker.partition(topic.name, part.partition_index)
+            # There is no tiered storage, so all of a log is local.
+            at_ms = EARLIEST if part.timestamp == EARLIEST_LOCAL else part.timestamp
+            error = _refusal(ask, part, times[topic.name, part.partition_index])
+            if role is None or error:
+                refused = ListOffsetsResponse(-1, error=error or UNKNOWN)
+                row.append((part.partition_index, refused))
+            elif at_ms in TIERED:
+                row.append((part.partition_index, NOWHERE))
+            else:
+                row.append((part.partition_index, len(parts)))
+                parts.append((role, ListOffsets(at_ms, isolation)))
+        plan.append((topic.name, tuple(row)))
+    return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def _refusal(ask: Ask, part: Any, times: int) -> Error:
+    """What is wrong with a question about one partition, whatever is there; `times`: how often
+    the request asks about it."""
+    if times > 1:
+        return Error.INVALID_REQUEST
+    if part.timestamp < 0 and ask.version < SINCE.get(part.timestamp, NEVER):
+        return Error.UNSUPPORTED_VERSION
+    return epoch_error(getattr(part, "current_leader_epoch", -1))
+
+
+def finish_list(broker: Broker, done: Gathering) -> Listed:
+    def said(index: int, known: int | ListOffsetsResponse) -> ListedPartition:
+        told: ListOffsetsResponse = done.got[known] if isinstance(known, int) else known
+        epoch = 0 if told.offset >= 0 else -1
+        return ListedPartition(index, told.error, told.at_ms, told.offset, epoch)
+
+    return Listed(
+        tuple(ListedTopic(name, tuple(said(i, k) for i, k in row)) for name, row in done.plan)
+    )
+
+
+# ---- OffsetCommit, TxnOffsetCommit -----------------------------------------------------
+
+
+def begin_commit(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """All positions go to the group's coordinator at once; what names no partition, or
+    says too much about itself, is refused on its own. From OffsetCommit v10 on topics are
+    named by their ids."""
+    body = ask.body
+    positions: list[Position] = []
+    plan = []
+    new = too_new(broker, ask)
+    for topic in body.topics:
+        name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
+        known = broker.topic(name, topic_id)
+        missing = UNKNOWN if name is not None else Error.UNKNOWN_TOPIC_ID
+        row = []
+        for part in topic.partitions:
+            role = broker.partition(known.name, part.partition_index) if known else None
+            note = part.committed_metadata or ""
+            error = Error.NONE if role is not None else missing
+            if role is not None and len(note.encode()) > METADATA_LIMIT:
+                error = Error.OFFSET_METADATA_TOO_LARGE
+            if new:
+                error = Error.UNSUPPORTED_VERSION
+            if role is not None and not error:
+                epoch = getattr(part, "committed_leader_epoch", -1)
+                positions.append(Position(role, part.committed_offset, note, epoch))
+            row.append((part.partition_index, error))
+        plan.append((name or "", topic_id, tuple(row)))
+    where = offsets_log(body.group_id, broker.config.kafka)
+    parts = [(where, _commit(ask, tuple(positions)))] if positions else []
+    return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def _commit(ask: Ask, positions: tuple[Position, ...]) -> OffsetCommit | TxnOffsetCommit:
+    body = ask.body
+    if ask.api is Api.OFFSET_COMMIT:
+        generation = body.generation_id_or_member_epoch
+        instance = getattr(body, "group_instance_id", None)
+        return OffsetCommit(
+            body.group_id, positions, body.member_id, generation, ask.version, instance
+        )
+    return TxnOffsetCommit(
+        txn_id=body.transactional_id,
+        group=body.group_id,
+        pid=body.producer_id,
+        epoch=body.producer_epoch,
+        positions=positions,
+        member=getattr(body, "member_id", ""),
+        generation=getattr(body, "generation_id", -1),
+        version=ask.version,
+        instance=getattr(body, "group_instance_id", None),
+    )
+
+
+def finish_commit(broker: Broker, done: Gathering) -> Committed:
+    told = done.got[0].error if done.got else Error.NONE
+    return Committed(
+        tuple(
+            CommittedTopic(
+                name, tuple(CommittedPartition(i, error or told) for i, error in row), topic_id
+            )
+            for name, topic_id, row in done.plan
+        )
+    )
+
+
+# ---- OffsetFetch -------------------------------------------------------------------------
+
+
+#: of each topic asked for: its name ("" where the id is unknown), its id, the partitions
+Wanted = tuple[tuple[str, UUID | None, tuple[int, ...]], ...]
+
+
+def begin_fetch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """Up to version 7 a request is about one group, from 8 on about several; from 10 on
+    topics are named by their ids."""
+    body = ask.body
+    groups = getattr(body, "groups", None) or ((body,) if ask.version < 8 else ())
+    stable = bool(getattr(body, "require_stable", False))
+    parts: list[tuple[str, Any]] = []
+    plan = []
+    for group in groups:
+        rows: Wanted | None = None
+        names = None
+        if group.topics is not None:
+            rows = tuple(_wanted(broker, topic) for topic in group.topics)
+            names = tuple(f"{name}-{i}" for name, _, indexes in rows for i in indexes)
+        where = offsets_log(group.group_id, broker.config.kafka)
+        member = getattr(group, "member_id", None)
+        epoch = getattr(group, "member_epoch", -1)
+        parts.append((where, OffsetFetch(group.group_id, names, stable, member, epoch)))
+        plan.append((group.group_id, rows))
+    return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def _wanted(broker: Broker, topic: Any) -> tuple[str, UUID | None, tuple[int, ...]]:
+    name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
+    if name is None:
+        known = broker.topic(None, topic_id)
+        name = known.name if known is not None else ""
+    return name, topic_id, tuple(topic.partition_indexes)
+
+
+def finish_fetch(broker: Broker, done: Gathering) -> Offsets:
+    groups = tuple(
+        OffsetGroup(group, (), done.got[i].error)
+        if done.got[i].error
+        else OffsetGroup(group, _topics(broker, rows, done.got[i]))
+        for i, (group, rows) in enumerate(done.plan)
+    )
+    return Offsets(groups, groups[0].topics if groups else ())
+
+
+def _topics(
+    broker: Broker, asked: Wanted | None, told: OffsetFetchResponse
+) -> tuple[OffsetTopic, ...]:
+    """The positions by topic: of what was asked for, or of all the group has."""
+    unstable = frozenset(told.unstable)
+    found = {position.partition: position for position in told.positions}
+
+    def said(topic: str, index: int) -> OffsetPartition:
+        name = f"{topic}-{index}"
+        if not topic:
+            return OffsetPartition(index, error_code=Error.UNKNOWN_TOPIC_ID)
+        if name in unstable:
+            return OffsetPartition(index, error_code=Error.UNSTABLE_OFFSET_COMMIT)
+        known = found[name]
+        return OffsetPartition(index, known.offset, known.leader_epoch, known.metadata)
+
+    if asked is None:
+        every: dict[str, list[int]] = {}
+        for partition in found:
+            topic, _, index = partition.rpartition("-")
+            every.setdefault(topic, []).append(int(index))
+        asked = tuple((t, _id_of(broker, t), tuple(i)) for t, i in every.items())
+    return tuple(OffsetTopic(t, tuple(said(t, i) for i in row), given) for t, given, row in asked)
+
+
+def _id_of(broker: Broker, name: str) -> UUID | None:
+    topic = broker.topic(name)
+    return topic.uuid if topic is not None else None

@@ -1,0 +1,161 @@
+"""Produce: one batch for each of several partitions.
+
+What can be seen from the bytes alone is looked at here: the checksum, one batch of the
+current format, no forged marker, as many records as it says, and what the topic demands
+(`wire/validation.py`). All else is the leader's, and the leader hears of a flawed batch
+too where it is part of a transaction: a real one adds the partition before it looks.
+
+Source: KafkaApis#handleProduceRequest, ReplicaManager#handleProduceAppend,
+ProduceRequest#validateRecords (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from ....kafka.errors import Error
+from ....kafka.log import Batch
+from ....kafka.messages import Produce, ProduceResponse
+from ....kernel import Caller, Effects
+from ..wire.answers import Produced, ProducedPartition, ProducedTopic
+from ..wire.api import Ask
+from ..wire.records import says_transactional
+from ..wire.topics import RecordError
+from ..wire.validation import Flaw, Rules, inspected
+from . import configs
+from .altering import verifies
+from .topic import Topic
+from .transactions import too_new
+
+if TYPE_CHECKING:
+    from . import Broker, Gathering
+
+NOT_ADDED = "Partition was not added to the transaction"
+TWO_IDS = Flaw(
+    Error.INVALID_PRODUCER_ID_MAPPING, "Transactional records contained more than one producer ID"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A partition of the answer. `part`: the place of its batch among those sent, -1 where
+    the answer is known; `flaw`: what its bytes say; `at_ms`: the broker's clock, if that
+    stamps it."""
+
+    index: int
+    part: int
+    flaw: Flaw | None = None
+    at_ms: int = -1
+
+
+#: of each topic its name, its id, its partitions
+Plan = tuple[tuple[str, UUID | None, tuple[Row, ...]], ...]
+
+
+class Hangup:
+    """No answer but a closed connection: all that a producer with acks=0 can be told."""
+
+
+def begin(broker: Broker, caller: Caller, ask: Ask, at_ms: int) -> tuple[Broker, Effects]:
+    """A partition named twice counts once, with what came last."""
+    body = ask.body
+    parts: list[tuple[str, Any]] = []
+    plan = []
+    refused = _refused(ask)
+    new, verify = too_new(broker, ask), verifies(broker)
+    pids = set()
+    for topic in body.topic_data:
+        name, topic_id = getattr(topic, "name", None), getattr(topic, "topic_id", None)
+        known = broker.topic(name, topic_id)
+        row = []
+        for part in {p.index: p for p in topic.partition_data}.values():
+            role = broker.partition(known.name, part.index) if known is not None else None
+            if refused is not None:
+                row.append(Row(part.index, -1, refused))
+                continue
+            if role is None or known is None:
+                error = Error.UNKNOWN_TOPIC_OR_PARTITION if name else Error.UNKNOWN_TOPIC_ID
+                row.append(Row(part.index, -1, Flaw(error)))
+                continue
+            if known.name in broker.internal:
+                row.append(Row(part.index, -1, Flaw(Error.INVALID_TOPIC_EXCEPTION)))
+                continue
+            rules = _rules(broker, known)
+            batch, flaw = inspected(part.records, rules, at_ms, role)
+            if batch is not None and batch.transactional:
+                pids.add(batch.pid)
+                flaw = Flaw(Error.UNSUPPORTED_VERSION) if new else flaw
+            if batch is None or _needs_no_leader(batch, flaw, new):
+                row.append(Row(part.index, -1, flaw))
+                continue
+            error = flaw.error if flaw is not None else Error.NONE
+            row.append(Row(part.index, len(parts), flaw, at_ms if rules.append_time else -1))
+            sent = Produce(batch, body.transactional_id, ask.version, error, verify)
+            parts.append((role, sent))
+        plan.append((known.name if known else name or "", topic_id, tuple(row)))
+    if len(pids) > 1:
+        # Nothing is written at all (ReplicaManager#handleProduceAppend).
+        parts, plan = [], [(n, i, tuple(Row(r.index, -1, TWO_IDS) for r in t)) for n, i, t in plan]
+    return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def _refused(ask: Ask) -> Flaw | None:
+    """What is wrong with the request as a whole."""
+    body = ask.body
+    if body.transactional_id is None and any(
+        says_transactional(part.records)
+        for topic in body.topic_data
+        for part in topic.partition_data
+    ):
+        # Whether an id that is not named may be used cannot be looked up.
+        return Flaw(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    return None if body.acks in (-1, 0, 1) else Flaw(Error.INVALID_REQUIRED_ACKS)
+
+
+def _rules(broker: Broker, topic: Topic) -> Rules:
+    return configs.rules(topic.configs, broker.given)
+
+
+def _needs_no_leader(batch: Batch, flaw: Flaw | None, new: bool) -> bool:
+    """Whether the answer is known: a flaw, and no transaction that would begin all the same."""
+    return flaw is not None and (not batch.transactional or new)
+
+
+def finish(broker: Broker, done: Gathering) -> Produced | Hangup | None:
+    plan: Plan = done.plan
+    answer = Produced(
+        tuple(
+            ProducedTopic(name, topic_id, tuple(_answered(done, row) for row in rows))
+            for name, topic_id, rows in plan
+        )
+    )
+    if done.ask.body.acks != 0:
+        return answer
+    refused = any(p.error_code for t in answer.responses for p in t.partition_responses)
+    return Hangup() if refused else None
+
+
+def _answered(done: Gathering, row: Row) -> ProducedPartition:
+    flaw = row.flaw
+    if row.part >= 0:
+        told: ProduceResponse = done.got[row.part]
+        if not told.error:
+            ms = told.at_ms if told.at_ms >= 0 else row.at_ms
+            at = datetime.fromtimestamp(ms / 1000, UTC) if ms >= 0 else None
+            return ProducedPartition(row.index, Error.NONE, told.base_offset, at, told.start)
+        if flaw is None or told.error is not flaw.error:
+            version = done.ask.version
+            unadded = told.error is Error.INVALID_TXN_STATE and version < 11
+            transactional = done.ask.body.transactional_id is not None
+            words = NOT_ADDED if unadded and transactional else None
+            return ProducedPartition(
+                row.index, told.error, log_start_offset=-1, error_message=words
+            )
+    assert flaw is not None
+    records = tuple(RecordError(i, words) for i, words in flaw.records)
+    return ProducedPartition(
+        row.index, flaw.error, log_start_offset=-1, record_errors=records, error_message=flaw.words
+    )

@@ -1,0 +1,228 @@
+"""Topics made, enlarged and deleted: what the controller does in a real cluster.
+
+A request that would bring the partitions of this node above `MOST_PARTITIONS` is refused as
+a real controller refuses one request of so many; nothing of it happens then.
+
+Source: ReplicationControlManager#createTopics, #createPartitions, #deleteTopics,
+ControllerApis#createPartitions (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from ....kafka.errors import Error
+from ....kernel import Caller, Effects, Put, Reply, replace
+from ..wire.answers import CreatedTopic, CreatedTopics, DeletedTopic, DeletedTopics
+from ..wire.api import Ask
+from ..wire.topics import PartitionsCreated, PartitionsOfTopic
+from .configs import Pairs, config_problem
+from .describing import topic_configs
+from .topic import (
+    EXCESSIVE,
+    INTERNAL,
+    MOST_PARTITIONS,
+    PROHIBITED,
+    Topic,
+    count_problem,
+    name_problem,
+    placement_problem,
+    plain,
+    topic_id,
+)
+
+if TYPE_CHECKING:
+    from . import Broker
+
+Result = tuple["Broker", Effects]
+Refusal = tuple[Error, str]
+NO_ID = UUID(int=0)
+FINE: Refusal = (Error.NONE, "")
+#: topics in a request whose answer names all configs of each, as a real one does: 33 a topic,
+#: which for thousands would hold up everybody
+SHOWN = 100
+KEPT = "this server keeps its internal topics as they are"
+TWICE: Refusal = (Error.INVALID_REQUEST, "Duplicate topic name.")
+
+
+# ---- CreateTopics ------------------------------------------------------------------------
+
+
+def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    body = ask.body
+    effects: list[Put] = []
+    times = Counter(topic.name for topic in body.topics)
+    wanted = {topic.name: topic for topic in body.topics}
+    everything = excess(broker, sum(map(_count, wanted.values())))
+    taken = {plain(name): name for name in broker.topics}
+    rows = []
+    for name, topic in wanted.items():
+        error, words = everything
+        if not error:
+            error, words = TWICE if times[name] > 1 else _cannot(broker, topic, taken)
+        if error:
+            rows.append(CreatedTopic(name, error, words))
+            continue
+        configs = _pairs(topic.configs)
+        if not body.validate_only:
+            broker, made = made_topic(broker, name, _count(topic), configs)
+            effects += made
+        rows.append(_created(broker, name, _count(topic), configs, len(wanted) <= SHOWN))
+    return broker, (*effects, Reply(caller, CreatedTopics(tuple(rows))))
+
+
+def excess(broker: Broker, more: int) -> Refusal:
+    """Whether so many partitions more are too many, for one request or for this node."""
+    if more > MOST_PARTITIONS:
+        return Error.POLICY_VIOLATION, EXCESSIVE
+    there = sum(topic.count for topic in broker.topics.values())
+    if there + more > MOST_PARTITIONS:
+        words = f"{there} partitions are there, and this broker holds at most {MOST_PARTITIONS}."
+        return Error.POLICY_VIOLATION, words
+    return FINE
+
+
+def _count(wanted: Any) -> int:
+    return len(wanted.assignments) or max(wanted.num_partitions, 1)
+
+
+def _pairs(configs: Iterable[Any]) -> Pairs:
+    return tuple(sorted({config.name: config.value for config in configs}.items()))
+
+
+def _cannot(broker: Broker, wanted: Any, taken: dict[str, str]) -> Refusal:
+    """Why a topic cannot be made; `taken`: the names there are, by their plain form."""
+    name = wanted.name
+    problem = name_problem(name)
+    if problem:
+        return Error.INVALID_TOPIC_EXCEPTION, problem
+    if name in broker.topics or name in INTERNAL:
+        return Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists."
+    if name == PROHIBITED:
+        return Error.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited."
+    if plain(name) in taken:
+        words = f"Topic '{name}' collides with existing topic: {taken[plain(name)]}"
+        return Error.INVALID_TOPIC_EXCEPTION, words
+    problem = config_problem((c.name, c.value) for c in wanted.configs)
+    if problem:
+        return Error.INVALID_CONFIG, problem
+    if wanted.assignments:
+        return _placed(broker, wanted)
+    return count_problem(wanted.num_partitions, wanted.replication_factor)
+
+
+def _placed(broker: Broker, wanted: Any) -> Refusal:
+    if wanted.replication_factor != -1:
+        words = "A manual partition assignment was specified, but replication factor was not set"
+        return Error.INVALID_REQUEST, f"{words} to -1."
+    if wanted.num_partitions != -1:
+        words = "A manual partition assignment was specified, but numPartitions was not set"
+        return Error.INVALID_REQUEST, f"{words} to -1."
+    if {row.partition_index for row in wanted.assignments} != set(range(len(wanted.assignments))):
+        words = "partitions should be a consecutive 0-based integer sequence"
+        return Error.INVALID_REPLICA_ASSIGNMENT, words
+    for row in wanted.assignments:
+        problem = placement_problem(row.broker_ids, broker.config.node_id)
+        if problem:
+            return Error.INVALID_REPLICA_ASSIGNMENT, problem
+    return FINE
+
+
+def _created(broker: Broker, name: str, count: int, configs: Pairs, shown: bool) -> CreatedTopic:
+    topic = broker.topics.get(name)
+    given = topic.uuid if topic is not None else NO_ID
+    told = topic_configs(configs, broker.given) if shown else ()
+    return CreatedTopic(name, Error.NONE, None, given, count, 1, told)
+
+
+def made_topic(
+    broker: Broker, name: str, count: int, configs: Pairs
+) -> tuple[Broker, tuple[Put, ...]]:
+    """With a topic that may be made, and the effects that make it."""
+    made = broker.made + 1
+    topic = Topic(name, count, topic_id(name, made), configs)
+    new = replace(
+        broker,
+        topics=broker.topics.set(name, topic),
+        ids=broker.ids.set(topic.uuid, name),
+        made=made,
+    )
+    return new, (Put("broker", "topics made", made), Put("topics", name, topic))
+
+
+# ---- CreatePartitions --------------------------------------------------------------------
+
+
+def create_partitions(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    """More partitions for topics that are there; the records stay where they are, so a key
+    may come to lie in two partitions."""
+    effects: list[Put] = []
+    times = Counter(row.name for row in ask.body.topics)
+    rows = []
+    for wanted in {row.name: row for row in ask.body.topics}.values():
+        error, words = TWICE if times[wanted.name] > 1 else _cannot_grow(broker, wanted)
+        rows.append(PartitionsOfTopic(wanted.name, error, words or None))
+        if error or ask.body.validate_only:
+            continue
+        topic = replace(broker.topics[wanted.name], count=wanted.count)
+        broker = replace(broker, topics=broker.topics.set(topic.name, topic))
+        effects.append(Put("topics", topic.name, topic))
+    return broker, (*effects, Reply(caller, PartitionsCreated(tuple(rows))))
+
+
+def _cannot_grow(broker: Broker, wanted: Any) -> Refusal:
+    topic = broker.topic(wanted.name)
+    if topic is None:
+        return Error.UNKNOWN_TOPIC_OR_PARTITION, ""
+    if topic.name in broker.internal:
+        return Error.INVALID_TOPIC_EXCEPTION, KEPT
+    if wanted.count == topic.count:
+        return Error.INVALID_PARTITIONS, f"Topic already has {topic.count} partition(s)."
+    if wanted.count < topic.count:
+        return Error.INVALID_PARTITIONS, (
+            f"The topic {topic.name} currently has {topic.count} partition(s); "
+            f"{wanted.count} would not be an increase."
+        )
+    more = wanted.count - topic.count
+    if wanted.assignments is not None:
+        if len(wanted.assignments) != more:
+            return Error.INVALID_REPLICA_ASSIGNMENT, (
+                f"Attempted to add {more} additional partition(s), but only "
+                f"{len(wanted.assignments)} assignment(s) were specified."
+            )
+        for row in wanted.assignments:
+            problem = placement_problem(row.broker_ids, broker.config.node_id)
+            if problem:
+                return Error.INVALID_REPLICA_ASSIGNMENT, problem
+    return excess(broker, more)
+
+
+# ---- DeleteTopics ------------------------------------------------------------------------
+
+
+def delete_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
+    body = ask.body
+    effects: list[Put] = []
+    wanted = getattr(body, "topics", None)
+    if wanted is None:
+        pairs = [(name, None) for name in body.topic_names]
+    else:
+        pairs = [(state.name, state.topic_id) for state in wanted]
+    rows = []
+    for name, wanted_id in pairs:
+        topic = broker.topic(name, wanted_id)
+        if topic is not None and topic.name in broker.internal:
+            rows.append(DeletedTopic(name, wanted_id, Error.INVALID_TOPIC_EXCEPTION, KEPT))
+            continue
+        if topic is None:
+            error = Error.UNKNOWN_TOPIC_OR_PARTITION if name else Error.UNKNOWN_TOPIC_ID
+            rows.append(DeletedTopic(name, wanted_id, error, "there is no such topic"))
+            continue
+        left = broker.topics.remove(topic.name)
+        broker = replace(broker, topics=left, ids=broker.ids.remove(topic.uuid))
+        effects.append(Put("topics", topic.name, None))
+        rows.append(DeletedTopic(topic.name, topic.uuid))
+    return broker, (*effects, Reply(caller, DeletedTopics(tuple(rows))))

@@ -1,0 +1,200 @@
+"""The requests to the transaction coordinator: told on, and answered in words the client's
+version knows.
+
+Source: KafkaApis#handleInitProducerIdRequest, #handleAddPartitionsToTxnRequest,
+#handleAddOffsetsToTxnRequest, #handleEndTxnRequest (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....kafka.errors import Error
+from ....kafka.messages import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId
+from ....kernel import Caller, Effects, Reply
+from ..wire.answers import (
+    Added,
+    AddedPartition,
+    AddedTopic,
+    AddedToTransaction,
+    Failed,
+    ProducerGiven,
+)
+from ..wire.api import Api, Ask
+from .topic import INTERNAL
+
+if TYPE_CHECKING:
+    from . import Broker, Gathering
+
+
+#: versions that only a cluster at transaction.version 2 understands
+SINCE_V2 = {
+    Api.PRODUCE: 12,
+    Api.ADD_PARTITIONS_TO_TXN: 4,
+    Api.END_TXN: 5,
+    Api.TXN_OFFSET_COMMIT: 5,
+}
+
+
+def older(error: Error, version: int, since: int) -> Error:
+    """PRODUCER_FENCED has a name of its own only from version `since` on."""
+    if error is Error.PRODUCER_FENCED and version < since:
+        return Error.INVALID_PRODUCER_EPOCH
+    return error
+
+
+def too_new(broker: Broker, ask: Ask) -> bool:
+    """Whether this version needs transaction.version 2, and the cluster is at 0. A real
+    4.3.1 refuses it too, and then leaves the id's transition pending for ever (seen): that
+    is not copied."""
+    since = SINCE_V2.get(ask.api)
+    return (
+        since is not None and ask.version >= since and broker.config.kafka.transaction_version < 2
+    )
+
+
+# ---- InitProducerId --------------------------------------------------------------------
+
+
+def begin_init(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    body = ask.body
+    request = InitProducerId(
+        txn_id=body.transactional_id,
+        timeout_ms=round(body.transaction_timeout.total_seconds() * 1000),
+        pid=getattr(body, "producer_id", -1),
+        epoch=getattr(body, "producer_epoch", -1),
+    )
+    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+
+
+def finish_init(broker: Broker, done: Gathering) -> ProducerGiven:
+    told = done.got[0]
+    return ProducerGiven(older(told.error, done.ask.version, 4), told.pid, told.epoch)
+
+
+# ---- AddPartitionsToTxn ----------------------------------------------------------------
+
+
+def begin_add_partitions(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """All or nothing: one partition that does not exist, and none is added. From version 4
+    on it is a leader of another broker that asks, about several transactions at once."""
+    if ask.version >= 4:
+        return _begin_batch(broker, caller, ask)
+    body = ask.body
+    named = [(t.name, i) for t in body.v3_and_below_topics for i in t.partitions]
+    errors = _impossible(broker, named)
+    if errors:
+        return broker, (Reply(caller, _added(ask, errors)),)
+    request = AddPartitionsToTxn(
+        txn_id=body.v3_and_below_transactional_id,
+        pid=body.v3_and_below_producer_id,
+        epoch=body.v3_and_below_producer_epoch,
+        partitions=tuple(sorted({f"{name}-{index}" for name, index in named})),
+    )
+    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+
+
+def _impossible(broker: Broker, named: list[tuple[str, int]]) -> dict[tuple[str, int], Error]:
+    """Each partition with its error, if one of them cannot be added; else nothing. Internal
+    topics are not for clients: offsets are added by AddOffsetsToTxn."""
+    errors = {}
+    for name, index in named:
+        if name in INTERNAL:
+            errors[name, index] = Error.TOPIC_AUTHORIZATION_FAILED
+        elif broker.partition(name, index) is None:
+            errors[name, index] = Error.UNKNOWN_TOPIC_OR_PARTITION
+    if not errors:
+        return {}
+    return {part: errors.get(part, Error.OPERATION_NOT_ATTEMPTED) for part in named}
+
+
+def _begin_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """Another broker's leaders may name `__consumer_offsets` too."""
+    if too_new(broker, ask) and not all(txn.verify_only for txn in ask.body.transactions):
+        return broker, (Reply(caller, Added((), (), Error.UNSUPPORTED_VERSION)),)
+    parts: list[tuple[str, AddPartitionsToTxn]] = []
+    plan: list[tuple[int, dict[tuple[str, int], Error]]] = []
+    for txn in ask.body.transactions:
+        pairs = [(t.name, i) for t in txn.topics for i in t.partitions]
+        errors = _impossible(broker, [p for p in pairs if p[0] not in INTERNAL])
+        plan.append((len(parts), errors))
+        if errors:
+            continue
+        named = tuple(sorted(f"{name}-{index}" for name, index in pairs))
+        request = AddPartitionsToTxn(
+            txn.transactional_id,
+            txn.producer_id,
+            txn.producer_epoch,
+            named,
+            verify_only=txn.verify_only,
+            implicit=not txn.verify_only,
+        )
+        parts.append((broker.config.kafka.coordinator, request))
+    return broker.gather(caller, ask, list(parts), plan)
+
+
+def _finish_batch(done: Gathering) -> Added:
+    rows = []
+    for txn, (number, errors) in zip(done.ask.body.transactions, done.plan, strict=True):
+        told = Error.NONE if errors else done.got[number].error
+        topics = (
+            AddedTopic(
+                t.name,
+                tuple(AddedPartition(i, errors.get((t.name, i), told)) for i in t.partitions),
+            )
+            for t in txn.topics
+        )
+        rows.append(AddedToTransaction(txn.transactional_id, tuple(topics)))
+    return Added((), tuple(rows))
+
+
+def finish_add_partitions(broker: Broker, done: Gathering) -> Added:
+    if done.ask.version >= 4:
+        return _finish_batch(done)
+    error = older(done.got[0].error, done.ask.version, 2)
+    topics = done.ask.body.v3_and_below_topics
+    return _added(done.ask, {(t.name, i): error for t in topics for i in t.partitions})
+
+
+def _added(ask: Ask, errors: dict[tuple[str, int], Error]) -> Added:
+    return Added(
+        tuple(
+            AddedTopic(t.name, tuple(AddedPartition(i, errors[t.name, i]) for i in t.partitions))
+            for t in ask.body.v3_and_below_topics
+        )
+    )
+
+
+# ---- AddOffsetsToTxn, EndTxn -----------------------------------------------------------
+
+
+def begin_add_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    body = ask.body
+    request = AddOffsetsToTxn(
+        body.transactional_id, body.producer_id, body.producer_epoch, body.group_id
+    )
+    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+
+
+def finish_add_offsets(broker: Broker, done: Gathering) -> Failed:
+    return Failed(older(done.got[0].error, done.ask.version, 2))
+
+
+def begin_end(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
+    """From version 5 on the answer carries the next epoch: such a client speaks v2."""
+    body = ask.body
+    if too_new(broker, ask):
+        return broker, (Reply(caller, ProducerGiven(Error.UNSUPPORTED_VERSION)),)
+    request = EndTxn(
+        txn_id=body.transactional_id,
+        pid=body.producer_id,
+        epoch=body.producer_epoch,
+        commit=body.committed,
+        v2=ask.version >= 5,
+    )
+    return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
+
+
+def finish_end(broker: Broker, done: Gathering) -> ProducerGiven:
+    told = done.got[0]
+    return ProducerGiven(older(told.error, done.ask.version, 2), told.pid, told.epoch)

@@ -1,0 +1,249 @@
+"""From steps to facts: what a lesson's `Run` tells, told of a server that goes on.
+
+The broker's front is glass: a client's request is told as sent to the role that decides, an
+answer as coming from it. What only fills the page is not told: fetches that found nothing,
+long polls, what the metadata answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ....kafka.messages import Fetch, FetchResponse, Unwatch, Watch, Watched
+from ....kafka.picture import words
+from ....kernel import (
+    Append,
+    Event,
+    Fact,
+    Fired,
+    Put,
+    Reply,
+    Request,
+    Send,
+    Telling,
+    Text,
+    escape_unseen,
+    shorten,
+)
+from ....kernel.run import BROKEN, RECOVERED, TIMER, said
+from ...trace.lanes import Lanes
+from ...trace.recorder import Step
+from ..front import BROKER, PARTS, Gathering
+from ..front.internal import StateReader
+from ..wire.api import Ask
+from . import telling
+from .model import Model
+
+LONGEST = 300  # characters of a fact: a client's id may have 32,767
+SILENT = (Watch, Unwatch, Watched)
+
+
+class Observer:
+    """`tell`, where given, is called with each fact, the model being as it was just then."""
+
+    def __init__(self, coordinator: str, started_ms: int, log: Callable[[str], Any]) -> None:
+        self.model = Model()
+        self.lanes = Lanes(coordinator)
+        self.facts = 0
+        self.steps = 0
+        self._started_ms = started_ms
+        self._log = log
+        self._tell: Callable[[Fact], None] | None = None
+        self._at_ms = 0
+
+    def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
+        """The next step; its facts are counted, and told where somebody listens."""
+        at_ms, name, new, event, effects = step
+        self.steps += 1
+        self._at_ms, self._tell = at_ms - self._started_ms, tell
+        if new is None:
+            self._left(name)
+            return
+        if isinstance(new, StateReader):
+            return  # it only reads what another has written
+        old = self.model.roles.get(name)
+        self.model.roles[name] = new
+        if name == BROKER:
+            self._front(new, event, effects)
+        elif event is None:
+            self._recovered(name, new)
+        else:
+            self._began(name, old, new, event)
+            for effect in effects:
+                self._done(name, event, effect)
+
+    def skip(self, step: Step) -> None:
+        """A step that nobody will ever be told of: only what a later picture needs is noted.
+        It counts as one fact, so that a follower sees by the numbers that it missed some."""
+        at_ms, name, new, event, effects = step
+        self.steps += 1
+        self.facts += 1
+        self._at_ms, self._tell = at_ms - self._started_ms, None
+        if new is None:
+            self._left(name)
+            return
+        self.model.roles[name] = new
+        if name == BROKER:
+            if isinstance(event, Request) and isinstance(event.body, Ask):
+                self._seen(event.caller.name, event.body)
+            self._deleted(effects)
+        elif event is None:
+            self._recovered(name, new)
+        else:
+            for effect in effects:
+                if isinstance(effect, Append):
+                    self.model.appended(effect.log, effect.entry)
+
+    # -- clients and the front -----------------------------------------------------------------
+
+    def _front(self, broker: Any, event: Event | None, effects: Any) -> None:
+        """What the front sends on is told as the client's own request."""
+        if isinstance(event, Request) and isinstance(event.body, Ask):
+            self._seen(event.caller.name, event.body)
+        for effect in effects:
+            if isinstance(effect, Send) and not isinstance(effect.body, (Fetch, *SILENT)):
+                waiting = broker.open.get(effect.corr >> PARTS)
+                if waiting is not None:
+                    self._sent(waiting.caller.name, effect.to, effect.body, by_client=True)
+        self._deleted(effects)
+
+    def _deleted(self, effects: Any) -> None:
+        """A topic is no more, and its partitions are not drawn any longer."""
+        for effect in effects:
+            if isinstance(effect, Put) and effect.table == "topics" and effect.value is None:
+                for gone in [n for n in self.model.strips if n.rpartition("-")[0] == effect.key]:
+                    del self.model.strips[gone]
+                    self.model.roles.pop(gone, None)
+                    self.lanes.used.pop(gone, None)
+                    self.lanes.changes += 1
+
+    def _seen(self, conn: str, ask: Ask) -> None:
+        body = ask.body
+        txn_id = getattr(body, "transactional_id", None)
+        txn_id = txn_id or getattr(body, "v3_and_below_transactional_id", None)
+        known = self.lanes.clients.get(conn)
+        fetches = hasattr(body, "isolation_level") or hasattr(body, "require_stable")
+        what = words.READER if fetches else (known.what if known else words.PRODUCER)
+        title = txn_id or (known.title if known else "") or ask.client or conn
+        self.lanes.seen(conn, title, what)
+
+    def _left(self, conn: str) -> None:
+        if self.lanes.left(conn):
+            fact = Fact(0, 0, conn, "✗", BROKEN())
+            self._add(fact, Telling(fold=True))
+        self.lanes.dropped()
+
+    # -- roles ---------------------------------------------------------------------------------
+
+    def _recovered(self, name: str, new: Any) -> None:
+        if hasattr(new, "part"):
+            self.model.recovered(name, self._log(name))
+        empty = hasattr(new, "part") and not new.part.hw
+        if name in self.lanes.used or (name == self.lanes.coordinator and new.entries):
+            if not empty and self.lanes.admit(name, self.steps):
+                for text in new.changed(None) or (RECOVERED(),):
+                    self._add(Fact(0, 0, name, "↻", text), Telling())
+
+    def _began(self, name: str, old: Any, new: Any, event: Event) -> None:
+        """What precedes the effects: a timer, a frontier that moved."""
+        if isinstance(event, Fired):
+            self._add(Fact(0, 0, name, "⏲", TIMER(name=event.timer)), Telling())
+        if old is not None and name in self.lanes.used:
+            for text in new.changed(old):
+                self._add(Fact(0, 0, name, "⇨", text), telling.moved(self.model, name))
+
+    def _done(self, name: str, event: Event, effect: Any) -> None:
+        model = self.model
+        if isinstance(effect, Append):
+            model.appended(effect.log, effect.entry)
+            self._fact(
+                name, "▮", "disk", effect.entry,
+                lambda: telling.written(model, effect.log, effect.entry),
+            )  # fmt: skip
+        elif isinstance(effect, Send):
+            self._sent(name, effect.to, effect.body, by_client=False)
+        elif isinstance(effect, Reply) and effect.caller.name == BROKER:
+            self._answered(name, event, effect)
+        elif isinstance(effect, Reply):
+            asked = event.body if isinstance(event, Request) else None
+            self._replied(name, effect.caller.name, asked, effect.body)
+
+    def _answered(self, name: str, event: Event, effect: Reply) -> None:
+        """An answer to the front is an answer to its client."""
+        waiting: Gathering | None = self.model.roles[BROKER].open.get(effect.caller.corr >> PARTS)
+        body = effect.body
+        if waiting is None or isinstance(body, SILENT):
+            return
+        conn = waiting.caller.name
+        asked = event.body if isinstance(event, Request) else waiting.ask.body
+        if isinstance(body, FetchResponse):
+            if not body.batches:
+                return
+            self._sent(conn, name, asked, by_client=True)
+        elif not isinstance(event, Request):
+            asked = _own(waiting)
+        self._replied(name, conn, asked, body)
+
+    # -- facts ---------------------------------------------------------------------------------
+
+    def _sent(self, node: str, to: str, body: object, by_client: bool) -> None:
+        def told() -> Telling:
+            meant = telling.sent(self.model, body, by_client)
+            return replace(meant, fold=meant.fold or to == node)
+
+        self._fact(node, "→", to, body, told)
+
+    def _replied(self, node: str, to: str, asked: object, body: object) -> None:
+        self._fact(node, "⇒", to, body, lambda: telling.replied(self.model, asked, body))
+
+    def _fact(
+        self, node: str, glyph: str, peer: str, body: object, told: Callable[[], Telling]
+    ) -> None:
+        """A fact, if everybody in it has a lane; its words only where somebody listens."""
+        admit, step = self.lanes.admit, self.steps
+        if not admit(node, step) or (peer != "disk" and not admit(peer, step)):
+            return
+        if self._tell is None:
+            self.facts += 1
+        else:
+            self._add(Fact(0, 0, node, glyph, said(body), peer), told())
+
+    def _add(self, fact: Fact, told: Telling) -> None:
+        self.facts += 1
+        if self._tell is not None:
+            self._tell(
+                replace(
+                    fact,
+                    index=self.facts,
+                    step=self.steps,
+                    text=clip(fact.text),
+                    txn=told.txn,
+                    fold=fact.fold or told.fold,
+                    label=clip(told.label),
+                    why=clip(told.why),
+                    at_ms=self._at_ms,
+                )
+            )
+
+
+def clip(text: Text) -> Text:
+    """A text that a client has had a part in: short, and with nothing unseen in it."""
+    en, zh = (escape_unseen(shorten(words, LONGEST)) for words in (text.en, text.zh))
+    return Text(en, zh)
+
+
+def _own(waiting: Gathering) -> Any:
+    """The request whose answer had to wait for a record to be safe, as far as telling it
+    needs to know: whose transaction it is about."""
+    body = waiting.ask.body
+    return _Asked(
+        getattr(body, "transactional_id", None)
+        or getattr(body, "v3_and_below_transactional_id", None)
+    )
+
+
+class _Asked:
+    def __init__(self, txn_id: str | None) -> None:
+        self.txn_id = txn_id

@@ -1,0 +1,173 @@
+"""The live Snapshot, as plain JSON values, of which only what has changed is made anew.
+
+An answer holds a change for each of hundreds of facts. Parts that did not change stay the
+same objects, which a comparison sees at once; so a fact costs what it changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Any
+
+from ....kafka.log import ABORT, COMMIT
+from ....kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, braces
+from ....kafka.picture import words
+from ....kafka.picture.snapshot import EDGES, STATES
+from ....kafka.states import TxnState
+from ....kernel import Cell, Frontier, Got, Graph, Log, Reader, Table, escape_unseen, shorten
+from ....kernel.trace import plain_of as plain
+from ...trace.lanes import GROUP, LEADER, TITLE, Lanes
+from .lights import Lights
+from .model import Model, Row, shown
+
+STATE_COLUMNS = ("transactionalId", "producerId", "epoch", "state", "partitions")
+OFFSET_COLUMNS = ("group", "partition", "offset", "")
+CELL, GOT = plain(Cell(0, "")), plain(Got("", ""))
+STATE_GRAPH = plain(Graph(words.GRAPH_IDLE(), STATES, EDGES))
+
+
+def _cut(*texts: str) -> tuple[str, ...]:
+    return tuple(escape_unseen(shorten(text, TITLE)) for text in texts)
+
+
+def cells(row: Row, readable: bool) -> list[Any]:
+    """A batch's cells, made once for each way in which they can look."""
+    key = ("cells", readable, row.outcome)
+    if key not in row.drawn:
+        batch = row.batch
+        alike = {
+            **CELL,
+            "kind": "control" if batch.control else "data",
+            "txn": row.txn,
+            "readable": readable,
+            "aborted": row.outcome == ABORT and not batch.control,
+        }
+        row.drawn[key] = [
+            {**alike, "offset": batch.base + i, "label": row.label(i)}
+            for i in range(batch.count - shown(batch), batch.count)
+        ]
+    return row.drawn[key]
+
+
+def given(row: Row, log: str) -> list[Any]:
+    """What a reader has got of a batch."""
+    key = (log, True, "")
+    if key not in row.drawn:
+        batch = row.batch
+        places = range(batch.count - shown(batch), batch.count)
+        alike = {**GOT, "log": log, "txn": row.txn}
+        row.drawn[key] = [{**alike, "label": row.label(i)} for i in places]
+    return row.drawn[key]
+
+
+class Picture:
+    """`now()` is the Snapshot of the model and the lanes as they are."""
+
+    def __init__(self, model: Model, lanes: Lanes) -> None:
+        self.model = model
+        self.lanes = lanes
+        self.lights = Lights(model)
+        self._made: dict[str, tuple[Hashable, Any]] = {}
+
+    def now(self) -> dict[str, Any]:
+        model, lanes = self.model, self.lanes
+        strips = (*lanes.named(LEADER), *lanes.named(GROUP))
+        versions = {name: self._version(name) for name in strips}
+        logs = [self._part(f"log {n}", versions[n], partial(self._log, n)) for n in strips]
+        seen = (lanes.changes, tuple(versions.values()))
+        tables = [self._part("states", model.changes, self._states)]
+        for name in lanes.named(GROUP):
+            offsets = self._part(f"offsets {name}", versions[name], partial(self._offsets, name))
+            tables.append(offsets)
+        return {
+            "lanes": self._part("lanes", lanes.changes, lambda: plain(lanes.drawn())),
+            "logs": self._part("logs", seen, lambda: logs),
+            "readers": self._part("readers", seen, self._readers),
+            "graphs": self._part("graphs", model.changes, lambda: [self._graph()]),
+            "tables": tables,
+            "lights": self._part(
+                "lights", (seen, len(model.broken)), partial(self.lights.drawn, strips)
+            ),
+        }
+
+    def _part(self, name: str, version: Hashable, make: Callable[[], Any]) -> Any:
+        old = self._made.get(name)
+        if old is None or old[0] != version:
+            value = make()
+            # Equal is as good as unchanged, and quicker to compare from now on.
+            if old is not None and old[1] == value:
+                value = old[1]
+            self._made[name] = old = (version, value)
+        return old[1]
+
+    def _version(self, name: str) -> tuple[int, int, int]:
+        strip, part = self.model.strips.get(name), self.model.part(name)
+        changes = strip.changes if strip is not None else 0
+        return (changes, part.hw, part.lso) if part is not None else (changes, 0, 0)
+
+    # -- parts -------------------------------------------------------------------------------
+
+    def _rows(self, name: str) -> list[Row]:
+        strip = self.model.strips.get(name)
+        return list(strip.rows) if strip is not None else []
+
+    def _log(self, name: str) -> Any:
+        part = self.model.part(name)
+        lso, hw = (part.lso, part.hw) if part is not None else (0, 0)
+        drawn = [c for row in self._rows(name) for c in cells(row, row.batch.last < lso)]
+        start = drawn[0]["offset"] if drawn else 0
+        flags = (Frontier("LSO", lso), Frontier("HW", hw))
+        return {**plain(Log(name, (), flags, start)), "cells": drawn}
+
+    def _readers(self) -> Any:
+        names = self.lanes.named(LEADER)
+        out = []
+        for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
+            got = [g for name in names for g in self._given(name, isolation)]
+            out.append({**plain(Reader(isolation)), "got": got})
+        return out
+
+    def _given(self, name: str, isolation: str) -> list[Any]:
+        part = self.model.part(name)
+        if part is None:
+            return []
+        committed = isolation == READ_COMMITTED
+        end = part.lso if committed else part.hw
+        return [
+            got
+            for row in self._rows(name)
+            if not row.batch.control and row.batch.last < end
+            if row.outcome == COMMIT or not committed
+            for got in given(row, name)
+        ]
+
+    def _graph(self) -> Any:
+        txn = self.model.latest
+        if txn is None or not txn.path:
+            return {**STATE_GRAPH, "path": [str(TxnState.EMPTY)] if txn is not None else []}
+        path = [str(TxnState.EMPTY), *map(str, txn.path)]
+        heading = plain(words.GRAPH(txn=txn.name))
+        return {**STATE_GRAPH, "title": heading, "path": path, "txn": txn.name}
+
+    def _states(self) -> Any:
+        rows = tuple(
+            (*_cut(e.txn_id), str(e.pid), str(e.epoch), str(e.state), *_cut(braces(e.partitions)))
+            for _, e in sorted(self.model.entries.items())
+        )
+        return plain(Table(words.STATE_TABLE(), STATE_COLUMNS, rows))
+
+    def _offsets(self, name: str) -> Any:
+        """What a group coordinator's committed positions are; the last few of them."""
+        role = self.model.roles.get(name)
+        rows: list[tuple[str, ...]] = []
+        if role is not None:
+            rows = [
+                (*_cut(group, partition), str(placed.position.offset), "")
+                for (group, partition), placed in role.committed.items()[-10:]
+            ] + [
+                (*_cut(*key), str(placed.position.offset), f"pending, producerId {pid}")
+                for pid, mine in role.pending.items()
+                for key, placed in mine[-10:]
+            ]
+        return plain(Table(words.OFFSETS_TABLE(), OFFSET_COLUMNS, tuple(rows)))

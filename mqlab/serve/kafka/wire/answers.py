@@ -1,0 +1,383 @@
+"""Answers as the broker writes them: one class for all versions.
+
+The fields have the schema's names (`kio`), and a class has every field that any offered
+version has. The writer of a version takes the fields it knows from whatever object it is
+given, so no answer is ever built twice. `ABSENT` stands where a tagged field is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from ....kafka.errors import Error
+from ....kafka.log import Batch
+from .records import packed
+
+NO_TIME = timedelta(0)
+UNASKED = -(2**31)  # "authorized operations" nobody asked for
+
+
+class Absent:
+    """A tagged field that is not sent: the writer leaves out what equals the default, and
+    this equals everything."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+
+ABSENT = Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The answer to a request that has a single error at its top."""
+
+    error_code: Error = Error.NONE
+    throttle_time: timedelta = NO_TIME
+
+
+# ---- produce, fetch, list offsets ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ProducedPartition:
+    index: int
+    error_code: Error = Error.NONE
+    base_offset: int = -1
+    log_append_time: datetime | None = None
+    log_start_offset: int = 0
+    record_errors: tuple[Any, ...] = ()
+    error_message: str | None = None
+    current_leader: Absent = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class ProducedTopic:
+    name: str
+    topic_id: UUID | None
+    partition_responses: tuple[ProducedPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Produced:
+    responses: tuple[ProducedTopic, ...]
+    throttle_time: timedelta = NO_TIME
+    node_endpoints: Absent = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class AbortedTransaction:
+    producer_id: int
+    first_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPartition:
+    """`records` is put together only when it is written: an answer that is kept for the
+    trace costs no copy of the data."""
+
+    partition_index: int
+    error_code: Error = Error.NONE
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    aborted_transactions: tuple[AbortedTransaction, ...] | None = None
+    batches: tuple[Batch, ...] = ()
+    preferred_read_replica: int = -1
+    diverging_epoch: Absent = ABSENT
+    current_leader: Absent = ABSENT
+    snapshot_id: Absent = ABSENT
+
+    @property
+    def records(self) -> bytes:
+        return packed(self.batches)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedTopic:
+    topic: str
+    topic_id: UUID | None
+    partitions: tuple[FetchedPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    responses: tuple[FetchedTopic, ...] = ()
+    error_code: Error = Error.NONE
+    session_id: int = 0
+    throttle_time: timedelta = NO_TIME
+    node_endpoints: Absent = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPartition:
+    partition_index: int
+    error_code: Error = Error.NONE
+    timestamp: int = -1
+    offset: int = -1
+    leader_epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTopic:
+    name: str
+    partitions: tuple[ListedPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    topics: tuple[ListedTopic, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+# ---- the cluster -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataPartition:
+    partition_index: int
+    leader_id: int
+    replica_nodes: tuple[int, ...]
+    isr_nodes: tuple[int, ...]
+    leader_epoch: int = 0
+    error_code: Error = Error.NONE
+    offline_replicas: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataTopic:
+    name: str | None
+    topic_id: UUID | None = None
+    error_code: Error = Error.NONE
+    partitions: tuple[MetadataPartition, ...] = ()
+    is_internal: bool = False
+    topic_authorized_operations: int = UNASKED
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    brokers: tuple[Node, ...]
+    cluster_id: str
+    controller_id: int
+    topics: tuple[MetadataTopic, ...]
+    error_code: Error = Error.NONE
+    cluster_authorized_operations: int = UNASKED
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class ApiVersion:
+    api_key: int
+    min_version: int
+    max_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature level, as supported and as finalized."""
+
+    name: str
+    min_version: int
+    max_version: int
+    min_version_level: int
+    max_version_level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    api_keys: tuple[ApiVersion, ...]
+    error_code: Error = Error.NONE
+    supported_features: tuple[Feature, ...] = ()
+    finalized_features_epoch: int = 0
+    finalized_features: tuple[Feature, ...] = ()
+    zk_migration_ready: Absent = ABSENT
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorNode:
+    key: str
+    node_id: int
+    host: str
+    port: int
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCoordinator:
+    """Up to version 3 one key, at the top; from 4 on a list."""
+
+    coordinators: tuple[CoordinatorNode, ...]
+    node_id: int = -1
+    host: str = ""
+    port: int = -1
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfig:
+    name: str
+    value: str | None
+    read_only: bool = False
+    config_source: int = 1
+    is_sensitive: bool = False
+    synonyms: tuple[Any, ...] = ()
+    config_type: int = 2
+    documentation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTopic:
+    name: str
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    topic_id: UUID | None = None
+    num_partitions: int = -1
+    replication_factor: int = -1
+    configs: tuple[TopicConfig, ...] | None = ()
+    topic_config_error_code: Absent = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTopics:
+    topics: tuple[CreatedTopic, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTopic:
+    name: str | None
+    topic_id: UUID | None = None
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTopics:
+    responses: tuple[DeletedTopic, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedConfigs:
+    resource_type: int
+    resource_name: str
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    configs: tuple[TopicConfig, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    results: tuple[DescribedConfigs, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+# ---- transactions and groups -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerGiven:
+    """To InitProducerId, and to EndTxn from version 5 on."""
+
+    error_code: Error = Error.NONE
+    producer_id: int = -1
+    producer_epoch: int = -1
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class AddedPartition:
+    partition_index: int
+    partition_error_code: Error
+
+
+@dataclass(frozen=True, slots=True)
+class AddedTopic:
+    name: str
+    results_by_partition: tuple[AddedPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddedToTransaction:
+    transactional_id: str
+    topic_results: tuple[AddedTopic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    results_by_topic_v3_and_below: tuple[AddedTopic, ...]
+    results_by_transaction: tuple[AddedToTransaction, ...] = ()
+    error_code: Error = Error.NONE
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedPartition:
+    partition_index: int
+    error_code: Error
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedTopic:
+    name: str
+    partitions: tuple[CommittedPartition, ...]
+    topic_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """To OffsetCommit and to TxnOffsetCommit."""
+
+    topics: tuple[CommittedTopic, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetPartition:
+    partition_index: int
+    committed_offset: int = -1
+    committed_leader_epoch: int = -1
+    metadata: str | None = ""
+    error_code: Error = Error.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetTopic:
+    name: str
+    partitions: tuple[OffsetPartition, ...]
+    topic_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetGroup:
+    group_id: str
+    topics: tuple[OffsetTopic, ...] = ()
+    error_code: Error = Error.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """Up to version 7 one group, at the top; from 8 on a list."""
+
+    groups: tuple[OffsetGroup, ...]
+    topics: tuple[OffsetTopic, ...] = ()
+    error_code: Error = Error.NONE
+    throttle_time: timedelta = NO_TIME

@@ -1,0 +1,110 @@
+"""Frames: four bytes of length, then a header and a body whose shape its version decides.
+
+A frame that cannot be decoded never reaches a role, and its connection is closed; so is
+one that asks for something that is not offered (seen on a real 4.3.1). Only an unsupported
+version of ApiVersions is answered, with version 0 and the error, so that the client can ask
+again.
+
+Source: RequestHeader, ApiVersionsRequest, SocketServer (Kafka 4.3).
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from functools import cache
+from typing import Any
+
+from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema, load_response_schema
+from kio.serial import entity_reader, entity_writer
+
+from ....kafka.errors import Error
+from .answers import ApiVersion, Versions
+from .api import ANNOUNCED_PRODUCE, OFFERED, Api, Ask
+from .shape import walker
+
+START = struct.Struct(">hhi")  # api, version, correlation id: the same in every version
+PRODUCE_LIMIT = 100 << 20  # socket.request.max.bytes
+OTHER_LIMIT = 1 << 20  # no request without records comes near this
+
+
+class BadFrame(Exception):
+    """Bytes that are no request: the connection is closed."""
+
+
+class Refused(Exception):
+    """A request that is answered without asking any role; `frame` is the answer."""
+
+    def __init__(self, frame: bytes, why: str) -> None:
+        super().__init__(why)
+        self.frame = frame
+
+
+def frame_limit(api: int) -> int:
+    return PRODUCE_LIMIT if api == Api.PRODUCE else OTHER_LIMIT
+
+
+@cache
+def _request(api: int, version: int) -> tuple[Any, Any, Any, Any]:
+    """How to walk over and how to read the header and the body; raises BadFrame for what
+    nobody knows."""
+    try:
+        schema = load_request_schema(api, version)
+    except (UnknownAPIKey, UnknownEntity) as error:
+        raise BadFrame(f"no request {api} version {version} is known") from error
+    header = schema.__header_schema__
+    return walker(header), walker(schema), entity_reader(header), entity_reader(schema)
+
+
+@cache
+def _response(api: int, version: int) -> tuple[Any, bytes]:
+    """How to write a body, and what stands between correlation id and body."""
+    schema = load_response_schema(api, version)
+    tags = b"\0" if schema.__header_schema__.__flexible__ else b""
+    return entity_writer(schema), tags
+
+
+def decode(frame: bytes, here: tuple[str, int], host: str = "") -> tuple[int, Ask]:
+    """(correlation id, request). Raises BadFrame or Refused."""
+    if len(frame) < START.size:
+        raise BadFrame("a frame without a header")
+    api, version, corr = START.unpack_from(frame)
+    lowest, highest = OFFERED.get(api, (0, -1))  # type: ignore[call-overload]
+    if not lowest <= version <= highest:
+        raise _refused(api, version, corr)
+    try:
+        walk_header, walk_body, read_header, read_body = _request(api, version)
+        walk_body(frame, walk_header(frame, 0))
+        header, size = read_header(frame, 0)
+        body, _ = read_body(frame, size)
+    except BadFrame:
+        raise
+    except Exception as error:  # whatever a decoder may trip over, it is the frame's fault
+        raise BadFrame(f"request {api} version {version}: {error}") from error
+    return corr, Ask(Api(api), version, body, header.client_id or "", here, host)
+
+
+def encode(api: int, version: int, corr: int, answer: Any) -> bytes:
+    """An answer as a frame, length included."""
+    write, tags = _response(api, version)
+    buffer = io.BytesIO()
+    write(buffer, answer)
+    body = buffer.getbuffer()
+    size = 4 + len(tags) + len(body)
+    return b"".join((struct.pack(">ii", size, corr), tags, body))
+
+
+def versions() -> Versions:
+    """What ApiVersions announces."""
+    rows = {**OFFERED, Api.PRODUCE: ANNOUNCED_PRODUCE}
+    keys = tuple(ApiVersion(int(api), low, high) for api, (low, high) in rows.items())
+    return Versions(keys)
+
+
+def _refused(api: int, version: int, corr: int) -> Exception:
+    if api == Api.API_VERSIONS:
+        # One row, of this request itself (KIP-511): a client takes more for the whole answer.
+        own = ApiVersion(api, *OFFERED[Api.API_VERSIONS])
+        told = Versions((own,), Error.UNSUPPORTED_VERSION)
+        return Refused(encode(api, 0, corr, told), "unsupported version of ApiVersions")
+    return BadFrame(f"request {api} version {version} is not offered")

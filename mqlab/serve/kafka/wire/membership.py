@@ -1,0 +1,198 @@
+"""Answers about groups and their members, one class for all versions (see `answers.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from ....kafka.errors import Error
+from .answers import NO_TIME, UNASKED
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedMember:
+    member_id: str
+    group_instance_id: str | None
+    metadata: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    error_code: Error = Error.NONE
+    generation_id: int = -1
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str = ""
+    skip_assignment: bool = False
+    member_id: str = ""
+    members: tuple[JoinedMember, ...] = ()
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    error_code: Error = Error.NONE
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignment: bytes = b""
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class LeftMember:
+    member_id: str
+    group_instance_id: str | None
+    error_code: Error
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Up to version 2 about one member, whose error is the one at the top."""
+
+    error_code: Error = Error.NONE
+    members: tuple[LeftMember, ...] = ()
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedMember:
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    member_metadata: bytes
+    member_assignment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedGroup:
+    group_id: str
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    group_state: str = ""
+    protocol_type: str = ""
+    protocol_data: str = ""
+    members: tuple[DescribedMember, ...] = ()
+    authorized_operations: int = UNASKED
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedGroups:
+    groups: tuple[DescribedGroup, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    group_id: str
+    protocol_type: str
+    group_state: str
+    group_type: str = "classic"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroups:
+    groups: tuple[ListedGroup, ...]
+    error_code: Error = Error.NONE
+    throttle_time: timedelta = NO_TIME
+
+
+# ---- deletion ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedGroup:
+    group_id: str
+    error_code: Error
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedGroups:
+    results: tuple[DeletedGroup, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedOffset:
+    partition_index: int
+    error_code: Error
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTopicOffsets:
+    name: str
+    partitions: tuple[DeletedOffset, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedOffsets:
+    error_code: Error = Error.NONE
+    topics: tuple[DeletedTopicOffsets, ...] = ()
+    throttle_time: timedelta = NO_TIME
+
+
+# ---- the newer protocol (KIP-848) --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    topic_id: UUID
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPartitions:
+    topic_id: UUID
+    topic_name: str
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    topic_partitions: tuple[Partitions | NamedPartitions, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    member_id: str | None = None
+    member_epoch: int = 0
+    heartbeat_interval: timedelta = NO_TIME
+    assignment: Assignment | None = None
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerMemberRow:
+    member_id: str
+    instance_id: str | None
+    rack_id: str | None
+    member_epoch: int
+    client_id: str
+    client_host: str
+    subscribed_topic_names: tuple[str, ...]
+    subscribed_topic_regex: str | None
+    assignment: Assignment
+    target_assignment: Assignment
+    member_type: int
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedConsumerGroup:
+    group_id: str
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    group_state: str = ""
+    group_epoch: int = 0
+    assignment_epoch: int = 0
+    assignor_name: str = ""
+    members: tuple[ConsumerMemberRow, ...] = ()
+    authorized_operations: int = UNASKED
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGroups:
+    groups: tuple[DescribedConsumerGroup, ...]
+    throttle_time: timedelta = NO_TIME

@@ -1,0 +1,218 @@
+"""Answers about topics and what holds them, one class for all versions (see `answers.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from ....kafka.errors import Error
+from .answers import NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsOfTopic:
+    name: str
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsCreated:
+    results: tuple[PartitionsOfTopic, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    name: str
+    value: str | None
+    source: int
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    error_code: Error
+    error_message: str | None
+    resource_type: int
+    resource_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigsAltered:
+    responses: tuple[Altered, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigResource:
+    resource_name: str
+    resource_type: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigResources:
+    config_resources: tuple[ConfigResource, ...]
+    error_code: Error = Error.NONE
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTo:
+    """`low_watermark`: where the log begins now; -1 with an error."""
+
+    partition_index: int
+    error_code: Error = Error.NONE
+    low_watermark: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedInTopic:
+    name: str
+    partitions: tuple[DeletedTo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsDeleted:
+    topics: tuple[DeletedInTopic, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """Where the records of a leader's epoch end in a partition."""
+
+    partition: int
+    error_code: Error = Error.NONE
+    leader_epoch: int = -1
+    end_offset: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnds:
+    topic: str
+    partitions: tuple[EpochEnd, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EpochsEnded:
+    topics: tuple[EpochEnds, ...]
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSize:
+    partition_index: int
+    partition_size: int
+    offset_lag: int = 0
+    is_future_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSizes:
+    name: str
+    partitions: tuple[PartitionSize, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogDir:
+    log_dir: str
+    topics: tuple[TopicSizes, ...]
+    total_bytes: int = -1
+    usable_bytes: int = -1
+    is_cordoned: bool = False
+    error_code: Error = Error.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirs:
+    results: tuple[LogDir, ...]
+    error_code: Error = Error.NONE
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumReplica:
+    replica_id: int
+    log_end_offset: int
+    last_fetch_timestamp: int
+    last_caught_up_timestamp: int
+    replica_directory_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumPartition:
+    partition_index: int
+    error_code: Error = Error.NONE
+    error_message: str | None = ""
+    leader_id: int = 0
+    leader_epoch: int = 0
+    high_watermark: int = 0
+    current_voters: tuple[QuorumReplica, ...] = ()
+    observers: tuple[QuorumReplica, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumTopic:
+    topic_name: str
+    partitions: tuple[QuorumPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumListener:
+    name: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumNode:
+    node_id: int
+    listeners: tuple[QuorumListener, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    topics: tuple[QuorumTopic, ...]
+    nodes: tuple[QuorumNode, ...] = ()
+    error_code: Error = Error.NONE
+    error_message: str | None = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    partition_id: int
+    error_code: Error
+    error_message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ElectedInTopic:
+    topic: str
+    partition_result: tuple[Elected, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeadersElected:
+    replica_election_results: tuple[ElectedInTopic, ...]
+    error_code: Error = Error.NONE
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Reassignments:
+    """There never are any: one broker has every replica."""
+
+    topics: tuple[Any, ...] = ()
+    error_code: Error = Error.NONE
+    error_message: str | None = None
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class RecordError:
+    """One record of a batch that was refused for it."""
+
+    batch_index: int
+    batch_index_error_message: str | None
