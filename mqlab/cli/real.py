@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from mqlab.real.jars import RealBrokerError
+    from mqlab.real.kafka.jars import RealBrokerError
 
     try:
         return {"start": _start, "record": _record, "compare": _compare}[args.task](args)
@@ -48,7 +48,7 @@ def _levels(args: argparse.Namespace) -> tuple[int, ...]:
 
 
 def _start(args: argparse.Namespace) -> int:
-    from mqlab.real.broker import RealKafka
+    from mqlab.real.kafka.broker import RealKafka
 
     level = 2 if args.transaction_version is None else args.transaction_version
     with RealKafka(args.version, level, args.brokers) as kafka:
@@ -85,8 +85,8 @@ def _record(args: argparse.Namespace) -> int:
 def _compare(args: argparse.Namespace) -> int:
     """Exit code 0: nothing unexpected."""
     from mqlab.real.compare import judged, recordings, summary
-    from mqlab.real.differences import PAGE, page
     from mqlab.real.hosts import RealHost
+    from mqlab.real.kafka.differences import PAGE, page
     from mqlab.real.runner import run_all, wanted
 
     known = recordings(args.version)
@@ -129,7 +129,7 @@ class OurHost:
     at_once: int = 4
 
     def cannot(self, program: Any) -> str:
-        from mqlab.real.programs import CLUSTER, FAULT
+        from mqlab.real.kafka.programs import CLUSTER, FAULT
 
         if FAULT in program.needs:
             return "a fault of the real broker; the engine shows it with the switch of that name"
@@ -139,7 +139,7 @@ class OurHost:
 
     @contextmanager
     def shared(self, profile: str) -> Iterator[Any]:
-        from mqlab.real.client import PROFILES, Target
+        from mqlab.real.kafka.client import PROFILES, Target
         from mqlab.serve import serve
 
         level = PROFILES[profile].transaction_version

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from .client import NotHere, NotOffered
-from .differences import Listed, listed_for
-from .programs import programs
+from .kafka.client import NotHere, NotOffered
+from .kafka.differences import Listed, listed_for
+from .kafka.programs import programs
 from .recording import Observation, Recording, committed, difference
 from .runner import Came
 

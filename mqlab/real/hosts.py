@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from .broker import RealKafka
-from .client import PROFILES, Target
-from .programs import CLUSTER, CONTROL, Program
+from .kafka.broker import RealKafka
+from .kafka.client import PROFILES, Target
+from .kafka.programs import CLUSTER, CONTROL, Program
 
 INDEX_LINE = re.compile(
     r"producerId: (\d+) firstOffset: (\d+) lastOffset: (\d+) lastStableOffset: (\d+)"

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 
-from .client import PROFILES, Lab, Target
 from .hosts import OWN, Host
+from .kafka.client import PROFILES, Lab, Target
+from .kafka.programs import ALONE, Program, programs
 from .normal import normalised
-from .programs import ALONE, Program, programs
 from .recording import Recording
 
 AT_ONCE = 10

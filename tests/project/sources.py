@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 # Stories that other interpreters run, each with the library it is about.
-STORIES = ROOT / "mqlab" / "real" / "clients"
+STORIES = ROOT / "mqlab" / "real" / "kafka" / "clients"
 CODE = {ROOT / "mqlab": "mqlab", ROOT / "widgets" / "mqlab_widgets": "mqlab_widgets"}
 
 

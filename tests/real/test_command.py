@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
 
 from mqlab.cli import main
-from mqlab.real import jars
-from mqlab.real.differences import TABLE, page
+from mqlab.real.kafka import jars
+from mqlab.real.kafka.differences import TABLE, page
 from mqlab.real.runner import wanted
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mqlab.real import jars
+from mqlab.real.kafka import jars
 
 #: stands in for Maven: slow, and unable to work beside itself
 MAVEN = """#!/bin/sh

@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
 
 from mqlab.cli import main
-from mqlab.real import libraries
 from mqlab.real.compare import recordings
-from mqlab.real.jars import RealBrokerError
-from mqlab.real.libraries import JAVA, LIBRARIES, SOURCES, Library
+from mqlab.real.kafka import libraries
+from mqlab.real.kafka.jars import RealBrokerError
+from mqlab.real.kafka.libraries import JAVA, LIBRARIES, SOURCES, Library
 
 RECORDED = recordings("4.3.1")
 PROFILE = {one.scenario: "tv2-legacy" if one.legacy else "tv2" for one in LIBRARIES}

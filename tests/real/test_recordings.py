@@ -11,9 +11,9 @@ pytest.importorskip("confluent_kafka", reason="the readers are confluent-kafka: 
 
 from mqlab.cli.real import OurHost
 from mqlab.real.compare import Outcome, judged, recordings
-from mqlab.real.differences import PAGE, TABLE, page
+from mqlab.real.kafka.differences import PAGE, TABLE, page
+from mqlab.real.kafka.programs import JAVA, LIBRARY, SLOW, programs
 from mqlab.real.normal import normalised
-from mqlab.real.programs import JAVA, LIBRARY, SLOW, programs
 from mqlab.real.recording import (
     FOLDER,
     Observation,

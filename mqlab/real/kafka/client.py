@@ -17,9 +17,9 @@ from typing import Any
 
 from kio.schema.errors import ErrorCode
 
-from ..kafka.log import ABORT, Batch
-from ..kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, FetchResponse, braces
-from .recording import Observation
+from ...kafka.log import ABORT, Batch
+from ...kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, FetchResponse, braces
+from ..recording import Observation
 from .wire import MINUTE, Raw, read
 
 PATIENCE_S = 15.0  # a server that sweeps for timeouts every 10 s is the slowest to wait for

@@ -6,7 +6,7 @@ from datetime import timedelta
 from types import SimpleNamespace as Row
 from typing import Any
 
-from ...kafka.messages import READ_COMMITTED, READ_UNCOMMITTED
+from ....kafka.messages import READ_COMMITTED, READ_UNCOMMITTED
 from ..admin import marker
 from ..client import Lab, word
 from ..crafted import batch, record

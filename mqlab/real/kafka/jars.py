@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 VERSIONS = ("4.3.1", "4.2.1")
-CACHE = Path(__file__).parents[2] / ".cache" / "kafka"
+CACHE = Path(__file__).parents[3] / ".cache" / "kafka"
 PINS = Path(__file__).with_name("jars.sha256")  # as `sha256sum -c` reads it
 NEEDED_JAVA = 17
 

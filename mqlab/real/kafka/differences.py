@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from .normal import LIST
-from .recording import FOLDER, Observation
+from ..normal import LIST
+from ..recording import FOLDER, Observation
 
 PAGE = FOLDER / "DIFFERENCES.md"
 
@@ -156,7 +156,10 @@ def listed_for(name: str, table: Iterable[Listed] = TABLE) -> list[Listed]:
 def page(table: Iterable[Listed] = TABLE, others: Iterable[tuple[str, str]] = OTHERS) -> str:
     """DIFFERENCES.md. `others`: scenarios that are not compared or not recorded, and why."""
     lines = ["# Where this engine differs from a real Kafka", ""]
-    lines += ["Made by `mqlab real kafka compare --page` from `mqlab/real/differences.py`.", ""]
+    lines += [
+        "Made by `mqlab real kafka compare --page` from `mqlab/real/kafka/differences.py`.",
+        "",
+    ]
     lines += ["## Differences that stand", ""]
     rows = [(r.scenario, r.asked, r.real, r.ours, r.reason) for r in table]
     lines += _table(("scenario", "question", "real", "ours", "reason"), rows) or ["None.", ""]

@@ -1,6 +1,6 @@
 """The configurations a real broker knows: names, types, defaults, documentation.
 
-    python -m mqlab.real.configs ADDRESS
+    python -m mqlab.real.kafka.configs ADDRESS
 
 asks a fresh broker of the pinned version for all configs of a topic, of a group and of its own and
 writes `mqlab/serve/kafka/front/configs.tsv`, from which this project's server answers the same
@@ -21,7 +21,7 @@ from typing import Any
 
 from .wire import MINUTE, Raw
 
-TABLE = Path(__file__).parents[1] / "serve" / "broker" / "configs.tsv"
+TABLE = Path(__file__).parents[2] / "serve" / "kafka" / "front" / "configs.tsv"
 TOPIC, BROKER, GROUP = 2, 4, 32  # kinds of resources (ConfigResource.Type)
 DEFAULT, STATIC = 5, 4  # where a value comes from (DescribeConfigsResponse.ConfigSource)
 NONE = "\\N"

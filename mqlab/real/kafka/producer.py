@@ -13,8 +13,8 @@ from datetime import timedelta
 from types import SimpleNamespace as Row
 from typing import Any
 
-from ..kafka.log import Batch, next_sequence
-from ..kafka.messages import (
+from ...kafka.log import Batch, next_sequence
+from ...kafka.messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     EndTxn,

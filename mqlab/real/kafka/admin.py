@@ -8,7 +8,7 @@ from typing import Any
 
 from kio.schema.errors import ErrorCode
 
-from ..kafka.messages import OffsetCommit, OffsetFetch, Position, WriteTxnMarkers, braces
+from ...kafka.messages import OffsetCommit, OffsetFetch, Position, WriteTxnMarkers, braces
 from .client import ADMIN, AGAIN, GC, GROUP, NOT_OFFERED, TC, TRANSACTION, Lab, Moved, word
 from .producer import offset_rows
 from .wire import described as rows_of

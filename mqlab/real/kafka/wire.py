@@ -25,7 +25,7 @@ from kio.index import load_request_schema, load_response_schema
 from kio.records.readers import crc32c  # type: ignore[attr-defined]
 from kio.serial import entity_reader, entity_writer
 
-from ..kafka.log import ABORT, COMMIT, Batch
+from ...kafka.log import ABORT, COMMIT, Batch
 
 HEAD = struct.Struct(">qiibIhiqqqhii")
 TRANSACTIONAL, CONTROL = 0x10, 0x20

@@ -8,10 +8,10 @@ coordinator's own, until the restart gives it a higher epoch too.
 
 from __future__ import annotations
 
+from ...recording import Observation
 from ..admin import describe, described, marker, producers
 from ..client import READ_COMMITTED, Lab
 from ..producer import Producer
-from ..recording import Observation
 from . import CONTROL, FAULT, program
 
 #: above any coordinator epoch before the restart, and below or at the one after it

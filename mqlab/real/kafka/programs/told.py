@@ -16,8 +16,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ...kafka import KafkaSystem
-from ...kafka.messages import (
+from ....kafka import KafkaSystem
+from ....kafka.messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     EndTxn,
@@ -29,17 +29,17 @@ from ...kafka.messages import (
     Produce,
     TxnOffsetCommit,
 )
-from ...kernel import Reply, Request, Run
-from ...scenario import Golden, load, parse_script, system_of
-from ...scenario.golden import DASHES
-from ...scenario.language import Registry, Script
+from ....kernel import Reply, Request, Run
+from ....scenario import Golden, load, parse_script, system_of
+from ....scenario.golden import DASHES
+from ....scenario.language import Registry, Script
+from ...recording import Observation
 from ..admin import commit_plain, committed, described
 from ..client import GC, Lab
 from ..producer import Producer
-from ..recording import Observation
 from . import program
 
-SCENARIOS = Path(__file__).parents[3] / "tests" / "scenarios" / "kafka"
+SCENARIOS = Path(__file__).parents[4] / "tests" / "scenarios" / "kafka"
 HARMLESS = {"run", "hold", "release", "lose", "late", "break", "fire", "at"}
 STOPS = {"kill", "power-cut", "restart"}  # of a client
 SOON_MS = 1_000  # until a transaction of a story with timers times out

@@ -11,7 +11,7 @@ from datetime import timedelta
 from types import SimpleNamespace as Row
 from typing import Any
 
-from ...kafka.messages import READ_UNCOMMITTED
+from ....kafka.messages import READ_UNCOMMITTED
 from ..admin import describe
 from ..client import Lab, word
 from ..crafted import (
