@@ -23,7 +23,7 @@ from mqlab_widgets import Explorer, Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import check, playing, scenario, system
-from mqlab.lessons.lab05 import (
+from mqlab.lessons.kafka.lab05 import (
     ACCEPT,
     PRODUCE,
     answers,
@@ -505,8 +505,8 @@ order = PRODUCE.arrange(
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("produce", order)
 ### END HIDDEN TESTS
@@ -547,8 +547,8 @@ def accept(last_five: tuple[tuple[int, int], ...], known: int, batch: tuple[int,
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("accept", accept)
 ### END HIDDEN TESTS

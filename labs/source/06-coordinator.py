@@ -36,9 +36,9 @@ from IPython.display import display
 from mqlab_widgets import Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
-from mqlab.kafka.lesson import SAFEGUARD_CASES
 from mqlab.lessons import check, playing, scenario, system
-from mqlab.lessons.lab06 import (
+from mqlab.lessons.kafka.cases import SAFEGUARD_CASES
+from mqlab.lessons.kafka.lab06 import (
     ADMIT,
     COMMIT,
     UNANSWERED,
@@ -61,7 +61,7 @@ from mqlab.lessons.lab06 import (
     told,
     transitions,
 )
-from mqlab.lessons.safeguards import search, with_everything_on
+from mqlab.lessons.searches import search, with_everything_on
 
 # %%
 unfenced = scenario("""
@@ -685,8 +685,8 @@ kill = "kill tc when=⇒EndTxn#1 after=0"
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("unanswered", kill)
 ### END HIDDEN TESTS
@@ -742,8 +742,8 @@ order = COMMIT.arrange(
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("commit", order)
 ### END HIDDEN TESTS
@@ -782,8 +782,8 @@ def admit(known: tuple[int, int] | None, state: str, busy: bool, asked: tuple[in
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("admit", admit)
 ### END HIDDEN TESTS

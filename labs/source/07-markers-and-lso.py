@@ -43,7 +43,7 @@ from mqlab_widgets import Explorer, Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import check, playing, scenario, system
-from mqlab.lessons.lab07 import (
+from mqlab.lessons.kafka.lab07 import (
     BATCH,
     HALF,
     LSO,
@@ -59,7 +59,7 @@ from mqlab.lessons.lab07 import (
     readers,
     whole,
 )
-from mqlab.lessons.partition_log import partition_log
+from mqlab.lessons.kafka.partition_log import partition_log
 
 # %%
 torn = scenario(
@@ -530,8 +530,8 @@ kill = "kill tc when=WriteTxnMarkers#1 after=1"
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("half", kill)
 ### END HIDDEN TESTS
@@ -622,8 +622,8 @@ order = MARKER.arrange(
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("marker", order)
 ### END HIDDEN TESTS
@@ -654,8 +654,8 @@ def lso(first_offsets: tuple[int, ...], high_watermark: int) -> int:
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("lso", lso)
 ### END HIDDEN TESTS

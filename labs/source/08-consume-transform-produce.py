@@ -25,10 +25,10 @@
 from mqlab_widgets import Player, Playground, Predict
 
 from mqlab.explore import Budget, explore
-from mqlab.kafka.lesson import SAFEGUARD_CASES
 from mqlab.kernel import Play
 from mqlab.lessons import check, scenario
-from mqlab.lessons.lab08 import (
+from mqlab.lessons.kafka.cases import SAFEGUARD_CASES
+from mqlab.lessons.kafka.lab08 import (
     KILL,
     LOOP,
     ORDER,
@@ -44,7 +44,7 @@ from mqlab.lessons.lab08 import (
     told,
     working,
 )
-from mqlab.lessons.safeguards import search
+from mqlab.lessons.searches import search
 
 # %% [markdown]
 # ## Hook: the tea that was sold twice
@@ -509,8 +509,8 @@ order = ORDER.arrange(
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("loop_order", order)
 ### END HIDDEN TESTS
@@ -563,8 +563,8 @@ def work(app: App):
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("loop", work)
 ### END HIDDEN TESTS

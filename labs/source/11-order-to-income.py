@@ -237,8 +237,8 @@ order = STEPS.arrange(
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("steps", order)
 ### END HIDDEN TESTS
@@ -270,8 +270,8 @@ def decide(progress: int, batch: int) -> str:
 ### BEGIN HIDDEN TESTS
 import sys
 
-sys.modules.pop("mqlab.lessons.points", None)
-from mqlab.lessons.points import grade
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
 
 grade("decide", decide)
 ### END HIDDEN TESTS

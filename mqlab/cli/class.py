@@ -10,7 +10,7 @@ from .errors import UserError
 from .labs import FOLDER
 
 if TYPE_CHECKING:
-    from mqlab.lessons.course import Course
+    from mqlab.lessons.course.folder import Course
 
 HELP = "an nbgrader course of the labs: make, grade, report, open; or a sample class"
 PROJECT = FOLDER.parent
@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 where all went well; for --sample: where solutions get every point and others none."""
-    from mqlab.lessons import course, notebooks
+    from mqlab.lessons.course import folder as course
+    from mqlab.lessons.course import notebooks
 
     folder = args.folder or PROJECT / ("course-sample" if args.sample else "course")
     try:
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _teach(folder: Path, names: list[str]) -> int:
-    from mqlab.lessons import classroom, notebooks, package
+    from mqlab.lessons.course import classroom, notebooks, package
 
     course = classroom.teach(notebooks.labs_in(FOLDER, names), folder, print)
     zipped = package.write_package(course, PROJECT)
@@ -77,7 +78,7 @@ def _teach(folder: Path, names: list[str]) -> int:
 
 
 def _grade(course: Course) -> int:
-    from mqlab.lessons import classroom
+    from mqlab.lessons.course import classroom
 
     classroom.grade(course, print)
     print(f"marks:     {course.gradebook}\nfeedback:  {course.folder / 'feedback'}")
@@ -85,7 +86,7 @@ def _grade(course: Course) -> int:
 
 
 def _report(course: Course) -> int:
-    from mqlab.lessons import beliefs
+    from mqlab.lessons.course import beliefs
 
     answers = beliefs.answers_in(course)
     path = course.folder / "beliefs.csv"
@@ -95,7 +96,7 @@ def _report(course: Course) -> int:
 
 
 def _sample(folder: Path, names: list[str]) -> int:
-    from mqlab.lessons import classroom, notebooks
+    from mqlab.lessons.course import classroom, notebooks
 
     marks = classroom.hold_sample(notebooks.labs_in(FOLDER, names), folder, print)
     wrong = classroom.complaints(marks)

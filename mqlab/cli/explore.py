@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..explore import Budget, Counterexample, Verdict, explore
-from ..kafka.lesson import BUDGET, CLAIM_CASES, SAFEGUARD_CASES, lesson_system
 from ..kernel.token import encode
-from ..lessons.safeguards import budget, lesson_table, table
-from ..lessons.systems import system
+from ..lessons.kafka.cases import BUDGET, CLAIM_CASES, SAFEGUARD_CASES, lesson_system
+from ..lessons.registry import system
+from ..lessons.searches import budget, lesson_table, table
 from ..scenario.language import ScenarioError
 from .errors import UserError
 

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _build(folder: Path, args: argparse.Namespace) -> int:
-    from mqlab.lessons import notebooks
+    from mqlab.lessons.course import notebooks
 
     try:
         for lab in notebooks.labs_in(folder, args.labs):
@@ -57,7 +57,7 @@ def _build(folder: Path, args: argparse.Namespace) -> int:
 
 
 def _check(folder: Path, args: argparse.Namespace) -> int:
-    from mqlab.lessons import notebook_checks, notebooks
+    from mqlab.lessons.course import notebook_checks, notebooks
 
     wrong = []
     try:
@@ -73,7 +73,7 @@ def _check(folder: Path, args: argparse.Namespace) -> int:
 
 
 def _renew(folder: Path, args: argparse.Namespace) -> int:
-    from mqlab.lessons import copies, notebooks
+    from mqlab.lessons.course import copies, notebooks
 
     for name in args.labs:
         if not any(path.name.startswith(name) for path in notebooks.notebooks_in(folder)):
@@ -83,7 +83,7 @@ def _renew(folder: Path, args: argparse.Namespace) -> int:
 
 
 def _open(folder: Path, args: argparse.Namespace) -> int:
-    from mqlab.lessons import copies
+    from mqlab.lessons.course import copies
 
     from .lab_server import open_lab
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ..kernel import escape_unseen
-from ..lessons.systems import SYSTEMS
+from ..lessons.registry import SYSTEMS
 from ..scenario import Golden, load, rewrite
 from ..scenario.language import ScenarioError
 from .errors import UserError

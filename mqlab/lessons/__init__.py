@@ -1,10 +1,10 @@
 """Floor 6: lessons. What the notebooks import: running scenarios, exercises, checks."""
 
+from .atlas.pictures import Fold
 from .check import Exercise, check
+from .kafka.systems.shop import balances
 from .parsons import Parsons, Piece, judge
-from .pictures import Fold
-from .shop import balances
-from .systems import SYSTEMS, open_run, playing, scenario, system
+from .registry import SYSTEMS, open_run, playing, scenario, system
 from .verdict import Verdict
 
 __all__ = [

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..kernel import Trace
-from .glossary import glossary
-from .map_panel import broker_map, broker_maps, map_table
-from .timeline import timeline
+from .atlas.glossary import glossary
+from .atlas.map_panel import broker_map, broker_maps, map_table
+from .atlas.timeline import timeline
 
 __all__ = [
     "broker_map",

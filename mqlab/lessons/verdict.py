@@ -1,7 +1,7 @@
 """What comes of a check: a sentence, the belief behind a wrong answer, and the run that shows it.
 
 In a notebook a verdict is shown, not raised: its sentence once, and below it the player on the
-run, open at the step that tells. Only grading raises (`mqlab.lessons.points`).
+run, open at the step that tells. Only grading raises (`mqlab.lessons.course.points`).
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from mqlab.lessons import classroom
-from mqlab.lessons.classroom import answered
-from mqlab.lessons.notebooks import read, text_of
+from mqlab.lessons.course import classroom
+from mqlab.lessons.course.classroom import answered
+from mqlab.lessons.course.notebooks import read, text_of
 from tests.project.test_course import WRONG, hand_in, write_lab
 
 pytestmark = pytest.mark.needs("chromium")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mqlab.lessons import notebooks
+from mqlab.lessons.course import notebooks
 
 from .jupyter import ROOT, errors, jupyterlab, open_notebook
 

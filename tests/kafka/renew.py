@@ -12,8 +12,8 @@ import argparse
 import difflib
 from pathlib import Path
 
-from mqlab.kafka.lesson import APP, CLAIM_CASES, LESSON_SYSTEMS, SAFEGUARD_CASES, Searched
-from mqlab.lessons.safeguards import exhaust, script, search, with_everything_on
+from mqlab.lessons.kafka.cases import APP, CLAIM_CASES, LESSON_SYSTEMS, SAFEGUARD_CASES, Searched
+from mqlab.lessons.searches import exhaust, script, search, with_everything_on
 
 FOLDER = Path(__file__).parents[1] / "scenarios" / "kafka" / "counterexamples"
 STATES = Path(__file__).with_name("states.txt")

@@ -3,9 +3,9 @@
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.kafka.lesson import APP, BUDGET, LESSON_SYSTEMS, WHOLE, lesson_system
-from mqlab.lessons.safeguards import budget, exhaust, lesson_table
-from mqlab.lessons.systems import system
+from mqlab.lessons.kafka.cases import APP, BUDGET, LESSON_SYSTEMS, WHOLE, lesson_system
+from mqlab.lessons.registry import system
+from mqlab.lessons.searches import budget, exhaust, lesson_table
 from tests.kafka.renew import SMALL, counts
 
 SEARCHED = {searched.name: searched for searched in LESSON_SYSTEMS}

@@ -15,7 +15,6 @@ from mqlab.kafka.clients.producer import Producer
 from mqlab.kafka.coordinator import Coordinator, markers
 from mqlab.kafka.group import GroupCoordinator, commits
 from mqlab.kafka.leader import Leader
-from mqlab.kafka.lesson import NEXT, SHORT, TWIN
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.messages import (
     AddPartitionsToTxn,
@@ -26,7 +25,8 @@ from mqlab.kafka.messages import (
 from mqlab.kafka.states import PREPARED
 from mqlab.kernel import Call, Map, Reply, Response, Send
 from mqlab.kernel.system import NodeSpec
-from mqlab.lessons.systems import system
+from mqlab.lessons.kafka.cases import NEXT, SHORT, TWIN
+from mqlab.lessons.registry import system
 from tests.kafka.renew import CASES
 
 

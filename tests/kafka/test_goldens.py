@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.lessons.systems import SYSTEMS
+from mqlab.lessons.registry import SYSTEMS
 from mqlab.scenario import load
 
 FOLDER = Path(__file__).parents[1] / "scenarios"

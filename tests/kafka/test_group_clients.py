@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqlab.lessons.systems import scenario
+from mqlab.lessons.registry import scenario
 
 
 def outcomes(trace, node):

@@ -5,7 +5,7 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import balances, check, scenario, system
-from mqlab.lessons.lab07 import HALF, LSO
+from mqlab.lessons.kafka.lab07 import HALF, LSO
 from mqlab.lessons.lab11 import BELIEFS, DECIDE
 
 

@@ -14,9 +14,9 @@ from mqlab.cli import main
 from mqlab.explore import Budget, explore
 from mqlab.kafka import SAFEGUARDS
 from mqlab.kafka.claims.invariants import CLAIMS
-from mqlab.kafka.lesson import CLAIM_CASES, SAFEGUARD_CASES
-from mqlab.lessons.safeguards import budget, script, search, with_everything_on
-from mqlab.lessons.systems import SYSTEMS, system
+from mqlab.lessons.kafka.cases import CLAIM_CASES, SAFEGUARD_CASES
+from mqlab.lessons.registry import SYSTEMS, system
+from mqlab.lessons.searches import budget, script, search, with_everything_on
 from mqlab.scenario import load
 from tests.kafka.renew import CASES, FOLDER, counts, path_of
 

@@ -4,7 +4,7 @@ import pytest
 
 from mqlab.explore import Budget, Search, explore
 from mqlab.kernel import Property, Run, Text, replay
-from mqlab.lessons.systems import system
+from mqlab.lessons.registry import system
 from tests.models.plain import reachable
 from tests.models.two_phase import TwoPhase, resource_state
 

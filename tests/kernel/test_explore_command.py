@@ -9,9 +9,9 @@ import pytest
 
 from mqlab.cli import main
 from mqlab.cli.explore import _progress, add_arguments, chosen
-from mqlab.kafka.lesson import BUDGET, SAFEGUARD_CASES, lesson_system
-from mqlab.lessons.safeguards import budget
-from mqlab.lessons.systems import open_run
+from mqlab.lessons.kafka.cases import BUDGET, SAFEGUARD_CASES, lesson_system
+from mqlab.lessons.registry import open_run
+from mqlab.lessons.searches import budget
 
 ONE = ["kafka", "partitions=1", "app=init; begin; send orders-0 a; abort"]
 

@@ -12,7 +12,7 @@ from mqlab.kernel.application import AppState
 from mqlab.kernel.simulate import simulate
 from mqlab.kernel.text import Text, Words
 from mqlab.kernel.trace import diff, patch
-from mqlab.lessons.systems import open_run, playing, scenario, system
+from mqlab.lessons.registry import open_run, playing, scenario, system
 
 FOLDER = Path(__file__).parents[2]
 TORN = """

@@ -4,7 +4,7 @@ a play and a scenario mean the same by it."""
 import pytest
 
 from mqlab.kernel import Play, replay
-from mqlab.lessons.systems import scenario, system
+from mqlab.lessons.registry import scenario, system
 from mqlab.scenario.language import ScenarioError, parse_script
 
 STORY = """# Stopped while it recovers.

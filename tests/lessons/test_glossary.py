@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.kafka.lesson import CLAIM_CASES, SAFEGUARD_CASES
-from mqlab.lessons.glossary import TERMS, Glossary, Term, glossary
+from mqlab.lessons.atlas.glossary import TERMS, Glossary, Term, glossary
+from mqlab.lessons.kafka.cases import CLAIM_CASES, SAFEGUARD_CASES
 
 ROOT = Path(__file__).parents[2]
 

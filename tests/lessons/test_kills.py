@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mqlab.lessons.commit import ANSWERED, EARLY, KILLS, UNANSWERED
-from mqlab.lessons.kills import ALIVE
+from mqlab.lessons.kafka.exercises.commit import ANSWERED, EARLY, KILLS, UNANSWERED
+from mqlab.lessons.kafka.exercises.kills import ALIVE
 
 
 @pytest.mark.parametrize(

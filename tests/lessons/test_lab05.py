@@ -13,8 +13,8 @@ from mqlab.explore import Budget, explore
 from mqlab.kafka.log import Batch
 from mqlab.kafka.log.partition import Partition
 from mqlab.lessons import scenario, system
-from mqlab.lessons.accept import TRIALS
-from mqlab.lessons.lab05 import (
+from mqlab.lessons.kafka.exercises.accept import TRIALS
+from mqlab.lessons.kafka.lab05 import (
     ACCEPT,
     PRODUCE,
     answers,
@@ -23,9 +23,9 @@ from mqlab.lessons.lab05 import (
     first,
     remembered,
 )
-from mqlab.lessons.payments import KAFKA
-from mqlab.lessons.produce_pieces import PIECES
-from mqlab.lessons.settings import IN_FLIGHT
+from mqlab.lessons.kafka.settings import IN_FLIGHT
+from mqlab.lessons.kafka.systems.payments import KAFKA
+from mqlab.lessons.kafka.systems.produce_pieces import PIECES
 
 Five = tuple[tuple[int, int], ...]
 Seen = tuple[int, int, int]

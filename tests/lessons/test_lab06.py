@@ -13,9 +13,10 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import check, scenario, system
-from mqlab.lessons.admit import ADMIT
-from mqlab.lessons.data_flow import data_flow, flow
-from mqlab.lessons.lab06 import (
+from mqlab.lessons.atlas.data_flow import data_flow, flow
+from mqlab.lessons.course.notebooks import labs_in, read_source
+from mqlab.lessons.kafka.exercises.admit import ADMIT
+from mqlab.lessons.kafka.lab06 import (
     COMMIT,
     RECORDINGS,
     answers,
@@ -31,7 +32,6 @@ from mqlab.lessons.lab06 import (
     requests,
     transitions,
 )
-from mqlab.lessons.notebooks import labs_in, read_source
 
 Pair = tuple[int, int]
 OK, LATER = "ok", "CONCURRENT_TRANSACTIONS"

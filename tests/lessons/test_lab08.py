@@ -10,9 +10,8 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.lessons import scenario, system
-from mqlab.lessons.copying import BELIEFS, KILL, LOOP, ONE, RIGHT, UNFINISHED
-from mqlab.lessons.income import IncomeSystem
-from mqlab.lessons.lab08 import (
+from mqlab.lessons.kafka.exercises.copying import BELIEFS, KILL, LOOP, ONE, RIGHT, UNFINISHED
+from mqlab.lessons.kafka.lab08 import (
     ORDER,
     Abortable,
     App,
@@ -23,6 +22,7 @@ from mqlab.lessons.lab08 import (
     told,
     working,
 )
+from mqlab.lessons.kafka.systems.income import IncomeSystem
 
 Round = Callable[[App, list[Any]], None]
 

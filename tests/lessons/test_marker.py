@@ -7,9 +7,9 @@ import itertools
 import pytest
 
 from mqlab.lessons import scenario, system
-from mqlab.lessons.commit import COMMIT
-from mqlab.lessons.lab07 import MARKER
-from mqlab.lessons.marker_pieces import PIECES
+from mqlab.lessons.kafka.exercises.commit import COMMIT
+from mqlab.lessons.kafka.lab07 import MARKER
+from mqlab.lessons.kafka.systems.marker_pieces import PIECES
 
 RIGHT = {
     order

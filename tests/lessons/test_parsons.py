@@ -12,10 +12,10 @@ from mqlab_widgets.payload import HERE
 from mqlab_widgets.player import module
 
 from mqlab.explore import Budget
-from mqlab.kafka.coordinator.pieces import PIECES
 from mqlab.kernel import Text
 from mqlab.lessons import Parsons, Piece, judge, scenario, system
-from mqlab.lessons.commit import COMMIT
+from mqlab.lessons.kafka.exercises.commit import COMMIT
+from mqlab.lessons.kafka.systems.coordinator_pieces import PIECES
 from tests.widgets.harness import MODEL
 
 KAFKA = ("prepare", "reply", "markers", "wait", "complete")

@@ -13,11 +13,19 @@ from typing import Any
 import pytest
 from mqlab_widgets.scene import Scene
 
-from mqlab.lessons.brokers import BROKERS, KINDS, NOTHING
-from mqlab.lessons.map_panel import COLUMNS, EDGE, ICON, LEFT, broker_map, broker_maps, map_table
-from mqlab.lessons.pictures import WIDTH, Fold, Picture, room
+from mqlab.lessons.atlas.brokers import BROKERS, KINDS, NOTHING
+from mqlab.lessons.atlas.map_panel import (
+    COLUMNS,
+    EDGE,
+    ICON,
+    LEFT,
+    broker_map,
+    broker_maps,
+    map_table,
+)
+from mqlab.lessons.atlas.pictures import WIDTH, Fold, Picture, room
+from mqlab.lessons.atlas.timeline import PRODUCTS, UNDATED, timeline, timeline_table
 from mqlab.lessons.tables import columns
-from mqlab.lessons.timeline import PRODUCTS, UNDATED, timeline, timeline_table
 
 PICTURES: dict[str, Callable[[], Picture]] = {
     **{name: partial(broker_map, name) for name in BROKERS},

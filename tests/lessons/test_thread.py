@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from mqlab.lessons.notebooks import Lab, labs_in, read_source
+from mqlab.lessons.course.notebooks import Lab, labs_in, read_source
 from tests.project.sources import ROOT
 
 LABS = labs_in(ROOT / "labs")

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mqlab.explore import Verdict, explore
-from mqlab.kafka.lesson import LESSON_SYSTEMS
-from mqlab.lessons.safeguards import exhaust
+from mqlab.lessons.kafka.cases import LESSON_SYSTEMS
+from mqlab.lessons.searches import exhaust
 
 from .two_phase import TwoPhase
 

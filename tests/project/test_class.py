@@ -13,11 +13,11 @@ import pytest
 from nbgrader import utils
 
 from mqlab.cli import main
-from mqlab.lessons import classroom
-from mqlab.lessons.classroom import Mark, complaints, hold_sample, table
-from mqlab.lessons.course import ClassError, Course
-from mqlab.lessons.instructor import page_of, read_page
-from mqlab.lessons.notebooks import Lab, LabError, build, labs_in, read_source
+from mqlab.lessons.course import classroom
+from mqlab.lessons.course.classroom import Mark, complaints, hold_sample, table
+from mqlab.lessons.course.folder import ClassError, Course
+from mqlab.lessons.course.instructor import page_of, read_page
+from mqlab.lessons.course.notebooks import Lab, LabError, build, labs_in, read_source
 from tests.project.sources import ROOT
 
 from .sample_lab import SAMPLE

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import lab_server, main
-from mqlab.lessons import notebooks
-from mqlab.lessons.notebooks import labs_in
+from mqlab.lessons.course import notebooks
+from mqlab.lessons.course.notebooks import labs_in
 
 from .sample_lab import SAMPLE
 

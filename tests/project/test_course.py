@@ -19,10 +19,19 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from mqlab.cli import main
-from mqlab.lessons import beliefs, classroom, copies, course, grading, package
-from mqlab.lessons.classroom import STUDENTS, answered
-from mqlab.lessons.course import REAL, SAMPLE, ClassError, Course, clear_sample, create
-from mqlab.lessons.notebooks import Lab, build, labs_in, read, read_source, student_copy, text_of
+from mqlab.lessons.course import beliefs, classroom, copies, grading, package
+from mqlab.lessons.course import folder as course
+from mqlab.lessons.course.classroom import STUDENTS, answered
+from mqlab.lessons.course.folder import REAL, SAMPLE, ClassError, Course, clear_sample, create
+from mqlab.lessons.course.notebooks import (
+    Lab,
+    build,
+    labs_in,
+    read,
+    read_source,
+    student_copy,
+    text_of,
+)
 from tests.project.sources import ROOT
 
 from .sample_lab import SAMPLE as LAB

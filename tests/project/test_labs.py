@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mqlab.lessons import notebook_checks as checks
-from mqlab.lessons.notebooks import labs_in
+from mqlab.lessons.course import notebook_checks as checks
+from mqlab.lessons.course.notebooks import labs_in
 from tests.project.sources import ROOT
 
 LABS = labs_in(ROOT / "labs")

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from mqlab import cli
-from mqlab.lessons import notebook_checks as checks
-from mqlab.lessons import notebooks
-from mqlab.lessons.notebooks import Lab, LabError
+from mqlab.lessons.course import notebook_checks as checks
+from mqlab.lessons.course import notebooks
+from mqlab.lessons.course.notebooks import Lab, LabError
 from tests.project.sample_lab import SAMPLE
 
 

@@ -11,13 +11,13 @@ import nbformat
 import pytest
 from nbgrader import utils
 
-from mqlab.lessons.copying import LOOP, MANY
-from mqlab.lessons.judging import EXERCISES
-from mqlab.lessons.lab07 import LSO
+from mqlab.lessons.course.judging import EXERCISES
+from mqlab.lessons.course.notebooks import KERNEL, execute, grades, labs_in, read_source
+from mqlab.lessons.course.points import NotYet, grade
+from mqlab.lessons.kafka.exercises.copying import LOOP, MANY
+from mqlab.lessons.kafka.lab07 import LSO
+from mqlab.lessons.kafka.systems.loop import Abortable, App
 from mqlab.lessons.lab11 import DECIDE
-from mqlab.lessons.loop import Abortable, App
-from mqlab.lessons.notebooks import KERNEL, execute, grades, labs_in, read_source
-from mqlab.lessons.points import NotYet, grade
 from tests.project.sources import ROOT
 
 LABS = labs_in(ROOT / "labs")
@@ -47,12 +47,13 @@ check = check_kill = judge = grade = assert_ = sys = display = V()
 PATCHES = """
 import subprocess, sys, types
 import mqlab.lessons, mqlab.lessons.check, mqlab.lessons.parsons, mqlab.lessons.verdict
-import mqlab.lessons.points, mqlab.lessons.lab07, mqlab.lessons.copying, mqlab.lessons.kills
+import mqlab.lessons.course.points, mqlab.lessons.kafka.lab07
+import mqlab.lessons.kafka.exercises.copying, mqlab.lessons.kafka.exercises.kills
 
-fake = types.ModuleType("mqlab.lessons.points")
+fake = types.ModuleType("mqlab.lessons.course.points")
 fake.grade = lambda *given: None
-sys.modules["mqlab.lessons.points"] = fake
-mqlab.lessons.points = fake
+sys.modules["mqlab.lessons.course.points"] = fake
+mqlab.lessons.course.points = fake
 subprocess.Popen = V()
 ours = [module for name, module in sys.modules.items() if name.startswith("mqlab.lessons.")]
 for module in ours:

@@ -14,7 +14,7 @@ from mqlab_widgets.widget import joined
 
 from mqlab.explore import Budget, explore
 from mqlab.kernel import Property, Text
-from mqlab.lessons.systems import system
+from mqlab.lessons.registry import system
 from tests.models.two_phase import TwoPhase
 
 from .harness import MODEL, state

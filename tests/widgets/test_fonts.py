@@ -16,9 +16,9 @@ from mqlab_widgets.widths import fit, width, wrap
 
 from mqlab.kernel.text import Text
 from mqlab.kernel.trace import Trace
-from mqlab.lessons.brokers import BROKERS
-from mqlab.lessons.map_panel import broker_map
-from mqlab.lessons.timeline import timeline
+from mqlab.lessons.atlas.brokers import BROKERS
+from mqlab.lessons.atlas.map_panel import broker_map
+from mqlab.lessons.atlas.timeline import timeline
 
 from .fonts import SETS, TEXTS, chromium_with, computed, overlapping
 from .sample import long_trace, sample

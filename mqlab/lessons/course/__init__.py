@@ -1,0 +1,1 @@
+"""The course's machinery: notebooks from sources, copies, classes, grading."""

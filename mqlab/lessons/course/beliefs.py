@@ -1,0 +1,111 @@
+"""What a class believes: how many students gave which wrong answer, question by question.
+
+A check tells a wrong answer the belief behind it. nbgrader keeps what it told in the graded
+notebooks; here that is counted, so that a teacher sees what to say in the next hour.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+from nbgrader import utils
+
+from ..parsons import NOTHING_MOVED
+from ..verdict import NOT_WRITTEN
+from .folder import Course
+from .notebooks import STUB, Notebook, read
+
+RIGHT = ""
+NOTHING = "nothing is written yet"
+# How a verdict is told: `Verdict.sentence`, and what checks say of a stub.
+PREFIX = "not yet: "
+BELIEF = re.compile(r" \(The belief behind it: (.+)\.\)$")
+STUBS = tuple(text.en.partition(":")[0] for text in (NOT_WRITTEN, NOTHING_MOVED))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one student got in one graded cell. `said`: what the check told, in full; `belief`:
+    the belief it named, or what it told where it named none; RIGHT where all points are given."""
+
+    lab: str
+    cell: str
+    student: str
+    points: float
+    of: float
+    belief: str
+    said: str
+
+
+def answers_in(course: Course) -> list[Answer]:
+    """Every graded cell of every graded notebook, by lab, cell and student; ClassError."""
+    course.need()
+    return [
+        answer
+        for lab in course.labs()
+        for path in sorted(course.folder.glob(f"autograded/*/{lab}/{lab}.ipynb"))
+        for answer in _answers(read(path), lab, path.parents[1].name)
+    ]
+
+
+def _answers(notebook: Notebook, lab: str, student: str) -> Iterator[Answer]:
+    written = True
+    for cell in notebook.cells:
+        if utils.is_solution(cell):
+            written = not cell.source.rstrip().endswith(STUB)
+        if utils.is_grade(cell) and not utils.is_solution(cell):
+            points, of = utils.determine_grade(cell)
+            if points is None:
+                continue  # a person grades it
+            said = "" if points == of else _said(cell) if written else NOTHING
+            grade_id = cell.metadata["nbgrader"]["grade_id"]
+            yield Answer(lab, grade_id, student, points, of, _belief(said), said)
+
+
+def _said(cell: Notebook) -> str:
+    """The first line of what the check said, or of the error that kept it from judging."""
+    for error in _errors(cell):
+        first = error.evalue.strip().partition("\n")[0].removeprefix(PREFIX)
+        if error.ename == "NotImplementedError" or first.startswith(STUBS):
+            return NOTHING
+        if error.ename in ("AssertionError", "NotYet") and first:
+            return first
+        return f"({error.ename}: {first})" if first else f"({error.ename})"
+    return "(the check wrote a warning)"
+
+
+def _belief(said: str) -> str:
+    """Students are told their own case first; the belief is what they have in common."""
+    found = BELIEF.search(said)
+    return found[1] if found else said
+
+
+def _errors(cell: Notebook) -> list[Notebook]:
+    return [output for output in cell.get("outputs", []) if output.output_type == "error"]
+
+
+def table(answers: Sequence[Answer]) -> str:
+    """For each graded cell: how many had it right, and how many held which belief."""
+    if not answers:
+        return "nothing is graded yet"
+    lines = []
+    for lab, cell in dict.fromkeys((answer.lab, answer.cell) for answer in answers):
+        mine = [answer for answer in answers if (answer.lab, answer.cell) == (lab, cell)]
+        counts = Counter(answer.belief for answer in mine)
+        right = counts.pop(RIGHT, 0)
+        lines.append(f"{lab}  {cell}: {right} of {len(mine)} right")
+        lines += [f"{count:>6} × {belief}" for belief, count in counts.most_common()]
+    return "\n".join(lines)
+
+
+def write_csv(answers: Sequence[Answer], path: Path) -> None:
+    """A row an answer, with a column for each field of `Answer`."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(field.name for field in fields(Answer))
+        rows.writerows(map(astuple, answers))

@@ -1,0 +1,232 @@
+"""A class of the course, held with nbgrader itself: released, answered, collected, graded.
+
+`teach` makes a course for real students, or adds to one; `grade` collects and grades what they
+handed in. `hold_sample` does in a folder of its own what happens over a term, so that one can see
+before the term that it works: three sample students fetch, work and submit; their submissions are
+collected and graded, feedback is written, the gradebook is exported.
+
+    solved      has the solution in every cell
+    untouched   has opened the notebook and written nothing
+    misled      has written the first wrong answer that the instructor's page lists, everywhere
+
+Sample students are never put into a real course; see `mqlab.lessons.course.folder`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nbgrader import utils
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.plugins import CsvExportPlugin
+
+from .folder import REAL, SAMPLE, Course, check, clear_sample, create, release, tools
+from .instructor import page_of, read_page
+from .notebooks import Lab, Notebook, read, read_source, text_of
+
+SOLVED, UNTOUCHED, MISLED = STUDENTS = ("solved", "untouched", "misled")
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What one student got for one test cell. `graded` is False where nbgrader could not run
+    the notebook; that student has no point there, and the class goes on."""
+
+    lab: str
+    cell: str
+    student: str
+    points: float
+    of: float
+    graded: bool = True
+
+
+def teach(labs: Sequence[Lab], folder: Path, say: Say) -> Course:
+    """A course of these labs for real students; what is there already stays. ClassError."""
+    course = create(folder, REAL)
+    with tools():
+        api = course.api()
+        for lab in labs:
+            say(release(course, lab, api))
+    return course
+
+
+def grade(course: Course, say: Say) -> None:
+    """Collect and grade what was handed in since the last time, write feedback, export marks.
+
+    A submission that cannot be run is named, and the others are graded. Raises ClassError where
+    there is no course, or where nbgrader refuses a step.
+    """
+    course.need()
+    with tools():
+        api = course.api()
+        for lab in course.labs():
+            if any(course.inbound.glob(f"*+{lab}+*")):
+                check(api.collect(lab))
+            for student in _to_grade(course, lab):
+                say(f"{lab}: grading {student}")
+                _grade(course, api, lab, student, say)
+        for path in _misplaced(course):
+            say(f"not graded: {path} (a notebook goes to submitted/STUDENT/LAB/LAB.ipynb)")
+        exporter = CsvExportPlugin(to=str(course.gradebook))
+        with course.book() as book:
+            exporter.export(book)
+
+
+def _to_grade(course: Course, lab: str) -> list[str]:
+    """Whoever has handed in this lab, or handed in another version than the one graded."""
+    found = []
+    for path in sorted((course.folder / "submitted").glob(f"*/{lab}/{lab}.ipynb")):
+        note = _note(course, lab, path.parents[1].name)
+        if not note.exists() or note.read_text("utf-8") != _digest(path):
+            found.append(path.parents[1].name)
+    return found
+
+
+def _misplaced(course: Course) -> list[Path]:
+    """Notebooks among the submissions that no released lab of that name claims."""
+    top = course.folder / "submitted"
+    claimed = {path for lab in course.labs() for path in top.glob(f"*/{lab}/{lab}.ipynb")}
+    return [
+        path.relative_to(course.folder)
+        for path in sorted(top.rglob("*.ipynb"))
+        if path not in claimed and ".ipynb_checkpoints" not in path.parts
+    ]
+
+
+def _grade(course: Course, api: NbGraderAPI, lab: str, student: str, say: Say) -> None:
+    submission = _digest(course.submitted(student, lab))
+    result = api.autograde(lab, student)
+    if not result["success"]:
+        say(f"{lab}: {student} could not be graded: {_last_error(result)}")
+        return
+    _note(course, lab, student).write_text(submission, "utf-8")
+    check(api.generate_feedback(lab, student))
+
+
+def _note(course: Course, lab: str, student: str) -> Path:
+    """Says which version was graded; nbgrader removes it together with the graded notebook."""
+    return course.autograded(student, lab).with_name("submission.sha256")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _last_error(result: dict[str, Any]) -> str:
+    """nbgrader's log is long; what went wrong stands in our own error, or in its first line."""
+    lines = str(result.get("log", "")).splitlines()
+    ours = [line.partition("GradingError: ")[2] for line in lines]
+    theirs = [line for line in lines if line.startswith("[ERROR]")]
+    return next((line for line in [*ours, *theirs] if line), "see nbgrader's log")
+
+
+# --- a sample class --------------------------------------------------------------------
+
+
+def hold_sample(labs: Sequence[Lab], folder: Path, say: Say) -> list[Mark]:
+    """A course with the sample students, graded; every mark, in the order of the cells.
+
+    An older sample class in `folder` is made anew; ClassError where the folder holds more.
+    """
+    clear_sample(folder, STUDENTS)
+    course = create(folder, SAMPLE)
+    with tools():
+        api = course.api()
+        for lab in labs:
+            say(release(course, lab, api))
+            for student in STUDENTS:
+                _submit(course, lab, student)
+    grade(course, say)
+    return [mark for lab in labs for mark in _marks(course, lab)]
+
+
+def _submit(course: Course, lab: Lab, student: str) -> None:
+    """As `nbgrader submit` leaves it: a folder in the inbox, with the time."""
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
+    inbox = course.inbound / f"{student}+{lab.name}+{now}"
+    shutil.copytree(course.outbound / lab.name, inbox)
+    notebook = answered(read(inbox / f"{lab.name}.ipynb"), answers(lab, student))
+    (inbox / f"{lab.name}.ipynb").write_text(text_of(notebook), encoding="utf-8")
+    (inbox / "timestamp.txt").write_text(now, encoding="utf-8")
+
+
+def answers(lab: Lab, student: str) -> dict[str, str]:
+    """What a sample student writes, by the name of the cell."""
+    if student == SOLVED:
+        cells = [cell for cell in read_source(lab).cells if utils.is_solution(cell)]
+        return {cell.metadata["nbgrader"]["grade_id"]: cell.source for cell in cells}
+    if student == MISLED and page_of(lab).exists():
+        wrong = read_page(lab).wrong
+        return {answer.grade_id: answer.code for answer in reversed(wrong)}  # the first wins
+    return {}
+
+
+def answered(released: Notebook, written: dict[str, str]) -> Notebook:
+    """A copy of the released notebook in which somebody has written these cells."""
+    notebook = deepcopy(released)
+    for cell in notebook.cells:
+        if utils.is_solution(cell):
+            grade_id = cell.metadata["nbgrader"]["grade_id"]
+            cell.source = written.get(grade_id, cell.source)
+    return notebook
+
+
+# --- the gradebook ---------------------------------------------------------------------
+
+
+def _marks(course: Course, lab: Lab) -> Iterator[Mark]:
+    tests = [c.metadata["nbgrader"] for c in read_source(lab).cells if utils.is_grade(c)]
+    with course.book() as book:
+        for student in STUDENTS:
+            grades = {
+                grade.cell.name: grade
+                for notebook in book.find_submission(lab.name, student).notebooks
+                for grade in notebook.grades
+            }
+            ran = course.autograded(student, lab.name)
+            for cell in tests:
+                name, of = cell["grade_id"], float(cell["points"])
+                points = float(grades[name].score) if ran.exists() else 0.0
+                yield Mark(lab.name, name, student, points, of, ran.exists())
+
+
+def complaints(marks: Sequence[Mark]) -> list[str]:
+    """One line for each mark that is not what that student deserves."""
+    found = []
+    for mark in marks:
+        deserved = mark.of if mark.student == SOLVED else 0.0
+        if not mark.graded:
+            found.append(f"{mark.lab}: {mark.student} could not be graded in {mark.cell}")
+        elif mark.points != deserved:
+            found.append(
+                f"{mark.lab}: {mark.student} got {mark.points:g} of {mark.of:g} points in "
+                f"{mark.cell} instead of {deserved:g}"
+            )
+    return found
+
+
+def table(marks: Sequence[Mark]) -> str:
+    """Student × lab × points, and the sums."""
+    labs = list(dict.fromkeys(mark.lab for mark in marks))
+    width = max(len(lab) for lab in [*labs, "total"])
+    lines = [f"{'lab':<{width}}" + "".join(f"{student:>12}" for student in STUDENTS) + f"{'of':>7}"]
+    for lab in [*labs, ""]:
+        mine = [mark for mark in marks if lab in ("", mark.lab)]
+        got = partial(_sum, mine)
+        cells = "".join(f"{got(student):>12g}" for student in STUDENTS)
+        most = sum(mark.of for mark in mine if mark.student == SOLVED)
+        lines.append(f"{lab or 'total':<{width}}{cells}{most:>7g}")
+    return "\n".join(lines)
+
+
+def _sum(marks: Sequence[Mark], student: str) -> float:
+    return sum(mark.points for mark in marks if mark.student == student)

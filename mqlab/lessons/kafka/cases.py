@@ -1,0 +1,293 @@
+"""The systems that are searched: what Kafka keeps, what each safeguard is for, and what
+even Kafka does not promise. Data only; whoever runs a search builds its budget from `bounds`.
+
+    mqlab explore kafka                      the lesson system
+    mqlab explore kafka --table              all lesson systems
+    mqlab explore kafka --off NAME           a case; --safeguards: all of them
+    mqlab explore kafka --claim NAME         what is not promised
+
+Every system is as small as its point allows. A *lesson system* has everything switched on:
+its search ends, and finds nothing. A *case* is the smallest system in which one missing
+safeguard (or, of the claims, nothing missing at all) leads to an anomaly, named as Adya
+("Weak Consistency", 1999) or Jepsen name it. With its safeguard on the same system is
+searched to the end as well, and nothing is found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...kernel import Text
+
+Bounds = tuple[tuple[str, object], ...]
+#: the three real combinations of a cluster's transaction.version and a client's protocol
+COMBINATIONS = {
+    "v2": "transaction_version=2 client=v2",
+    "legacy on 2": "transaction_version=2 client=legacy",
+    "legacy on 0": "transaction_version=0 client=legacy",
+}
+TWIN = "producers=app:order-service,twin:order-service"
+APP = "'app=init; begin; send orders-0 a; send orders-1 b; commit'"
+SHORT = "'app=init; begin; send orders-0 a; commit'"
+OFFSETS = "'app=init; begin; send orders-0 a; send-offsets g orders-0@1; commit'"
+NEXT = "'twin=init; begin; send orders-0 c; commit'"
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A system line and the bounds of its search, by the names of `Budget`'s fields."""
+
+    name: str
+    line: str
+    bounds: Bounds = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An anomaly. `line`: the system without `off=`; `off`: the safeguard that is missing, ""
+    for a claim that real Kafka does not keep; `broken`: the property that says so; `title`:
+    what happens, in one sentence."""
+
+    name: str
+    title: Text
+    anomaly: Text
+    line: str
+    broken: str
+    bounds: Bounds = ()
+    off: str = ""
+
+    @property
+    def system(self) -> str:
+        """The line of the system in which the anomaly is found."""
+        return f"{self.line} off={self.off}" if self.off else self.line
+
+
+def lesson_system(combination: str = "v2", twin: bool = True) -> str:
+    """The system line of the Kafka lesson: two partitions, a coordinator, a producer, and
+    (`twin`) the instance that has taken its place; one transaction each."""
+    versions = COMBINATIONS[combination]
+    return f"kafka {versions} {TWIN} {APP} {NEXT}" if twin else f"kafka {versions} {APP}"
+
+
+#: of `lesson_system()`: any two timers, those of retries among them
+BUDGET: Bounds = (("timers", 2),)
+
+#: What one would like to search in one go: far more than a million states. What gives way
+#: is, in this order, timers, retries, then stop, broken connection and twin at the same time.
+WHOLE = Searched(
+    "all at once, v2",
+    lesson_system(),
+    (("kills", 1), ("breaks", 1), ("timers", 2), ("retries", 1)),
+)
+
+
+def _lesson_systems() -> tuple[Searched, ...]:
+    """Each is searched to the end within a million states."""
+    out = []
+    for name, versions in COMBINATIONS.items():
+        one = f"kafka {versions} partitions=1 {SHORT}"
+        offsets = f"kafka {versions} partitions=1 groups=1 {OFFSETS}"
+        two, both = f"kafka {versions} {APP}", f"kafka {versions} {TWIN} {SHORT} {NEXT}"
+        stops: Bounds = (("kills", 1), ("killable", ("tc",)), ("retries", 1))
+        few: Bounds = (("breaks", 1), ("timers", 1), ("retries", 1))
+        out += [
+            Searched(f"twin, {name}", lesson_system(name), BUDGET),
+            Searched(f"twin and break, {name}", both, (("breaks", 1), ("retries", 1))),
+            Searched(f"twin and stop, {name}", both, stops),
+            Searched(f"break, {name}", two, few),
+            Searched(f"stop, {name}", two, (("kills", 1), ("timers", 1))),
+            Searched(f"stop and break, {name}", one, (("kills", 1), *few)),
+            Searched(f"offsets and break, {name}", offsets, (("breaks", 1), ("timers", 1))),
+            Searched(f"offsets and stop, {name}", offsets, (("kills", 1), ("timers", 1))),
+        ]
+    return tuple(out)
+
+
+LESSON_SYSTEMS = _lesson_systems()
+
+G1A = Text("aborted read (G1a)", "读到已中止的写（G1a）")
+_ABORT = (
+    "kafka partitions=1 'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
+)
+_AGAIN = "'app=init; begin; send orders-0 a; commit; begin; send orders-0 b; abort'"
+_BOTH = "kafka 'app=init; begin; send orders-0 a; flush; send orders-1 b; commit'"
+_GIVES_UP = (
+    "kafka transaction_version=2 client=legacy delivery_timeout_ms=1000 "
+    "'app=init; begin; send orders-0 a; abort; begin; send orders-1 b; commit'"
+)
+_ABORTED = (
+    "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort; "
+    "begin; send-offsets g orders-0@1; commit'"
+)
+
+_SAFEGUARDS = (
+    Case(
+        "epoch_fencing",
+        Text(
+            "the old instance writes and commits after its successor took over",
+            "新实例接管之后，旧实例仍然写入并提交",
+        ),
+        Text("zombie write", "僵尸写"),
+        f"kafka partitions=1 {TWIN} {SHORT} {NEXT} claims=fenced_out",
+        "fenced out",
+        (("timers", 1),),
+        "epoch_fencing",
+    ),
+    Case(
+        "sequence_check",
+        Text(
+            "an answer is lost, the batch is sent again and written twice",
+            "应答丢失，批次重发后被写入两次",
+        ),
+        Text("duplicate", "重复"),
+        f"kafka partitions=1 {SHORT} claims=once",
+        "once",
+        (("breaks", 1),),
+        "sequence_check",
+    ),
+    Case(
+        "lso",
+        Text("a record is read before anybody has decided", "记录在决定之前就被读到"),
+        Text("dirty read (P1)", "脏读（P1）"),
+        _ABORT,
+        "clean read",
+        (),
+        "lso",
+    ),
+    Case(
+        "aborted_index",
+        Text(
+            "a consumer is not told what was aborted and hands it out",
+            "消费者不知道哪些已被中止，于是交给了应用",
+        ),
+        G1A,
+        _ABORT,
+        "clean read",
+        (),
+        "aborted_index",
+    ),
+    Case(
+        "prepare_before_markers",
+        Text(
+            "a decision is forgotten: one partition commits, the other aborts",
+            "决定被忘记：一个分区提交，另一个中止",
+        ),
+        Text("fractured outcome (atomicity violated)", "结局分裂（违反原子性）"),
+        _BOTH,
+        "same outcome",
+        (("kills", 1), ("killable", ("tc",)), ("timers", 1)),
+        "prepare_before_markers",
+    ),
+    Case(
+        "transaction_timeout",
+        Text(
+            "an application never ends its transaction, and nobody ends it for it",
+            "应用始终不结束事务，也没有谁替它结束",
+        ),
+        Text("stuck consumer (abandoned transaction)", "消费者卡住（被遗弃的事务）"),
+        "kafka partitions=1 'app=init; begin; send orders-0 a; flush' claims=ends",
+        "ends",
+        (("timers", 1),),
+        "transaction_timeout",
+    ),
+    Case(
+        "verification",
+        Text(
+            "a late record opens a transaction that nobody will end",
+            "迟到的记录打开了一个无人结束的事务",
+        ),
+        Text("hanging transaction (KIP-890)", "悬挂事务（KIP-890）"),
+        f"{_GIVES_UP} claims=ends",
+        "ends",
+        (("timers", 2),),
+        "verification",
+    ),
+    Case(
+        "epoch_bump",
+        Text(
+            "a marker commits a record of the next transaction, yet undecided",
+            "一个标记提交了下一个事务的、尚未决定的记录",
+        ),
+        G1A,
+        f"kafka partitions=1 {_AGAIN} claims=as_asked",
+        "as asked",
+        (("breaks", 1),),
+        "epoch_bump",
+    ),
+    Case(
+        "offsets_in_transaction",
+        Text(
+            "the transaction aborts, but its input counts as read",
+            "事务中止了，它的输入却算作已读",
+        ),
+        Text("lost write (input skipped)", "丢失（输入被跳过）"),
+        f"{_ABORTED} claims=offsets_with_output",
+        "offsets with output",
+        (),
+        "offsets_in_transaction",
+    ),
+    Case(
+        "generation_fencing",
+        Text(
+            "a member that the group has given up still adds its positions",
+            "已被组除名的成员仍然写入它的位移",
+        ),
+        Text("zombie write (of positions)", "僵尸写（位移）"),
+        "kafka topic=in partitions=1 producers= groups=1 workers=one claims=in_generation "
+        "'one=init; subscribe g in; begin; send-offsets g in-0@1; commit'",
+        "in generation",
+        (("timers", 2),),
+        "generation_fencing",
+    ),
+)
+SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
+
+#: A legacy client's epoch stays, so what was sent twice may arrive in its next transaction: an
+#: EndTxn, a marker. Not a record: whoever gives up on a batch raises the epoch (KIP-360).
+_LEGACY = f"kafka transaction_version=2 client=legacy partitions=1 {_AGAIN}"
+_CLAIMS = (
+    Case(
+        "torn-read",
+        Text(
+            "markers arrive one by one: a reader gets half of a committed transaction",
+            "标记逐个到达：读者只读到已提交事务的一半",
+        ),
+        Text("torn read (fractured read)", "撕裂读"),
+        f"kafka {APP} claims=whole_read",
+        "whole read",
+    ),
+    Case(
+        "late-end-txn",
+        Text(
+            "an EndTxn that was sent twice arrives late and commits the next transaction",
+            "重发过的 EndTxn 迟到，提交了下一个事务",
+        ),
+        Text("aborted read, lost write (KAFKA-17754)", "读到已中止的写、丢失（KAFKA-17754）"),
+        f"{_LEGACY} claims=decided_as_asked",
+        "decided as asked",
+        (("breaks", 1),),
+    ),
+    Case(
+        "late-marker",
+        Text(
+            "a marker that was sent twice arrives late and ends the next transaction here",
+            "重发过的标记迟到，在这个分区结束了下一个事务",
+        ),
+        Text("aborted read (KAFKA-19446)", "读到已中止的写（KAFKA-19446）"),
+        f"{_LEGACY} claims=as_asked",
+        "as asked",
+        (("breaks", 1),),
+    ),
+    Case(
+        "power-cut",
+        Text(
+            "a commit is acknowledged on replication, not on disk, and there is one copy",
+            "提交在复制后就被确认，不等落盘，而副本只有一个",
+        ),
+        Text("lost write", "丢失写"),
+        f"kafka partitions=1 {SHORT} claims=no_lost_write",
+        "no lost write",
+        (("power_cuts", 1), ("killable", ("orders-0",))),
+    ),
+)
+CLAIM_CASES = {case.name: case for case in _CLAIMS}

@@ -1,0 +1,303 @@
+"""Lab 08's exercise: write the loop that reads orders and writes income, each counted once.
+
+A loop is judged by what comes of it. First it is run through in one fixed order, without a
+fault, with a price service that fails once, with a kill after each of its calls, and as a
+member that falls silent after each of its calls; then every schedule of one order is searched,
+with a kill of the worker anywhere and with a connection that breaks anywhere. What it believes
+is read off the calls that it makes when nothing goes wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ....explore import Budget, explore
+from ....kernel import Property, Run, Text
+from ...check import Hinted
+from ...rehearsal import killed, made, plain, stalled
+from ...verdict import NOT_WRITTEN, Verdict
+from ..systems.income import IncomeSystem, finished
+from ..systems.loop import App, Endless, Work
+
+WORKER = "worker"
+ONE = IncomeSystem()
+MANY = IncomeSystem(orders=("tea:3", "milk:2", "jam:4"))
+#: what nobody was shown: a loop that knows the orders by heart fails here
+OTHERS = IncomeSystem(orders=("salt:7", "soap:1", "oats:6", "rice:8"))
+MEMBERS = IncomeSystem(workers=(("one", "one"), ("two", "two")))
+SESSION = "session/accounting/one-1"
+KILL = Budget(kills=1, killable=(WORKER,), retries=1)
+BREAK = Budget(breaks=1)
+FAULTS = (KILL, BREAK)
+Named = tuple[str, Text]
+
+BEFORE = (
+    "the position is committed first",
+    Text(
+        "the position is committed before the output. A kill in between, and the order is read "
+        "as done, but nobody has counted it: at most once",
+        "位移在输出之前提交。若在两者之间崩溃，订单被当作已处理，却没有人计入：至多一次",
+    ),
+)
+AFTER = (
+    "the position may follow",
+    Text(
+        "the position is committed apart from the output, after it. A kill in between, and the "
+        "order is read and counted again: at least once",
+        "位移在输出之后另外提交。若在两者之间崩溃，订单会再次被读取并计入：至少一次",
+    ),
+)
+LAST = (
+    "the position is the last order processed",
+    Text(
+        "the committed offset is where to read on, not what was read last: last + 1. Whoever "
+        "starts over reads the last order once more",
+        "提交的位移是下一条要读的位置，而不是最后读过的那条：应为 last + 1。重启后会再读一遍最后一条",
+    ),
+)
+PART = (
+    "part of a batch",
+    Text(
+        "the position that is sent covers fewer orders than were written: whoever starts over "
+        "writes the others again",
+        "提交的位移没有覆盖所有已写出的订单：重启后会把其余的再写一遍",
+    ),
+)
+TWO_TXNS = (
+    "two transactions are as good as one",
+    Text(
+        "output and position are in two transactions. Each is atomic, the pair is not: a kill in "
+        "between, and they disagree",
+        "输出和位移分属两个事务。每个事务各自原子，两者合起来却不是：在其间崩溃就会不一致",
+    ),
+)
+OUTSIDE = (
+    "the output needs no transaction",
+    Text(
+        "a transactional producer sends only between begin and commit: everything else is refused "
+        "with IllegalStateException, and the worker dies of it",
+        "事务型生产者只能在 begin 与 commit 之间发送，否则抛 IllegalStateException，进程随之终止",
+    ),
+)
+NO_POSITION = (
+    "the group knows by itself how far it has come",
+    Text(
+        "nobody ever learns how far the group has come: whoever starts over begins at the first "
+        "order",
+        "没有人知道组读到了哪里：重启后又从第一条订单开始",
+    ),
+)
+NO_COMMIT = (
+    "what is sent counts without a commit",
+    Text(
+        "the transaction is never committed. It will time out and be aborted, and no order is ever "
+        "counted",
+        "事务从未提交：它会超时并被中止，没有任何订单被计入",
+    ),
+)
+NO_SEEK = (
+    "an abort rewinds the consumer",
+    Text(
+        "an abort drops the output and the position that was to be committed. The consumer's own "
+        "position is memory and stays behind the orders: without seek the next poll goes on after "
+        "them",
+        "中止会丢弃输出和待提交的位移，但消费者自己的读取位置只在内存里，仍停在这些订单之后：不调用 "
+        "seek，下一次 poll 就跳过了它们",
+    ),
+)
+NO_ABORT = (
+    "a failed transaction needs no abort",
+    Text(
+        "a transaction that failed is still open: before the next begin it must be aborted",
+        "失败的事务仍然打开着：下一次 begin 之前必须先中止",
+    ),
+)
+NOT_CAUGHT = (
+    "a failure ends the work",
+    Text(
+        "one order could not be worked out, and the whole process died of it with its transaction "
+        "open. Catch Abortable: abort, and go back to where this round began",
+        "一条订单算不出来，整个进程就带着未结束的事务终止了。应捕获 Abortable：中止，并回到本轮开始处",
+    ),
+)
+INCOMPLETE = (
+    "a failure is passed over",
+    Text(
+        "the order that could not be worked out was passed over, and its position committed: it is "
+        "never counted",
+        "算不出来的订单被跳过，而它的位移却提交了：它永远不会被计入",
+    ),
+)
+BELIEFS = (
+    *(BEFORE, AFTER, LAST, PART, TWO_TXNS, OUTSIDE, NO_POSITION, NO_COMMIT),
+    *(NO_SEEK, NO_ABORT, NOT_CAUGHT, INCOMPLETE),
+)
+UNFINISHED: Named = (
+    "unfinished",
+    Text(
+        "the worker stops, or goes round and round, while there are orders left: return when "
+        "poll gives nothing, and not before",
+        "还有订单未处理，工作进程就停下了，或者一直空转：poll 没有返回记录时才能 return",
+    ),
+)
+BROKEN = {
+    "counted once": Text("an order is counted twice", "有订单被计入两次"),
+    "none skipped": Text("an order is never counted", "有订单从未被计入"),
+}
+RIGHT = Text(
+    "killed anywhere, cut off anywhere, silent for longer than its session: every order is counted "
+    "exactly once",
+    "无论在何处被杀、断线，或沉默到会话过期：每个订单都恰好计入一次",
+)
+HINTS = (
+    Text(
+        "What must happen together must be in one transaction: everything between begin and "
+        "commit. And what does an abort leave as it is? Look at *Investigate* again.",
+        "必须一起发生的事要放进同一个事务：begin 与 commit 之间的全部内容。中止之后什么没有变？"
+        "再看一遍 *Investigate*。",
+    ),
+    Text(
+        "`while orders := app.poll():` and in it `try:` begin, send the income of each order, "
+        "send_offsets(`orders[-1].offset + 1`), commit; `except Abortable:` abort, "
+        "seek(`orders[0].offset`).",
+        "`while orders := app.poll():` 循环内 `try:` begin，发送每个订单的收入，"
+        "send_offsets(`orders[-1].offset + 1`)，commit；`except Abortable:` abort，"
+        "seek(`orders[0].offset`)。",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Copying(Hinted):
+    """The exercise: `hint(1)`, `hint(2)`, `check(work)`."""
+
+    hints: tuple[Text, ...] = HINTS
+
+    def check(self, work: Work, graded: bool = False) -> Verdict:
+        """Judge a loop `work(app)`; `graded`: with other orders too."""
+        try:
+            verdict = _judged(work)
+            return _judged(work, OTHERS, ()) if verdict.ok and graded else verdict
+        except NotImplementedError:
+            return Verdict(False, NOT_WRITTEN)
+        except Endless as error:
+            return Verdict(False, Text(str(error)))
+        except Exception as error:
+            return Verdict(False, Text(f"work(app) raised {type(error).__name__}: {error}"))
+
+
+LOOP = Copying()
+
+
+def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = FAULTS) -> Verdict:
+    """By every rehearsal of many orders, and every schedule of one with each of the faults."""
+    calm = plain(many.looping(work))
+    if made(calm, WORKER) == made(plain(many.looping(_idle)), WORKER):
+        return Verdict(False, NOT_WRITTEN)
+    calls = shape(calm)
+    for run in _rehearsals(work, many, calm):
+        name = broken(run)
+        if name:
+            return _wrong(belief(run, calls, name), run, name)
+    for budget in faults:
+        system = ONE.looping(work)
+        verdict = explore(system, budget, promises(system))
+        for found in verdict.counterexamples.values():
+            run = Run(system)
+            for choice in found.schedule:
+                run.do(choice)
+            return _wrong(belief(run, calls, found.property), run, found.property)
+    return Verdict(True, RIGHT)
+
+
+def _idle(app: App) -> None:
+    """Nothing at all: what an empty stub does."""
+
+
+def _rehearsals(work: Work, many: IncomeSystem, calm: Run) -> Iterator[Run]:
+    """Everything that can be gone through in one fixed order."""
+    yield calm
+    yield plain(replace(many, fails=1).looping(work))
+    for calls in range(1, made(calm, WORKER) + 1):
+        yield killed(many.looping(work), WORKER, calls)
+    for calls in range(1, made(calm, WORKER) + 1):
+        yield stalled(MEMBERS.looping(work, member=True), "one", "two", calls, SESSION)
+
+
+def promises(system: IncomeSystem) -> tuple[Property, ...]:
+    """What a loop is judged by: whether all is well in the end, not at every moment."""
+    return tuple(claim for claim in system.properties() if claim.name in BROKEN)
+
+
+def broken(run: Run) -> str:
+    """The promise that does not hold at the end of a run; "" if all do. Where two workers
+    are, the one that was given up need not come to an end."""
+    assert isinstance(run.system, IncomeSystem)
+    for claim in promises(run.system):
+        if not claim.holds(run.world):
+            return claim.name
+    one = len(run.system.workers) == 1
+    return "" if not one or finished(run.world.nodes[WORKER]) else "unfinished"
+
+
+def _wrong(named: Named, run: Run, light: str) -> Verdict:
+    return Verdict(False, named[1], named[0], tuple(run.choices), run.system, light)
+
+
+# --- what a loop believes -------------------------------------------------------------------
+
+
+def shape(run: Run, node: str = WORKER) -> list[list[str]]:
+    """The calls of a run's loop that returned, as words, without those it starts with."""
+    app = run.world.nodes[node].app
+    calls = [[*result.call.split(), result.status] for result in app.results] if app else []
+    start = next((i for i, call in enumerate(calls) if call[0] == "poll"), len(calls))
+    return calls[start:]
+
+
+def belief(run: Run, calls: list[list[str]], name: str) -> Named:
+    """The belief behind a run that goes wrong; `calls`: the loop's own, when nothing does."""
+    assert isinstance(run.system, IncomeSystem)
+    found = _failing(shape(run), name) if run.system.fails else None
+    return found or _shaped(calls) or (name, BROKEN.get(name, UNFINISHED[1]))
+
+
+def _failing(calls: list[list[str]], name: str) -> Named | None:
+    """After a price that was not known."""
+    verbs = [call[0] for call in calls]
+    if "abort" in verbs:
+        return None if "seek" in verbs else NO_SEEK
+    if "seek" in verbs:
+        return NO_ABORT
+    if name == "none skipped" and "commit" in verbs:
+        return INCOMPLETE
+    return NOT_CAUGHT if name == "unfinished" else None
+
+
+def _shaped(calls: list[list[str]]) -> Named | None:
+    verbs = [call[0] for call in calls]
+    if any(call[0] in ("send", "send-offsets") and call[-1] == "failed" for call in calls):
+        return OUTSIDE
+    if "commit" not in verbs:
+        return NO_COMMIT if "begin" in verbs else None
+    if "commit-offsets" in verbs:
+        sent = verbs.index("send") if "send" in verbs else len(verbs)
+        return BEFORE if verbs.index("commit-offsets") < sent else AFTER
+    if "send-offsets" not in verbs:
+        return NO_POSITION
+    if _apart(verbs):
+        return TWO_TXNS
+    furthest = max(_offset(call) for call in calls if call[0] == "send-offsets")
+    many = len(MANY.orders)
+    return None if furthest >= many else LAST if furthest == many - 1 else PART
+
+
+def _apart(verbs: list[str]) -> bool:
+    """Whether a transaction holds positions and no output."""
+    brackets = " ".join(verbs).split("begin")[1:]
+    return any("send-offsets" in b and "send" not in b.split() for b in brackets)
+
+
+def _offset(call: list[str]) -> int:
+    return max(int(word.strip("{},").rpartition("@")[2]) for word in call if "@" in word)

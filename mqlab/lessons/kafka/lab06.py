@@ -1,0 +1,225 @@
+"""Lab 06, Kafka's transaction coordinator: what its cells print.
+
+The tables are read off traces: nothing here knows what a coordinator does. `recorded` shows
+what a real broker said to the same requests (datasets/recordings).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from ...kafka.config import java_hash, partition_for
+from ...kafka.states import NUMBERS, PREVIOUS, PREVIOUS_V2, TxnState
+from ...kernel import Fact, Trace
+from ..atlas.data_flow import data_flow
+from ..lab00 import broker_map, first, map_table, red_from
+from ..registry import played, scenario
+from ..tables import columns, heard, table
+from .exercises.admit import ADMIT
+from .exercises.commit import COMMIT, UNANSWERED, never_unknown
+
+__all__ = [
+    "ADMIT",
+    "COMMIT",
+    "UNANSWERED",
+    "answers",
+    "broker_map",
+    "coordinator_of",
+    "costs",
+    "data_flow",
+    "due",
+    "first",
+    "heard",
+    "latest",
+    "map_table",
+    "never_unknown",
+    "reading",
+    "recorded",
+    "records",
+    "red_from",
+    "requests",
+    "scenario",
+    "table",
+    "told",
+    "transitions",
+]
+
+RECORDINGS = Path(__file__).parents[3] / "datasets" / "recordings"
+
+
+# --- what a run shows ---------------------------------------------------------------------
+
+
+def told(trace: Trace, *nodes: str) -> str:
+    """What the calls of these applications gave, one a line; of none: of all."""
+    rows = [(f.node, *f.text.en.split(": ", 1)) for f in trace if f.glyph == "☞"]
+    chosen = (row for row in rows if not nodes or row[0] in nodes)
+    return table("application | calls | and gets", chosen)
+
+
+def reading(trace: Trace, position: int = -1) -> str:
+    """What a reader of each kind is given, and why it waits."""
+    return "\n".join(
+        f"{r.name:<17} {' '.join(g.label for g in r.got) or 'nothing':<18} {r.note}".rstrip()
+        for r in trace.snapshot(position).readers
+    )
+
+
+def answers(trace: Trace, who: str = "hand") -> str:
+    """Requests sent by hand, and what came back."""
+    rows = []
+    for fact in trace:
+        if fact.glyph == "☞" and fact.node == who:
+            call, _, said = fact.text.en.partition(": ")
+            rows.append((call, re.sub(r"^failed ", "", said)))
+    return table("request | answer", rows)
+
+
+def records(trace: Trace) -> list[tuple[str, ...]]:
+    """Every record of `__transaction_state`, as (status number, state, transactional id,
+    producer id, epoch, partitions), in the order in which they were written."""
+    out: list[tuple[str, ...]] = []
+    for fact in trace:
+        if fact.glyph == "▮" and fact.text.en.split()[0] in list(TxnState):
+            before = _rows(trace, fact.index - 1)
+            for row in _rows(trace, fact.index):
+                if row not in before:
+                    out.append((str(NUMBERS[TxnState(row[1])]), *row[1:]))
+    return out
+
+
+def _rows(trace: Trace, position: int) -> list[tuple[str, ...]]:
+    found = next(t for t in trace.snapshot(position).tables if t.columns[0] == "transactionalId")
+    return [(row[0], row[3], *row[:3], row[4]) for row in found.rows]
+
+
+def latest(trace: Trace, position: int = -1) -> str:
+    """`__transaction_state` as its compaction leaves it: the latest record of each key."""
+    found = next(t for t in trace.snapshot(position).tables if t.columns[0] == "transactionalId")
+    return columns([found.columns, *found.rows])
+
+
+def requests(trace: Trace, coordinator: str = "tc") -> str:
+    """What each request to the coordinator writes, and what is done when it is answered."""
+    rows = []
+    for fact in trace:
+        if fact.glyph == "→" and fact.peer == coordinator and fact.node != coordinator:
+            wrote, said, later = _handled(trace, fact, coordinator)
+            rows.append((f"{fact.node}: {_kind(fact)}", wrote or "–", said, later or "–"))
+    return table("request | writes | answers | afterwards", rows)
+
+
+def _kind(fact: Fact) -> str:
+    """A request without what it carries, but with what it wants."""
+    name, *rest = fact.text.en.split()
+    return " ".join([name, *(word for word in rest if word in ("commit", "abort", "verify"))])
+
+
+def _handled(trace: Trace, asked: Fact, coordinator: str) -> tuple[str, str, str]:
+    """(written before the answer, the answer, what the coordinator does from then on until
+    somebody asks it again)."""
+    before: list[str] = []
+    later: list[str] = []
+    said = ""
+    for fact in trace.facts[asked.index :]:
+        if fact.peer == coordinator and fact.node != coordinator and fact.glyph == "→":
+            break
+        if fact.node == coordinator and fact.glyph == "⇒" and fact.peer == asked.node:
+            said = fact.text.en
+        elif fact.node == coordinator and (fact.glyph == "▮" or fact.peer not in ("", coordinator)):
+            (later if said else before).append(fact.text.en.split()[0])
+    return ", ".join(before), said, ", ".join(_counted(later))
+
+
+def _counted(words: list[str]) -> Iterator[str]:
+    for word in dict.fromkeys(words):
+        times = words.count(word)
+        yield word if times == 1 else f"{word} ×{times}"
+
+
+def due(text: str) -> str:
+    """When the timeout of a transaction that is open at the end of a run will run out."""
+    run = played(text)
+    begun = next(f.at_ms for f in run.trace if f.text.en.startswith("Ongoing"))
+    _, timer, after_ms = run.world.nodes["tc"].timers[0]
+    return f"{timer}: set at {begun / 1000:g} s, runs out at {(begun + after_ms) / 1000:g} s"
+
+
+def costs(sizes: Iterable[tuple[int, int]]) -> str:
+    """What transactions leave in the logs. `sizes`: (partitions, records in each of them)."""
+    rows = [_cost(partitions, each) for partitions, each in sizes]
+    head = "partitions | records | markers | offsets taken | records of the coordinator"
+    return table(head, rows)
+
+
+def _cost(partitions: int, each: int) -> tuple[int, ...]:
+    """Counted in the logs after one transaction of a v2 client."""
+    names = [f"charges-{p}" for p in range(partitions)]
+    sends = [f"send {name} order-{n}, flush" for n in range(each) for name in names]
+    calls = ", ".join(["init", "begin", *sends, "commit"])
+    trace = scenario(f"system charges partitions={partitions}\nrun app: {calls}")
+    kinds = [cell.kind for log in trace.snapshot(-1).logs for cell in log.cells]
+    markers = kinds.count("control")
+    begun = [row for row in records(trace) if row[1] != TxnState.EMPTY]
+    return partitions, len(kinds) - markers, markers, len(kinds), len(begun)
+
+
+# --- tables of the protocol ---------------------------------------------------------------
+
+
+def coordinator_of(*txn_ids: str) -> str:
+    """Java's hash of each id, and the partition of `__transaction_state` that keeps it."""
+    rows = [(i, java_hash(i), partition_for(i, 50)) for i in txn_ids]
+    return table("transactional.id | hashCode | partition", rows)
+
+
+def transitions(*traces: Trace, transaction_version: int = 2) -> str:
+    """The table of states: from each line to each column, by the numbers in which the log
+    keeps them. ● a run went that way, ○ it may be gone, · it may not. What is only ever
+    pending, and never written, is in brackets."""
+    seen = {step for trace in traces for step in _steps(trace)}
+    previous: Mapping[TxnState, frozenset[TxnState]]
+    previous = PREVIOUS_V2 if transaction_version >= 2 else PREVIOUS
+    rows = [
+        (
+            f"{NUMBERS[old]} {_short(old)}",
+            *(
+                "●" if (old, new) in seen else "○" if old in previous[new] else "·"
+                for new in TxnState
+            ),
+        )
+        for old in TxnState
+    ]
+    return table(f"from ↓ to → | {' | '.join(str(n) for n in NUMBERS.values())}", rows)
+
+
+def _short(state: TxnState) -> str:
+    pending = state in (TxnState.DEAD, TxnState.PREPARE_EPOCH_FENCE)
+    return f"({state})" if pending else str(state)
+
+
+def _steps(trace: Trace) -> Iterator[tuple[TxnState, TxnState]]:
+    last: dict[str, TxnState] = {}
+    for _, state, txn_id, *_ in records(trace):
+        if txn_id in last:
+            yield last[txn_id], TxnState(state)
+        last[txn_id] = TxnState(state)
+
+
+def recorded(profile: str, name: str, *words: str, kafka: str = "4.3.1") -> str:
+    """What a real Kafka of this version answered: the lines of a recording that hold one of
+    `words` (all of them, where there are none). `profile`: "tv2", "tv2-legacy" or "tv0"."""
+    path = RECORDINGS / f"kafka-{kafka}" / profile / f"{name}.json"
+    if not path.exists():
+        there = ", ".join(sorted(p.stem for p in path.parent.glob("*.json")))
+        raise ValueError(f"no recording {profile}/{name}; there are: {there}")
+    seen = json.loads(path.read_text(encoding="utf-8"))
+    rows = [
+        (who, asked, said)
+        for who, _, asked, said in seen["observations"]
+        if not words or any(word in f"{who} {asked} {said}" for word in words)
+    ]
+    return table(f"{seen['broker']}, {seen['profile']} | asked | answered", rows)

@@ -1,0 +1,328 @@
+"""Lab 07, markers and the last stable offset: its exercises, and what its cells print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ...explore import Budget
+from ...kafka import KafkaSystem
+from ...kafka.claims.invariants import reads
+from ...kafka.picture.snapshot import torn, view
+from ...kernel import Property, Run, System, Text, World
+from ...kernel.world import NodeState
+from ..atlas.data_flow import data_flow
+from ..check import Belief, Exercise
+from ..lab00 import first
+from ..parsons import Parsons, Piece
+from ..registry import system
+from .batch_header import BATCH, TRANSACTIONAL_ID, header
+from .exercises.kills import ALIVE, KillExercise
+from .visibility import by_hand, frontiers, index_written, lag_table, readers
+
+__all__ = [
+    "BATCH",
+    "HALF",
+    "LSO",
+    "MARKER",
+    "TRANSACTIONAL_ID",
+    "by_hand",
+    "data_flow",
+    "first",
+    "frontiers",
+    "header",
+    "index_written",
+    "lag_table",
+    "readers",
+    "whole",
+]
+
+ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
+TWO = (
+    "kafka partitions=1 producers=app,billing "
+    "'app=init; begin; send orders-0 a; commit' 'billing=init; begin; send orders-0 x; abort'"
+)
+PLAIN = (
+    "kafka partitions=1 producers=n:plain,app "
+    "'n=send orders-0 n' 'app=init; begin; send orders-0 a; commit'"
+)
+#: what only grading tries: other offsets than those of the lab
+MORE = (
+    "kafka partitions=1 producers=n:plain,app 'n=send orders-0 n; send orders-0 n; flush' "
+    "'app=init; begin; send orders-0 a; send orders-0 b; commit; begin; send orders-0 c; abort'"
+)
+LATER = (
+    "kafka partitions=1 producers=app,billing "
+    "'app=init; begin; send orders-0 a; flush; send orders-0 b; commit; begin; send orders-0 c; "
+    "commit' 'billing=init; begin; send orders-0 x; commit'"
+)
+MARKING = (
+    "markers partitions=1 order.marker={} "
+    "'app=init; begin; send orders-0 a; abort; begin; send orders-0 b; commit'"
+)
+
+
+def _tried(rule: Callable[..., Any], *lines: str) -> tuple[tuple[System, Budget], ...]:
+    tried = []
+    for line in lines:
+        found = system(line)
+        assert isinstance(found, KafkaSystem)
+        tried.append((replace(found, rules=(("lso", rule),)), Budget()))
+    return tuple(tried)
+
+
+def _marks(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
+    """The leader may die once, between two pieces as well."""
+    kill = Budget(kills=1, killable=("orders-0",))
+    return ((system(MARKING.format(",".join(order))), kill),)
+
+
+def _offset(answer: Any) -> str:
+    """What is wrong with an answer that is no offset."""
+    if isinstance(answer, bool) or not isinstance(answer, int):
+        return "an offset is a whole number"
+    return "" if answer >= 0 else "an offset is never negative"
+
+
+LSO = Exercise(
+    name="lso",
+    systems=lambda rule: _tried(rule, ONE, TWO, PLAIN),
+    unseen=lambda rule: _tried(rule, MORE, LATER),
+    samples=(((), 4), ((2,), 4), ((1, 3), 5), ((5,), 3), ((0,), 0)),
+    beliefs=(
+        Belief(
+            "the high watermark decides",
+            Text(
+                "the high watermark says what is replicated, not what is decided: an open "
+                "transaction below it would be read",
+                "高水位只说明什么已复制，并不说明什么已决定：它之下未结束的事务会被读到",
+            ),
+            lambda firsts, hw: hw,
+        ),
+        Belief(
+            "the newest transaction decides",
+            Text(
+                "the *oldest* undecided transaction decides, not the newest: everything behind "
+                "its first record waits, whoever wrote it",
+                "起决定作用的是*最早*的未决事务，而不是最新的：它第一条记录之后的一切都要等待",
+            ),
+            lambda firsts, hw: min(max(firsts, default=hw), hw),
+        ),
+        Belief(
+            "the high watermark has no part in it",
+            Text(
+                "a first offset may lie above the high watermark: then the high watermark is "
+                "the lower of the two, and what lies above it is not replicated yet",
+                "首个位移可能高于高水位：这时较低的是高水位，而其上的记录还没有复制",
+            ),
+            lambda firsts, hw: min(firsts, default=hw),
+        ),
+        Belief(
+            "nothing is ever read",
+            Text(
+                "it is safe to show nothing, and useless: somebody must read something once "
+                "all is decided",
+                "什么都不给读当然安全，但毫无用处：一切决定之后总得有人能读到",
+            ),
+            lambda firsts, hw: 0,
+        ),
+    ),
+    hints=(
+        Text(
+            "Two things can hold a reader back: a record that is not replicated, and a "
+            "transaction that is not decided. Which of the two lies lower?",
+            "有两样东西会挡住读者：尚未复制的记录，以及尚未决定的事务。哪一个更低？",
+        ),
+        Text(
+            "`min(...)` of the first offsets and the high watermark together; it must also "
+            "work when there is no first offset at all.",
+            "把各个首位移与高水位放在一起取 `min(...)`；没有首位移时也要能用。",
+        ),
+    ),
+    expects=_offset,
+)
+
+MARKER = Parsons(
+    name="marker",
+    question=Text(
+        "The coordinator asks the leader of a partition for a marker. Put what the leader does "
+        "into an order in which no reader gets what was aborted, and no marker is lost when the "
+        "leader dies. Not every piece belongs into it.",
+        "协调器请求分区 leader 写入标记。请排列 leader 要做的事，使读者读不到被中止的内容，"
+        "而且 leader 崩溃时不会丢失标记。并非每一步都用得上。",
+    ),
+    pieces=(
+        Piece(
+            "answer",
+            Text(
+                "answer the coordinator: the marker is here",
+                "答复协调器：标记已写好",
+            ),
+        ),
+        Piece(
+            "delete",
+            Text(
+                "if it is an abort: delete the records of the transaction",
+                "如果是中止：删除这个事务的记录",
+            ),
+            Text(
+                "a log is only appended to. Aborted records stay where they are, and readers "
+                "skip them with the help of the list that comes with a fetch",
+                "日志只能追加。被中止的记录留在原处，读者借助随拉取返回的列表跳过它们",
+            ),
+            "aborted records are deleted",
+        ),
+        Piece(
+            "lso",
+            Text(
+                "let the last stable offset move past the transaction",
+                "让最后稳定位移（LSO）越过这个事务",
+            ),
+        ),
+        Piece(
+            "push",
+            Text("tell the consumers that they may read", "通知消费者可以读取"),
+            Text(
+                "nobody tells consumers anything: they ask their partition, and the marker in its "
+                "log moves its LSO",
+                "没有谁会通知消费者：它们向分区拉取，而分区日志中的标记会推动它的 LSO",
+            ),
+            "consumers are told",
+        ),
+        Piece("append", Text("append the marker to the log", "把标记追加到日志")),
+        Piece(
+            "others",
+            Text(
+                "ask the leaders of the other partitions whether they have their marker",
+                "询问其他分区的 leader 是否已有标记",
+            ),
+            Text(
+                "leaders do not speak with each other about transactions: each partition shows "
+                "its part when its own marker is there. Only the coordinator knows them all",
+                "leader 之间不会就事务互相通信：每个分区在自己的标记到达时就显示自己的那一部分。"
+                "只有协调器知道全部分区",
+            ),
+            "a transaction becomes visible everywhere at once",
+        ),
+        Piece(
+            "index",
+            Text(
+                "if it is an abort: note the transaction in the .txnindex",
+                "如果是中止：把这个事务记入 .txnindex",
+            ),
+        ),
+    ),
+    systems=_marks,
+    messages={
+        "commits": Text(
+            "the transaction never completes: the coordinator hears nothing, and asks for its "
+            "marker for ever",
+            "事务永远不会完成：协调器得不到答复，会一直请求写入标记",
+        ),
+        "read back": Text(
+            "no reader of committed data ever gets what lies behind: the LSO stands at the "
+            "transaction",
+            "read_committed 的读者永远读不到后面的内容：LSO 停在这个事务处",
+        ),
+        "clean read": Text(
+            "a reader of committed data gets what it must not: the LSO has moved past the "
+            "transaction, and the marker is not in the log yet, or an abort not in the index "
+            "that fetches are answered from",
+            "read_committed 的读者读到了不该读的内容：LSO 已越过事务，而标记还没有写入日志，"
+            "或者中止还没有记入用来答复拉取的索引",
+        ),
+        "marked": Text(
+            "the coordinator was told that the marker is here before it was in the log: the "
+            "leader dies, and nobody asks for that marker again",
+            "标记写入日志之前就答复了协调器：leader 崩溃后，不会再有人请求这个标记",
+        ),
+    },
+    right={
+        ("append", "index", "lso", "answer"): Text(
+            "no schedule breaks a promise, and this is Kafka's own order: one append writes "
+            "marker and index entry, and the high watermark, passing the marker, releases the "
+            "LSO and the answer",
+            "没有任何执行能违背承诺，这正是 Kafka 的顺序：一次追加写入标记和索引项，高水位越过标记时"
+            "推动 LSO 并发出答复",
+        ),
+    },
+)
+
+# --- the shortest kill --------------------------------------------------------------------
+
+TWO_HALVES = """
+system kafka topic=orders,payments partitions=1
+{kill}
+run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
+"""
+
+
+def whole(searched: System) -> Property:
+    """That nobody is left with half of a transaction: whenever the coordinator is dead, a
+    reader of committed data gets all of it or nothing. Kafka does *not* promise this."""
+    assert isinstance(searched, KafkaSystem)
+    cluster = searched.cluster
+    tc = cluster.config.coordinator
+
+    def holds(world: World) -> bool:
+        if world.nodes[tc].up:
+            return True
+        seen = view(cluster, world)
+        return torn(seen, {p: seen.got(p, "read_committed") for p in cluster.partitions}) is None
+
+    def part(name: str, node: NodeState) -> Any:
+        return reads(cluster, name, node), name == tc and node.up
+
+    sentence = Text(
+        "while the coordinator is dead nobody has half of a transaction",
+        "协调器宕机期间没有人只读到半个事务",
+    )
+    return Property("whole", sentence, holds, "always", part)
+
+
+ASKED = "what the client asks for is decided"
+ANSWERED = "what was answered is visible"
+LAST = "the last marker is the dangerous one"
+KILLS = {
+    ALIVE: Text(
+        "the coordinator is alive at the end: `when` names a message that it never sends. It "
+        "sends EndTxn's answer (⇒EndTxn#1) and WriteTxnMarkers#1",
+        "协调器到最后还活着：`when` 指的是它从未发出的消息。它会发出 EndTxn 的答复（⇒EndTxn#1）"
+        "和 WriteTxnMarkers#1",
+    ),
+    ASKED: Text(
+        "too early: PrepareCommit is not in the log, so nothing is decided and nobody reads "
+        "anything. A commit is not what the client asks for but what the coordinator writes",
+        "太早了：PrepareCommit 还没有写入日志，什么都没决定，谁也读不到。提交不在于客户端的请求，"
+        "而在于协调器写下的记录",
+    ),
+    ANSWERED: Text(
+        "too early: the decision is safe, yet no marker has left, so nobody reads anything. "
+        "That commit has returned makes nothing visible",
+        "太早了：决定已经安全，但还没有标记发出，谁也读不到。commit 返回并不会让任何东西可见",
+    ),
+    LAST: Text(
+        "too late: both markers had left when it died, and readers get the whole order. What a "
+        "dead coordinator has sent still arrives",
+        "太晚了：它崩溃时两个标记都已发出，读者得到了整个订单。已发出的消息仍会到达",
+    ),
+    "right": Text(
+        "half of the order is visible, and stays so until the coordinator is back",
+        "只有半个订单可见，并且一直如此，直到协调器恢复",
+    ),
+}
+
+
+def _left(run: Run) -> str:
+    """Which of `KILLS` a run shows."""
+    shown = {got.log for got in run.trace.snapshot(-1).readers[0].got}
+    if run.world.nodes["tc"].up:
+        return ALIVE
+    if not shown:
+        decided = any("PrepareCommit" in fact.text.en for fact in run.trace)
+        return ANSWERED if decided else ASKED
+    return LAST if len(shown) == 2 else "right"
+
+
+HALF = KillExercise(TWO_HALVES, _left, KILLS)

@@ -1,0 +1,258 @@
+"""Lab 08, consume–transform–produce: what its cells import, and its exercise with the pieces
+of the loop. The exercise in which the loop is written is `copying.LOOP`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ...explore import Budget
+from ...kernel import System, Text, Trace
+from ..atlas.map_panel import broker_map
+from ..lab00 import first
+from ..parsons import Parsons, Piece
+from ..rehearsal import killed, plain
+from ..tables import columns, table
+from .exercises.copying import BREAK, KILL, LOOP, ONE, WORKER
+from .lab06 import recorded, told
+from .systems.income import IncomeSystem, label
+from .systems.loop import Abortable, App, Order, PriceUnknown, Refused, Work
+
+__all__ = [
+    "KILL",
+    "LOOP",
+    "ONE",
+    "ORDER",
+    "Abortable",
+    "App",
+    "Order",
+    "PriceUnknown",
+    "Refused",
+    "actors",
+    "broker_map",
+    "counted",
+    "first",
+    "offsets",
+    "recorded",
+    "side_effects",
+    "table",
+    "told",
+    "working",
+]
+
+ON_FAILURE = ("abort", "seek")
+
+
+def working(work: Work, off: str = "", transactional: bool = True) -> IncomeSystem:
+    """A worker that runs this function: perhaps with a safeguard missing, perhaps with a
+    producer that is idempotent and has no transactions."""
+    workers = ((WORKER, WORKER if transactional else "-"),)
+    return replace(ONE, workers=workers, off=(off,) if off else ()).looping(work)
+
+
+def counted(trace: Trace, topic: str = "income", position: int = -1) -> str:
+    """What a reader of committed data adds up in a topic: how often each order, and how much."""
+    reader = next(r for r in trace.snapshot(position).readers if r.name == "read_committed")
+    sign = "+" if topic == "income" else "="
+    got = [value.label for value in reader.got if sign in value.label]
+    rows = [(f"{name}", f"{got.count(name)}×") for name in sorted(set(got))]
+    total = sum(int(value[len(label(value)) + 1 :]) for value in got)
+    return columns([(topic, "counted"), *rows, ("sum", str(total))])
+
+
+def offsets(trace: Trace, log: str = "__consumer_offsets-0") -> str:
+    """What is written about positions, how far the log is decided, and what those hear who
+    ask for a position."""
+    lines = []
+    for fact in trace:
+        said = fact.text.en
+        written = fact.node == log and fact.glyph == "▮" and "generation" not in said
+        decided = fact.node == log and said.startswith("HW=")
+        answered = fact.node == log and said.startswith(("{orders-0@", "UNSTABLE"))
+        if written or decided or answered:
+            lines.append(f"{fact.glyph} {fact.peer or fact.node:<21}{said}")
+    return "\n".join(lines)
+
+
+def side_effects(work: Work) -> str:
+    """For a kill after each call of a loop: how often its function was run on the order, which
+    is how often an e-mail inside it would have gone out, and how often the order counts."""
+    system = ONE.looping(work)
+    calm = plain(system).world.nodes[WORKER].app
+    rows = []
+    for calls, made in enumerate(calm.results if calm is not None else (), start=1):
+        run = killed(system, WORKER, calls)
+        ran = sum(f.text.en.startswith("send income-0") for f in run.trace if f.glyph == "☞")
+        names = system.counted(run.world, "income")
+        rows.append((str(made).split(":")[0].replace(" read_committed", ""), ran, len(names)))
+    return table("killed after | the function ran | the order counts", rows)
+
+
+ROLES = {"tc": "transaction coordinator", "__consumer_offsets-0": "group coordinator"}
+
+
+def actors(trace: Trace) -> str:
+    """Who is asked for what: each kind of request once, with the actor that answers it."""
+    rows: dict[tuple[str, str], None] = {}
+    for fact in trace:
+        if fact.glyph == "→" and fact.peer != fact.node:
+            asked = fact.text.en.split()[0]
+            rows[_actor(fact.node, asked), f"{asked} → {_actor(fact.peer, '')}"] = None
+    return table("who | asks", rows)
+
+
+def _actor(node: str, asked: str) -> str:
+    if node in ROLES:
+        return ROLES[node]
+    if node.rpartition("-")[2].isdigit():
+        return "broker (partition leader)"
+    consuming = ("JoinGroup", "SyncGroup", "OffsetFetch", "Fetch", "OffsetCommit", "Heartbeat")
+    return "consumer" if asked in consuming else "producer"
+
+
+# --- the loop in pieces -------------------------------------------------------------------
+
+
+def assembled(order: tuple[str, ...]) -> Work:
+    """A loop that does these pieces round by round. What is for a failure is done there, in
+    the order in which it is given; everything else makes up a round."""
+    rounds = tuple(piece for piece in order if piece not in ON_FAILURE)
+    failing = tuple(piece for piece in order if piece in ON_FAILURE)
+
+    def work(app: App) -> None:
+        orders: list[Order] = []
+        while rounds:
+            try:
+                for piece in rounds:
+                    if piece == "poll":
+                        orders = app.poll()
+                        if not orders:
+                            return
+                    else:
+                        DO[piece](app, orders)
+            except Abortable:
+                for piece in failing:
+                    DO[piece](app, orders)
+
+    return work
+
+
+def _send(app: App, orders: list[Order]) -> None:
+    for order in orders:
+        app.send(app.income(order))
+
+
+def _at_end(call: Callable[[int], None], orders: list[Order]) -> None:
+    if orders:
+        call(orders[-1].offset + 1)
+
+
+DO: dict[str, Callable[[App, list[Order]], None]] = {
+    "begin": lambda app, orders: app.begin(),
+    "send": _send,
+    "offsets": lambda app, orders: _at_end(app.send_offsets, orders),
+    "sync": lambda app, orders: _at_end(app.commit_offsets, orders),
+    "commit": lambda app, orders: app.commit(),
+    "abort": lambda app, orders: app.abort(),
+    "seek": lambda app, orders: app.seek(orders[0].offset if orders else 0),
+}
+
+
+def _systems(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
+    """Without a fault; with a price that is not known at first; with a kill anywhere; with a
+    connection that breaks anywhere."""
+    work = assembled(order)
+    return (
+        (ONE.looping(work), Budget()),
+        (replace(ONE, fails=1).looping(work), Budget()),
+        (ONE.looping(work), KILL),
+        (ONE.looping(work), BREAK),
+    )
+
+
+ORDER = Parsons(
+    name="loop",
+    question=Text(
+        "Put the worker's loop into order: one round, and what it does when the round fails. Not "
+        "every piece is needed.",
+        "排列工作进程的循环：一轮要做的事，以及这一轮失败时要做的事。并非每一块都需要。",
+    ),
+    pieces=(
+        Piece("send", Text("send the income of each order", "发送每个订单的收入")),
+        Piece(
+            "init",
+            Text("initTransactions", "initTransactions"),
+            Text(
+                "initTransactions is called once in the life of a process: it takes the "
+                "transactional id over, and a second call is an IllegalStateException",
+                "initTransactions 在进程一生中只调用一次：它接管 transactional.id，再次调用会抛 "
+                "IllegalStateException",
+            ),
+            "a transaction begins with initTransactions",
+        ),
+        Piece("commit", Text("commitTransaction", "commitTransaction")),
+        Piece(
+            "seek", Text("on failure: seek to the round's first order", "失败时：seek 回本轮第一条")
+        ),
+        Piece(
+            "poll", Text("poll; if there is nothing, the work is done", "poll；没有记录则工作完成")
+        ),
+        Piece(
+            "sync",
+            Text("consumer.commitSync(position)", "consumer.commitSync(位移)"),
+        ),
+        Piece("begin", Text("beginTransaction", "beginTransaction")),
+        Piece("abort", Text("on failure: abortTransaction", "失败时：abortTransaction")),
+        Piece(
+            "offsets",
+            Text(
+                "sendOffsetsToTransaction(position, group metadata)",
+                "sendOffsetsToTransaction(位移, 组元数据)",
+            ),
+        ),
+    ),
+    systems=_systems,
+    messages={
+        "done": Text(
+            "the worker never comes to the end: it goes round and round, or a call comes where "
+            "Kafka does not allow it and the process dies. All that is sent belongs between begin "
+            "and commit",
+            "工作进程永远到不了终点：一直空转，或者在 Kafka 不允许的地方调用而终止。所有发送都要在 "
+            "begin 与 commit 之间",
+        ),
+        "recovers": Text(
+            "a round that failed is never got over: its transaction is still open, and the next "
+            "begin is an IllegalStateException. Abort it first",
+            "失败的一轮无法恢复：它的事务仍然打开，下一次 begin 会抛 IllegalStateException。应先中止",
+        ),
+        "read is counted": Text(
+            "a position counts while the income in front of it does not: if the worker dies now, "
+            "the order is lost. Both belong into one transaction",
+            "位移已生效，而它之前的收入还没有生效：此刻崩溃，订单就丢了。两者应在同一个事务里",
+        ),
+        "none skipped": Text(
+            "an order is skipped: its income never counts, and the consumer stands behind it all "
+            "the same. Without a commit nothing counts, and an abort takes back what was written, "
+            "not where the consumer stands: nobody but you moves it back",
+            "有订单被跳过：收入从未生效，而消费者仍停在它之后。没有提交就什么都不生效；中止收回写出的"
+            "内容，却不改变消费者的位置：只有你能让它退回",
+        ),
+        "counted once": Text(
+            "an order is counted twice: its income was committed, the position behind it was "
+            "not, and the worker started over in between",
+            "有订单被计入两次：收入已提交，其后的位移却没有，而工作进程恰在此间重启",
+        ),
+    },
+    right={
+        ("poll", "begin", "send", "offsets", "commit", "abort", "seek"): Text(
+            "no schedule counts an order twice or skips one: the loop as Kafka's own "
+            "examples write it",
+            "没有任何执行会重复或跳过订单：这正是 Kafka 官方示例的写法",
+        ),
+        ("poll", "begin", "offsets", "send", "commit", "abort", "seek"): Text(
+            "no schedule counts an order twice or skips one. Position or output first makes no "
+            "difference: inside a transaction neither counts before the commit",
+            "没有任何执行会重复或跳过订单。先发位移还是先发输出没有区别：提交之前都不生效",
+        ),
+    },
+)

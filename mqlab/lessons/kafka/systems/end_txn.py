@@ -1,0 +1,90 @@
+"""Kafka with a coordinator whose EndTxn is in pieces, and what must be true in any order.
+
+end_txn partitions=2 order.end_txn=prepare,reply,markers,wait,complete 'app=init; …'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+from ....kafka import KafkaSystem
+from ....kafka.claims.invariants import reads
+from ....kafka.picture.snapshot import view
+from ....kafka.states import COMPLETED
+from ....kernel import NodeSpec, Property, Words, World
+from ....kernel.world import NodeState
+from .coordinator_pieces import PIECES, STEP, PiecewiseCoordinator
+
+KEPT = Words("a commit that was answered ok is never aborted", "答复成功的提交绝不会被中止")
+SETTLED = Words(
+    "a marker that is missing is owed by somebody who knows it",
+    "缺失的标记总有人记得要补上",
+)
+TOLD = Words("the client gets its answer", "客户端得到答复")
+
+
+@dataclass(frozen=True)
+class EndTxnSystem(KafkaSystem):
+    """`order` without a line for `end_txn` is Kafka's own order."""
+
+    name = "end_txn"
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> EndTxnSystem:
+        found = super().from_options(options, off)
+        assert isinstance(found, EndTxnSystem)
+        order = tuple(filter(None, dict(found.order).get(STEP, PIECES)))
+        unknown = sorted(set(order) - set(PIECES))
+        if unknown:
+            raise ValueError(f"no piece {unknown[0]!r}; EndTxn has: {', '.join(PIECES)}")
+        return replace(found, order=((STEP, order),))
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        config = self.config
+        tc = config.coordinator
+        mine = NodeSpec(tc, ((tc, partial(PiecewiseCoordinator.recover, config)),))
+        return tuple(mine if spec.name == tc else spec for spec in super().nodes())
+
+    def properties(self) -> tuple[Property, ...]:
+        return (*super().properties(), *self._ends)
+
+    @cached_property
+    def _ends(self) -> tuple[Property, ...]:
+        return (
+            Property("kept", KEPT(), self._kept, "always", self._reads),
+            Property("settled", SETTLED(), self._settled, "always", self._reads),
+            Property("told", TOLD(), self._committed, "sometimes", self._reads),
+        )
+
+    def _committed(self, world: World) -> bool:
+        """Whether some application's commit has returned ok."""
+        apps = [world.nodes[name].app for name, _ in self.producers]
+        results = [result for app in apps if app is not None for result in app.results]
+        return any(result.call == "commit" and result.ok for result in results)
+
+    def _kept(self, world: World) -> bool:
+        if not self._committed(world):
+            return True
+        txns = view(self.cluster, world).all_txns()
+        return all(txn.outcome != "ABORT" for txn in txns)
+
+    def _settled(self, world: World) -> bool:
+        """A coordinator that wrote Complete and has forgotten the rest tells nobody more."""
+        tc = world.role(self.config.coordinator)
+        if tc is None:
+            return True  # after its restart it may still find out
+        return not any(
+            txn is not None
+            and txn.state in COMPLETED
+            and not outcome
+            and not tc.owes(txn.txn_id, partition)
+            for partition, rows in view(self.cluster, world).rows.items()
+            for _, txn, outcome in rows
+        )
+
+    def _reads(self, name: str, node: NodeState) -> Hashable:
+        results = node.app.results if node.app is not None else ()
+        memory = node.roles[0].plans if name == self.config.coordinator and node.up else None
+        return results, memory, reads(self.cluster, name, node)

@@ -1,0 +1,220 @@
+"""Orders become income: Kafka with one worker's loop and its two promises.
+
+    system income orders=tea:3,milk:2 'worker=init; subscribe accounting orders; poll; …'
+
+The orders stand in `orders-0` before anything happens, written without a transaction. A
+worker reads them and writes each one's income (`tea+3`) to `income-0`; a second stage, where
+one is named (`outputs=income,ledger`), makes `tea=3` of that. Two records with one name in a
+topic are one order, counted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+from ....kafka import KafkaConfig, KafkaSystem
+from ....kafka.claims.invariants import reads
+from ....kafka.leader import Leader
+from ....kafka.log import COMMIT, Batch
+from ....kafka.picture.snapshot import Cluster, view
+from ....kafka.states import COMPLETED
+from ....kernel import Append, Disk, Effects, MemoryDisk, NodeSpec, Property, Words, World
+from ....kernel.world import NodeState
+from .loop import Loop, Work
+
+ONCE = Words("no order is counted twice", "没有订单被计入两次")
+NONE_SKIPPED = Words(
+    "when the work is done, every order was counted", "工作完成时，每个订单都已计入"
+)
+READ_COUNTED = Words("what counts as read was counted", "算作已读的订单都已计入")
+MONEY = Words(
+    "money in = money out: the income that counts is that of the orders that count as read",
+    "进账 = 出账：计入的收入就是算作已读的订单的金额",
+)
+DONE = Words("the work gets done", "工作能够完成")
+RECOVERS = Words("the work gets done although a round fails", "某一轮失败后，工作仍能完成")
+
+
+@dataclass(frozen=True)
+class IncomeSystem(KafkaSystem):
+    """`orders`: what stands in the first topic. `outputs`: the topics behind it, one a stage.
+    `fails`: how often the price service does not answer before it does (of a loop that is
+    written as a function, `rules` "work")."""
+
+    topic: str = "orders"
+    partitions: int = 1
+    groups: int = 1
+    producers: tuple[tuple[str, str], ...] = ()
+    workers: tuple[tuple[str, str], ...] = (("worker", "worker"),)
+    orders: tuple[str, ...] = ("tea:3",)
+    outputs: tuple[str, ...] = ("income",)
+    fails: int = 0
+
+    name = "income"
+
+    def __post_init__(self) -> None:
+        for name in ("orders", "outputs"):
+            given: Any = getattr(self, name)
+            if isinstance(given, str):  # from a system line
+                object.__setattr__(self, name, tuple(given.split(",")))
+        if not str(self.fails).isdigit():
+            raise ValueError(f"fails={self.fails!r}: expected a whole number")
+        object.__setattr__(self, "fails", int(self.fails))
+        super().__post_init__()
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> IncomeSystem:
+        found = super().from_options(options, off)
+        assert isinstance(found, IncomeSystem)
+        return found
+
+    def looping(self, work: Work, member: bool = False) -> IncomeSystem:
+        """With every worker running this function."""
+        transactional = all(txn_id not in ("-", "plain") for _, txn_id in self.workers)
+        loop = Loop(work, self.orders, self.fails, member, transactional)
+        programs = tuple((node, loop) for node, _ in self.workers)
+        return replace(self, programs=programs, rules=(*self.rules, ("work", work)))
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        seen = super().cluster
+        behind = tuple(f"{topic}-0" for topic in self.outputs)
+        return replace(seen, partitions=(*seen.partitions, *behind))
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        source = f"{self.topic}-0"
+        stocked = ((source, partial(_stocked, self.orders, self.config, source)),)
+        return tuple(
+            replace(spec, roles=stocked) if spec.name == source else spec
+            for spec in super().nodes()
+        )
+
+    # -- promises --------------------------------------------------------------------------
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        promises = [
+            ("counted once", ONCE, self._once, "always"),
+            ("none skipped", NONE_SKIPPED, self._none_skipped, "always"),
+        ]
+        if self.rules:  # a function's calls are judged by what comes of them
+            end = ("recovers", RECOVERS) if self.fails else ("done", DONE)
+            promises.append(("read is counted", READ_COUNTED, self._read_counted, "always"))
+            promises.append((*end, self._done, "sometimes"))
+        mine = tuple(Property(n, w(), holds, kind, self._reads) for n, w, holds, kind in promises)
+        if self.rules:
+            return mine
+        money = Property("money", MONEY(), self._balanced, "always", self._money_reads)
+        return (money, *mine, *(p for p in super()._properties if p.kind != "sometimes"))
+
+    def _reads(self, name: str, node: NodeState) -> Hashable:
+        if name in dict(self.workers):
+            return finished(node)
+        return reads(self.cluster, name, node)
+
+    def _money_reads(self, name: str, node: NodeState) -> Hashable:
+        return (idle(node), reads(self.cluster, name, node))
+
+    def _balanced(self, world: World) -> bool:
+        """Asked when no worker is at work and no transaction open: the income that counts is
+        that of the orders which count as read."""
+        seen = view(self.cluster, world)
+        if any(txn.state not in COMPLETED for txn in seen.all_txns()):
+            return True
+        if not all(idle(world.nodes[name]) for name, _ in self.workers):
+            return True
+        income = sum(map(worth, self.amounts(world, self.outputs[0])))
+        return income == sum(map(worth, self.orders[: self._position(world)]))
+
+    def _position(self, world: World) -> int:
+        """How far the orders count as read: the furthest that any group has come."""
+        source = f"{self.topic}-0"
+        placed = [
+            placed.position.offset
+            for log in self.cluster.groups
+            if (coordinator := world.role(log)) is not None
+            for placed in coordinator.committed.values()
+            if placed.position.partition == source
+        ]
+        return max([0, *placed])
+
+    def amounts(self, world: World, topic: str) -> list[str]:
+        """The records that were decided to count: of a committed transaction, or of none."""
+        rows = view(self.cluster, world).rows[f"{topic}-0"]
+        return [
+            value
+            for batch, txn, _ in rows
+            if not batch.control and (txn is None or txn.outcome == COMMIT)
+            for value in batch.records
+        ]
+
+    def counted(self, world: World, topic: str) -> list[str]:
+        """Which order each record stands for that was decided to count, in offset order."""
+        return [label(value) for value in self.amounts(world, topic)]
+
+    def _once(self, world: World) -> bool:
+        counts = (self.counted(world, topic) for topic in self.outputs)
+        return all(len(names) == len(set(names)) for names in counts)
+
+    def _none_skipped(self, world: World) -> bool:
+        """Judged when all workers have come to the end of their input."""
+        if not self._done(world):
+            return True
+        return {label(order) for order in self.orders} <= set(self.counted(world, self.outputs[0]))
+
+    def _read_counted(self, world: World) -> bool:
+        """No group's position is behind an order whose income is not decided to count."""
+        source, names = f"{self.topic}-0", set(self.counted(world, self.outputs[0]))
+        for log in self.cluster.groups:
+            coordinator = world.role(log)
+            for placed in coordinator.committed.values() if coordinator is not None else ():
+                read = self.orders[: placed.position.offset]
+                if placed.position.partition == source and not {*map(label, read)} <= names:
+                    return False
+        return True
+
+    def _done(self, world: World) -> bool:
+        return all(finished(world.nodes[name]) for name, _ in self.workers)
+
+
+def label(value: str) -> str:
+    """The order that a record is about: `tea` of `tea:3`, `tea+3` and `tea=3`."""
+    return value.rstrip("0123456789")[:-1]
+
+
+def worth(value: str) -> int:
+    """The 3 of `tea:3`, `tea+3` and `tea=3`."""
+    return int(value[len(label(value)) + 1 :])
+
+
+def idle(node: NodeState) -> bool:
+    """Whether a process runs and has nothing more to do."""
+    return node.up and node.app is not None and not node.app.waiting and not node.app.next_call()
+
+
+def finished(node: NodeState) -> bool:
+    """Whether a running process has ended because there was nothing left to read."""
+    app = node.app
+    if not node.up or app is None or app.waiting or app.next_call() is not None:
+        return False
+    last = app.results[-1] if app.results else None
+    return last is not None and last.call.startswith("poll") and last.detail == "nothing"
+
+
+def _stocked(
+    orders: tuple[str, ...], config: KafkaConfig, name: str, disk: Disk, at_ms: int
+) -> tuple[Leader, Effects]:
+    """A leader that finds the orders in its log when it starts for the first time."""
+    if disk.log(name).end:
+        return Leader.recover(config, name, disk, at_ms)
+    stock = tuple(
+        Append(name, Batch((order,), base=i), notify=False) for i, order in enumerate(orders)
+    )
+    full = MemoryDisk()
+    for append in stock:
+        full = full.after(append)
+    leader, effects = Leader.recover(config, name, full, at_ms)
+    return leader, (*stock, *effects)

@@ -1,0 +1,192 @@
+"""A worker's loop written as a Python function: what it may call, and what can be raised.
+
+The function is run again from its first line at every step, against the results that its
+earlier calls had (`mqlab.kernel.application`); so it may use nothing but its `app`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ....kafka.clients.calls import (
+    Abort,
+    Begin,
+    Commit,
+    CommitOffsets,
+    Committed,
+    Flush,
+    Init,
+    Outcome,
+    Poll,
+    Seek,
+    SendOffsets,
+    SendRecord,
+    Subscribe,
+)
+from ....kafka.messages import Position
+from ....kernel import Asking
+from ...limits import TooLong, limited
+
+GROUP = "accounting"
+SOURCE = "orders-0"
+SINK = "income-0"
+#: a loop that makes more calls than this goes round for ever
+CALLS = 30
+LIMIT_S = 1.0
+
+
+class Refused(Exception):
+    """A call failed, and the producer cannot go on: only a new process helps."""
+
+
+class Abortable(Exception):
+    """The transaction cannot be committed any more: abort it, and life goes on."""
+
+
+class PriceUnknown(Abortable):
+    """The price service did not answer. Nothing to do with Kafka, but an order that cannot
+    be worked out cannot be counted: its transaction must not be committed."""
+
+
+class Endless(Exception):
+    """A function goes round and round without calling anything."""
+
+
+class _Enough(BaseException):
+    """The loop goes round for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A record of `orders-0`."""
+
+    offset: int
+    value: str
+
+
+class App:
+    """A consumer and a transactional producer, as one process has them. The consumer has
+    subscribed, the producer is initialised. Every call that fails raises `Abortable` or
+    `Refused`."""
+
+    def __init__(self, asking: Asking, loop: Loop) -> None:
+        self._asking, self._orders, self._fails = asking, loop.orders, loop.fails
+        self._member, self._transactional = loop.member, loop.transactional
+        self._calls = 0
+        self._left: BaseException | None = None
+
+    # -- the consumer ----------------------------------------------------------------------
+
+    def poll(self) -> list[Order]:
+        """The next orders; none: there is nothing left, and the function may return."""
+        said = self._ask(Poll("" if self._member else SOURCE))
+        words = [] if said.detail == "nothing" else said.detail.split(", ")
+        return [Order(self._orders.index(word), word) for word in words]
+
+    def seek(self, offset: int) -> None:
+        """Read on at this offset."""
+        self._ask(Seek(SOURCE, offset))
+
+    def commit_offsets(self, offset: int) -> None:
+        """consumer.commitSync: the group reads on here, whatever the producer does."""
+        self._ask(CommitOffsets(GROUP, (Position(SOURCE, offset),)))
+
+    # -- the producer ----------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """beginTransaction"""
+        self._ask(Begin())
+
+    def send(self, value: str) -> None:
+        """send to `income-0`"""
+        self._ask(SendRecord(SINK, value))
+
+    def flush(self) -> None:
+        """Wait until everything that was sent is stored; a commit does that anyway."""
+        self._ask(Flush())
+
+    def send_offsets(self, offset: int) -> None:
+        """sendOffsetsToTransaction(orders-0 → offset, consumer.groupMetadata())"""
+        self._ask(SendOffsets(GROUP, (Position(SOURCE, offset),)))
+
+    def commit(self) -> None:
+        """commitTransaction"""
+        self._ask(Commit())
+
+    def abort(self) -> None:
+        """abortTransaction"""
+        self._ask(Abort())
+
+    # -- the transformation ----------------------------------------------------------------
+
+    def income(self, order: Order) -> str:
+        """The income of an order, `tea+3`; raises `PriceUnknown` now and then."""
+        if self._fails:
+            self._fails -= 1
+            raise PriceUnknown("the price service does not answer")
+        return order.value.replace(":", "+")
+
+    # -- asking ----------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """What every such process does first: become the only holder of its transactional
+        id, then find out where the group has come to."""
+        if self._transactional:
+            self._ask(Init())
+        if self._member:
+            self._ask(Subscribe(GROUP, (SOURCE.rpartition("-")[0],)))
+        else:
+            position = self._ask(Committed(GROUP, (SOURCE,))).detail.rpartition("@")[2]
+            self._ask(Seek(SOURCE, max(0, int(position))))
+
+    def _ask(self, call: Any) -> Outcome:
+        """The result of a call. Once a call is out, the function is being left: whatever a
+        `finally` or a bare `except` still calls, leaves it the same way."""
+        if self._left is None:
+            self._calls += 1
+            if self._calls > CALLS:
+                self._left = _Enough()
+            else:
+                try:
+                    said: Outcome = self._asking(call)
+                except BaseException as left:
+                    self._left = left
+        if self._left is not None:
+            raise self._left
+        if said.ok:
+            return said
+        if said.detail.endswith("abortable"):
+            raise Abortable(str(said))
+        raise Refused(str(said))
+
+
+Work = Callable[[App], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A function as a program: it starts over when its process does. What it does not catch
+    ends its process. `member`: it reads as a member of the group; else its partition is
+    assigned by hand, which leaves out rebalances and what they cost a search."""
+
+    work: Work
+    orders: tuple[str, ...]
+    fails: int = 0
+    member: bool = False
+    transactional: bool = True
+
+    def __call__(self, asking: Asking) -> None:
+        app = App(asking, self)
+        try:
+            app.start()
+            with limited(LIMIT_S):
+                self.work(app)
+        except (Refused, Abortable, _Enough):
+            return
+        except TooLong:
+            raise Endless(
+                f"it was stopped after {LIMIT_S:.0f} s without a call: is there a loop without "
+                "an end?"
+            ) from None

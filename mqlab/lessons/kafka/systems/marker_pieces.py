@@ -1,0 +1,173 @@
+"""What a leader does with a marker, taken to pieces and done in the order it is told.
+
+For a lesson only:
+
+    markers partitions=1 order.marker=append,index,lso,answer 'app=init; …; abort'
+
+    append   write the marker to the log
+    index    of an abort: note the transaction in the .txnindex, which fetches are answered from
+    lso      let the LSO move past the transaction
+    answer   tell the coordinator that the marker is here
+
+In Kafka one append does the first two, and the high watermark, passing the marker, releases the
+other two (UnifiedLog#append, #maybeIncrementFirstUnstableOffset). So `lso` and `answer` wait for
+the high watermark where a marker was appended before them; without one there is nothing to wait
+for. Between two pieces the leader takes a breath: readers may ask, and it may die.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+from ....kafka import KafkaConfig, KafkaSystem
+from ....kafka.claims.invariants import reads
+from ....kafka.leader import Leader, append_marker
+from ....kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
+from ....kafka.picture.snapshot import view
+from ....kafka.states import COMPLETED
+from ....kernel import Append, Caller, Disk, Effects, NodeSpec, Property, Reply, Send, Words, World
+from ....kernel.world import NodeState
+
+STEP = "marker"
+PIECES = ("append", "index", "lso", "answer")
+NEVER = 2**62  # the offset of a marker whose transaction the high watermark does not release
+MARKED = Words(
+    "a transaction that is complete has its markers in the logs",
+    "已完成的事务，其标记都在日志中",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The leader's note to itself: what is left to do with a marker, and for whom. `first`: where
+    the transaction begins (-1: it is over); `entry`: what an abort has to note in the index;
+    `end`: where the high watermark has passed the marker (-1: it is not appended)."""
+
+    ask: WriteTxnMarkers
+    caller: Caller
+    todo: tuple[str, ...]
+    first: int
+    entry: tuple[Append, ...] = ()
+    end: int = -1
+
+    def __str__(self) -> str:
+        return f"then {', '.join(self.todo)}"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkingLeader(Leader):
+    """`held`: the rest that waits for the high watermark."""
+
+    held: tuple[Rest, ...] = ()
+
+    def _asked(
+        self, body: object, caller: Caller, disk: Disk, at_ms: int
+    ) -> tuple[Leader, Effects]:
+        match body:
+            case WriteTxnMarkers() if not self.part.marker_refusal(body):
+                order = dict(self.config.order)[STEP]
+                _, effects, _ = append_marker(self.part, self.name, body, disk, at_ms)
+                entry = tuple(e for e in effects if isinstance(e, Append) and e.log != self.name)
+                known = self.part.producers.get(body.pid)
+                first = known.txn_first if known is not None else -1
+                return self._goes_on(Rest(body, caller, order, first, entry), disk, at_ms)
+            case Rest():
+                return self._goes_on(body, disk, at_ms)
+        return Leader._asked(self, body, caller, disk, at_ms)
+
+    def _goes_on(self, rest: Rest, disk: Disk, at_ms: int) -> tuple[Leader, Effects]:
+        """The next piece, and a note to do the others."""
+        if not rest.todo:
+            return self, ()
+        piece, *left = rest.todo
+        if piece in ("lso", "answer") and rest.end > self.part.hw:
+            return replace(self, held=(*self.held, rest)), ()
+        new, effects, end = self._piece(piece, rest, disk, at_ms)
+        note = Send(self.name, replace(rest, todo=tuple(left), end=end))
+        return new, (*effects, *((note,) if left else ()))
+
+    def _piece(self, piece: str, rest: Rest, disk: Disk, at_ms: int) -> tuple[Leader, Effects, int]:
+        ask = rest.ask
+        if piece == "answer":
+            done = WriteTxnMarkersResponse(ask.txn_id, ask.pid, epoch=ask.epoch)
+            return self, (Reply(rest.caller, done),), rest.end
+        if piece == "lso":
+            return self._released(rest.first), (), rest.end
+        if piece == "index":
+            return self, rest.entry, rest.end
+        part, effects, end = append_marker(self.part, self.name, ask, disk, at_ms)
+        waiting = tuple((f, NEVER if f == rest.first else at) for f, at in part.unreplicated)
+        marker = tuple(e for e in effects if isinstance(e, Append) and e.log == self.name)
+        return replace(self, part=replace(part, unreplicated=waiting)), marker, end
+
+    def _released(self, first: int) -> MarkingLeader:
+        part = self.part
+        still_open = tuple(one for one in part.open if one[0] != first)
+        waiting = tuple(one for one in part.unreplicated if one[0] != first)
+        return replace(self, part=replace(part, open=still_open, unreplicated=waiting))
+
+    def _replicated(self, end: int) -> tuple[Leader, Effects]:
+        new, effects = Leader._replicated(self, end)
+        assert isinstance(new, MarkingLeader)
+        ready = tuple(Send(self.name, rest) for rest in self.held if rest.end <= end)
+        left = tuple(rest for rest in self.held if rest.end > end)
+        return replace(new, held=left), (*effects, *ready)
+
+    @staticmethod
+    def recover(
+        config: KafkaConfig,
+        name: str,
+        disk: Disk,
+        at_ms: int,
+        hw: int | None = None,
+        since: int | None = None,
+    ) -> tuple[Leader, Effects]:
+        found, effects = Leader.recover(config, name, disk, at_ms, hw, since)
+        return MarkingLeader(config, name, found.part), effects
+
+
+@dataclass(frozen=True)
+class MarkerSystem(KafkaSystem):
+    """Kafka whose leaders do the pieces of a marker in the order given; Kafka's own without."""
+
+    name = "markers"
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> MarkerSystem:
+        found = super().from_options(options, off)
+        assert isinstance(found, MarkerSystem)
+        order = tuple(filter(None, dict(found.order).get(STEP, PIECES)))
+        unknown = sorted(set(order) - set(PIECES))
+        if unknown:
+            raise ValueError(f"no piece {unknown[0]!r}; a marker has: {', '.join(PIECES)}")
+        return replace(found, order=((STEP, order),))
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        return tuple(
+            replace(spec, roles=((spec.name, self._leader(spec.name)),))
+            if spec.name in self.cluster.partitions
+            else spec
+            for spec in super().nodes()
+        )
+
+    def _leader(self, name: str) -> partial[tuple[Leader, Effects]]:
+        return partial(MarkingLeader.recover, self.config, name)
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        return (
+            *super()._properties,
+            Property("marked", MARKED(), self._marked, "always", self._reads),
+        )
+
+    def _marked(self, world: World) -> bool:
+        return not any(
+            txn is not None and txn.state in COMPLETED and not outcome
+            for rows in view(self.cluster, world).rows.values()
+            for _, txn, outcome in rows
+        )
+
+    def _reads(self, name: str, node: NodeState) -> Hashable:
+        return reads(self.cluster, name, node)
