@@ -15,7 +15,7 @@ import pytest
 from mqlab.lessons.course import classroom
 from mqlab.lessons.course.classroom import answered
 from mqlab.lessons.course.notebooks import read, text_of
-from tests.project.test_course import WRONG, hand_in, write_lab
+from tests.lessons.course.test_course import WRONG, hand_in, write_lab
 
 pytestmark = pytest.mark.needs("chromium")
 

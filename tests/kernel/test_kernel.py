@@ -126,7 +126,7 @@ def test_every_scenarios_trace_is_what_the_committed_schema_says():
 
     schema = json.loads((FOLDER / "mqlab/kernel/trace.schema.json").read_text("utf-8"))
     judge = jsonschema.Draft202012Validator(schema)
-    for path in sorted((FOLDER / "tests/scenarios").rglob("*.scn")):
+    for path in sorted((FOLDER / "datasets/scenarios").rglob("*.scn")):
         judge.validate(scenario(path.read_text("utf-8")).to_json())
     wrong = scenario(TORN).to_json()
     wrong["facts"][0]["glyph"] = "?"

@@ -26,7 +26,7 @@ from mqlab.serve.kafka.wire.records import Records, parsed
 from mqlab.serve.trace import recorder
 from mqlab.serve.trace.live import Live
 from mqlab.serve.trace.recorder import Recorder
-from tests.serve.raw import MINUTE, Raw, batch, record, request
+from tests.serve.kafka.raw import MINUTE, Raw, batch, record, request
 from tests.serve.test_trace import asked, played
 
 MEGA = 1 << 20

@@ -15,8 +15,8 @@ from mqlab.serve.frames import FRAME, MAGIC, SECTOR
 from mqlab.serve.journal import Journal, JournalError
 from mqlab.serve.kafka.wire.records import parsed
 from mqlab.serve.process import BrokerError
-from tests.serve.clients import create, producer, read, transaction
-from tests.serve.raw import batch
+from tests.serve.kafka.clients import create, producer, read, transaction
+from tests.serve.kafka.raw import batch
 
 RECORDS = parsed(batch([b"a", b"bc" * 40])).records  # type: ignore[union-attr]
 EFFECTS = [

@@ -21,8 +21,8 @@ from mqlab.serve.kafka.entries import decoded, encoded
 from mqlab.serve.kafka.front.topic import Topic
 from mqlab.serve.kafka.wire.records import parsed
 from mqlab.serve.server import Options, Server
-from tests.serve.clients import create, producer, read, transaction
-from tests.serve.raw import batch
+from tests.serve.kafka.clients import create, producer, read, transaction
+from tests.serve.kafka.raw import batch
 
 STATES = "__transaction_state-0"
 TOPIC = Topic("t", 1, "6d716c61-6200-4b61-8000-746f70696373")

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from mqlab.serve import RunningBroker, serve
-from tests.serve.clients import read
-from tests.serve.raw import TRANSACTIONAL, Raw, batch
+from tests.serve.kafka.clients import read
+from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
 
 KILLS = 20
 TOPIC, PARTITIONS = "t", 2

@@ -24,7 +24,7 @@ from mqlab.serve.connection import Connection
 from mqlab.serve.kafka.wire.answers import Failed, ProducedPartition
 from mqlab.serve.process import READY, BrokerError
 from mqlab.serve.server import Options, Server
-from tests.serve.raw import Raw, batch
+from tests.serve.kafka.raw import Raw, batch
 
 PRODUCE_90_MB = struct.pack(">ihhi", 90_000_000, 0, 9, 1)
 PATIENCE_S = 30

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 from mqlab.serve import serve
-from tests.serve.clients import create, producer, read, transaction
-from tests.serve.raw import TRANSACTIONAL, Raw, batch
+from tests.serve.kafka.clients import create, producer, read, transaction
+from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
 
 PACE_MS = 400
 

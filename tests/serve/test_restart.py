@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mqlab.serve import BrokerError, serve
-from tests.serve.clients import PATIENCE_S, create, producer, read, transaction
-from tests.serve.raw import TRANSACTIONAL, Raw, batch
+from tests.serve.kafka.clients import PATIENCE_S, create, producer, read, transaction
+from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
 
 
 @pytest.mark.parametrize("fsync", [False, True])

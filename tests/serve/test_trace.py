@@ -20,7 +20,7 @@ from mqlab.kernel.trace import FORMAT, Trace, patch
 from mqlab.serve import RunningBroker, serve
 from mqlab.serve.kafka.trace.lights import SENTENCES, Lights
 from mqlab.serve.kafka.trace.model import Model
-from tests.serve.clients import PATIENCE_S, create, producer, transaction
+from tests.serve.kafka.clients import PATIENCE_S, create, producer, transaction
 
 
 def asked(broker: RunningBroker, after: int = 0, last: int = 0) -> list[Any]:

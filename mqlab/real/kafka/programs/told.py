@@ -39,7 +39,7 @@ from ..client import GC, Lab
 from ..producer import Producer
 from . import program
 
-SCENARIOS = Path(__file__).parents[4] / "tests" / "scenarios" / "kafka"
+SCENARIOS = Path(__file__).parents[4] / "datasets" / "scenarios" / "kafka"
 HARMLESS = {"run", "hold", "release", "lose", "late", "break", "fire", "at"}
 STOPS = {"kill", "power-cut", "restart"}  # of a client
 SOON_MS = 1_000  # until a transaction of a story with timers times out

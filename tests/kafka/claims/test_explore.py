@@ -1,0 +1,49 @@
+"""Kafka searched to the last schedule: nothing is found with everything on."""
+
+import pytest
+
+from mqlab.explore import Budget, explore
+from mqlab.lessons.kafka.cases import APP, BUDGET, LESSON_SYSTEMS, WHOLE, lesson_system
+from mqlab.lessons.registry import system
+from mqlab.lessons.searches import budget, exhaust, lesson_table
+from tests.lessons.kafka.renew import SMALL, counts
+
+SEARCHED = {searched.name: searched for searched in LESSON_SYSTEMS}
+#: the others are searched by `python -m tests.kafka.renew --lesson` and `mqlab explore`
+TESTED = ("twin, v2", "break, legacy on 0")
+
+
+@pytest.mark.parametrize("name", [*TESTED, *(searched.name for searched in SMALL)])
+def test_with_every_safeguard_on_the_search_ends_and_finds_nothing(name):
+    searched = {**SEARCHED, **{s.name: s for s in SMALL}}[name]
+    verdict = exhaust(searched)
+    assert verdict.complete
+    assert verdict.ok, verdict
+    assert verdict.states == counts()[name]
+
+
+def test_every_lesson_system_has_its_count_and_fits_into_a_million_states():
+    known = counts()
+    assert set(SEARCHED) <= set(known)
+    assert all(known[name] <= 1_000_000 for name in SEARCHED)
+
+
+def test_all_faults_at_once_do_not_fit():
+    assert lesson_system() == WHOLE.line
+    verdict = explore(system(WHOLE.line), budget(WHOLE.bounds, states=20_000))
+    assert not verdict.complete
+    assert not verdict.counterexamples
+    assert dict(BUDGET).items() <= dict(WHOLE.bounds).items()
+
+
+def test_the_table_names_bounds_states_and_what_was_found():
+    head, _, row = lesson_table(SMALL[:1]).splitlines()
+    assert " ".join(head.split()) == "system bounds states searched found seconds bytes a state"
+    assert f"{counts()[SMALL[0].name]:,}" in row
+    assert " all " in row
+    assert " nothing " in row
+
+
+def test_a_lesson_without_its_twin_has_one_producer():
+    alone = explore(system(lesson_system(twin=False)), Budget())
+    assert alone.states == explore(system(f"kafka {APP}"), Budget()).states

@@ -1,0 +1,239 @@
+"""Faults put into the roles on purpose: each is found, by the claim that it breaks.
+
+The unchanged system is searched with the same bounds and keeps every claim, so what is
+found is the fault and nothing else.
+"""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from mqlab.explore import Budget, explore
+from mqlab.kafka.claims.invariants import CLAIMS, LIT
+from mqlab.kafka.clients.calls import Commit
+from mqlab.kafka.clients.producer import Producer
+from mqlab.kafka.coordinator import Coordinator, markers
+from mqlab.kafka.group import GroupCoordinator, commits
+from mqlab.kafka.leader import Leader
+from mqlab.kafka.log.partition import Partition
+from mqlab.kafka.messages import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    OffsetFetch,
+    WriteTxnMarkersResponse,
+)
+from mqlab.kafka.states import PREPARED
+from mqlab.kernel import Call, Map, Reply, Response, Send
+from mqlab.kernel.system import NodeSpec
+from mqlab.lessons.kafka.cases import NEXT, SHORT, TWIN
+from mqlab.lessons.registry import system
+from tests.lessons.kafka.renew import CASES
+
+
+class AskedLater(Leader):
+    """A write and a send are swapped: the batch is appended, then the coordinator is asked."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        leader, effects = Leader.step(self, event, disk)
+        asked = [e for e in effects if type(getattr(e, "body", None)) is AddPartitionsToTxn]
+        if not asked:
+            return leader, effects
+        yes = Response(asked[0].to, asked[0].corr, AddPartitionsToTxnResponse())
+        leader, written = Leader.step(leader, yes, disk)
+        return leader, (*written, *effects)
+
+
+class EarlyMarkers(Coordinator):
+    """Markers leave in the step that appends PrepareCommit, before it is durable."""
+
+    __slots__ = ()
+
+    def write(self, new, disk, at_ms, caller=None, answer=None):
+        tc, effects = Coordinator.write(self, new, disk, at_ms, caller, answer)
+        if new.state not in PREPARED:
+            return tc, effects
+        decided = replace(tc, entries=tc.entries.set(new.txn_id, new))
+        _, early = markers.send(decided, new.txn_id)
+        return tc, (*early, *effects)
+
+
+class ForgottenFence(Coordinator):
+    """A newcomer gets its id, but the epoch of its older self goes on being good."""
+
+    __slots__ = ()
+
+    def write(self, new, disk, at_ms, caller=None, answer=None):
+        known = self.entries.get(new.txn_id)
+        if known is not None and new.state == "Empty":
+            new = replace(new, epoch=known.epoch)
+            answer = replace(answer, epoch=known.epoch)
+        return Coordinator.write(self, new, disk, at_ms, caller, answer)
+
+
+class OneIsEnough(Coordinator):
+    """The first partition that has its marker is taken for the last."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        if not isinstance(getattr(event, "body", None), WriteTxnMarkersResponse):
+            return Coordinator.step(self, event, disk)
+        left = Map((txn_id, (event.peer,)) for txn_id, owed in self.owed.items() if owed)
+        return Coordinator.step(replace(self, owed=left), event, disk)
+
+
+class ForgetfulCoordinator(Coordinator):
+    """After a restart it does not send the markers that it owes."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def started(role, effects):
+        return role, tuple(e for e in effects if not isinstance(e, Send))
+
+
+class PastTheEdge(Partition):
+    """The LSO is too high by one."""
+
+    __slots__ = ()
+
+    @property
+    def lso(self):
+        return min(Partition.lso.fget(self) + 1, self.hw)
+
+
+class OffByOne(Leader):
+    __slots__ = ()
+
+    @staticmethod
+    def started(role, effects):
+        return replace(role, part=changed(role.part, PastTheEdge)), effects
+
+
+class NoHighWatermark(Partition):
+    """The LSO does not ask what is replicated."""
+
+    __slots__ = ()
+
+    @property
+    def lso(self):
+        return self.hw + 1 if self.first_unstable is None else Partition.lso.fget(self)
+
+
+class Unreplicated(Leader):
+    __slots__ = ()
+
+    @staticmethod
+    def started(role, effects):
+        return replace(role, part=changed(role.part, NoHighWatermark)), effects
+
+
+class Amnesia(Leader):
+    """After a restart it knows no producer any more, so that a duplicate looks new."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def started(role, effects):
+        part = role.part
+        blank = (replace(entry, window=()) for entry in part.producers.values())
+        producers = type(part.producers)(zip(part.producers, blank, strict=True))
+        return replace(role, part=replace(part, producers=producers)), effects
+
+
+class HastyCommit(Producer):
+    """It asks for the commit without waiting until its batches are answered."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        hasty = isinstance(event, Call) and isinstance(event.body, Commit)
+        return Producer.step(replace(self, flights=()) if hasty else self, event, disk)
+
+
+class HastyPositions(GroupCoordinator):
+    """A position is told as soon as it is written."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        if isinstance(getattr(event, "body", None), OffsetFetch):
+            return self, (Reply(event.caller, commits.fetched(self, event.body)),)
+        return GroupCoordinator.step(self, event, disk)
+
+
+def changed(value, kind):
+    """The same state as another class."""
+    return kind(**{f.name: getattr(value, f.name) for f in fields(value)})
+
+
+def faulty(line, fault):
+    """The system of a line with every role of a kind replaced by a faulty one."""
+    (kind,) = fault.__bases__
+    base = type(system(line))
+
+    class Faulty(base):
+        def nodes(self):
+            return tuple(self._mutated(spec) for spec in super().nodes())
+
+        def _mutated(self, spec):
+            roles = tuple((name, starting(recover)) for name, recover in spec.roles)
+            return NodeSpec(spec.name, roles, spec.program)
+
+    def starting(recover):
+        def start(disk, at_ms):
+            role, effects = recover(disk, at_ms)
+            if type(role) is not kind:
+                return role, effects
+            role = changed(role, fault)
+            return fault.started(role, effects) if hasattr(fault, "started") else (role, effects)
+
+        return start
+
+    plain = system(line)
+    return Faulty(**{f.name: getattr(plain, f.name) for f in fields(plain)})
+
+
+ONE = f"kafka partitions=1 {SHORT}"
+PLAIN = "kafka partitions=1 producers=app:- 'app=send orders-0 a; flush'"
+READ = (
+    "kafka partitions=1 groups=1 producers= readers=one,two "
+    "'one=commit-offsets g orders-0@5' 'two=committed g orders-0'"
+)
+TWO = "kafka 'app=init; begin; send orders-0 a; flush; send orders-1 b; commit'"
+TWINS = f"kafka partitions=1 {TWIN} {SHORT} {NEXT}"
+STOP = Budget(kills=1, killable=("tc",), timers=1)
+FAULTS = [
+    (AskedLater, ONE, STOP, "ends"),
+    (EarlyMarkers, ONE, STOP, "decided first"),
+    (ForgottenFence, TWINS, Budget(timers=1), "as asked"),
+    (OneIsEnough, TWO, Budget(), "closed everywhere"),
+    (ForgetfulCoordinator, ONE, STOP, "ends"),
+    (OffByOne, ONE, Budget(), "LSO waits"),
+    (Unreplicated, PLAIN, Budget(), "replicated read"),
+    (Amnesia, ONE, Budget(kills=1, killable=("orders-0",)), "once"),
+    (HastyCommit, ONE, Budget(), "no lost write"),
+    (HastyPositions, READ, Budget(), "replicated positions"),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "line", "budget", "broken"), FAULTS, ids=[row[0].__name__ for row in FAULTS]
+)
+def test_a_deliberate_fault_is_found(fault, line, budget, broken):
+    verdict = explore(faulty(line, fault), budget)
+    assert broken in verdict.counterexamples, verdict
+
+
+@pytest.mark.parametrize(("line", "budget"), sorted({(r[1], r[2]) for r in FAULTS}, key=repr))
+def test_without_the_fault_nothing_is_found(line, budget):
+    verdict = explore(system(line), budget)
+    assert verdict.complete
+    assert not verdict.counterexamples, verdict
+
+
+def test_every_claim_is_broken_by_a_fault_or_a_case():
+    broken = {row[3] for row in FAULTS} | {case.broken for case in CASES.values()}
+    assert broken == {claim.name for claim in (*LIT, *CLAIMS.values())}

@@ -1,0 +1,413 @@
+"""The producer's states and batches: order, retries, holes, epochs of its own."""
+
+import pytest
+
+from mqlab.kafka.clients.calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
+from mqlab.kafka.clients.producer import ConfigException, Producer, ProducerConfig
+from mqlab.kafka.errors import Error
+from mqlab.kafka.messages import (
+    AddPartitionsToTxnResponse,
+    EndTxnResponse,
+    InitProducerIdResponse,
+    OffsetCommitResponse,
+    Position,
+    ProduceResponse,
+)
+from mqlab.kafka.states import PRODUCER_PREVIOUS, ProducerState
+from mqlab.kernel import Map
+from mqlab.lessons.registry import SYSTEMS
+from mqlab.scenario import load
+from tests.kafka.clients.driven import Client
+from tests.scenario.test_goldens import FILES
+
+S = ProducerState
+OK = ProduceResponse()
+GAP = ProduceResponse(Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
+LATER = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
+ADDED = AddPartitionsToTxnResponse()
+OFFSETS = SendOffsets("g", (Position("o-0", 5),), "m-1", 4)
+
+
+def idempotent(pid=7, epoch=0, **config):
+    """Without transactions, its id just received; one record is on its way."""
+    client = Client(txn_id=None, **config).send("a")
+    return client.answer(InitProducerIdResponse(pid=pid, epoch=epoch))
+
+
+# ---- states ------------------------------------------------------------------------------
+
+
+def test_scenarios_go_through_the_table_and_nowhere_else(monkeypatch):
+    seen = set()
+    entered = Producer.entered
+
+    def noted(self, state):
+        seen.add((self.state, state))
+        return entered(self, state)
+
+    monkeypatch.setattr(Producer, "entered", noted)
+    for path in FILES:
+        load(path, SYSTEMS)
+    table = {(old, new) for new, olds in PRODUCER_PREVIOUS.items() for old in olds}
+    assert seen <= table
+    elsewhere = {
+        (S.READY, S.UNINITIALIZED),  # epochs used up: a test below
+        (S.ABORTABLE_ERROR, S.UNINITIALIZED),  # no broker of today brings this about,
+        (S.COMMITTING, S.INITIALIZING),  # nor this: an upgrade to transaction.version 2,
+        (S.INITIALIZING, S.ABORTABLE_ERROR),  # nor this: an id refused for one transaction
+    }
+    assert {edge for edge in table - seen if edge[1] is not S.FATAL_ERROR} <= elsewhere
+
+
+CALLS = (Init(), Begin(), SendRecord("o-0", "x"), OFFSETS, Commit(), Abort())
+ALLOWED = {
+    S.UNINITIALIZED: {Init},
+    S.READY: {Begin},
+    S.IN_TRANSACTION: {SendRecord, SendOffsets, Commit, Abort},
+    S.ABORTABLE_ERROR: {Abort},
+    S.FATAL_ERROR: set(),
+}
+
+
+def arrived(state):
+    """A producer in one of its resting states."""
+    client = Client()
+    if state is S.UNINITIALIZED:
+        return client
+    client.begun()
+    if state is S.READY:
+        client.call(Commit())
+    if state in (S.ABORTABLE_ERROR, S.FATAL_ERROR):
+        wrong = {S.ABORTABLE_ERROR: Error.INVALID_PRODUCER_EPOCH}.get(state, Error.PRODUCER_FENCED)
+        client.send("a").answer(ProduceResponse(wrong))
+    assert client.role.state is state
+    client.heard.clear()
+    return client
+
+
+@pytest.mark.parametrize("state", ALLOWED)
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_a_call_that_the_state_does_not_allow_is_refused_and_changes_nothing(state, call):
+    client = arrived(state)
+    before, sent = client.role, len(client.sent)
+    client.call(call)
+    refused = [said for said in client.heard if ": failed" in said]
+    if type(call) in ALLOWED[state]:
+        assert not refused
+        return
+    kind = {S.ABORTABLE_ERROR: ", abortable", S.FATAL_ERROR: ", fatal"}.get(state)
+    assert len(refused) == 1
+    assert refused[0].endswith(kind) if kind else "IllegalStateException" in refused[0]
+    assert client.role.state is before.state
+    assert len(client.sent) == sent
+
+
+def test_a_producer_without_transactions_knows_no_transactional_call():
+    client = Client(txn_id=None)
+    client.call(Init(), Begin(), Commit(), Abort())
+    assert all("IllegalStateException" in said for said in client.heard)
+    assert client.sent == []
+
+
+def test_no_role_can_take_an_edge_that_the_table_does_not_have():
+    with pytest.raises(ValueError, match="UNINITIALIZED cannot become COMMITTING"):
+        Client().role.entered(S.COMMITTING)
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ({"max_in_flight": 6}, "at most 5"),
+        ({"retries": 0}, "allowed to send again"),
+        ({"max_in_flight": 0}, "at least 1"),
+        ({"txn_id": "t", "idempotent": False}, "needs idempotence"),
+    ],
+)
+def test_what_java_refuses_to_build(config, says):
+    with pytest.raises(ConfigException, match=says):
+        ProducerConfig(**config)
+
+
+def test_what_java_refuses_may_be_built_to_see_what_happens():
+    assert ProducerConfig(max_in_flight=6, checked=False).max_in_flight == 6
+    assert ProducerConfig(max_in_flight=6, idempotent=False).max_in_flight == 6
+
+
+# ---- batches -----------------------------------------------------------------------------
+
+
+def test_five_batches_a_leader_are_under_way_at_most():
+    client = idempotent().send(*"bcdefg").send("z", to="o-1")
+    assert [r for r in client.requests if r.startswith("o-0")] == [
+        f"o-0 Produce {value} epoch=0 seq={i}" for i, value in enumerate("abcde")
+    ]
+    assert "o-1 Produce z epoch=0 seq=0" in client.requests
+    client.answer(OK)
+    assert client.requests[-1] == "o-0 Produce f epoch=0 seq=5"
+
+
+def test_a_batch_of_three_records_takes_three_numbers():
+    client = idempotent().send("b|c|d", "e")
+    assert client.requests[1:] == [
+        "o-0 Produce b, c, d epoch=0 seq=1",
+        "o-0 Produce e epoch=0 seq=4",
+    ]
+
+
+def test_numbers_wrap_to_zero():
+    client = idempotent()
+    line = client.role.lines["o-0"]
+    client.role = type(client.role)(
+        client.role.config, S.READY, 7, 0,
+        client.role.lines.set("o-0", type(line)(7, 0, 2**31 - 2)),
+    )  # fmt: skip
+    client.sent.clear()
+    client.send("x|y|z", "w")
+    assert [s.body.batch.first_seq for s in client.sent] == [2**31 - 2, 1]
+    assert client.sent[0].body.batch.last_seq == 0
+
+
+def test_after_a_broken_connection_batches_are_sent_again_in_order_one_by_one():
+    client = idempotent().send("b", "c").lost("o-0")
+    assert client.requests == ["o-0 Produce a epoch=0 seq=0"]
+    client.send("d").answer(OK)
+    assert client.requests == ["o-0 Produce b epoch=0 seq=1"]
+    client.answer(OK)
+    assert client.requests[0] == "o-0 Produce c epoch=0 seq=2"
+    client.answer(OK).answer(OK)
+    assert client.role.flights == ()
+
+
+def test_without_numbers_all_are_sent_again_at_once():
+    client = Client(txn_id=None, idempotent=False).send("a", "b").lost("o-0")
+    assert client.requests == ["o-0 Produce a", "o-0 Produce b"]
+
+
+def test_without_numbers_a_retry_changes_the_order():
+    client = Client(txn_id=None, idempotent=False).send("a", "b").answer(LATER, OK)
+    assert client.requests == []
+    assert client.fired().requests == ["o-0 Produce a"]
+
+
+def test_behind_the_first_in_line_a_gap_is_no_error():
+    client = idempotent().send("b").answer(LATER, GAP)
+    assert client.role.epoch == 0
+    assert client.fired().requests == ["o-0 Produce a epoch=0 seq=0"]
+    assert client.answer(OK).requests == ["o-0 Produce b epoch=0 seq=1"]
+
+
+def test_a_gap_in_front_makes_an_idempotent_producer_begin_a_new_epoch():
+    client = idempotent().send("b", "c").answer(GAP, GAP, GAP).fired()
+    assert client.requests == ["o-0 Produce a epoch=1 seq=0"] + [
+        f"o-0 Produce {value} epoch=1 seq={i}" for i, value in ((1, "b"), (2, "c"))
+    ]
+    assert client.role.pid == 7
+
+
+def test_what_is_under_way_elsewhere_keeps_its_epoch_until_it_is_through():
+    client = idempotent().send("x", to="o-1").send("y", to="o-1")
+    client.answer(GAP)
+    assert client.role.epoch == 1
+    client.send("z", to="o-1")
+    assert client.requests[-1] == "o-1 Produce z epoch=0 seq=2"
+    client.answer(OK, OK, OK).send("w", to="o-1")
+    assert client.requests[-1] == "o-1 Produce w epoch=1 seq=0"
+
+
+def test_after_the_last_epoch_it_needs_a_new_id():
+    client = idempotent().role
+    client = idempotent(epoch=32_767).send("b").answer(GAP, GAP)
+    assert client.role.state is S.INITIALIZING
+    assert client.requests == ["tc InitProducerId"]
+    client.answer(InitProducerIdResponse(pid=8, epoch=0)).fired()
+    assert [(s.body.batch.pid, s.body.batch.epoch) for s in client.sent] == [(8, 0), (8, 0)]
+    assert [s.body.batch.first_seq for s in client.sent] == [0, 1]
+
+
+def test_a_batch_given_up_is_no_hole_if_a_later_one_was_taken():
+    client = idempotent(delivery_timeout_ms=9).send("b").fired("delivery o-0 a")
+    first, second = client.sent
+    client.sent = [second]
+    client.send("c")
+    assert client.requests == ["o-0 Produce b epoch=0 seq=1"], "no new numbers before b is through"
+    client.answer(OK)
+    assert client.requests == ["o-0 Produce c epoch=0 seq=2"]
+    client.answer(OK).call(Flush())
+    assert client.heard[-1] == "flush: unknown TimeoutException"
+    assert first.corr != second.corr
+
+
+def test_a_late_answer_is_not_taken_for_the_next_epochs():
+    client = idempotent(delivery_timeout_ms=9).fired("delivery o-0 a").send("b")
+    assert client.requests[-1] == "o-0 Produce b epoch=1 seq=0"
+    client.answer(LATER)  # of the batch that was given up
+    assert client.role.flights[0].sent
+    client.answer(OK)
+    assert client.role.flights == ()
+
+
+def test_an_allowed_number_of_tries():
+    client = idempotent(retries=1).lost("o-0").lost("o-0")
+    assert client.requests == []
+    assert client.call(Flush()).heard[-1] == "flush: unknown NetworkException"
+    refused = idempotent(retries=1).answer(LATER).fired().answer(LATER).call(Flush())
+    assert refused.heard[-1] == "flush: failed NotEnoughReplicasException"
+
+
+def test_a_batch_that_cannot_be_sent_again_leaves_only_the_abort():
+    client = Client(retries=1).begun().send("a").lost("o-0").lost("o-0").call(Commit())
+    assert client.heard[-1] == "commit: failed TransactionAbortableException, abortable"
+    client.call(Abort()).answer(EndTxnResponse(pid=7, epoch=4))
+    assert client.heard[-1] == "abort: ok"
+    assert (client.role.state, client.role.epoch) == (S.READY, 4)
+
+
+def test_those_behind_a_refused_batch_move_up():
+    client = Client().begun().send("a", "b")
+    client.answer(ProduceResponse(Error.TRANSACTION_ABORTABLE), GAP)
+    assert client.role.state is S.ABORTABLE_ERROR
+    assert client.fired().requests == ["o-0 Produce b epoch=3 seq=0"]
+    client.call(Abort())
+    assert len(client.sent) == 1, "the end waits for what is under way"
+    assert client.answer(OK).requests == ["tc EndTxn abort epoch=3"]
+
+
+# ---- the transaction ---------------------------------------------------------------------
+
+
+def test_a_legacy_client_adds_partitions_before_it_writes():
+    client = Client(client="legacy").begun().send("a").send("b", to="o-1")
+    assert client.requests == ["tc AddPartitionsToTxn {o-0}"]
+    client.answer(ADDED)
+    assert client.requests == ["o-0 Produce a epoch=3 seq=0", "tc AddPartitionsToTxn {o-1}"]
+
+
+def test_offsets_wait_for_the_partition_that_is_being_added():
+    client = Client(client="legacy").begun().send("a").call(OFFSETS)
+    assert client.requests == ["tc AddPartitionsToTxn {o-0}"]
+    client.answer(ADDED)
+    assert client.requests[-1] == "tc AddOffsetsToTxn g"
+    client.sent = client.sent[1:]
+    client.answer(ADDED)
+    body = client.sent[0].body
+    assert (body.member, body.generation, body.version) == ("m-1", 4, 3)
+    client.answer(OffsetCommitResponse())
+    assert client.heard[-1].endswith(": ok")
+
+
+def test_the_first_partition_is_asked_for_again_sooner_than_the_second():
+    busy = AddPartitionsToTxnResponse(Error.CONCURRENT_TRANSACTIONS)
+    client = Client(client="legacy").begun().send("a").answer(busy)
+    assert client.timers == [("retry", 20)]
+    client.fired().answer(ADDED).sent.clear()
+    client.send("b", to="o-1").answer(busy)
+    assert client.timers[-1] == ("retry", 100)
+
+
+def test_nothing_sent_means_no_request_at_the_end():
+    client = Client().begun().call(Commit(), Begin(), Abort())
+    assert client.heard == ["commit: ok", "begin: ok", "abort: ok"]
+    assert client.sent == []
+
+
+def test_an_abort_drops_what_has_not_left():
+    client = Client(client="legacy").begun().send("a").call(Abort())
+    assert client.answer(ADDED).requests == ["tc EndTxn abort epoch=3"]
+    client.answer(EndTxnResponse())
+    assert client.call(Begin()).send("b").answer(ADDED).requests == ["o-0 Produce b epoch=3 seq=0"]
+
+
+def test_a_legacy_client_raises_its_epoch_after_the_abort_and_only_then():
+    client = Client(client="legacy").begun().send("a").answer(ADDED)
+    client.answer(ProduceResponse(Error.TRANSACTION_ABORTABLE)).call(Abort())
+    client.answer(EndTxnResponse())
+    assert client.requests == ["tc InitProducerId t pid=7 epoch=3"]
+    assert client.role.state is S.INITIALIZING
+    client.answer(InitProducerIdResponse(Error.CONCURRENT_TRANSACTIONS)).fired()
+    client.answer(InitProducerIdResponse(pid=7, epoch=4))
+    assert client.heard[-1] == "abort: ok"
+    assert client.call(Begin()).send("b").answer(ADDED).requests == ["o-0 Produce b epoch=4 seq=0"]
+
+
+def test_numbers_go_on_in_a_legacy_clients_next_transaction_and_begin_again_in_v2():
+    legacy = Client(client="legacy").begun().send("a").answer(ADDED, OK).call(Commit())
+    legacy.answer(EndTxnResponse()).call(Begin()).send("b").answer(ADDED)
+    assert legacy.requests == ["o-0 Produce b epoch=3 seq=1"]
+    v2 = Client().begun().send("a").answer(OK).call(Commit())
+    v2.answer(EndTxnResponse(pid=7, epoch=4)).call(Begin()).send("b")
+    assert v2.requests == ["o-0 Produce b epoch=4 seq=0"]
+
+
+@pytest.mark.parametrize("call", [Commit(), Abort()], ids=str)
+def test_a_call_that_timed_out_may_only_be_called_again(call):
+    client = Client(max_block_ms=9).begun().send("a").answer(OK).call(call).fired("max.block")
+    assert client.heard[-1] == f"{call}: unknown TimeoutException"
+    other = Abort() if isinstance(call, Commit) else Commit()
+    client.call(other, Begin(), SendRecord("o-0", "x"))
+    assert all(said.endswith(f"{call} timed out, call it again") for said in client.heard[-3:])
+    assert len(client.requests) == 1, "the request is still under way"
+    client.call(call).answer(EndTxnResponse(pid=7, epoch=4))
+    assert client.heard[-1] == f"{call}: ok"
+    assert client.call(Begin()).heard[-1] == "begin: ok"
+
+
+def test_a_call_that_timed_out_and_then_succeeded_must_still_be_called_again():
+    client = Client(max_block_ms=9).begun().send("a").answer(OK).call(Commit())
+    client.fired("max.block").answer(EndTxnResponse(pid=7, epoch=4)).call(Begin())
+    assert client.heard[-1].endswith("commit timed out, call it again")
+    assert client.call(Commit()).heard[-1] == "commit: ok"
+    assert client.sent == []
+
+
+def test_a_commit_that_gets_no_answer_is_given_up_and_may_be_called_again():
+    client = Client(retries=1).begun().send("a").answer(OK).call(Commit()).lost("tc")
+    assert client.requests == ["tc EndTxn commit epoch=3"]
+    assert client.lost("tc").heard[-1] == "commit: unknown TimeoutException"
+    assert client.requests == []
+    assert client.call(Commit()).requests == ["tc EndTxn commit epoch=3"]
+
+
+def test_a_fence_while_nobody_waits_is_told_to_the_retried_call():
+    client = Client(max_block_ms=9).begun().send("a").answer(OK).call(Commit())
+    client.fired("max.block").answer(EndTxnResponse(Error.PRODUCER_FENCED)).call(Commit())
+    assert client.heard[-1] == "commit: failed ProducerFencedException, fatal"
+
+
+def test_a_record_sent_outside_travels_with_the_next_transaction_on_its_partition():
+    client = Client().begun().call(Abort()).send("stray", "other", to="o-0")
+    assert "no transaction in READY" in client.heard[-1]
+    client.call(Begin()).send("x", to="o-1")
+    assert client.requests == ["o-1 Produce x epoch=3 seq=0"]
+    client.answer(OK).call(Commit())
+    assert client.requests == [], "the commit waits for what belongs to no transaction"
+
+
+def test_a_stray_record_is_given_up_in_a_transaction_or_ruins_its_producer():
+    # Both as seen with a Java client 4.3.1.
+    client = Client(delivery_timeout_ms=9).begun().call(Abort()).send("stray", to="o-1")
+    client.call(Begin()).send("x").answer(OK).call(Commit()).fired("delivery o-1 stray")
+    assert client.heard[-1] == "commit: failed TransactionAbortableException, abortable"
+    client.call(Abort()).answer(EndTxnResponse(pid=7, epoch=4))
+    assert client.heard[-1] == "abort: ok"
+    client.send("stray").fired("delivery o-0 stray").call(Begin())
+    assert client.role.state is S.FATAL_ERROR
+    assert "READY → ABORTABLE_ERROR" in client.heard[-1]
+
+
+def test_a_record_that_never_left_was_certainly_not_written():
+    client = Client(txn_id=None, delivery_timeout_ms=9).send("a").fired("delivery o-0 a")
+    assert client.call(Flush()).heard[-1] == "flush: failed TimeoutException"
+    assert client.role.unresolved == Map()
+
+
+def test_batches_of_the_same_words_share_a_timer():
+    client = idempotent(delivery_timeout_ms=9).send("a")
+    client.answer(OK).fired("delivery o-0 a").call(Flush())
+    assert client.heard[-1] == "flush: unknown TimeoutException"
+
+
+def test_a_stray_record_leaves_before_its_transactions_own():
+    client = Client(client="legacy").begun().call(Abort()).send("stray").call(Begin())
+    assert client.requests == []
+    client.send("x").answer(ADDED)
+    assert client.requests == ["o-0 Produce stray epoch=3 seq=0", "o-0 Produce x epoch=3 seq=1"]

@@ -1,0 +1,190 @@
+"""The builder of labs, on a sample: what it derives, that it is the same twice, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mqlab import cli
+from mqlab.lessons.course import notebook_checks as checks
+from mqlab.lessons.course import notebooks
+from mqlab.lessons.course.notebooks import Lab, LabError
+from tests.lessons.course.sample_lab import SAMPLE
+
+
+def write(folder: Path, text: str = SAMPLE) -> Lab:
+    for name in ("source", "images"):
+        (folder / name).mkdir(exist_ok=True)
+    (folder / "images" / "strip.png").touch()
+    source = folder / "source" / "07-markers.py"
+    source.write_text(text, encoding="utf-8")
+    return Lab(source)
+
+
+def build(lab: Lab, student_only: bool = False, force: bool = False) -> list[str]:
+    said: list[str] = []
+    notebooks.build(lab, said.append, student_only=student_only, force=force)
+    return said
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    lab = write(tmp_path_factory.mktemp("a folder"))
+    assert build(lab) == ["wrote a folder0/07-markers.ipynb", "wrote solutions/07-markers.ipynb"]
+    return lab
+
+
+@pytest.fixture
+def unbuilt(tmp_path: Path) -> Callable[[str], Lab]:
+    return lambda text: write(tmp_path, text)
+
+
+def sources(path: Path) -> str:
+    return "\n".join(cell.source for cell in notebooks.read(path).cells)
+
+
+def test_student_copy_has_neither_solution_nor_hidden_test_nor_output(built: Lab) -> None:
+    text = sources(built.student)
+    assert notebooks.STUB in text and "return min" not in text
+    assert "assert lso([], 7) == 7" in text and "lso([3, 5], 7)" not in text
+    student = notebooks.read(built.student)
+    assert not any(cell.get("outputs") for cell in student.cells)
+    assert student.metadata.kernelspec.name == "python3"
+    test_cell = next(cell for cell in student.cells if cell["id"] == "lso-test")
+    assert test_cell.metadata.editable is False
+    assert test_cell.metadata.nbgrader.points == 2
+
+
+def test_solution_is_whole_and_executed(built: Lab) -> None:
+    text = sources(built.solution)
+    assert "### BEGIN SOLUTION" in text and "### BEGIN HIDDEN TESTS" in text
+    assert "(../images/strip.png)" in text
+    shown = built.solution.read_text(encoding="utf-8")
+    assert "a reader stops at 1" in shown
+    assert "<object at 0x0>" in shown
+
+
+def test_the_tag_makes_nbval_compare_an_output(built: Lab, tmp_path: Path) -> None:
+    other = tmp_path / "other.ipynb"
+    text = built.solution.read_text(encoding="utf-8")
+    other.write_text(text.replace("2 C\\n", "3 C\\n"), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "--nbval-lax", "-p", "no:cacheprovider", "-q"]
+    for path, fails in ((built.solution, 0), (other, 1)):
+        run = subprocess.run([*command, path.name], cwd=path.parent, capture_output=True, text=True)
+        assert run.returncode == fails, run.stdout
+    assert "3 C" in run.stdout
+
+
+def test_building_again_changes_nothing(built: Lab) -> None:
+    before = built.solution.read_bytes()
+    assert build(built) == []
+    assert built.solution.read_bytes() == before
+
+
+def test_nothing_to_complain_about(built: Lab) -> None:
+    assert checks.complaints(built) == []
+
+
+def test_a_stale_copy_is_noticed(tmp_path: Path, built: Lab) -> None:
+    lab = write(tmp_path, SAMPLE.replace("done", "well done"))
+    lab.solution.parent.mkdir()
+    lab.solution.write_bytes(built.solution.read_bytes())
+    lab.student.write_bytes(built.student.read_bytes())
+    found = "\n".join(checks.freshness(lab))
+    assert "the student copy is not what the source gives: run `mqlab labs build 07`" in found
+    assert "the solution is not what the source gives" in found
+
+
+def test_a_copy_somebody_worked_in_is_kept(tmp_path: Path) -> None:
+    lab = write(tmp_path)
+    build(lab, student_only=True)
+    worked = notebooks.read(lab.student)
+    worked.cells[5].source = "def lso(first_offsets, high_watermark): return 0"
+    lab.student.write_text(notebooks.text_of(worked), encoding="utf-8")
+    write(tmp_path, SAMPLE.replace("done", "well done"))
+    assert build(lab, student_only=True) == [
+        "kept 07-markers.ipynb: you have worked in it (--force sets it aside and makes it anew)"
+    ]
+    assert "return 0" in sources(lab.student)
+    assert build(lab, student_only=True, force=True) == [
+        "07-markers.ipynb is now 07-markers.kept-1.ipynb",
+        f"wrote {tmp_path.name}/07-markers.ipynb",
+    ]
+
+
+def test_a_copy_that_was_only_run_is_renewed(tmp_path: Path) -> None:
+    lab = write(tmp_path)
+    build(lab, student_only=True)
+    run = json.loads(lab.student.read_text(encoding="utf-8"))
+    run["cells"][1]["execution_count"] = 1
+    run["metadata"]["language_info"]["version"] = "3.12.1"
+    lab.student.write_text(json.dumps(run), encoding="utf-8")
+    write(tmp_path, SAMPLE.replace("done", "well done"))
+    assert build(lab, student_only=True) == [f"wrote {tmp_path.name}/07-markers.ipynb"]
+
+
+def test_a_stub_that_passes_or_breaks_elsewhere_is_noticed(unbuilt: Callable[[str], Lab]) -> None:
+    weak = SAMPLE.replace("assert lso([], 7) == 7\n", "").replace("assert lso([3, 5], 7) == 3", "")
+    lab = unbuilt(weak.replace('print("done")', "print(1 + lso([], 1))"))
+    found = "\n".join(checks.stub_is_wrong(lab))
+    assert "lso-test gives the untouched stub 2 of 2 points" in found
+    assert "“print(1 + lso([], 1))” fails: TypeError" in found
+
+
+def test_a_wrong_solution_is_noticed(built: Lab, tmp_path: Path) -> None:
+    lab = write(tmp_path)
+    wrong = notebooks.read(built.solution)
+    cell = next(cell for cell in wrong.cells if cell["id"] == "lso-test")
+    cell.outputs = [notebooks.nbformat.v4.new_output("stream", name="stderr", text="a warning")]
+    lab.solution.parent.mkdir()
+    lab.solution.write_text(notebooks.text_of(wrong), encoding="utf-8")
+    assert "the solution gets 0 of 2 points in lso-test" in next(checks.solution_is_right(lab))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('print("done")', "# NBVAL_CHECK_OUTPUT\n0", 'tags=["nbval-check-output"]'),
+        ("# ## Write", "# #### Write", "skips a level (from 1 to 4)"),
+        ("# ## Write", "# # Write", "2 first-level headings"),
+        ("![three cells, a flag at the second]", "![]", "has no alt text"),
+        ("(images/strip.png)", "(https://example.org/a.png)", "is fetched from outside"),
+        ("(images/strip.png)", "(images/none.png)", "leads nowhere"),
+        ("One page.", "See [the next](08-offsets.ipynb).", "08-offsets.ipynb leads nowhere"),
+        ("One page.", '<img src="images/strip.png">', "has no alt text"),
+        ('print("done")', "0\n\n" + "# %%\n1\n\n" * 60, "60 at most"),
+    ],
+)
+def test_structure(unbuilt: Callable[[str], Lab], old: str, new: str, complaint: str) -> None:
+    assert complaint in "\n".join(checks.structure(unbuilt(SAMPLE.replace(old, new))))
+
+
+def test_a_source_nbgrader_refuses_is_an_error_in_words(unbuilt: Callable[[str], Lab]) -> None:
+    lab = unbuilt(SAMPLE.replace("    ### END SOLUTION\n", ""))
+    with pytest.raises(LabError, match="no end solution statement"):
+        build(lab, student_only=True)
+
+
+def test_a_failing_solution_says_where(
+    unbuilt: Callable[[str], Lab], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab = unbuilt(SAMPLE.replace("return min(", "return max("))
+    assert cli.main(["labs", "--folder", str(lab.student.parent), "build", "07"]) == 2
+    said = capsys.readouterr().err
+    wrong = lab.source.read_text("utf-8").splitlines().index("assert lso([3, 5], 7) == 3") + 1
+    assert f"07-markers: its solution fails\nsource/07-markers.py:{wrong}: AssertionError" in said
+    assert "assert lso([3, 5], 7) == 3" in said
+    assert "\x1b[" not in said
+
+
+def test_an_unknown_lab_says_which_there_are(
+    unbuilt: Callable[[str], Lab], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = unbuilt(SAMPLE).student.parent
+    assert cli.main(["labs", "--folder", str(folder), "build", "99"]) == 2
+    assert "no lab begins with 99; there are: 07-markers" in capsys.readouterr().err

@@ -1,0 +1,74 @@
+"""`mqlab run`, `view` and `explore` as they are typed."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mqlab.cli import main
+from mqlab.kernel import Trace
+
+SCENARIOS = Path(__file__).parents[2] / "datasets" / "scenarios" / "kafka"
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    copy = tmp_path / "basic-commit.scn"
+    shutil.copy(SCENARIOS / "basic-commit.scn", copy)
+    return copy
+
+
+def test_run_tells_equal_from_different_and_rewrites(scenario, capsys):
+    assert main(["run", str(scenario)]) == 0
+    assert "1 of 1 scenarios equal" in capsys.readouterr().out
+    text = scenario.read_text("utf-8")
+    scenario.write_text(text.replace("CompleteCommit", "CompleteAbort"), "utf-8")
+    assert main(["run", str(scenario)]) == 1
+    said = capsys.readouterr().out
+    assert "-tc       ▮ disk      CompleteAbort" in said
+    assert "+tc       ▮ disk      CompleteCommit" in said
+    assert main(["run", "--rewrite", str(scenario)]) == 0
+    assert scenario.read_text("utf-8") == text
+
+
+def test_run_prints_in_chinese(scenario, capsys):
+    scenario.write_text("system kafka\nkill tc\nrestart tc\n", "utf-8")
+    assert main(["run", "--print", "--lang", "zh", str(scenario)]) == 0
+    assert "进程被杀" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run", "nowhere.scn"], "no file nowhere.scn: give a .scn file or a folder"),
+        (["view", "nowhere.scn"], "no file nowhere.scn"),
+        (["explore", "rabbit"], "no system 'rabbit'"),
+        (["explore", "kafka", "--off", "gravity"], "no safeguard 'gravity'"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_do(words, says, capsys):
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert len(said.splitlines()) == 1
+
+
+def test_view_writes_a_page_a_picture_and_a_trace(scenario, tmp_path, capsys):
+    page, picture, data = (tmp_path / f"out.{kind}" for kind in ("html", "svg", "json"))
+    assert main(["view", str(scenario), "-o", str(page)]) == 0
+    assert main(["view", str(scenario), "-o", str(picture), "--step", "12"]) == 0
+    assert main(["view", str(scenario), "-o", str(data), "--trace"]) == 0
+    assert "http" not in page.read_text("utf-8").replace("http://www.w3.org/", "")
+    assert picture.read_text("utf-8").startswith("<svg")
+    assert "CompleteCommit" in Trace.load(data).narrate()
+    assert main(["view", str(data), "-o", str(page)]) == 0
+    assert main(["view", str(scenario), "--step", "999"]) == 2
+    assert "positions 0 to" in capsys.readouterr().err
+
+
+def test_explore_finds_and_tells(capsys):
+    line = ["explore", "kafka", "app=init; begin; send orders-0 x; abort"]
+    assert main([*line, "--off", "aborted_index"]) == 1
+    said = capsys.readouterr().out
+    assert "violated: clean read" in said
+    assert "orders-0 ▮ disk      x @0" in said

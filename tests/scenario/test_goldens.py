@@ -1,0 +1,43 @@
+"""Every committed scenario narrates what its file says, under any hash seed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mqlab.lessons.registry import SYSTEMS
+from mqlab.scenario import load
+
+FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios"
+FILES = sorted(FOLDER.rglob("*.scn"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=[p.stem for p in FILES])
+def test_the_narration_is_as_committed(path):
+    golden = load(path, SYSTEMS)
+    assert golden.equal, golden.diff()
+    assert golden.script.comments, "a scenario begins with its story"
+
+
+@pytest.mark.parametrize("seed", ["1", "4242"])
+def test_all_are_equal_under_another_hash_seed(seed):
+    done = subprocess.run(
+        [sys.executable, "-m", "mqlab", "run", str(FOLDER)],
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(FILES)} of {len(FILES)} scenarios equal" in done.stdout
+
+
+def test_invariants_hold_in_every_scenario_with_all_safeguards_on():
+    for path in FILES:
+        golden = load(path, SYSTEMS)
+        if "off=" in golden.script.system or "claims=" in golden.script.system:
+            continue
+        red = [light.name for light in golden.run.snapshots[-1].lights if not light.ok]
+        assert not red, (path.stem, red)

@@ -1,0 +1,157 @@
+"""An administrator finds a hanging transaction and ends it. Answers were compared with those
+of a real 4.3.1 broker."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from mqlab.serve import RunningBroker, serve
+from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
+
+
+def begun(client: Raw, topic: str) -> int:
+    """A transaction with one record in partition 0; its producer id."""
+    client.create(topic)
+    pid: int = client.init(topic).producer_id
+    client.add(topic, pid, 0, (topic, 0))
+    client.produce(topic, 0, batch([b"a"], pid, 0, 0, TRANSACTIONAL), topic)
+    return pid
+
+
+def listed(client: Raw, version: int = 2, **filters: Any) -> list[tuple[str, str]]:
+    given: dict[str, Any] = {
+        "state_filters": (),
+        "producer_id_filters": (),
+        "duration_filter": -1,
+        "transactional_id_pattern": None,
+    }
+    answer = client.ask(66, version, **{**given, **filters})
+    return [(t.transactional_id, t.transaction_state) for t in answer.transaction_states]
+
+
+def mark(client: Raw, topic: str, pid: int, epoch: int, version: int = 1, **more: Any) -> str:
+    where = (SimpleNamespace(name=topic, partition_indexes=(0,)),)
+    given: dict[str, Any] = {
+        "producer_id": pid,
+        "producer_epoch": epoch,
+        "transaction_result": False,
+        "topics": where,
+        "coordinator_epoch": 0,
+        "transaction_version": 0,
+    }
+    answer = client.ask(27, version, markers=(SimpleNamespace(**{**given, **more}),))
+    name: str = answer.markers[0].topics[0].partitions[0].error_code.name
+    return name
+
+
+def test_transactions_are_listed_and_described(broker: RunningBroker, topic: str) -> None:
+    with Raw(broker.address) as client:
+        pid = begun(client, topic)
+        told = client.ask(65, 0, transactional_ids=(topic, "nobody", "")).transaction_states
+        assert [t.error_code.name for t in told] == [
+            "none", "transactional_id_not_found", "invalid_request",
+        ]  # fmt: skip
+        assert (told[0].transaction_state, told[0].producer_id) == ("Ongoing", pid)
+        assert told[0].topics[0].partitions == (0,)
+        ours = [(topic, "Ongoing")]
+        assert listed(client, producer_id_filters=(pid,)) == ours
+        assert listed(client, 0, producer_id_filters=(pid,), state_filters=("Empty",)) == []
+        assert listed(client, transactional_id_pattern=topic) == ours
+        assert listed(client, 1, producer_id_filters=(pid,), duration_filter=3_600_000) == []
+        odd = client.ask(66, 0, state_filters=("Odd",), producer_id_filters=())
+        assert (odd.unknown_state_filters, odd.transaction_states) == (("Odd",), ())
+        bad = client.ask(
+            66, 2, state_filters=(), producer_id_filters=(), duration_filter=-1,
+            transactional_id_pattern="(",
+        )  # fmt: skip
+        assert bad.error_code.name == "invalid_regular_expression"
+        client.end(topic, pid, 0, commit=True)
+
+
+def test_a_transaction_is_ended_by_hand(broker: RunningBroker, topic: str) -> None:
+    """KIP-664: DescribeProducers tells what WriteTxnMarkers needs."""
+    with Raw(broker.address) as client:
+        pid = begun(client, topic)
+        rows = (
+            SimpleNamespace(name=topic, partition_indexes=(0, 7)),
+            SimpleNamespace(name="nowhere", partition_indexes=(0,)),
+        )
+        told = client.ask(61, 0, topics=rows).topics
+        active = told[0].partitions[0].active_producers[0]
+        assert (active.producer_id, active.producer_epoch, active.last_sequence) == (pid, 0, 0)
+        assert (active.current_txn_start_offset, active.coordinator_epoch) == (0, -1)
+        for unknown in (told[0].partitions[1], told[1].partitions[0]):
+            assert unknown.error_code.name == "unknown_topic_or_partition"
+        assert client.fetch(topic, 0).last_stable_offset == 0
+        same = {"version": 2, "transaction_version": 2}
+        assert mark(client, topic, pid, 0, **same) == "invalid_producer_epoch"
+        assert mark(client, topic, pid, 0) == "none"
+        got = client.fetch(topic, 0)
+        assert (got.high_watermark, got.last_stable_offset) == (2, 2)
+        assert [a.first_offset for a in got.aborted_transactions] == [0]
+        assert mark(client, topic, pid, 0) == "none", "once more: an empty marker"
+        assert mark(client, topic, pid, 0, coordinator_epoch=-1) == (
+            "transaction_coordinator_fenced"
+        )
+        assert mark(client, "nowhere", pid, 0) == "unknown_topic_or_partition"
+
+
+def test_a_hanging_transaction_is_made_found_and_ended() -> None:
+    """Without verification a late batch opens a transaction that no coordinator knows of:
+    the LSO stands still, and the only end is a marker by hand."""
+    with serve(off=("verification",)) as broker, Raw(broker.address) as client:
+        client.create("t")
+        pid = client.init("id").producer_id
+        late = client.produce("t", 0, batch([b"a"], pid, 0, 0, TRANSACTIONAL), "id")
+        assert late.error_code.name == "none"
+        assert listed(client) == [("id", "Empty")], "the coordinator knows of nothing"
+        assert client.end("id", pid, 0, commit=False).error_code.name == "invalid_txn_state"
+        client.produce("t", 0, batch([b"plain"]))
+        assert client.fetch("t", 0).last_stable_offset == 0
+        assert mark(client, "t", pid, 0) == "none"
+        got = client.fetch("t", 0)
+        assert (got.last_stable_offset, got.high_watermark) == (3, 3)
+        assert [(a.producer_id, a.first_offset) for a in got.aborted_transactions] == [(pid, 0)]
+
+
+def test_a_batch_of_transactions_from_another_broker(broker: RunningBroker, topic: str) -> None:
+    """AddPartitionsToTxn from version 4 on: verified, or added."""
+    with Raw(broker.address) as client:
+        client.create(topic)
+        pid = client.init(topic).producer_id
+
+        def told(name: str, *, verify: bool, epoch: int = 0, txn_id: str = topic) -> str:
+            txn = SimpleNamespace(
+                transactional_id=txn_id, producer_id=pid, producer_epoch=epoch,
+                verify_only=verify, topics=(SimpleNamespace(name=name, partitions=(0,)),),
+            )  # fmt: skip
+            answer = client.ask(24, 5, transactions=(txn,))
+            assert answer.error_code.name == "none"
+            row = answer.results_by_transaction[0].topic_results[0].results_by_partition[0]
+            error: str = row.partition_error_code.name
+            return error
+
+        assert told(topic, verify=True) == "transaction_abortable"
+        assert told(topic, verify=False) == "none"
+        assert told(topic, verify=True) == "none"
+        assert told(topic, verify=False, epoch=7) == "producer_fenced"
+        assert told(topic, verify=False, txn_id="nobody") == "invalid_producer_id_mapping"
+        assert told("nowhere", verify=False) == "unknown_topic_or_partition"
+
+
+def test_internal_topics_are_not_for_clients(broker: RunningBroker, topic: str) -> None:
+    with Raw(broker.address) as client:
+        client.create(topic)
+        pid = client.init(topic).producer_id
+        errors = client.add(topic, pid, 0, ("__consumer_offsets", 0), (topic, 0))
+        assert errors == ["topic_authorization_failed", "operation_not_attempted"]
+
+
+def test_the_cluster_is_described(broker: RunningBroker) -> None:
+    with Raw(broker.address) as client:
+        told = client.ask(
+            60, 2, include_cluster_authorized_operations=False, endpoint_type=1,
+            include_fenced_brokers=False,
+        )  # fmt: skip
+        assert [f"{b.host}:{b.port}" for b in told.brokers] == [broker.address]

@@ -1,0 +1,196 @@
+"""Unmodified confluent-kafka clients against the server."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from mqlab.serve import RunningBroker, serve
+from tests.serve.kafka.clients import (
+    PATIENCE_S,
+    TopicPartition,
+    confluent_kafka,
+    consumer,
+    create,
+    producer,
+    read,
+    transaction,
+)
+from tests.serve.kafka.raw import Raw
+
+
+def test_topics_are_created_and_listed(broker: RunningBroker, topic: str) -> None:
+    create(broker.address, topic, 3, retention_ms="-1")
+    found = consumer(broker.address).list_topics(topic, timeout=PATIENCE_S).topics[topic]
+    assert sorted(found.partitions) == [0, 1, 2]
+    with pytest.raises(confluent_kafka.KafkaException, match="TOPIC_ALREADY_EXISTS"):
+        create(broker.address, topic)
+
+
+def test_an_unknown_topic_is_refused(broker: RunningBroker, topic: str) -> None:
+    errors = []
+    # librdkafka gives a topic this long to appear before it believes what it is told
+    who = producer(broker.address, **{"topic.metadata.propagation.max.ms": 200})
+    who.produce(topic, "lost", on_delivery=lambda error, _: errors.append(error.code()))
+    who.flush(PATIENCE_S)
+    assert errors == [confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART]
+
+
+def test_a_topic_comes_into_being_where_that_is_wished(topic: str) -> None:
+    with serve(auto_create=True) as broker:
+        who = producer(broker.address)
+        who.produce(topic, "first")
+        assert who.flush(PATIENCE_S) == 0
+        assert read(broker.address, topic) == ["first"]
+
+
+def test_an_idempotent_producer_writes_each_record_once(broker: RunningBroker, topic: str) -> None:
+    create(broker.address, topic)
+    who = producer(broker.address)
+    values = [str(i) for i in range(500)]
+    for value in values:
+        who.produce(topic, value)
+    assert who.flush(PATIENCE_S) == 0
+    assert read(broker.address, topic) == values
+
+
+@pytest.mark.parametrize("compression", ["gzip", "lz4", "snappy", "zstd"])
+def test_compressed_batches_stay_what_they_were(
+    broker: RunningBroker, topic: str, compression: str
+) -> None:
+    create(broker.address, topic)
+    who = producer(broker.address, **{"compression.type": compression, "linger.ms": 50})
+    values = ["the same again"] * 200
+    for value in values:
+        who.produce(topic, value)
+    assert who.flush(PATIENCE_S) == 0
+    assert read(broker.address, topic) == values
+
+
+def test_only_what_was_committed_is_read(broker: RunningBroker, topic: str) -> None:
+    create(broker.address, topic)
+    who = producer(broker.address, topic)
+    transaction(who, topic, "a", "b")
+    transaction(who, topic, "x", commit=False)
+    transaction(who, topic, "c")
+    assert read(broker.address, topic) == ["a", "b", "c"]
+    assert read(broker.address, topic, committed=False) == ["a", "b", "x", "c"]
+
+
+def test_an_open_transaction_holds_readers_back(broker: RunningBroker, topic: str) -> None:
+    create(broker.address, topic)
+    who = producer(broker.address, topic)
+    who.begin_transaction()
+    who.produce(topic, "undecided")
+    who.flush(PATIENCE_S)
+    plain = producer(broker.address)
+    plain.produce(topic, "behind it")
+    plain.flush(PATIENCE_S)
+    for committed, end in ((True, 0), (False, 2)):
+        reader = consumer(broker.address, committed)
+        place = TopicPartition(topic, 0)
+        assert reader.get_watermark_offsets(place, timeout=PATIENCE_S) == (0, end)
+        reader.close()
+    assert read(broker.address, topic) == []
+    who.commit_transaction(PATIENCE_S)
+    assert read(broker.address, topic) == ["undecided", "behind it"]
+
+
+def test_a_transaction_spans_partitions(broker: RunningBroker, topic: str) -> None:
+    create(broker.address, topic, 3)
+    who = producer(broker.address, topic)
+    who.begin_transaction()
+    for i in range(9):
+        who.produce(topic, str(i), partition=i % 3)
+    who.commit_transaction(PATIENCE_S)
+    assert read(broker.address, topic, 3) == ["0", "3", "6", "1", "4", "7", "2", "5", "8"]
+
+
+def test_a_zombie_is_fenced(broker: RunningBroker, topic: str) -> None:
+    create(broker.address, topic)
+    first = producer(broker.address, topic)
+    first.begin_transaction()
+    first.produce(topic, "of the zombie")
+    first.flush(PATIENCE_S)
+    second = producer(broker.address, topic)
+    with pytest.raises(confluent_kafka.KafkaException) as refused:
+        first.commit_transaction(PATIENCE_S)
+    error = refused.value.args[0]
+    assert error.code() == confluent_kafka.KafkaError._FENCED
+    assert error.fatal()
+    transaction(second, topic, "new")
+    assert read(broker.address, topic) == ["new"]
+    assert read(broker.address, topic, committed=False) == ["of the zombie", "new"]
+
+
+def test_offsets_belong_to_the_transaction(broker: RunningBroker, topic: str) -> None:
+    create(broker.address, topic)
+    who = producer(broker.address, topic)
+    reader = consumer(broker.address, group=topic)
+    place = TopicPartition(topic, 0)
+    assert reader.committed([place], PATIENCE_S)[0].offset == confluent_kafka.OFFSET_INVALID
+
+    def send(offset: int) -> None:
+        who.begin_transaction()
+        positions = [TopicPartition(topic, 0, offset, metadata=f"batch {offset}")]
+        metadata = reader.consumer_group_metadata()
+        who.send_offsets_to_transaction(positions, metadata, PATIENCE_S)
+
+    send(7)
+    with pytest.raises(confluent_kafka.KafkaException):  # pending: it does not say, it waits
+        reader.committed([place], 1)
+    who.commit_transaction(PATIENCE_S)  # a transaction that holds nothing but offsets
+    found = reader.committed([place], PATIENCE_S)[0]
+    assert (found.offset, found.metadata) == (7, "batch 7")
+    send(9)
+    who.abort_transaction(PATIENCE_S)
+    assert reader.committed([place], PATIENCE_S)[0].offset == 7
+    reader.commit(offsets=[TopicPartition(topic, 0, 8)], asynchronous=False)
+    assert reader.committed([place], PATIENCE_S)[0].offset == 8
+    reader.close()
+
+
+def test_offsets_are_found_by_the_records_own_stamps(broker: RunningBroker, topic: str) -> None:
+    create(broker.address, topic, retention_ms="-1")
+    who = producer(broker.address, topic, **{"linger.ms": 200})
+    who.begin_transaction()
+    for minute in range(60):  # one batch, stamped long ago
+        who.produce(topic, str(minute), timestamp=1_000_000 + 60_000 * minute)
+    who.commit_transaction(PATIENCE_S)
+    reader = consumer(broker.address)
+    for at_ms, offset in (
+        (0, 0),
+        (1_000_000, 0),
+        (1_000_001, 1),
+        (1_000_000 + 60_000 * 30, 30),
+        # The marker, stamped now, is a record too: a real 4.3.1 broker gives its offset.
+        (1_000_000 + 60_000 * 59 + 1, 60),
+        (int(time.time() * 1000) + 60_000, confluent_kafka.OFFSET_END),
+    ):
+        asked = [TopicPartition(topic, 0, at_ms)]
+        assert reader.offsets_for_times(asked, timeout=PATIENCE_S)[0].offset == offset
+    reader.close()
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_compressed_batches_stay_what_they_are(
+    broker: RunningBroker, topic: str, codec: str
+) -> None:
+    """A leader looks at headers only. A time is looked up inside where the bytes can be read,
+    else the whole batch answers for its records."""
+    create(broker.address, topic)
+    who = producer(broker.address, topic, **{"compression.type": codec, "linger.ms": 50})
+    values = [f"{i}:" + "v" * 100 for i in range(50)]
+    transaction(who, topic, *values)
+    transaction(who, topic, *("x" * 100 for _ in range(9)), commit=False)
+    assert read(broker.address, topic) == values
+    with Raw(broker.address) as client:
+        first = client.fetch(topic, 0)
+        sent = bytes(first.records)
+        assert sent[22] & 7 == ["none", "gzip", "snappy", "lz4", "zstd"].index(codec)
+    reader = consumer(broker.address)
+    began = int(time.time() * 1000) - 3_600_000
+    asked = [TopicPartition(topic, 0, began)]
+    assert reader.offsets_for_times(asked, timeout=PATIENCE_S)[0].offset == 0
+    reader.close()

@@ -1,0 +1,201 @@
+"""What a version of a request changes: raw requests, as other clients than librdkafka speak."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from types import SimpleNamespace
+
+from mqlab.serve import RunningBroker, serve
+from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch, fetching, request
+
+
+def ready(client: Raw, topic: str, partitions: int = 1) -> tuple[int, int]:
+    """A topic, and the (producer id, epoch) of a new transactional producer of its name."""
+    assert client.create(topic, partitions) == "none"
+    given = client.init(topic)
+    return given.producer_id, given.producer_epoch
+
+
+def data(pid: int, epoch: int, seq: int, *values: bytes) -> bytes:
+    return batch(values or [b"v"], pid, epoch, seq, TRANSACTIONAL)
+
+
+def test_v2_adds_partitions_itself_and_bumps_the_epoch(broker: RunningBroker, topic: str) -> None:
+    """Produce v12 needs no AddPartitionsToTxn; EndTxn v5 gives the next epoch."""
+    with Raw(broker.address) as client:
+        pid, epoch = ready(client, topic)
+        assert epoch == 0
+        told = client.produce(topic, 0, data(pid, 0, 0, b"a", b"b"), topic, version=12)
+        assert (told.error_code.name, told.base_offset) == ("none", 0)
+        ended = client.end(topic, pid, 0, commit=True, version=5)
+        assert (ended.error_code.name, ended.producer_id, ended.producer_epoch) == ("none", pid, 1)
+        # The same call again, its answer being lost: told the same.
+        again = client.end(topic, pid, 0, commit=True, version=5)
+        assert (again.error_code.name, again.producer_epoch) == ("none", 1)
+        # A late batch of the old epoch lands nowhere.
+        late = client.produce(topic, 0, data(pid, 0, 2), topic, version=12)
+        assert late.error_code.name == "invalid_producer_epoch"
+        client.produce(topic, 0, data(pid, 1, 0, b"x"), topic, version=12)
+        assert client.end(topic, pid, 1, commit=False, version=5).producer_epoch == 2
+        got = client.fetch(topic, 0)
+        assert (got.high_watermark, got.last_stable_offset) == (5, 5)
+        assert [(a.producer_id, a.first_offset) for a in got.aborted_transactions] == [(pid, 3)]
+        assert client.fetch(topic, 0, committed=False).aborted_transactions is None
+
+
+def test_a_legacy_client_keeps_its_epoch(broker: RunningBroker, topic: str) -> None:
+    with Raw(broker.address) as client:
+        pid, _ = ready(client, topic)
+        for seq in range(3):
+            assert client.add(topic, pid, 0, (topic, 0)) == ["none"]
+            told = client.produce(topic, 0, data(pid, 0, seq), topic)
+            assert told.base_offset == 2 * seq
+            assert client.end(topic, pid, 0, commit=True).error_code.name == "none"
+
+
+def test_what_was_not_added_is_refused_in_the_words_of_the_version(
+    broker: RunningBroker, topic: str
+) -> None:
+    with Raw(broker.address) as client:
+        pid, _ = ready(client, topic)
+        told = client.produce(topic, 0, data(pid, 0, 0), topic, version=11)
+        assert told.error_code.name == "transaction_abortable"
+        told = client.produce(topic, 0, data(pid, 0, 0), topic, version=10)
+        assert told.error_code.name == "invalid_txn_state"
+        assert client.offset(topic, -1).offset == 0
+
+
+def test_adding_is_all_or_nothing(broker: RunningBroker, topic: str) -> None:
+    with Raw(broker.address) as client:
+        pid, _ = ready(client, topic)
+        errors = client.add(topic, pid, 0, (topic, 0), (topic, 7), ("no-such-topic", 0))
+        missing = "unknown_topic_or_partition"
+        assert errors == ["operation_not_attempted", missing, missing]
+        told = client.produce(topic, 0, data(pid, 0, 0), topic, version=11)
+        assert told.error_code.name == "transaction_abortable"
+
+
+def test_a_fenced_producer_hears_it_in_the_words_of_the_version(
+    broker: RunningBroker, topic: str
+) -> None:
+    with Raw(broker.address) as client:
+        pid, _ = ready(client, topic)
+        assert client.init(topic).producer_epoch == 1
+        for version, error in ((1, "invalid_producer_epoch"), (2, "producer_fenced")):
+            assert client.end(topic, pid, 0, True, version).error_code.name == error
+            assert client.add(topic, pid, 0, (topic, 0), version=version) == [error]
+        for version, error in ((3, "invalid_producer_epoch"), (4, "producer_fenced")):
+            assert client.init(topic, version, pid, 7).error_code.name == error
+
+
+def test_duplicates_are_known_and_gaps_refused(broker: RunningBroker, topic: str) -> None:
+    with Raw(broker.address) as client:
+        assert client.create(topic) == "none"
+        pid = client.init(None).producer_id
+        for seq in range(6):
+            assert client.produce(topic, 0, batch([b"v"], pid, 0, seq)).base_offset == seq
+        assert client.produce(topic, 0, batch([b"v"], pid, 0, 3)).base_offset == 3
+        for seq in (0, 9):  # beyond the five that are remembered; a gap
+            told = client.produce(topic, 0, batch([b"v"], pid, 0, seq))
+            assert told.error_code.name == "out_of_order_sequence_number"
+        assert client.offset(topic, -1).offset == 6
+
+
+def test_offsets_by_time(broker: RunningBroker, topic: str) -> None:
+    """The first record stamped at or after a time, inside its batch; stamps may go back."""
+    with Raw(broker.address) as client:
+        assert client.create(topic) == "none"
+        client.produce(topic, 0, batch([b"a", b"b", b"c"], stamps=[0, 100, 200]))
+        client.produce(topic, 0, batch([b"d", b"e"], stamps=[50, 60]))
+        client.produce(topic, 0, batch([b"f"], stamps=[300]))
+        for at_ms, offset, stamp in (
+            (0, 0, 1000),
+            (1001, 1, 1100),
+            (1100, 1, 1100),
+            (1200, 2, 1200),
+            (1201, 5, 1300),
+            (1301, -1, -1),
+            (-2, 0, -1),
+            (-1, 6, -1),
+            (-3, 5, 1300),
+        ):
+            found = client.offset(topic, at_ms)
+            assert (found.offset, found.timestamp) == (offset, stamp), at_ms
+        assert client.offset(topic, 0, index=4).error_code.name == "unknown_topic_or_partition"
+
+
+def test_what_is_undecided_is_not_found_by_time(broker: RunningBroker, topic: str) -> None:
+    with Raw(broker.address) as client:
+        pid, _ = ready(client, topic)
+        client.produce(topic, 0, data(pid, 0, 0), topic, version=12)
+        assert client.offset(topic, 1000).offset == -1
+        assert client.offset(topic, 1000, committed=False).offset == 0
+
+
+def test_a_long_poll_ends_when_there_is_something(broker: RunningBroker, topic: str) -> None:
+    with Raw(broker.address) as reader, Raw(broker.address) as writer:
+        assert writer.create(topic) == "none"
+        nothing = reader.ask(1, 11, **fetching(topic, max_wait_ms=50))
+        assert nothing.responses[0].partitions[0].records == b""
+        reader.send(request(1, 11, 9, **fetching(topic, max_wait_ms=50_000)))
+        writer.produce(topic, 0, batch([b"here"]))
+        assert b"here" in reader.answer(1, 11, 9).responses[0].partitions[0].records
+
+
+def test_topics_have_ids_that_are_not_given_twice(broker: RunningBroker, topic: str) -> None:
+    with Raw(broker.address) as client:
+
+        def found(name: str | None, topic_id: uuid.UUID | None = None) -> SimpleNamespace:
+            wanted = SimpleNamespace(name=name, topic_id=topic_id)
+            answer = client.ask(
+                3, 12, topics=(wanted,), allow_auto_topic_creation=True,
+                include_topic_authorized_operations=False,
+            )  # fmt: skip
+            return answer.topics[0]
+
+        assert found(topic).error_code.name == "unknown_topic_or_partition"
+        assert client.create(topic, 2, **{"retention.ms": "-1"}) == "none"
+        first = found(topic)
+        assert len(first.partitions) == 2 and found(None, first.topic_id).name == topic
+        client.produce(topic, 0, batch([b"old"]))
+        gone = client.ask(20, 4, topic_names=(topic,), timeout=timedelta(seconds=5))
+        assert gone.responses[0].error_code.name == "none"
+        assert client.create(topic) == "none"
+        assert found(topic).topic_id != first.topic_id
+        assert client.offset(topic, -1).offset == 0
+        for name, config, error in (
+            ("no/name", {}, "invalid_topic_exception"),
+            ("__transaction_state", {}, "topic_already_exists"),
+            (f"{topic}-x", {"no.such.config": "1"}, "invalid_config"),
+            (topic, {}, "topic_already_exists"),
+        ):
+            assert client.create(name, **config) == error
+
+
+def test_a_topic_deleted_under_an_open_transaction(broker: RunningBroker, topic: str) -> None:
+    """The transaction ends where it still can."""
+    with Raw(broker.address) as client:
+        pid, _ = ready(client, topic)
+        client.produce(topic, 0, data(pid, 0, 0), topic, version=12)
+        client.ask(20, 4, topic_names=(topic,), timeout=timedelta(seconds=5))
+        assert client.end(topic, pid, 0, commit=True, version=5).producer_epoch == 1
+        assert client.init(topic).producer_epoch == 2
+
+
+def test_transaction_version_0_refuses_what_needs_2() -> None:
+    """It announces the same versions, as a real 4.3.1 does, and refuses them one by one."""
+    with serve(transaction_version=0) as old, Raw(old.address) as client:
+        answer = client.ask(18, 3, client_software_name="raw", client_software_version="1")
+        offered = {row.api_key: row.max_version for row in answer.api_keys}
+        assert (offered[0], offered[26], offered[28]) == (13, 5, 5)
+        assert answer.finalized_features == ()
+        pid, _ = ready(client, "t")
+        new = "unsupported_version"
+        assert client.end("t", pid, 0, commit=True, version=5).error_code.name == new
+        told = client.produce("t", 0, data(pid, 0, 0), "t", version=12)
+        assert told.error_code.name == new
+        plain = client.produce("t", 0, batch([b"a"]), version=12)
+        assert plain.error_code.name == "none"
+        assert client.add("t", pid, 0, ("t", 0)) == ["none"]
+        assert client.end("t", pid, 0, commit=True).error_code.name == "none"

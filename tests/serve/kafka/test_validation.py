@@ -1,0 +1,215 @@
+"""What is looked at before a batch is kept: what is inside, within bounds."""
+
+from __future__ import annotations
+
+import random
+import struct
+import zlib
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="compressions need pyarrow: run `make setup`")
+
+from kio.records.readers import read_batch
+
+from mqlab.kafka.errors import Error
+from mqlab.serve import RunningBroker, serve
+from mqlab.serve.kafka.wire.bodies import decoded, last, walked
+from mqlab.serve.kafka.wire.compression import (
+    GZIP,
+    LZ4,
+    NONE,
+    OPENED,
+    SNAPPY,
+    ZSTD,
+    TooLarge,
+    Unreadable,
+    compressed,
+    opened,
+)
+from mqlab.serve.kafka.wire.records import Records
+from mqlab.serve.kafka.wire.validation import Rules, inspected
+from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, record, varint
+
+KINDS = (NONE, GZIP, SNAPPY, LZ4, ZSTD)
+NOW = 1_000_000
+DATA = (b"", b"a", b"hello" * 9_999, random.Random(1).randbytes(200_000))
+
+
+def crafted(body: bytes, count: int, bits: int = 0) -> bytes:
+    """A batch whose checksum is right, whatever is in it."""
+    from kio.records.readers import crc32c
+
+    checked = struct.pack(">hiqqqhii", bits, count - 1, NOW, NOW, -1, -1, -1, count) + body
+    return struct.pack(">qiibI", 0, len(checked) + 9, -1, 2, crc32c(checked)) + checked
+
+
+def judged(data: bytes, rules: Rules | None = None) -> str:
+    _, flaw = inspected(data, rules or Rules(), NOW, "orders-0")
+    return flaw.error.name if flaw is not None else "kept"
+
+
+# ---- compression ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("data", DATA, ids=("nothing", "a", "hello", "noise"))
+def test_what_is_packed_is_opened_again(kind: int, data: bytes) -> None:
+    assert opened(kind, compressed(kind, data, 3)) == data
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_a_bomb_is_not_opened(kind: int) -> None:
+    """Ten times the bound, in a fraction of it."""
+    bomb = compressed(kind, bytes(10 * OPENED), 1)
+    assert len(bomb) < OPENED
+    with pytest.raises(TooLarge):
+        opened(kind, bomb)
+
+
+def test_a_bomb_of_snappy_is_refused_by_what_it_says() -> None:
+    with pytest.raises(TooLarge):
+        opened(SNAPPY, varint(2**30)[:5] + b"x")
+
+
+@pytest.mark.parametrize("kind", [*KINDS[1:], 5, 7])
+def test_what_is_not_packed_is_not_opened(kind: int) -> None:
+    with pytest.raises(Unreadable):
+        opened(kind, b"this is plain text, and nothing else")
+
+
+def test_lz4_is_read_by_java() -> None:
+    """Blocks that refer to each other are refused there: the flag says that ours do not."""
+    made = compressed(LZ4, b"hello" * 100_000, -1)
+    assert made[4] & 0x20 and made[4] >> 6 == 1
+
+
+# ---- the walk ----------------------------------------------------------------------------
+
+
+def test_the_walk_sees_what_decoding_sees() -> None:
+    values = [b"x" * n for n in (0, 1, 63, 64, 8_191, 8_192, 100_000)]
+    stamps = [0, -5, 63, 64, 10**6, -(10**9), 10**12]
+    body = b"".join(record(i, v, s) for i, (v, s) in enumerate(zip(values, stamps, strict=True)))
+    found = walked(body, len(values), NOW)
+    assert found.stamps == [NOW + s for s in stamps] == [r.at_ms for r in decoded(body, 7, NOW)]
+    assert found.keyless == list(range(7))
+    assert [r.value for r in last(body, 7, NOW, 2)] == values[-2:]
+
+
+def test_no_lie_about_the_records_is_kept() -> None:
+    one = record(0, b"v")
+    lies = {
+        "2147483647 that are one": crafted(one, 2**31 - 1),
+        "two that are one": crafted(one, 2),
+        "one that is two": crafted(one + record(1, b"w"), 1),
+        "text": crafted(b"hello world, no records here", 1),
+        "nothing": crafted(b"", 1),
+        "gzip of two for one": crafted(zlib.compress(one * 2, wbits=31), 1, GZIP),
+    }
+    assert {called: judged(data) for called, data in lies.items()} == dict.fromkeys(
+        lies, "INVALID_RECORD"
+    )
+    assert judged(crafted(one, 1)) == "kept"
+    assert judged(crafted(b"\xff" * 20, 1)) == "UNKNOWN_SERVER_ERROR"
+
+
+def test_a_batch_that_opens_beyond_the_bound_is_refused() -> None:
+    bomb = compressed(ZSTD, record(0, bytes(OPENED)), 1)
+    assert judged(crafted(bomb, 1, ZSTD)) == "MESSAGE_TOO_LARGE"
+
+
+def test_a_million_records_are_the_most() -> None:
+    """86 kB of gzip that are eight million records held up everybody for 25 s."""
+    many = compressed(GZIP, record(0, b"") * 4_000_000, 1)
+    data, flaw = inspected(crafted(many, 4_000_000, GZIP), Rules(), NOW, "orders-0")
+    assert data is not None and flaw is not None and flaw.error is Error.INVALID_RECORD
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_topic_has_its_compression(kind: int) -> None:
+    name = ("uncompressed", "gzip", "snappy", "lz4", "zstd")[kind]
+    rules = Rules(compression_type=name, level=3)
+    for sent in KINDS:
+        body = record(0, b"v" * 500) + record(1, b"w" * 500)
+        kept, flaw = inspected(crafted(compressed(sent, body, 3), 2, sent), rules, NOW, "t-0")
+        assert flaw is None and kept is not None and isinstance(kept.records, Records)
+        assert kept.records.data[22] & 7 == kind
+        found = kept.records.texts(2)
+        assert [value for _, value in found] == [b"v" * 500, b"w" * 500]
+        if kind == NONE:  # what kio can read, checksum included
+            assert len(read_batch(kept.records.data, 0)[0].records) == 2
+
+
+def test_a_topic_that_stamps_by_its_own_clock() -> None:
+    kept, flaw = inspected(crafted(record(0, b"v"), 1), Rules(append_time=True), NOW + 77, "t-0")
+    assert flaw is None and kept is not None and kept.at_ms == NOW + 77
+    assert kept.records.first_since(NOW + 77) == (0, NOW + 77)
+    assert kept.records.first_since(NOW + 78) is None
+
+
+def test_the_largest_stamp_is_the_largest() -> None:
+    """A head that claims another one would spoil every look-up by time."""
+    data = bytearray(crafted(record(0, b"v", 5), 1))
+    data[35:43] = struct.pack(">q", NOW + 10**9)
+    from kio.records.readers import crc32c
+
+    data[17:21] = struct.pack(">I", crc32c(bytes(data[21:])))
+    kept, flaw = inspected(bytes(data), Rules(), NOW, "t-0")
+    assert flaw is None and kept is not None and kept.at_ms == NOW + 5
+
+
+# ---- on the wire -------------------------------------------------------------------------
+
+
+def test_a_lie_does_not_move_the_end(broker: RunningBroker, topic: str) -> None:
+    with Raw(broker.address) as client:
+        client.create(topic)
+        told = client.produce(topic, 0, crafted(record(0, b"v"), 2**31 - 1))
+        assert told.error_code.name == "invalid_record"
+        assert client.offset(topic, -1).offset == 0
+
+
+def test_a_refused_batch_has_added_its_partition(broker: RunningBroker, topic: str) -> None:
+    """transaction.version 2: first added, then looked at. Its commit is no error, and writes a
+    marker into a log without records."""
+    with Raw(broker.address) as client:
+        client.create(topic, **{"max.message.bytes": "300"})
+        pid = client.init(topic).producer_id
+        large = batch([b"x" * 900], pid, 0, 0, TRANSACTIONAL)
+        told = client.produce(topic, 0, large, topic, version=12)
+        assert told.error_code.name == "message_too_large"
+        ended = client.end(topic, pid, 0, commit=True, version=5)
+        assert (ended.error_code.name, ended.producer_epoch) == ("none", 1)
+        assert client.offset(topic, -1).offset == 1
+
+
+def test_two_producer_ids_write_nothing(broker: RunningBroker, topic: str) -> None:
+    with Raw(broker.address) as client:
+        client.create(topic, 2)
+        parts = []
+        for index, txn_id in enumerate((topic, topic + "-other")):
+            pid = client.init(txn_id).producer_id
+            data = batch([b"v"], pid, 0, 0, TRANSACTIONAL)
+            parts.append(SimpleNamespace(index=index, records=data))
+        row = SimpleNamespace(name=topic, partition_data=tuple(parts))
+        answer = client.ask(
+            0, 12, transactional_id=topic, acks=-1, timeout=MINUTE, topic_data=(row,)
+        )
+        told = [p.error_code.name for p in answer.responses[0].partition_responses]
+        assert told == ["invalid_producer_id_mapping"] * 2
+        assert client.offset(topic, -1).offset == client.offset(topic, -1, index=1).offset == 0
+
+
+def test_a_compacted_topic_needs_keys_in_transactions_too() -> None:
+    with serve() as running, Raw(running.address) as client:
+        client.create("latest", **{"cleanup.policy": "compact"})
+        pid = client.init("id").producer_id
+        plain = client.produce("latest", 0, batch([b"v"]))
+        mine = batch([b"v"], pid, 0, 0, TRANSACTIONAL)
+        within = client.produce("latest", 0, mine, "id", version=12)
+        for told in (plain, within):
+            assert told.error_code.name == "invalid_record"
+            assert "without key in topic partition latest-0" in told.error_message
+            assert [r.batch_index for r in told.record_errors] == [0]
