@@ -17,18 +17,18 @@ from typing import Any
 
 from ..kafka.systems.loop import Abortable, App, Endless, Order, PriceUnknown, Refused
 
-#: name of an exercise → where it is, and what its answer is
+#: name of an exercise → where in `mqlab.lessons` it is, and what its answer is
 EXERCISES = {
-    "produce": ("lab05", "PRODUCE", "value"),
-    "accept": ("accept", "ACCEPT", "rule"),
-    "unanswered": ("commit", "UNANSWERED", "value"),
-    "commit": ("commit", "COMMIT", "value"),
-    "admit": ("admit", "ADMIT", "rule"),
-    "half": ("lab07", "HALF", "value"),
-    "marker": ("lab07", "MARKER", "value"),
-    "lso": ("lab07", "LSO", "rule"),
-    "loop_order": ("lab08", "ORDER", "value"),
-    "loop": ("copying", "LOOP", "work"),
+    "produce": ("kafka.lab05", "PRODUCE", "value"),
+    "accept": ("kafka.exercises.accept", "ACCEPT", "rule"),
+    "unanswered": ("kafka.exercises.commit", "UNANSWERED", "value"),
+    "commit": ("kafka.exercises.commit", "COMMIT", "value"),
+    "admit": ("kafka.exercises.admit", "ADMIT", "rule"),
+    "half": ("kafka.lab07", "HALF", "value"),
+    "marker": ("kafka.lab07", "MARKER", "value"),
+    "lso": ("kafka.lab07", "LSO", "rule"),
+    "loop_order": ("kafka.lab08", "ORDER", "value"),
+    "loop": ("kafka.exercises.copying", "LOOP", "work"),
     "steps": ("lab11", "STEPS", "value"),
     "decide": ("lab11", "DECIDE", "rule"),
 }
@@ -59,7 +59,7 @@ class Odd:
 
 def main(name: str) -> None:
     module, attribute, kind = EXERCISES[name]
-    exercise = getattr(import_module(f".{module}", __package__), attribute)
+    exercise = getattr(import_module(f"mqlab.lessons.{module}"), attribute)
     (_, value) = _hear()
     loop = Work()
     verdict = exercise.check({"value": value, "rule": rule, "work": loop.work}[kind], graded=True)

@@ -137,9 +137,8 @@ class RemoteApp:
         self._left = False
 
     def __getattr__(self, call: str) -> Callable[..., Any]:
-        loop = importlib.import_module(
-            "mqlab.lessons.kafka.systems.loop"
-        )  # the lab's own exceptions
+        # The lab's own exceptions.
+        loop = importlib.import_module("mqlab.lessons.kafka.systems.loop")
 
         def asked(*given: Any) -> Any:
             if self._left:

@@ -26,8 +26,8 @@ HIDDEN = re.compile(
     r"""### BEGIN HIDDEN TESTS
 import sys
 
-sys\.modules\.pop\("mqlab\.lessons\.points", None\)
-from mqlab\.lessons\.points import grade
+sys\.modules\.pop\("mqlab\.lessons\.course\.points", None\)
+from mqlab\.lessons\.course\.points import grade
 
 grade\("(\w+)", (\w+)\)
 ### END HIDDEN TESTS
