@@ -29,7 +29,7 @@ SYSTEMS: dict[str, type[System]] = {
 
 def played(text: str) -> Run:
     """Run a scenario given as text (see `mqlab.scenario`); ScenarioError says what is wrong."""
-    script = parse_script(text.partition("\n---\n")[0])
+    script = parse_script(text)
     return perform(script, system_of(script.system, SYSTEMS))
 
 

@@ -15,8 +15,9 @@ from ..kafka import KafkaSystem
 from ..kafka.system import BARE
 from ..kernel import Program
 from ..kernel.text import Lang
+from ..scenario import write_in_blocks
 from .kafka.cases import CLAIM_CASES, LESSON_SYSTEMS, SAFEGUARD_CASES, WHOLE, Bounds, Case, Searched
-from .registry import system
+from .registry import SYSTEMS, system
 from .tables import columns
 
 Progress = Callable[[int, int], None]
@@ -61,7 +62,7 @@ def script(case: Case, found: Counterexample) -> str:
         *(f"do run {node} {spoken(program)}" for node, program in plain.programs),
         *(f"do {choice}" for choice in found.schedule),
     ]
-    return "\n".join([*lines, "---", found.trace().narrate(), ""])
+    return write_in_blocks("\n".join(lines), SYSTEMS)
 
 
 def spoken(program: Program) -> str:

@@ -9,8 +9,11 @@
     app → tc    InitProducerId order-service
     …
 
+A blank line ends a narration, and more commands may follow, with dashes and a narration of
+their own: so each command stands above what it caused.
+
 Every line runs until nothing is left to do, oldest message first. A line that names a
-message or a step is armed before the first line runs:
+message or a step is armed before the first line runs, wherever it stands:
 
     hold MESSAGE         it waits (and what follows on its connection) until  release MESSAGE
     lose MESSAGE         the connection breaks and it is lost
@@ -26,8 +29,17 @@ the answer to it. At once happen: `kill NODE`, `power-cut NODE`, `restart NODE`
 `do CHOICE` is one choice of a schedule, and nothing runs after it: so a counterexample is kept.
 """
 
-from .golden import Golden, load, rewrite
+from .golden import Golden, load, rewrite, write_in_blocks
 from .language import Script, parse_script, system_of
 from .runner import perform
 
-__all__ = ["Golden", "Script", "load", "parse_script", "perform", "rewrite", "system_of"]
+__all__ = [
+    "Golden",
+    "Script",
+    "load",
+    "parse_script",
+    "perform",
+    "rewrite",
+    "system_of",
+    "write_in_blocks",
+]

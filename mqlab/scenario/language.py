@@ -11,6 +11,8 @@ from ..kernel import System
 
 Registry = Mapping[str, type[System]]
 
+DASHES = "---"  # between commands and the narration of what they cause
+
 COMMANDS = [
     "run",
     "hold",
@@ -79,12 +81,17 @@ class ScenarioError(ValueError):
 
 
 def parse_script(text: str) -> Script:
-    """Raises ScenarioError with the line's number and what to write instead."""
+    """The commands of a scenario; narration (from dashes to the next blank line) is passed
+    over. Raises ScenarioError with the line's number and what to write instead."""
     comments: list[str] = []
     system, off = "", []
     lines: list[Line] = []
+    telling = False
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip()
+        telling = bool(line) if telling else line == DASHES
+        if telling:
+            continue
         if line.startswith("#"):
             if not system:
                 comments.append(line.lstrip("# "))

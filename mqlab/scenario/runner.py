@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from ..kernel import Append, Choice, Reply, Run, Send, System, Text
+from ..kernel import Append, Choice, Reply, Run, Send, System, Text, World
 from ..kernel.choice import parse
 from ..kernel.world import Moved, apply
 from .language import Line, Message, ScenarioError, Script
@@ -22,13 +22,20 @@ class Waiting:
 
 def perform(script: Script, system: System) -> Run:
     """Run a whole script; ScenarioError names the line that was not possible."""
+    return perform_lines(script, system)[0]
+
+
+def perform_lines(script: Script, system: System) -> tuple[Run, tuple[int, ...]]:
+    """The same, and for each line how many facts there were when nothing was left to do."""
     driver = _Driver(script, system)
+    ends = []
     for line in script.lines:
         try:
             driver.line(line)
         except ValueError as error:
             raise ScenarioError(f"line {line.number}: {error}") from error
-    return driver.run
+        ends.append(len(driver.run.facts))
+    return driver.run, tuple(ends)
 
 
 class _Driver:
@@ -138,6 +145,8 @@ class _Driver:
 
     def _stopped(self, choice: Choice) -> Choice:
         """The choice, stopped where an armed kill strikes the step it brings about."""
+        if not any(armed.kind for armed in self.armed):
+            return choice
         stages = apply(self.system, self.run.world, choice, self.at_ms)
         node = stages[0].node
         counts = Counter(kind for m in stages if (kind := _kind(m)))
@@ -158,10 +167,8 @@ class _Driver:
                 self.emitted[move.node, kind] += 1
             self._notice(move.world)
 
-    def _notice(self, world: object) -> None:
+    def _notice(self, now: World) -> None:
         """Bring the queue up to date: what is new goes to its end, what is gone leaves."""
-        now = world
-        assert isinstance(now, type(self.run.world))
         for wire, notes in now.wires.items():
             kind, client, server, conn = wire
             choice = Choice("request" if kind == "q" else "response", client, server, conn)
@@ -178,9 +185,7 @@ class _Driver:
                     self.queue.append(Waiting(call))
         self._forget(now)
 
-    def _forget(self, now: object) -> None:
-        world = now
-        assert isinstance(world, type(self.run.world))
+    def _forget(self, world: World) -> None:
         left: Counter[Choice] = Counter()
         for (kind, a, b, conn), notes in world.wires.items():
             left[Choice("request" if kind == "q" else "response", a, b, conn)] = len(notes)

@@ -11,6 +11,7 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
+from mqlab.scenario.golden import split_blocks
 from tests.project.sources import committed, relative
 
 FUNCTION, FILE, LINE = 60, 400, 100
@@ -81,7 +82,9 @@ def test_no_line_is_too_long() -> None:
 def _written(path: Path) -> str:
     """What somebody wrote: of a scenario the story, not the narration that comes out."""
     text = path.read_text("utf-8")
-    return text.partition("\n---\n")[0] if path.suffix == ".scn" else text
+    if path.suffix != ".scn":
+        return text
+    return "\n".join(block.source for block in split_blocks(text))
 
 
 def test_every_exception_is_still_needed() -> None:

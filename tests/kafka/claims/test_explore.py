@@ -9,7 +9,7 @@ from mqlab.lessons.searches import budget, exhaust, lesson_table
 from tests.lessons.kafka.renew import SMALL, counts
 
 SEARCHED = {searched.name: searched for searched in LESSON_SYSTEMS}
-#: the others are searched by `python -m tests.kafka.renew --lesson` and `mqlab explore`
+#: the others are searched by `python -m tests.lessons.kafka.renew --lesson` and `mqlab explore`
 TESTED = ("twin, v2", "break, legacy on 0")
 
 

@@ -1,8 +1,8 @@
 """What the searches found, kept as files: the shortest runs and the numbers of states.
 
-    .venv/bin/python -m tests.kafka.renew             every case: seconds
-    .venv/bin/python -m tests.kafka.renew --lesson    the lesson systems too: minutes
-    .venv/bin/python -m tests.kafka.renew --lesson twin    those whose names contain it
+    .venv/bin/python -m tests.lessons.kafka.renew             every case: seconds
+    .venv/bin/python -m tests.lessons.kafka.renew --lesson    the lesson systems too: minutes
+    .venv/bin/python -m tests.lessons.kafka.renew --lesson twin    those whose names contain it
 
 Writes what has changed and prints the difference. Commit only what you can explain: a
 shorter run or another number of states means that a role behaves differently.

@@ -1,7 +1,7 @@
 """Each safeguard is necessary, and what real Kafka does not promise is shown.
 
 The files in datasets/scenarios/kafka/counterexamples are what the searches found: renew them
-with `python -m tests.kafka.renew`.
+with `python -m tests.lessons.kafka.renew`.
 """
 
 import os

@@ -31,7 +31,6 @@ from ....kafka.messages import (
 )
 from ....kernel import Reply, Request, Run
 from ....scenario import Golden, load, parse_script, system_of
-from ....scenario.golden import DASHES
 from ....scenario.language import Registry, Script
 from ...recording import Observation
 from ..admin import commit_plain, committed, described
@@ -102,8 +101,7 @@ def _clients(system: KafkaSystem) -> set[str]:
 def stories() -> dict[str, tuple[Path, Script]]:
     """Every scenario that can be told, by name; none where the tests are not installed."""
     scripts = {
-        path: parse_script(path.read_text("utf-8").partition(f"\n{DASHES}\n")[0])
-        for path in sorted(SCENARIOS.glob("*.scn"))
+        path: parse_script(path.read_text("utf-8")) for path in sorted(SCENARIOS.glob("*.scn"))
     }
     return {path.stem: (path, script) for path, script in scripts.items() if tellable(script)}
 
