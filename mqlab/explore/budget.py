@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from ..kernel.system import System
 from ..kernel.text import Text, Words
 
 
@@ -17,8 +18,8 @@ class Budget:
     two steps, inside a step or inside a recovery; a stopped node that is `restartable`
     (None: any) may start again at any later moment. `breaks`: connections broken.
     `timers`: how many timers run out in one run. `retries`: where it is a number, a timer
-    that only asks again (its name begins with a word in `retrying`) is not counted there;
-    instead, each of them may run out so many times on its node.
+    that only asks again (`System.retrying` names them) is not counted there; instead, each
+    of them may run out so many times on its node.
     """
 
     kills: int = 0
@@ -28,7 +29,6 @@ class Budget:
     states: int = 1_000_000
     killable: tuple[str, ...] | None = None
     retries: int | None = None
-    retrying: tuple[str, ...] = ("retry", "add")
     restartable: tuple[str, ...] | None = None
 
     def may_stop(self, node: str) -> bool:
@@ -37,9 +37,9 @@ class Budget:
     def may_restart(self, node: str) -> bool:
         return self.restartable is None or node in self.restartable
 
-    def is_retry(self, timer: str) -> bool:
-        """Whether a timer is bounded by `retries` and not by `timers`."""
-        return self.retries is not None and timer.split(" ")[0] in self.retrying
+    def is_retry(self, system: System, timer: str) -> bool:
+        """Whether a timer of this system is bounded by `retries` and not by `timers`."""
+        return self.retries is not None and system.only_repeats(timer)
 
     def counters(self, node: str) -> dict[str, str]:
         """For what a node may spend ("kill", "power", "break", "fire", "retry"): the name of

@@ -210,7 +210,7 @@ class Place(dict[int, Group]):
 
     def _spend(self, key: int, kind: str, timer: str = "") -> int:
         """What it adds to the counters to do something once more; 0: nothing is left."""
-        if self._budget.is_retry(timer):
+        if self._budget.is_retry(self._moves.system, timer):
             kind = "retry"
         counter = self._counters.get(kind)
         if counter is None:

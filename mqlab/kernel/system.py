@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .application import Program
 from .disk import Disk
@@ -64,11 +64,13 @@ class System:
     """A broker with its clients, ready to run. Subclasses are frozen dataclasses.
 
     `network`: "tcp" (connections: in order, nothing lost inside one) or "set" (messages
-    are never consumed; only for the two-phase-commit oracle).
+    are never consumed; only for the two-phase-commit oracle). `retrying`: the first words
+    of the names of timers that only ask again, as "retry" of `retry o-0`.
     """
 
     name = ""
     network = "tcp"
+    retrying: ClassVar[tuple[str, ...]] = ()
 
     def line(self) -> str:
         """The system line: name and the options that differ from the defaults."""
@@ -102,6 +104,10 @@ class System:
 
     def properties(self) -> tuple[Property, ...]:
         return ()
+
+    def only_repeats(self, timer: str) -> bool:
+        """Whether a timer of this name does no more, when it runs out, than ask again."""
+        return timer.split(" ")[0] in self.retrying
 
     def safeguards(self) -> Mapping[str, Text]:
         """Every safeguard with its sentence."""

@@ -39,16 +39,13 @@ def possible(run: Run) -> list[Choice]:
     """What is under way arrives before anybody calls, and only then somebody asks again."""
     steps = [c for c in enabled(run.system, run.world) if c.kind != "fire"]
     steps.sort(key=lambda c: c.kind == "call")
-    return [*steps, *(Choice("fire", node, name) for node, name in timers(run) if again(name))]
+    again = [(node, name) for node, name in timers(run) if run.system.only_repeats(name)]
+    return [*steps, *(Choice("fire", node, name) for node, name in again)]
 
 
 def timers(run: Run) -> list[tuple[str, str]]:
     """(node, timer) of all that are set."""
     return [(name, timer) for name, n in run.world.nodes.items() for _, timer, _ in n.timers]
-
-
-def again(timer: str) -> bool:
-    return timer.split(" ")[0] in ("retry", "add")
 
 
 def made(run: Run, node: str) -> int:

@@ -18,7 +18,7 @@ def reachable(system, budget):
     while todo:
         world, spent = todo.pop()
         for choice in choices(system, world, budget):
-            more = spend(budget, world, spent, choice)
+            more = spend(system, budget, world, spent, choice)
             if more is not None:
                 new = (apply(system, world, choice)[-1].world, more)
                 if new not in seen:
@@ -52,13 +52,13 @@ def inside(system, world, budget, choice, node):
         yield choice.stopped(done, "power")
 
 
-def spend(budget, world, spent, choice):
+def spend(system, budget, world, spent, choice):
     """The counters after a choice; None where the budget does not allow it."""
     *counts, retries = spent
     used = [choice.kind] if choice.kind in COUNTERS else []
     if choice.kind == "fire":
         timer = world.nodes[choice.a].timers[0][1]
-        if budget.is_retry(timer):
+        if budget.is_retry(system, timer):
             used = []
             retries = tuple(sorted((*retries, (choice.a, timer))))
             if retries.count((choice.a, timer)) > budget.retries:

@@ -94,6 +94,7 @@ class KafkaSystem(System):
     claims: tuple[str, ...] = ()
 
     name = "kafka"
+    retrying = ("retry", "add")
 
     def __post_init__(self) -> None:
         if (self.transaction_version, self.client) not in ((0, "legacy"), (2, "legacy"), (2, "v2")):
