@@ -160,11 +160,12 @@ def index_of(folder: Path) -> Any:
     from mqlab.kafka.log import AbortedTxn
     from mqlab.real.hosts import entry
     from mqlab.serve.journal import Journal
+    from mqlab.serve.kafka.home import make_home
 
     def read(partition: str) -> list[str]:
         copy = Path(tempfile.mkdtemp(dir=folder))
         (copy / "journal").write_bytes((folder / "data" / "journal").read_bytes())
-        journal = Journal(copy)
+        journal = Journal(copy, make_home())
         name = log_of(partition)
         try:
             return [

@@ -1,17 +1,40 @@
-"""`mqlab serve kafka`: the engine behind a real port, for real clients."""
+"""`mqlab serve NAME`: the engine behind a real port, for real clients.
+
+Each broker's options are its own, in a module that is imported when `mqlab serve` is used:
+
+    add_arguments(parser)     what it can be told beyond what any server can
+    read_arguments(args)      its `Home`; raises ServeError
+
+A new broker is a line in `BROKERS`.
+"""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 from pathlib import Path
+from typing import Any
 
 from .errors import UserError
 
-HELP = "serve the engine's Kafka to real clients"
+HELP = "serve an engine's broker to real clients"
+BROKERS = {"kafka": "mqlab.serve.kafka.options"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("broker", choices=("kafka",), help="whose protocol to speak")
+    names = parser.add_subparsers(dest="broker", metavar="NAME", required=True)
+    for name in BROKERS:
+        one = names.add_parser(name, help=f"speak {name}'s protocol")
+        add_server_arguments(one)
+        options_of(name).add_arguments(one)
+
+
+def options_of(name: str) -> Any:
+    return importlib.import_module(BROKERS[name])
+
+
+def add_server_arguments(parser: argparse.ArgumentParser) -> None:
+    """What any server can be told."""
     parser.add_argument(
         "--host", default="127.0.0.1", help="where to listen (default: this machine only)"
     )
@@ -26,20 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fsync", action="store_true", help="survive power cuts too, at a price in speed"
     )
     parser.add_argument(
-        "--transaction-version", type=int, choices=(0, 2), default=2, help="(default: 2)"
-    )
-    parser.add_argument(
-        "--auto-create", action="store_true", help="create a topic when a client asks about it"
-    )
-    parser.add_argument(
-        "--off", nargs="+", metavar="SAFEGUARD", default=[], help="switch safeguards off"
-    )
-    parser.add_argument(
         "--pace",
         type=int,
         default=0,
         metavar="MS",
-        help="let messages between coordinator and leaders take so long (default: 0)",
+        help="let messages between two roles take so long (default: 0)",
     )
     parser.add_argument(
         "--salvage-to",
@@ -58,8 +72,38 @@ def folder(text: str) -> Path:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.salvage_to is not None:
-        return salvage_to(args)
+    if args.salvage_to is None:
+        check_arguments(args)
+    elif args.data_dir is None:
+        raise UserError("--salvage-to needs the damaged folder too: add --data-dir DIR")
+    from mqlab.serve.home import ServeError
+    from mqlab.serve.journal import JournalError
+    from mqlab.serve.salvage import salvage
+    from mqlab.serve.server import Options, main
+
+    try:
+        home = options_of(args.broker).read_arguments(args)
+        if args.salvage_to is not None:
+            print(salvage(args.data_dir, args.salvage_to, home))
+            return 0
+        options = Options(
+            host=args.host,
+            port=args.port,
+            trace_port=args.trace_port,
+            data_dir=args.data_dir,
+            fsync=args.fsync,
+            until_input_ends=args.until_input_ends,
+            verbose=args.verbose,
+            pace_ms=args.pace,
+        )
+        main(home, options)
+    except (ServeError, JournalError) as error:
+        raise UserError(str(error)) from error
+    return 0
+
+
+def check_arguments(args: argparse.Namespace) -> None:
+    """Raises UserError for what no server can be told."""
     if args.fsync and args.data_dir is None:
         raise UserError("--fsync needs a folder to write to: add --data-dir DIR")
     for port in (args.port, args.trace_port):
@@ -67,41 +111,3 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"{port} is no port: name one from 1 to 65535, or 0 for any")
     if args.pace < 0:
         raise UserError(f"--pace {args.pace}: name a number of milliseconds, 0 or more")
-    from mqlab.kafka.config import SAFEGUARDS
-
-    for name in args.off:
-        if name not in SAFEGUARDS:
-            raise UserError(f"no safeguard {name!r}; there are: {', '.join(SAFEGUARDS)}")
-    from mqlab.serve.server import JournalError, Options, ServeError, main
-
-    options = Options(
-        host=args.host,
-        port=args.port,
-        trace_port=args.trace_port,
-        data_dir=args.data_dir,
-        fsync=args.fsync,
-        transaction_version=args.transaction_version,
-        auto_create=args.auto_create,
-        off=tuple(args.off),
-        until_input_ends=args.until_input_ends,
-        verbose=args.verbose,
-        pace_ms=args.pace,
-    )
-    try:
-        main(options)
-    except (ServeError, JournalError) as error:
-        raise UserError(str(error)) from error
-    return 0
-
-
-def salvage_to(args: argparse.Namespace) -> int:
-    if args.data_dir is None:
-        raise UserError("--salvage-to needs the damaged folder too: add --data-dir DIR")
-    from mqlab.serve.journal import JournalError
-    from mqlab.serve.salvage import salvage
-
-    try:
-        print(salvage(args.data_dir, args.salvage_to))
-    except JournalError as error:
-        raise UserError(str(error)) from error
-    return 0

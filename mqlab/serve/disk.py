@@ -4,36 +4,67 @@ It answers the same questions as a lesson's `MemoryDisk`, which is a value that 
 here a log is a list that only its driver appends to, so an append costs the same at any
 length. What makes it survive a stop is `journal.py`.
 
-A partition's log keeps a *time index*, the largest timestamp so far beside each batch, as
-Kafka's `.timeindex` does, and finds a time by halving. `__transaction_state` is compacted
-as it is written: of each key the latest record is kept, and its offset.
+There are two kinds of logs, and a broker's `Keeping` says which is of which kind:
+
+    ServerLog      every entry. Beside batches of records a *time index*, the largest timestamp
+                   so far, as Kafka's `.timeindex` is; a time is found by halving.
+    CompactedLog   the latest entry of each key, and its offset: compacted as it is written.
+
+A log may also begin later than it did: where a table of log starts is kept, the disk lets go
+of what is before.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from operator import attrgetter
 from typing import Any
 
-from ..kafka.coordinator import StateRecord
-from ..kafka.leader.deletion import STARTS
-from ..kafka.log import Batch
-from ..kafka.states import TxnState
 from ..kernel import Append, Map, Put
 
-TXN_LOG = "__transaction_state"
-RECENT = 2_000  # records of a compacted log that are not cleaned yet
+RECENT = 2_000  # entries of a compacted log that are not cleaned yet
 EMPTY: Map[Any, Any] = Map()
+
+
+class NoBatch:
+    """The type of batches where a broker's logs have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """`key(entry)`: of which only the latest entry is kept. `dead(entry)`: whether it is a
+    tombstone, the end of its key."""
+
+    key: Callable[[Any], Hashable]
+    dead: Callable[[Any], bool]
+
+
+def keep_all(log: str) -> Compaction | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How a broker's logs are kept. `batch`: the type of entries that have a `size` in bytes
+    and the largest timestamp of their records, `at_ms`. `compaction(log)`: how that log is
+    compacted, None where it keeps everything. `starts`: the table in which a role puts the
+    offset at which a log begins, "" for none."""
+
+    batch: type[Any] = NoBatch
+    compaction: Callable[[str], Compaction | None] = keep_all
+    starts: str = ""
 
 
 class ServerLog:
     """Entries by offset. `stamps[i]`: the largest timestamp of entries 0 … i; `bytes`: of
-    its batches."""
+    its batches, which are entries of type `batch`."""
 
-    def __init__(self) -> None:
+    def __init__(self, batch: type[Any] = NoBatch) -> None:
+        self.batch = batch
         self.start = 0
         self.end = 0
         self.bytes = 0
@@ -45,7 +76,7 @@ class ServerLog:
         self.entries.append(entry)
         self.bases.append(entry.base)
         self.end = entry.last + 1
-        if isinstance(entry, Batch):
+        if isinstance(entry, self.batch):
             self.bytes += entry.size
             self.stamps.append(max(entry.at_ms, self.stamps[-1] if self.stamps else -1))
 
@@ -97,25 +128,27 @@ class ServerLog:
 
 
 class CompactedLog:
-    """A partition of `__transaction_state`: the latest record of each transactional id, and
-    whatever was written lately, for those who read along."""
+    """The latest entry of each key, and whatever was written lately, for those who read
+    along."""
 
-    def __init__(self) -> None:
+    def __init__(self, compaction: Compaction) -> None:
         self.start = 0
         self.end = 0
-        self.latest: dict[str, StateRecord] = {}
-        self.recent: deque[StateRecord] = deque(maxlen=RECENT)
+        self.latest: dict[Hashable, Any] = {}
+        self.recent: deque[Any] = deque(maxlen=RECENT)
+        self._key = compaction.key
+        self._dead = compaction.dead
 
-    def append(self, entry: StateRecord) -> None:
+    def append(self, entry: Any) -> None:
         self.recent.append(entry)
-        self.latest[entry.entry.txn_id] = entry
+        self.latest[self._key(entry)] = entry
         self.end = entry.last + 1
 
     def read(self, start: int, end: int | None = None) -> Iterator[Any]:
-        """The latest record of each id as far as it is older than what is recent, then all
+        """The latest entry of each key as far as it is older than what is recent, then all
         that is recent: a cleaner never touches the end of a log."""
         uncleaned = self.recent[0].base if self.recent else self.end
-        found: list[StateRecord] = []
+        found: list[Any] = []
         if start < uncleaned:
             old = (e for e in self.latest.values() if start <= e.base < uncleaned)
             found = sorted(old, key=attrgetter("base"))
@@ -139,9 +172,9 @@ class CompactedLog:
 
     def kept(self) -> Iterator[Any]:
         """What a journal must hold of it: tombstones have done their work, except the last
-        record of all, which says where the log ends."""
+        entry of all, which says where the log ends."""
         for entry in sorted(self.latest.values(), key=attrgetter("base")):
-            if entry.entry.state is not TxnState.DEAD or entry.last + 1 == self.end:
+            if entry.last + 1 == self.end or not self._dead(entry):
                 yield entry
 
 
@@ -151,7 +184,8 @@ NO_LOG = ServerLog()  # stands for every log nothing was written to; never appen
 class ServerDisk:
     """All logs and tables of the one node."""
 
-    def __init__(self) -> None:
+    def __init__(self, keeping: Keeping = Keeping()) -> None:
+        self._keeping = keeping
         self._logs: dict[str, ServerLog | CompactedLog] = {}
         self._tables: dict[str, Map[Any, Any]] = {}
 
@@ -170,9 +204,8 @@ class ServerDisk:
         """Raises ValueError for an entry that does not belong at the log's end."""
         log = self._logs.get(name)
         if log is None:
-            # The partition of a topic called __transaction_state-0 is a log like any other.
-            compacted = name.rpartition("-")[0] == TXN_LOG
-            log = CompactedLog() if compacted else ServerLog()
+            compaction = self._keeping.compaction(name)
+            log = self._new() if compaction is None else CompactedLog(compaction)
             self._logs[name] = log
         if not log.fits(entry.base):
             raise ValueError(f"{name}: append at {entry.base}, but the end is {log.end}")
@@ -191,15 +224,21 @@ class ServerDisk:
     def put(self, table: str, key: Any, value: Any) -> None:
         old = self.table(table)
         self._tables[table] = old.remove(key) if value is None else old.set(key, value)
-        if table == STARTS and value is not None:
-            self._logs.setdefault(key, ServerLog()).trim(value)
+        if table == self._keeping.starts and value is not None:
+            if key not in self._logs:
+                self._logs[key] = self._new()
+            self._logs[key].trim(value)
 
     def cut(self, name: str, end: int) -> None:
         if name in self._logs:
             self._logs[name].cut(end)
 
     def drop(self, name: str) -> None:
-        """Forget a deleted partition's log."""
+        """Forget a log that is deleted."""
         self._logs.pop(name, None)
-        if name in self.table(STARTS):
-            self.put(STARTS, name, None)
+        starts = self._keeping.starts
+        if name in self.table(starts):
+            self.put(starts, name, None)
+
+    def _new(self) -> ServerLog:
+        return ServerLog(self._keeping.batch)

@@ -2,8 +2,8 @@
 
 It does what `kernel.world` does for a lesson's node, on values that grow in place: a step
 takes an event from the inbox, the role answers with itself and its effects, the effects
-are done in order. It contains no protocol: which partitions there are it reads from the
-table `topics`, and a partition that is no more is played by `Gone`.
+are done in order. It contains no protocol: which roles there are, which of them come and go
+with a key of a durable table, and who plays one that is no more, its `Home` says.
 
 *Durable before told.* Effects are done in memory and noted in the journal as they come;
 answers to clients are collected and leave at the end of the *turn*, after the journal was
@@ -19,13 +19,8 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from ..kafka.config import KafkaConfig
-from ..kafka.coordinator import Coordinator
-from ..kafka.group import GroupCoordinator
-from ..kafka.leader import Leader, index_of
 from ..kernel import (
     Append,
     Appended,
@@ -45,17 +40,14 @@ from ..kernel import (
     replace,
 )
 from .disk import ServerDisk
+from .home import Change, Home, Start
 from .journal import Journal
-from .kafka.front import BROKER, Broker, BrokerConfig, Gone, Topic
-from .kafka.front.internal import STATE, StateReader
 from .trace.live import Live
 
 log = logging.getLogger("mqlab.serve")
 
-LARGE = 1 << 20  # bytes of a topic: when it is deleted, the live trace begins anew
-TITLE = Words("Live from mqlab serve kafka", "mqlab serve kafka 实时")
-
-
+LARGE = 1 << 20  # bytes of dropped logs: when they go, the live trace begins anew
+TITLE = Words("Live from mqlab serve {name}", "mqlab serve {name} 实时")
 PACED = "paced "  # the name of a timer that delivers a message
 
 
@@ -67,30 +59,29 @@ class Driver:
     """`answer(conn, number, body)` is called for each answer to a client of this turn.
     `pace_ms`: how long a message between two roles is under way. With 0 all that follows from
     a request has happened before the next one is read; with more, a client can come in
-    between, as it can where coordinator and leaders are brokers of their own."""
+    between, as it can where every role is on a node of its own."""
 
     def __init__(
         self,
-        config: BrokerConfig,
+        home: Home,
         answer: Callable[[int, int, Any], None],
         journal: Journal | None = None,
         pace_ms: int = 0,
     ) -> None:
-        self.config = config
+        self.home = home
         self.pace_ms = pace_ms
         self._under_way: dict[str, Event] = {}  # by the timer that delivers it
         self.answer = answer
         self.journal = journal
-        self.disk = ServerDisk()
+        self.disk = ServerDisk(home.keeping)
         self.roles: dict[str, Any] = {}
-        self.readers: set[str] = set()  # roles that are told of appends to another's log
+        self.readers: dict[str, list[str]] = {}  # by log, the roles that read it along
+        self._reads: dict[str, str] = {}  # by role, the log that it reads along
         self.inbox: deque[tuple[str, Event]] = deque()
         self.now = now_ms()
-        kafka = config.kafka
-        system = f"kafka transaction_version={kafka.transaction_version}"
-        self.live = Live(system, TITLE(), kafka.coordinator, self.now, self.disk.log)
+        observer = home.observe(self.now, self.disk.log)
+        self.live = Live(home.system, TITLE(name=home.name), observer, home.weigh)
         self.recorder = self.live.recorder
-        self._gone = Gone()
         self._arrived = 0  # bytes of the request that is delivered just now
         self._timers: dict[tuple[str, str], tuple[int, int]] = {}
         self._heap: list[tuple[int, int, str, str]] = []
@@ -105,32 +96,26 @@ class Driver:
                 self._keep(effect)
             if self.journal.mostly_dead:
                 self.journal.rewrite(self.disk.effects())
-        kafka = self.config.kafka
-        self._start(BROKER, partial(Broker.recover, self.config))
-        for name in range(kafka.offsets_partitions):
-            group = f"__consumer_offsets-{name}"
-            self._start(group, partial(GroupCoordinator.recover, kafka, group))
-        for topic in self.disk.table("topics").values():
-            self._lead(topic)
-        self._start(kafka.coordinator, partial(Coordinator.recover, kafka))
-        for number in range(kafka.txn_partitions):
-            log_name = f"{STATE}-{number}"
-            self.roles[log_name] = StateReader(log_name, kafka.transaction_version > 0)
-            self.readers.add(log_name)
+        for start in self.home.starting(self.disk):
+            self._start(start)
         self.run()
 
-    def _start(self, name: str, recover: Callable[[ServerDisk, int], tuple[Any, Effects]]) -> None:
-        role, effects = recover(self.disk, self.now)
+    def _start(self, start: Start) -> None:
+        name = start.name
+        role, effects = start.recover(self.disk, self.now)
         self.roles[name] = role
-        self.recorder.recovered(self.now, name, role, effects)
+        if start.reads:
+            self.readers.setdefault(start.reads, []).append(name)
+            self._reads[name] = start.reads
+        else:
+            self.recorder.recovered(self.now, name, role, effects)
         self._do(name, effects)
 
-    def _lead(self, topic: Topic, since: int = 0) -> None:
-        """This node is the leader of every partition there is; of a topic that grows, those
-        before `since` are led already."""
-        kafka: KafkaConfig = self.config.kafka
-        for partition in topic.partitions[since:]:
-            self._start(partition, partial(Leader.recover, kafka, partition))
+    def _stop(self, name: str) -> None:
+        self.roles.pop(name, None)
+        log_name = self._reads.pop(name, None)
+        if log_name is not None:
+            self.readers[log_name].remove(name)
 
     # -- one step ------------------------------------------------------------------------------
 
@@ -157,7 +142,7 @@ class Driver:
             raise failure
 
     def _step(self, name: str, event: Event) -> None:
-        new, effects = self.roles.get(name, self._gone).step(event, self.disk)
+        new, effects = self.roles.get(name, self.home.gone).step(event, self.disk)
         if name in self.roles:
             self.roles[name] = new
         size, self._arrived = self._arrived, 0
@@ -190,7 +175,8 @@ class Driver:
                     appended = Appended(effect.log, effect.entry.last + 1, now)
                     inbox.append((me, appended))
                     if effect.log in self.readers:
-                        inbox.append((effect.log, appended))
+                        for reader in self.readers[effect.log]:
+                            inbox.append((reader, appended))
             elif isinstance(effect, SetTimer):
                 self._set(me, effect.timer, effect.after_ms)
             elif isinstance(effect, CancelTimer):
@@ -200,7 +186,7 @@ class Driver:
 
     def _pass(self, me: str, to: str, event: Request | Response) -> None:
         """A message that takes its time; the front is no broker of its own, so not to it."""
-        if BROKER in (me, to) or me == to:
+        if self.home.front in (me, to) or me == to:
             self.inbox.append((to, event))
             return
         timer = f"{PACED}{next(self._count)}"
@@ -208,32 +194,36 @@ class Driver:
         self._set(to, timer, self.pace_ms)
 
     def _placed(self, effect: Put | Truncate) -> None:
-        """A table's key, or a log cut back; a topic's leaders come and go with its key."""
-        old = new = None
-        if isinstance(effect, Put) and effect.table == "topics":
-            old, new = self.disk.table("topics").get(effect.key), effect.value
-        gone = old.partitions if old is not None and new is None else ()
-        freed = sum(self.disk.log(partition).bytes for partition in gone)
-        self._keep(effect)
+        """A table's key, or a log cut back; roles may come and go with the key."""
+        if isinstance(effect, Truncate):
+            self._keep(effect)
+            self._note(effect)
+            return
+        change, freed = self._put(effect)
         self._note(effect)
-        for partition in gone:
-            self.roles.pop(partition, None)
+        for name in change.end:
+            self._stop(name)
         if freed > LARGE:
             self.recorder.clear()  # its steps refer to what is to be freed
-        if new is not None:
-            self._lead(new, since=old.count if old is not None else 0)
+        for start in change.begin:
+            self._start(start)
+
+    def _put(self, effect: Put) -> tuple[Change, int]:
+        """A table's key on the disk: what it brings about, and how many bytes it freed."""
+        old = self.disk.table(effect.table).get(effect.key)
+        change = self.home.change(effect.table, effect.key, old, effect.value)
+        freed = sum(self.disk.log(log).bytes for log in change.drop)
+        self.disk.put(effect.table, effect.key, effect.value)
+        for log_name in change.drop:
+            self.disk.drop(log_name)
+        return change, freed
 
     def _keep(self, effect: Append | Put | Truncate) -> None:
         match effect:
             case Append(log=name, entry=entry):
                 self.disk.append(name, entry)
-            case Put(table=table, key=key, value=value):
-                old = self.disk.table(table).get(key)
-                self.disk.put(table, key, value)
-                if table == "topics" and value is None and old is not None:
-                    for partition in old.partitions:
-                        self.disk.drop(partition)
-                        self.disk.drop(index_of(partition))
+            case Put():
+                self._put(effect)
             case Truncate(log=name, end=end):
                 self.disk.cut(name, end)
 

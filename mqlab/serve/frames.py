@@ -25,16 +25,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .crc import crc32c
+from .entries import Entries
 
 MAGIC = b"mqlab.journal/1\n"
 FRAME = struct.Struct(">II")
-DATA = struct.Struct(">cHq")  # kind "D", length of the log's name, base offset
 LIMIT = 256 << 20  # bytes: no frame is longer
 SECTOR = 512  # bytes a disk writes together, or not at all
 CHUNK = 1 << 16
-BATCH_LENGTH = struct.Struct(">i")  # at byte 8 of a record batch: its bytes behind these 12
-#: where a frame may begin: its length is below LIMIT, its body is of a kind there is
-HEAD = re.compile(rb"(?=[\x00-\x10].{7}(?:D|J\[\"))", re.DOTALL)
 
 
 def pack_frame(body: bytes) -> tuple[bytes, bytes]:
@@ -56,13 +53,14 @@ def read_frames(path: Path) -> Iterator[tuple[int, bytes]]:
             at += FRAME.size + size
 
 
-def find_damage(path: Path, at: int) -> str:
-    """What is wrong from byte `at` on, where no good frame begins; "" where a stop explains it."""
+def find_damage(path: Path, at: int, entries: Entries) -> str:
+    """What is wrong from byte `at` on, where no good frame begins; "" where a stop explains it.
+    `entries` says what a body looks like."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         solid = _before_zeros(data, at)
         if solid == at:
             return ""
-        behind = _next_frame(data, at)
+        behind = _next_frame(data, at, entries)
         if behind is not None:
             return f"the entry at byte {at} is damaged, and a good one begins at byte {behind}"
         return "" if _torn(data, at, solid) else f"the entry at byte {at} is damaged"
@@ -95,25 +93,16 @@ def _before_zeros(data: mmap.mmap, at: int) -> int:
     return at
 
 
-def _next_frame(data: mmap.mmap, at: int) -> int | None:
+def _next_frame(data: mmap.mmap, at: int, entries: Entries) -> int | None:
     """Where the first good frame behind `at` begins, at whatever byte that is."""
-    for found in HEAD.finditer(data, at + 1):
+    marks = b"|".join(re.escape(mark) for mark in entries.marks)
+    # where a frame may begin: its length is below LIMIT, its body begins as one may
+    head = re.compile(rb"(?=[\x00-\x10].{7}(?:" + marks + rb"))", re.DOTALL)
+    for found in head.finditer(data, at + 1):
         start = found.start()
         size, crc = FRAME.unpack_from(data, start)
         body = start + FRAME.size
-        if body + size <= len(data) and _shaped(data, body, size):
+        if body + size <= len(data) and entries.looks_whole(data, body, size):
             if crc32c(data[body : body + size]) == crc:
                 return start
     return None
-
-
-def _shaped(data: mmap.mmap, at: int, size: int) -> bool:
-    """Whether these bytes look like a body: quicker to say than a checksum of them."""
-    if data[at : at + 1] == b"J":
-        return data[at + size - 1 : at + size] == b"]"
-    if size < DATA.size:
-        return False
-    batch = at + DATA.size + DATA.unpack_from(data, at)[1]
-    if batch + 12 > at + size:
-        return False
-    return bool(batch + 12 + BATCH_LENGTH.unpack_from(data, batch + 8)[0] == at + size)

@@ -14,8 +14,8 @@ journal goes on behind its last whole frame. A journal that is damaged in any ot
 left as it is, and nobody is served from it; `salvage` copies what stands before the damage.
 
 While a server runs the file only grows. At a start it is written anew if more than half of
-it is about what is no more: older records of a transactional id, values of tables, deleted
-topics.
+it is about what is no more: older entries of a compacted log's key, older values of tables,
+deleted logs.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+from .entries import Effect, Entries
 from .frames import FRAME, MAGIC, find_damage, pack_frame, read_frames
-from .kafka.entries import Effect, decoded, encoded
-from .kafka.living import Living
+from .home import Home
+from .living import Living
 
 log = logging.getLogger("mqlab.serve")
 
@@ -44,13 +45,17 @@ class JournalError(Exception):
 
 
 class Journal:
-    """Opens (or begins) the journal of a data folder, which no other process may use."""
+    """Opens (or begins) the journal of a data folder, which no other process may use. `home`:
+    of the broker whose journal it is."""
 
-    def __init__(self, folder: Path, fsync: bool = False) -> None:
+    def __init__(self, folder: Path, home: Home, fsync: bool = False) -> None:
         self.path = folder / "journal"
         self.fsync = fsync
+        self._name = home.name
+        self._entries = home.entries
+        self._encode = home.entries.encode
         self._parts: list[bytes] = []
-        self._live = Living()
+        self._live = Living(home)
         self._size = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -61,16 +66,16 @@ class Journal:
     def replay(self) -> Iterator[Effect]:
         """Every effect there is, in order; what a stop left behind them is put aside.
         Raises JournalError where the file is damaged, and leaves it as it is."""
-        for at, effect, size in read_effects(self.path):
+        for at, effect, size in read_effects(self.path, self._entries):
             self._live.note(effect, size)
             yield effect
             self._size = at + size
         self._size = max(self._size, len(MAGIC))
-        damage = find_damage(self.path, self._size)
+        damage = find_damage(self.path, self._size, self._entries)
         if damage:
             raise JournalError(
                 f"{self.path}: {damage}. Nothing was changed. If there is a copy of this file, "
-                f"put it back; if not, `mqlab serve kafka --data-dir {self.path.parent} "
+                f"put it back; if not, `mqlab serve {self._name} --data-dir {self.path.parent} "
                 "--salvage-to NEW` writes everything before the damage into another folder"
             )
         self._put_torn_aside()
@@ -131,7 +136,7 @@ class Journal:
 
     def note(self, effect: Effect) -> None:
         """Remember an effect; `write` makes it durable."""
-        self._parts += pack_frame(encoded(effect))
+        self._parts += pack_frame(self._encode(effect))
 
     def write(self) -> None:
         """Raises OSError when the disk does not take it: then nothing may be answered, and
@@ -204,12 +209,12 @@ def check_magic(file: int, path: Path) -> None:
         raise JournalError(f"{path} is no journal of this version: use another folder")
 
 
-def read_effects(path: Path) -> Iterator[tuple[int, Effect, int]]:
+def read_effects(path: Path, entries: Entries) -> Iterator[tuple[int, Effect, int]]:
     """(offset, effect, bytes it takes) of every good frame. Raises JournalError for an entry
     that cannot be what this version wrote, though its checksum is right."""
     for at, body in read_frames(path):
         try:
-            effect = decoded(body)
+            effect = entries.decode(body)
         except (ValueError, KeyError, TypeError, AssertionError, struct.error) as error:
             raise JournalError(
                 f"{path}: the entry at byte {at} was written by another version of mqlab: "

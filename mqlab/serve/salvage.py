@@ -11,10 +11,11 @@ import os
 from pathlib import Path
 
 from .frames import MAGIC, find_damage
+from .home import Home
 from .journal import JournalError, check_magic, lock, read_effects
 
 
-def salvage(source: Path, target: Path) -> str:
+def salvage(source: Path, target: Path, home: Home) -> str:
     """Copy what stands before the damage of a data folder's journal into another folder, which
     must have none; what was done, in words. The source stays as it is. Raises JournalError."""
     path = source / "journal"
@@ -27,9 +28,9 @@ def salvage(source: Path, target: Path) -> str:
         lock(file, source)
         check_magic(file, path)
         whole, entries = len(MAGIC), 0
-        for at, _, size in read_effects(path):
+        for at, _, size in read_effects(path, home.entries):
             whole, entries = at + size, entries + 1
-        damage = find_damage(path, whole)
+        damage = find_damage(path, whole, home.entries)
         left = os.fstat(file).st_size - whole
         target.mkdir(parents=True, exist_ok=True)
         _copy_front(path, whole, target / "journal")
@@ -41,7 +42,7 @@ def salvage(source: Path, target: Path) -> str:
     return (
         f"{target / 'journal'} holds {entries} entries, all before byte {whole} of {path} ({why}); "
         f"{left} bytes are in the old file only, which is as it was. "
-        f"Go on with: mqlab serve kafka --data-dir {target}"
+        f"Go on with: mqlab serve {home.name} --data-dir {target}"
     )
 
 

@@ -19,12 +19,11 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from ..kafka.config import SAFEGUARDS, KafkaConfig
 from ..kernel import Event
 from .connection import Connection
 from .driver import Driver
+from .home import Home, ServeError
 from .journal import Journal, JournalError
-from .kafka.front import BrokerConfig
 from .limits import BACKLOG, HELD, most_connections, say_in_one_line, trace_places
 from .logs import set_up
 from .trace.http import TraceServer
@@ -33,46 +32,28 @@ log = logging.getLogger("mqlab.serve")
 
 #: objects before the garbage collector looks at the new ones; at older ones hardly ever
 RARELY = (100_000, 1_000, 1_000)
-READY = "mqlab serve kafka: ready at {address}, trace at {trace}"
+READY = "mqlab serve {name}: ready at {address}, trace at {trace}"
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What `mqlab serve kafka` can be told. Port 0 takes any free one. `off`: safeguards
-    that are switched off, to show real clients what each is for. `pace_ms`: see `Driver`."""
+    """What any server can be told. Port 0 takes any free one. `pace_ms`: see `Driver`."""
 
     host: str = "127.0.0.1"
     port: int = 9092
     trace_port: int = 0
     data_dir: Path | None = None
     fsync: bool = False
-    transaction_version: int = 2
-    auto_create: bool = False
-    off: tuple[str, ...] = ()
     until_input_ends: bool = False
     verbose: bool = False
     pace_ms: int = 0
-
-    @property
-    def config(self) -> BrokerConfig:
-        kafka = KafkaConfig(
-            on=frozenset(SAFEGUARDS) - frozenset(self.off),
-            transaction_version=self.transaction_version,
-            offsets_partitions=50,
-            id_expiration_ms=7 * 24 * 3_600_000,
-            pid_expiration_ms=24 * 3_600_000,
-        )
-        return BrokerConfig(kafka, auto_create=self.auto_create, log_dir=str(self.data_dir or ""))
-
-
-class ServeError(Exception):
-    """The server cannot start; the message says why and what to do."""
 
 
 class Server:
     """A running server; `run` returns when it was told to stop."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, home: Home, options: Options) -> None:
+        self.home = home
         self.options = options
         self.connections: dict[int, Connection] = {}
         self._count = 0
@@ -86,8 +67,8 @@ class Server:
         self._stop = asyncio.Event()
         self._failure = ""
         if options.data_dir is not None:
-            self._journal = Journal(options.data_dir, options.fsync)
-        self.driver = Driver(options.config, self._answer, self._journal, options.pace_ms)
+            self._journal = Journal(options.data_dir, home, options.fsync)
+        self.driver = Driver(home, self._answer, self._journal, options.pace_ms)
 
     # -- what connections call ---------------------------------------------------------------
 
@@ -209,9 +190,8 @@ class Server:
             _watch_input(self.stop)
         port = listener.sockets[0].getsockname()[1]
         address = f"{self.options.host}:{port}"
-        print(
-            READY.format(address=address, trace=f"http://127.0.0.1:{trace_port}/trace"), flush=True
-        )
+        trace_url = f"http://127.0.0.1:{trace_port}/trace"
+        print(READY.format(name=self.home.name, address=address, trace=trace_url), flush=True)
         await self._stop.wait()
         listener.close()
         trace.close()
@@ -276,7 +256,7 @@ def _watch_input(stop: Any) -> None:
     loop.add_reader(file, readable)
 
 
-def main(options: Options) -> None:
+def main(home: Home, options: Options) -> None:
     """Serve in this process until a signal comes. Raises ServeError or JournalError."""
     set_up(options.verbose)
     if not _loopback(options.host):
@@ -289,7 +269,7 @@ def main(options: Options) -> None:
     gc.set_threshold(*RARELY)
 
     async def serve() -> str:
-        return await Server(options).run()
+        return await Server(home, options).run()
 
     failure = asyncio.run(serve())
     if failure:

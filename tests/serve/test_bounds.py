@@ -19,8 +19,11 @@ from mqlab.kernel import Caller, Fact, Request, Text
 from mqlab.serve import RunningBroker, serve
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.driver import Driver
-from mqlab.serve.kafka.front import BROKER, BrokerConfig
+from mqlab.serve.home import count_nothing
+from mqlab.serve.kafka.front import BROKER
+from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.trace import model
+from mqlab.serve.kafka.trace.observer import Observer
 from mqlab.serve.kafka.wire.codec import decode
 from mqlab.serve.kafka.wire.records import Records, parsed
 from mqlab.serve.trace import recorder
@@ -36,7 +39,7 @@ class Direct:
     """A driver that is handed frames, without sockets."""
 
     def __init__(self) -> None:
-        self.driver = Driver(BrokerConfig(), lambda conn, number, body: None)
+        self.driver = Driver(make_home(), lambda conn, number, body: None)
         self.driver.start()
         self.count = 0
 
@@ -97,7 +100,7 @@ def test_a_deleted_topic_is_freed() -> None:
 def test_the_ring_is_bounded_by_steps_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "BYTES", 1_000)
     gone: list[Any] = []
-    ring = Recorder(gone.append)
+    ring = Recorder(gone.append, count_nothing)
     for i in range(30):
         ring.stepped(i, "r", None, Request(Caller("c"), i), (), 100)
     assert (len(ring.steps), ring.bytes, len(gone)) == (10, 1_000, 20)
@@ -153,7 +156,7 @@ def test_such_a_topic_survives_a_restart(tmp_path: Any) -> None:
 def test_what_cannot_be_drawn_is_left_out_and_said_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    live = Live("kafka", Text("x"), "tc", 0, ServerDisk().log)
+    live = Live("kafka", Text("x"), Observer("tc", 0, ServerDisk().log), count_nothing)
     drawn = live.observer.take
 
     def take(step: Any, tell: Any = None) -> None:

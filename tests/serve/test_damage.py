@@ -13,11 +13,13 @@ from mqlab.kernel import Append, Put
 from mqlab.serve import serve
 from mqlab.serve.frames import FRAME, MAGIC, SECTOR
 from mqlab.serve.journal import Journal, JournalError
+from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.wire.records import parsed
 from mqlab.serve.process import BrokerError
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.raw import batch
 
+HOME = make_home()
 RECORDS = parsed(batch([b"a", b"bc" * 40])).records  # type: ignore[union-attr]
 EFFECTS = [
     Put("leadership", "epoch", 1),
@@ -29,7 +31,7 @@ EFFECTS = [
 
 def write(folder: Path) -> bytes:
     """A journal of EFFECTS; its bytes."""
-    journal = Journal(folder)
+    journal = Journal(folder, HOME)
     list(journal.replay())
     for effect in EFFECTS:
         journal.note(effect)
@@ -40,7 +42,7 @@ def write(folder: Path) -> bytes:
 
 def replay(folder: Path) -> list[str]:
     """Its effects in words. Raises JournalError."""
-    journal = Journal(folder)
+    journal = Journal(folder, HOME)
     try:
         return [str(effect) for effect in journal.replay()]
     finally:
@@ -145,7 +147,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_an_entry_of_another_version_is_refused_in_words(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
+    journal = Journal(tmp_path, HOME)
     list(journal.replay())
     journal.note(Put("leadership", "epoch", 1))
     journal.write()

@@ -28,7 +28,8 @@ from mqlab.kernel import (
 )
 from mqlab.serve.disk import CompactedLog, ServerDisk, ServerLog
 from mqlab.serve.driver import Driver
-from mqlab.serve.kafka.front import BROKER, BrokerConfig
+from mqlab.serve.kafka.front import BROKER
+from mqlab.serve.kafka.home import BY_ID, make_home
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Notes(Quiet):
 
 
 def driver() -> Driver:
-    made = Driver(BrokerConfig(), lambda conn, number, body: None)
+    made = Driver(make_home(), lambda conn, number, body: None)
     made.start()
     made.roles |= {"a": Notes(), "b": Notes()}
     return made
@@ -117,7 +118,7 @@ def test_it_reads_like_the_disk_of_a_lesson() -> None:
 
 
 def test_the_time_index_finds_the_first_batch_that_is_late_enough() -> None:
-    log = ServerLog()
+    log = ServerLog(Batch)
     for base, (stamp, control) in enumerate(((5, ""), (9, ""), (10, COMMIT), (7, ""), (12, ""))):
         log.append(Batch(base=base, at_ms=stamp, control=control))
     assert [log.since(at) for at in (0, 5, 6, 9, 10, 11, 12, 13)] == [0, 0, 1, 1, 2, 4, 4, 5]
@@ -125,7 +126,7 @@ def test_the_time_index_finds_the_first_batch_that_is_late_enough() -> None:
 
 
 def test_the_transaction_log_keeps_the_latest_record_of_an_id() -> None:
-    log = CompactedLog()
+    log = CompactedLog(BY_ID)
     for base in range(1_000):
         log.append(StateRecord(base, Entry(f"id-{base % 3}", 1, 0)))
     assert [record.base for record in log.kept()] == [997, 998, 999]
@@ -134,7 +135,7 @@ def test_the_transaction_log_keeps_the_latest_record_of_an_id() -> None:
 
 def test_paced_messages_arrive_later_and_in_their_order() -> None:
     """What a role says to itself, and what the front says and hears, is not held up."""
-    it = Driver(BrokerConfig(), lambda conn, number, body: None, pace_ms=50)
+    it = Driver(make_home(), lambda conn, number, body: None, pace_ms=50)
     it.start()
     it.roles |= {"a": Notes(), "b": Notes()}
     it.deliver("a", Call((Send("b", "first"), Send("a", "note"), Send("b", "second"))))

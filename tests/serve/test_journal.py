@@ -17,20 +17,22 @@ from mqlab.serve import serve
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.driver import Driver
 from mqlab.serve.journal import Journal
-from mqlab.serve.kafka.entries import decoded, encoded
+from mqlab.serve.kafka.entries import decode_effect, encode_effect
 from mqlab.serve.kafka.front.topic import Topic
+from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.wire.records import parsed
 from mqlab.serve.server import Options, Server
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.raw import batch
 
+HOME = make_home()
 STATES = "__transaction_state-0"
 TOPIC = Topic("t", 1, "6d716c61-6200-4b61-8000-746f70696373")
 
 
 def replayed(folder: Path) -> tuple[ServerDisk, Journal]:
-    journal = Journal(folder)
-    driver = Driver(Options().config, lambda *told: None, journal)
+    journal = Journal(folder, HOME)
+    driver = Driver(HOME, lambda *told: None, journal)
     for effect in journal.replay():
         driver._keep(effect)
     return driver.disk, journal
@@ -42,7 +44,7 @@ def state(base: int, txn_id: str, state: TxnState = TxnState.ONGOING) -> Append:
 
 def written(folder: Path, rounds: int = 12_000) -> None:
     """Thousands of records of two ids, one of them expired at the end, and some data."""
-    journal = Journal(folder)
+    journal = Journal(folder, HOME)
     list(journal.replay())
     records = parsed(batch([b"a"])).records
     for effect in (
@@ -82,10 +84,10 @@ def test_only_the_latest_of_each_key_is_written_anew(tmp_path: Path) -> None:
 
 
 def test_the_end_of_a_log_is_kept_even_by_a_tombstone() -> None:
-    disk = ServerDisk()
+    disk = ServerDisk(HOME.keeping)
     disk.append(STATES, state(0, "b").entry)
     disk.append(STATES, state(1, "b", TxnState.DEAD).entry)
-    again = ServerDisk()
+    again = ServerDisk(HOME.keeping)
     for effect in disk.effects():
         assert isinstance(effect, Append)
         again.append(effect.log, effect.entry)
@@ -100,7 +102,7 @@ def test_a_small_journal_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_deleted_topic_is_dead(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
+    journal = Journal(tmp_path, HOME)
     list(journal.replay())
     journal.note(Put("topics", "t", TOPIC))
     records = parsed(batch([b"x" * 800_000])).records
@@ -176,7 +178,7 @@ def test_a_server_without_room_says_so_in_one_line_and_starts_when_there_is(
         raise OSError(28, "No space left on device")
 
     async def run() -> str:
-        return await Server(Options(port=0, data_dir=tmp_path)).run()
+        return await Server(HOME, Options(port=0, data_dir=tmp_path)).run()
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", full)
@@ -191,7 +193,7 @@ def test_a_group_is_written_with_its_members_bytes() -> None:
     effect = Append("__consumer_offsets-0", GroupMetadata("g", "consumer", 3, "range", "a-1"))
     whole = Append("x", GroupMetadata("g", members=(member,)))
     for one in (effect, whole):
-        assert decoded(encoded(one)) == one
+        assert decode_effect(encode_effect(one)) == one
 
 
 def test_a_server_that_wrote_its_journal_anew_goes_on(tmp_path: Path) -> None:
@@ -201,7 +203,7 @@ def test_a_server_that_wrote_its_journal_anew_goes_on(tmp_path: Path) -> None:
         for i in range(5):
             transaction(who, "t", str(i))
         broker.stop()
-        journal = Journal(tmp_path)
+        journal = Journal(tmp_path, HOME)
         list(journal.replay())
         for i in range(30_000):
             journal.note(Put("producer ids", "next block", 5_000 + i))

@@ -17,10 +17,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...kernel import Fact, Text
+from ...kernel import Effects, Fact, Text
 from ...kernel.trace import diff, patch, sparse
-from ..kafka.trace.observer import Observer
-from ..kafka.trace.picture import Picture
+from .observer import Observer
 from .recorder import BYTES, KEPT, Recorder, Step
 
 log = logging.getLogger("mqlab.serve")
@@ -39,17 +38,15 @@ class Live:
         self,
         system: str,
         title: Text,
-        coordinator: str,
-        started_ms: int,
-        logs: Callable[[str], Any],
+        observer: Observer,
+        weigh: Callable[[Effects], int],
     ) -> None:
-        self.recorder = Recorder(self._forget)
-        self.observer = Observer(coordinator, started_ms, logs)
-        self.picture = Picture(self.observer.model, self.observer.lanes)
+        self.recorder = Recorder(self._forget, weigh)
+        self.observer = observer
         self.system = system
         self.title = title
         self._lines: deque[tuple[int, Any, bytes]] = deque()
-        self._before: Any = self.picture.now()
+        self._before: Any = self.observer.draw()
         self._now: Any = self._before
         self._after = 0  # the number of the fact before the first line
         self._size = 0  # bytes of the lines
@@ -78,12 +75,12 @@ class Live:
     def _begin_anew(self) -> None:
         self._lines.clear()
         self._size = 0
-        self._before = self._now = self._survive(self.picture.now, self._now)
+        self._before = self._now = self._survive(self.observer.draw, self._now)
         self._after = self.observer.facts
         self._gap = False
 
     def _tell(self, fact: Fact) -> None:
-        new = self._survive(self.picture.now, self._now)
+        new = self._survive(self.observer.draw, self._now)
         change = diff(self._now, new)
         line = json.dumps({"fact": sparse(fact), "change": change}, ensure_ascii=False)
         data = line.encode(errors="backslashreplace")

@@ -6,7 +6,8 @@ mean is worked out only when somebody asks, or when a step leaves the ring.
 
 What is referred to may be large, and nobody else may hold it any more: a batch that was
 refused, records of a topic that was deleted. So the ring is bounded by bytes too: a step
-weighs what its request took on the wire, and the batches it hands to a reader.
+weighs what its request took on the wire, and what its effects hand out (`weigh`, which the
+broker's home says: batches to a reader).
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ...kafka.messages import FetchResponse
-from ...kernel import ConnectionLost, Effects, Event, Reply
+from ...kernel import ConnectionLost, Effects, Event
 
 KEPT = 10_000
 BYTES = 64 << 20  # that may be referred to by steps in the ring
@@ -26,19 +26,21 @@ Step = tuple[int, str, Any, Event | None, Effects]
 
 
 class Recorder:
-    """`forget` is called with each step that nobody has asked about and that must go."""
+    """`forget` is called with each step that nobody has asked about and that must go;
+    `weigh(effects)` says how many bytes they keep alive."""
 
-    def __init__(self, forget: Callable[[Step], None]) -> None:
+    def __init__(self, forget: Callable[[Step], None], weigh: Callable[[Effects], int]) -> None:
         self.steps: deque[Step] = deque()
         self.bytes = 0
         self.forget = forget
+        self.weigh = weigh
         self._weights: deque[int] = deque()
 
     def stepped(
         self, at_ms: int, name: str, new: Any, event: Event, effects: Effects, size: int = 0
     ) -> None:
         """`size`: of the client's request that this step handles, in bytes."""
-        self._keep((at_ms, name, new, event, effects), size + _handed_out(effects))
+        self._keep((at_ms, name, new, event, effects), size + self.weigh(effects))
 
     def recovered(self, at_ms: int, name: str, role: Any, effects: Effects) -> None:
         """A role has started. Its appends are among what it found: they are not told."""
@@ -67,12 +69,3 @@ class Recorder:
                 self.forget(self.take())
         while self.bytes > BYTES:
             self.forget(self.take())
-
-
-def _handed_out(effects: Effects) -> int:
-    """The bytes of batches that an answer refers to."""
-    if len(effects) == 1 and isinstance(effects[0], Reply):
-        body = effects[0].body
-        if isinstance(body, FetchResponse):
-            return sum(batch.size for batch in body.batches)
-    return 0

@@ -24,6 +24,7 @@ from mqlab.kafka.messages import Position
 from mqlab.kafka.states import TxnState
 from mqlab.serve import RunningBroker, serve
 from mqlab.serve.disk import RECENT, CompactedLog
+from mqlab.serve.kafka.home import BY_ID
 from mqlab.serve.kafka.wire.internal import group_records, transaction
 from mqlab.serve.kafka.wire.records import Records
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, read
@@ -268,7 +269,7 @@ def test_nobody_writes_to_them_or_deletes_them(broker: RunningBroker) -> None:
 
 
 def test_a_compacted_log_keeps_its_end_whole() -> None:
-    log = CompactedLog()
+    log = CompactedLog(BY_ID)
     for base in range(RECENT + 10):
         log.append(StateRecord(base, Entry(f"id-{base % 3}", 1, 0)))
     log.append(StateRecord(RECENT + 10, Entry("other", 1, 0)))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.serve import RunningBroker, serve
-from mqlab.serve.kafka.entries import decoded
+from mqlab.serve.kafka.entries import decode_effect
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, transaction
 from tests.serve.kafka.test_groups import member
 
@@ -56,5 +56,5 @@ def test_so_does_one_in_a_transaction_and_over_a_restart(tmp_path: Path, topic: 
 def test_a_journal_from_before_leader_epochs_is_read() -> None:
     old = b'J["append","__consumer_offsets-0",{"Batch":[[{"Offsets":["g",[{"Position":'
     old += b'["t-0",3,"m"]}]]}],1,0,-1,-1,-1,false,"",-1,0,0]}]'
-    (offsets,) = decoded(old).entry.records  # type: ignore[union-attr]
+    (offsets,) = decode_effect(old).entry.records  # type: ignore[union-attr]
     assert offsets.positions[0].leader_epoch == -1

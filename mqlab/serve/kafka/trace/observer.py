@@ -35,6 +35,7 @@ from ..front.internal import StateReader
 from ..wire.api import Ask
 from . import telling
 from .model import Model
+from .picture import Picture
 
 LONGEST = 300  # characters of a fact: a client's id may have 32,767
 SILENT = (Watch, Unwatch, Watched)
@@ -46,6 +47,7 @@ class Observer:
     def __init__(self, coordinator: str, started_ms: int, log: Callable[[str], Any]) -> None:
         self.model = Model()
         self.lanes = Lanes(coordinator)
+        self.draw = Picture(self.model, self.lanes).now
         self.facts = 0
         self.steps = 0
         self._started_ms = started_ms

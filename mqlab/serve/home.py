@@ -1,0 +1,84 @@
+"""A broker's home: what the server must be told in order to serve a protocol.
+
+The server knows sockets, turns, timers, a disk and a journal. It knows no broker. Whatever
+depends on the broker it asks a `Home`, a value made of plain functions, which
+`serve/<broker>/home.py` makes:
+
+    front       the role that hears what clients ask; it may hand parts of it to others
+    starting    the roles to start, in order; some of them read along another role's log
+    change      roles and logs that come and go with a key of a durable table (Kafka's `topics`)
+    gone        who answers a message to a role that is no more
+    keeping     how each log is kept: as it is, or only the latest entry of each key
+    entries     how an effect becomes bytes of the journal, and is made from them again
+    observe     who makes the live trace's picture of what the roles do
+    weigh       bytes that effects hand out and the live trace therefore keeps alive
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..kernel import Effects
+from .disk import Keeping, ServerDisk
+from .entries import Entries
+from .trace.observer import Observer
+
+
+class ServeError(Exception):
+    """The server cannot start; the message says why and what to do."""
+
+
+# ---- roles -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A role to start: `recover(disk, at_ms)` gives it, and its first effects. `reads`: a log
+    of another role that it reads along; it hears `Appended` of each append to it, and keeps
+    out of the live trace's picture."""
+
+    name: str
+    recover: Callable[[ServerDisk, int], tuple[Any, Effects]]
+    reads: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a new value of a durable table's key brings about: roles that begin, roles that
+    end, logs that are dropped."""
+
+    begin: tuple[Start, ...] = ()
+    end: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+
+NO_CHANGE = Change()
+
+
+# ---- the home --------------------------------------------------------------------------------
+
+
+def count_nothing(effects: Effects) -> int:
+    return 0
+
+
+def change_nothing(table: str, key: Any, old: Any, new: Any) -> Change:
+    return NO_CHANGE
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """See above. `name`: as in `mqlab serve NAME`; `system`: the system line of the trace."""
+
+    name: str
+    system: str
+    front: str
+    starting: Callable[[ServerDisk], Iterable[Start]]
+    gone: Any
+    entries: Entries
+    observe: Callable[[int, Callable[[str], Any]], Observer]
+    keeping: Keeping = Keeping()
+    change: Callable[[str, Any, Any, Any], Change] = change_nothing
+    weigh: Callable[[Effects], int] = count_nothing

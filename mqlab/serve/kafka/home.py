@@ -1,0 +1,111 @@
+"""Kafka's home in the server: see `serve/home.py` for what each part is.
+
+One node plays the whole cluster: the front (`broker`), the coordinators of 50 partitions of
+`__consumer_offsets`, a leader for each partition of the table `topics`, the transaction
+coordinator, and a reader beside each partition of `__transaction_state`. A partition's log
+keeps everything; those of `__transaction_state` are compacted by transactional id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from operator import attrgetter
+
+from ...kafka.coordinator import Coordinator, StateRecord
+from ...kafka.group import GroupCoordinator
+from ...kafka.leader import Leader, index_of
+from ...kafka.leader.deletion import STARTS
+from ...kafka.log import Batch
+from ...kafka.messages import FetchResponse
+from ...kafka.states import TxnState
+from ...kernel import Disk, Effects, Reply
+from ..disk import Compaction, Keeping, ServerDisk
+from ..home import NO_CHANGE, Change, Home, Start
+from .entries import ENTRIES
+from .front import BROKER, Broker, BrokerConfig, Gone, Topic
+from .front.internal import OFFSETS, STATE, StateReader
+from .trace.observer import Observer
+
+
+def make_home(config: BrokerConfig | None = None) -> Home:
+    config = config if config is not None else BrokerConfig()
+    kafka = config.kafka
+    return Home(
+        name="kafka",
+        system=f"kafka transaction_version={kafka.transaction_version}",
+        front=BROKER,
+        starting=partial(start_roles, config),
+        gone=Gone(),
+        entries=ENTRIES,
+        keeping=Keeping(Batch, find_compaction, STARTS),
+        change=partial(change_topic, config),
+        observe=partial(Observer, kafka.coordinator),
+        weigh=weigh_batches,
+    )
+
+
+# ---- roles -----------------------------------------------------------------------------------
+
+
+def start_roles(config: BrokerConfig, disk: ServerDisk) -> Iterator[Start]:
+    kafka = config.kafka
+    yield Start(BROKER, partial(Broker.recover, config))
+    for number in range(kafka.offsets_partitions):
+        group = f"{OFFSETS}-{number}"
+        yield Start(group, partial(GroupCoordinator.recover, kafka, group))
+    for topic in disk.table("topics").values():
+        yield from lead(config, topic)
+    yield Start(kafka.coordinator, partial(Coordinator.recover, kafka))
+    for number in range(kafka.txn_partitions):
+        log = f"{STATE}-{number}"
+        yield Start(log, partial(read_along, log, kafka.transaction_version > 0), reads=log)
+
+
+def lead(config: BrokerConfig, topic: Topic, since: int = 0) -> Iterator[Start]:
+    """This node is the leader of every partition there is; of a topic that grows, those
+    before `since` are led already."""
+    for partition in topic.partitions[since:]:
+        yield Start(partition, partial(Leader.recover, config.kafka, partition))
+
+
+def read_along(log: str, flexible: bool, disk: Disk, at_ms: int) -> tuple[StateReader, Effects]:
+    return StateReader(log, flexible), ()
+
+
+def change_topic(
+    config: BrokerConfig, table: str, key: str, old: Topic | None, new: Topic | None
+) -> Change:
+    """Leaders and logs come and go with the table `topics`."""
+    if table != "topics":
+        return NO_CHANGE
+    if new is not None:
+        return Change(begin=tuple(lead(config, new, old.count if old is not None else 0)))
+    if old is None:
+        return NO_CHANGE
+    logs = tuple(log for name in old.partitions for log in (name, index_of(name)))
+    return Change(end=old.partitions, drop=logs)
+
+
+# ---- logs ------------------------------------------------------------------------------------
+
+
+def is_expired(record: StateRecord) -> bool:
+    return record.entry.state is TxnState.DEAD
+
+
+BY_ID = Compaction(attrgetter("entry.txn_id"), is_expired)
+
+
+def find_compaction(log: str) -> Compaction | None:
+    """The partition of a topic called __transaction_state-0 is a log like any other."""
+    return BY_ID if log.rpartition("-")[0] == STATE else None
+
+
+def weigh_batches(effects: Effects) -> int:
+    """The bytes of batches that an answer refers to."""
+    if len(effects) == 1 and isinstance(effects[0], Reply):
+        body = effects[0].body
+        if isinstance(body, FetchResponse):
+            return sum(batch.size for batch in body.batches)
+    return 0

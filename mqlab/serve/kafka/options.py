@@ -1,0 +1,66 @@
+"""What `mqlab serve kafka` can be told beyond what any server can.
+
+The command line reads this module to list the options, so the broker itself is imported only
+when a home is made.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..home import Home
+
+DAY_MS = 24 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaOptions:
+    """`off`: safeguards that are switched off, to show real clients what each is for.
+    `auto_create`: a topic comes into being when a client asks about it."""
+
+    transaction_version: int = 2
+    auto_create: bool = False
+    off: tuple[str, ...] = ()
+
+    def home(self, data_dir: Path | None = None) -> Home:
+        """Raises ServeError for a safeguard that there is not."""
+        from ...kafka.config import SAFEGUARDS, KafkaConfig
+        from ..home import ServeError
+        from .front import BrokerConfig
+        from .home import make_home
+
+        for name in self.off:
+            if name not in SAFEGUARDS:
+                raise ServeError(f"no safeguard {name!r}; there are: {', '.join(SAFEGUARDS)}")
+        kafka = KafkaConfig(
+            on=frozenset(SAFEGUARDS) - frozenset(self.off),
+            transaction_version=self.transaction_version,
+            offsets_partitions=50,
+            id_expiration_ms=7 * DAY_MS,
+            pid_expiration_ms=DAY_MS,
+        )
+        return make_home(
+            BrokerConfig(kafka, auto_create=self.auto_create, log_dir=str(data_dir or ""))
+        )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--transaction-version", type=int, choices=(0, 2), default=2, help="(default: 2)"
+    )
+    parser.add_argument(
+        "--auto-create", action="store_true", help="create a topic when a client asks about it"
+    )
+    parser.add_argument(
+        "--off", nargs="+", metavar="SAFEGUARD", default=[], help="switch safeguards off"
+    )
+
+
+def read_arguments(args: argparse.Namespace) -> Home:
+    """Raises ServeError."""
+    options = KafkaOptions(args.transaction_version, args.auto_create, tuple(args.off))
+    return options.home(args.data_dir)
