@@ -13,6 +13,7 @@ from .application import AppState, Asking, Program
 from .choice import Choice, parse
 from .disk import Disk, MemoryDisk
 from .maps import Map
+from .outcome import FAILED, OK, UNKNOWN, Outcome, failed, succeeded
 from .play import Option, Play
 from .role import (
     Append,
@@ -60,11 +61,12 @@ from .values import replace
 from .world import World
 
 __all__ = [
-    "NOTHING", "AppState", "Append", "AppendFailed", "Appended", "Asking", "Call", "Caller",
-    "CancelTimer", "Cell", "Choice", "Config", "ConnectionLost", "Disk", "Effect", "Effects",
-    "Event", "Fact", "Fired", "Flush", "Frontier", "Got", "Graph", "GraphState", "Lane",
-    "Lang", "Light", "Log", "Map", "MemoryDisk", "NodeSpec", "Option", "Play", "Program",
-    "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response", "Return", "Run",
-    "Send", "SetTimer", "Snapshot", "System", "Table", "Telling", "Text", "Trace", "Truncate",
-    "Words", "World", "escape_unseen", "parse", "replace", "replay", "shorten", "simulate",
+    "FAILED", "NOTHING", "OK", "UNKNOWN", "AppState", "Append", "AppendFailed", "Appended",
+    "Asking", "Call", "Caller", "CancelTimer", "Cell", "Choice", "Config", "ConnectionLost",
+    "Disk", "Effect", "Effects", "Event", "Fact", "Fired", "Flush", "Frontier", "Got",
+    "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Map", "MemoryDisk", "NodeSpec",
+    "Option", "Outcome", "Play", "Program", "Property", "Put", "Quiet", "Reader", "Reply",
+    "Request", "Response", "Return", "Run", "Send", "SetTimer", "Snapshot", "System", "Table",
+    "Telling", "Text", "Trace", "Truncate", "Words", "World", "escape_unseen", "failed",
+    "parse", "replace", "replay", "shorten", "simulate", "succeeded",
 ]  # fmt: skip

@@ -7,12 +7,12 @@ an application is about its present run: a client that was killed has forgotten 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ...kernel import World
 from ...kernel.world import NodeState
+from ..clients.calls import Abort, Begin, Commit, Committed, SendOffsets, SendRecord
 from ..clients.producer import Producer
 from ..clients.worker import Worker
 from ..config import offsets_log
@@ -26,7 +26,6 @@ from ..states import PREPARED, TxnState
 
 Sent = tuple[str, str]  # partition, value
 Signature = tuple[str, int]  # member, generation
-_SIGNED = re.compile(r"member=(\S+) generation=(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +46,16 @@ def brackets(node: NodeState) -> tuple[Bracket, ...]:
         return ()
     calls = [(result.call, result.ok) for result in app.results]
     if app.waiting and isinstance(app.program, tuple):
-        calls.append((str(app.program[len(app.results)]), False))
+        calls.append((app.program[len(app.results)], False))
     out: list[Bracket] = []
     for call, ok in calls:
-        match call.split():
-            case ["begin"] if ok:
+        match call:
+            case Begin() if ok:
                 out.append(Bracket())
-            case ["send", partition, value] if out and ok:
+            case SendRecord(partition, value) if out and ok:
                 out[-1] = Bracket((*out[-1].sent, (partition, value)))
-            case [("commit" | "abort") as end] if out and not out[-1].end:
-                out[-1] = Bracket(out[-1].sent, end, ok)
-            case [("commit" | "abort") as end] if out and out[-1].end == end:
-                out[-1] = Bracket(out[-1].sent, end, ok)
+            case Commit() | Abort() if out and out[-1].end in ("", str(call)):
+                out[-1] = Bracket(out[-1].sent, str(call), ok)
     return tuple(out)
 
 
@@ -173,8 +170,7 @@ def _counts(log: Iterable[Batch], group: str, position: str) -> bool:
 def told_positions(node: NodeState) -> tuple[tuple[str, str], ...]:
     """(group, position) of every committed position that an application was told."""
     results = node.app.results if node.app is not None else ()
-    asked = (r for r in results if r.ok and r.call.startswith("committed "))
-    told = ((r.call.split()[1], r.detail) for r in asked)
+    told = ((r.call.group, r.detail) for r in results if r.ok and isinstance(r.call, Committed))
     return tuple(
         (group, position)
         for group, detail in told
@@ -213,9 +209,10 @@ def signatures(node: NodeState) -> frozenset[Signature]:
     """The (member, generation) of every send-offsets of an application's present run; none
     if one of them was unsigned, since such a one is not fenced."""
     calls = [result.call for result in node.app.results] if node.app is not None else []
-    calls += [str(producer(node).call)] if node.up else []
-    mine = [_SIGNED.search(call) for call in calls if call.startswith("send-offsets")]
-    return frozenset((m[1], int(m[2])) for m in mine if m) if all(mine) else frozenset()
+    calls += [producer(node).call] if node.up else []
+    mine = [call for call in calls if isinstance(call, SendOffsets)]
+    signed = all(call.member and call.generation >= 0 for call in mine)
+    return frozenset((call.member, call.generation) for call in mine) if signed else frozenset()
 
 
 def identity(node: NodeState) -> tuple[int, int]:

@@ -24,14 +24,16 @@ from ...kernel import (
     Disk,
     Effects,
     Event,
+    Outcome,
     Quiet,
     Response,
     Return,
     Send,
+    failed,
+    succeeded,
 )
 from ..errors import Error
 from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse, braces
-from .calls import Outcome, failed, succeeded
 
 if TYPE_CHECKING:
     from ..log.partition import Partition

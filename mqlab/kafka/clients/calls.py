@@ -1,7 +1,4 @@
-"""What an application may call on its client, and what it gets back.
-
-Outcomes have three kinds, and a careful application treats all three differently:
-`ok`, `failed` (definite: it did not happen) and `unknown` (indefinite: it may have).
+"""What an application may call on its client. What it gets back is an `Outcome`.
 
 One `failed` is less definite than it sounds: a commit whose answer was lost, and whose producer
 is fenced before it asks again, hears ProducerFencedException although it was committed.
@@ -11,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import Error
 from ..messages import READ_COMMITTED, Position, braces
 
 
@@ -187,30 +183,3 @@ class GroupMetadata:
 
     def __str__(self) -> str:
         return "group-metadata"
-
-
-# ---- what comes back -------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a call gave. `detail`: the error's name, or what was read."""
-
-    call: str
-    status: str = "ok"
-    detail: str = ""
-
-    @property
-    def ok(self) -> bool:
-        return self.status == "ok"
-
-    def __str__(self) -> str:
-        return f"{self.call}: {self.status}" + (f" {self.detail}" if self.detail else "")
-
-
-def succeeded(call: object, detail: str = "") -> Outcome:
-    return Outcome(str(call), "ok", detail)
-
-
-def failed(call: object, why: Error | str) -> Outcome:
-    return Outcome(str(call), "failed", str(why))

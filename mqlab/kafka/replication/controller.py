@@ -16,8 +16,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...kernel import Call, Disk, Effects, Event, Map, Put, Quiet, Request, Return, Send
-from ..clients.calls import failed, succeeded
+from ...kernel import (
+    Call,
+    Disk,
+    Effects,
+    Event,
+    Map,
+    Put,
+    Quiet,
+    Request,
+    Return,
+    Send,
+    failed,
+    succeeded,
+)
 from .messages import AlterPartition, Leadership, Register, replica_name
 
 TABLE = "leadership"

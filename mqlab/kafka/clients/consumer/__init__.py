@@ -31,11 +31,14 @@ from ....kernel import (
     Event,
     Fired,
     Map,
+    Outcome,
     Quiet,
     Response,
     Return,
     Send,
     SetTimer,
+    failed,
+    succeeded,
 )
 from ...config import KafkaConfig, offsets_log
 from ...errors import Error
@@ -62,14 +65,11 @@ from ..calls import (
     EndOffset,
     GroupMetadata,
     Lag,
-    Outcome,
     Poll,
     PositionOf,
     Seek,
     Subscribe,
     Unsubscribe,
-    failed,
-    succeeded,
 )
 from . import fetching, membership
 from .fetching import readable

@@ -9,7 +9,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ....kernel import Effects, Send
+from ....kernel import (
+    Effects,
+    Send,
+    failed,
+    succeeded,
+)
 from ...config import offsets_log
 from ...errors import Error
 from ...log import ABORT, AbortedTxn, Batch
@@ -23,7 +28,7 @@ from ...messages import (
     OffsetFetch,
     OffsetFetchResponse,
 )
-from ..calls import Committed, Lag, Poll, PositionOf, failed, succeeded
+from ..calls import Committed, Lag, Poll, PositionOf
 
 if TYPE_CHECKING:
     from . import Consumer

@@ -13,7 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ....kernel import CancelTimer, Effects, Map, Send, SetTimer
+from ....kernel import (
+    CancelTimer,
+    Effects,
+    Map,
+    Send,
+    SetTimer,
+    failed,
+    succeeded,
+)
 from ...config import offsets_log
 from ...errors import Error
 from ...group.messages import (
@@ -26,7 +34,7 @@ from ...group.messages import (
     SyncGroup,
     SyncGroupResponse,
 )
-from ..calls import Poll, Unsubscribe, failed, succeeded
+from ..calls import Poll, Unsubscribe
 
 if TYPE_CHECKING:
     from . import Consumer

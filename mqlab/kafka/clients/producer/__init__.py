@@ -42,6 +42,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ....kernel import (
+    UNKNOWN,
     Call,
     ConnectionLost,
     Disk,
@@ -49,25 +50,17 @@ from ....kernel import (
     Event,
     Fired,
     Map,
+    Outcome,
     Response,
     Return,
     Text,
     Words,
-)
-from ...messages import ProduceResponse
-from ...states import ProducerState, producer_may_enter
-from ..calls import (
-    Abort,
-    Begin,
-    Commit,
-    Flush,
-    Init,
-    Outcome,
-    SendOffsets,
-    SendRecord,
     failed,
     succeeded,
 )
+from ...messages import ProduceResponse
+from ...states import ProducerState, producer_may_enter
+from ..calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
 from . import requests, sending
 from .config import ConfigException, ProducerConfig
 from .errors import Kind, Trouble
@@ -178,11 +171,11 @@ class Producer:
 
     def _called_again(self, call: object, overdue: Outcome) -> tuple[Producer, Effects]:
         """After a call that timed out only the same call is allowed."""
-        if str(call) != overdue.call:
+        if call != overdue.call:
             why = f"{overdue.call} timed out, call it again"
             return self, (illegal(call, why),)
         new = replace(self, overdue=None)
-        if overdue.status != requests.UNHEARD:
+        if overdue.status != UNKNOWN:
             return new, (Return(overdue),)
         return new._blocked(call)
 

@@ -17,7 +17,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ....kernel import CancelTimer, Effects, Map, Return, Send, SetTimer
+from ....kernel import (
+    FAILED,
+    OK,
+    UNKNOWN,
+    CancelTimer,
+    Effects,
+    Map,
+    Outcome,
+    Return,
+    Send,
+    SetTimer,
+)
 from ...config import offsets_log
 from ...errors import Error
 from ...messages import (
@@ -30,7 +41,7 @@ from ...messages import (
     TxnOffsetCommit,
 )
 from ...states import ProducerState, producer_may_enter
-from ..calls import Abort, Commit, Flush, Init, Outcome, SendOffsets
+from ..calls import Abort, Commit, Flush, Init, SendOffsets
 from . import sending
 from .errors import RETRIABLE, Kind, Trouble, refusal
 from .flight import Asked, Line
@@ -43,7 +54,6 @@ _S = ProducerState
 MAX_BLOCK = "max.block"
 ADD_RETRY_MS = 20  # TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
 ENDING = {_S.COMMITTING: True, _S.ABORTING: False}
-UNHEARD = "unknown"
 
 
 # ---- asking ------------------------------------------------------------------------------
@@ -167,7 +177,7 @@ def _flushed(p: Producer) -> Result:
     trouble, p = p.error, replace(p, error=None)
     if trouble is None:
         return returned(p)
-    return returned(p, UNHEARD if trouble.unknown else "failed", trouble.exception)
+    return returned(p, UNKNOWN if trouble.unknown else FAILED, trouble.exception)
 
 
 def _after(p: Producer, effects: Effects) -> Result:
@@ -234,14 +244,14 @@ def blocked(p: Producer, call: object) -> Result:
     return p, (SetTimer(MAX_BLOCK, p.config.max_block_ms),)
 
 
-def returned(p: Producer, status: str = "ok", detail: str = "") -> Result:
+def returned(p: Producer, status: str = OK, detail: str = "") -> Result:
     """The blocking call, or one that nobody waits for any more, has come to its end."""
     if p.call is None:
         over = p.overdue and replace(p.overdue, status=status, detail=detail)
         return replace(p, overdue=over), ()
     timed = p.config.max_block_ms and not isinstance(p.call, Flush)
     quiet = (CancelTimer(MAX_BLOCK),) if timed else ()
-    outcome = Outcome(str(p.call), status, detail)
+    outcome = Outcome(p.call, status, detail)
     return replace(p, call=None), (*quiet, Return(outcome))
 
 
@@ -251,9 +261,9 @@ def _given_up(p: Producer) -> Result:
     call = p.call
     if call is None:
         return p, ()
-    p, effects = returned(p, UNHEARD, "TimeoutException")
+    p, effects = returned(p, UNKNOWN, "TimeoutException")
     if isinstance(call, Init | Commit | Abort):
-        p = replace(p, overdue=Outcome(str(call), UNHEARD))
+        p = replace(p, overdue=Outcome(call, UNKNOWN))
     return p, effects
 
 
@@ -274,7 +284,7 @@ def abortable(p: Producer, trouble: Trouble) -> Result:
     p = without_unsent(p)
     if p.asked is not None and not p.asked.sent:
         p = replace(p, asked=None)
-    return returned(p, "failed", str(trouble))
+    return returned(p, FAILED, str(trouble))
 
 
 def without_unsent(p: Producer) -> Producer:
@@ -283,4 +293,4 @@ def without_unsent(p: Producer) -> Producer:
 
 def fatal(p: Producer, trouble: Trouble) -> Result:
     p = replace(p.entered(_S.FATAL_ERROR), error=trouble, flights=(), asked=None)
-    return returned(p, "failed", str(trouble))
+    return returned(p, FAILED, str(trouble))

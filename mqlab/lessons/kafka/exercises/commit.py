@@ -9,8 +9,9 @@ from collections.abc import Hashable
 from ....explore import Budget
 from ....kafka import KafkaSystem
 from ....kafka.claims.invariants import reads
+from ....kafka.clients.calls import Commit
 from ....kafka.picture.snapshot import view
-from ....kernel import Property, Run, System, Text, World
+from ....kernel import UNKNOWN, Property, Run, System, Text, World
 from ....kernel.world import NodeState
 from ...lab00 import first
 from ...parsons import Parsons, Piece
@@ -234,7 +235,7 @@ def never_unknown(searched: System, outcome: str) -> Property:
     def holds(world: World) -> bool:
         apps = [world.nodes[name].app for name, _ in cluster.producers]
         given = [result for app in apps if app is not None for result in app.results]
-        if not any(result.call == "commit" and result.status == "unknown" for result in given):
+        if not any(isinstance(r.call, Commit) and r.status == UNKNOWN for r in given):
             return True
         return all(txn.outcome != outcome for txn in view(cluster, world).all_txns())
 

@@ -11,9 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from ....explore import Budget, explore
-from ....kernel import Property, Run, Text
+from ....kafka.clients.calls import (
+    Abort,
+    Begin,
+    Commit,
+    CommitOffsets,
+    Poll,
+    Seek,
+    SendOffsets,
+    SendRecord,
+)
+from ....kernel import FAILED, Outcome, Property, Run, Text
 from ...check import Hinted
 from ...rehearsal import killed, made, plain, stalled
 from ...verdict import NOT_WRITTEN, Verdict
@@ -248,56 +259,54 @@ def _wrong(named: Named, run: Run, light: str) -> Verdict:
 # --- what a loop believes -------------------------------------------------------------------
 
 
-def shape(run: Run, node: str = WORKER) -> list[list[str]]:
-    """The calls of a run's loop that returned, as words, without those it starts with."""
+def shape(run: Run, node: str = WORKER) -> list[Outcome]:
+    """What a run's loop called and was given, from its first poll on."""
     app = run.world.nodes[node].app
-    calls = [[*result.call.split(), result.status] for result in app.results] if app else []
-    start = next((i for i, call in enumerate(calls) if call[0] == "poll"), len(calls))
-    return calls[start:]
+    given: list[Outcome] = [*app.results] if app is not None else []
+    start = next((i for i, one in enumerate(given) if isinstance(one.call, Poll)), len(given))
+    return given[start:]
 
 
-def belief(run: Run, calls: list[list[str]], name: str) -> Named:
-    """The belief behind a run that goes wrong; `calls`: the loop's own, when nothing does."""
+def belief(run: Run, calm: list[Outcome], name: str) -> Named:
+    """The belief behind a run that goes wrong; `calm`: the loop's calls when nothing does."""
     assert isinstance(run.system, IncomeSystem)
     found = _failing(shape(run), name) if run.system.fails else None
-    return found or _shaped(calls) or (name, BROKEN.get(name, UNFINISHED[1]))
+    return found or _shaped(calm) or (name, BROKEN.get(name, UNFINISHED[1]))
 
 
-def _failing(calls: list[list[str]], name: str) -> Named | None:
+def _failing(given: list[Outcome], name: str) -> Named | None:
     """After a price that was not known."""
-    verbs = [call[0] for call in calls]
-    if "abort" in verbs:
-        return None if "seek" in verbs else NO_SEEK
-    if "seek" in verbs:
+    calls = [type(one.call) for one in given]
+    if Abort in calls:
+        return None if Seek in calls else NO_SEEK
+    if Seek in calls:
         return NO_ABORT
-    if name == "none skipped" and "commit" in verbs:
+    if name == "none skipped" and Commit in calls:
         return INCOMPLETE
     return NOT_CAUGHT if name == "unfinished" else None
 
 
-def _shaped(calls: list[list[str]]) -> Named | None:
-    verbs = [call[0] for call in calls]
-    if any(call[0] in ("send", "send-offsets") and call[-1] == "failed" for call in calls):
+def _shaped(given: list[Outcome]) -> Named | None:
+    calls = [type(one.call) for one in given]
+    if any(isinstance(g.call, SendRecord | SendOffsets) and g.status == FAILED for g in given):
         return OUTSIDE
-    if "commit" not in verbs:
-        return NO_COMMIT if "begin" in verbs else None
-    if "commit-offsets" in verbs:
-        sent = verbs.index("send") if "send" in verbs else len(verbs)
-        return BEFORE if verbs.index("commit-offsets") < sent else AFTER
-    if "send-offsets" not in verbs:
+    if Commit not in calls:
+        return NO_COMMIT if Begin in calls else None
+    if CommitOffsets in calls:
+        sent = calls.index(SendRecord) if SendRecord in calls else len(calls)
+        return BEFORE if calls.index(CommitOffsets) < sent else AFTER
+    if SendOffsets not in calls:
         return NO_POSITION
-    if _apart(verbs):
+    if _apart(calls):
         return TWO_TXNS
-    furthest = max(_offset(call) for call in calls if call[0] == "send-offsets")
+    sent_offsets = [one.call for one in given if isinstance(one.call, SendOffsets)]
+    furthest = max(p.offset for call in sent_offsets for p in call.positions)
     many = len(MANY.orders)
     return None if furthest >= many else LAST if furthest == many - 1 else PART
 
 
-def _apart(verbs: list[str]) -> bool:
+def _apart(calls: list[type]) -> bool:
     """Whether a transaction holds positions and no output."""
-    brackets = " ".join(verbs).split("begin")[1:]
-    return any("send-offsets" in b and "send" not in b.split() for b in brackets)
-
-
-def _offset(call: list[str]) -> int:
-    return max(int(word.strip("{},").rpartition("@")[2]) for word in call if "@" in word)
+    begun = [i for i, call in enumerate(calls) if call is Begin]
+    brackets = [calls[i:j] for i, j in pairwise([*begun, len(calls)])]
+    return any(SendOffsets in bracket and SendRecord not in bracket for bracket in brackets)

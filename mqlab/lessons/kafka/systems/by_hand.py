@@ -10,11 +10,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ....kafka.clients.calls import failed, succeeded
 from ....kafka.config import KafkaConfig
 from ....kafka.log import MAX_SEQUENCE, Batch
 from ....kafka.messages import Produce, ProduceResponse
-from ....kernel import Call, ConnectionLost, Disk, Effects, Event, Quiet, Response, Return, Send
+from ....kernel import (
+    Call,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Quiet,
+    Response,
+    Return,
+    Send,
+    failed,
+    succeeded,
+)
 
 PID = 7
 ADVICE = "produce TOPIC-PARTITION VALUE|VALUE… seq=NUMBER [epoch=NUMBER] [pid=NUMBER]"

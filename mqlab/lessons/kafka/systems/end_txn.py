@@ -11,6 +11,7 @@ from functools import cached_property, partial
 
 from ....kafka import KafkaSystem
 from ....kafka.claims.invariants import reads
+from ....kafka.clients.calls import Commit
 from ....kafka.picture.snapshot import view
 from ....kafka.states import COMPLETED
 from ....kernel import NodeSpec, Property, Words, World
@@ -62,7 +63,7 @@ class EndTxnSystem(KafkaSystem):
         """Whether some application's commit has returned ok."""
         apps = [world.nodes[name].app for name, _ in self.producers]
         results = [result for app in apps if app is not None for result in app.results]
-        return any(result.call == "commit" and result.ok for result in results)
+        return any(isinstance(result.call, Commit) and result.ok for result in results)
 
     def _kept(self, world: World) -> bool:
         if not self._committed(world):

@@ -17,6 +17,7 @@ from typing import Any
 
 from ....kafka import KafkaConfig, KafkaSystem
 from ....kafka.claims.invariants import reads
+from ....kafka.clients.calls import Poll
 from ....kafka.leader import Leader
 from ....kafka.log import COMMIT, Batch
 from ....kafka.picture.snapshot import Cluster, view
@@ -201,7 +202,7 @@ def finished(node: NodeState) -> bool:
     if not node.up or app is None or app.waiting or app.next_call() is not None:
         return False
     last = app.results[-1] if app.results else None
-    return last is not None and last.call.startswith("poll") and last.detail == "nothing"
+    return last is not None and isinstance(last.call, Poll) and last.detail == "nothing"
 
 
 def _stocked(

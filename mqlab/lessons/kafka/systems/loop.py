@@ -18,7 +18,6 @@ from ....kafka.clients.calls import (
     Committed,
     Flush,
     Init,
-    Outcome,
     Poll,
     Seek,
     SendOffsets,
@@ -26,7 +25,10 @@ from ....kafka.clients.calls import (
     Subscribe,
 )
 from ....kafka.messages import Position
-from ....kernel import Asking
+from ....kernel import (
+    Asking,
+    Outcome,
+)
 from ...limits import TooLong, limited
 
 GROUP = "accounting"

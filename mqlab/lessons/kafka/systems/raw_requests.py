@@ -9,10 +9,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ....kafka.clients.calls import failed, succeeded
 from ....kafka.log import Batch
 from ....kafka.messages import AddPartitionsToTxn, EndTxn, InitProducerId, Produce, WriteTxnMarkers
-from ....kernel import Call, ConnectionLost, Disk, Effects, Event, Quiet, Response, Return, Send
+from ....kernel import (
+    Call,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Quiet,
+    Response,
+    Return,
+    Send,
+    failed,
+    succeeded,
+)
 
 ADVICE = {
     "InitProducerId": "InitProducerId [pid=N epoch=N] [timeout_ms=N] [id=ID]",
