@@ -49,12 +49,18 @@ class Frontier:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A strip of cells; `start` is the first offset drawn (a long log is windowed)."""
+    """A strip of cells; `start` is the first offset drawn (a long log is windowed).
+
+    `ends`: the log whose transactions this log's control records end, where that is not
+    the log itself: a marker stands behind its data, but RocketMQ's op messages stand in a
+    topic of their own and speak of the half topic.
+    """
 
     name: str
     cells: tuple[Cell, ...] = ()
     frontiers: tuple[Frontier, ...] = ()
     start: int = 0
+    ends: str = ""
 
 
 @dataclass(frozen=True, slots=True)

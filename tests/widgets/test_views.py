@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from mqlab_widgets.scene import Node, Scene
 from mqlab_widgets.views import PANELS
+from mqlab_widgets.views.plan import plan
 from mqlab_widgets.widths import fit, width, wrap
 
 from mqlab.kernel.snapshot import Cell, Frontier, Got, Lane, Light, Log, Reader, Snapshot, Table
@@ -229,3 +230,19 @@ def test_texts_are_measured_and_shortened() -> None:
     lines = wrap("one two three four five six seven eight nine ten", 90, 11.5, 2)
     assert len(lines) == 2 and lines[1].endswith("…")
     assert wrap("进账等于出账永远成立", 60, 12, 3)[0] == "进账等于出"
+
+
+@pytest.mark.parametrize(("ends", "closed"), [("half", True), ("", False)])
+def test_a_control_record_in_another_log_ends_what_it_speaks_of(ends: str, closed: bool) -> None:
+    """RocketMQ's op messages stand in a topic of their own, before or after the half topic."""
+    half = Log("half", (Cell(0, "a", txn="T1"), Cell(1, "b", txn="T1")))
+    op = Log("op", (Cell(0, "C", kind="control", txn="T1"),), ends=ends)
+    lanes = (Lane("broker", Text("broker")),)
+    facts = tuple(
+        Fact(n, n, "broker", "▮", Text(f"write {n}"), "disk", txn="T1" if n < 3 else "")
+        for n in (1, 2, 3, 4)
+    )
+    trace = Trace("toy", (), facts, (Snapshot(lanes, (op, half)),) * 5)
+    span = next(span for span in plan(trace, "en", False).spans if span.lane == "broker")
+    assert span.closed is closed
+    assert Trace.from_json(trace.to_json()) == trace

@@ -142,15 +142,17 @@ def _controls(snapshot: Snapshot, txn: str) -> int:
 
 
 def _owed(trace: Trace) -> set[str]:
-    """Transactions with data, at the end, that no control record of theirs follows."""
-    out: set[str] = set()
-    for log in trace.snapshots[-1].logs:
+    """Transactions with data, at the end, that no control record of theirs has ended: one
+    that follows in the same log, or one in a log that speaks of it."""
+    out: set[tuple[str, str]] = set()
+    logs = trace.snapshots[-1].logs
+    for log in sorted(logs, key=lambda log: bool(log.ends)):  # data before what speaks of them
         for cell in log.cells:
-            if cell.kind == "data" and cell.txn:
-                out.add(f"{cell.txn} {log.name}")
+            if cell.kind == "data" and cell.txn and not log.ends:
+                out.add((cell.txn, log.name))
             elif cell.kind == "control":
-                out.discard(f"{cell.txn} {log.name}")
-    return {name.partition(" ")[0] for name in out}
+                out.discard((cell.txn, log.ends or log.name))
+    return {txn for txn, _ in out}
 
 
 def _spans(trace: Trace, down: list[tuple[str, int, int]]) -> list[Span]:
