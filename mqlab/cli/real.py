@@ -156,8 +156,8 @@ class OurHost:
 def index_of(folder: Path) -> Any:
     """Reads a partition's index of aborted transactions out of a copy of the server's
     journal: the journal itself is the running server's."""
-    from mqlab.kafka.leader import index_of as log_of
     from mqlab.kafka.log import AbortedTxn
+    from mqlab.kafka.log.index import index_of as log_of
     from mqlab.real.hosts import entry
     from mqlab.serve.journal import Journal
     from mqlab.serve.kafka.home import make_home

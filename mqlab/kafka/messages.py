@@ -1,4 +1,9 @@
-"""Every message of the Kafka model, in one file. Field names follow the protocol's.
+"""The messages of a transaction: what producers, consumers, coordinators and partition leaders
+say to each other. Field names follow the protocol's.
+
+Messages that only one room handles are there: `coordinator/messages.py` and `log/messages.py`
+(an administrator's questions), `group/messages.py` and `group/consumer/messages.py` (who is in
+a group), `replication/messages.py` (who leads).
 
 A partition is written "topic-0", as Kafka's own tools print it. Where the version of a
 request changes what the broker does, the message carries it; everything else about

@@ -19,7 +19,7 @@ from ...kernel import Property, Words, World
 from ...kernel.world import NodeState
 from ..coordinator import TIMEOUT, Coordinator
 from ..log import COMMIT
-from ..log.fetch import limit
+from ..log.fetch import upper_bound
 from ..messages import READ_COMMITTED
 from ..picture import words
 from ..picture.snapshot import Cluster, torn, view
@@ -69,7 +69,7 @@ def replicated_read(cluster: Cluster, world: World) -> bool:
 
 def no_needless_wait(cluster: Cluster, world: World) -> bool:
     parts = view(cluster, world).parts
-    return all(limit(parts[p], READ_COMMITTED) >= parts[p].lso for p in cluster.partitions)
+    return all(upper_bound(parts[p], READ_COMMITTED) >= parts[p].lso for p in cluster.partitions)
 
 
 def decided_first(cluster: Cluster, world: World) -> bool:

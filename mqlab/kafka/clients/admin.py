@@ -15,7 +15,6 @@ DescribeProducersHandler (tools and clients, Kafka 4.3), KIP-664.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from ...kernel import (
     Call,
@@ -32,121 +31,16 @@ from ...kernel import (
     failed,
     succeeded,
 )
+from ..coordinator.messages import (
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    Listed,
+    ListTransactions,
+    ListTransactionsResponse,
+)
 from ..errors import Error
-from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse, braces
-
-if TYPE_CHECKING:
-    from ..log.partition import Partition
-
-# ---- messages --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ListTransactions:
-    """To a coordinator. Empty filters let everything through, and so does a negative
-    `running_ms`: open for longer than that; `pattern`: a regular expression for the id."""
-
-    states: tuple[str, ...] = ()
-    pids: tuple[int, ...] = ()
-    running_ms: int = -1
-    pattern: str = ""
-
-    def __str__(self) -> str:
-        return "ListTransactions"
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One line of a list."""
-
-    txn_id: str
-    pid: int
-    state: str
-
-    def __str__(self) -> str:
-        return f"{self.txn_id} pid={self.pid} {self.state}"
-
-
-@dataclass(frozen=True, slots=True)
-class ListTransactionsResponse:
-    transactions: tuple[Listed, ...] = ()
-    error: Error = Error.NONE
-
-    def __str__(self) -> str:
-        return self.error.words if self.error else braces(tuple(map(str, self.transactions)))
-
-
-@dataclass(frozen=True, slots=True)
-class DescribeTransactions:
-    """To a coordinator, about one id."""
-
-    txn_id: str
-
-    def __str__(self) -> str:
-        return f"DescribeTransactions {self.txn_id}"
-
-
-@dataclass(frozen=True, slots=True)
-class DescribeTransactionsResponse:
-    """`start_ms` -1 while nothing is open. Times in milliseconds."""
-
-    error: Error = Error.NONE
-    txn_id: str = ""
-    state: str = ""
-    pid: int = -1
-    epoch: int = -1
-    timeout_ms: int = -1
-    start_ms: int = -1
-    partitions: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        if self.error:
-            return self.error.words
-        return f"{self.state} pid={self.pid} epoch={self.epoch} {braces(self.partitions)}"
-
-
-@dataclass(frozen=True, slots=True)
-class DescribeProducers:
-    """To a partition leader: who has written here, and whose transaction is open."""
-
-    def __str__(self) -> str:
-        return "DescribeProducers"
-
-
-@dataclass(frozen=True, slots=True)
-class ActiveProducer:
-    """A producer on one partition; -1 stands for none in every field."""
-
-    pid: int
-    epoch: int
-    last_seq: int
-    last_ms: int
-    coordinator_epoch: int
-    txn_first: int
-
-    def __str__(self) -> str:
-        since = f" open since @{self.txn_first}" if self.txn_first >= 0 else ""
-        return f"pid={self.pid} epoch={self.epoch} lastSequence={self.last_seq}{since}"
-
-
-@dataclass(frozen=True, slots=True)
-class DescribeProducersResponse:
-    producers: tuple[ActiveProducer, ...] = ()
-    error: Error = Error.NONE
-
-    def __str__(self) -> str:
-        return self.error.words if self.error else braces(tuple(map(str, self.producers)))
-
-
-def active(part: Partition) -> DescribeProducersResponse:
-    """A leader's answer to DescribeProducers (ProducerStateManager#activeProducers)."""
-    return DescribeProducersResponse(
-        tuple(
-            ActiveProducer(pid, e.epoch, e.last_seq, e.last_ms, e.coordinator_epoch, e.txn_first)
-            for pid, e in part.producers.items()
-        )
-    )
-
+from ..log.messages import ActiveProducer, DescribeProducers, DescribeProducersResponse
+from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse
 
 # ---- calls -----------------------------------------------------------------------------
 

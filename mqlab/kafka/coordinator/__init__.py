@@ -56,7 +56,6 @@ from ...kernel import (
     Words,
     replace,
 )
-from ..clients.admin import DescribeTransactions, ListTransactions
 from ..config import KafkaConfig, offsets_log, txn_log, txn_logs
 from ..errors import Error
 from ..messages import (
@@ -70,6 +69,7 @@ from ..messages import (
 from ..states import PREPARED, TxnState, may_enter
 from . import add_partitions, describe, end_txn, expiry, failures, init_producer_id, markers
 from .entry import EXHAUSTED, Entry, Pending, StateRecord, recorded
+from .messages import DescribeTransactions, ListTransactions
 
 __all__ = ["Coordinator", "Entry", "Pending", "StateRecord"]
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..clients.admin import (
+from ..errors import Error
+from .entry import Entry
+from .messages import (
     DescribeTransactions,
     DescribeTransactionsResponse,
     Listed,
     ListTransactions,
     ListTransactionsResponse,
 )
-from ..errors import Error
-from .entry import Entry
 
 if TYPE_CHECKING:
     from . import Coordinator

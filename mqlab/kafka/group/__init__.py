@@ -52,14 +52,18 @@ from ...kernel import (
     Words,
     replace,
 )
-from ..clients.admin import DescribeProducers, active
 from ..config import KafkaConfig
 from ..errors import Error
-from ..leader import EXPIRE, FRONTIERS, RECOVERED, append_marker, expiring, recover_partition
 from ..log import Batch, fetch
+from ..log.expiry import EXPIRE, forget_idle, schedule_expiry
+from ..log.frontiers import tell_frontiers
+from ..log.markers import append_marker
+from ..log.messages import DescribeProducers
 from ..log.partition import Partition
+from ..log.reading import answer_reader
+from ..log.recovery import recover_partition
 from ..log.verification import Verifying
-from ..log.watching import Watchers, unwatched, watched, woken
+from ..log.watching import Watchers, wake_watchers
 from ..messages import (
     AddPartitionsToTxnResponse,
     Fetch,
@@ -131,7 +135,7 @@ class GroupCoordinator:
     consumers: Map[str, ConsumerGroup] = Map()
     acks: tuple[tuple[int, Caller, Any], ...] = ()
     assigning: tuple[Assigning, ...] = ()
-    verifying: Map[int, Verifying] = Map()
+    verifying: Map[int, Verifying[TxnOffsetCommit]] = Map()
     epoch: int = 0
     given: int = 0
     now_ms: int = 0
@@ -140,7 +144,7 @@ class GroupCoordinator:
     def step(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         now = self if event.at_ms == self.now_ms else replace(self, now_ms=event.at_ms)
         new, effects = now._stepped(event, disk)
-        return new, (*effects, *expiring(self.config, self.part, new.part))
+        return new, (*effects, *schedule_expiry(self.config, self.part, new.part))
 
     def _stepped(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         match event:
@@ -155,8 +159,7 @@ class GroupCoordinator:
             case ConnectionLost(peer=peer) if peer == self.config.coordinator:
                 return commits.unverifiable(self)
             case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
-                part = self.part.without_expired(at_ms)
-                return replace(self, part=part), expiring(self.config, None, part)
+                return forget_idle(self, at_ms)
             case Fired(timer=timer):
                 newer = consumer.fired(self, timer, disk)
                 return sessions.fired(self, timer, disk) if newer is None else newer
@@ -185,12 +188,8 @@ class GroupCoordinator:
                 return commits.fetch(self, body, caller, disk)
             case WriteTxnMarkers():
                 return self._end(body, caller, disk, at_ms)
-            case Watch(isolation=isolation):
-                limit = fetch.limit(self.part, isolation)
-                watchers, effects = watched(self.watchers, caller, body, limit)
-                return replace(self, watchers=watchers), effects
-            case Unwatch(corr=corr):
-                return replace(self, watchers=unwatched(self.watchers, caller, corr)), ()
+            case Fetch() | ListOffsets() | DescribeProducers() | Watch() | Unwatch():
+                return answer_reader(self, body, caller, disk)
             case DeleteGroup():
                 return deletion.delete_group(self, body, caller, disk)
             case DeleteOffsets():
@@ -206,12 +205,6 @@ class GroupCoordinator:
                 return describe.described(self, name)
             case ListGroups():
                 return describe.listed(self)
-            case DescribeProducers():
-                return active(self.part)
-            case Fetch():
-                return fetch.answer(self.part, self.name, body, disk)
-            case ListOffsets():
-                return fetch.offset(self.part, self.name, body, disk)
         raise TypeError(f"a group coordinator is never sent {type(body).__name__}")
 
     # -- what the requests' files build on -------------------------------------------------
@@ -262,21 +255,21 @@ class GroupCoordinator:
     def _end(
         self, ask: WriteTxnMarkers, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[GroupCoordinator, Effects]:
-        error = self.part.marker_refusal(ask)
+        error = self.part.check_marker(ask)
         answer = WriteTxnMarkersResponse(ask.txn_id, ask.pid, error, ask.epoch)
         if error:
             return self, (Reply(caller, answer),)
-        part, effects, end = append_marker(self.part, self.name, ask, disk, at_ms)
-        marker = next(e for e in effects if isinstance(e, Append))
-        new = replace(commits.ended(self, marker.entry), part=part)
-        return replace(new, acks=(*self.acks, (end, caller, answer))), effects
+        part, effects, marker = append_marker(self.part, self.name, ask, disk, at_ms)
+        new = replace(commits.ended(self, marker), part=part)
+        ack = (marker.last + 1, caller, answer)
+        return replace(new, acks=(*self.acks, ack)), effects
 
     def _safe(self, end: int) -> tuple[GroupCoordinator, Effects]:
         """Everything below `end` is safe: who waited for it is told."""
         effects: Effects = tuple(Reply(who, answer) for at, who, answer in self.acks if at <= end)
         ready = [a for a in self.assigning if a.end <= end]
-        part = self.part.advanced(end)
-        watchers, readers = woken(self.watchers, partial(fetch.limit, part))
+        part = self.part.advance(end)
+        watchers, readers = wake_watchers(self.watchers, partial(fetch.upper_bound, part))
         gc = replace(
             commits.replicated(self, end),
             part=part,
@@ -317,13 +310,8 @@ class GroupCoordinator:
     # -- words and recovery ----------------------------------------------------------------
 
     def changed(self, old: GroupCoordinator | None) -> tuple[Text, ...]:
-        part = self.part
-        if old is None:
-            return (RECOVERED(hw=part.hw, lso=part.lso),)
-        texts: tuple[Text, ...] = ()
-        if (part.hw, part.lso) != (old.part.hw, old.part.lso):
-            texts = (FRONTIERS(hw=part.hw, lso=part.lso),)
-        if self.groups is old.groups:
+        texts = tell_frontiers(None if old is None else old.part, self.part)
+        if old is None or self.groups is old.groups:
             return texts
         for group in self.groups.values():
             before = old.groups.get(group.name) or Group(group.name)
@@ -359,7 +347,7 @@ class GroupCoordinator:
             for member in group.members.values()
         )
         newer = consumer.sessions(gc)
-        return gc, (*effects, *sessions_begin, *newer, *expiring(config, None, part))
+        return gc, (*effects, *sessions_begin, *newer, *schedule_expiry(config, None, part))
 
     def replayed(self, batch: Batch) -> GroupCoordinator:
         """After the records of a batch: of a generation, of positions, or tombstones."""

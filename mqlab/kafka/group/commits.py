@@ -112,7 +112,7 @@ def plain(gc: GroupCoordinator, ask: OffsetCommit, caller: Caller, disk: Disk) -
 def transactional(gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, disk: Disk) -> Result:
     batch = replace(_batch(ask), at_ms=gc.now_ms)
     error = Error.NONE if ask.group else Error.INVALID_GROUP_ID
-    if not error and gc.part.stale(batch):
+    if not error and gc.part.is_stale(batch):
         error = Error.INVALID_PRODUCER_EPOCH
     if error:
         return gc, (Reply(caller, OffsetCommitResponse(error)),)
@@ -121,15 +121,15 @@ def transactional(gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, di
     v2 = ask.version >= 5
     if not v2 and "verification" not in gc.config.on:
         return _write(gc, ask, caller, None, disk)
-    return verification.begun(gc, ask, caller, ask.txn_id, batch, disk, v2=v2)
+    return verification.ask_coordinator(gc, ask, caller, ask.txn_id, batch, disk, v2=v2)
 
 
 def verified(gc: GroupCoordinator, corr: int, error: Error, disk: Disk) -> Result:
     """The transaction coordinator has answered."""
-    waiting: Verifying | None = gc.verifying.get(corr)
+    waiting: Verifying[TxnOffsetCommit] | None = gc.verifying.get(corr)
     if waiting is None:
         return gc, ()
-    gc = verification.ended(gc, corr)
+    gc = verification.close_question(gc, corr)
     if error:
         told = OffsetCommitResponse(_translated(error, waiting.ask.version))
         return gc, (Reply(waiting.caller, told),)
@@ -139,7 +139,7 @@ def verified(gc: GroupCoordinator, corr: int, error: Error, disk: Disk) -> Resul
 def unverifiable(gc: GroupCoordinator) -> Result:
     """The connection to the transaction coordinator broke: the same request again."""
     retry = OffsetCommitResponse(Error.COORDINATOR_LOAD_IN_PROGRESS)
-    gc, callers, pauses = verification.given_up(gc)
+    gc, callers, pauses = verification.give_up_questions(gc)
     return gc, (*pauses, *(Reply(caller, retry) for caller in callers))
 
 
@@ -156,7 +156,7 @@ def _write(
     gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, guard: int | None, disk: Disk
 ) -> Result:
     batch = _batch(ask)
-    error = refusal(gc, ask) or gc.part.refusal(batch, guard, sequences=False)
+    error = refusal(gc, ask) or gc.part.check_data(batch, guard, sequences=False)
     if error:
         return gc, (Reply(caller, OffsetCommitResponse(error)),)
     return gc.append(batch, caller, OffsetCommitResponse(), disk)

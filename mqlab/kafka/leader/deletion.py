@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...kernel import Caller, Disk, Effects, Put, Reply, replace
-from ...kernel.disk import LogView
 from ..errors import Error
+from ..log.batch import batch_at
 from ..messages import DeleteRecords, DeleteRecordsResponse
 
 if TYPE_CHECKING:
@@ -41,9 +41,3 @@ def handle(
     part = replace(leader.part, start=batch_at(log, start))
     done = Reply(caller, DeleteRecordsResponse(start))
     return replace(leader, part=part), (Put(STARTS, leader.name, start), done)
-
-
-def batch_at(log: LogView, start: int) -> int:
-    """Where the batch begins that holds offset `start`; `start` itself at the log's end."""
-    held = next(iter(log.read(start, start + 1)), None) if start < log.end else None
-    return held.base if held is not None else start

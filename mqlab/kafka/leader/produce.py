@@ -45,16 +45,16 @@ def handle(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
     # is refused like any other late batch, though the leader would know it again.
     if not part.needs_guard(batch):
         return append(leader, ask, caller, None, disk)
-    if part.stale(batch):
+    if part.is_stale(batch):
         return leader, (Reply(caller, ProduceResponse(Error.INVALID_PRODUCER_EPOCH)),)
     if not v2 and not (ask.verify and "verification" in part.config.on):
         return append(leader, ask, caller, None, disk)
-    return verification.begun(leader, ask, caller, ask.txn_id or "", batch, disk, v2=v2)
+    return verification.ask_coordinator(leader, ask, caller, ask.txn_id or "", batch, disk, v2=v2)
 
 
 def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
     """The coordinator has answered."""
-    waiting: Verifying | None = leader.verifying.get(corr)
+    waiting: Verifying[Produce] | None = leader.verifying.get(corr)
     if waiting is None:
         return leader, ()
     if error is Error.CONCURRENT_TRANSACTIONS and waiting.ask.version >= 12:
@@ -65,7 +65,7 @@ def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
             patient = replace(waiting, again=waiting.again + 1)
             new = replace(leader, verifying=leader.verifying.set(corr, patient))
             return new, (SetTimer(f"{verification.ADD}{corr}", config.add_retry_ms),)
-    leader = verification.ended(leader, corr)
+    leader = verification.close_question(leader, corr)
     if not error:
         return append(leader, waiting.ask, waiting.caller, waiting.guard, disk)
     told = ProduceResponse(translated(error, waiting.ask.version))
@@ -75,7 +75,7 @@ def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
 def ask_again(leader: Leader, timer: str) -> Result:
     """The pause before a question is over."""
     corr = int(timer.removeprefix(verification.ADD))
-    waiting: Verifying | None = leader.verifying.get(corr)
+    waiting: Verifying[Produce] | None = leader.verifying.get(corr)
     if waiting is None:
         return leader, ()
     return leader, (Send(leader.config.coordinator, waiting.question, corr),)
@@ -97,7 +97,7 @@ def translated(error: Error, version: int) -> Error:
 def unverifiable(leader: Leader) -> Result:
     """The connection to the coordinator broke: whoever waits may try again."""
     told = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
-    leader, callers, pauses = verification.given_up(leader)
+    leader, callers, pauses = verification.give_up_questions(leader)
     return leader, (*pauses, *(Reply(caller, told) for caller in callers))
 
 
@@ -105,7 +105,7 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
     part, batch = leader.part, ask.batch
     if ask.flaw:
         return leader, (Reply(caller, ProduceResponse(ask.flaw)),)
-    seen = part.duplicate(batch)
+    seen = part.find_duplicate(batch)
     if seen is not None:
         # Success, with the offset of the first time. It may not be replicated yet, though.
         answer = ProduceResponse(Error.NONE, seen.first_offset, seen.at_ms)
@@ -113,7 +113,7 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
         if end <= part.hw:
             return leader, (Reply(caller, answer),)
         return replace(leader, acks=(*leader.acks, (end, caller, answer))), ()
-    error = part.refusal(batch, guard)
+    error = part.check_data(batch, guard)
     if error:
         return leader, (Reply(caller, ProduceResponse(error)),)
     log = disk.log(leader.name)
@@ -121,4 +121,4 @@ def append(leader: Leader, ask: Produce, caller: Caller, guard: int | None, disk
     batch = replace(batch, base=base)
     ack = (base + batch.count, caller, ProduceResponse(Error.NONE, base, start=log.start))
     new = replace(leader, part=part.with_data(batch), acks=(*leader.acks, ack))
-    return new, (*snapshots.rolled(part, leader.name, disk), Append(leader.name, batch))
+    return new, (*snapshots.roll_segment(part, leader.name, disk), Append(leader.name, batch))

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ...kernel.disk import LogView
+
 MAX_SEQUENCE = 2**31 - 1
 COMMIT = "COMMIT"
 ABORT = "ABORT"
@@ -64,3 +66,9 @@ class Batch:
             return f"{self.control.lower()} marker @{self.base}"
         at = f"@{self.base}" if self.count == 1 else f"@{self.base}-{self.last}"
         return f"{self.words} {at}"
+
+
+def batch_at(log: LogView, offset: int) -> int:
+    """The first offset of the batch that holds `offset`; `offset` itself at the log's end."""
+    held = next(iter(log.read(offset, offset + 1)), None) if offset < log.end else None
+    return held.base if held is not None else offset

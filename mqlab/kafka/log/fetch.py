@@ -24,13 +24,14 @@ from ..messages import (
     ListOffsets,
     ListOffsetsResponse,
 )
-from . import AbortedTxn, Batch
+from .batch import Batch
+from .index import AbortedTxn, index_of
 from .partition import Partition
 
 LEAST_BYTES = 70  # of a record that no client sent, so that nobody has counted its bytes
 
 
-def limit(part: Partition, isolation: str) -> int:
+def upper_bound(part: Partition, isolation: str) -> int:
     """The offset that a reader of this isolation level may not reach."""
     if isolation == READ_COMMITTED and part.config.lso_rule is not None:
         firsts = sorted(first for first, _ in (*part.open, *part.unreplicated))
@@ -40,9 +41,9 @@ def limit(part: Partition, isolation: str) -> int:
     return part.hw
 
 
-def answer(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchResponse:
+def answer_fetch(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchResponse:
     log = disk.log(name)
-    end = limit(part, ask.isolation)
+    end = upper_bound(part, ask.isolation)
     if not log.start <= ask.offset <= log.end:
         return FetchResponse(Error.OFFSET_OUT_OF_RANGE, part.hw, part.lso, log.start)
     batches: list[Batch] = []
@@ -56,17 +57,17 @@ def answer(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchResponse:
     aborted: tuple[AbortedTxn, ...] | None = None
     if ask.isolation == READ_COMMITTED:
         upper = batches[-1].last + 1 if batches else ask.offset
-        aborted = aborted_between(name, ask.offset, upper, disk)
+        aborted = collect_aborted_txns(name, ask.offset, upper, disk)
         if "aborted_index" not in part.config.on:
             aborted = ()
     return FetchResponse(Error.NONE, part.hw, part.lso, log.start, tuple(batches), aborted)
 
 
-def aborted_between(name: str, start: int, upper: int, disk: Disk) -> tuple[AbortedTxn, ...]:
+def collect_aborted_txns(name: str, start: int, upper: int, disk: Disk) -> tuple[AbortedTxn, ...]:
     """The aborted transactions that matter for [start, upper)
     (TransactionIndex#collectAbortedTxns). Entries are in the order of their last offset,
     so the first that matters is found by halving."""
-    index = disk.log(name + ".txnindex")
+    index = disk.log(index_of(name))
     low, high = 0, index.end
     while low < high:
         middle = (low + high) // 2
@@ -100,17 +101,19 @@ class Stamped(Protocol):
     def first_since(self, at_ms: int) -> tuple[int, int] | None: ...
 
 
-def offset(part: Partition, name: str, ask: ListOffsets, disk: Disk) -> ListOffsetsResponse:
+def answer_list_offsets(
+    part: Partition, name: str, ask: ListOffsets, disk: Disk
+) -> ListOffsetsResponse:
     """Earliest, latest (LSO or HW), or the first record stamped at or after a time, found
     among what the isolation level may read; -1 where there is none. A marker is a record
     with a stamp of its own and may be the answer (seen on a real 4.3.1 broker)."""
     log = disk.log(name)
-    end = limit(part, ask.isolation)
+    end = upper_bound(part, ask.isolation)
     if ask.at_ms == EARLIEST:
         return ListOffsetsResponse(log.start)
     if ask.at_ms == LATEST:
         return ListOffsetsResponse(end)
-    at_ms = newest(log, end) if ask.at_ms == NEWEST else ask.at_ms
+    at_ms = find_newest(log, end) if ask.at_ms == NEWEST else ask.at_ms
     start: int = log.since(at_ms) if hasattr(log, "since") else log.start
     for batch in log.read(start, end) if start < end else ():
         if batch.at_ms >= at_ms:
@@ -118,7 +121,7 @@ def offset(part: Partition, name: str, ask: ListOffsets, disk: Disk) -> ListOffs
     return ListOffsetsResponse(-1)
 
 
-def newest(log: LogView | TimeIndexed, end: int) -> int:
+def find_newest(log: LogView | TimeIndexed, end: int) -> int:
     """The latest stamp of a log, which is not always the last."""
     if hasattr(log, "newest"):
         return log.newest

@@ -9,6 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def index_of(partition: str) -> str:
+    """The name of the log that stands for a partition's `.txnindex`."""
+    return f"{partition}.txnindex"
+
+
 @dataclass(frozen=True, slots=True)
 class AbortedTxn:
     """`base` is the entry's own place in the index. `last_offset` is the ABORT marker's;

@@ -94,7 +94,7 @@ class Partition:
         first = self.first_unstable
         return self.hw if first is None else min(first, self.hw)
 
-    def advanced(self, end: int) -> Partition:
+    def advance(self, end: int) -> Partition:
         """Everything below `end` is replicated. A transaction is done with once its
         marker is (ProducerStateManager#removeUnreplicatedTransactions)."""
         left = tuple(u for u in self.unreplicated if u[1] >= end)
@@ -110,7 +110,7 @@ class Partition:
         entry = self.producers.get(batch.pid)
         return entry is None or entry.txn_first < 0 or entry.epoch != batch.epoch
 
-    def guarded(self, batch: Batch, number: int, v2: bool) -> Partition:
+    def with_guard(self, batch: Batch, number: int, v2: bool) -> Partition:
         """With a guard for the batch's producer; an existing one of the same epoch stays."""
         guard: Guard | None = self.guards.get(batch.pid)
         if guard is None or guard.epoch != batch.epoch:
@@ -119,22 +119,22 @@ class Partition:
             guard = replace(guard, lowest_seq=batch.first_seq)
         return replace(self, guards=self.guards.set(batch.pid, guard))
 
-    def duplicate(self, batch: Batch) -> Written | None:
+    def find_duplicate(self, batch: Batch) -> Written | None:
         """The batch among the last five that this one repeats *exactly*; any other overlap
         is no duplicate but out of order."""
         entry: ProducerEntry | None = self.producers.get(batch.pid)
         if self.config.accept_rule is not None and batch.pid >= 0:
-            if self._ruled(self.config.accept_rule, batch) != "duplicate":
+            if self._apply_rule(self.config.accept_rule, batch) != "duplicate":
                 return None
             # Called a duplicate of what is not remembered: nobody can say where it lies.
             unknown = Written(batch.first_seq, batch.last_seq, -1, -1)
-            return self._same(entry, batch) or unknown
+            return self._find_same(entry, batch) or unknown
         if entry is None or entry.epoch != batch.epoch or "sequence_check" not in self.config.on:
             return None
-        return self._same(entry, batch)
+        return self._find_same(entry, batch)
 
     @staticmethod
-    def _same(entry: ProducerEntry | None, batch: Batch) -> Written | None:
+    def _find_same(entry: ProducerEntry | None, batch: Batch) -> Written | None:
         if entry is None:
             return None
         for seen in entry.window:
@@ -142,31 +142,31 @@ class Partition:
                 return seen
         return None
 
-    def _ruled(self, rule: AcceptRule, batch: Batch) -> str:
+    def _apply_rule(self, rule: AcceptRule, batch: Batch) -> str:
         """What a learner's rule says of a batch."""
         entry: ProducerEntry | None = self.producers.get(batch.pid)
         seen = tuple((w.first_seq, w.last_seq) for w in entry.window) if entry else ()
         known = entry.epoch if entry else -1
         return rule(seen, known, (batch.epoch, batch.first_seq, batch.last_seq))
 
-    def stale(self, batch: Batch) -> bool:
+    def is_stale(self, batch: Batch) -> bool:
         """Whether the batch comes from an older self of its producer."""
         entry: ProducerEntry | None = self.producers.get(batch.pid)
         fencing = "epoch_fencing" in self.config.on
         return fencing and entry is not None and batch.epoch < entry.epoch
 
-    def refusal(self, batch: Batch, guard: int | None, sequences: bool = True) -> Error:
+    def check_data(self, batch: Batch, guard: int | None, sequences: bool = True) -> Error:
         """Why a data batch cannot be appended, NONE if it can. `guard` is the number of
         the guard it was verified under. `sequences` False: the group coordinator's own
         appends, whose sequence numbers are not looked at."""
         if batch.pid < 0:
             return Error.NONE
         if sequences and self.config.accept_rule is not None:
-            if self._ruled(self.config.accept_rule, batch) != "refuse":
+            if self._apply_rule(self.config.accept_rule, batch) != "refuse":
                 return Error.NONE
-            old = self.stale(batch)
+            old = self.is_stale(batch)
             return Error.INVALID_PRODUCER_EPOCH if old else Error.OUT_OF_ORDER_SEQUENCE_NUMBER
-        if self.stale(batch):
+        if self.is_stale(batch):
             return Error.INVALID_PRODUCER_EPOCH
         if self.needs_guard(batch) and guard is not None:
             held: Guard | None = self.guards.get(batch.pid)
@@ -218,7 +218,7 @@ class Partition:
 
     # -- markers -----------------------------------------------------------------------------
 
-    def marker_refusal(self, ask: WriteTxnMarkers) -> Error:
+    def check_marker(self, ask: WriteTxnMarkers) -> Error:
         """Why a marker cannot be written (ProducerAppendInfo#appendEndTxnMarker)."""
         entry: ProducerEntry | None = self.producers.get(ask.pid)
         if entry is None:
@@ -253,21 +253,21 @@ class Partition:
             producers=self.producers.set(batch.pid, new),
             open=still_open,
             unreplicated=tuple(sorted((*self.unreplicated, *owed))),
-            guards=self.guards if self._next(batch) else self.guards.remove(batch.pid),
+            guards=self.guards if self._guards_next(batch) else self.guards.remove(batch.pid),
         )
         if first < 0 or batch.control != ABORT:
             return after, None
         lso = still_open[0][0] if still_open else batch.base + 1
         return after, AbortedTxn(indexed, batch.pid, first, batch.base, lso)
 
-    def _next(self, marker: Batch) -> bool:
+    def _guards_next(self, marker: Batch) -> bool:
         """Whether the guard belongs to the producer's next transaction, which a v2 marker,
         written once more, must not disturb (UnifiedLog#updateProducers)."""
         guard: Guard | None = self.guards.get(marker.pid)
         return guard is not None and guard.v2 and guard.epoch == marker.epoch
 
     @property
-    def known(self) -> bool:
+    def remembers(self) -> bool:
         """Whether anything is remembered that can grow old."""
         return bool(self.producers) or bool(self.guards)
 
@@ -282,7 +282,7 @@ class Partition:
     # -- recovery ----------------------------------------------------------------------------
 
     @staticmethod
-    def replayed(
+    def replay(
         config: KafkaConfig,
         log: Iterable[Batch],
         end: int,
@@ -300,16 +300,16 @@ class Partition:
         noted = False
         for batch in log:
             if since is not None and batch.base >= since:
-                part, since = part._reloaded(), None
+                part, since = part._keep_last_batches(), None
                 noted = True
             if batch.control:
                 part, entry = part.with_marker(batch, indexed + len(aborted))
                 aborted += [entry] if entry is not None else []
             else:
                 part = part.with_data(batch)
-        part = part if noted else part._reloaded()
-        return part.advanced(end), tuple(aborted)
+        part = part if noted else part._keep_last_batches()
+        return part.advance(end), tuple(aborted)
 
-    def _reloaded(self) -> Partition:
+    def _keep_last_batches(self) -> Partition:
         short = Map((pid, replace(e, window=e.window[-1:])) for pid, e in self.producers.items())
         return replace(self, producers=short)

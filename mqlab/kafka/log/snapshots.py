@@ -54,21 +54,21 @@ def table_of(partition: str) -> str:
     return f"{partition}.snapshot"
 
 
-def taken(part: Partition, name: str, at: int) -> Put:
+def write_snapshot(part: Partition, name: str, at: int) -> Put:
     """The effect that writes the snapshot of everything below offset `at`."""
     entries = tuple(_entry(pid, e) for pid, e in part.producers.items())
     return Put(table_of(name), at, ProducerSnapshot(entries))
 
 
-def rolled(part: Partition, name: str, disk: Disk) -> Effects:
+def roll_segment(part: Partition, name: str, disk: Disk) -> Effects:
     """The snapshot that is due before the next append, if the segment is full."""
     size = part.config.segment_records
     end = disk.log(name).end
     newest = max(disk.table(table_of(name)), default=0)
-    return (taken(part, name, end),) if size and end - newest >= size else ()
+    return (write_snapshot(part, name, end),) if size and end - newest >= size else ()
 
 
-def restored(config: KafkaConfig, name: str, disk: Disk) -> tuple[Partition, int]:
+def load_snapshot(config: KafkaConfig, name: str, disk: Disk) -> tuple[Partition, int]:
     """What the newest usable snapshot says, and the offset from which to replay."""
     table = disk.table(table_of(name))
     usable = [at for at in table if at <= disk.log(name).end]

@@ -15,35 +15,34 @@ VerificationGuard (Kafka 4.3).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Send, replace
 from ..messages import AddPartitionsToTxn
-from . import Batch
+from .batch import Batch
+from .role import R
+
+Ask = TypeVar("Ask")  # Produce at a leader, TxnOffsetCommit at a group coordinator
+ADD = "add "
 
 
 @dataclass(frozen=True, slots=True)
-class Verifying:
+class Verifying(Generic[Ask]):
     """A request that waits for the coordinator's word: what was asked, by whom, under which
     guard, and how often the question was put again."""
 
-    ask: Any
+    ask: Ask
     caller: Caller
     question: AddPartitionsToTxn
     guard: int
     again: int = 0
 
 
-ADD = "add "
-#: a leader or a group coordinator: it has `name`, `config`, `part` and `verifying`
-R = TypeVar("R", bound=Any)
-
-
-def begun(
+def ask_coordinator(
     role: R, ask: Any, caller: Caller, txn_id: str, batch: Batch, disk: Disk, *, v2: bool
 ) -> tuple[R, Effects]:
     """Set up the guard, put the question."""
-    part = role.part.guarded(batch, disk.log(role.name).end, v2)
+    part = role.part.with_guard(batch, disk.log(role.name).end, v2)
     question = AddPartitionsToTxn(
         txn_id, batch.pid, batch.epoch, (role.name,), verify_only=not v2, implicit=v2
     )
@@ -55,12 +54,12 @@ def begun(
     return new, (Send(role.config.coordinator, question, corr),)
 
 
-def ended(role: R, corr: int) -> R:
-    """The question is answered: nobody waits under this number any more."""
+def close_question(role: R, corr: int) -> R:
+    """It is answered: nobody waits under this number any more."""
     return replace(role, verifying=role.verifying.remove(corr))
 
 
-def given_up(role: R) -> tuple[R, list[Caller], Effects]:
+def give_up_questions(role: R) -> tuple[R, list[Caller], Effects]:
     """The connection to the coordinator broke: who waited, to be told to try again. The
     pauses end with their questions: a number may be used again."""
     callers = [waiting.caller for waiting in role.verifying.values()]

@@ -17,21 +17,23 @@ from ..messages import Watch, Watched
 Watchers = tuple[tuple[Caller, Watch], ...]
 
 
-def watched(watchers: Watchers, caller: Caller, ask: Watch, limit: int) -> tuple[Watchers, Effects]:
-    """`limit`: the offset that this reader may not reach just now."""
-    if ask.offset < limit:
+def add_watcher(
+    watchers: Watchers, caller: Caller, ask: Watch, end: int
+) -> tuple[Watchers, Effects]:
+    """`end`: the offset that this reader may not reach just now."""
+    if ask.offset < end:
         return watchers, (Reply(caller, Watched()),)
     return (*watchers, (caller, ask)), ()
 
 
-def unwatched(watchers: Watchers, caller: Caller, corr: int) -> Watchers:
+def remove_watcher(watchers: Watchers, caller: Caller, corr: int) -> Watchers:
     """Without the question that `caller` asked under this number."""
     gone = (caller.name, corr)
     return tuple(w for w in watchers if (w[0].name, w[0].corr) != gone)
 
 
-def woken(watchers: Watchers, limit: Callable[[str], int]) -> tuple[Watchers, Effects]:
-    """After the log has grown; `limit`: of an isolation level, what it may not reach."""
-    ready = [w for w in watchers if w[1].offset < limit(w[1].isolation)]
+def wake_watchers(watchers: Watchers, end: Callable[[str], int]) -> tuple[Watchers, Effects]:
+    """After the log has grown; `end`: what may not be reached, by isolation level."""
+    ready = [w for w in watchers if w[1].offset < end(w[1].isolation)]
     left = tuple(w for w in watchers if w not in ready) if ready else watchers
     return left, tuple(Reply(caller, Watched()) for caller, _ in ready)

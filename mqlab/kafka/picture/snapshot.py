@@ -28,8 +28,9 @@ from ..config import KafkaConfig, txn_log, txn_logs
 from ..coordinator import Entry
 from ..group import GroupCoordinator
 from ..group.messages import told
-from ..leader import Leader, index_of
+from ..leader import Leader
 from ..log import Batch, fetch
+from ..log.index import index_of
 from ..log.partition import Partition
 from ..messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, braces
 from ..replication import Leadership, Replica
@@ -119,7 +120,7 @@ class View:
             return []
         part = self.parts[partition]
         ask = Fetch(0, isolation, max_bytes=1 << 40)
-        said = fetch.answer(part, partition, ask, self.world.disk(node))
+        said = fetch.answer_fetch(part, partition, ask, self.world.disk(node))
         batches, _ = readable(said.batches, said.aborted, 0)
         owner = {batch.base: txn for batch, txn, _ in self.rows[partition]}
         return [(batch, owner[batch.base]) for batch in batches]
@@ -153,7 +154,7 @@ def _read(cluster: Cluster, world: World) -> View:
         else:  # nobody leads it just now: what a leader would know after a restart
             hw = world.disk(node).table(CHECKPOINT).get(name, 0)
             safe = log.end if cluster.replicas == 1 else hw
-            parts[name] = Partition.replayed(cluster.config, log.read(0), safe)[0]
+            parts[name] = Partition.replay(cluster.config, log.read(0), safe)[0]
     return View(cluster, world, txns, rows, parts)
 
 
@@ -217,7 +218,7 @@ def strips(seen: View, partition: str) -> list[Log]:
             continue
         disk = seen.world.disk(node)
         hw = disk.table(CHECKPOINT).get(partition, 0)
-        part = Partition.replayed(cluster.config, disk.log(partition).read(0), hw)[0]
+        part = Partition.replay(cluster.config, disk.log(partition).read(0), hw)[0]
         rows = attributed(partition, disk.log(partition).read(0), seen.txns)
         logs.append(_strip(node, part, rows))
     return logs
@@ -229,7 +230,7 @@ def strip(seen: View, partition: str) -> Log:
 
 
 def _strip(name: str, part: Partition, rows: list[tuple[Batch, Txn | None, str]]) -> Log:
-    limit = fetch.limit(part, READ_COMMITTED)
+    limit = fetch.upper_bound(part, READ_COMMITTED)
     cells = []
     for batch, txn, outcome in rows:
         for i in range(batch.count):

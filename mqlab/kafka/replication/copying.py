@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...kernel import Append, Disk, Effect, Effects, Map, Put, Truncate
+from ..log.index import index_of
 from ..log.snapshots import table_of
 from ..messages import OffsetCommit, Produce, TxnOffsetCommit, WriteTxnMarkers
 from .messages import Copied, FetchReplica, FetchReplicaResponse
@@ -113,9 +114,9 @@ def taken_over(
 def _index_cut(disk: Disk, log: str, end: int) -> Effects:
     """A log that is cut back loses the index entries of the markers it lost, and the
     snapshots of what came after (ProducerStateManager#truncateAndReload)."""
-    index = disk.log(f"{log}.txnindex")
+    index = disk.log(index_of(log))
     kept = sum(entry.last_offset < end for entry in index.read(0)) if index.end else 0
-    entries = (Truncate(f"{log}.txnindex", kept),) if kept < index.end else ()
+    entries = (Truncate(index_of(log), kept),) if kept < index.end else ()
     table = table_of(log)
     return (*entries, *(Put(table, at, None) for at in disk.table(table) if at > end))
 

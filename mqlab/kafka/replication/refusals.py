@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..clients.admin import (
-    DescribeProducers,
-    DescribeProducersResponse,
+from ..coordinator.messages import (
     DescribeTransactions,
     DescribeTransactionsResponse,
     ListTransactions,
@@ -27,6 +25,7 @@ from ..group.messages import (
     SyncGroup,
     SyncGroupResponse,
 )
+from ..log.messages import DescribeProducers, DescribeProducersResponse
 from ..messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from ...kafka import KafkaSystem
 from ...kafka.clients.consumer import readable
-from ...kafka.leader import Leader, index_of
+from ...kafka.leader import Leader
 from ...kafka.log import AbortedTxn, Batch, fetch
+from ...kafka.log.index import index_of
 from ...kafka.messages import READ_COMMITTED, Fetch, FetchResponse
 from ...kernel import Map, MemoryDisk
 from ..registry import played
@@ -38,7 +39,7 @@ class PartitionLog:
         """What the leader answers to a Fetch from `offset`."""
         leader, _ = Leader.recover(self.system.config, self.name, self.disk, 0)
         ask = Fetch(offset, isolation, max_bytes=1 << 20)
-        return fetch.answer(leader.part, self.name, ask, self.disk)
+        return fetch.answer_fetch(leader.part, self.name, ask, self.disk)
 
     def read(self, offset: int = 0, isolation: str = READ_COMMITTED) -> list[str]:
         """What a client hands to its application of such an answer."""

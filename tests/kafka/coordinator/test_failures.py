@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from mqlab.kafka import SAFEGUARDS, KafkaConfig
-from mqlab.kafka.clients.admin import ListTransactions
 from mqlab.kafka.coordinator import Coordinator, Entry
+from mqlab.kafka.coordinator.messages import ListTransactions
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import (
     EndTxn,

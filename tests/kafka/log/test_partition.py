@@ -24,7 +24,7 @@ class Log:
         self.part, self.end = Partition(CONFIG), 0
 
     def add(self, data):
-        error = self.part.refusal(data, None)
+        error = self.part.check_data(data, None)
         if not error:
             placed = Batch(
                 data.records, data.count, self.end, data.pid, data.epoch, data.first_seq,
@@ -48,11 +48,11 @@ def test_only_the_last_five_batches_are_recognised_and_only_exactly():
     for seq in range(7):
         assert log.add(batch(seq)) is Error.NONE
     for seq in range(2, 7):
-        assert log.part.duplicate(batch(seq)).first_offset == seq
+        assert log.part.find_duplicate(batch(seq)).first_offset == seq
     for seq in (0, 1):
-        assert log.part.duplicate(batch(seq)) is None
+        assert log.part.find_duplicate(batch(seq)) is None
         assert log.add(batch(seq)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert log.part.duplicate(batch(5, 2)) is None, "other boundaries are no duplicate"
+    assert log.part.find_duplicate(batch(5, 2)) is None, "other boundaries are no duplicate"
     assert log.add(batch(5, 2)) is Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
@@ -93,11 +93,11 @@ def test_the_lso_waits_for_the_marker_to_be_below_the_high_watermark():
     # UnifiedLogTest#testFirstUnstableOffsetWithTransactionalData
     log = Log()
     log.add(batch(0, 4, transactional=True))
-    log.part = log.part.advanced(4)
+    log.part = log.part.advance(4)
     log.mark(1)
     assert log.part.first_unstable == 0
     assert log.part.lso == 0
-    log.part = log.part.advanced(5)
+    log.part = log.part.advance(5)
     assert log.part.first_unstable is None
     assert log.part.lso == 5
 
@@ -117,7 +117,7 @@ def test_marker_epochs():
 
     def refusal(epoch, version=2, coordinator_epoch=0):
         ask = WriteTxnMarkers("t", 7, epoch, True, coordinator_epoch, version)
-        return log.part.marker_refusal(ask)
+        return log.part.check_marker(ask)
 
     assert refusal(0) is Error.INVALID_PRODUCER_EPOCH, "v2 demands a higher epoch"
     assert refusal(0, version=0) is Error.NONE
@@ -130,9 +130,9 @@ def test_marker_epochs():
 
 def test_after_a_restart_one_batch_is_remembered():
     rows = [batch(seq, base=seq) for seq in range(6)]
-    part, _ = Partition.replayed(CONFIG, rows, 6)
-    assert part.duplicate(batch(5)) is not None
-    assert part.duplicate(batch(4)) is None
+    part, _ = Partition.replay(CONFIG, rows, 6)
+    assert part.find_duplicate(batch(5)) is not None
+    assert part.find_duplicate(batch(4)) is None
     assert part.hw == 6
 
 
@@ -148,7 +148,7 @@ def test_the_search_of_the_transaction_index(bounds, pids):
     disk = MemoryDisk()
     for i, row in enumerate([(0, 0, 10, 11), (1, 5, 15, 13), (2, 18, 35, 25), (3, 32, 50, 40)]):
         disk = disk.after(Append("t-0.txnindex", AbortedTxn(i, *row), notify=False))
-    assert [a.pid for a in fetch.aborted_between("t-0", *bounds, disk)] == pids
+    assert [a.pid for a in fetch.collect_aborted_txns("t-0", *bounds, disk)] == pids
 
 
 @pytest.mark.parametrize(

@@ -312,8 +312,8 @@ def test_a_transactional_producer_of_today_begins_with_0_where_nothing_is_known(
 ) -> None:
     """KAFKA-18202 (ProducerAppendInfo#checkSequence): what lab 05 says beside its rule."""
     batch = Batch(("a",), 1, -1, 7, 0, 6, transactional=True)
-    part = Partition(KAFKA).guarded(batch, 1, v2=v2)
-    refused = part.refusal(batch, 1)
+    part = Partition(KAFKA).with_guard(batch, 1, v2=v2)
+    refused = part.check_data(batch, 1)
     assert (refused.name if refused else "") == error
     first_one = Batch(("a",), 1, -1, 7, 0, 0, transactional=True)
-    assert not Partition(KAFKA).guarded(first_one, 1, v2=v2).refusal(first_one, 1)
+    assert not Partition(KAFKA).with_guard(first_one, 1, v2=v2).check_data(first_one, 1)

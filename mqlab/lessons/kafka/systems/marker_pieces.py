@@ -23,7 +23,8 @@ from functools import cached_property, partial
 
 from ....kafka import KafkaConfig, KafkaSystem
 from ....kafka.claims.invariants import reads
-from ....kafka.leader import Leader, append_marker
+from ....kafka.leader import Leader, LeaderRequest
+from ....kafka.log.markers import append_marker
 from ....kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from ....kafka.picture.snapshot import view
 from ....kafka.states import COMPLETED
@@ -62,11 +63,11 @@ class MarkingLeader(Leader):
 
     held: tuple[Rest, ...] = ()
 
-    def _asked(
-        self, body: object, caller: Caller, disk: Disk, at_ms: int
+    def handle_request(
+        self, body: LeaderRequest | Rest, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Leader, Effects]:
         match body:
-            case WriteTxnMarkers() if not self.part.marker_refusal(body):
+            case WriteTxnMarkers() if not self.part.check_marker(body):
                 order = dict(self.config.order)[STEP]
                 _, effects, _ = append_marker(self.part, self.name, body, disk, at_ms)
                 entry = tuple(e for e in effects if isinstance(e, Append) and e.log != self.name)
@@ -75,7 +76,7 @@ class MarkingLeader(Leader):
                 return self._goes_on(Rest(body, caller, order, first, entry), disk, at_ms)
             case Rest():
                 return self._goes_on(body, disk, at_ms)
-        return Leader._asked(self, body, caller, disk, at_ms)
+        return Leader.handle_request(self, body, caller, disk, at_ms)
 
     def _goes_on(self, rest: Rest, disk: Disk, at_ms: int) -> tuple[Leader, Effects]:
         """The next piece, and a note to do the others."""
@@ -97,10 +98,11 @@ class MarkingLeader(Leader):
             return self._released(rest.first), (), rest.end
         if piece == "index":
             return self, rest.entry, rest.end
-        part, effects, end = append_marker(self.part, self.name, ask, disk, at_ms)
+        part, effects, marker = append_marker(self.part, self.name, ask, disk, at_ms)
         waiting = tuple((f, NEVER if f == rest.first else at) for f, at in part.unreplicated)
-        marker = tuple(e for e in effects if isinstance(e, Append) and e.log == self.name)
-        return replace(self, part=replace(part, unreplicated=waiting)), marker, end
+        appended = tuple(e for e in effects if isinstance(e, Append) and e.log == self.name)
+        new = replace(self, part=replace(part, unreplicated=waiting))
+        return new, appended, marker.last + 1
 
     def _released(self, first: int) -> MarkingLeader:
         part = self.part

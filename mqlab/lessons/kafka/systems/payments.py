@@ -266,7 +266,7 @@ class PaymentsSystem(KafkaSystem):
             leader = world.role(call.partition)
             if said.error and isinstance(leader, Leader):
                 part = replace(leader.part, config=KAFKA)
-                if part.duplicate(call.batch) or not part.refusal(call.batch, None):
+                if part.find_duplicate(call.batch) or not part.check_data(call.batch, None):
                     return False
         return True
 

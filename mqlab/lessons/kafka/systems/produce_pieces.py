@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from ....kafka.config import KafkaConfig
 from ....kafka.errors import Error
-from ....kafka.leader import Leader, produce
+from ....kafka.leader import Leader, LeaderRequest, produce
 from ....kafka.log import Batch
 from ....kafka.log.partition import Partition
 from ....kafka.messages import Produce, ProduceResponse
@@ -43,15 +43,15 @@ class Rest:
 class PiecewiseLeader(Leader):
     """A leader for producers without transactions."""
 
-    def _asked(
-        self, body: object, caller: Caller, disk: Disk, at_ms: int
+    def handle_request(
+        self, body: LeaderRequest | Rest, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Leader, Effects]:
         match body:
             case Produce():
                 return self._pieces(body, dict(self.config.order)[STEP], caller, disk)
             case Rest(ask=ask, todo=todo):
                 return self._pieces(ask, todo, None, disk)
-        return Leader._asked(self, body, caller, disk, at_ms)
+        return Leader.handle_request(self, body, caller, disk, at_ms)
 
     def _pieces(
         self, ask: Produce, todo: tuple[str, ...], caller: Caller | None, disk: Disk
@@ -72,7 +72,7 @@ class PiecewiseLeader(Leader):
                 ack = (batch.base + batch.count, caller, ok)
                 leader = replace(leader, acks=(*leader.acks, ack))
                 caller = None
-            elif piece == "duplicate" and leader.part.duplicate(batch) is not None:
+            elif piece == "duplicate" and leader.part.find_duplicate(batch) is not None:
                 if caller is None:
                     return leader, appended
                 known, answered = produce.append(leader, ask, caller, None, disk)
@@ -98,8 +98,8 @@ class PiecewiseLeader(Leader):
 def _refusal(piece: str, part: Partition, batch: Batch) -> Error:
     """What one check alone says; NONE where it has nothing against the batch."""
     if piece == "fence":
-        return Error.INVALID_PRODUCER_EPOCH if part.stale(batch) else Error.NONE
+        return Error.INVALID_PRODUCER_EPOCH if part.is_stale(batch) else Error.NONE
     if piece == "sequence":
         unfenced = replace(part.config, on=part.config.on - {"epoch_fencing"})
-        return replace(part, config=unfenced).refusal(batch, None)
+        return replace(part, config=unfenced).check_data(batch, None)
     return Error.NONE

@@ -10,14 +10,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from ....kafka.clients.admin import (
-    DescribeProducers,
-    DescribeProducersResponse,
+from ....kafka.coordinator.messages import (
     DescribeTransactions,
     DescribeTransactionsResponse,
     ListTransactions,
 )
 from ....kafka.errors import Error
+from ....kafka.log.messages import DescribeProducers, DescribeProducersResponse
 from ....kafka.messages import WriteTxnMarkers
 from ....kafka.states import TxnState
 from ....kernel import Caller, Effects, Reply

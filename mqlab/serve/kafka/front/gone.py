@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....kafka.clients.admin import DescribeProducers, DescribeProducersResponse
 from ....kafka.errors import Error
+from ....kafka.log.messages import DescribeProducers, DescribeProducersResponse
 from ....kafka.messages import (
     DeleteRecords,
     DeleteRecordsResponse,

@@ -16,7 +16,7 @@ from ....kafka.config import KafkaConfig
 from ....kafka.coordinator import StateRecord
 from ....kafka.errors import Error
 from ....kafka.log import Batch
-from ....kafka.log.watching import Watchers, unwatched, watched, woken
+from ....kafka.log.watching import Watchers, add_watcher, remove_watcher, wake_watchers
 from ....kafka.messages import (
     EARLIEST,
     LATEST,
@@ -61,12 +61,12 @@ class StateReader(Quiet):
             case Request(caller=caller, body=ListOffsets(at_ms=at_ms)):
                 return self, (Reply(caller, self._offset(at_ms, disk)),)
             case Request(caller=caller, body=Watch() as ask):
-                watchers, effects = watched(self.watchers, caller, ask, end)
+                watchers, effects = add_watcher(self.watchers, caller, ask, end)
                 return replace(self, watchers=watchers), effects
             case Request(caller=caller, body=Unwatch(corr=corr)):
-                return replace(self, watchers=unwatched(self.watchers, caller, corr)), ()
+                return replace(self, watchers=remove_watcher(self.watchers, caller, corr)), ()
             case Appended():
-                watchers, effects = woken(self.watchers, lambda _: end)
+                watchers, effects = wake_watchers(self.watchers, lambda _: end)
                 return replace(self, watchers=watchers), effects
         # Nobody else has anything to say to a reader.
         return self, ()
