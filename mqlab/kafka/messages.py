@@ -12,7 +12,8 @@ versions is the wire layer's business.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from .errors import Error
 from .log import AbortedTxn, Batch
@@ -27,6 +28,21 @@ def braces(names: tuple[str, ...]) -> str:
 
 def outcome(commit: bool) -> str:
     return "commit" if commit else "abort"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What most answers begin with; by itself one that says no more than whether it went well."""
+
+    error: Error = Error.NONE
+
+    def refuse(self, error: Error) -> Self:
+        """The same kind of answer, of which nothing is left but an error: what becomes of one
+        that waited for a record that could not be made safe."""
+        return type(self)(error)
+
+    def __str__(self) -> str:
+        return self.error.words
 
 
 # ---- producer → transaction coordinator ------------------------------------------------
@@ -49,8 +65,7 @@ class InitProducerId:
 
 
 @dataclass(frozen=True, slots=True)
-class InitProducerIdResponse:
-    error: Error = Error.NONE
+class InitProducerIdResponse(Answer):
     pid: int = -1
     epoch: int = -1
 
@@ -78,11 +93,8 @@ class AddPartitionsToTxn:
 
 
 @dataclass(frozen=True, slots=True)
-class AddPartitionsToTxnResponse:
-    error: Error = Error.NONE
-
-    def __str__(self) -> str:
-        return self.error.words
+class AddPartitionsToTxnResponse(Answer):
+    """To AddPartitionsToTxn and to AddOffsetsToTxn, which adds one partition too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +125,7 @@ class EndTxn:
 
 
 @dataclass(frozen=True, slots=True)
-class EndTxnResponse:
-    error: Error = Error.NONE
+class EndTxnResponse(Answer):
     pid: int = -1
     epoch: int = -1
 
@@ -163,6 +174,10 @@ class WriteTxnMarkersResponse:
     error: Error = Error.NONE
     epoch: int = -1
 
+    def refuse(self, error: Error) -> Self:
+        """It still says which marker is meant."""
+        return replace(self, error=error)
+
     def __str__(self) -> str:
         return self.error.words
 
@@ -190,10 +205,9 @@ class Produce:
 
 
 @dataclass(frozen=True, slots=True)
-class ProduceResponse:
+class ProduceResponse(Answer):
     """`at_ms`: of a duplicate, when it was first written; `start`: where the log begins."""
 
-    error: Error = Error.NONE
     base_offset: int = -1
     at_ms: int = -1
     start: int = 0
@@ -215,11 +229,10 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
-class FetchResponse:
+class FetchResponse(Answer):
     """Whole batches, aborted data and markers included; `aborted` is None under
     read_uncommitted. Filtering is the client's work."""
 
-    error: Error = Error.NONE
     hw: int = -1
     lso: int = -1
     start: int = 0
@@ -367,13 +380,8 @@ class OffsetCommit:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetCommitResponse:
+class OffsetCommitResponse(Answer):
     """To both commits: one error for all positions."""
-
-    error: Error = Error.NONE
-
-    def __str__(self) -> str:
-        return self.error.words
 
 
 @dataclass(frozen=True, slots=True)

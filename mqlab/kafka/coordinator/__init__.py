@@ -61,6 +61,7 @@ from ..errors import Error
 from ..messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
+    Answer,
     EndTxn,
     InitProducerId,
     SendMarkers,
@@ -154,7 +155,7 @@ class Coordinator:
         disk: Disk,
         at_ms: int,
         caller: Caller | None = None,
-        answer: object = None,
+        answer: Answer | None = None,
         ahead: int = 0,
     ) -> tuple[Coordinator, Effects]:
         """Begin a transition: its record is appended, its caller waits until it is safe.
@@ -225,7 +226,7 @@ class Coordinator:
         return replace(tc, owed=tc.owed.remove(txn_id)), reply
 
     def fence(
-        self, entry: Entry, disk: Disk, at_ms: int, caller: Caller | None, answer: object
+        self, entry: Entry, disk: Disk, at_ms: int, caller: Caller | None, answer: Answer | None
     ) -> tuple[Coordinator, Effects]:
         """Abort an open transaction from here, with an epoch above its producer's: the
         markers carry it to every leader and so shut the old producer out everywhere."""
@@ -326,7 +327,7 @@ class Coordinator:
     def resigned(self) -> Effects:
         """Another broker leads now: who waits for a record is told to look for it."""
         return tuple(
-            Reply(p.caller, type(p.answer)(Error.NOT_COORDINATOR))  # type: ignore[call-arg]
+            Reply(p.caller, p.answer.refuse(Error.NOT_COORDINATOR))
             for p in self.pending.values()
-            if p.caller is not None
+            if p.caller is not None and p.answer is not None
         )

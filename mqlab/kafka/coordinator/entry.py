@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...kernel import Caller, replace
-from ..messages import braces
+from ..messages import Answer, braces
 from ..states import TxnState
 
 #: 32767 is never given to a client: it is kept for fencing and ending.
@@ -82,4 +82,4 @@ class Pending:
 
     entry: Entry
     caller: Caller | None = None
-    answer: object = None
+    answer: Answer | None = None

@@ -67,9 +67,9 @@ def failed(tc: Coordinator, event: AppendFailed) -> Result:
     if pending.entry.state in COMPLETED:
         gone = error is Error.NOT_COORDINATOR  # whoever leads now does it
         return tc, () if gone else (SetTimer(AGAIN + txn_id, PAUSE_MS),)
-    if pending.caller is None:
+    if pending.caller is None or pending.answer is None:
         return tc, tc.timer_left(old, event.at_ms)
-    answer = type(pending.answer)(error)  # type: ignore[call-arg]
+    answer = pending.answer.refuse(error)
     return tc, (*tc.timer_left(old, event.at_ms), Reply(pending.caller, answer))
 
 

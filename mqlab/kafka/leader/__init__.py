@@ -80,7 +80,7 @@ class Leader:
     config: KafkaConfig
     name: str
     part: Partition
-    acks: tuple[tuple[int, Caller, object], ...] = ()
+    acks: tuple[tuple[int, Caller, ProduceResponse | WriteTxnMarkersResponse], ...] = ()
     verifying: Map[int, Verifying[Produce]] = Map()
     watchers: Watchers = ()
 
@@ -110,7 +110,7 @@ class Leader:
     def _failed(self, error: str) -> tuple[Leader, Effects]:
         """This broker leads no more, or too few replicas are left: what was appended may
         be cut off again, and nobody who waits for it is told that it is safe."""
-        told = tuple(Reply(c, replace_error(answer, Error[error])) for _, c, answer in self.acks)
+        told = tuple(Reply(c, answer.refuse(Error[error])) for _, c, answer in self.acks)
         return replace(self, acks=()), told
 
     def handle_request(
@@ -175,10 +175,3 @@ class Leader:
         what this replica has copied since it started, and still has in memory."""
         part, effects = recover_partition(config, name, disk, hw, since)
         return Leader(config, name, part), (*effects, *schedule_expiry(config, None, part))
-
-
-def replace_error(answer: object, error: Error) -> object:
-    """The answer somebody waits for, turned into a refusal."""
-    if isinstance(answer, WriteTxnMarkersResponse):
-        return replace(answer, error=error)
-    return type(answer)(error)  # type: ignore[call-arg]

@@ -25,7 +25,7 @@ from dataclasses import dataclass, fields, replace
 from ....kafka.config import KafkaConfig, txn_log
 from ....kafka.coordinator import Coordinator, markers
 from ....kafka.coordinator.entry import Entry, recorded
-from ....kafka.messages import EndTxn, WriteTxnMarkersResponse
+from ....kafka.messages import Answer, EndTxn, WriteTxnMarkersResponse
 from ....kafka.states import PREPARED
 from ....kernel import (
     Append,
@@ -70,7 +70,7 @@ class Plan:
 
     entry: Entry
     caller: Caller | None
-    answer: object
+    answer: Answer | None
     todo: tuple[str, ...]
     owed: tuple[str, ...] | None = None
     writing: tuple[int, Entry] | None = None
