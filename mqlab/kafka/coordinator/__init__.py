@@ -69,8 +69,8 @@ from ..messages import (
 )
 from ..states import PREPARED, TxnState, may_enter
 from . import add_partitions, describe, end_txn, expiry, failures, init_producer_id, markers
-from .entry import EXHAUSTED, Entry, Pending, StateRecord, recorded
-from .messages import DescribeTransactions, ListTransactions
+from .entry import EXHAUSTED, Entry, Pending, StateRecord, to_record
+from .messages import CoordinatorRequest, DescribeTransactions, ListTransactions
 
 __all__ = ["Coordinator", "Entry", "Pending", "StateRecord"]
 
@@ -101,22 +101,22 @@ class Coordinator:
     def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
-                return self._asked(body, caller, disk, at_ms)
+                return self.handle_request(body, caller, disk, at_ms)
             case Appended(log=log, end=end):
-                return self._safe(log, end)
+                return self._finish_write(log, end)
             case AppendFailed():
-                return failures.failed(self, event)
+                return failures.handle_failed_append(self, event)
             case Response(peer=peer, body=WriteTxnMarkersResponse() as said, at_ms=at_ms):
-                return markers.answered(self, peer, said, disk, at_ms)
+                return markers.handle_answer(self, peer, said, disk, at_ms)
             case ConnectionLost(peer=peer):
-                return self, self._owed_to(peer)
+                return self, self._send_owed(peer)
             case Fired(timer=timer, at_ms=at_ms):
-                return self._fired(timer, disk, at_ms)
+                return self._handle_timer(timer, disk, at_ms)
         # Nothing else concerns a coordinator: its requests to leaders have one answer.
         return self, ()
 
-    def _asked(
-        self, body: object, caller: Caller, disk: Disk, at_ms: int
+    def handle_request(
+        self, body: CoordinatorRequest, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Coordinator, Effects]:
         match body:
             case InitProducerId():
@@ -130,13 +130,13 @@ class Coordinator:
             case EndTxn():
                 return end_txn.handle(self, body, caller, disk, at_ms)
             case ListTransactions():
-                return self, (Reply(caller, describe.listed(self, body, at_ms)),)
+                return self, (Reply(caller, describe.list_transactions(self, body, at_ms)),)
             case DescribeTransactions():
-                return self, (Reply(caller, describe.described(self, body)),)
+                return self, (Reply(caller, describe.describe_transaction(self, body)),)
             case SendMarkers(txn_id=txn_id):
                 if not self.entries[txn_id].partitions:
-                    return markers.complete(self, txn_id, disk, at_ms)
-                return markers.send(self, txn_id)
+                    return markers.write_complete(self, txn_id, disk, at_ms)
+                return markers.send_markers(self, txn_id)
         raise TypeError(f"a coordinator is never sent {type(body).__name__}")
 
     # -- transitions ---------------------------------------------------------------------
@@ -176,12 +176,12 @@ class Coordinator:
             pending=self.pending.set(new.txn_id, Pending(new, caller, answer)),
             writes=self.writes.set((log, base + 1), new.txn_id),
         )
-        effects = (Append(log, recorded(new, base)), *tc.timer(new, before))
+        effects = (Append(log, to_record(new, base)), *tc.adjust_timer(new, before))
         if self.config.id_expiration_ms and not self.entries:
             effects = (*effects, SetTimer(expiry.SWEEP, self.config.id_sweep_ms))
         return tc, effects
 
-    def timer(self, new: Entry, before: TxnState) -> Effects:
+    def adjust_timer(self, new: Entry, before: TxnState) -> Effects:
         """The timeout runs while a transaction is Ongoing and is looked at by a sweep."""
         name = TIMEOUT + new.txn_id
         if new.state is TxnState.ONGOING and before is not TxnState.ONGOING:
@@ -191,7 +191,7 @@ class Coordinator:
             return (CancelTimer(name),)
         return ()
 
-    def timer_left(self, entry: Entry, at_ms: int) -> Effects:
+    def restart_timer(self, entry: Entry, at_ms: int) -> Effects:
         """The timer of a transaction that is open already: after a restart, or after its end
         could not be written. A search has no clock: there it begins anew."""
         if entry.state is not TxnState.ONGOING or "transaction_timeout" not in self.config.on:
@@ -205,7 +205,7 @@ class Coordinator:
         tick = self.config.sweep_ms
         return -(-(now_ms + after_ms + 1) // tick) * tick - now_ms
 
-    def _safe(self, log: str, end: int) -> tuple[Coordinator, Effects]:
+    def _finish_write(self, log: str, end: int) -> tuple[Coordinator, Effects]:
         """A record is safe: the transition has happened, its caller gets the answer."""
         txn_id = self.writes.get((log, end))
         if txn_id is None:
@@ -248,16 +248,16 @@ class Coordinator:
         tc, written = tc.write(new, disk, at_ms, caller, answer)
         return tc, (*effects, *written)
 
-    def _fired(self, timer: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
+    def _handle_timer(self, timer: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
         if timer == expiry.SWEEP:
-            return expiry.sweep(self, disk, at_ms)
+            return expiry.expire_ids(self, disk, at_ms)
         if timer.startswith(markers.AGAIN):
             return markers.send_again(self, timer)
         if timer.startswith(failures.AGAIN):
-            return failures.again(self, timer.removeprefix(failures.AGAIN), disk, at_ms)
-        return self._timed_out(timer.removeprefix(TIMEOUT), disk, at_ms)
+            return failures.append_again(self, timer.removeprefix(failures.AGAIN), disk, at_ms)
+        return self._abort_timed_out(timer.removeprefix(TIMEOUT), disk, at_ms)
 
-    def _timed_out(self, txn_id: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
+    def _abort_timed_out(self, txn_id: str, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
         entry: Entry | None = self.entries.get(txn_id)
         if txn_id in self.pending:
             # Something is being written for it just now: the next sweep looks again.
@@ -266,10 +266,10 @@ class Coordinator:
             return self, ()
         return self.fence(entry, disk, at_ms, None, None)
 
-    def _owed_to(self, partition: str) -> Effects:
+    def _send_owed(self, partition: str) -> Effects:
         """The connection to a leader broke: what it was sent may be lost, so again."""
         return tuple(
-            Send(partition, markers.marker(self, self.entries[txn_id]))
+            Send(partition, markers.build_marker(self, self.entries[txn_id]))
             for txn_id, partitions in self.owed.items()
             if partition in partitions
         )
@@ -290,11 +290,11 @@ class Coordinator:
     def recover(config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[Coordinator, Effects]:
         """After a restart of the only broker: its logs lost their leader, and got one again."""
         epoch = disk.table("leadership").get("epoch", -2) + 2
-        tc, effects = Coordinator.led(config, disk, at_ms, epoch)
+        tc, effects = Coordinator.begin_leading(config, disk, at_ms, epoch)
         return tc, (Put("leadership", "epoch", epoch), *effects)
 
     @staticmethod
-    def led(
+    def begin_leading(
         config: KafkaConfig,
         disk: Disk,
         at_ms: int,
@@ -319,12 +319,12 @@ class Coordinator:
         for entry in entries.values():
             if entry.state in PREPARED:
                 effects.append(Send(config.coordinator, SendMarkers(entry.txn_id)))
-            effects += tc.timer_left(entry, at_ms)
+            effects += tc.restart_timer(entry, at_ms)
         if entries and config.id_expiration_ms:
             effects.append(SetTimer(expiry.SWEEP, config.id_sweep_ms))
         return tc, tuple(effects)
 
-    def resigned(self) -> Effects:
+    def resign(self) -> Effects:
         """Another broker leads now: who waits for a record is told to look for it."""
         return tuple(
             Reply(p.caller, p.answer.refuse(Error.NOT_COORDINATOR))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .entry import Entry
 
 
-def ruled(tc: Coordinator, ask: AddPartitionsToTxn | EndTxn) -> Error:
+def apply_admit_rule(tc: Coordinator, ask: AddPartitionsToTxn | EndTxn) -> Error:
     """What the rule says. Whom it lets in where nothing can be begun meets an
     IllegalStateException further on, which reaches a client as UNKNOWN_SERVER_ERROR
     (TransactionMetadata#prepareTransitionTo, Kafka 4.3)."""

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from . import Coordinator
 
 
-def listed(tc: Coordinator, ask: ListTransactions, at_ms: int) -> ListTransactionsResponse:
+def list_transactions(
+    tc: Coordinator, ask: ListTransactions, at_ms: int
+) -> ListTransactionsResponse:
     try:
-        fits = pattern(ask.pattern).fullmatch if ask.pattern else None
+        fits = compile_pattern(ask.pattern).fullmatch if ask.pattern else None
     except ValueError:
         return ListTransactionsResponse(error=Error.INVALID_REGULAR_EXPRESSION)
     return ListTransactionsResponse(
@@ -40,7 +42,7 @@ def listed(tc: Coordinator, ask: ListTransactions, at_ms: int) -> ListTransactio
     )
 
 
-def pattern(text: str) -> re.Pattern[str]:
+def compile_pattern(text: str) -> re.Pattern[str]:
     """A client's regular expression. Kafka's engine (RE2/J) takes time linear in the input;
     Python's does not, so repetition of a group, and what RE2 does not know, is refused.
 
@@ -54,7 +56,9 @@ def pattern(text: str) -> re.Pattern[str]:
         raise ValueError(text) from error
 
 
-def described(tc: Coordinator, ask: DescribeTransactions) -> DescribeTransactionsResponse:
+def describe_transaction(
+    tc: Coordinator, ask: DescribeTransactions
+) -> DescribeTransactionsResponse:
     if not ask.txn_id:
         return DescribeTransactionsResponse(Error.INVALID_REQUEST)
     entry: Entry | None = tc.entries.get(ask.txn_id)

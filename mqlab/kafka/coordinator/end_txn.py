@@ -19,7 +19,7 @@ from ..errors import Error
 from ..messages import EndTxn, EndTxnResponse
 from ..states import COMPLETED, TxnState
 from . import markers
-from .admit import ruled
+from .admit import apply_admit_rule
 from .entry import EXHAUSTED, Entry
 from .init_producer_id import allocate
 
@@ -48,19 +48,19 @@ def handle(tc: Coordinator, ask: EndTxn, caller: Caller, disk: Disk, at_ms: int)
     effects: Effects = ()
     new = replace(entry, state=PREPARE[ask.commit], client_version=2 if ask.v2 else 0)
     if ask.v2:
-        tc, new, effects = next_epoch(tc, new)
+        tc, new, effects = raise_epoch(tc, new)
     # At the last epoch the answer already names the next producer id.
     rotated = new.next_pid >= 0
     answer = EndTxnResponse(
         Error.NONE, new.next_pid if rotated else new.pid, 0 if rotated else new.epoch
     )
     if "prepare_before_markers" not in tc.config.on:
-        return _hasty(tc, new, caller, answer)
+        return _send_unrecorded(tc, new, caller, answer)
     tc, written = tc.write(new, disk, at_ms, caller, answer)
     return tc, (*effects, *written)
 
 
-def next_epoch(tc: Coordinator, entry: Entry) -> tuple[Coordinator, Entry, Effects]:
+def raise_epoch(tc: Coordinator, entry: Entry) -> tuple[Coordinator, Entry, Effects]:
     """The entry with the epoch its markers carry: one above the producer's own."""
     if "epoch_bump" not in tc.config.on:
         return tc, entry, ()
@@ -71,17 +71,21 @@ def next_epoch(tc: Coordinator, entry: Entry) -> tuple[Coordinator, Entry, Effec
     return tc, replace(new, next_pid=pid), effects
 
 
-def _hasty(tc: Coordinator, new: Entry, caller: Caller, answer: EndTxnResponse) -> Result:
+def _send_unrecorded(tc: Coordinator, new: Entry, caller: Caller, answer: EndTxnResponse) -> Result:
     """The safeguard `prepare_before_markers` is off: markers leave while the decision
     exists in memory only, and a coordinator that dies now has forgotten it."""
     tc = replace(tc, entries=tc.entries.set(new.txn_id, new))
-    tc, sent = markers.send(tc, new.txn_id)
+    tc, sent = markers.send_markers(tc, new.txn_id)
     return tc, (Reply(caller, answer), *sent)
 
 
 def check_legacy(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Error, bool]:
     """(error, already done): the checks in the real order, then state by state."""
-    error = ruled(tc, ask) if tc.config.admit_rule is not None else unfit(tc, ask, entry)
+    error = (
+        apply_admit_rule(tc, ask)
+        if tc.config.admit_rule is not None
+        else check_owner(tc, ask, entry)
+    )
     if error or entry is None:
         return error, False
     match entry.state:
@@ -95,7 +99,7 @@ def check_legacy(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Err
     return Error.INVALID_TXN_STATE, False
 
 
-def unfit(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> Error:
+def check_owner(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> Error:
     """What is wrong with it whatever the state: whose it is, how old, and whether now."""
     if entry is None or entry.pid != ask.pid:
         return Error.INVALID_PRODUCER_ID_MAPPING

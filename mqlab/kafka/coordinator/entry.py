@@ -69,7 +69,7 @@ class StateRecord:
         return f"{e.state} {braces(e.partitions)}" if e.partitions else str(e.state)
 
 
-def recorded(entry: Entry, base: int) -> StateRecord:
+def to_record(entry: Entry, base: int) -> StateRecord:
     """The record that makes an entry durable."""
     return StateRecord(base, replace(entry, last_epoch=-1, failed_fence=False))
 

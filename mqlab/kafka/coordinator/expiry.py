@@ -26,7 +26,7 @@ Result = tuple["Coordinator", Effects]
 SWEEP = "expire ids"
 
 
-def sweep(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
+def expire_ids(tc: Coordinator, disk: Disk, at_ms: int) -> Result:
     """Every hour: a tombstone for every id that was idle too long."""
     limit = at_ms - tc.config.id_expiration_ms
     effects: list[Effect] = []

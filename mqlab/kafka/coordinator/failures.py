@@ -41,15 +41,15 @@ TOLD = {
 }
 
 
-def again(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
+def append_again(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
     """The pause before a completion is over; somebody else may have completed it."""
     entry: Entry | None = tc.entries.get(txn_id)
     if entry is None or entry.state not in PREPARED or txn_id in tc.pending:
         return tc, ()
-    return markers.complete(tc, txn_id, disk, at_ms)
+    return markers.write_complete(tc, txn_id, disk, at_ms)
 
 
-def failed(tc: Coordinator, event: AppendFailed) -> Result:
+def handle_failed_append(tc: Coordinator, event: AppendFailed) -> Result:
     """The record that would have ended at (log, end) is not there."""
     log, end = event.log, event.end
     txn_id = tc.writes.get((log, end))
@@ -61,19 +61,19 @@ def failed(tc: Coordinator, event: AppendFailed) -> Result:
         tc,
         pending=tc.pending.remove(txn_id),
         writes=tc.writes.remove((log, end)),
-        entries=tc.entries.set(txn_id, _left(tc, old, pending.entry)),
+        entries=tc.entries.set(txn_id, _keep_entry(tc, old, pending.entry)),
     )
     error = TOLD.get(Error[event.error], Error.UNKNOWN_SERVER_ERROR)
     if pending.entry.state in COMPLETED:
         gone = error is Error.NOT_COORDINATOR  # whoever leads now does it
         return tc, () if gone else (SetTimer(AGAIN + txn_id, PAUSE_MS),)
     if pending.caller is None or pending.answer is None:
-        return tc, tc.timer_left(old, event.at_ms)
+        return tc, tc.restart_timer(old, event.at_ms)
     answer = pending.answer.refuse(error)
-    return tc, (*tc.timer_left(old, event.at_ms), Reply(pending.caller, answer))
+    return tc, (*tc.restart_timer(old, event.at_ms), Reply(pending.caller, answer))
 
 
-def _left(tc: Coordinator, old: Entry, new: Entry) -> Entry:
+def _keep_entry(tc: Coordinator, old: Entry, new: Entry) -> Entry:
     """What stays in memory: the entry as it was, but for a failed fence of version 0."""
     fencing = old.state is TxnState.ONGOING and new.epoch > old.epoch and new.client_version < 2
     if fencing and tc.config.transaction_version < 2:

@@ -30,13 +30,13 @@ def handle(tc: Coordinator, ask: InitProducerId, caller: Caller, disk: Disk, at_
         # A producer that is idempotent only: a fresh id each time, and no state at all.
         tc, pid, block = allocate(tc)
         return tc, (*block, Reply(caller, InitProducerIdResponse(pid=pid, epoch=0)))
-    error = invalid(tc, ask)
+    error = check_request(tc, ask)
     txn_id = ask.txn_id or ""
     entry: Entry | None = tc.entries.get(txn_id)
     if not error and entry is not None:
         if tc.busy(txn_id):
             error = Error.CONCURRENT_TRANSACTIONS
-        elif not expected(ask, entry):
+        elif not is_expected(ask, entry):
             error = Error.PRODUCER_FENCED
         elif entry.state in PREPARED:
             error = Error.CONCURRENT_TRANSACTIONS
@@ -50,7 +50,7 @@ def handle(tc: Coordinator, ask: InitProducerId, caller: Caller, disk: Disk, at_
         # The older self left a transaction open: abort it, with an epoch above its own.
         refusal = InitProducerIdResponse(Error.CONCURRENT_TRANSACTIONS)
         return tc.fence(entry, disk, at_ms, caller, refusal)
-    tc, bumped, more = bump(tc, entry, ask)
+    tc, bumped, more = bump_epoch(tc, entry, ask)
     if isinstance(bumped, Error):
         return tc, (Reply(caller, InitProducerIdResponse(bumped)),)
     new = replace(
@@ -61,7 +61,7 @@ def handle(tc: Coordinator, ask: InitProducerId, caller: Caller, disk: Disk, at_
     return tc, (*effects, *more, *written)
 
 
-def invalid(tc: Coordinator, ask: InitProducerId) -> Error:
+def check_request(tc: Coordinator, ask: InitProducerId) -> Error:
     """What is refused before any state is looked at."""
     if (ask.pid < 0) != (ask.epoch < 0) or ask.txn_id == "":
         return Error.INVALID_REQUEST
@@ -70,14 +70,14 @@ def invalid(tc: Coordinator, ask: InitProducerId) -> Error:
     return Error.NONE
 
 
-def expected(ask: InitProducerId, entry: Entry) -> bool:
+def is_expected(ask: InitProducerId, entry: Entry) -> bool:
     """Whether the id the caller believes it has can be right."""
     if ask.pid < 0 or entry.epoch < 0 or ask.pid == entry.pid:
         return True
     return ask.pid == entry.prev_pid and ask.epoch >= EXHAUSTED
 
 
-def bump(
+def bump_epoch(
     tc: Coordinator, entry: Entry, ask: InitProducerId
 ) -> tuple[Coordinator, Entry | Error, Effects]:
     """The entry with its next epoch, or why there is none: the caller is an older self, or

@@ -35,14 +35,14 @@ PAUSE_MS = 100
 GIVE_UP = frozenset({Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED})
 
 
-def send(tc: Coordinator, txn_id: str) -> Result:
+def send_markers(tc: Coordinator, txn_id: str) -> Result:
     """All markers of a prepared transaction, one Send a partition, in order of name."""
     entry: Entry = tc.entries[txn_id]
     tc = replace(tc, owed=tc.owed.set(txn_id, entry.partitions))
-    return tc, tuple(Send(partition, marker(tc, entry)) for partition in entry.partitions)
+    return tc, tuple(Send(partition, build_marker(tc, entry)) for partition in entry.partitions)
 
 
-def marker(tc: Coordinator, entry: Entry) -> WriteTxnMarkers:
+def build_marker(tc: Coordinator, entry: Entry) -> WriteTxnMarkers:
     return WriteTxnMarkers(
         txn_id=entry.txn_id,
         pid=entry.pid,
@@ -53,7 +53,7 @@ def marker(tc: Coordinator, entry: Entry) -> WriteTxnMarkers:
     )
 
 
-def answered(
+def handle_answer(
     tc: Coordinator, partition: str, said: WriteTxnMarkersResponse, disk: Disk, at_ms: int
 ) -> Result:
     """A partition has its marker (or never will)."""
@@ -70,7 +70,7 @@ def answered(
         return tc, (SetTimer(f"{AGAIN}{partition} {entry.epoch} {entry.txn_id}", PAUSE_MS),)
     left = tuple(p for p in owed if p != partition)
     tc = replace(tc, owed=tc.owed.set(said.txn_id, left))
-    return (tc, ()) if left else complete(tc, said.txn_id, disk, at_ms)
+    return (tc, ()) if left else write_complete(tc, said.txn_id, disk, at_ms)
 
 
 def send_again(tc: Coordinator, timer: str) -> Result:
@@ -79,10 +79,10 @@ def send_again(tc: Coordinator, timer: str) -> Result:
     entry: Entry | None = tc.entries.get(txn_id)
     if entry is None or partition not in tc.owed.get(txn_id, ()) or entry.epoch != int(epoch):
         return tc, ()
-    return tc, (Send(partition, marker(tc, entry)),)
+    return tc, (Send(partition, build_marker(tc, entry)),)
 
 
-def complete(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
+def write_complete(tc: Coordinator, txn_id: str, disk: Disk, at_ms: int) -> Result:
     """Nothing is owed any more: write the Complete record."""
     entry: Entry = tc.entries[txn_id]
     done = replace(entry, state=COMPLETES[entry.state], partitions=(), next_pid=-1)

@@ -1,4 +1,5 @@
-"""What an administrator asks a transaction coordinator (KIP-664).
+"""What is asked of a transaction coordinator: all of it as one type, and the questions of an
+administrator (KIP-664) in full.
 
 The requests of producers are in `kafka/messages.py`: leaders and group coordinators send some
 of them too.
@@ -12,7 +13,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import Error
-from ..messages import braces
+from ..messages import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    SendMarkers,
+    braces,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +85,15 @@ class DescribeTransactionsResponse:
         if self.error:
             return self.error.words
         return f"{self.state} pid={self.pid} epoch={self.epoch} {braces(self.partitions)}"
+
+
+#: what a coordinator takes; SendMarkers is its note to itself
+CoordinatorRequest = (
+    InitProducerId
+    | AddPartitionsToTxn
+    | AddOffsetsToTxn
+    | EndTxn
+    | ListTransactions
+    | DescribeTransactions
+    | SendMarkers
+)

@@ -282,7 +282,7 @@ class GroupCoordinator:
             effects += more
         return gc, (*effects, *readers)
 
-    def resigned(self) -> Effects:
+    def resign(self) -> Effects:
         """Another broker leads now: who waits here is told to look for it."""
         no = Error.NOT_COORDINATOR
         asking = tuple(Reply(v.caller, OffsetCommitResponse(no)) for v in self.verifying.values())

@@ -155,7 +155,7 @@ class Leader:
     def changed(self, old: Leader | None) -> tuple[Text, ...]:
         return tell_frontiers(None if old is None else old.part, self.part)
 
-    def resigned(self) -> Effects:
+    def resign(self) -> Effects:
         """Another broker leads now: who waits here is told to look for it."""
         told = ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
         _, callers, pauses = verification.give_up_questions(self)

@@ -213,7 +213,7 @@ class Replica:
         new = replace(new, joining=())
         if old is not None and old.epoch == news.epoch:
             return leading.advance(new, disk, at_ms)  # only the ISR has changed
-        resigned = () if self.role is None else self.role.resigned()
+        resigned = () if self.role is None else self.role.resign()
         early = [(c, ask) for c, ask in self.parked.values() if ask.epoch == news.epoch]
         new = replace(new, role=None, ends=Map(), parked=Map())
         if news.leader < 0:

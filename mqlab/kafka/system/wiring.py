@@ -170,7 +170,9 @@ def _lead(system: KafkaSystem, partition: str, number: int) -> Lead:
 def _lead_coordinator(
     config: KafkaConfig, number: int, replicas: int, disk: Disk, at_ms: int, over: TakingOver
 ) -> tuple[Coordinator, Effects]:
-    return Coordinator.led(config, disk, at_ms, over.epoch, first_block=number - 1, stride=replicas)
+    return Coordinator.begin_leading(
+        config, disk, at_ms, over.epoch, first_block=number - 1, stride=replicas
+    )
 
 
 def _lead_partition(

@@ -15,9 +15,9 @@ from operator import attrgetter
 from ...kafka.coordinator import Coordinator, StateRecord
 from ...kafka.group import GroupCoordinator
 from ...kafka.leader import Leader
-from ...kafka.log.index import index_of
 from ...kafka.leader.deletion import STARTS
 from ...kafka.log import Batch
+from ...kafka.log.index import index_of
 from ...kafka.messages import FetchResponse
 from ...kafka.states import TxnState
 from ...kernel import Disk, Effects, Reply

@@ -149,7 +149,7 @@ def test_a_coordinator_that_loads_says_so_and_one_that_follows_says_so_too():
     config = KafkaConfig(on=frozenset(SAFEGUARDS))
 
     def lead(disk, at_ms, over):
-        return Coordinator.led(config, disk, at_ms, over.epoch)
+        return Coordinator.begin_leading(config, disk, at_ms, over.epoch)
 
     first = (Leadership("tc", 2, 0, (1, 2)),)
     replica = ReplicaConfig(partition="tc", number=1, lead=lead, first=first, loads=True)

@@ -88,7 +88,7 @@ def test_whoever_waits_is_told_that_somebody_else_leads():
     broker.alone("a")
     assert broker.join("b", broker.member("b")) is None
     waiting = broker.asked
-    (told,) = broker.role.resigned()
+    (told,) = broker.role.resign()
     assert (told.caller.corr, told.body.error) == (waiting, Error.NOT_COORDINATOR)
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, fields, replace
 
 from ....kafka.config import KafkaConfig, txn_log
 from ....kafka.coordinator import Coordinator, markers
-from ....kafka.coordinator.entry import Entry, recorded
+from ....kafka.coordinator.entry import Entry, to_record
 from ....kafka.messages import Answer, EndTxn, WriteTxnMarkersResponse
 from ....kafka.states import PREPARED
 from ....kernel import (
@@ -102,7 +102,7 @@ class PiecewiseCoordinator(Coordinator):
                     return self._answered(said, peer, disk)
             case ConnectionLost(peer=peer):
                 again = tuple(
-                    Send(peer, markers.marker(self, plan.entry))
+                    Send(peer, markers.build_marker(self, plan.entry))
                     for plan in self.plans.values()
                     if peer in (plan.owed or ())
                 )
@@ -145,7 +145,7 @@ class PiecewiseCoordinator(Coordinator):
             effects = (Reply(plan.caller, plan.answer),)
         elif piece == "markers":
             plan = replace(plan, owed=plan.entry.partitions)
-            told = markers.marker(self, plan.entry)
+            told = markers.build_marker(self, plan.entry)
             effects = tuple(Send(p, told) for p in plan.entry.partitions)
         if plan.todo and not plan.waiting:
             effects = (*effects, Send(self.config.coordinator, NextPiece(txn_id)))
@@ -162,7 +162,7 @@ class PiecewiseCoordinator(Coordinator):
             entry = replace(entry, state=markers.COMPLETES[entry.state], partitions=())
         log = txn_log(entry.txn_id, self.config)
         base = disk.log(log).end
-        effects = (Append(log, recorded(entry, base)), CancelTimer(TIMEOUT + entry.txn_id))
+        effects = (Append(log, to_record(entry, base)), CancelTimer(TIMEOUT + entry.txn_id))
         return replace(plan, writing=(base + 1, entry)), effects
 
     def _written(self, txn_id: str, plan: Plan, end: int, disk: Disk) -> Result:
@@ -176,7 +176,7 @@ class PiecewiseCoordinator(Coordinator):
         if said.error in markers.GIVE_UP or peer not in (plan.owed or ()):
             return self, ()
         if said.error:
-            return self, (Send(peer, markers.marker(self, plan.entry)),)
+            return self, (Send(peer, markers.build_marker(self, plan.entry)),)
         new = replace(plan, owed=tuple(p for p in plan.owed or () if p != peer))
         free = plan.waiting and not new.waiting and plan.writing is None
         return self._go_on(txn_id, new, disk) if free else (self._with(txn_id, new), ())
