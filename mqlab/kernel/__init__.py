@@ -6,7 +6,8 @@ is replayed from a list, played by a learner, searched exhaustively and put behi
 socket, and no role can tell which.
 
 Read on in this order: `role.py` (events and effects), `disk.py`, `world.py` (one step of
-one node, the network), `run.py` (facts), `play.py`.
+one node, the network), `run.py` (facts), `play.py`; `system.py` and `options.py` say what a
+broker brings along, `outcome.py` what an application is told.
 """
 
 from .application import AppState, Asking, Program

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .application import Program
 from .disk import Disk
+from .options import check_bounds, read_line, write_line
 from .role import Effect, Effects, Event
 from .snapshot import Snapshot
 from .text import NOTHING, Text
@@ -60,8 +61,10 @@ class Property:
     reads: Callable[[str, NodeState], Hashable] = _whole
 
 
+@dataclass(frozen=True)
 class System:
-    """A broker with its clients, ready to run. Subclasses are frozen dataclasses.
+    """A broker with its clients, ready to run. Subclasses are frozen dataclasses, whose fields
+    are the options of their system line (see `options.py`).
 
     `network`: "tcp" (connections: in order, nothing lost inside one) or "set" (messages
     are never consumed; only for the two-phase-commit oracle). `retrying`: the first words
@@ -72,18 +75,22 @@ class System:
     network = "tcp"
     retrying: ClassVar[tuple[str, ...]] = ()
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for a number out of bounds; subclasses add what else they refuse."""
+        check_bounds(self)
+
     def line(self) -> str:
         """The system line: name and the options that differ from the defaults."""
-        raise NotImplementedError
+        return write_line(self)
 
     def label(self) -> Text:
         """How a picture names the system; the system line where nothing shorter is said."""
         return Text(self.line())
 
     @classmethod
-    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> System:
+    def from_options(cls, given: Mapping[str, str]) -> Self:
         """The system of a `system NAME key=value …` line; raises ValueError with advice."""
-        raise NotImplementedError
+        return read_line(cls, given)
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         raise NotImplementedError

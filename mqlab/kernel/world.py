@@ -20,6 +20,7 @@ from .application import AppState
 from .choice import Choice
 from .disk import MemoryDisk
 from .maps import Map
+from .options import read_calls
 from .role import (
     Append,
     Appended,
@@ -295,8 +296,7 @@ def _given(system: System, world: World, name: str, text: str) -> Moved:
     node = world.nodes.get(name)
     if node is None or node.app is None or not isinstance(node.app.program, tuple):
         raise ValueError(f"{name} is no client that takes calls")
-    calls = [system.call(tuple(call.split())) for call in text.split(";") if call.strip()]
-    app = replace(node.app, program=(*node.app.program, *calls))
+    app = replace(node.app, program=(*node.app.program, *read_calls(system, text)))
     world = replace(world, nodes=world.nodes.set(name, replace(node, app=app)))
     return Moved(world, name, name, None, None, what="given")
 

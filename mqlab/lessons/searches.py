@@ -12,8 +12,7 @@ from multiprocessing import get_context
 
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..kafka import KafkaSystem
-from ..kafka.system import BARE
-from ..kernel import Program
+from ..kernel.options import write_calls
 from ..kernel.text import Lang
 from ..scenario import write_in_blocks
 from .kafka.cases import CLAIM_CASES, LESSON_SYSTEMS, SAFEGUARD_CASES, WHOLE, Bounds, Case, Searched
@@ -59,16 +58,10 @@ def script(case: Case, found: Counterexample) -> str:
         f"# than {len(found.schedule)} choices ({budget(case.bounds)}).",
         f"system {replace(plain, programs=(), off=()).line()}",
         *(f"off {name}" for name in plain.off),
-        *(f"do run {node} {spoken(program)}" for node, program in plain.programs),
+        *(f"do run {node} {write_calls(program)}" for node, program in plain.programs),
         *(f"do {choice}" for choice in found.schedule),
     ]
     return write_in_blocks("\n".join(lines), SYSTEMS)
-
-
-def spoken(program: Program) -> str:
-    """A program of calls as one would type it."""
-    assert isinstance(program, tuple)
-    return "; ".join(map(str, program)).translate(BARE)
 
 
 def table(lang: Lang = "en", progress: Progress | None = None) -> str:

@@ -183,8 +183,7 @@ def system_of(line: str, registry: Registry) -> System:
         if not equals:
             raise ScenarioError(f"{word!r} in the system line: expected key=value")
         options[key] = value
-    off = frozenset(filter(None, options.pop("off", "").split(",")))
     try:
-        return registry[words[0]].from_options(options, off)
+        return registry[words[0]].from_options(options)
     except ValueError as error:
         raise ScenarioError(f"system {words[0]}: {error}") from error

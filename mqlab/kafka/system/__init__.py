@@ -8,47 +8,31 @@ cluster's transaction.version are (0, legacy), (2, legacy), (2, v2).
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Self
 
 from ...kernel import (
     Effect,
     Event,
     NodeSpec,
-    Program,
     Property,
     Snapshot,
     System,
     Telling,
     Text,
     World,
-    shorten,
 )
+from ...kernel.options import SORTED, UNWRITTEN, Most, Order, Pairs, Programs
 from ..claims.invariants import CLAIMS, lit, properties, replicated_claims
 from ..config import SAFEGUARDS, KafkaConfig
 from ..picture import snapshot as pictures
 from ..picture.telling import tell
 from . import verbs, wiring
 
-#: a program in a system line is written without the braces of its narration
-BARE = str.maketrans("", "", "{},")
-#: fields with a spelling of their own in the system line, or (rules) with none
-UNSAID = {"programs", "order", "rules"}
-#: (node, transactional id), written node:id, or node where both are the same
-PAIRS = ("producers", "workers")
-#: fields that go into the roles' configuration as they are
-PASSED = ("segment_records", "id_expiration_ms", "pid_expiration_ms", "skip_leaderless_marker")
-#: fields that go into the producers' configuration as they are
-PRODUCING = ("timeout_ms", "max_in_flight", "retries", "delivery_timeout_ms", "max_block_ms")
-NUMBERS = {
-    "transaction_version", "partitions", "groups", "replicas", "min_isr", *PASSED, *PRODUCING
-}  # fmt: skip
-
-DIGITS = 15  # of a number in a system line
-MOST = {"partitions": 100, "groups": 50}  # a role, a lane and a log each
+ROOM = "a picture has room for {}"  # a role, a lane and a log each
+PARTITIONS, GROUPS = 100, 50
 
 
 @dataclass(frozen=True)
@@ -69,12 +53,12 @@ class KafkaSystem(System):
     client: str = "v2"
     release: str = "4.3"
     topic: str = "orders"
-    partitions: int = 2
-    producers: tuple[tuple[str, str], ...] = (("app", "order-service"),)
+    partitions: Annotated[int, Most(PARTITIONS, ROOM.format(PARTITIONS))] = 2
+    producers: Pairs = (("app", "order-service"),)
     readers: tuple[str, ...] = ()
-    workers: tuple[tuple[str, str], ...] = ()
+    workers: Pairs = ()
     admins: tuple[str, ...] = ()
-    groups: int = 0
+    groups: Annotated[int, Most(GROUPS, ROOM.format(GROUPS))] = 0
     replicas: int = 1
     min_isr: int = 1
     timeout_ms: int = 60_000
@@ -87,10 +71,10 @@ class KafkaSystem(System):
     skip_leaderless_marker: int = 0
     id_expiration_ms: int = 0
     pid_expiration_ms: int = 0
-    off: tuple[str, ...] = ()
-    programs: tuple[tuple[str, Program], ...] = ()
-    order: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    rules: tuple[tuple[str, Callable[..., Any]], ...] = ()
+    off: Annotated[tuple[str, ...], SORTED] = ()
+    programs: Programs = ()
+    order: Order = ()
+    rules: Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN] = ()
     claims: tuple[str, ...] = ()
 
     name = "kafka"
@@ -109,9 +93,7 @@ class KafkaSystem(System):
                 f"replicas={self.replicas} min_isr={self.min_isr}: expected 1 to 3 replicas, and "
                 "no more of them in sync than there are"
             )
-        for key, most in MOST.items():
-            if not 0 <= getattr(self, key) <= most:
-                raise ValueError(f"{key}={getattr(self, key)}: a picture has room for {most}")
+        super().__post_init__()
         if self.config_check not in ("on", "off"):
             raise ValueError(f"config_check={self.config_check}: expected on or off")
         for _, txn_id in (*self.producers, *self.workers):
@@ -126,66 +108,11 @@ class KafkaSystem(System):
                 where = "" if self.replicas == 1 else " with several replicas"
                 raise ValueError(f"no claim {name!r}{where}; there are: {', '.join(claims)}")
 
-    # -- the system line -----------------------------------------------------------------
-
-    def line(self) -> str:
-        """Name and options that differ from the defaults; `from_options` reads it back."""
-        words = [self.name]
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if value == f.default or f.name in UNSAID:
-                continue
-            if f.name in PAIRS:
-                value = ",".join(node if node == i else f"{node}:{i}" for node, i in value)
-            elif isinstance(value, tuple):
-                value = ",".join(value)
-            words.append(f"{f.name}={value}")
-        for node, program in self.programs:
-            if isinstance(program, tuple):
-                text = "; ".join(map(str, program)).translate(BARE)
-                words.append(shlex.quote(f"{node}={text}"))
-        for step, order in self.order:
-            words.append(f"order.{step}={','.join(order)}")
-        return " ".join(words)
-
     @classmethod
-    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> KafkaSystem:
-        known = {f.name for f in fields(cls)} - UNSAID
-        given: dict[str, Any] = {}
-        programs: list[tuple[str, str]] = []
-        order = []
-        for key, value in options.items():
-            if key in PAIRS:
-                pairs = (p.partition(":") for p in value.split(",") if p)
-                given[key] = tuple((node, txn_id or node) for node, _, txn_id in pairs)
-            elif key in ("readers", "admins", "off", "claims"):
-                given[key] = tuple(value.split(","))
-            elif key in NUMBERS:
-                given[key] = _number(key, value)
-            elif key.startswith("order."):
-                order.append((key.removeprefix("order."), tuple(value.split(","))))
-            elif key in known:
-                given[key] = value
-            else:
-                programs.append((key, value))
-        if given.get("transaction_version") == 0:
-            given.setdefault("client", "legacy")
-        given["off"] = tuple(sorted({*given.get("off", ()), *off}))
-        system = cls(**given, order=tuple(order))
-        return replace(system, programs=tuple(system._program(*p) for p in programs))
-
-    def _program(self, node: str, text: str) -> tuple[str, Program]:
-        names = [n for n, _ in (*self.producers, *self.workers)] + [*self.readers, *self.admins]
-        names += ["controller"] if self.replicas > 1 else []
-        if node not in names:
-            raise ValueError(
-                f"no option and no client {node!r}; options: "
-                + ", ".join(f.name for f in fields(self) if f.name not in UNSAID)
-                + "; clients: "
-                + ", ".join(names)
-            )
-        calls = (tuple(call.split()) for call in text.split(";"))
-        return node, tuple(self.call(words) for words in calls if words)
+    def from_options(cls, given: Mapping[str, str]) -> Self:
+        """As the fields say, and the client of an older cluster is a legacy one."""
+        older = {"client": "legacy"} if given.get("transaction_version") == "0" else {}
+        return super().from_options({**older, **given})
 
     def label(self) -> Text:
         """How a picture names the system."""
@@ -204,7 +131,10 @@ class KafkaSystem(System):
             transaction_version=self.transaction_version,
             offsets_partitions=max(1, self.groups),
             release=self.release,
-            **{name: getattr(self, name) for name in PASSED},
+            segment_records=self.segment_records,
+            id_expiration_ms=self.id_expiration_ms,
+            pid_expiration_ms=self.pid_expiration_ms,
+            skip_leaderless_marker=self.skip_leaderless_marker,
             lso_rule=dict(self.rules).get("lso"),
             accept_rule=dict(self.rules).get("accept"),
             admit_rule=dict(self.rules).get("admit"),
@@ -256,9 +186,3 @@ class KafkaSystem(System):
 
     def safeguards(self) -> Mapping[str, Text]:
         return SAFEGUARDS
-
-
-def _number(key: str, value: str) -> int:
-    if not (value.isascii() and value.isdigit() and len(value) <= DIGITS):
-        raise ValueError(f"{key}={shorten(value, 20)!r}: expected a whole number")
-    return int(value)

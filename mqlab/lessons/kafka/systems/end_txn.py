@@ -5,8 +5,8 @@ end_txn partitions=2 order.end_txn=prepare,reply,markers,wait,complete 'app=init
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Hashable
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 from ....kafka import KafkaSystem
@@ -15,8 +15,10 @@ from ....kafka.clients.calls import Commit
 from ....kafka.picture.snapshot import view
 from ....kafka.states import COMPLETED
 from ....kernel import NodeSpec, Property, Words, World
+from ....kernel.options import Order
 from ....kernel.world import NodeState
 from .coordinator_pieces import PIECES, STEP, PiecewiseCoordinator
+from .pieces import check_pieces
 
 KEPT = Words("a commit that was answered ok is never aborted", "答复成功的提交绝不会被中止")
 SETTLED = Words(
@@ -28,19 +30,15 @@ TOLD = Words("the client gets its answer", "客户端得到答复")
 
 @dataclass(frozen=True)
 class EndTxnSystem(KafkaSystem):
-    """`order` without a line for `end_txn` is Kafka's own order."""
+    """`order`: of the pieces of EndTxn; Kafka's own where none is given."""
+
+    order: Order = ((STEP, PIECES),)
 
     name = "end_txn"
 
-    @classmethod
-    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> EndTxnSystem:
-        found = super().from_options(options, off)
-        assert isinstance(found, EndTxnSystem)
-        order = tuple(filter(None, dict(found.order).get(STEP, PIECES)))
-        unknown = sorted(set(order) - set(PIECES))
-        if unknown:
-            raise ValueError(f"no piece {unknown[0]!r}; EndTxn has: {', '.join(PIECES)}")
-        return replace(found, order=((STEP, order),))
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_pieces(self.order, STEP, PIECES, "EndTxn")
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         config = self.config

@@ -10,10 +10,9 @@ topic are one order, counted twice.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 from ....kafka import KafkaConfig, KafkaSystem
 from ....kafka.claims.invariants import reads
@@ -23,6 +22,7 @@ from ....kafka.log import COMMIT, Batch
 from ....kafka.picture.snapshot import Cluster, view
 from ....kafka.states import COMPLETED
 from ....kernel import Append, Disk, Effects, MemoryDisk, NodeSpec, Property, Words, World
+from ....kernel.options import Pairs
 from ....kernel.world import NodeState
 from .loop import Loop, Work
 
@@ -48,29 +48,13 @@ class IncomeSystem(KafkaSystem):
     topic: str = "orders"
     partitions: int = 1
     groups: int = 1
-    producers: tuple[tuple[str, str], ...] = ()
-    workers: tuple[tuple[str, str], ...] = (("worker", "worker"),)
+    producers: Pairs = ()
+    workers: Pairs = (("worker", "worker"),)
     orders: tuple[str, ...] = ("tea:3",)
     outputs: tuple[str, ...] = ("income",)
     fails: int = 0
 
     name = "income"
-
-    def __post_init__(self) -> None:
-        for name in ("orders", "outputs"):
-            given: Any = getattr(self, name)
-            if isinstance(given, str):  # from a system line
-                object.__setattr__(self, name, tuple(given.split(",")))
-        if not str(self.fails).isdigit():
-            raise ValueError(f"fails={self.fails!r}: expected a whole number")
-        object.__setattr__(self, "fails", int(self.fails))
-        super().__post_init__()
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> IncomeSystem:
-        found = super().from_options(options, off)
-        assert isinstance(found, IncomeSystem)
-        return found
 
     def looping(self, work: Work, member: bool = False) -> IncomeSystem:
         """With every worker running this function."""

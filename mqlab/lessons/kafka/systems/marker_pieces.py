@@ -17,7 +17,7 @@ for. Between two pieces the leader takes a breath: readers may ask, and it may d
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -29,7 +29,9 @@ from ....kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
 from ....kafka.picture.snapshot import view
 from ....kafka.states import COMPLETED
 from ....kernel import Append, Caller, Disk, Effects, NodeSpec, Property, Reply, Send, Words, World
+from ....kernel.options import Order
 from ....kernel.world import NodeState
+from .pieces import check_pieces
 
 STEP = "marker"
 PIECES = ("append", "index", "lso", "answer")
@@ -134,17 +136,13 @@ class MarkingLeader(Leader):
 class MarkerSystem(KafkaSystem):
     """Kafka whose leaders do the pieces of a marker in the order given; Kafka's own without."""
 
+    order: Order = ((STEP, PIECES),)
+
     name = "markers"
 
-    @classmethod
-    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> MarkerSystem:
-        found = super().from_options(options, off)
-        assert isinstance(found, MarkerSystem)
-        order = tuple(filter(None, dict(found.order).get(STEP, PIECES)))
-        unknown = sorted(set(order) - set(PIECES))
-        if unknown:
-            raise ValueError(f"no piece {unknown[0]!r}; a marker has: {', '.join(PIECES)}")
-        return replace(found, order=((STEP, order),))
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_pieces(self.order, STEP, PIECES, "a marker")
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         return tuple(

@@ -10,7 +10,7 @@ a part in it (KafkaApis#handleInitProducerIdRequest).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -41,10 +41,12 @@ from ....kernel import (
     World,
 )
 from ....kernel.disk import Disk
+from ....kernel.options import Pairs
 from ....kernel.system import Recover
 from ....kernel.world import NodeState
 from ...tables import columns
 from .by_hand import ByHand, produce_call
+from .pieces import check_pieces
 from .produce_pieces import PIECES, STEP, PiecewiseLeader
 from .shop import MONEY
 
@@ -86,22 +88,15 @@ class PaymentsSystem(KafkaSystem):
 
     topic: str = "payments"
     partitions: int = 1
-    producers: tuple[tuple[str, str], ...] = (("order-service", "-"),)
+    producers: Pairs = (("order-service", "-"),)
 
     name = "payments"
 
-    @classmethod
-    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> PaymentsSystem:
-        found = super().from_options(options, off)
-        assert isinstance(found, PaymentsSystem)
-        order = tuple((step, tuple(filter(None, pieces))) for step, pieces in found.order)
-        found = replace(found, order=order)
-        if found.replicas > 1:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.replicas > 1:
             raise ValueError("payments are kept in one copy; for several take `system kafka`")
-        unknown = sorted(set(dict(order).get(STEP, ())) - set(PIECES))
-        if unknown:
-            raise ValueError(f"no piece {unknown[0]!r}; a Produce has: {', '.join(PIECES)}")
-        return found
+        check_pieces(self.order, STEP, PIECES, "a Produce")
 
     @cached_property
     def _raw(self) -> tuple[str, ...]:

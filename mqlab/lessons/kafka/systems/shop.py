@@ -13,13 +13,13 @@ nothing is under way.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....kafka import KafkaSystem
 from ....kafka.picture.snapshot import view
 from ....kafka.states import COMPLETED
 from ....kernel import Property, Trace, Words, World
+from ....kernel.options import Pairs
 
 MONEY = Words("money in = money out, once nothing is under way", "没有事务在进行时，进账 = 出账")
 ACCOUNTS = {"C": "customer", "S": "shop"}
@@ -31,15 +31,9 @@ class ShopSystem(KafkaSystem):
     """Kafka with the topic `accounts` and one more light."""
 
     topic: str = "accounts"
-    producers: tuple[tuple[str, str], ...] = (("order-service", "order-service"),)
+    producers: Pairs = (("order-service", "order-service"),)
 
     name = "shop"
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, str], off: frozenset[str]) -> ShopSystem:
-        found = super().from_options(options, off)
-        assert isinstance(found, ShopSystem)
-        return found
 
     def properties(self) -> tuple[Property, ...]:
         money = Property("money", MONEY(), self._balanced)
