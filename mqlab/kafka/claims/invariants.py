@@ -12,10 +12,9 @@ What real Kafka does *not* promise, though many expect it, is a claim one may na
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from functools import partial
 
 from ...kernel import Property, Words, World
+from ...kernel.claims import Claim, claims_by_key
 from ...kernel.world import NodeState
 from ..coordinator import TIMEOUT, Coordinator
 from ..log import COMMIT
@@ -34,8 +33,6 @@ from .promises import (
     said,
     told_positions,
 )
-
-Claim = Callable[[Cluster, World], bool]
 
 # ---- the brokers agree -----------------------------------------------------------------
 
@@ -212,36 +209,33 @@ def reads_timers(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     return node.up, reads(cluster, name, node)
 
 
-Reads = Callable[[Cluster, str, NodeState], Hashable]
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A claim as a learner meets it: its name, its sentence, and where it applies."""
-
-    name: str
-    words: Words
-    holds: Claim
-    kind: str = "always"
-    reads: Reads = reads
+def _claim(
+    name: str,
+    sentence: Words,
+    holds: Callable[[Cluster, World], bool],
+    kind: str = "always",
+    reads: Callable[[Cluster, str, NodeState], Hashable] = reads,
+) -> Claim[Cluster]:
+    """A claim about a Kafka cluster: it looks at what a view is made of, or says what else."""
+    return Claim(name, sentence, holds, kind, reads)
 
 
 #: shown as lights in every picture
 LIT = (
-    Named("same outcome", words.SAME_OUTCOME, same_outcome),
-    Named("clean read", words.CLEAN_READ, clean_read),
-    Named("replicated read", words.REPLICATED_READ, replicated_read),
-    Named("decided first", words.DECIDED_FIRST, decided_first),
+    _claim("same outcome", words.SAME_OUTCOME, same_outcome),
+    _claim("clean read", words.CLEAN_READ, clean_read),
+    _claim("replicated read", words.REPLICATED_READ, replicated_read),
+    _claim("decided first", words.DECIDED_FIRST, decided_first),
 )
 ALWAYS = (
-    Named("closed everywhere", words.CLOSED_EVERYWHERE, closed_everywhere),
-    Named("LSO waits", words.LSO_WAITS, lso_waits),
-    Named("fenced out", words.FENCED_OUT, fenced_out),
-    Named("offsets with output", words.OFFSETS_WITH_OUTPUT, offsets_with_output),
-    Named("once", words.ONCE, once),
-    Named("no lost write", words.NO_LOST_WRITE, no_lost_write, "always", reads_calls),
-    Named("in generation", words.IN_GENERATION, in_generation, "always", reads_calls),
-    Named(
+    _claim("closed everywhere", words.CLOSED_EVERYWHERE, closed_everywhere),
+    _claim("LSO waits", words.LSO_WAITS, lso_waits),
+    _claim("fenced out", words.FENCED_OUT, fenced_out),
+    _claim("offsets with output", words.OFFSETS_WITH_OUTPUT, offsets_with_output),
+    _claim("once", words.ONCE, once),
+    _claim("no lost write", words.NO_LOST_WRITE, no_lost_write, "always", reads_calls),
+    _claim("in generation", words.IN_GENERATION, in_generation, "always", reads_calls),
+    _claim(
         "replicated positions",
         words.REPLICATED_POSITIONS,
         replicated_positions,
@@ -249,32 +243,27 @@ ALWAYS = (
         reads_told,
     ),
 )
-LIVE = (Named("ends", words.ENDS, ends, "can_always", reads_timers),)
+LIVE = (_claim("ends", words.ENDS, ends, "can_always", reads_timers),)
 #: with several replicas, where the leaders' logs answer for the partitions
 REPLICATED = (*LIT, *ALWAYS)
 V2 = (
-    Named("as asked", words.AS_ASKED, as_asked, "always", reads_calls),
-    Named("decided as asked", words.DECIDED_AS_ASKED, decided_as_asked, "always", reads_calls),
+    _claim("as asked", words.AS_ASKED, as_asked, "always", reads_calls),
+    _claim("decided as asked", words.DECIDED_AS_ASKED, decided_as_asked, "always", reads_calls),
 )
-UNKEPT = (Named("whole read", words.WHOLE_READ, whole_read),)
+UNKEPT = (_claim("whole read", words.WHOLE_READ, whole_read),)
 SOMETIMES = (
-    Named("commits", words.COMMITS, commits, "sometimes"),
-    Named("read back", words.READ_BACK, read_back, "sometimes"),
+    _claim("commits", words.COMMITS, commits, "sometimes"),
+    _claim("read back", words.READ_BACK, read_back, "sometimes"),
 )
 #: only where a learner's rule says how far one may read
-RULED = (Named("no needless wait", words.NO_NEEDLESS_WAIT, no_needless_wait),)
+RULED = (_claim("no needless wait", words.NO_NEEDLESS_WAIT, no_needless_wait),)
 #: what a system line may name, by that name
-CLAIMS = {claim.name.replace(" ", "_"): claim for claim in (*ALWAYS, *LIVE, *V2, *UNKEPT)}
+CLAIMS = claims_by_key((*ALWAYS, *LIVE, *V2, *UNKEPT))
 
 
 def replicated_claims() -> tuple[str, ...]:
     """The names among them that are asked of several replicas too."""
     return tuple(name for name, claim in CLAIMS.items() if claim in (*REPLICATED, *UNKEPT))
-
-
-def _property(cluster: Cluster, claim: Named) -> Property:
-    part = partial(claim.reads, cluster)
-    return Property(claim.name, claim.words(), partial(claim.holds, cluster), claim.kind, part)
 
 
 def properties(
@@ -287,11 +276,4 @@ def properties(
     if cluster.replicas > 1:
         kept = REPLICATED
     named = tuple(CLAIMS[name] for name in claims if CLAIMS[name] not in kept)
-    return tuple(_property(cluster, claim) for claim in (*kept, *named, *SOMETIMES))
-
-
-def lit(found: tuple[Property, ...], claims: tuple[str, ...]) -> tuple[Property, ...]:
-    """Those of a system's properties that its picture shows as lights: what only a search
-    looks at has one where it is named."""
-    dark = {claim.name for key, claim in CLAIMS.items() if key not in claims}
-    return tuple(p for p in found if p.kind != "sometimes" and p.name not in dark)
+    return tuple(claim.of(cluster) for claim in (*kept, *named, *SOMETIMES))

@@ -23,6 +23,7 @@ from ...kernel import (
     Text,
     World,
 )
+from ...kernel.claims import keep_last_world
 from ..clients.consumer import readable
 from ..config import KafkaConfig, txn_log, txn_logs
 from ..coordinator import Entry
@@ -130,18 +131,9 @@ class View:
             yield from mine
 
 
-_LAST: list[View] = []
-
-
+@keep_last_world
 def view(cluster: Cluster, world: World) -> View:
-    """A world, read once: the last one is kept, because every light of a picture and every
-    claim of a search asks about one world before the next comes."""
-    if not _LAST or _LAST[0].world is not world or _LAST[0].cluster is not cluster:
-        _LAST[:] = [_read(cluster, world)]
-    return _LAST[0]
-
-
-def _read(cluster: Cluster, world: World) -> View:
+    """A world, read once."""
     txns = transactions(world, cluster.leader(world, cluster.config.coordinator), cluster.ids)
     rows, parts = {}, {}
     for name in (*cluster.partitions, *cluster.groups):

@@ -24,8 +24,9 @@ from ...kernel import (
     Text,
     World,
 )
+from ...kernel.claims import select_lights
 from ...kernel.options import SORTED, UNWRITTEN, Most, Order, Pairs, Programs
-from ..claims.invariants import CLAIMS, lit, properties, replicated_claims
+from ..claims.invariants import CLAIMS, properties, replicated_claims
 from ..config import SAFEGUARDS, KafkaConfig
 from ..picture import snapshot as pictures
 from ..picture.telling import tell
@@ -172,7 +173,8 @@ class KafkaSystem(System):
     # -- pictures and claims ---------------------------------------------------------------
 
     def snapshot(self, world: World) -> Snapshot:
-        return pictures.snapshot(self.cluster, world, lit(self.properties(), self.claims))
+        lights = select_lights(self.properties(), CLAIMS, self.claims)
+        return pictures.snapshot(self.cluster, world, lights)
 
     def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
         return tell(self.cluster, world, role, event, effect)
