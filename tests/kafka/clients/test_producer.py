@@ -39,13 +39,13 @@ def idempotent(pid=7, epoch=0, **config):
 
 def test_scenarios_go_through_the_table_and_nowhere_else(monkeypatch):
     seen = set()
-    entered = Producer.entered
+    enter = Producer.enter
 
     def noted(self, state):
         seen.add((self.state, state))
-        return entered(self, state)
+        return enter(self, state)
 
-    monkeypatch.setattr(Producer, "entered", noted)
+    monkeypatch.setattr(Producer, "enter", noted)
     for path in FILES:
         load(path, SYSTEMS)
     table = {(old, new) for new, olds in PRODUCER_PREVIOUS.items() for old in olds}
@@ -111,7 +111,7 @@ def test_a_producer_without_transactions_knows_no_transactional_call():
 
 def test_no_role_can_take_an_edge_that_the_table_does_not_have():
     with pytest.raises(ValueError, match="UNINITIALIZED cannot become COMMITTING"):
-        Client().role.entered(S.COMMITTING)
+        Client().role.enter(S.COMMITTING)
 
 
 @pytest.mark.parametrize(

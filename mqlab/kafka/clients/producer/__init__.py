@@ -1,11 +1,15 @@
 """The transactional producer: the client's own state machine.
 
-    config.py     what may be configured, and what Java refuses
-    flight.py     a batch under way, a partition's numbers, an open question
-    sending.py    batches: numbered, sent, sent again
-    failing.py    batches given up, and the numbers behind them
-    requests.py   questions to the coordinators, and what the application hears
-    errors.py     what each error means: again, abort, or over
+    config.py        what may be configured, and what Java refuses
+    flight.py        a batch under way, a partition's numbers, an open question
+    calling.py       a call blocks, and what the application hears in the end
+    proceeding.py    what can be done next: batches, partitions, offsets, the end
+    draining.py      batches leave, numbered
+    sending.py       what leaders answer: done, again, or given up
+    failing.py       batches given up, and the numbers behind them
+    requests.py      what coordinators answer, and asking again
+    errors.py        what each error means: again, abort, or over
+    error_states.py  only an abort is left, or nothing
 
 A producer numbers its batches partition by partition, keeps up to five of them under way
 and sends each again until it is answered: that is safe because the leader recognises what
@@ -61,10 +65,13 @@ from ....kernel import (
 from ...messages import ProduceResponse
 from ...states import ProducerState, producer_may_enter
 from ..calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
-from . import requests, sending
+from . import calling, flight, requests, sending
+from .calling import block_call, give_up_call
 from .config import ConfigException, ProducerConfig
+from .error_states import drop_unsent
 from .errors import Kind, Trouble
 from .flight import Asked, Flight, Line
+from .proceeding import introduce, proceed
 
 __all__ = ["ConfigException", "Kind", "Producer", "ProducerConfig", "Trouble"]
 
@@ -109,109 +116,109 @@ class Producer:
     def step(self, event: Event, disk: Disk) -> tuple[Producer, Effects]:
         match event:
             case Call(body=body):
-                return self._called(body)
+                return self._handle_call(body)
             case Response(peer=peer, corr=corr, body=ProduceResponse() as said):
-                return sending.answered(self, peer, corr, said)
+                return sending.handle_answer(self, peer, corr, said)
             case Response(peer=peer, body=body) if self.asked and self.asked.to == peer:
-                return requests.told(self, self.asked, body)
+                return requests.handle_answer(self, self.asked, body)
             case ConnectionLost(peer=peer):
-                new, effects = requests.connection_lost(self, peer)
-                new, more = sending.connection_lost(new, peer)
+                new, effects = requests.handle_lost_connection(self, peer)
+                new, more = sending.handle_lost_connection(new, peer)
                 return new, (*effects, *more)
-            case Fired(timer=sending.RETRY):
-                new, effects = requests.resumed(self)
-                new, more = sending.resumed(new)
+            case Fired(timer=flight.RETRY):
+                new, effects = requests.resend_request(self)
+                new, more = sending.resume_batches(new)
                 return new, (*effects, *more)
-            case Fired(timer=requests.MAX_BLOCK):
-                return requests.blocked_too_long(self)
+            case Fired(timer=calling.MAX_BLOCK):
+                return give_up_call(self)
             case Fired(timer=timer):
-                return sending.expired(self, timer)
+                return sending.expire_batches(self, timer)
         # An answer nobody waits for any more.
         return self, ()
 
     # -- calls ---------------------------------------------------------------------------
 
-    def _called(self, call: object) -> tuple[Producer, Effects]:
+    def _handle_call(self, call: object) -> tuple[Producer, Effects]:
         if not self.config.transactional:
-            return self._called_plainly(call)
+            return self._handle_plain_call(call)
         if self.overdue is not None:
-            return self._called_again(call, self.overdue)
+            return self._repeat_call(call, self.overdue)
         spared = self.state is _S.ABORTABLE_ERROR and isinstance(call, Abort)
         spared = spared or isinstance(call, Flush)  # KafkaProducer#flush looks at no state
         if self.state in (_S.ABORTABLE_ERROR, _S.FATAL_ERROR) and not spared:
             return self, (Return(failed(call, str(self.error))),)
         match call:
             case Flush():
-                return self._blocked(call)
+                return self._block_call(call)
             case SendRecord():
                 return self._send(call)
             case SendOffsets() if self.state is _S.IN_TRANSACTION:
-                return self._blocked(call)
+                return self._block_call(call)
             case SendOffsets():
-                return self, (illegal(call, f"no transaction in {self.state}"),)
+                return self, (return_illegal_state(call, f"no transaction in {self.state}"),)
         target = UNDER_WAY.get(type(call))
         if target is None:
-            return self, (illegal(call, "a producer has no such call"),)
+            return self, (return_illegal_state(call, "a producer has no such call"),)
         if not producer_may_enter(target, self.state):
-            return self, (illegal(call, f"{self.state} → {target}"),)
-        return self._entered_by(call, target)
+            return self, (return_illegal_state(call, f"{self.state} → {target}"),)
+        return self._begin_call(call, target)
 
-    def _entered_by(self, call: object, target: ProducerState) -> tuple[Producer, Effects]:
-        new = self.entered(target)
+    def _begin_call(self, call: object, target: ProducerState) -> tuple[Producer, Effects]:
+        new = self.enter(target)
         match call:
             case Begin():
                 return new, (Return(succeeded(call)),)
             case Init():
-                new, timer = requests.blocked(new, call)
-                new, effects = requests.introduce(new)
+                new, timer = block_call(new, call)
+                new, effects = introduce(new)
                 return new, (*timer, *effects)
             case Abort():
-                new = requests.without_unsent(new)
-        return new._blocked(call)
+                new = drop_unsent(new)
+        return new._block_call(call)
 
-    def _called_again(self, call: object, overdue: Outcome) -> tuple[Producer, Effects]:
+    def _repeat_call(self, call: object, overdue: Outcome) -> tuple[Producer, Effects]:
         """After a call that timed out only the same call is allowed."""
         if call != overdue.call:
             why = f"{overdue.call} timed out, call it again"
-            return self, (illegal(call, why),)
+            return self, (return_illegal_state(call, why),)
         new = replace(self, overdue=None)
         if overdue.status != UNKNOWN:
             return new, (Return(overdue),)
-        return new._blocked(call)
+        return new._block_call(call)
 
-    def _called_plainly(self, call: object) -> tuple[Producer, Effects]:
+    def _handle_plain_call(self, call: object) -> tuple[Producer, Effects]:
         """Without transactions there is only send and flush; the producer asks for its id
         when it first needs one."""
         match call:
             case SendRecord():
-                new, timer = sending.taken(self, call)
-                new, effects = requests.proceed(new)
+                new, timer = sending.append_record(self, call)
+                new, effects = proceed(new)
                 return new, (*timer, *effects, Return(succeeded(call)))
             case Flush():
-                return self._blocked(call)
-        return self, (illegal(call, "a transactional call without transactional.id"),)
+                return self._block_call(call)
+        return self, (return_illegal_state(call, "a transactional call without transactional.id"),)
 
-    def _blocked(self, call: object) -> tuple[Producer, Effects]:
+    def _block_call(self, call: object) -> tuple[Producer, Effects]:
         """Wait until it can be done; a request that was given up is sent again."""
-        new, timer = requests.blocked(requests.unparked(self), call)
-        new, again = requests.resumed(new) if new.asked is not self.asked else (new, ())
-        new, effects = requests.proceed(new)
+        new, timer = block_call(requests.unpark_request(self), call)
+        new, again = requests.resend_request(new) if new.asked is not self.asked else (new, ())
+        new, effects = proceed(new)
         return new, (*timer, *again, *effects)
 
     def _send(self, call: SendRecord) -> tuple[Producer, Effects]:
         if self.state is not _S.IN_TRANSACTION:
             why = f"no transaction in {self.state}"
-            new, timer = sending.taken(self, call, stray=True)
-            return new, (*timer, illegal(call, why))
-        new, timer = sending.taken(self, call)
+            new, timer = sending.append_record(self, call, stray=True)
+            return new, (*timer, return_illegal_state(call, why))
+        new, timer = sending.append_record(self, call)
         if self.config.v2:
             new = replace(new, added=tuple(sorted({*new.added, call.partition})))
-        new, effects = requests.proceed(new)
+        new, effects = proceed(new)
         return new, (*timer, *effects, Return(succeeded(call)))
 
     # -- its state -----------------------------------------------------------------------
 
-    def entered(self, state: ProducerState) -> Producer:
+    def enter(self, state: ProducerState) -> Producer:
         """In another state; ValueError where the table has no such transition."""
         if not producer_may_enter(state, self.state):
             raise ValueError(f"a producer in {self.state} cannot become {state}")
@@ -231,6 +238,6 @@ class Producer:
         return ()
 
 
-def illegal(call: object, why: str) -> Return:
+def return_illegal_state(call: object, why: str) -> Return:
     """What Java answers to a call that its state does not allow."""
     return Return(failed(call, f"IllegalStateException: {why}"))

@@ -18,9 +18,10 @@ from ....kernel import CancelTimer, Effects
 from ...errors import Error
 from ...log import next_sequence
 from ...states import ProducerState
-from . import requests
+from .error_states import enter_abortable_error, enter_fatal_error
 from .errors import Kind, Trouble, exception
 from .flight import Flight, Line
+from .proceeding import proceed_after
 
 if TYPE_CHECKING:
     from . import Producer
@@ -32,44 +33,39 @@ EXPIRED = Trouble("TimeoutException", unknown=True)
 NEVER_SENT = Trouble("TimeoutException")
 
 
-def off(p: Producer, flight: Flight) -> Result:
+def remove_flight(p: Producer, flight: Flight) -> Result:
     """Without a batch that is over, one way or the other."""
     left = tuple(f for f in p.flights if f is not flight)
     shared = any(f.timer == flight.timer for f in left) if p.config.delivery_timeout_ms else True
     return replace(p, flights=left), () if shared else (CancelTimer(flight.timer),)
 
 
-def after(p: Producer, effects: Effects) -> Result:
-    p, more = requests.proceed(p)
-    return p, (*effects, *more)
-
-
-def lost(p: Producer, trouble: Trouble) -> Trouble:
+def name_lost_batch(p: Producer, trouble: Trouble) -> Trouble:
     """How a transactional producer calls a batch of which nobody knows: it can abort."""
     if not p.config.transactional:
         return trouble
     return Trouble("TransactionAbortableException", bump=True)
 
 
-def failed(p: Producer, flight: Flight, trouble: Trouble, refused: Error | None) -> Result:
+def fail_batch(p: Producer, flight: Flight, trouble: Trouble, refused: Error | None) -> Result:
     """A batch is given up: `refused` by its leader, or (None) of unknown fate."""
-    p, effects = off(p, flight)
+    p, effects = remove_flight(p, flight)
     if not p.config.transactional:
-        return _future_failed(p, flight, trouble, refused, effects)
+        return _fail_future(p, flight, trouble, refused, effects)
     if trouble.kind is Kind.FATAL:
-        p, more = requests.fatal(p, trouble)
+        p, more = enter_fatal_error(p, trouble)
         return p, (*effects, *more)
     ending = p.state in (ProducerState.COMMITTING, ProducerState.ABORTING)
     doubt = refused is None and flight.number >= 0
     if trouble.bump and not p.config.v2 and (doubt or not ending):
         p = replace(p, bump=True)
     if refused is not None:
-        p = _closed_up(p, flight)
-    p, more = requests.abortable(p, trouble)
-    return after(p, (*effects, *more))
+        p = _adjust_sequences(p, flight)
+    p, more = enter_abortable_error(p, trouble)
+    return proceed_after(p, (*effects, *more))
 
 
-def _closed_up(p: Producer, gone: Flight) -> Producer:
+def _adjust_sequences(p: Producer, gone: Flight) -> Producer:
     """The leader has refused a batch: those behind it move up by its numbers
     (TxnPartitionMap#adjustSequencesDueToFailedBatch)."""
     line: Line | None = p.lines.get(gone.partition)
@@ -86,7 +82,7 @@ def _closed_up(p: Producer, gone: Flight) -> Producer:
     return replace(p, flights=tuple(flights), lines=p.lines.set(gone.partition, line))
 
 
-def _future_failed(
+def _fail_future(
     p: Producer, flight: Flight, trouble: Trouble, refused: Error | None, effects: Effects
 ) -> Result:
     """Without transactions one record's future fails, and the next `flush` tells of it."""
@@ -94,14 +90,16 @@ def _future_failed(
         trouble = Trouble(exception(refused))
     p = replace(p, error=p.error or trouble)
     if p.config.idempotent and refused is not None:
-        p = bumped(p, flight.partition)
+        p = bump_epoch(p, flight.partition)
     elif p.config.idempotent and flight.number >= 0:
         hole = max(p.unresolved.get(flight.partition, 0), next_sequence(flight.batch.last_seq))
-        p = settled(replace(p, unresolved=p.unresolved.set(flight.partition, hole)), flight)
-    return after(p, effects)
+        p = resolve_sequences(
+            replace(p, unresolved=p.unresolved.set(flight.partition, hole)), flight
+        )
+    return proceed_after(p, effects)
 
 
-def settled(p: Producer, done: Flight) -> Producer:
+def resolve_sequences(p: Producer, done: Flight) -> Producer:
     """A hole in a partition's numbers is none if a later batch was taken; if nothing is under
     way there any more and none was, the numbers begin anew."""
     partition = done.partition
@@ -112,10 +110,10 @@ def settled(p: Producer, done: Flight) -> Producer:
         return replace(p, unresolved=p.unresolved.remove(partition))
     if any(f.partition == partition and f.number >= 0 for f in p.flights):
         return p
-    return bumped(p, partition)
+    return bump_epoch(p, partition)
 
 
-def bumped(p: Producer, partition: str) -> Producer:
+def bump_epoch(p: Producer, partition: str) -> Producer:
     """A producer without transactions raises its own epoch; at the last one it needs a new
     id. What waits for `partition` is numbered anew."""
     flights = tuple(
@@ -125,5 +123,5 @@ def bumped(p: Producer, partition: str) -> Producer:
     if p.epoch < MAX_EPOCH:
         p = replace(p, epoch=p.epoch + 1)
         return replace(p, lines=p.lines.set(partition, Line(p.pid, p.epoch)))
-    p = p.entered(ProducerState.UNINITIALIZED)
+    p = p.enter(ProducerState.UNINITIALIZED)
     return replace(p, pid=-1, epoch=-1, lines=p.lines.set(partition, Line(-1, -1)))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from ...log import Batch
 from ..calls import SendOffsets
 
+RETRY = "retry"  # the timer of everything that waits before it is sent again
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
