@@ -1,9 +1,11 @@
-"""One client's connection: bytes in, frames out, one request at a time.
+"""One client's connection: bytes in, frames out; the protocol says how (`protocol.py`).
 
-As in Kafka's SocketServer a connection is *muted* while a request of it is under way: the
-next frame is looked at when the answer has been given, so answers leave in the order of the
-requests, and a client that only asks cannot fill this process's memory. A client that does
-not read its answers is not served further until it does.
+A connection is *muted* while as many of its requests are under way as its protocol allows:
+the next frame is looked at when an answer has been given. With one at a time, as in Kafka's
+SocketServer, answers leave in the order of the requests; with more, they leave as they come,
+or wait for those before them where the protocol wants order. So a client that only asks
+cannot fill this process's memory. A client that does not read its answers is not served
+further until it does, and nothing is pushed to it.
 
 Bytes that are no request close their own connection and disturb nobody else.
 """
@@ -12,28 +14,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import struct
 from typing import TYPE_CHECKING, Any, cast
 
-from ..kernel import Caller, ConnectionLost, Request
-from .kafka.front import BROKER
-from .kafka.front.produce import Hangup
-from .kafka.wire.api import Api, Ask
-from .kafka.wire.codec import BadFrame, Refused, decode, encode, frame_limit
+from ..kernel import Caller, Request, Response
 from .limits import HALF_S
-from .logs import find_refusals, name_of, name_request
+from .logs import name_of
+from .protocol import Answered, Asked, BadFrame, Frames, Hangup, Peer, Refused
 
 if TYPE_CHECKING:
     from .server import Server
 
 log = logging.getLogger("mqlab.serve")
 
-LENGTH = struct.Struct(">i")
-API = struct.Struct(">h")
 READ_AHEAD = 1 << 20  # bytes of further requests held for a client that does not wait
-WRITE_AHEAD = 1 << 20  # bytes of answers a client may leave unread
+WRITE_AHEAD = 1 << 20  # bytes a client may leave unread before it is not served further
+UNANSWERED = 1_000  # pushes whose answer a client may owe
 REASONS = 20  # different refusals of one connection that are logged
-AT_ONCE = 16  # requests of one connection before the others have their turn
+IN_A_ROW = 16  # requests of one connection before the others have their turn
 
 
 class Connection(asyncio.Protocol):
@@ -43,15 +40,17 @@ class Connection(asyncio.Protocol):
         self.server = server
         self.number = number
         self.name = f"conn-{number}"
-        self.here = ("127.0.0.1", 0)
-        self.peer = ("", 0)
-        self.host = ""
-        self.client = ""
+        self.peer = Peer()
+        self._frames: Frames = server.home.frames(self.peer)
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
         self._asked = 0  # requests so far
-        self._open: tuple[int, Ask] | None = None  # the request under way
-        self._out: list[bytes] = []  # answers of this turn
+        self._open: dict[int, Asked] = {}  # the requests under way, by number
+        self._ready: dict[int, bytes] = {}  # answers that wait for those before them
+        self._pushes = 0  # pushes so far
+        self._pushed: dict[int, tuple[str, int]] = {}  # who waits for an answer to which push
+        self._out: list[bytes] = []  # frames of this turn
+        self._unsent = 0  # bytes of them
         self._full = False
         self._paused = False
         self._later = False
@@ -64,10 +63,9 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=WRITE_AHEAD)
-        host, port = self._transport.get_extra_info("sockname")[:2]
-        self.here = (host, port)
-        self.peer = self._transport.get_extra_info("peername")[:2]
-        self.host = "/" + self.peer[0]
+        here, there = (self._transport.get_extra_info(n)[:2] for n in ("sockname", "peername"))
+        self.peer = Peer(here, there)
+        self._frames = self.server.home.frames(self.peer)
         self.heard = asyncio.get_running_loop().time()
         self.server.joined(self)
 
@@ -89,21 +87,22 @@ class Connection(asyncio.Protocol):
         self._transport = None
         self._buffer.clear()
         self._watch_half()
-        self.server.left(self)
-        if self._open is not None:
-            self.server.deliver(BROKER, ConnectionLost(self.name, self.server.driver.now))
+        self.server.lost(self)
 
     # -- what is said of it ------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return f"{name_of(self.client)} ({self.peer[0]}:{self.peer[1]}, {self.name})"
+        host, port = self.peer.there
+        return f"{name_of(self._frames.client)} ({host}:{port}, {self.name})"
 
     def _say_goodbye(self, error: Exception | None) -> None:
         """A line where it did not leave in an orderly way; in a long poll it may."""
+        waiting = next((asked for asked in self._open.values() if not asked.waits), None)
         if error is not None:
             log.info("%s went away: %s", self, error)
-        elif self._open is not None and self._open[1].api is not Api.FETCH:
-            log.info("%s went away before its %s was answered", self, self._open[1].api.name)
+        elif waiting is not None:
+            what = self._frames.name(waiting)
+            log.info("%s went away before its %s was answered", self, what)
         elif self._buffer:
             log.info("%s went away in the middle of a request", self)
 
@@ -117,11 +116,11 @@ class Connection(asyncio.Protocol):
 
     def work(self) -> None:
         """Handle the frames that have arrived whole, as long as nothing is in the way."""
-        for _ in range(AT_ONCE):
-            if self._transport is None or self._open is not None or self._full:
+        for _ in range(IN_A_ROW):
+            if self._transport is None or self._muted:
                 break
             try:
-                frame = self._frame()
+                frame = self._frames.cut(self._buffer)
             except BadFrame as error:
                 self.close(str(error))
                 return
@@ -134,28 +133,9 @@ class Connection(asyncio.Protocol):
         if self._buffer or self._late is not None:
             self._watch_half()
 
-    def _frame(self) -> bytes | None:
-        """The next frame, None while it is not complete. Raises BadFrame as soon as it is
-        clear that it never will be."""
-        buffer = self._buffer
-        if len(buffer) < 4:
-            return None
-        (size,) = LENGTH.unpack_from(buffer)
-        if size < 8:
-            raise BadFrame(f"a frame of {size} bytes")
-        if len(buffer) >= 6:
-            (api,) = API.unpack_from(buffer, 4)
-            if size > frame_limit(api):
-                raise BadFrame(f"a frame of {size} bytes for request {api}")
-        if len(buffer) < 4 + size:
-            return None
-        frame = bytes(memoryview(buffer)[4 : 4 + size])
-        del buffer[: 4 + size]
-        return frame
-
     def _handle(self, frame: bytes) -> None:
         try:
-            corr, ask = decode(frame, self.here, self.host)
+            said = self._frames.read(frame)
         except Refused as refused:
             self._say_refused("a request", str(refused))
             self._send(refused.frame)
@@ -163,53 +143,119 @@ class Connection(asyncio.Protocol):
         except BadFrame as error:
             self.close(str(error))
             return
-        self.client = ask.client or self.client
-        log.debug("%s: %s v%d, %d bytes", self, ask.api.name, ask.version, len(frame))
+        if isinstance(said, Answered):
+            self._take_answer(said, len(frame))
+        else:
+            self._ask(said, len(frame))
+
+    def _ask(self, asked: Asked, size: int) -> None:
+        log.debug("%s: %s, %d bytes", self, asked.body, size)
         self._asked += 1
-        self._open = (corr, ask)
+        if not asked.one_way:
+            self._open[self._asked] = asked
         caller = Caller(self.name, self.number, self._asked)
         try:
-            event = Request(caller, ask, self.server.driver.now)
-            self.server.deliver(BROKER, event, len(frame))
+            event = Request(caller, asked.body, self.server.driver.now)
+            self.server.deliver(self.server.home.front, event, size)
         except Exception:
             # The driver has logged it. Nobody but this client notices.
             self.close("its request could not be handled")
 
-    def answered(self, number: int, body: Any) -> None:
-        """The answer to the request under way; None where the protocol has none."""
-        if self._open is None or number != self._asked:
+    def answer(self, number: int, body: Any) -> None:
+        """The answer to a request that is under way; None where the protocol has none."""
+        asked = self._open.get(number)
+        if asked is None:
             return
-        corr, ask = self._open
-        self._open = None
         if isinstance(body, Hangup):
-            self.close("a batch sent with acks=0 was refused")
-        elif body is not None:
-            for error in find_refusals(body):
-                self._say_refused(name_request(ask.api.name, ask.body), error.name)
+            self.close(body.why)
+            return
+        frame = b""
+        if body is not None:
+            for refusal in self._frames.refusals(body):
+                self._say_refused(self._frames.name(asked), refusal)
             try:
-                self._send(encode(ask.api, ask.version, corr, body))
+                frame = self._frames.write(asked, body)
             except Exception:
-                log.exception("%s: an answer to %s cannot be written", self.name, ask)
+                log.exception("%s: an answer to %s cannot be written", self.name, asked.body)
                 self.close("its answer could not be written")
+                return
+        if self._frames.in_order and len(self._open) > 1:
+            self._send_in_order(number, frame)
+        else:
+            del self._open[number]
+            if frame:
+                self._send(frame)
         if self._buffer:
             self._again()
+
+    def _send_in_order(self, number: int, frame: bytes) -> None:
+        """This answer, when all before it have been given; and those that waited for it."""
+        self._ready[number] = frame
+        for first in tuple(self._open):
+            if first not in self._ready:
+                break
+            del self._open[first]
+            frame = self._ready.pop(first)
+            if frame:
+                self._send(frame)
+
+    # -- pushes ------------------------------------------------------------------------------
+
+    def push(self, role: str, corr: int, body: Any) -> bool:
+        """A message of `role` to this client; False where it does not read, and nothing was
+        sent. One that is about to be closed gets nothing: `ConnectionLost` will say so."""
+        if self._transport is None:
+            return True
+        if self._unsent + self._transport.get_write_buffer_size() >= WRITE_AHEAD:
+            return False
+        push = self.server.home.push
+        assert push is not None, "only a home that pushes has the driver push"
+        self._pushes += 1
+        try:
+            frame, answered = push(self._pushes, body)
+        except Exception:
+            log.exception("%s: a push of %s cannot be written", self.name, role)
+            self.close("a push could not be written")
+            return True
+        if answered:
+            self._pushed[self._pushes] = (role, corr)
+        if len(self._pushed) > UNANSWERED:
+            self.evict(f"it owes the answers to more than {UNANSWERED} pushes")
+        else:
+            self._send(frame)
+        return True
+
+    def _take_answer(self, answered: Answered, size: int) -> None:
+        """A client answers a push: the role that has pushed hears it."""
+        role, corr = self._pushed.pop(answered.number, ("", 0))
+        if not role:
+            self._say_refused("an answer", "to no push that waits for one")
+            return
+        event = Response(self.name, corr, answered.body, self.server.driver.now)
+        try:
+            self.server.deliver(role, event, size)
+        except Exception:
+            self.close("its answer could not be handled")
 
     # -- bytes out ---------------------------------------------------------------------------
 
     def _send(self, frame: bytes) -> None:
+        if not self._out:
+            self.server.has_frames(self)
         self._out.append(frame)
-        self.server.has_answers(self)
+        self._unsent += len(frame)
 
     def flush(self) -> None:
         """Let this turn's answers go: what they tell is durable now."""
         if self._out and self._transport is not None:
             self._transport.write(self._out[0] if len(self._out) == 1 else b"".join(self._out))
         self._out.clear()
+        self._unsent = 0
 
     def close(self, why: str) -> None:
         """Answers given so far still leave; nothing more is read."""
         log.info("%s: closing, %s", self, why)
-        self._open = None
+        self._open.clear()
         self.server.flush_one(self)
         if self._transport is not None:
             self._transport.close()
@@ -235,11 +281,20 @@ class Connection(asyncio.Protocol):
     @property
     def idle(self) -> bool:
         """Whether nothing is under way, neither a request nor half of one."""
-        return self._open is None and not self._buffer
+        return not self._open and not self._buffer
+
+    @property
+    def known(self) -> bool:
+        """Whether any role has heard of this client."""
+        return self._asked > 0
+
+    @property
+    def _muted(self) -> bool:
+        return self._full or len(self._open) >= self._frames.at_once
 
     def _watch_half(self) -> None:
         """While a request is not whole its bytes are counted, and it may not stand still."""
-        waiting = self._open is not None or self._full or self._later
+        waiting = self._muted or self._later
         half = bool(self._buffer) and not waiting and self._transport is not None
         self.server.hold(self, len(self._buffer) if half else 0)
         if half and self._late is None:
@@ -274,8 +329,7 @@ class Connection(asyncio.Protocol):
         transport = self._transport
         if transport is None:
             return
-        waiting = self._open is not None or self._full
-        ahead = waiting and len(self._buffer) > READ_AHEAD
+        ahead = self._muted and len(self._buffer) > READ_AHEAD
         if ahead and not self._paused:
             self._paused = True
             transport.pause_reading()

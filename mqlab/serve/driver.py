@@ -26,6 +26,7 @@ from ..kernel import (
     Appended,
     Caller,
     CancelTimer,
+    ConnectionLost,
     Effects,
     Event,
     Fired,
@@ -42,12 +43,15 @@ from ..kernel import (
 from .disk import ServerDisk
 from .home import Change, Home, Start
 from .journal import Journal
+from .protocol import UNSENT
 from .trace.live import Live
 
 log = logging.getLogger("mqlab.serve")
 
 LARGE = 1 << 20  # bytes of dropped logs: when they go, the live trace begins anew
 TITLE = Words("Live from mqlab serve {name}", "mqlab serve {name} 实时")
+Push = Callable[[str, int, Any], bool]
+CLIENT = "conn-"  # how the names of connections begin
 PACED = "paced "  # the name of a timer that delivers a message
 
 
@@ -56,7 +60,8 @@ def now_ms() -> int:
 
 
 class Driver:
-    """`answer(conn, number, body)` is called for each answer to a client of this turn.
+    """`answer(conn, number, body)` is called for each answer to a client of this turn; what a
+    role sends to a client unasked goes to the function that it connected with.
     `pace_ms`: how long a message between two roles is under way. With 0 all that follows from
     a request has happened before the next one is read; with more, a client can come in
     between, as it can where every role is on a node of its own."""
@@ -82,6 +87,9 @@ class Driver:
         observer = home.observe(self.now, self.disk.log)
         self.live = Live(home.system, TITLE(name=home.name), observer, home.weigh)
         self.recorder = self.live.recorder
+        self._pushes = home.push is not None
+        self._clients: dict[str, Push] = {}  # those that are connected, by name
+        self._told: dict[str, dict[str, None]] = {}  # by client, who hears that it has gone
         self._arrived = 0  # bytes of the request that is delivered just now
         self._timers: dict[tuple[str, str], tuple[int, int]] = {}
         self._heap: list[tuple[int, int, str, str]] = []
@@ -150,9 +158,12 @@ class Driver:
         self._do(name, effects)
 
     def _do(self, me: str, effects: Effects) -> None:
-        now, inbox = self.now, self.inbox
+        now, inbox, pushes = self.now, self.inbox, self._pushes
         for effect in effects:
             if isinstance(effect, Send):
+                if pushes and effect.to.startswith(CLIENT):
+                    self._push(me, effect)
+                    continue
                 ask = Request(Caller(me, 0, effect.corr), effect.body, now)
                 if self.pace_ms:
                     self._pass(me, effect.to, ask)
@@ -230,6 +241,30 @@ class Driver:
     def _note(self, effect: Append | Put | Truncate) -> None:
         if self.journal is not None:
             self.journal.note(effect)
+
+    # -- clients -------------------------------------------------------------------------------
+
+    def connect(self, client: str, push: Push) -> None:
+        """A client that roles may push to. `push(role, corr, body)` says whether it was sent."""
+        if self._pushes:
+            self._clients[client] = push
+
+    def disconnect(self, client: str) -> None:
+        """A client has gone: the front hears it, and whoever has pushed to it."""
+        self._clients.pop(client, None)
+        for name in dict.fromkeys((self.home.front, *self._told.pop(client, ()))):
+            self.inbox.append((name, ConnectionLost(client, self.now)))
+        self.run()
+
+    def _push(self, me: str, effect: Send) -> None:
+        push = self._clients.get(effect.to)
+        if push is None:
+            self.inbox.append((me, ConnectionLost(effect.to, self.now)))
+            return
+        self._told.setdefault(effect.to, {})[me] = None
+        if not push(me, effect.corr, effect.body):
+            unsent = Response(effect.to, effect.corr, UNSENT, self.now)
+            self.inbox.append((me, unsent))
 
     # -- time ----------------------------------------------------------------------------------
 

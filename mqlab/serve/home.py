@@ -4,6 +4,8 @@ The server knows sockets, turns, timers, a disk and a journal. It knows no broke
 depends on the broker it asks a `Home`, a value made of plain functions, which
 `serve/<broker>/home.py` makes:
 
+    frames      how the bytes of one connection become requests, and answers become bytes
+    push        how a message to a client becomes bytes, where the protocol has such
     front       the role that hears what clients ask; it may hand parts of it to others
     starting    the roles to start, in order; some of them read along another role's log
     change      roles and logs that come and go with a key of a durable table (Kafka's `topics`)
@@ -12,6 +14,8 @@ depends on the broker it asks a `Home`, a value made of plain functions, which
     entries     how an effect becomes bytes of the journal, and is made from them again
     observe     who makes the live trace's picture of what the roles do
     weigh       bytes that effects hand out and the live trace therefore keeps alive
+
+`protocol.py` says what a connection may do: several requests under way, pushes.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from typing import Any
 from ..kernel import Effects
 from .disk import Keeping, ServerDisk
 from .entries import Entries
+from .protocol import Frames, Peer
 from .trace.observer import Observer
 
 
@@ -70,11 +75,14 @@ def change_nothing(table: str, key: Any, old: Any, new: Any) -> Change:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """See above. `name`: as in `mqlab serve NAME`; `system`: the system line of the trace."""
+    """See above. `name`: as in `mqlab serve NAME`; `system`: the system line of the trace.
+    `push(number, body)`: the frame of a push, and whether the client may answer it, naming
+    `number` (1, 2 … on each connection); None where the protocol has no pushes."""
 
     name: str
     system: str
     front: str
+    frames: Callable[[Peer], Frames]
     starting: Callable[[ServerDisk], Iterable[Start]]
     gone: Any
     entries: Entries
@@ -82,3 +90,4 @@ class Home:
     keeping: Keeping = Keeping()
     change: Callable[[str, Any, Any, Any], Change] = change_nothing
     weigh: Callable[[Effects], int] = count_nothing
+    push: Callable[[int, Any], tuple[bytes, bool]] | None = None

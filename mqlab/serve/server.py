@@ -14,6 +14,7 @@ import logging
 import os
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -80,6 +81,7 @@ class Server:
             oldest.evict(f"all {self._places} places are taken, and it was silent for longest")
             self.left(oldest)
         self.connections[connection.number] = connection
+        self.driver.connect(connection.name, connection.push)
 
     def hold(self, connection: Connection, size: int) -> None:
         """So many bytes of a request that is not whole. Beyond a limit whoever holds most
@@ -100,17 +102,29 @@ class Server:
     def deliver(self, name: str, event: Event, size: int = 0) -> None:
         """An event of this turn, `size` bytes on the wire. Raises what a role raised."""
         if not self._turn:
+            self._begin_turn()
+        self.driver.deliver(name, event, size)
+
+    def _begin_turn(self) -> None:
+        if not self._turn:
             self._turn = True
             self.driver.begin_turn()
             asyncio.get_running_loop().call_soon(self._end_turn)
-        self.driver.deliver(name, event, size)
+
+    def lost(self, connection: Connection) -> None:
+        """A connection has broken, or was closed: whoever knows of the client hears it."""
+        self.left(connection)
+        if connection.known and not self._stop.is_set():
+            self._begin_turn()
+            with suppress(Exception):  # of a role; the driver has logged it
+                self.driver.disconnect(connection.name)
 
     def _answer(self, conn: int, number: int, body: Any) -> None:
         connection = self.connections.get(conn)
         if connection is not None:
-            connection.answered(number, body)
+            connection.answer(number, body)
 
-    def has_answers(self, connection: Connection) -> None:
+    def has_frames(self, connection: Connection) -> None:
         self._speaking.append(connection)
         if not self._turn:
             self._turn = True

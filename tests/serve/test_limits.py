@@ -18,11 +18,9 @@ from typing import Any
 
 import pytest
 
-from mqlab.kafka.errors import Error
 from mqlab.serve import limits, logs, serve, server
 from mqlab.serve.connection import Connection
 from mqlab.serve.kafka.home import make_home
-from mqlab.serve.kafka.wire.answers import Failed, ProducedPartition
 from mqlab.serve.process import READY, BrokerError
 from mqlab.serve.server import Options, Server
 from tests.serve.kafka.raw import Raw, batch
@@ -275,10 +273,3 @@ def test_a_storm_of_lines_is_cut_short_and_counted(monkeypatch: pytest.MonkeyPat
     assert through(logging.DEBUG) == "line", "--verbose says everything"
     now[0] += logs.WINDOW_S + 1
     assert through() == "(10 lines were left out) line"
-
-
-def test_refusals_are_found_wherever_they_stand() -> None:
-    assert list(logs.find_refusals(Failed(Error.PRODUCER_FENCED))) == [Error.PRODUCER_FENCED]
-    assert list(logs.find_refusals(Failed(Error.CONCURRENT_TRANSACTIONS))) == []
-    deep = ProducedPartition(0, record_errors=(Failed(), Failed(Error.INVALID_RECORD)))
-    assert list(logs.find_refusals(deep)) == [Error.INVALID_RECORD]

@@ -24,6 +24,7 @@ from ...kernel import Disk, Effects, Reply
 from ..disk import Compaction, Keeping, ServerDisk
 from ..home import NO_CHANGE, Change, Home, Start
 from .entries import ENTRIES
+from .frames import KafkaFrames
 from .front import BROKER, Broker, BrokerConfig, Gone, Topic
 from .front.internal import OFFSETS, STATE, StateReader
 from .trace.observer import Observer
@@ -35,6 +36,7 @@ def make_home(config: BrokerConfig | None = None) -> Home:
     return Home(
         name="kafka",
         system=f"kafka transaction_version={kafka.transaction_version}",
+        frames=KafkaFrames,
         front=BROKER,
         starting=partial(start_roles, config),
         gone=Gone(),

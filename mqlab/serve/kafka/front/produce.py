@@ -20,6 +20,7 @@ from ....kafka.errors import Error
 from ....kafka.log import Batch
 from ....kafka.messages import Produce, ProduceResponse
 from ....kernel import Caller, Effects
+from ...protocol import Hangup
 from ..wire.answers import Produced, ProducedPartition, ProducedTopic
 from ..wire.api import Ask
 from ..wire.records import says_transactional
@@ -53,10 +54,6 @@ class Row:
 
 #: of each topic its name, its id, its partitions
 Plan = tuple[tuple[str, UUID | None, tuple[Row, ...]], ...]
-
-
-class Hangup:
-    """No answer but a closed connection: all that a producer with acks=0 can be told."""
 
 
 def begin(broker: Broker, caller: Caller, ask: Ask, at_ms: int) -> tuple[Broker, Effects]:
@@ -135,7 +132,8 @@ def finish(broker: Broker, done: Gathering) -> Produced | Hangup | None:
     if done.ask.body.acks != 0:
         return answer
     refused = any(p.error_code for t in answer.responses for p in t.partition_responses)
-    return Hangup() if refused else None
+    # A closed connection is all that a producer with acks=0 can be told.
+    return Hangup("a batch sent with acks=0 was refused") if refused else None
 
 
 def _answered(done: Gathering, row: Row) -> ProducedPartition:

@@ -119,4 +119,4 @@ class Ask:
     host: str = ""
 
     def __str__(self) -> str:
-        return f"{type(self.body).__name__.removesuffix('Request')} v{self.version}"
+        return f"{self.api.name} v{self.version}"

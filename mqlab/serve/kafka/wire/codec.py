@@ -19,6 +19,7 @@ from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema, load_re
 from kio.serial import entity_reader, entity_writer
 
 from ....kafka.errors import Error
+from ...protocol import BadFrame, Refused
 from .answers import ApiVersion, Versions
 from .api import ANNOUNCED_PRODUCE, OFFERED, Api, Ask
 from .shape import walker
@@ -26,18 +27,6 @@ from .shape import walker
 START = struct.Struct(">hhi")  # api, version, correlation id: the same in every version
 PRODUCE_LIMIT = 100 << 20  # socket.request.max.bytes
 OTHER_LIMIT = 1 << 20  # no request without records comes near this
-
-
-class BadFrame(Exception):
-    """Bytes that are no request: the connection is closed."""
-
-
-class Refused(Exception):
-    """A request that is answered without asking any role; `frame` is the answer."""
-
-    def __init__(self, frame: bytes, why: str) -> None:
-        super().__init__(why)
-        self.frame = frame
 
 
 def frame_limit(api: int) -> int:
