@@ -24,6 +24,9 @@ FLOORS = {
     "mqlab_widgets.views": 4,
     "mqlab_widgets.widths": 4,
     "mqlab.serve": 5,
+    "mqlab.serve.kafka": 5,
+    "mqlab.serve.rocketmq": 5,
+    "mqlab.serve.pulsar": 5,
     "mqlab.spark": 5,
     "mqlab.real": 5,
     "mqlab.lessons": 6,
@@ -33,12 +36,15 @@ FLOORS = {
 }
 STANDARD_ONLY = 4  # this floor and those below need nothing but the standard library
 SIBLINGS = (2, 5)  # packages of these floors do not import each other
-KNOW_NO_BROKER = ("mqlab.explore", "mqlab.scenario", "mqlab_widgets")
+#: rooms that know a broker, also in a house that does not
+BROKERS = (".kafka", ".rocketmq", ".pulsar")
+KNOW_NO_BROKER = ("mqlab.explore", "mqlab.scenario", "mqlab.serve", "mqlab_widgets")
 
 # What the floors above may import besides, always inside an extra of pyproject.toml. An entry
 # more is a decision: the package then cannot run where that library is missing.
 LIBRARIES = {
-    "mqlab.serve": {"kio", "pyarrow"},
+    "mqlab.serve": {"kio"},
+    "mqlab.serve.kafka": {"kio", "pyarrow"},
     "mqlab.spark": {"confluent_kafka", "pandas", "pyarrow", "pyspark"},
     "mqlab.real": {"confluent_kafka", "kio"},
     "mqlab.lessons": {
@@ -78,10 +84,15 @@ def objection(importer: str, imported: str) -> str:
         return ""
     if FLOORS[there] > FLOORS[here]:
         return f"floor {FLOORS[here]} imports floor {FLOORS[there]}"
+    if here.startswith(KNOW_NO_BROKER) and not here.endswith(BROKERS):
+        if FLOORS[there] == 2 or there.endswith(BROKERS):
+            return f"{here} knows no broker"
+    if here.endswith(BROKERS) and there.endswith(BROKERS):
+        if here.rpartition(".")[2] != there.rpartition(".")[2]:
+            return f"{here} and {there} are siblings"
     if FLOORS[there] == FLOORS[here] and FLOORS[here] in SIBLINGS:
-        return f"{here} and {there} are siblings"
-    if here.startswith(KNOW_NO_BROKER) and FLOORS[there] == 2:
-        return f"{here} knows no broker"
+        # A broker's room may use the house it stands in.
+        return "" if here.startswith(there + ".") else f"{here} and {there} are siblings"
     return ""
 
 
@@ -111,6 +122,12 @@ def test_imports_go_down_only() -> None:
         ("mqlab.scenario.parser", "mqlab.kafka", "knows no broker"),
         ("mqlab.kafka.leader", "numpy", "standard library only"),
         ("mqlab.serve.kafka.wire", "pyspark", "LIBRARIES"),
+        ("mqlab.serve.driver", "mqlab.kafka.leader", "knows no broker"),
+        ("mqlab.serve.trace.live", "mqlab.serve.kafka.trace", "knows no broker"),
+        ("mqlab.serve.kafka.front", "mqlab.serve.rocketmq.wire", "siblings"),
+        ("mqlab.serve.rocketmq.front", "mqlab.kafka.leader", "siblings"),
+        ("mqlab.spark.job", "mqlab.serve.kafka", "siblings"),
+        ("mqlab.serve.kafka.home", "mqlab.serve.home", ""),
         ("mqlab_widgets.views.strips", "mqlab_widgets.player", "floor 4 imports floor 6"),
         ("mqlab.cli.run", "mqlab.kafka.system", ""),
     ],

@@ -1,8 +1,7 @@
 """The live trace: what is going on in a running server, for a player that follows it.
 
 recorder.py   the ring of the last steps          kept always, looked at by nobody
-observer.py   steps → facts                       when somebody asks
-model.py      what a picture must remember        cells, transactions
-picture.py    the Snapshot, part by part
+observer.py   steps → facts and a Snapshot        what a broker brings; when somebody asks
+lanes.py      who has a place in the picture
 live.py       lines of JSON; http.py: their address
 """

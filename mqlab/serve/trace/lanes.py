@@ -1,19 +1,20 @@
-"""Who is in the live picture: a few clients, the coordinator, a few partitions.
+"""Who is in the live picture: a few clients, and a few roles of each kind there is.
 
-A place is given to whoever comes first, and taken only from one that has been silent for
-long, so that the picture does not flicker when more are at work than there is room for.
+The broker says which kinds there are, from left to right behind the clients, and how a role's
+lane is headed. A place is given to whoever comes first, and taken only from one that has been
+silent for long, so that the picture does not flicker when more are at work than there is room
+for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...kafka.picture import words
 from ...kernel import Lane, Text, Words, escape_unseen, shorten
-from ..kafka.front.topic import is_internal
 
-CLIENT, COORDINATOR, LEADER, GROUP = range(4)  # kinds of lanes, from left to right
-CLIENTS, PARTITIONS, GROUPS = 4, 6, 1
+CLIENT = 0  # the first kind of lanes; the others are the broker's
+CLIENTS = 4
 TITLE = 60  # characters of a client's name; it may send 32,767
 SILENT = 1_000  # steps without a fact, after which a place may be taken
 
@@ -25,15 +26,19 @@ class Client:
     """A connection: whose it is, what kind of client it seems to be, whether it is open."""
 
     title: str
-    what: Words = words.PRODUCER
+    what: Words
     up: bool = True
 
 
 @dataclass
 class Lanes:
-    """`used`: by lane, the number of the step of its last fact. `changes` counts."""
+    """`most`: how many lanes of each kind there is room for, from the second kind on;
+    `kind_of(name)`: which of these kinds a role is of, from 1; `head(kind, name)`: its lane.
+    `used`: by lane, the number of the step of its last fact. `changes` counts."""
 
-    coordinator: str
+    most: tuple[int, ...]
+    kind_of: Callable[[str], int]
+    head: Callable[[int, str], Lane]
     clients: dict[str, Client] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)
     changes: int = 0
@@ -42,9 +47,9 @@ class Lanes:
     def admit(self, name: str, step: int) -> bool:
         """Whether there is a lane for this participant, now that it wants one."""
         if name not in self.used:
-            kind, most = self._kind(name)
-            peers = [n for n in self.used if self._kind(n)[0] == kind]
-            if len(peers) >= most and not self._give_way(peers, step):
+            kind = self._kind(name)
+            peers = [n for n in self.used if self._kind(n) == kind]
+            if len(peers) >= (CLIENTS, *self.most)[kind] and not self._give_way(peers, step):
                 return False
             self.changes += 1
         self.used[name] = step
@@ -60,12 +65,8 @@ class Lanes:
     def _up(self, name: str) -> bool:
         return name not in self.clients or self.clients[name].up
 
-    def _kind(self, name: str) -> tuple[int, int]:
-        if name in self.clients:
-            return CLIENT, CLIENTS
-        if name == self.coordinator:
-            return COORDINATOR, 1
-        return (GROUP, GROUPS) if is_internal(name) else (LEADER, PARTITIONS)
+    def _kind(self, name: str) -> int:
+        return CLIENT if name in self.clients else self.kind_of(name)
 
     def seen(self, conn: str, title: str, what: Words) -> None:
         """A client has asked for something: it is known by its transactional id, if it has
@@ -95,7 +96,7 @@ class Lanes:
         if self._sorted is None or self._sorted[0] != self.changes:
             by_kind: dict[int, list[str]] = {}
             for name in sorted(self.used, key=_natural):
-                by_kind.setdefault(self._kind(name)[0], []).append(name)
+                by_kind.setdefault(self._kind(name), []).append(name)
             self._sorted = self.changes, by_kind
         return self._sorted[1].get(kind, [])
 
@@ -106,10 +107,8 @@ class Lanes:
             subtitle = CONNECTION(what=client.what(), name=name)
             title = Text(escape_unseen(shorten(client.title or name, TITLE)))
             lanes.append(Lane(name, title, subtitle, client.up))
-        for name in self.named(COORDINATOR):
-            lanes.append(Lane(name, words.COORDINATOR(), words.TXN_LOG()))
-        lanes += [Lane(name, Text(name), words.LEADER()) for name in self.named(LEADER)]
-        lanes += [Lane(name, words.GROUP(), Text(name)) for name in self.named(GROUP)]
+        for kind in range(1, len(self.most) + 1):
+            lanes += [self.head(kind, name) for name in self.named(kind)]
         return tuple(lanes)
 
 

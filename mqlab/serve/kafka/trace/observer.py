@@ -28,12 +28,12 @@ from ....kernel import (
     shorten,
 )
 from ....kernel.run import BROKEN, RECOVERED, TIMER, said
-from ...trace.lanes import Lanes
 from ...trace.recorder import Step
 from ..front import BROKER, PARTS, Gathering
 from ..front.internal import StateReader
 from ..wire.api import Ask
 from . import telling
+from .lanes import make_lanes
 from .model import Model
 from .picture import Picture
 
@@ -46,8 +46,9 @@ class Observer:
 
     def __init__(self, coordinator: str, started_ms: int, log: Callable[[str], Any]) -> None:
         self.model = Model()
-        self.lanes = Lanes(coordinator)
+        self.lanes = make_lanes(coordinator)
         self.draw = Picture(self.model, self.lanes).now
+        self.coordinator = coordinator
         self.facts = 0
         self.steps = 0
         self._started_ms = started_ms
@@ -143,7 +144,7 @@ class Observer:
         if hasattr(new, "part"):
             self.model.recovered(name, self._log(name))
         empty = hasattr(new, "part") and not new.part.hw
-        if name in self.lanes.used or (name == self.lanes.coordinator and new.entries):
+        if name in self.lanes.used or (name == self.coordinator and new.entries):
             if not empty and self.lanes.admit(name, self.steps):
                 for text in new.changed(None) or (RECOVERED(),):
                     self._add(Fact(0, 0, name, "↻", text), Telling())

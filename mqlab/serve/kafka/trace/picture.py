@@ -17,7 +17,8 @@ from ....kafka.picture.snapshot import EDGES, STATES
 from ....kafka.states import TxnState
 from ....kernel import Cell, Frontier, Got, Graph, Log, Reader, Table, escape_unseen, shorten
 from ....kernel.trace import plain_of as plain
-from ...trace.lanes import GROUP, LEADER, TITLE, Lanes
+from ...trace.lanes import TITLE, Lanes
+from .lanes import GROUP, LEADER
 from .lights import Lights
 from .model import Model, Row, shown
 
