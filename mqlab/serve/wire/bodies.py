@@ -35,11 +35,13 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """What the walk saw. `stamps`: the timestamp of each record, in ms; `keyless`: which
-    records have no key."""
+    """What the walk saw. `stamps`: the timestamp of each record, in ms, `oldest` and `newest`
+    the least and the largest; `keyless`: which records have no key."""
 
     stamps: list[int]
     keyless: list[int]
+    oldest: int
+    newest: int
 
 
 def walked(body: bytes, count: int, base_ms: int) -> Walked:
@@ -47,56 +49,76 @@ def walked(body: bytes, count: int, base_ms: int) -> Walked:
     `count` records."""
     stamps: list[int] = []
     keyless: list[int] = []
-    at = 0
     try:
-        for number in range(count):
-            at = _over(body, at, number, stamps, keyless)
+        at = _walk(body, count, stamps, keyless)
     except IndexError as error:
         raise Unreadable("a batch ends inside a record") from error
     if at != len(body):
         raise Unreadable(f"there is more than {count} records")
-    return Walked([base_ms + (s >> 1 ^ -(s & 1)) for s in stamps], keyless)
+    # A batch is filled within milliseconds, so it has few different timestamps.
+    at_ms = {stamp: base_ms + (stamp >> 1 ^ -(stamp & 1)) for stamp in set(stamps)}
+    times = at_ms.values()
+    return Walked(
+        [at_ms[stamp] for stamp in stamps],
+        keyless,
+        min(times, default=base_ms),
+        max(times, default=base_ms),
+    )
 
 
-def _over(body: bytes, at: int, number: int, stamps: list[int], keyless: list[int]) -> int:
-    """Where the record at `at` ends. One byte is the usual length of every number here."""
-    size = body[at]
-    at += 1
-    if size > 0x7F:
-        size, at = _long(body, at, size)
-    end = at + (size >> 1)
-    if size & 1 or end > len(body):
-        raise Unreadable("a record ends outside its batch")
-    stamp = body[at + 1]  # after the attributes
-    at += 2
-    if stamp > 0x7F:
-        stamp, at = _long(body, at, stamp, LONGEST_STAMP)
-    stamps.append(stamp)
-    delta = body[at]
-    at += 1
-    if delta > 0x7F:
-        delta, at = _long(body, at, delta)
-    key = body[at]
-    at += 1
-    if key > 0x7F:
-        key, at = _long(body, at, key)
-    if key & 1:
-        keyless.append(number)
-    else:
-        at += key >> 1
-    value = body[at]
-    at += 1
-    if value > 0x7F:
-        value, at = _long(body, at, value)
-    if not value & 1:
-        at += value >> 1
-    headers = body[at]
-    at += 1
-    if headers:
-        at = _headers(body, at, headers)
-    if at != end:
-        raise Unreadable("a record is not as long as it says")
-    return end
+def _walk(body: bytes, count: int, stamps: list[int], keyless: list[int]) -> int:
+    """Where the last of `count` records ends. A call costs more than a field, so numbers of
+    one byte are read here, and of two where they are usual; `_long` reads the others."""
+    at, whole = 0, len(body)
+    for number in range(count):
+        size = body[at]
+        at += 1
+        if size > 0x7F:
+            if (more := body[at]) > 0x7F:
+                size, at = _long(body, at, size)
+            else:
+                size += (more << 7) - 0x80
+                at += 1
+        end = at + (size >> 1)
+        if size & 1 or end > whole:
+            raise Unreadable("a record ends outside its batch")
+        stamp = body[at + 1]  # after the attributes
+        at += 2
+        if stamp > 0x7F:
+            stamp, at = _long(body, at, stamp, LONGEST_STAMP)
+        stamps.append(stamp)
+        delta = body[at]
+        at += 1
+        if delta > 0x7F:
+            if body[at] > 0x7F:
+                delta, at = _long(body, at, delta)
+            else:
+                at += 1
+        key = body[at]
+        at += 1
+        if key > 0x7F:
+            key, at = _long(body, at, key)
+        if key & 1:
+            keyless.append(number)
+        else:
+            at += key >> 1
+        value = body[at]
+        at += 1
+        if value > 0x7F:
+            if (more := body[at]) > 0x7F:
+                value, at = _long(body, at, value)
+            else:
+                value += (more << 7) - 0x80
+                at += 1
+        if not value & 1:
+            at += value >> 1
+        headers = body[at]
+        at += 1
+        if headers:
+            at = _headers(body, at, headers)
+        if at != end:
+            raise Unreadable("a record is not as long as it says")
+    return at
 
 
 def _headers(body: bytes, at: int, count: int) -> int:

@@ -96,7 +96,7 @@ def inspected(
     flaw = _keys(inside, rules, partition) or _stamps(inside, rules, now_ms)
     if flaw is not None:
         return parsed(data), flaw
-    kept = _kept(data, head, body, max(inside.stamps), rules, now_ms)
+    kept = _kept(data, head, body, inside.newest, rules, now_ms)
     if len(kept) > rules.max_message_bytes:
         return parsed(data), Flaw(Error.MESSAGE_TOO_LARGE)
     return parsed(kept), None
@@ -155,7 +155,7 @@ def _stamps(inside: Walked, rules: Rules, now_ms: int) -> Flaw | None:
     if rules.append_time:
         return None
     earliest, latest = now_ms - rules.before_max_ms, now_ms + rules.after_max_ms
-    if earliest <= min(inside.stamps) and max(inside.stamps) <= latest:
+    if earliest <= inside.oldest and inside.newest <= latest:
         return None
     errors = tuple(
         (
