@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from ...kafka.errors import Error
 from ...storage import Batch
-from .bodies import Endless, Walked, walked
+from .bodies import Walked, walked
 from .compression import NAMES, TooLarge, Unreadable, compressed, opened
 from .crc import crc32c
 from .records import (
@@ -32,6 +32,7 @@ from .records import (
     Head,
     parsed,
 )
+from .varints import Endless
 
 PRODUCER = "producer"  # compression.type: as the client has compressed it
 SMALLEST = 14  # bytes after the length, in any format there ever was
