@@ -208,8 +208,9 @@ def test_only_what_a_grade_depends_on_is_run(before: list[str], wanted: list[int
 
 
 def ran(source: str, command: tuple[str, ...] = grading.APART, timeout_s: int = 60) -> str:
-    ((output,),) = grading.run_apart([new_code_cell(source)], command, timeout_s)
-    return str(output.get("text") or output.ename)
+    """What the cell printed, which may come in several messages, or the name of its error."""
+    (outputs,) = grading.run_apart([new_code_cell(source)], command, timeout_s)
+    return "".join(str(output.get("text") or output.ename) for output in outputs)
 
 
 def test_a_submission_is_run_without_the_course(monkeypatch: pytest.MonkeyPatch) -> None:
