@@ -223,6 +223,17 @@ def test_a_submission_is_run_without_the_course(monkeypatch: pytest.MonkeyPatch)
     assert said == "mqlab-grading- [] None\n"
 
 
+def test_no_submission_waits_for_a_grammar_that_no_notebook_needs() -> None:
+    """Every submission is a process, and parsing it took half of a short one's time."""
+    look = (
+        "import sys, mqlab.lessons.apart as _; print(*map(sys.modules.get, sys.argv[1:]), sep='|')"
+    )
+    command = [sys.executable, "-c", look, "jsonschema", "rfc3987_syntax"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
+    schemas, grammar = done.stdout.strip().split("|")
+    assert schemas.startswith("<module 'jsonschema'") and grammar == "None"
+
+
 def test_what_a_cell_writes_past_jupyter_is_no_answer() -> None:
     forged = "import os\nfor fd in range(3, 20):\n    try: os.write(fd, b'[[]]')\n"
     assert ran(f"{forged}    except OSError: pass\nprint('honest')") == "honest\n"
