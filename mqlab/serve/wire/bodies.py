@@ -19,7 +19,7 @@ from .alike import Shape, count_alike, read_stamps
 from .compression import Unreadable
 from .varints import LONGEST_STAMP, read_number, read_rest
 
-STRETCH = 16  # records walked over one by one before others are compared with the last of them
+STRETCH = 64  # records walked over one by one before others are compared with the last of them
 WORTH = 64  # alike records that make a comparison worth its while
 
 
