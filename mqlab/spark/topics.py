@@ -296,6 +296,14 @@ def _checked(found: list[TopicPartition]) -> list[TopicPartition]:
     return found
 
 
+def delete_before(address: str, topic: str, offsets: Sequence[int]) -> None:
+    """DeleteRecords: in each partition everything before this offset. Raises KafkaException."""
+    client = AdminClient({**QUIET, "bootstrap.servers": address})
+    wish = [TopicPartition(topic, partition, at) for partition, at in enumerate(offsets)]
+    for done in client.delete_records(wish, operation_timeout=TIMEOUT_S).values():
+        done.result(TIMEOUT_S + 5)
+
+
 def read_values(address: str, topic: str) -> list[bytes]:
     """The value of every committed record of a topic, partition by partition."""
     client = consumer(address)

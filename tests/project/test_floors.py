@@ -40,7 +40,7 @@ KNOW_NO_BROKER = ("mqlab.explore", "mqlab.scenario", "mqlab_widgets")
 # more is a decision: the package then cannot run where that library is missing.
 LIBRARIES = {
     "mqlab.serve": {"kio", "pyarrow"},
-    "mqlab.spark": {"confluent_kafka", "pandas", "pyarrow", "pyspark"},
+    "mqlab.spark": {"confluent_kafka", "kio", "pandas", "pyarrow", "pyspark"},
     "mqlab.real": {"confluent_kafka", "kio"},
     "mqlab.lessons": {
         "IPython",
