@@ -31,6 +31,7 @@ EXERCISES = {
     "loop": ("copying", "LOOP", "work"),
     "steps": ("lab11", "STEPS", "value"),
     "decide": ("lab11", "DECIDE", "rule"),
+    "resume": ("two_phase", "RESUME", "rule"),
 }
 CALLS = (
     *("poll", "seek", "commit_offsets", "begin", "send", "flush"),

@@ -260,7 +260,7 @@ def restart(
 def is_expected(error: IncomeError) -> bool:
     """Whether the job refuses to go on for a reason that a trial is about: sink and checkpoint
     disagree, or what it must read again is not there any more."""
-    return "disagree" in str(error) or "OFFSET_OUT_OF_RANGE" in str(error)
+    return "disagree" in str(error) or "not there any more" in str(error)
 
 
 def target_of(ground: Ground, name: str) -> Target:

@@ -163,3 +163,15 @@ def test_a_broker_that_refuses_or_is_not_there_is_named(target: Target) -> None:
         describe(target.address, target.group)
     with pytest.raises(IncomeError, match=r"no broker answers at 127\.0\.0\.1:1 "):
         describe("127.0.0.1:1", target.group)
+
+
+def test_records_that_the_log_has_deleted_are_an_error_not_a_jump(target: Target) -> None:
+    client = topics.producer(target.address)
+    for number in range(4):
+        client.produce(target.source, str(number).encode(), partition=0)
+    topics.flush(client)
+    topics.delete_before(target.address, target.source, [3, 0])
+    reader = topics.consumer(target.address)
+    assert [m.offset() for m in topics.read(reader, target.source, 0, 3, 4)] == [3]
+    with pytest.raises(IncomeError, match="not there any more"):
+        list(topics.read(reader, target.source, 0, 1, 4))
