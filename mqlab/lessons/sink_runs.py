@@ -25,8 +25,8 @@ from ..kafka.snapshot import view
 from ..kafka.states import COMPLETED
 from ..kernel import Property, Run, Words, World
 from ..kernel.world import NodeState
-from ..scenario import parse_script, perform, system_of
 from .asking import AskingSystem
+from .systems import played
 
 MONEY = Words(
     "money in = money out: each half hour is counted once", "进账 = 出账：每半小时只计入一次"
@@ -104,10 +104,4 @@ def play_lives(lives: Sequence[Sequence[Sequence[str]]], owed: Sequence[str], wh
             lines.append(f"run {name}: {', '.join(calls)}")
         if name != names[-1]:
             lines.append(f"kill {name}")
-    return play("\n".join(lines))
-
-
-def play(text: str) -> Run:
-    """A story of a `sink` system; ScenarioError says what is wrong."""
-    script = parse_script(text)
-    return perform(script, system_of(script.system, {SinkSystem.name: SinkSystem}))
+    return played("\n".join(lines))

@@ -20,6 +20,7 @@ PLACES = {
     "asking": "mqlab.lessons.asking:AskingSystem",
     "charges": "mqlab.lessons.charges:ChargesSystem",
     "income": "mqlab.lessons.income:IncomeSystem",
+    "sink": "mqlab.lessons.sink_runs:SinkSystem",
     "markers": "mqlab.lessons.marker_pieces:MarkerSystem",
 }
 

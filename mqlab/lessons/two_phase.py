@@ -68,10 +68,10 @@ class Death:
     def run(self, answer: str) -> Run:
         """The same, played by the engine: the open transaction is ended by a single request, as
         the process that began it is dead."""
-        from .sink_runs import play
+        from .systems import played
 
         again = [f"run again: begin, {_sent(batch)}, commit" for batch in self.left]
-        return play(
+        return played(
             "\n".join(
                 [
                     f"# {self.title}",
