@@ -339,7 +339,8 @@ for source, sink, point in [
 #   dead job had in its hands is nowhere any more. The job finds that out, and stops.
 #
 # So the rule is not “Kafka at both ends” but: a source that can be read again from a known place, and a
-# sink that knows its progress or may be written twice. A mail that has been sent can be neither.
+# sink that knows its progress or may be written twice. A mail server is no such sink: it keeps no
+# progress for you, and a mail that is sent twice arrives twice.
 #
 # ## Two phases, as in Flink
 #
