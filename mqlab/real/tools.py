@@ -122,7 +122,7 @@ class Tools:
         for line in kept if ordered else sorted(kept):
             alone = f": {apart}" if apart and apart in line else ""
             self._lab.note(tool, "broker", f"{asked}{alone}", line)
-        if code or not lines:
+        if code or not kept:
             self._lab.note(tool, "broker", asked, f"exit code {code}")
 
     def run(self, tool: str, command: str, reads: Sequence[str] = ()) -> tuple[int, list[str]]:
