@@ -24,7 +24,7 @@ OUT = ROOT / ".cache" / "test"  # each part's log and results, kept for a look a
 # Quick and telling parts first; folders not named here follow, the labs come last.
 ORDER = ("style", "types", "project", "kernel", "storage", "scenario", "explore", "kafka")
 # Parts that measure time or open ports and windows of their own, so they get both cores.
-ALONE = ("project", "browser", "serve", "spark", "bench")
+ALONE = ("browser", "serve", "spark", "bench")
 LABS = ROOT / "tests" / "project" / "test_labs.py"
 
 

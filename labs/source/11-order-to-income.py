@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 11 · Order → income: every order counted once, whatever dies
 #
-# *Is the sum right after a crash?* · 75 minutes · PySpark 4.3 against the engine's Kafka server
+# *Is the sum right after a crash?* · 90 minutes · PySpark 4.3 against the engine's Kafka server
 # (legacy client: confluent-kafka), `transaction.version` 2
 #
 # **In one paragraph.** A day of real orders from a British online gift shop arrives in topic *Order*.
@@ -11,7 +11,8 @@
 # rule that makes the difference. It is then your rule that is killed.
 #
 # **Contents.** Hook · Predict · Run · Investigate · Break it (playground) · Spark's own sink · Modify ·
-# Put it into order · Make · Two meanings · Flink in one table · Exit ticket
+# Put it into order · Make · Two meanings · Kafka at both ends? · Two phases, as in Flink · Where one
+# duplicate shows · Exit ticket
 #
 # **Words.** *Micro-batch* (微批): Spark's unit of work. *Checkpoint* (检查点): the folder where Spark
 # notes what a batch consists of (`offsets/N`) and that it is done (`commits/N`). *Sink* (接收端): what
@@ -24,7 +25,9 @@ import plotly.graph_objects as go
 from mqlab_widgets import Follow, Predict, Trials
 
 from mqlab.lessons import check, scenario
-from mqlab.lessons.lab11 import DECIDE, STEPS, Bench, pounds
+from mqlab.lessons.spark.kill_bench import GONE, KEPT, Bench, bestsellers, copies
+from mqlab.lessons.spark.lab11 import DECIDE, STEPS, pounds
+from mqlab.lessons.spark.two_phase import RESUME
 from mqlab.serve import serve
 from mqlab.spark import IncomeError, Point, income
 
@@ -303,12 +306,127 @@ bench.try_rule(decide)
 # The first does not give you the second: a transactional producer is always idempotent too, and the
 # sink with transactions but without a progress record still had a batch in twice.
 #
-# ## Flink in one table
+# ## Kafka at both ends?
 #
-# Apache Flink reaches the same with other means: a *barrier* travels with the records, and when it
-# has passed everywhere, the state behind it is one consistent snapshot.
+# Many articles say that source and sink must both be Kafka. First the sink: here the job writes its
+# rows into a database, one transaction per batch. Then the source: topic *Order* as it is (*kept*), or
+# a source that forgets what it has delivered, as many queues do; the broker deletes those records.
+# Which of these jobs is right after a kill? Say it first, then try them with the button, or run the
+# cell below it.
+
+# %%
+ends = Trials(
+    {
+        "source": [KEPT, GONE],
+        "sink": [
+            "a database",
+            "a database that overwrites",
+            "a database with the progress",
+            "exactly-once",
+        ],
+        "killed": [Point.COMMITTED, Point.OUT],
+    },
+    run=bench.try_ends,
+    columns=["income", "error"],
+    button="kill -9",
+    caption=f"Other ends than Kafka's; the income should be {bench.expected}",
+)
+ends
+
+# %% tags=["nbval-check-output"]
+for source, sink, point in [
+    (KEPT, "a database", Point.COMMITTED),
+    (KEPT, "a database with the progress", Point.COMMITTED),
+    (GONE, "exactly-once", Point.OUT),
+]:
+    print(*ends.try_out(source, sink, point), sep=" · ")
+
+# %% [markdown]
+# - **A database** needs the same as Kafka: rows and progress record in *its* transaction. One that
+#   *overwrites* (the minute is the key) is right without a progress record, as long as a batch that is
+#   handed over again has the same rows.
+# - **A source that forgets** makes it impossible, although Kafka stands at both ends: the batch that the
+#   dead job had in its hands is nowhere any more. The job finds that out, and stops.
 #
-# | | Spark, as here | Flink's Kafka sink |
+# So the rule is not “Kafka at both ends” but: a source that can be read again from a known place, and a
+# sink that knows its progress or may be written twice. A mail server is no such sink: it keeps no
+# progress for you, and a mail that is sent twice arrives twice.
+#
+# ## Two phases, as in Flink
+#
+# Apache Flink has another order. A *barrier* travels with the records; when it has passed everywhere,
+# the state behind it is one consistent snapshot, the checkpoint. At the barrier its Kafka sink stores
+# the rows in an open transaction (*pre-commit*). When the checkpoint is durable, it commits.
+#
+# The job below has a sink of that kind, with Spark's batches in the place of barriers:
+# pre-commit of batch N → `commits/N` is written → commit of batch N. It is killed between the last two.
+
+# %% jupyter={"source_hidden": true}
+Predict(
+    "The checkpoint counts the batch 13:00 as done; its transaction is still open. A new process "
+    "starts, and its first call is initTransactions, as in any program. What becomes of 13:00?",
+    options=[
+        "it is committed: the checkpoint has it",
+        "it is lost",
+        "it is written once more, by the new process",
+        "it stays open for ever",
+    ],
+    answer=1,
+    explanations=[
+        "The broker knows nothing of checkpoints. It sees a new process with the same "
+        "transactional.id, and fences the old one.",
+        "The new process fences the old one, and so its transaction is aborted. Nobody hands the "
+        "batch over again, as the checkpoint has it as done.",
+        "It would have to be handed over again. But the checkpoint has it as done.",
+        "initTransactions ends it at once; without that its timeout would.",
+    ],
+    trace=scenario("""
+# Pre-commit, then the checkpoint; killed before the commit
+system kafka topic=income partitions=1 producers=job:income-job,again:income-job
+run job: init, begin, send income-0 13:00=4667
+kill job
+run again: init
+"""),
+    step=14,
+)
+
+# %% [markdown]
+# So the new process must not simply begin. It must end the open transaction, in one of two ways.
+# `prepared` is the batch whose rows are in it, `checkpoint` the last batch that the checkpoint has as
+# done (−1: none). Answer `"commit"` or `"abort"`.
+#
+# Hint 1: which batch does Spark hand over next? Hint 2: is `prepared` among those that are still to come?
+
+
+# %% nbgrader={"solution": true, "grade_id": "resume"}
+def resume(prepared: int, checkpoint: int) -> str:
+    """How to end the open transaction that holds this batch: "commit" or "abort"."""
+    ### BEGIN SOLUTION
+    return "commit" if prepared <= checkpoint else "abort"
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "resume-test", "points": 3}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("resume", resume)
+### END HIDDEN TESTS
+check(RESUME, resume)
+
+# %% [markdown]
+# Your rule in the sink of the real job, killed before and after the checkpoint. Which part is done again?
+
+# %% tags=["nbval-check-output"]
+bench.try_resume(resume)
+
+# %% [markdown]
+# Before the checkpoint, the whole batch is done again; after it, only the commit.
+#
+# | | Spark, as in this lab | Flink's Kafka sink |
 # |---|---|---|
 # | order | offsets → run → **sink commits** → commits | pre-commit at the barrier → checkpoint durable → **commit** |
 # | what decides | the sink's own transaction, with the progress record in it | the checkpoint |
@@ -316,16 +434,45 @@ bench.try_rule(decide)
 # | a transaction that timed out | the batch is run again: nothing is lost | fenced, logged, possibly lost: timeouts must be long |
 # | what holds readers up | an open transaction of some milliseconds | one open from barrier to checkpoint |
 #
-# Spark needs no transaction that survives its process. Flink does, and therefore has a *two-phase* sink.
+# A client library cannot end the transaction of another process. Flink sets producer id and epoch inside
+# Kafka's client by reflection; the job above sends the request (EndTxn) by hand. The checkpoint alone
+# cannot do it either: it is written while records flow on, and what was sent after it is computed again.
 #
-# **Both ends must play.** Exactly once from end to end needs a source that can be read again from a
-# known place and a sink that knows its progress. Kafka at both ends is the easy case; a database that
-# keeps the progress record in the same transaction as the rows does as well. A mail that has been sent cannot
-# be taken back.
+# ## Where one duplicate shows
 #
-# **Where it matters.** Suppose a screen on the wall shows one number per minute: little data, and
-# everybody sees a minute that is counted twice. That is a case for exactly once. A list of
-# recommendations may live with at least once.
+# Suppose a screen on the wall shows the income of each minute. This is what it shows of the job in
+# the hook, which was killed once:
+
+# %%
+rows, times = hook.rows, copies(hook.rows)
+wall = go.Figure()
+for which, name, colour in [(1, "counted once", "#0072b2"), (2, "counted twice", "#d55e00")]:
+    part = {row.minute: row.pounds * which for row in rows if times[row.minute] == which}
+    wall.add_bar(x=list(part), y=list(part.values()), name=name, marker_color=colour)
+wall.update_layout(
+    title="Income per minute as a screen shows it, 2011-12-05 (UTC)",
+    xaxis_title="minute",
+    yaxis_title="£",
+    template="plotly_white",
+    height=320,
+    margin={"l": 60, "r": 20, "t": 50, "b": 50},
+)
+wall
+
+# %% [markdown]
+# A second screen shows the five articles of which most pieces are sold, from the same rows. Does anybody
+# see there that something is wrong?
+
+# %% tags=["nbval-check-output"]
+once = {row.minute: row for row in rows}.values()
+print(sum(n == 2 for n in times.values()), "of", len(times), "minutes show twice their income")
+print("the five bestsellers are the same:", bestsellers(rows) == bestsellers(once))
+print(*bestsellers(rows), sep="; ")
+
+# %% [markdown]
+# One duplicated row is a minute with twice its income: little data per number, and everybody sees it. A
+# ranking bears many duplicates. *Exactly once* is worth its price where single numbers are looked at or
+# paid; a list of recommendations may live with at least once.
 #
 # ## Exit ticket
 

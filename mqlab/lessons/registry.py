@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from ..kafka import KafkaSystem
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
 from ..kernel import Play, Run, System, Trace
 from ..kernel.token import check, open_token
 from ..real.evidence import evident
 from ..scenario import parse_script, perform, system_of
-from .kafka.systems.asking import AskingSystem
-from .kafka.systems.charges import ChargesSystem
-from .kafka.systems.end_txn import EndTxnSystem
-from .kafka.systems.income import IncomeSystem
-from .kafka.systems.marker_pieces import MarkerSystem
-from .kafka.systems.payments import PaymentsSystem
-from .kafka.systems.shop import ShopSystem
 
-SYSTEMS: dict[str, type[System]] = {
-    "kafka": KafkaSystem,
-    "shop": ShopSystem,
-    "payments": PaymentsSystem,
-    "end_txn": EndTxnSystem,
-    "asking": AskingSystem,
-    "charges": ChargesSystem,
-    "income": IncomeSystem,
-    "markers": MarkerSystem,
+#: name in a system line → where its class is
+PLACES = {
+    "kafka": "mqlab.kafka:KafkaSystem",
+    "shop": "mqlab.lessons.kafka.systems.shop:ShopSystem",
+    "payments": "mqlab.lessons.kafka.systems.payments:PaymentsSystem",
+    "end_txn": "mqlab.lessons.kafka.systems.end_txn:EndTxnSystem",
+    "asking": "mqlab.lessons.kafka.systems.asking:AskingSystem",
+    "charges": "mqlab.lessons.kafka.systems.charges:ChargesSystem",
+    "income": "mqlab.lessons.kafka.systems.income:IncomeSystem",
+    "sink": "mqlab.lessons.spark.sink_runs:SinkSystem",
+    "markers": "mqlab.lessons.kafka.systems.marker_pieces:MarkerSystem",
 }
+
+
+class Systems(Mapping[str, type[System]]):
+    """The classes by their names. Each is loaded when a line names it: a lab needs one or two."""
+
+    def __getitem__(self, name: str) -> type[System]:
+        module, _, kind = PLACES[name].partition(":")
+        found: Any = getattr(import_module(module), kind)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+
+SYSTEMS = Systems()
 
 
 def played(text: str) -> Run:

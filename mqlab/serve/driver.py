@@ -102,7 +102,7 @@ class Driver:
         if self.journal is not None:
             for effect in self.journal.replay():
                 self._keep(effect)
-            if self.journal.mostly_dead:
+            if self.journal.is_mostly_dead(self.disk.effects()):
                 self.journal.rewrite(self.disk.effects())
         for start in self.home.starting(self.disk):
             self._start(start)

@@ -15,7 +15,7 @@ left as it is, and nobody is served from it; `salvage` copies what stands before
 
 While a server runs the file only grows. At a start it is written anew if more than half of
 it is about what is no more: older entries of a compacted log's key, older values of tables,
-deleted logs.
+deleted logs, entries that were deleted from a log's beginning.
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ import shutil
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import count
+from itertools import accumulate, count
 from pathlib import Path
 
 from .entries import Effect, Entries
 from .frames import FRAME, MAGIC, find_damage, pack_frame, read_frames
 from .home import Home
-from .living import Living
 
 log = logging.getLogger("mqlab.serve")
 
@@ -55,7 +54,6 @@ class Journal:
         self._entries = home.entries
         self._encode = home.entries.encode
         self._parts: list[bytes] = []
-        self._live = Living(home)
         self._size = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +65,6 @@ class Journal:
         """Every effect there is, in order; what a stop left behind them is put aside.
         Raises JournalError where the file is damaged, and leaves it as it is."""
         for at, effect, size in read_effects(self.path, self._entries):
-            self._live.note(effect, size)
             yield effect
             self._size = at + size
         self._size = max(self._size, len(MAGIC))
@@ -100,10 +97,13 @@ class Journal:
             self.path, torn, where,
         )  # fmt: skip
 
-    @property
-    def mostly_dead(self) -> bool:
-        """Whether more than half of what was replayed is about what is no more."""
-        return self._size > SMALL and self._live.bytes * 2 < self._size
+    def is_mostly_dead(self, effects: Iterable[Effect]) -> bool:
+        """Whether a journal of these effects, all that there still is, would be less than half
+        as long as this one. They are read no further than needed to know."""
+        if self._size <= SMALL:
+            return False
+        sizes = (FRAME.size + len(self._encode(effect)) for effect in effects)
+        return all(total * 2 < self._size for total in accumulate(sizes))
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Put these effects in the place of all there are: in a file beside, and then by one

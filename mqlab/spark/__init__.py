@@ -17,6 +17,8 @@ Read the files in this order; each is one idea:
     columns     the same rules for many lines at once
     pipeline    the query
     sinks       at least once; transactions; exactly once. The heart of it
+    two_phase   pre-commit, checkpoint, commit: Flink's order
+    databases   exactly once without Kafka at the end
     runs        a run's folder: its name, and who works in it
     checkpoint  what Spark writes down
     kills       seven instants to die at

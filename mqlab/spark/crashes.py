@@ -20,6 +20,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,17 +34,22 @@ from . import feeder, job, topics
 from .cuts import Plan
 from .errors import IncomeError
 from .files import DAY, Orders, read_table
-from .job import INCOME_PARTITIONS, Say, error_of, plan_of, read_rows, run_income
+from .job import INCOME_PARTITIONS, Row, Say, error_of, plan_of, read_output, run_income
 from .kills import Kill, Killed, Point
 from .session import PROJECT, session
-from .sinks import OWN, SINKS, Rule, Target, decide
+from .sinks import OWN, SINKS, TWO_PHASE, Rule, Target, decide
 from .truth import Truth, truth_of
+from .two_phase import resume
 
 WRONG = {
     "at-least-once": {Point.HALF, Point.OUT, Point.COMMITTED},
     "transactions": {Point.COMMITTED},
     "exactly-once": set(),
     OWN: {Point.HALF, Point.OUT, Point.COMMITTED},
+    TWO_PHASE: set(),
+    "a database": {Point.COMMITTED},
+    "a database that overwrites": set(),
+    "a database with the progress": set(),
 }
 HARD_S = 300  # a victim that has not died by then never will
 
@@ -52,7 +58,8 @@ HARD_S = 300  # a victim that has not died by then never will
 class Cell:
     """One kill: `error` is empty where the income was exact, else like `+12.8 %`; `tenths` of a
     penny is the sum of the rows. `stopped` is why the restarted job refused to go on, if it did;
-    `asked` what the sink's rule was asked and answered after the kill."""
+    `asked` what the sink's rule was asked and answered after the kill; `rows` the output, and
+    `redone` the batches that were written after the kill."""
 
     sink: str
     point: Point
@@ -60,6 +67,8 @@ class Cell:
     tenths: int = 0
     stopped: str = ""
     asked: tuple[tuple[int, int, str], ...] = ()
+    rows: tuple[Row, ...] = ()
+    redone: tuple[int, ...] = ()
 
     @property
     def as_expected(self) -> bool:
@@ -208,7 +217,8 @@ def run_cell(
     `more` says that another hard kill will follow, so that its process may get ready now.
     """
     how = "hard" if hard else "soft"
-    target = target_of(ground, name or f"{ground.run}-{sink}-{point.name.lower()}-{how}")
+    own = re.sub(r"[^\w.-]+", "-", f"{ground.run}-{sink}-{point.name.lower()}-{how}")
+    target = target_of(ground, name or own)
     job.create_topics(target)
     if hard:
         kill_hard(ground, target, sink, point, rule, say)
@@ -225,22 +235,32 @@ def restart(
 ) -> Cell:
     """The job once more, until it ends or refuses; then the sum over its output."""
     asked: list[tuple[int, int, str]] = []
+    judge = rule or (resume if sink == TWO_PHASE else decide)
 
-    def note(progress: int, batch: int) -> str:
-        answer = (rule or decide)(progress, batch)
-        asked.append((progress, batch, answer))
+    def note(known: int, other: int) -> str:
+        answer = judge(known, other)
+        asked.append((known, other, answer))
         return answer
 
     stopped = ""
+    redone: tuple[int, ...] = ()
     try:
-        run_income(session(ground.master), target, sink, ground.plan, rule=note)
+        done = run_income(session(ground.master), target, sink, ground.plan, rule=note)
+        redone = tuple(one.batch for one in done.log if one.written)
     except IncomeError as error:
-        if "disagree" not in str(error):
+        if not is_expected(error):
             raise
         stopped = str(error)
-    rows = read_rows(ground.address, target.topic)
+    rows = tuple(read_output(sink, target))
     tenths = sum(row.tenths for row in rows)
-    return Cell(sink, point, error_of(rows, ground.true), tenths, stopped, tuple(asked))
+    wrong = error_of(rows, ground.true)
+    return Cell(sink, point, wrong, tenths, stopped, tuple(asked), rows, redone)
+
+
+def is_expected(error: IncomeError) -> bool:
+    """Whether the job refuses to go on for a reason that a trial is about: sink and checkpoint
+    disagree, or what it must read again is not there any more."""
+    return "disagree" in str(error) or "not there any more" in str(error)
 
 
 def target_of(ground: Ground, name: str) -> Target:

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
-from . import feeder, pipeline, runs, topics
+from . import databases, feeder, pipeline, runs, topics
 from .checkpoint import batches, committed
 from .cuts import END_MS, Plan, day_plan
+from .databases import DATABASES
 from .errors import IncomeError, SlowStart
 from .files import DAY, Orders, read_table
 from .kills import NEVER, Kill, Killed
@@ -300,6 +301,7 @@ def run_income(
         stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
         try:
             wait(pipeline.start(pipeline.results(stream), target.query, out), out, say)
+            out.finish()
             break
         except SlowStart:
             # Any other sink that has begun may have written what it would write again.
@@ -366,6 +368,13 @@ def read_rows(address: str, topic: str) -> list[Row]:
     values = [json.loads(value) for value in topics.read_values(address, topic)]
     rows = [Row(value["minute"], value["income_tenths"], value["lines"]) for value in values]
     return sorted(rows, key=lambda row: row.minute)
+
+
+def read_output(sink: str, target: Target) -> list[Row]:
+    """The rows that a sink has written, wherever it writes them."""
+    if sink in DATABASES:
+        return [Row(*row) for row in databases.read_rows(target)]
+    return read_rows(target.address, target.topic)
 
 
 def read_result(address: str, target: Target, true: Truth, fed: int, times: Times) -> Result:

@@ -23,7 +23,10 @@ by itself; what is written twice is for the sink to prevent.
    The last rule turns a lost checkpoint, which would otherwise skip or double silently, into an
    error. Every batch commits a transaction, one without rows too, so the numbers have no gaps.
 
-4. SparksOwn: `format("kafka")`, Spark's own sink, beside the others for comparison. It needs
+4. TwoPhase (two_phase.py): pre-commit, checkpoint, commit, as Flink's; sinks into a database are
+   in databases.py.
+
+5. SparksOwn: `format("kafka")`, Spark's own sink, beside the others for comparison. It needs
    Spark's Kafka connector (connector.py) and is at least once.
 
 The progress record travels as the metadata of the group's offsets
@@ -104,7 +107,7 @@ class Sink:
 
     def __init__(self, target: Target, encode: Encode, kill: Kill = NEVER) -> None:
         self.target, self.encode, self.kill = target, encode, kill
-        self.client: Producer | None = None
+        self.client: Any = None  # what the rows go through, once it is open
         self.delivery = topics.Delivery()
         self.log: list[Done] = []
         self.error: Exception | None = None
@@ -159,6 +162,9 @@ class Sink:
     def commit(self, batch: int) -> None:
         """Nothing: an acknowledged row is out."""
 
+    def finish(self) -> None:
+        """The query has ended. Nothing: every batch is out."""
+
 
 class AtLeastOnce(Sink):
     """Rows, acknowledged. What Spark's own Kafka sink does."""
@@ -185,12 +191,13 @@ class Transactions(Sink):
     """One transaction per batch, without its number: all or nothing, but perhaps twice."""
 
     transactional = True
+    timeout_ms = 60_000
 
     def open(self) -> Producer:
         """A producer that has fenced every earlier one of this query."""
         client = topics.producer(
             self.target.address,
-            **{"transactional.id": self.target.group, "transaction.timeout.ms": 60_000},
+            **{"transactional.id": self.target.group, "transaction.timeout.ms": self.timeout_ms},
         )
         client.init_transactions(topics.TIMEOUT_S)
         return client
@@ -299,14 +306,21 @@ SINKS: dict[str, type[Sink]] = {
     "exactly-once": ExactlyOnce,
 }
 OWN = "Spark's own"  # needs its connector (connector.py)
+TWO_PHASE = "two-phase"
 
 
 def sink_of(
     name: str, target: Target, encode: Encode, kill: Kill = NEVER, rule: Rule | None = None
 ) -> Sink:
-    """The sink of that name; `rule` stands in for `decide` where there is one."""
+    """The sink of that name; `rule` stands in for `decide`, or for `resume` of the two-phase
+    one, where there is one."""
+    from .databases import DATABASES
+    from .two_phase import TwoPhase
+
     if name == OWN:
         return SparksOwn(target, encode, kill)
+    if name == TWO_PHASE:
+        return TwoPhase(target, encode, kill, rule)
     if name == "exactly-once":
         return ExactlyOnce(target, encode, kill, rule)
-    return SINKS[name](target, encode, kill)
+    return (SINKS | DATABASES)[name](target, encode, kill)

@@ -248,12 +248,19 @@ def read_chunks(
 
 
 def _at_end(found: list[Message]) -> bool:
-    """Whether the end of the partition is among them. Raises KafkaException for what is final."""
+    """Whether the end of the partition is among them. Raises KafkaException for what is final,
+    IncomeError where the log no longer has the offset."""
     for error in (message.error() for message in found):
         if error is None:
             continue
         if error.code() == KafkaError._PARTITION_EOF:
             return True
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+            raise IncomeError(
+                "records that must be read again are not there any more (the topic has deleted "
+                "them): start with fresh topics and a fresh --checkpoint, and keep records longer "
+                "than the longest outage"
+            )
         if not error.retriable() and error.code() not in _PASSING:
             raise KafkaException(error)
     return False
@@ -294,6 +301,14 @@ def _checked(found: list[TopicPartition]) -> list[TopicPartition]:
         if entry.error is not None:
             raise KafkaException(entry.error)
     return found
+
+
+def delete_before(address: str, topic: str, offsets: Sequence[int]) -> None:
+    """DeleteRecords: in each partition everything before this offset. Raises KafkaException."""
+    client = AdminClient({**QUIET, "bootstrap.servers": address})
+    wish = [TopicPartition(topic, partition, at) for partition, at in enumerate(offsets)]
+    for done in client.delete_records(wish, operation_timeout=TIMEOUT_S).values():
+        done.result(TIMEOUT_S + 5)
 
 
 def read_values(address: str, topic: str) -> list[bytes]:

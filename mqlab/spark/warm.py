@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -51,7 +52,10 @@ class NothingReader(DataSourceStreamReader):
 
 
 def warm_up(spark: SparkSession) -> None:
-    """Run the query over nothing, to its end."""
+    """Run the query over nothing, to its end. A busy machine may fail to start Spark's workers in
+    time; then the first real batch is slower, or says so itself."""
+    from pyspark.errors import StreamingQueryException
+
     spark.dataSource.register(Nothing)
     rows = pipeline.results(spark.readStream.format("nothing").load())
     with tempfile.TemporaryDirectory(prefix="mqlab-warm-", ignore_cleanup_errors=True) as folder:
@@ -63,6 +67,7 @@ def warm_up(spark: SparkSession) -> None:
             .start()
         )
         try:
-            query.awaitTermination()
+            with suppress(StreamingQueryException):
+                query.awaitTermination()
         finally:
             query.stop()

@@ -45,7 +45,7 @@ KNOW_NO_BROKER = ("mqlab.explore", "mqlab.scenario", "mqlab.serve", "mqlab_widge
 LIBRARIES = {
     "mqlab.serve": {"kio"},
     "mqlab.serve.kafka": {"kio", "pyarrow"},
-    "mqlab.spark": {"confluent_kafka", "pandas", "pyarrow", "pyspark"},
+    "mqlab.spark": {"confluent_kafka", "kio", "pandas", "pyarrow", "pyspark"},
     "mqlab.real": {"confluent_kafka", "kio"},
     "mqlab.lessons": {
         "IPython",

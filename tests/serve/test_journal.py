@@ -23,7 +23,8 @@ from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.wire.records import parsed
 from mqlab.serve.server import Options, Server
 from tests.serve.kafka.clients import create, producer, read, transaction
-from tests.serve.kafka.raw import batch
+from tests.serve.kafka.raw import Raw, batch
+from tests.serve.kafka.test_topics import delete
 
 HOME = make_home()
 STATES = "__transaction_state-0"
@@ -68,7 +69,7 @@ def test_only_the_latest_of_each_key_is_written_anew(tmp_path: Path) -> None:
     written(tmp_path)
     before = (tmp_path / "journal").stat().st_size
     disk, journal = replayed(tmp_path)
-    assert journal.mostly_dead
+    assert journal.is_mostly_dead(disk.effects())
     everything = kept(disk)
     journal.rewrite(disk.effects())
     journal.note(state(12_002, "a"))
@@ -77,7 +78,7 @@ def test_only_the_latest_of_each_key_is_written_anew(tmp_path: Path) -> None:
     assert (tmp_path / "journal").stat().st_size < before / 100
     again, journal = replayed(tmp_path)
     journal.close()
-    assert not journal.mostly_dead
+    assert not journal.is_mostly_dead(again.effects())
     assert again.log(STATES).end == 12_003
     assert [e.entry.txn_id for e in again.log(STATES).kept()] == ["a"], "b is expired"
     assert [e for e in kept(again) if STATES not in e] == [e for e in everything if STATES not in e]
@@ -96,8 +97,9 @@ def test_the_end_of_a_log_is_kept_even_by_a_tombstone() -> None:
 
 def test_a_small_journal_is_left_alone(tmp_path: Path) -> None:
     written(tmp_path, rounds=10)
-    _, journal = replayed(tmp_path)
-    assert not journal.mostly_dead
+    disk, journal = replayed(tmp_path)
+    assert not journal.is_mostly_dead(disk.effects())
+    assert not journal.is_mostly_dead(())
     journal.close()
 
 
@@ -110,16 +112,55 @@ def test_a_deleted_topic_is_dead(tmp_path: Path) -> None:
         journal.note(Append("t-0", Batch(records, base=base)))
     journal.write()
     journal.close()
-    _, journal = replayed(tmp_path)
-    assert not journal.mostly_dead
+    disk, journal = replayed(tmp_path)
+    assert not journal.is_mostly_dead(disk.effects())
     journal.note(Put("topics", "t", None))
     journal.write()
     journal.close()
     disk, journal = replayed(tmp_path)
-    assert journal.mostly_dead
+    assert journal.is_mostly_dead(disk.effects())
     journal.rewrite(disk.effects())
     journal.close()
     assert (tmp_path / "journal").stat().st_size < 100
+
+
+def test_the_space_of_deleted_records_comes_back_at_the_next_start(tmp_path: Path) -> None:
+    with serve(data_dir=tmp_path) as broker:
+        create(broker.address, "t")
+        who = producer(broker.address, "id")
+        for i in range(4):
+            transaction(who, "t", str(i) * 400_000)
+        transaction(who, "t", "last")
+        start = 8  # four transactions before the last, each with a record and a marker
+        with Raw(broker.address) as client:
+            assert delete(client, "t", start) == ("none", start)
+        broker.stop()
+        before = (tmp_path / "journal").stat().st_size
+        broker.restart()
+        assert before > 1_600_000
+        assert (tmp_path / "journal").stat().st_size < before / 10
+        assert read(broker.address, "t", start=start) == ["last"]
+        transaction(producer(broker.address, "id"), "t", "one more")
+        broker.kill()
+        broker.restart()
+        assert read(broker.address, "t", start=start) == ["last", "one more"]
+        with Raw(broker.address) as client:
+            assert client.fetch("t", 0).error_code.name == "offset_out_of_range"
+            assert delete(client, "t", 0) == ("none", start), "the log still begins there"
+
+
+def test_a_log_that_still_begins_inside_a_large_batch_is_left_alone(tmp_path: Path) -> None:
+    """The batch that holds the new start is kept whole, so its bytes are alive."""
+    journal = Journal(tmp_path, HOME)
+    list(journal.replay())
+    journal.note(Put("topics", "t", TOPIC))
+    journal.note(Append("t-0", Batch(parsed(batch([b"x" * 600_000] * 2)).records, 2, base=0)))
+    journal.note(Put("log starts", "t-0", 1))
+    journal.write()
+    journal.close()
+    disk, journal = replayed(tmp_path)
+    journal.close()
+    assert not journal.is_mostly_dead(disk.effects())
 
 
 def test_without_room_it_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

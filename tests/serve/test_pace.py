@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from types import SimpleNamespace as Row
 
 from mqlab.serve import serve
 from tests.serve.kafka.clients import create, producer, read, transaction
-from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
+from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, request
 
 PACE_MS = 400
 
@@ -46,3 +47,27 @@ def test_an_unmodified_client_only_takes_longer() -> None:
         end = time.monotonic() + 20
         while sorted(read(running.address, "orders", 2)) != sorted("abcABC"):
             assert time.monotonic() < end, "the last markers never came"
+
+
+def test_first_sends_in_flight_together_are_handled_one_by_one() -> None:
+    """A connection is muted while a request of it is under way: the second batch is not looked
+    at before the first one's partition is in the transaction, even while the markers of the
+    last transaction are still to come. Probed the same way on a real 4.3.1."""
+    with serve(pace_ms=30) as running, Raw(running.address) as client:
+        create(running.address, "orders", 1)
+        mine = client.init("shop")
+        pid, epoch = mine.producer_id, mine.producer_epoch
+        for turn in range(2):
+            for number in range(5):
+                data = batch([b"%d" % number], pid, epoch + turn, number, TRANSACTIONAL)
+                rows = (Row(name="orders", partition_data=(Row(index=0, records=data),)),)
+                fields = {"acks": -1, "timeout": MINUTE, "topic_data": rows}
+                frame = request(0, 12, 100 + number, transactional_id="shop", **fields)
+                client.send(frame)
+            for number in range(5):
+                told = client.answer(0, 12, 100 + number).responses[0].partition_responses[0]
+                offset = 6 * turn + number  # a marker follows each five
+                assert (told.error_code.name, told.base_offset) == ("none", offset)
+            fields = {"producer_id": pid, "producer_epoch": epoch + turn, "committed": True}
+            ended = client.ask(26, 5, transactional_id="shop", **fields)
+            assert ended.error_code.name == "none"

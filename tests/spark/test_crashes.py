@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mqlab.spark.databases import DATABASES
 from mqlab.spark.files import DAY, read_lines
 from mqlab.spark.kills import Kill, Killed, Point
 
@@ -34,6 +35,29 @@ def test_soft_kill(ground: Any, sink: str, point: Point) -> None:
     assert cell.as_expected, cell
     if sink == "exactly-once":
         assert cell.error == ""
+
+
+@pytest.mark.parametrize("point", Point, ids=lambda point: point.name)
+def test_a_two_phase_sink_ends_what_it_finds_open_by_the_checkpoint(
+    ground: Any, point: Point
+) -> None:
+    from mqlab.spark.crashes import run_cell
+
+    cell = run_cell(ground, "two-phase", point, hard=False)
+    assert cell.error == "" and cell.as_expected
+    after = point in (Point.NEXT, Point.SOURCE)
+    assert (KILLED in cell.redone) is not after, "after the checkpoint only the commit is redone"
+
+
+@pytest.mark.parametrize("point", [Point.HALF, Point.COMMITTED], ids=lambda point: point.name)
+@pytest.mark.parametrize("sink", DATABASES)
+def test_a_database_doubles_where_its_transaction_lacks_the_progress(
+    ground: Any, sink: str, point: Point
+) -> None:
+    from mqlab.spark.crashes import run_cell
+
+    cell = run_cell(ground, sink, point, hard=False)
+    assert cell.as_expected, cell
 
 
 #: without batch 5 at SOURCE: no offsets/6 is written, as nothing comes after batch 5

@@ -13,7 +13,8 @@ pytest.importorskip("confluent_kafka")
 from confluent_kafka import KafkaException, TopicPartition
 
 from mqlab.spark import IncomeError, topics
-from mqlab.spark.sinks import ExactlyOnce, Out, Target, read_progress
+from mqlab.spark.sinks import ExactlyOnce, Out, Target, Transactions, read_progress
+from mqlab.spark.two_phase import TwoPhase, describe
 
 
 @pytest.fixture
@@ -116,3 +117,61 @@ def test_progress_records_that_differ_stop_the_job(target: Target) -> None:
     )
     with pytest.raises(IncomeError, match=r"progress records of group .* differ"):
         new_sink(target).put(1, rows("b"))
+
+
+def prepared(target: Target, checkpointed: bool) -> None:
+    """A two-phase sink that has died after the pre-commit of batch 0."""
+    TwoPhase(target, lambda row: row).put(0, rows("a"))
+    if checkpointed:
+        (target.checkpoint / "commits").mkdir()
+        (target.checkpoint / "commits" / "0").touch()
+
+
+@pytest.mark.parametrize(
+    ("checkpointed", "answer", "found"), [(True, "commit", ["a"]), (False, "abort", [])]
+)
+def test_the_checkpoint_says_how_an_open_transaction_ends(
+    target: Target, checkpointed: bool, answer: str, found: list[str]
+) -> None:
+    prepared(target, checkpointed)
+    assert written(target) == [], "it is open"
+    again = TwoPhase(target, lambda row: row)
+    again.finish()
+    assert again.asked == [(0, 0 if checkpointed else -1, answer)]
+    assert written(target) == found
+    assert describe(target.address, target.group)[0] == "Empty", "and fenced after that"
+
+
+def test_a_first_call_that_only_fences_loses_what_the_checkpoint_has(target: Target) -> None:
+    prepared(target, checkpointed=True)
+    Transactions(target, lambda row: row).open()
+    assert written(target) == []
+
+
+def test_nothing_is_resumed_that_is_not_the_transaction_in_the_note(target: Target) -> None:
+    prepared(target, checkpointed=True)
+    other = Transactions(target, lambda row: row)
+    other.begin(1)  # fences, and leaves a transaction of its own open
+    other.write(rows("b"))
+    again = TwoPhase(target, lambda row: row)
+    again.finish()
+    assert again.asked == [] and written(target) == []
+
+
+def test_a_broker_that_refuses_or_is_not_there_is_named(target: Target) -> None:
+    with pytest.raises(IncomeError, match=f"would not describe {target.group}"):
+        describe(target.address, target.group)
+    with pytest.raises(IncomeError, match=r"no broker answers at 127\.0\.0\.1:1 "):
+        describe("127.0.0.1:1", target.group)
+
+
+def test_records_that_the_log_has_deleted_are_an_error_not_a_jump(target: Target) -> None:
+    client = topics.producer(target.address)
+    for number in range(4):
+        client.produce(target.source, str(number).encode(), partition=0)
+    topics.flush(client)
+    topics.delete_before(target.address, target.source, [3, 0])
+    reader = topics.consumer(target.address)
+    assert [m.offset() for m in topics.read(reader, target.source, 0, 3, 4)] == [3]
+    with pytest.raises(IncomeError, match="not there any more"):
+        list(topics.read(reader, target.source, 0, 1, 4))

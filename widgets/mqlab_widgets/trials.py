@@ -17,7 +17,7 @@ Run = Callable[..., Sequence[str]]
 
 CSS = (
     "<style>.mqlab-trials{border-collapse:collapse;font-variant-numeric:tabular-nums}"
-    ".mqlab-trials caption{text-align:left;padding:4px 0}"
+    ".mqlab-trials caption{text-align:left;padding:4px 0;white-space:nowrap}"
     ".mqlab-trials th,.mqlab-trials td{border-bottom:1px solid #8886;padding:3px 12px 3px 0;"
     "text-align:left}</style>"
 )

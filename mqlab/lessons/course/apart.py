@@ -14,11 +14,15 @@ import os
 import sys
 from pathlib import Path
 
-from nbclient.exceptions import DeadKernelError
-from nbformat.v4 import new_code_cell, new_notebook
-from nbgrader.preprocessors import Execute
+# jsonschema would parse a grammar of international addresses at its import: half of what a short
+# submission takes, for each of which a process starts. No notebook's schema asks for them.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # ImportError, as if not installed
 
-from .notebooks import KERNEL
+from nbclient.exceptions import DeadKernelError  # noqa: E402
+from nbformat.v4 import new_code_cell, new_notebook  # noqa: E402
+from nbgrader.preprocessors import Execute  # noqa: E402
+
+from .notebooks import KERNEL  # noqa: E402
 
 
 def main() -> int:

@@ -29,8 +29,9 @@ EXERCISES = {
     "lso": ("kafka.lab07", "LSO", "rule"),
     "loop_order": ("kafka.lab08", "ORDER", "value"),
     "loop": ("kafka.exercises.copying", "LOOP", "work"),
-    "steps": ("lab11", "STEPS", "value"),
-    "decide": ("lab11", "DECIDE", "rule"),
+    "steps": ("spark.lab11", "STEPS", "value"),
+    "decide": ("spark.lab11", "DECIDE", "rule"),
+    "resume": ("spark.two_phase", "RESUME", "rule"),
 }
 CALLS = (
     *("poll", "seek", "commit_offsets", "begin", "send", "flush"),

@@ -73,6 +73,18 @@ TABLE: tuple[Listed, ...] = (
         )
         for name, why in NOT_SERVED
     ),
+    *(
+        Listed("*/tools-cluster", f"{name}([0-9]*)", "usable", "UNSUPPORTED", why, "UNSUPPORTED")
+        for name, why in NOT_SERVED
+    ),
+    Listed(
+        "*/tools-topics",
+        "--describe *: LastKnownElr",
+        "Elr: LastKnownElr:",
+        "Elr: N/A LastKnownElr: N/A",
+        "DescribeTopicPartitions is not offered; one broker never has eligible leader replicas",
+        "Topic: * Partition: * Leader: 1 Replicas: 1 Isr: 1 Elr: N/A LastKnownElr: N/A",
+    ),
 )
 
 
@@ -134,6 +146,18 @@ OTHERS = (
         "INVALID_TOPIC_EXCEPTION): a pattern of a stranger may take a server forever, groups of "
         "both kinds are a passage from one protocol to the other, and a lab should not lose its "
         "coordinators' logs. Patterns that a client evaluates itself work",
+    ),
+    (
+        "Kafka's own tools: kafka-features but for transaction.version, kafka-log-dirs after "
+        "kafka-delete-records",
+        "the other features govern what the server does not have (a quorum's metadata, share and "
+        "streams groups); deleted records go at once, where a real broker keeps the segment that "
+        "is still written to",
+    ),
+    (
+        "WriteTxnMarkers to a partition of __transaction_state",
+        "INVALID_TOPIC_EXCEPTION: that log holds the coordinator's records and nothing else. A "
+        "real broker writes the marker there (probed on 4.3.1)",
     ),
     (
         "DescribeQuorum (kafka-metadata-quorum), configs in the answer to CreateTopics",

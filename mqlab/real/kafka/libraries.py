@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .client import NotHere
 from .jars import CACHE as KAFKA_CACHE
-from .jars import RealBrokerError
+from .jars import PINS, RealBrokerError, wrong_jars
 from .stories import FLAGS
 
 CACHE = KAFKA_CACHE.parent / "clients"
@@ -45,19 +45,10 @@ POM = """\
 </project>
 """
 
-#: version of kafka-clients → SHA-256 of its jar
-JAVA = {
-    "2.3.1": "1426faeb8385f3b2174428fae092260862bfd9b78504d3839e1f84891cad7396",
-    "2.8.2": "0351de6b808f551e4c6cf230a83984d653e14776cc0f4621e7a3eab377e2f621",
-    "3.3.2": "29b9b4f35ebeb810b151c4f7b9b6f24329a9be8e6c4764a6eebac3738bee7288",
-    "3.5.2": "c18079128aecd6d29453fbe2aa4523a91802ac846648082ed4daca3951a53c17",
-    "3.7.2": "caac34d6f3e441621533e27ddd7e5fe9c316b048e21b7673a94235dec8a55bed",
-    "3.9.2": "014b4ef36884478a932641818b080c36a8f8e2e92dc771e800c9d2694f4f83d8",
-    "4.0.1": "ef3e6bc207822302c36c4c5870007fdfc76659c033eb7e4e079db3b34f30443c",
-    "4.2.1": "6a281026416938a53c105f2d91d2807fdc83d5658452abf0ad1b6d8ab8a553c8",
-    "4.3.1": "52501b7b47510c66f898871adaf6d2968ab7246561d44ced43643a8a587f0b36",
-    "4.4.0": "1ab07317eb6633241392449d329dbdc5d9251e6ffc4926860f42dd966e88bdf9",
-}
+#: versions of kafka-clients; their jars, with what each of them needs, are in jars.sha256
+JAVA = (
+    "2.3.1", "2.8.2", "3.3.2", "3.5.2", "3.7.2", "3.9.2", "4.0.1", "4.2.1", "4.3.1", "4.4.0",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +100,28 @@ def _run(command: list[str], folder: Path) -> None:
 
 def _java(library: Library) -> list[str]:
     version = library.version
+    name = f"kafka-clients-{version}"
 
     def fetch(here: Path) -> None:
         (here / "pom.xml").write_text(POM.format(version=version), "utf-8")
         repository = f"-Dmaven.repo.local={KAFKA_CACHE / 'maven'}"
         copy = ["dependency:copy-dependencies", "-DoutputDirectory=lib"]
         _run(["mvn", "-q", "-B", repository, *copy], here)
-        jar = here / "lib" / f"kafka-clients-{version}.jar"
-        found = hashlib.sha256(jar.read_bytes()).hexdigest()
-        if found != JAVA[version]:
-            raise RealBrokerError(f"{jar.name} has SHA-256 {found}, not {JAVA[version]}")
+        _check_jars(name, here / "lib")
 
-    jars = _once(f"kafka-clients-{version}", fetch) / "lib" / "*"
-    return ["java", *FLAGS, "-cp", str(jars), str(SOURCES / "ClientStory.java")]
+    lib = _once(name, fetch) / "lib"
+    _check_jars(name, lib)  # what lies in the cache may have been changed since
+    return ["java", *FLAGS, "-cp", str(lib / "*"), str(SOURCES / "ClientStory.java")]
+
+
+def _check_jars(name: str, lib: Path) -> None:
+    """Raises RealBrokerError where a jar is not the one that is pinned, or is not pinned: all
+    that is there would be on the class path."""
+    if wrong := wrong_jars(name, lib):
+        raise RealBrokerError(
+            f"{name}: not as pinned in {PINS.name}: {', '.join(wrong)}. Nothing of it was run; "
+            f"delete {lib.parent} and try again"
+        )
 
 
 def _python(library: Library) -> list[str]:

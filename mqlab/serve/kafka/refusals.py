@@ -46,8 +46,7 @@ def find_refusals(answer: Any) -> Iterator[Error]:
                 yield value
         elif isinstance(value, tuple):
             for part in value:
-                if is_dataclass(part):
-                    yield from find_refusals(part)
+                yield from find_refusals(part)
 
 
 @cache

@@ -217,8 +217,9 @@ def test_only_what_a_grade_depends_on_is_run(before: list[str], wanted: list[int
 
 
 def ran(source: str, command: tuple[str, ...] = grading.APART, timeout_s: int = 60) -> str:
-    ((output,),) = grading.run_apart([new_code_cell(source)], command, timeout_s)
-    return str(output.get("text") or output.ename)
+    """What the cell printed, which may come in several messages, or the name of its error."""
+    (outputs,) = grading.run_apart([new_code_cell(source)], command, timeout_s)
+    return "".join(str(output.get("text") or output.ename) for output in outputs)
 
 
 def test_a_submission_is_run_without_the_course(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,6 +230,18 @@ def test_a_submission_is_run_without_the_course(monkeypatch: pytest.MonkeyPatch)
         "print(os.path.basename(os.getcwd())[:14], names, os.environ.get('COURSE_SECRET'))"
     )
     assert said == "mqlab-grading- [] None\n"
+
+
+def test_no_submission_waits_for_a_grammar_that_no_notebook_needs() -> None:
+    """Every submission is a process, and parsing it took half of a short one's time."""
+    look = (
+        "import sys, mqlab.lessons.course.apart as _;"
+        "print(*map(sys.modules.get, sys.argv[1:]), sep='|')"
+    )
+    command = [sys.executable, "-c", look, "jsonschema", "rfc3987_syntax"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
+    schemas, grammar = done.stdout.strip().split("|")
+    assert schemas.startswith("<module 'jsonschema'") and grammar == "None"
 
 
 def test_what_a_cell_writes_past_jupyter_is_no_answer() -> None:

@@ -6,7 +6,7 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.lessons import balances, check, scenario, system
 from mqlab.lessons.kafka.lab07 import HALF, LSO
-from mqlab.lessons.lab11 import BELIEFS, DECIDE
+from mqlab.lessons.spark.lab11 import BELIEFS, DECIDE
 
 
 def right(firsts, hw):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
 from mqlab.cli import main
 from mqlab.real.compare import recordings
 from mqlab.real.kafka import libraries
-from mqlab.real.kafka.jars import RealBrokerError
+from mqlab.real.kafka.jars import PINS, RealBrokerError
 from mqlab.real.kafka.libraries import JAVA, LIBRARIES, SOURCES, Library
 
 RECORDED = recordings("4.3.1")
@@ -68,6 +69,32 @@ def test_every_version_is_pinned_by_a_hash() -> None:
     assert found["version"] == version["kafkajs"] and found["integrity"].startswith("sha512-")
 
 
+def test_every_jar_of_every_java_client_is_pinned() -> None:
+    """What kafka-clients needs is run too."""
+    names = [row.split("  ")[1] for row in PINS.read_text("utf-8").splitlines()]
+    for version in JAVA:
+        here = f"kafka-clients-{version}/"
+        found = {name.removeprefix(here) for name in names if name.startswith(here)}
+        assert f"kafka-clients-{version}.jar" in found
+        for needed in ("slf4j-api", "lz4", "snappy-java", "zstd-jni"):
+            assert any(name.startswith(needed) for name in found), (version, needed)
+
+
+@pytest.mark.parametrize("name", ["slf4j-api-1.7.26.jar", "stranger.jar"])
+def test_a_jar_beside_it_that_was_changed_in_the_cache_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    lib = tmp_path / "kafka-clients-2.3.1" / "lib"
+    lib.mkdir(parents=True)
+    (lib.parent / "complete").touch()
+    (lib / name).write_bytes(b"forged")
+    monkeypatch.setattr(libraries, "CACHE", tmp_path)
+    monkeypatch.setattr(shutil, "which", str)
+    oldest = next(one for one in LIBRARIES if one.version == "2.3.1")
+    with pytest.raises(RealBrokerError, match=f"not as pinned .*{name}.*Nothing of it was run"):
+        oldest.story()
+
+
 def test_a_jar_with_another_hash_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,7 +109,7 @@ def test_a_jar_with_another_hash_is_refused(
     monkeypatch.setattr(libraries, "CACHE", tmp_path / "cache")
     oldest = next(one for one in LIBRARIES if one.version == "2.3.1")
     for _ in range(2):  # what was refused is not taken the next time either
-        with pytest.raises(RealBrokerError, match=r"kafka-clients-2\.3\.1\.jar has SHA-256"):
+        with pytest.raises(RealBrokerError, match=r"not as pinned .* kafka-clients-2\.3\.1\.jar"):
             oldest.story()
 
 

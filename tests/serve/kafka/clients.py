@@ -59,10 +59,12 @@ def consumer(address: str, committed: bool = True, group: str = "group") -> Cons
     )
 
 
-def read(address: str, topic: str, partitions: int = 1, committed: bool = True) -> list[str]:
-    """All values from the beginning up to the end, partition by partition."""
+def read(
+    address: str, topic: str, partitions: int = 1, committed: bool = True, start: int = 0
+) -> list[str]:
+    """All values from offset `start` up to the end, partition by partition."""
     reader = consumer(address, committed)
-    reader.assign([TopicPartition(topic, i, 0) for i in range(partitions)])
+    reader.assign([TopicPartition(topic, i, start) for i in range(partitions)])
     got: list[list[str]] = [[] for _ in range(partitions)]
     ended: set[int] = set()
     until = time.monotonic() + PATIENCE_S

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace as Row
 from uuid import UUID
 
 import pytest
@@ -266,6 +267,57 @@ def test_nobody_writes_to_them_or_deletes_them(broker: RunningBroker) -> None:
             gone = client.ask(20, 4, topic_names=(name,), timeout=PATIENCE)
             assert gone.responses[0].error_code.name == "invalid_topic_exception"
             assert name in names(client)
+
+
+def test_the_coordinators_log_is_configured_as_a_real_broker_creates_it(
+    broker: RunningBroker,
+) -> None:
+    """kafka-topics --describe shows these (recorded: tools-topics); 2: a topic, 1: set on it."""
+    with Raw(broker.address) as client:
+        client.ask(10, 2, key="x", key_type=1)
+        asked = Row(
+            resource_type=2, resource_name="__transaction_state", configuration_keys=None
+        )  # fmt: skip
+        told = client.ask(
+            32, 4, resources=(asked,), include_synonyms=False, include_documentation=False
+        )
+        found = {row.name: row.value for row in told.results[0].configs if row.config_source == 1}
+        assert found == {
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "segment.bytes": "104857600",
+            "unclean.leader.election.enable": "false",
+        }
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("__transaction_state", "invalid_topic_exception"), ("__consumer_offsets", "none")],
+)
+def test_every_question_about_a_partition_of_them_is_answered(
+    broker: RunningBroker, name: str, written: str
+) -> None:
+    """As a real 4.3.1 does it, but for markers beside a coordinator's own records."""
+    with Raw(broker.address) as client:
+        for kind in (0, 1):
+            client.ask(10, 2, key="x", key_type=kind)
+        for index, there in ((7, True), (99, False)):
+            known = "none" if there else "unknown_topic_or_partition"
+            asked = (Row(name=name, partition_indexes=(index,)),)
+            found = client.ask(61, 0, topics=asked).topics[0].partitions[0]
+            told = found.error_code.name, found.error_message, found.active_producers
+            assert told == (known, None, ())
+            marker = Row(
+                producer_id=4711, producer_epoch=0, transaction_result=True,
+                coordinator_epoch=0, topics=asked,
+            )  # fmt: skip
+            (marked,) = client.ask(27, 1, markers=(marker,)).markers
+            error = marked.topics[0].partitions[0].error_code.name
+            assert error == (written if there else known)
+            rows = (Row(name=name, partitions=(Row(partition_index=index, offset=0),)),)
+            gone = client.ask(21, 2, topics=rows, timeout=PATIENCE).topics[0].partitions[0]
+            refused = "invalid_topic_exception" if there else known
+            assert gone.error_code.name == refused
 
 
 def test_a_compacted_log_keeps_its_end_whole() -> None:

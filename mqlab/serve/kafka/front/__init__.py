@@ -268,6 +268,10 @@ class Broker(Quiet):
         internal = self.internal.set(name, topic)
         return replace(self, internal=internal, ids=self.ids.set(topic.uuid, name))
 
+    def has_internal(self, name: str, index: int) -> bool:
+        """Whether an internal topic has, or will have, this partition."""
+        return 0 <= index < internal_topic(name, self.config.kafka).count
+
     def led(self, name: str, index: int) -> str | None:
         """The same, `__consumer_offsets` included: transactions write there too."""
         if name == OFFSETS and 0 <= index < self.config.kafka.offsets_partitions:

@@ -39,6 +39,7 @@ from ..wire.administration import (
     moment,
 )
 from ..wire.api import Ask
+from .internal import STATE
 
 if TYPE_CHECKING:
     from . import Broker, Gathering
@@ -127,7 +128,7 @@ def begin_producers(broker: Broker, caller: Caller, ask: Ask) -> Result:
             row.append((index, None if role is None else len(parts)))
             if role is not None:
                 parts.append((role, DescribeProducers()))
-        why = None if topic.name in broker.topics else NOT_HERE
+        why = None if broker.topic(topic.name) else NOT_HERE
         plan.append((topic.name, why, tuple(row)))
     return broker.gather(caller, ask, parts, tuple(plan))
 
@@ -173,21 +174,30 @@ def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
             marker.coordinator_epoch,
             getattr(marker, "transaction_version", 0),
         )
-        # A real one stumbles over these while it writes the batch.
-        impossible = marker.producer_id < 0 or marker.producer_epoch < 0
         topics = []
         for topic in marker.topics:
             row: list[tuple[int, Error | int]] = []
             for index in topic.partition_indexes:
                 role = broker.led(topic.name, index)
-                if role is None or impossible:
-                    row.append((index, UNKNOWN if role is None else Error.UNKNOWN_SERVER_ERROR))
+                if error := _unmarked(marker, topic.name, role):
+                    row.append((index, error))
                     continue
+                assert role is not None
                 row.append((index, len(parts)))
                 parts.append((role, request))
             topics.append((topic.name, tuple(row)))
         plan.append((marker.producer_id, tuple(topics)))
     return broker.gather(caller, ask, parts, tuple(plan))
+
+
+def _unmarked(marker: Any, topic: str, role: str | None) -> Error:
+    """Why this marker cannot be written there. A real one stumbles over a negative id while it
+    writes the batch; among its own transactions' records it would write the marker."""
+    if role is None:
+        return UNKNOWN
+    if marker.producer_id < 0 or marker.producer_epoch < 0:
+        return Error.UNKNOWN_SERVER_ERROR
+    return Error.INVALID_TOPIC_EXCEPTION if topic == STATE else Error.NONE
 
 
 def finish_markers(broker: Broker, done: Gathering) -> MarkersWritten:

@@ -16,6 +16,7 @@ from ....kafka.config import KafkaConfig
 from ....kafka.coordinator import StateRecord
 from ....kafka.errors import Error
 from ....kafka.log import Batch
+from ....kafka.log.messages import DescribeProducers, DescribeProducersResponse
 from ....kafka.log.watching import Watchers, add_watcher, remove_watcher, wake_watchers
 from ....kafka.messages import (
     EARLIEST,
@@ -33,16 +34,25 @@ from ..wire.internal import state_batch
 from .topic import INTERNAL, Topic, topic_id
 
 OFFSETS, STATE = INTERNAL
-CONFIGS = (
-    ("cleanup.policy", "compact"),
-    ("compression.type", "producer"),
-    ("segment.bytes", "104857600"),
-)
+#: as a real broker creates them (TransactionStateManager#transactionTopicConfigs, GroupCoordinator)
+CONFIGS = {
+    OFFSETS: (
+        ("cleanup.policy", "compact"),
+        ("compression.type", "producer"),
+        ("segment.bytes", "104857600"),
+    ),
+    STATE: (
+        ("cleanup.policy", "compact"),
+        ("compression.type", "uncompressed"),
+        ("segment.bytes", "104857600"),
+        ("unclean.leader.election.enable", "false"),
+    ),
+}
 
 
 def internal_topic(name: str, kafka: KafkaConfig) -> Topic:
     count = kafka.offsets_partitions if name == OFFSETS else kafka.txn_partitions
-    return Topic(name, count, topic_id(name, 0), CONFIGS)
+    return Topic(name, count, topic_id(name, 0), CONFIGS[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,9 @@ class StateReader(Quiet):
                 return self, (Reply(caller, self._read(ask, disk)),)
             case Request(caller=caller, body=ListOffsets(at_ms=at_ms)):
                 return self, (Reply(caller, self._offset(at_ms, disk)),)
+            case Request(caller=caller, body=DescribeProducers()):
+                # The coordinator writes without a producer id, so there never is one.
+                return self, (Reply(caller, DescribeProducersResponse()),)
             case Request(caller=caller, body=Watch() as ask):
                 watchers, effects = add_watcher(self.watchers, caller, ask, end)
                 return replace(self, watchers=watchers), effects
@@ -68,7 +81,8 @@ class StateReader(Quiet):
             case Appended():
                 watchers, effects = wake_watchers(self.watchers, lambda _: end)
                 return replace(self, watchers=watchers), effects
-        # Nobody else has anything to say to a reader.
+            case Request(body=body):  # without an answer its client would wait forever
+                raise TypeError(f"{self.name} is never sent {type(body).__name__}")
         return self, ()
 
     def _read(self, ask: Fetch, disk: Disk) -> FetchResponse:

@@ -42,7 +42,7 @@ def begin_delete(broker: Broker, caller: Caller, ask: Ask) -> Result:
         for part in {p.partition_index: p for p in topic.partitions}.values():
             role = broker.partition(topic.name, part.partition_index)
             error = _kept(broker, topic.name) if role is not None else UNKNOWN
-            if topic.name in INTERNAL:
+            if topic.name in INTERNAL and broker.has_internal(topic.name, part.partition_index):
                 error = Error.INVALID_TOPIC_EXCEPTION
             if error or role is None:
                 row.append((part.partition_index, error))

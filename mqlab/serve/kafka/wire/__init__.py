@@ -2,5 +2,7 @@
 
 `codec.py` turns a frame into an `Ask` and an answer into a frame (schemas: the package
 `kio`); `answers.py` has one class an answer, for all versions; `records.py` knows the
-61 bytes at the head of a record batch and leaves the rest of it alone.
+61 bytes at the head of a record batch, `bodies.py` the records behind them.
 """
+
+from ... import crc  # noqa: F401  # kio is loaded there, and quickly

@@ -4,8 +4,8 @@
     value length · value · number of headers · headers …
 
 All but the attributes are zigzag numbers of seven bits a byte. `walked` is the one walk that
-every batch takes before it is kept, so it is written for speed; `decoded` gives records to
-whoever must look at them.
+every batch takes before it is kept, so it is written for speed, and leaves runs of records of one
+shape to `alike.py`; `decoded` gives records to whoever must look at them.
 
 Source: DefaultRecord#readFrom, ByteUtils#readVarint (clients, Kafka 4.3).
 """
@@ -15,14 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .alike import Shape, count_alike, read_stamps
 from .compression import Unreadable
+from .varints import LONGEST_STAMP, read_number, read_rest
 
-LONGEST = 28  # bits before the last byte of a number of 32 bits
-LONGEST_STAMP = 63
-
-
-class Endless(Unreadable):
-    """A number that is longer than a number can be."""
+STRETCH = 64  # records walked over one by one before others are compared with the last of them
+WORTH = 64  # alike records that make a comparison worth its while
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +33,13 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """What the walk saw. `stamps`: the timestamp of each record, in ms; `keyless`: which
-    records have no key."""
+    """What the walk saw. `stamps`: the timestamp of each record, in ms, `oldest` and `newest`
+    the least and the largest; `keyless`: which records have no key."""
 
     stamps: list[int]
     keyless: list[int]
+    oldest: int
+    newest: int
 
 
 def walked(body: bytes, count: int, base_ms: int) -> Walked:
@@ -47,94 +47,121 @@ def walked(body: bytes, count: int, base_ms: int) -> Walked:
     `count` records."""
     stamps: list[int] = []
     keyless: list[int] = []
-    at = 0
+    number = at = 0
+    stretch = STRETCH
     try:
-        for number in range(count):
-            at = _over(body, at, number, stamps, keyless)
+        while number < count:
+            upto = min(number + stretch, count)
+            start, at = _walk(body, at, range(number, upto), stamps, keyless)
+            number = upto
+            alike = _pass_alike(body, start, at, count - number, stamps, keyless)
+            # A comparison costs as much as walking over some records: where few are alike,
+            # they are compared ever less often.
+            stretch = STRETCH if alike >= WORTH else stretch * 2
+            number, at = number + alike, at + alike * (at - start)
     except IndexError as error:
         raise Unreadable("a batch ends inside a record") from error
     if at != len(body):
         raise Unreadable(f"there is more than {count} records")
-    return Walked([base_ms + (s >> 1 ^ -(s & 1)) for s in stamps], keyless)
+    # A batch is filled within milliseconds, so it has few different timestamps.
+    at_ms = {stamp: base_ms + (stamp >> 1 ^ -(stamp & 1)) for stamp in set(stamps)}
+    times = at_ms.values()
+    return Walked(
+        [at_ms[stamp] for stamp in stamps],
+        keyless,
+        min(times, default=base_ms),
+        max(times, default=base_ms),
+    )
 
 
-def _over(body: bytes, at: int, number: int, stamps: list[int], keyless: list[int]) -> int:
-    """Where the record at `at` ends. One byte is the usual length of every number here."""
-    size = body[at]
-    at += 1
-    if size > 0x7F:
-        size, at = _long(body, at, size)
-    end = at + (size >> 1)
-    if size & 1 or end > len(body):
-        raise Unreadable("a record ends outside its batch")
-    stamp = body[at + 1]  # after the attributes
-    at += 2
-    if stamp > 0x7F:
-        stamp, at = _long(body, at, stamp, LONGEST_STAMP)
-    stamps.append(stamp)
-    delta = body[at]
-    at += 1
-    if delta > 0x7F:
-        delta, at = _long(body, at, delta)
-    key = body[at]
-    at += 1
-    if key > 0x7F:
-        key, at = _long(body, at, key)
-    if key & 1:
-        keyless.append(number)
-    else:
-        at += key >> 1
-    value = body[at]
-    at += 1
-    if value > 0x7F:
-        value, at = _long(body, at, value)
-    if not value & 1:
-        at += value >> 1
-    headers = body[at]
-    at += 1
-    if headers:
-        at = _headers(body, at, headers)
-    if at != end:
-        raise Unreadable("a record is not as long as it says")
-    return end
+def _walk(
+    body: bytes, at: int, numbers: range, stamps: list[int], keyless: list[int]
+) -> tuple[int, int]:
+    """Over the records of these numbers, the first of which is at `at`: where the last begins
+    and ends. A call costs more than a field, so numbers of one byte are read here, and of two
+    where they are usual; `read_rest` reads the others."""
+    start, whole = at, len(body)
+    for number in numbers:
+        start = at
+        size = body[at]
+        at += 1
+        if size > 0x7F:
+            if (more := body[at]) > 0x7F:
+                size, at = read_rest(body, at, size)
+            else:
+                size += (more << 7) - 0x80
+                at += 1
+        end = at + (size >> 1)
+        if size & 1 or end > whole:
+            raise Unreadable("a record ends outside its batch")
+        stamp = body[at + 1]  # after the attributes
+        at += 2
+        if stamp > 0x7F:
+            stamp, at = read_rest(body, at, stamp, LONGEST_STAMP)
+        stamps.append(stamp)
+        delta = body[at]
+        at += 1
+        if delta > 0x7F:
+            if body[at] > 0x7F:
+                delta, at = read_rest(body, at, delta)
+            else:
+                at += 1
+        key = body[at]
+        at += 1
+        if key > 0x7F:
+            key, at = read_rest(body, at, key)
+        if key & 1:
+            keyless.append(number)
+        else:
+            at += key >> 1
+        value = body[at]
+        at += 1
+        if value > 0x7F:
+            if (more := body[at]) > 0x7F:
+                value, at = read_rest(body, at, value)
+            else:
+                value += (more << 7) - 0x80
+                at += 1
+        if not value & 1:
+            at += value >> 1
+        headers = body[at]
+        at += 1
+        if headers:
+            at = _headers(body, at, headers)
+        if at != end:
+            raise Unreadable("a record is not as long as it says")
+    return start, at
+
+
+def _pass_alike(
+    body: bytes, start: int, end: int, most: int, stamps: list[int], keyless: list[int]
+) -> int:
+    """How many records behind the one in [start, end) are like it, `most` at most."""
+    if not most:
+        return 0
+    shape = Shape(body, start, end)
+    stride = end - start
+    found = count_alike(body, shape, end, stride, most) if shape.plain else 0
+    if found:
+        if shape.keyless:
+            keyless.extend(range(len(stamps), len(stamps) + found))
+        stamps += read_stamps(body, shape, end, stride, found)
+    return found
 
 
 def _headers(body: bytes, at: int, count: int) -> int:
     """Past all headers of a record: a key that is there, a value that may be missing."""
     if count > 0x7F:
-        count, at = _long(body, at, count)
+        count, at = read_rest(body, at, count)
     if count & 1:
         raise Unreadable("a negative number of headers")
     for _ in range(count >> 1):
-        size, at = _number(body, at)
+        size, at = read_number(body, at)
         if size < 0:
             raise Unreadable("a header without a key")
-        size, at = _number(body, at + size)
+        size, at = read_number(body, at + size)
         at += max(size, 0)
     return at
-
-
-def _long(body: bytes, at: int, first: int, longest: int = LONGEST) -> tuple[int, int]:
-    """The rest of a number whose first byte says that there is more, still zigzag."""
-    value, shift = first & 0x7F, 7
-    while True:
-        byte = body[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-        if shift > longest:
-            raise Endless("a number without an end")
-
-
-def _number(body: bytes, at: int, longest: int = LONGEST) -> tuple[int, int]:
-    """A number, and where the next field begins."""
-    value = body[at]
-    at += 1
-    if value > 0x7F:
-        value, at = _long(body, at, value, longest)
-    return value >> 1 ^ -(value & 1), at
 
 
 # ---- one record at a time ----------------------------------------------------------------
@@ -145,7 +172,7 @@ def decoded(body: bytes, count: int, base_ms: int) -> Iterator[Record]:
     at = 0
     try:
         for _ in range(count):
-            size, at = _number(body, at)
+            size, at = read_number(body, at)
             end = at + size
             yield _record(body, at, end, base_ms)
             at = end
@@ -158,7 +185,7 @@ def last(body: bytes, count: int, base_ms: int, wanted: int) -> list[Record]:
     at = 0
     try:
         for _ in range(count - wanted):
-            size, at = _number(body, at)
+            size, at = read_number(body, at)
             if size < 0:
                 raise Unreadable("a record of a negative length")
             at += size
@@ -168,8 +195,8 @@ def last(body: bytes, count: int, base_ms: int, wanted: int) -> list[Record]:
 
 
 def _record(body: bytes, at: int, end: int, base_ms: int) -> Record:
-    stamp, at = _number(body, at + 1, LONGEST_STAMP)
-    delta, at = _number(body, at)
+    stamp, at = read_number(body, at + 1, LONGEST_STAMP)
+    delta, at = read_number(body, at)
     key, at = _bytes(body, at)
     value, at = _bytes(body, at)
     if not at <= end <= len(body):
@@ -178,5 +205,5 @@ def _record(body: bytes, at: int, end: int, base_ms: int) -> Record:
 
 
 def _bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
-    size, at = _number(body, at)
+    size, at = read_number(body, at)
     return (None, at) if size < 0 else (body[at : at + size], at + size)

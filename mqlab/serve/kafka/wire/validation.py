@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from ....kafka.errors import Error
 from ....kafka.log import Batch
 from ...crc import crc32c
-from .bodies import Endless, Walked, walked
+from .bodies import Walked, walked
 from .compression import NAMES, TooLarge, Unreadable, compressed, opened
 from .records import (
     APPEND_TIME,
@@ -32,6 +32,7 @@ from .records import (
     Head,
     parsed,
 )
+from .varints import Endless
 
 PRODUCER = "producer"  # compression.type: as the client has compressed it
 SMALLEST = 14  # bytes after the length, in any format there ever was
@@ -96,7 +97,7 @@ def inspected(
     flaw = _keys(inside, rules, partition) or _stamps(inside, rules, now_ms)
     if flaw is not None:
         return parsed(data), flaw
-    kept = _kept(data, head, body, max(inside.stamps), rules, now_ms)
+    kept = _kept(data, head, body, inside.newest, rules, now_ms)
     if len(kept) > rules.max_message_bytes:
         return parsed(data), Flaw(Error.MESSAGE_TOO_LARGE)
     return parsed(kept), None
@@ -155,7 +156,7 @@ def _stamps(inside: Walked, rules: Rules, now_ms: int) -> Flaw | None:
     if rules.append_time:
         return None
     earliest, latest = now_ms - rules.before_max_ms, now_ms + rules.after_max_ms
-    if earliest <= min(inside.stamps) and max(inside.stamps) <= latest:
+    if earliest <= inside.oldest and inside.newest <= latest:
         return None
     errors = tuple(
         (

@@ -6,7 +6,11 @@ import itertools
 
 import pytest
 
-from mqlab.lessons.lab11 import BELIEFS, DECIDE, HALF_HOUR, HOUR, STEPS, Bench, written
+from mqlab.lessons.spark import two_phase
+from mqlab.lessons.spark.kill_bench import Bench
+from mqlab.lessons.spark.lab11 import BELIEFS, DECIDE, HALF_HOUR, HOUR, KILLED, STEPS, written
+from mqlab.lessons.spark.two_phase import RESUME
+from mqlab.lessons.verdict import Verdict
 
 
 def test_batches_of_any_size_write_the_same_income() -> None:
@@ -28,6 +32,64 @@ def test_their_sums_differ() -> None:
         "£11,302.89",
         "£10,533.62",
     ]
+
+
+WRONG = [rule for _, rule, _ in BELIEFS] + [
+    lambda p, b: "skip",
+    lambda p, b: "stop" if b == p else "write",
+    lambda p, b: "skip" if b == p else "write",  # after a lost checkpoint an hour is in twice
+]
+
+
+@pytest.mark.parametrize("rule", WRONG)
+def test_a_wrong_rule_opens_the_run_where_the_money_breaks(rule) -> None:
+    opens_where_the_money_breaks(DECIDE.check(rule))
+
+
+def opens_where_the_money_breaks(verdict: Verdict) -> None:
+    trace = verdict.trace()
+    assert trace is not None, "no picture opens"
+    red = [
+        fact.index
+        for fact in trace
+        if any(one.name == "money" and not one.ok for one in trace.snapshot(fact.index).lights)
+    ]
+    assert red == list(range(verdict.step, len(trace) + 1)), "red from the telling step on"
+    assert "▶" in str(verdict)
+
+
+def test_two_deaths_and_a_belief_each() -> None:
+    """The sums, the belief's own message, and the run."""
+    sums = {"a new process aborts what it finds open": "£12,501.87",
+            "what is pre-committed is as good as committed": "£21,836.51"}  # fmt: skip
+    for name, rule, belief in two_phase.BELIEFS:
+        verdict = RESUME.check(rule)
+        assert verdict.misconception == name
+        assert sums[name] in str(verdict.message) and str(belief) in str(verdict.message)
+        opens_where_the_money_breaks(verdict)
+    assert RESUME.check(two_phase.right_answer, graded=True).ok
+
+
+@pytest.mark.parametrize("death", two_phase.DEATHS, ids=[d.title for d in two_phase.DEATHS])
+def test_a_transaction_ended_rightly_leaves_the_money_right(death) -> None:
+    answer = two_phase.right_answer(KILLED, death.checkpoint)
+    assert death.play(answer).tenths == sum(written(HALF_HOUR))
+    run = death.run(answer)
+    assert all(one.ok for one in run.trace.snapshot(-1).lights if one.name == "money")
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        (lambda p, c: "abort" if p <= c else "commit", "resume(3, 2) gave"),
+        (lambda p, c: "write", 'the answers are "commit", "abort"'),
+        (lambda p, c: "commit" if p == c != 9 else "abort", ""),
+        (lambda p, c: 1 // 0, "ZeroDivisionError"),
+    ],
+)
+def test_other_wrong_answers_to_an_open_transaction(rule, says: str) -> None:
+    verdict = RESUME.check(rule, graded=True)
+    assert not verdict.ok and not verdict.misconception and says in str(verdict.message)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +120,8 @@ def test_a_rule_that_is_not_written_or_raises_starts_no_spark() -> None:
 
     said: list[str] = []
     bench = Bench("127.0.0.1:1")
+    bench.try_resume(stub, said.append)
+    assert "nothing is written yet" in said.pop()
     bench.try_rule(stub, said.append)
     bench.try_rule(lambda progress, batch: "write" if 1 // 0 else "skip", said.append)
     assert "nothing is written yet" in said[0]

@@ -1,35 +1,30 @@
-"""Lab 11, order → income: its exercise, and the bench on which a real job is killed.
+"""Lab 11, order → income: the sink's rule `decide`, and the order of the sink's steps.
 
 The sink has fenced its older self and read the *progress record*, the number of the last batch
 whose transaction committed. `decide(progress, batch)` says what to do with this batch: "write",
 "skip" or "stop".
 
 A rule is judged twice. `DECIDE` plays three crashes with the real amounts of two hours of
-orders, in plain Python: that takes milliseconds, so it is what is graded. `Bench.try_rule` puts
-the same rule into the sink of a Spark job, kills it with -9, and must find the same sums.
+orders, in plain Python: that takes milliseconds, so it is what is graded; what a wrong rule wrote
+is played by the engine (sink_runs.py). `Bench.try_rule` (kill_bench.py) puts the same rule into
+the sink of a Spark job, kills it with -9, and must find the same sums.
 """
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ..kernel import Text
-from .check import RuleError, call_rule
-from .parsons import Order, Parsons, Piece
-from .verdict import NOT_WRITTEN, Verdict
-
-if TYPE_CHECKING:
-    from ..spark.crashes import Cell, Ground
+from ...kernel import Run, Text
+from ..check import RuleError, call_rule
+from ..parsons import Order, Parsons, Piece
+from ..verdict import NOT_WRITTEN, Verdict
 
 NONE = -1
 KILLED = 3  # the batch
 HALF_HOUR, HOUR = 30, 60  # minutes of a batch; the latter after the checkpoint was lost
+HALVES = ("12:00", "12:30", "13:00", "13:30")
 SINCE, UNTIL = "2011-12-05 12:00", "2011-12-05 14:00"
 Rule = Callable[[int, int], str]
 Pair = tuple[int, int, str]  # progress, batch, and the right answer
@@ -42,7 +37,7 @@ Say = Callable[[str], None]
 @cache
 def lunch() -> tuple[dict[str, str], ...]:
     """The order lines of two hours, without a large cancellation among them."""
-    from ..spark.files import DAY, read_lines
+    from ...spark.files import DAY, read_lines
 
     return tuple(dict(x) for x in read_lines(DAY) if SINCE <= x["InvoiceDate"] < UNTIL)
 
@@ -54,7 +49,7 @@ def written(minutes: int) -> tuple[int, ...]:
     A batch closes the minutes that the batches before it have passed (the watermark), so it
     writes those of the batch before it, without its last minute.
     """
-    from ..spark.orders import MINUTE_MS, encode, floor_minute, income_of, time_ms
+    from ...spark.orders import MINUTE_MS, encode, floor_minute, income_of, time_ms
 
     income: dict[int, int] = {}  # start of the minute → tenths
     for line in lunch():
@@ -74,8 +69,20 @@ def written(minutes: int) -> tuple[int, ...]:
     return tuple(found)
 
 
+def records_of(minutes: int, batch: int) -> list[str]:
+    """What stands in the picture for the rows of a batch: each half hour with its pounds.
+
+    Batches of an hour write the half hours of two smaller ones.
+    """
+    if minutes == HOUR:
+        return [one for half in (2 * batch - 1, 2 * batch) for one in records_of(HALF_HOUR, half)]
+    if batch < 1:
+        return []  # the first batch closes no minute yet
+    return [f"{HALVES[batch - 1]}={round(written(HALF_HOUR)[batch] / 1000)}"]
+
+
 def pounds(tenths: int) -> str:
-    from ..spark.orders import pounds as text
+    from ...spark.orders import pounds as text
 
     return text(tenths)
 
@@ -85,23 +92,27 @@ def pounds(tenths: int) -> str:
 
 @dataclass
 class Outcome:
-    """What a rule did in a story: the sum in topic Income, whether it stopped the job, and each
-    question with its answer."""
+    """What a rule did in a story: the sum in topic Income, whether it stopped the job, each
+    question with its answer, and for each life of the job the records of each transaction."""
 
     tenths: int = 0
     progress: int = NONE
     stopped: bool = False
     asked: list[tuple[int, int, object]] = field(default_factory=list)
+    lives: list[list[list[str]]] = field(default_factory=list)
 
-    def hand_over(self, rule: Rule, batches: Sequence[int], since: int, until: int) -> None:
-        """Spark hands batches `since` to `until - 1` to the sink."""
-        for batch in range(since, until):
+    def hand_over(self, rule: Rule, minutes: int, since: int, until: int = 0) -> None:
+        """Spark hands batches `since` to `until - 1` to the sink, each of so many minutes."""
+        batches = written(minutes)
+        self.lives.append([])
+        for batch in range(since, until or len(batches)):
             if self.stopped:
                 return
             answer = rule(self.progress, batch)
             self.asked.append((self.progress, batch, answer))
             if answer == "write":
                 self.tenths += batches[batch]
+                self.lives[-1].append(records_of(minutes, batch))
                 self.progress = batch
             self.stopped = answer not in ("write", "skip")
 
@@ -117,24 +128,24 @@ class Outcome:
 
 def crash(rule: Rule) -> Outcome:
     """Killed after the commit of batch 3 and before commits/3; started again."""
-    found, batches = Outcome(), written(HALF_HOUR)
-    found.hand_over(rule, batches, 0, KILLED + 1)
-    found.hand_over(rule, batches, KILLED, len(batches))
+    found = Outcome()
+    found.hand_over(rule, HALF_HOUR, 0, KILLED + 1)
+    found.hand_over(rule, HALF_HOUR, KILLED)
     return found
 
 
 def lost_checkpoint(rule: Rule) -> Outcome:
     """The same kill; then somebody deletes the checkpoint, and starts with larger batches."""
-    found, again = Outcome(), written(HOUR)
-    found.hand_over(rule, written(HALF_HOUR), 0, KILLED + 1)
-    found.hand_over(rule, again, 0, len(again))
+    found = Outcome()
+    found.hand_over(rule, HALF_HOUR, 0, KILLED + 1)
+    found.hand_over(rule, HOUR, 0)
     return found
 
 
 def new_topic(rule: Rule) -> Outcome:
     """The same kill; then topic Income is made anew, empty, and the checkpoint is kept."""
-    found, batches = Outcome(), written(HALF_HOUR)
-    found.hand_over(rule, batches, KILLED, len(batches))
+    found = Outcome()
+    found.hand_over(rule, HALF_HOUR, KILLED)
     return found
 
 
@@ -151,6 +162,12 @@ class Story:
         return found.stopped != self.stop or not (
             self.stop or found.tenths == sum(written(HALF_HOUR))
         )
+
+    def run(self, found: Outcome) -> Run:
+        """The same transactions, played by the engine."""
+        from .sink_runs import play_lives
+
+        return play_lives(found.lives, HALVES, self.title)
 
 
 STORIES = (
@@ -217,7 +234,7 @@ BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
 
 
 def right_answer(progress: int, batch: int) -> str:
-    from ..spark.sinks import decide
+    from ...spark.sinks import decide
 
     return decide(progress, batch)
 
@@ -240,7 +257,7 @@ class Deciding:
             for story in self.stories:
                 found = story.play(rule)
                 if story.refutes(found):
-                    return self._named(rule, _told(story, found))
+                    return self._named(rule, _told(story, found), story.run(found))
             for progress, batch, right in (*self.pairs, *(self.unseen if graded else ())):
                 if (answer := rule(progress, batch)) != right:
                     return self._named(rule, _said(progress, batch, answer, right))
@@ -248,12 +265,17 @@ class Deciding:
             return Verdict(False, Text(str(error)))
         return Verdict(True, Text("every crash ends with each order counted once, or with a stop"))
 
-    def _named(self, rule: Rule, message: str) -> Verdict:
-        """With the belief behind the rule, where it acts as a known one does."""
-        for name, believed, belief in BELIEFS:
+    def _named(self, rule: Rule, message: str, run: Run | None = None) -> Verdict:
+        """With the belief behind the rule, where it acts as a known one does, and the run that
+        shows what it did."""
+        name = ""
+        for known, believed, belief in BELIEFS:
             if all(rule(p, b) == believed(p, b) for p, b, _ in self.pairs):
-                return Verdict(False, Text(f"{message}. Remember: {belief}"), name)
-        return Verdict(False, Text(message))
+                name, message = known, f"{message}. Remember: {belief}"
+        if run is None:
+            return Verdict(False, Text(message), name)
+        schedule = tuple(map(str, run.choices))
+        return Verdict(False, Text(message), name, schedule, run.system, light="money")
 
 
 class Remembered:
@@ -337,126 +359,3 @@ STEPS = Steps(
         "read before fence": LATE,
     },
 )
-
-
-# --- the bench ---------------------------------------------------------------------------------
-
-
-class Bench:
-    """Two hours of real orders at a broker, and a job that is killed with -9.
-
-    The notebook's own Spark starts once. The job that dies runs in a process of its own; the next
-    such process gets ready while the restarted job is still at work.
-    """
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self._folder = tempfile.TemporaryDirectory(prefix="mqlab-", ignore_cleanup_errors=True)
-        self._ground: Ground | None = None
-        self._number = 0
-
-    @property
-    def expected(self) -> str:
-        """The income of the two hours, computed without Spark."""
-        return pounds(sum(written(HALF_HOUR)))
-
-    def kill(self, sink: str, point: str, rule: Rule | None = None, say: Say = print) -> Cell:
-        """Kill the job once at `point` of batch 3, start it again, and add up its output.
-
-        Raises IncomeError, whose text says what to do next.
-        """
-        from ..spark import connector
-        from ..spark.crashes import run_cell
-        from ..spark.kills import Point
-        from ..spark.sinks import OWN
-
-        ground = self._prepare(say)
-        if sink == OWN:
-            connector.fetch()  # raises what is missing
-        name = self._name()
-        return run_cell(
-            ground, sink, Point(point), hard=True, name=name, rule=rule, more=True, say=say
-        )
-
-    def trial(self, sink: str, point: str, *, say: Say) -> tuple[str, str]:
-        """The same, as the row of a table: the income and its error."""
-        cell = self.kill(sink, point, say=say)
-        return pounds(cell.tenths), cell.error or "ok"
-
-    def try_rule(self, rule: Rule, say: Say = print) -> None:
-        """Put the rule into the sink and let it live through the three stories. A rule that is
-        not written yet, or that raises, starts no Spark."""
-        try:
-            answers = [call_rule(rule, (progress, batch)) for progress, batch, _ in PAIRS]
-            trouble = "" if any(answers) else str(NOT_WRITTEN)
-        except RuleError as raised:
-            trouble = str(raised)
-        if trouble:
-            say(trouble)
-            return
-        for story in STORIES:
-            say(f"— {story.title}")
-            cell = self._live(story, rule, lambda line: None)
-            error = f" ({cell.error})" if cell.error else ""
-            if cell.stopped:
-                say("  your rule stopped the job: sink and checkpoint disagree")
-            else:
-                say(f"  income {pounds(cell.tenths)}, should be {self.expected}{error}")
-            say(f"  asked after the kill: {', '.join(map(_call, cell.asked)) or 'nothing'}")
-
-    def _live(self, story: Story, rule: Rule, say: Say) -> Cell:
-        """A story on the real job: the crash by kill -9, the others by an exception."""
-        from ..spark import crashes, job
-        from ..spark.cuts import Plan
-        from ..spark.kills import Point
-
-        if story.play is crash:
-            return self.kill("exactly-once", Point.COMMITTED, rule, say)
-        ground = self._prepare(say)
-        target = crashes.target_of(ground, self._name())
-        job.create_topics(target)
-        crashes.kill_soft(ground, target, "exactly-once", Point.COMMITTED, rule)
-        if story.play is lost_checkpoint:
-            target = replace(target, checkpoint=target.checkpoint.with_name(f"{target.query}-new"))
-            ground = replace(ground, plan=Plan(minutes=HOUR))
-        else:
-            fresh = crashes.target_of(ground, self._name())
-            job.create_topics(fresh)
-            target = replace(fresh, checkpoint=target.checkpoint)
-        return crashes.restart(ground, target, "exactly-once", Point.COMMITTED, rule)
-
-    def stop(self) -> None:
-        """End the process that waits to be killed."""
-        if self._ground is not None:
-            self._ground.victims.stop()
-        self._folder.cleanup()
-
-    def _prepare(self, say: Say) -> Ground:
-        from ..spark import IncomeError, connector
-        from ..spark.crashes import prepare
-        from ..spark.session import session
-
-        if self._ground is None:
-            say("Spark starts, twice: in this notebook, and where it will be killed")
-            with suppress(IncomeError):  # without it only Spark's own sink cannot be tried
-                connector.fetch()
-            self._ground = prepare(
-                self.address, lunch(), Path(self._folder.name), KILLED, None, HALF_HOUR, "lunch"
-            )
-            self._ground.victims.start()
-            session()
-        return self._ground
-
-    def _name(self) -> str:
-        """A number that no earlier bench at this broker has used."""
-        from ..spark import topics
-
-        self._number += 1
-        while topics.partitions_of(self.address, f"Income-{self._number}"):
-            self._number += 1
-        return str(self._number)
-
-
-def _call(asked: tuple[int, int, str]) -> str:
-    progress, batch, answer = asked
-    return f"decide({progress}, {batch}) = {answer}"

@@ -1,0 +1,245 @@
+"""The bench of lab 11: two hours of real orders at a broker, and a job that is killed with -9.
+
+Every method starts the real Spark job, kills it, starts it again with the same checkpoint and
+adds up what it has written. What must come out is known beforehand, from lab11.py and
+two_phase.py, which compute the same without Spark.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..check import RuleError, call_rule
+from ..verdict import NOT_WRITTEN
+from .lab11 import (
+    HALF_HOUR,
+    HOUR,
+    KILLED,
+    PAIRS,
+    STORIES,
+    Rule,
+    Say,
+    Story,
+    crash,
+    lost_checkpoint,
+    lunch,
+    pounds,
+    written,
+)
+from .two_phase import DEATHS
+from .two_phase import PAIRS as OPEN
+
+if TYPE_CHECKING:
+    from ...spark.crashes import Cell, Ground
+    from ...spark.job import Row
+
+KEPT, GONE = "kept", "deleted once delivered"
+
+
+class Bench:
+    """Two hours of real orders at a broker, and a job that is killed with -9.
+
+    The notebook's own Spark starts once. The job that dies runs in a process of its own; the next
+    such process gets ready while the restarted job is still at work.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._folder = tempfile.TemporaryDirectory(prefix="mqlab-", ignore_cleanup_errors=True)
+        self._ground: Ground | None = None
+        self._number = 0
+
+    @property
+    def expected(self) -> str:
+        """The income of the two hours, computed without Spark."""
+        return pounds(sum(written(HALF_HOUR)))
+
+    def kill(self, sink: str, point: str, rule: Rule | None = None, say: Say = print) -> Cell:
+        """Kill the job once at `point` of batch 3, start it again, and add up its output.
+
+        Raises IncomeError, whose text says what to do next.
+        """
+        from ...spark import connector
+        from ...spark.crashes import run_cell
+        from ...spark.kills import Point
+        from ...spark.sinks import OWN
+
+        ground = self._prepare(say)
+        if sink == OWN:
+            connector.fetch()  # raises what is missing
+        name = self._name()
+        return run_cell(
+            ground, sink, Point(point), hard=True, name=name, rule=rule, more=True, say=say
+        )
+
+    def trial(self, sink: str, point: str, *, say: Say) -> tuple[str, str]:
+        """The same, as the row of a table: the income and its error."""
+        cell = self.kill(sink, point, say=say)
+        return pounds(cell.tenths), cell.error or "ok"
+
+    def try_rule(self, rule: Rule, say: Say = print) -> None:
+        """Put the rule into the sink and let it live through the three stories. A rule that is
+        not written yet, or that raises, starts no Spark."""
+        if trouble := _trouble(rule, [(progress, batch) for progress, batch, _ in PAIRS]):
+            say(trouble)
+            return
+        for story in STORIES:
+            say(f"— {story.title}")
+            cell = self._live(story, rule, lambda line: None)
+            error = f" ({cell.error})" if cell.error else ""
+            if cell.stopped:
+                say("  your rule stopped the job: sink and checkpoint disagree")
+            else:
+                say(f"  income {pounds(cell.tenths)}, should be {self.expected}{error}")
+            say(f"  asked after the kill: {', '.join(map(_call, cell.asked)) or 'nothing'}")
+
+    def _live(self, story: Story, rule: Rule, say: Say) -> Cell:
+        """A story on the real job: the crash by kill -9, the others by an exception."""
+        from ...spark import crashes, job
+        from ...spark.cuts import Plan
+        from ...spark.kills import Point
+
+        if story.play is crash:
+            return self.kill("exactly-once", Point.COMMITTED, rule, say)
+        ground = self._prepare(say)
+        target = crashes.target_of(ground, self._name())
+        job.create_topics(target)
+        crashes.kill_soft(ground, target, "exactly-once", Point.COMMITTED, rule)
+        if story.play is lost_checkpoint:
+            target = replace(target, checkpoint=target.checkpoint.with_name(f"{target.query}-new"))
+            ground = replace(ground, plan=Plan(minutes=HOUR))
+        else:
+            fresh = crashes.target_of(ground, self._name())
+            job.create_topics(fresh)
+            target = replace(fresh, checkpoint=target.checkpoint)
+        return crashes.restart(ground, target, "exactly-once", Point.COMMITTED, rule)
+
+    def try_ends(self, source: str, sink: str, point: str, *, say: Say) -> tuple[str, str]:
+        """A job between other ends, as the row of a table: the income, and its error.
+
+        `source` "kept" is topic Order. With "deleted once delivered" the broker deletes
+        (DeleteRecords) what the job had been handed when it was killed, as a queue would that
+        forgets what it has delivered. Raises IncomeError.
+        """
+        from ...spark import checkpoint, crashes, job, topics
+        from ...spark.kills import Point
+
+        if source == KEPT:
+            return self.trial(sink, point, say=say)
+        ground = self._fed(f"queue-{self._name()}", say)
+        target = crashes.target_of(ground, self._name())
+        job.create_topics(target)
+        crashes.kill_hard(ground, target, sink, Point(point), say=say)
+        self._ready()
+        ends = checkpoint.cut_of(target.checkpoint, KILLED).offsets
+        topics.delete_before(self.address, ground.source, ends)
+        say("the source has deleted what it had delivered; starting the job again")
+        cell = crashes.restart(ground, target, sink, Point(point))
+        gone = ", and the job cannot go on" if cell.stopped else ""
+        return pounds(cell.tenths), f"{cell.error or 'ok'}{gone}"
+
+    def try_resume(self, rule: Rule, say: Say = print) -> None:
+        """Put the rule into the two-phase sink and kill the job before and after the checkpoint.
+        A rule that is not written yet, or that raises, starts no Spark."""
+        from ...spark.kills import Point
+
+        if trouble := _trouble(rule, OPEN):
+            say(trouble)
+            return
+        for death, point in zip(DEATHS, (Point.COMMITTED, Point.NEXT), strict=True):
+            say(f"— {death.title}")
+            cell = self.kill("two-phase", point, rule, lambda line: None)
+            error = f" ({cell.error})" if cell.error else ""
+            for prepared, done, answer in cell.asked:
+                say(f"  asked after the kill: resume({prepared}, {done}) = {answer}")
+            say(f"  done after the kill: {_redone(cell)}")
+            say(f"  income {pounds(cell.tenths)}, should be {self.expected}{error}")
+
+    def stop(self) -> None:
+        """End the process that waits to be killed."""
+        if self._ground is not None:
+            self._ground.victims.stop()
+        self._folder.cleanup()
+
+    def _prepare(self, say: Say) -> Ground:
+        from ...spark import IncomeError, connector
+        from ...spark.session import session
+
+        if self._ground is None:
+            say("Spark starts, twice: in this notebook, and where it will be killed")
+            with suppress(IncomeError):  # without it only Spark's own sink cannot be tried
+                connector.fetch()
+            self._ground = self._feed("lunch")
+            self._ready()
+            session()
+        return self._ground
+
+    def _feed(self, run: str) -> Ground:
+        from ...spark.crashes import prepare
+
+        folder = Path(self._folder.name)
+        return prepare(self.address, lunch(), folder, KILLED, None, HALF_HOUR, run)
+
+    def _fed(self, run: str, say: Say) -> Ground:
+        """The same orders in a topic of their own, for a trial that spoils it."""
+        return replace(self._feed(run), victims=self._prepare(say).victims)
+
+    def _ready(self) -> None:
+        """Have the next process that can be killed get ready."""
+        assert self._ground is not None
+        self._ground.victims.start()
+
+    def _name(self) -> str:
+        """A number that no earlier bench at this broker has used."""
+        from ...spark import topics
+
+        self._number += 1
+        while topics.partitions_of(self.address, f"Income-{self._number}"):
+            self._number += 1
+        return str(self._number)
+
+
+def _call(asked: tuple[int, int, str]) -> str:
+    progress, batch, answer = asked
+    return f"decide({progress}, {batch}) = {answer}"
+
+
+def _trouble(rule: Rule, pairs: Sequence[tuple[int, int]]) -> str:
+    """Why a rule need not be tried; "" where it answers."""
+    try:
+        answers = [call_rule(rule, pair) for pair in pairs]
+    except RuleError as raised:
+        return str(raised)
+    return "" if any(answers) else str(NOT_WRITTEN)
+
+
+def _redone(cell: Cell) -> str:
+    """What the new process did for the batch that the old one died in."""
+    answer = cell.asked[0][2] if cell.asked else "nothing to end"
+    end = {"commit": "its transaction was committed", "abort": "its transaction was aborted"}
+    again = "its rows were written again" if KILLED in cell.redone else "no row was written again"
+    return f"of batch {KILLED}, {end.get(answer, answer)}, and {again}"
+
+
+# --- what two screens show of the same rows -----------------------------------------------------
+
+
+def copies(rows: Collection[Row]) -> dict[str, int]:
+    """Minute → how often its row is in topic Income."""
+    return dict(sorted(Counter(row.minute for row in rows).items()))
+
+
+def bestsellers(rows: Collection[Row], most: int = 5) -> list[str]:
+    """The articles of which most pieces were sold, where an order line counts as often as the row
+    of its minute."""
+    times, pieces = copies(rows), Counter[str]()
+    for line in lunch():
+        minute = line["InvoiceDate"][:16]
+        pieces[line["Description"].strip()] += int(line["Quantity"]) * times.get(minute, 0)
+    return [name for name, _ in pieces.most_common(most)]

@@ -1,0 +1,162 @@
+"""Lab 11, the two-phase sink: what becomes of a transaction that was open when its job was killed.
+
+The sink writes the rows of a batch into a transaction and leaves it open (*pre-commit*). Spark
+notes the batch in its checkpoint. Only then the sink commits. After a kill the new process finds
+the transaction open and must end it: `resume(prepared, checkpoint)` says how. `prepared` is the
+batch whose rows are in the transaction, `checkpoint` the last batch that the checkpoint knows as
+done (-1: none). Flink's Kafka sink does this by its checkpoint (KafkaSink, EXACTLY_ONCE;
+flink-connector-kafka, KafkaCommitter#commit and FlinkKafkaInternalProducer#resumeTransaction).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...kernel import Run, Text
+from ..check import RuleError
+from ..verdict import NOT_WRITTEN, Verdict
+from .lab11 import HALF_HOUR, HALVES, KILLED, Outcome, Remembered, records_of, written
+
+Rule = Callable[[int, int], str]
+Pair = tuple[int, int]
+ANSWERS = ("commit", "abort")
+
+BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
+    (
+        "a new process aborts what it finds open",
+        lambda prepared, checkpoint: "abort",
+        Text(
+            "the checkpoint has the batch as done, so Spark never hands it over again: whoever "
+            "aborts its transaction now, loses it",
+            "检查点已把该批次记为完成，Spark 不会再交来：此时中止它的事务就会丢失它",
+        ),
+    ),
+    (
+        "what is pre-committed is as good as committed",
+        lambda prepared, checkpoint: "commit",
+        Text(
+            "the checkpoint does not have the batch, so Spark hands it over again: if its first "
+            "transaction is committed too, the batch is in twice",
+            "检查点里没有该批次，Spark 会再次交来：若第一次的事务也提交，该批次就写入两次",
+        ),
+    ),
+)
+
+
+def right_answer(prepared: int, checkpoint: int) -> str:
+    """The checkpoint decides: what it has is committed again, all else is aborted."""
+    return "commit" if prepared <= checkpoint else "abort"
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """Killed in batch `KILLED`, with this last batch in the checkpoint."""
+
+    title: str
+    checkpoint: int
+    why: str
+
+    def play(self, answer: str) -> Outcome:
+        """The sum and the transactions when the open one is ended in this way."""
+        found = Outcome(sum(written(HALF_HOUR)[:KILLED]))
+        if answer == "commit":
+            found.tenths += written(HALF_HOUR)[KILLED]
+        found.hand_over(lambda _, batch: "write", HALF_HOUR, self.checkpoint + 1)
+        return found
+
+    def run(self, answer: str) -> Run:
+        """The same, played by the engine: the open transaction is ended by a single request, as
+        the process that began it is dead."""
+        from ..registry import played
+
+        again = [f"run again: begin, {_sent(batch)}, commit" for batch in self.left]
+        return played(
+            "\n".join(
+                [
+                    f"# {self.title}",
+                    "system sink producers=job:income-job,hand:raw,again:income-job "
+                    f"owed={','.join(HALVES[KILLED - 1 :])} last=again "
+                    f"calls={1 + 3 * len(again)}",
+                    f"run job: init, begin, {_sent(KILLED)}",
+                    "kill job",
+                    f"run hand: EndTxn {answer} pid=0 epoch=0 id=income-job v=4",
+                    "run again: init",
+                    *again,
+                ]
+            )
+        )
+
+    @property
+    def left(self) -> range:
+        """The batches that Spark hands over after the kill."""
+        return range(self.checkpoint + 1, len(written(HALF_HOUR)))
+
+
+def _sent(batch: int) -> str:
+    return ", ".join(f"send income-0 {record}" for record in records_of(HALF_HOUR, batch))
+
+
+DEATHS = (
+    Death(
+        "killed after the pre-commit of batch 3, before the checkpoint",
+        KILLED - 1,
+        "Spark hands batch 3 over again",
+    ),
+    Death(
+        "killed after the checkpoint of batch 3, before its commit",
+        KILLED,
+        "Spark goes on with batch 4",
+    ),
+)
+PAIRS: tuple[Pair, ...] = ((3, 2), (3, 3), (0, -1), (0, 0), (5, 4), (5, 5))
+UNSEEN: tuple[Pair, ...] = ((9, 9), (9, 8), (1, 0), (1, 1))
+
+
+@dataclass(frozen=True)
+class Resuming:
+    """The exercise: two deaths with their sums, and pairs that tell rules apart."""
+
+    deaths: tuple[Death, ...]
+    pairs: tuple[Pair, ...]
+    unseen: tuple[Pair, ...]
+
+    def check(self, resume: Rule, graded: bool = False) -> Verdict:
+        """Judge a rule; a wrong one hears what it did and which sum came out, and sees it."""
+        rule = Remembered(resume)
+        try:
+            if all(rule(*pair) is None for pair in self.pairs):
+                return Verdict(False, NOT_WRITTEN)
+            for pair in (*self.pairs, *(self.unseen if graded else ())):
+                if (answer := rule(*pair)) not in ANSWERS:
+                    said = f"resume{pair} gave {answer!r}; the answers are " + ", ".join(
+                        f'"{one}"' for one in ANSWERS
+                    )
+                    return Verdict(False, Text(said))
+            for death in self.deaths:
+                answer = rule(KILLED, death.checkpoint)
+                if answer != right_answer(KILLED, death.checkpoint):
+                    return self._wrong(rule, death, answer)
+            for pair in (*self.pairs, *(self.unseen if graded else ())):
+                if rule(*pair) != right_answer(*pair):
+                    said = f'resume{pair} gave "{rule(*pair)}", not "{right_answer(*pair)}"'
+                    return Verdict(False, Text(said))
+        except RuleError as error:
+            return Verdict(False, Text(str(error)))
+        return Verdict(True, Text("both kills end with each half hour counted once"))
+
+    def _wrong(self, rule: Rule, death: Death, answer: str) -> Verdict:
+        found, name = death.play(answer), ""
+        message = (
+            f'{death.title}: resume({KILLED}, {death.checkpoint}) gave "{answer}", and '
+            f"{death.why}; {found.sum}"
+        )
+        for known, believed, belief in BELIEFS:
+            if all(rule(*pair) == believed(*pair) for pair in self.pairs):
+                name, message = known, f"{message}. Remember: {belief}"
+        run = death.run(answer)
+        schedule = tuple(map(str, run.choices))
+        return Verdict(False, Text(message), name, schedule, run.system, light="money")
+
+
+RESUME = Resuming(DEATHS, PAIRS, UNSEEN)
