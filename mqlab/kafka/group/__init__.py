@@ -57,49 +57,29 @@ from ..errors import Error
 from ..log import Batch, fetch
 from ..log.expiry import EXPIRE, forget_idle, schedule_expiry
 from ..log.frontiers import tell_frontiers
-from ..log.markers import append_marker
-from ..log.messages import DescribeProducers
 from ..log.partition import Partition
-from ..log.reading import answer_reader
 from ..log.recovery import recover_partition
 from ..log.verification import Verifying
 from ..log.watching import Watchers, wake_watchers
 from ..messages import (
     AddPartitionsToTxnResponse,
-    Fetch,
-    ListOffsets,
-    OffsetCommit,
     OffsetCommitResponse,
-    OffsetFetch,
     TxnOffsetCommit,
-    Unwatch,
-    Watch,
-    WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from . import commits, consumer, deletion, describe, join, sessions, sync
+from . import commits, consumer, deletion, sessions, sync
 from .commits import Key, Offsets, Placed
-from .consumer.messages import ConsumerGroupDescribe, ConsumerGroupHeartbeat
 from .consumer.values import ConsumerGroup
 from .deletion import GroupTombstone, OffsetTombstones
+from .dispatch import GroupRequest, handle_request
 from .members import Group, GroupMetadata, Member
-from .messages import (
-    DeleteGroup,
-    DeleteOffsets,
-    DescribeGroup,
-    Heartbeat,
-    JoinGroup,
-    LeaveGroup,
-    ListGroups,
-    SyncGroup,
-)
-from .rebalance import alive
+from .rebalance import restart_session
 from .states import GroupState
 from .sync import Assigning
 
 __all__ = [
-    "Group", "GroupCoordinator", "GroupMetadata", "GroupState", "GroupTombstone", "Member",
-    "OffsetTombstones", "Offsets", "Placed",
+    "Group", "GroupCoordinator", "GroupMetadata", "GroupRequest", "GroupState", "GroupTombstone",
+    "Member", "OffsetTombstones", "Offsets", "Placed",
 ]  # fmt: skip
 
 #: an append's error as a group's member is told (CoordinatorOperationExceptionHelper)
@@ -143,82 +123,41 @@ class GroupCoordinator:
 
     def step(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         now = self if event.at_ms == self.now_ms else replace(self, now_ms=event.at_ms)
-        new, effects = now._stepped(event, disk)
+        new, effects = now._handle_event(event, disk)
         return new, (*effects, *schedule_expiry(self.config, self.part, new.part))
 
-    def _stepped(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
+    def _handle_event(self, event: Event, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
-                return self._asked(body, caller, disk, at_ms)
+                return handle_request(self, body, caller, disk, at_ms)
             case Appended(end=end):
-                return self._safe(end)
+                return self.finish_appends(end)
             case AppendFailed(error=error):
-                return self._failed(Error[error], disk)
+                return self._fail_appends(Error[error], disk)
             case Response(corr=corr, body=AddPartitionsToTxnResponse(error=error)):
-                return commits.verified(self, corr, error, disk)
+                return commits.handle_verification(self, corr, error, disk)
             case ConnectionLost(peer=peer) if peer == self.config.coordinator:
-                return commits.unverifiable(self)
+                return commits.handle_lost_coordinator(self)
             case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
                 return forget_idle(self, at_ms)
             case Fired(timer=timer):
-                newer = consumer.fired(self, timer, disk)
-                return sessions.fired(self, timer, disk) if newer is None else newer
+                newer = consumer.handle_timer(self, timer, disk)
+                return sessions.handle_timer(self, timer, disk) if newer is None else newer
         # A call, or a broken connection to somebody else, is nothing to a coordinator.
         return self, ()
 
-    def _asked(
-        self, body: object, caller: Caller, disk: Disk, at_ms: int
-    ) -> tuple[GroupCoordinator, Effects]:
-        match body:
-            case ConsumerGroupHeartbeat():
-                return consumer.handle(self, body, caller, disk)
-            case JoinGroup():
-                return join.handle(self, body, caller, disk)
-            case SyncGroup():
-                return sync.handle(self, body, caller, disk)
-            case Heartbeat():
-                return sessions.heartbeat(self, body, caller)
-            case LeaveGroup():
-                return sessions.leave(self, body, caller, disk)
-            case TxnOffsetCommit():
-                return commits.transactional(self, body, caller, disk)
-            case OffsetCommit():
-                return commits.plain(self, body, caller, disk)
-            case OffsetFetch():
-                return commits.fetch(self, body, caller, disk)
-            case WriteTxnMarkers():
-                return self._end(body, caller, disk, at_ms)
-            case Fetch() | ListOffsets() | DescribeProducers() | Watch() | Unwatch():
-                return answer_reader(self, body, caller, disk)
-            case DeleteGroup():
-                return deletion.delete_group(self, body, caller, disk)
-            case DeleteOffsets():
-                return deletion.delete_offsets(self, body, caller, disk)
-        return self, (Reply(caller, self._told(body, disk)),)
-
-    def _told(self, body: object, disk: Disk) -> Any:
-        """Questions that change nothing."""
-        match body:
-            case ConsumerGroupDescribe(group=name):
-                return self.consumers.get(name)
-            case DescribeGroup(group=name):
-                return describe.described(self, name)
-            case ListGroups():
-                return describe.listed(self)
-        raise TypeError(f"a group coordinator is never sent {type(body).__name__}")
-
     # -- what the requests' files build on -------------------------------------------------
 
-    def keeping(self, group: Group) -> GroupCoordinator:
+    def with_group(self, group: Group) -> GroupCoordinator:
         return replace(self, groups=self.groups.set(group.name, group))
 
-    def named(self, client: str) -> tuple[GroupCoordinator, str]:
+    def give_member_id(self, client: str) -> tuple[GroupCoordinator, str]:
         """A member id that was never given before; Kafka appends a random UUID."""
         number = self.given + 1
         life = f"{self.epoch}." if self.epoch else ""
         return replace(self, given=number), f"{client}-{life}{number}"
 
-    def stored(
+    def write_generation(
         self,
         group: Group,
         given: dict[str, Any],
@@ -228,57 +167,45 @@ class GroupCoordinator:
         """Write a group's record with its assignments; `then`: whom to tell what once it
         is safe."""
         base = disk.log(self.name).end
-        batch = Batch((group.record(given),), base=base, at_ms=self.now_ms)
+        batch = Batch((group.to_record(given),), base=base, at_ms=self.now_ms)
         acks = self.acks if then is None else (*self.acks, (base + 1, *then))
-        return replace(self.keeping(group), acks=acks), (Append(self.name, batch),)
+        return replace(self.with_group(group), acks=acks), (Append(self.name, batch),)
 
-    def write(
+    def write_records(
         self, batch: Batch, disk: Disk, then: tuple[Caller, Any] | None
     ) -> tuple[GroupCoordinator, Effects]:
         """Write records that take effect as they do when they are read; `then`: whom to
         tell what once they are safe."""
         batch = replace(batch, base=disk.log(self.name).end, at_ms=self.now_ms)
         acks = self.acks if then is None else (*self.acks, (batch.last + 1, *then))
-        return replace(self.replayed(batch), acks=acks), (Append(self.name, batch),)
+        return replace(self.replay_batch(batch), acks=acks), (Append(self.name, batch),)
 
-    def append(
+    def append_offsets(
         self, batch: Batch, caller: Caller, answer: Any, disk: Disk
     ) -> tuple[GroupCoordinator, Effects]:
         """Write offsets; their sender is answered once they are safe."""
         batch = replace(batch, base=disk.log(self.name).end, at_ms=self.now_ms)
         ack = (batch.last + 1, caller, answer)
         new = replace(self, part=self.part.with_data(batch), acks=(*self.acks, ack))
-        return commits.noted(new, batch, batch.records), (Append(self.name, batch),)
+        return commits.note_offsets(new, batch, batch.records), (Append(self.name, batch),)
 
     # -- markers and safety ----------------------------------------------------------------
 
-    def _end(
-        self, ask: WriteTxnMarkers, caller: Caller, disk: Disk, at_ms: int
-    ) -> tuple[GroupCoordinator, Effects]:
-        error = self.part.check_marker(ask)
-        answer = WriteTxnMarkersResponse(ask.txn_id, ask.pid, error, ask.epoch)
-        if error:
-            return self, (Reply(caller, answer),)
-        part, effects, marker = append_marker(self.part, self.name, ask, disk, at_ms)
-        new = replace(commits.ended(self, marker), part=part)
-        ack = (marker.last + 1, caller, answer)
-        return replace(new, acks=(*self.acks, ack)), effects
-
-    def _safe(self, end: int) -> tuple[GroupCoordinator, Effects]:
+    def finish_appends(self, end: int) -> tuple[GroupCoordinator, Effects]:
         """Everything below `end` is safe: who waited for it is told."""
         effects: Effects = tuple(Reply(who, answer) for at, who, answer in self.acks if at <= end)
         ready = [a for a in self.assigning if a.end <= end]
         part = self.part.advance(end)
         watchers, readers = wake_watchers(self.watchers, partial(fetch.upper_bound, part))
         gc = replace(
-            commits.replicated(self, end),
+            commits.release_safe(self, end),
             part=part,
             watchers=watchers,
             acks=tuple(a for a in self.acks if a[0] > end),
             assigning=tuple(a for a in self.assigning if a.end > end),
         )
         for waiting in ready:
-            gc, more = sync.safe(gc, waiting)
+            gc, more = sync.finish_assignment(gc, waiting)
             effects += more
         return gc, (*effects, *readers)
 
@@ -286,18 +213,22 @@ class GroupCoordinator:
         """Another broker leads now: who waits here is told to look for it."""
         no = Error.NOT_COORDINATOR
         asking = tuple(Reply(v.caller, OffsetCommitResponse(no)) for v in self.verifying.values())
-        return (*self._unsafe(Error.NOT_LEADER_OR_FOLLOWER), *asking, *sessions.dismissed(self, no))
+        return (
+            *self._refuse_waiting(Error.NOT_LEADER_OR_FOLLOWER),
+            *asking,
+            *sessions.dismiss_members(self, no),
+        )
 
-    def _failed(self, error: Error, disk: Disk) -> tuple[GroupCoordinator, Effects]:
+    def _fail_appends(self, error: Error, disk: Disk) -> tuple[GroupCoordinator, Effects]:
         """What was appended may be cut off again: nobody is told that it is safe."""
-        effects = self._unsafe(error)
+        effects = self._refuse_waiting(error)
         gc = replace(self, acks=(), assigning=())
         for waiting in self.assigning:
-            gc, more = sync.failed(gc, waiting, AS_COORDINATOR.get(error, error), disk)
+            gc, more = sync.fail_assignment(gc, waiting, AS_COORDINATOR.get(error, error), disk)
             effects += more
         return gc, effects
 
-    def _unsafe(self, error: Error) -> Effects:
+    def _refuse_waiting(self, error: Error) -> Effects:
         """A coordinator of transactions hears the leader's own words, members hear what
         makes them look for their coordinator."""
         effects: Effects = ()
@@ -340,28 +271,28 @@ class GroupCoordinator:
         gc = GroupCoordinator(config, name, part, epoch=epoch)
         log = disk.log(name)
         for batch in log.read(log.start):
-            gc = commits.ended(gc, batch) if batch.control else gc.replayed(batch)
+            gc = commits.apply_marker(gc, batch) if batch.control else gc.replay_batch(batch)
         sessions_begin = tuple(
-            alive(group, member)
+            restart_session(group, member)
             for group in gc.groups.values()
             for member in group.members.values()
         )
-        newer = consumer.sessions(gc)
+        newer = consumer.restart_sessions(gc)
         return gc, (*effects, *sessions_begin, *newer, *schedule_expiry(config, None, part))
 
-    def replayed(self, batch: Batch) -> GroupCoordinator:
+    def replay_batch(self, batch: Batch) -> GroupCoordinator:
         """After the records of a batch: of a generation, of positions, or tombstones."""
         gc = self
         for record in batch.records:
             match record:
                 case GroupMetadata():
-                    gc = gc.keeping(Group.loaded(record))
+                    gc = gc.with_group(Group.load(record))
                 case OffsetTombstones():
-                    gc = deletion.offsets_deleted(gc, record, batch.last + 1)
+                    gc = deletion.apply_offset_tombstones(gc, record, batch.last + 1)
                 case GroupTombstone():
-                    gc = deletion.group_deleted(gc, record)
+                    gc = deletion.apply_group_tombstone(gc, record)
                 case Offsets():
-                    gc = commits.noted(gc, batch, (record,))
+                    gc = commits.note_offsets(gc, batch, (record,))
                 case _:
-                    gc = consumer.replayed(gc, record)
+                    gc = consumer.replay_record(gc, record)
         return gc

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from ...kernel import Caller, Disk, Effects, Map, Reply, replace
 from ..errors import Error
 from ..log import COMMIT, Batch, verification
+from ..log.markers import append_marker
 from ..log.verification import Verifying
 from ..messages import (
     OffsetCommit,
@@ -29,10 +30,12 @@ from ..messages import (
     OffsetFetchResponse,
     Position,
     TxnOffsetCommit,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
 )
 from .consumer.values import FIRST_VERSION, ConsumerGroup
 from .members import Group
-from .rebalance import alive
+from .rebalance import restart_session
 from .states import GroupState
 
 if TYPE_CHECKING:
@@ -70,7 +73,7 @@ class Placed:
 # ---- who may commit --------------------------------------------------------------------
 
 
-def refusal(gc: GroupCoordinator, ask: TxnOffsetCommit | OffsetCommit) -> Error:
+def check_committer(gc: GroupCoordinator, ask: TxnOffsetCommit | OffsetCommit) -> Error:
     """Whether the group lets this member commit. A group that nobody knows is made by a
     commit that claims no generation: a consumer that assigns itself its partitions."""
     if "generation_fencing" not in gc.config.on:
@@ -81,11 +84,11 @@ def refusal(gc: GroupCoordinator, ask: TxnOffsetCommit | OffsetCommit) -> Error:
     if newer is not None:
         unnamed = ask.generation < 0 and not ask.member and ask.instance is None
         version = FIRST_VERSION if transactional else ask.version
-        return newer.commit_refusal(
+        return newer.check_commit(
             ask.member, ask.generation, ask.positions, version, anonymous=transactional and unnamed
         )
     if group is not None:
-        return group.commit_refusal(ask.member, ask.instance, ask.generation, transactional)
+        return group.check_commit(ask.member, ask.instance, ask.generation, transactional)
     if ask.generation < 0:
         return Error.NONE
     return (
@@ -95,55 +98,57 @@ def refusal(gc: GroupCoordinator, ask: TxnOffsetCommit | OffsetCommit) -> Error:
     )
 
 
-def plain(gc: GroupCoordinator, ask: OffsetCommit, caller: Caller, disk: Disk) -> Result:
-    error = refusal(gc, ask)
+def commit_offsets(gc: GroupCoordinator, ask: OffsetCommit, caller: Caller, disk: Disk) -> Result:
+    error = check_committer(gc, ask)
     if error:
         return gc, (Reply(caller, OffsetCommitResponse(error)),)
     group: Group | None = gc.groups.get(ask.group)
     member = group.members.get(ask.member) if group is not None else None
     heard: Effects = ()
     if group is not None and member is not None and group.state in HEARD:
-        heard = (alive(group, member),)
+        heard = (restart_session(group, member),)
     batch = Batch((Offsets(ask.group, ask.positions),), count=max(1, len(ask.positions)))
-    gc, effects = gc.append(batch, caller, OffsetCommitResponse(), disk)
+    gc, effects = gc.append_offsets(batch, caller, OffsetCommitResponse(), disk)
     return gc, (*heard, *effects)
 
 
-def transactional(gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, disk: Disk) -> Result:
-    batch = replace(_batch(ask), at_ms=gc.now_ms)
+def commit_in_transaction(
+    gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, disk: Disk
+) -> Result:
+    batch = replace(_build_batch(ask), at_ms=gc.now_ms)
     error = Error.NONE if ask.group else Error.INVALID_GROUP_ID
     if not error and gc.part.is_stale(batch):
         error = Error.INVALID_PRODUCER_EPOCH
     if error:
         return gc, (Reply(caller, OffsetCommitResponse(error)),)
     if not gc.part.needs_guard(batch):
-        return _write(gc, ask, caller, None, disk)
+        return _append_verified(gc, ask, caller, None, disk)
     v2 = ask.version >= 5
     if not v2 and "verification" not in gc.config.on:
-        return _write(gc, ask, caller, None, disk)
+        return _append_verified(gc, ask, caller, None, disk)
     return verification.ask_coordinator(gc, ask, caller, ask.txn_id, batch, disk, v2=v2)
 
 
-def verified(gc: GroupCoordinator, corr: int, error: Error, disk: Disk) -> Result:
+def handle_verification(gc: GroupCoordinator, corr: int, error: Error, disk: Disk) -> Result:
     """The transaction coordinator has answered."""
     waiting: Verifying[TxnOffsetCommit] | None = gc.verifying.get(corr)
     if waiting is None:
         return gc, ()
     gc = verification.close_question(gc, corr)
     if error:
-        told = OffsetCommitResponse(_translated(error, waiting.ask.version))
+        told = OffsetCommitResponse(_translate_error(error, waiting.ask.version))
         return gc, (Reply(waiting.caller, told),)
-    return _write(gc, waiting.ask, waiting.caller, waiting.guard, disk)
+    return _append_verified(gc, waiting.ask, waiting.caller, waiting.guard, disk)
 
 
-def unverifiable(gc: GroupCoordinator) -> Result:
+def handle_lost_coordinator(gc: GroupCoordinator) -> Result:
     """The connection to the transaction coordinator broke: the same request again."""
     retry = OffsetCommitResponse(Error.COORDINATOR_LOAD_IN_PROGRESS)
     gc, callers, pauses = verification.give_up_questions(gc)
     return gc, (*pauses, *(Reply(caller, retry) for caller in callers))
 
 
-def _translated(error: Error, version: int) -> Error:
+def _translate_error(error: Error, version: int) -> Error:
     """What a producer is told when the transaction coordinator says no."""
     if error is Error.PRODUCER_FENCED:
         return Error.INVALID_PRODUCER_EPOCH
@@ -152,17 +157,17 @@ def _translated(error: Error, version: int) -> Error:
     return error
 
 
-def _write(
+def _append_verified(
     gc: GroupCoordinator, ask: TxnOffsetCommit, caller: Caller, guard: int | None, disk: Disk
 ) -> Result:
-    batch = _batch(ask)
-    error = refusal(gc, ask) or gc.part.check_data(batch, guard, sequences=False)
+    batch = _build_batch(ask)
+    error = check_committer(gc, ask) or gc.part.check_data(batch, guard, sequences=False)
     if error:
         return gc, (Reply(caller, OffsetCommitResponse(error)),)
-    return gc.append(batch, caller, OffsetCommitResponse(), disk)
+    return gc.append_offsets(batch, caller, OffsetCommitResponse(), disk)
 
 
-def _batch(ask: TxnOffsetCommit) -> Batch:
+def _build_batch(ask: TxnOffsetCommit) -> Batch:
     """A transaction's offsets as a batch; COORDINATOR appends carry no sequence."""
     return Batch(
         (Offsets(ask.group, ask.positions),),
@@ -176,11 +181,13 @@ def _batch(ask: TxnOffsetCommit) -> Batch:
 # ---- what counts -----------------------------------------------------------------------
 
 
-def noted(gc: GroupCoordinator, batch: Batch, records: tuple[Offsets, ...]) -> GroupCoordinator:
+def note_offsets(
+    gc: GroupCoordinator, batch: Batch, records: tuple[Offsets, ...]
+) -> GroupCoordinator:
     """After an offset batch: pending where it belongs to a transaction, else counted."""
     for offsets in records:
         if offsets.group not in gc.groups and offsets.group not in gc.consumers:
-            gc = gc.keeping(Group(offsets.group))
+            gc = gc.with_group(Group(offsets.group))
     placed = tuple(
         ((offsets.group, position.partition), Placed(position, batch.base))
         for offsets in records
@@ -189,17 +196,31 @@ def noted(gc: GroupCoordinator, batch: Batch, records: tuple[Offsets, ...]) -> G
     if batch.transactional and "offsets_in_transaction" in gc.config.on:
         mine = (*gc.pending.get(batch.pid, ()), *placed)
         return replace(gc, pending=gc.pending.set(batch.pid, mine))
-    return _count(gc, placed, batch.last + 1)
+    return _place_offsets(gc, placed, batch.last + 1)
 
 
-def ended(gc: GroupCoordinator, batch: Batch) -> GroupCoordinator:
+def write_marker(
+    gc: GroupCoordinator, ask: WriteTxnMarkers, caller: Caller, disk: Disk, at_ms: int
+) -> Result:
+    """A transaction that has committed offsets here ends."""
+    error = gc.part.check_marker(ask)
+    answer = WriteTxnMarkersResponse(ask.txn_id, ask.pid, error, ask.epoch)
+    if error:
+        return gc, (Reply(caller, answer),)
+    part, effects, marker = append_marker(gc.part, gc.name, ask, disk, at_ms)
+    new = replace(apply_marker(gc, marker), part=part)
+    ack = (marker.last + 1, caller, answer)
+    return replace(new, acks=(*new.acks, ack)), effects
+
+
+def apply_marker(gc: GroupCoordinator, batch: Batch) -> GroupCoordinator:
     """After a marker: what was pending counts, or is dropped."""
     mine = gc.pending.get(batch.pid, ())
     gc = replace(gc, pending=gc.pending.remove(batch.pid))
-    return _count(gc, mine, batch.last + 1) if batch.control == COMMIT else gc
+    return _place_offsets(gc, mine, batch.last + 1) if batch.control == COMMIT else gc
 
 
-def _count(
+def _place_offsets(
     gc: GroupCoordinator, placed: tuple[tuple[Key, Placed], ...], end: int
 ) -> GroupCoordinator:
     """These count, once the log is replicated up to `end`."""
@@ -208,17 +229,17 @@ def _count(
         old: Placed | None = committed.get(key)
         if old is None or old.at < new.at:
             committed = committed.set(key, new)
-    return counting(gc, committed, end)
+    return count_offsets(gc, committed, end)
 
 
-def counting(gc: GroupCoordinator, committed: Map[Key, Placed], end: int) -> GroupCoordinator:
+def count_offsets(gc: GroupCoordinator, committed: Map[Key, Placed], end: int) -> GroupCoordinator:
     """With these positions; they are safe once the log is replicated up to `end`."""
     if end <= gc.part.hw:
         return replace(gc, committed=committed, safe=committed)
     return replace(gc, committed=committed, timeline=(*gc.timeline, (end, committed)))
 
 
-def replicated(gc: GroupCoordinator, end: int) -> GroupCoordinator:
+def release_safe(gc: GroupCoordinator, end: int) -> GroupCoordinator:
     """The log is replicated up to `end`."""
     passed = [committed for at, committed in gc.timeline if at <= end]
     if not passed:
@@ -229,20 +250,20 @@ def replicated(gc: GroupCoordinator, end: int) -> GroupCoordinator:
 # ---- what is told ----------------------------------------------------------------------
 
 
-def fetch(gc: GroupCoordinator, ask: OffsetFetch, caller: Caller, disk: Disk) -> Result:
+def fetch_offsets(gc: GroupCoordinator, ask: OffsetFetch, caller: Caller, disk: Disk) -> Result:
     """A position that is told must not be lost: a consumer that has started from it would have
     skipped what the group, after a failover, has not read. A stable fetch is therefore a write
     of nothing: its answer waits until all that is in the log is replicated. Any other reads
     what counted at the high watermark (GroupCoordinatorService#fetchOffsets)."""
-    answer, end = fetched(gc, ask), disk.log(gc.name).end
+    answer, end = read_offsets(gc, ask), disk.log(gc.name).end
     if ask.require_stable and end > gc.part.hw:
         return replace(gc, acks=(*gc.acks, (end, caller, answer))), ()
     return gc, (Reply(caller, answer),)
 
 
-def fetched(gc: GroupCoordinator, ask: OffsetFetch) -> OffsetFetchResponse:
+def read_offsets(gc: GroupCoordinator, ask: OffsetFetch) -> OffsetFetchResponse:
     newer = gc.consumers.get(ask.group)
-    error = newer.fetch_refusal(ask.member, ask.member_epoch) if newer else Error.NONE
+    error = newer.check_fetch(ask.member, ask.member_epoch) if newer else Error.NONE
     if error:
         return OffsetFetchResponse(error=error)
     counted: Map[Key, Placed] = gc.committed if ask.require_stable else gc.safe

@@ -69,7 +69,7 @@ class GroupTombstone:
 
 def delete_group(gc: GroupCoordinator, ask: DeleteGroup, caller: Caller, disk: Disk) -> Result:
     """Its positions first, then the group, in one batch."""
-    error = _deletable(gc, ask.group)
+    error = _check_deletable(gc, ask.group)
     if error:
         return gc, (Reply(caller, DeleteGroupResponse(error)),)
     partitions = _positions(gc, ask.group)
@@ -77,10 +77,10 @@ def delete_group(gc: GroupCoordinator, ask: DeleteGroup, caller: Caller, disk: D
     last = ConsumerGroupTombstones(ask.group) if newer else GroupTombstone(ask.group)
     records = (*_tombstones(ask.group, partitions), last)
     batch = Batch(records, count=len(partitions) + COUNTS.get(type(last), 1))
-    return gc.write(batch, disk, (caller, DeleteGroupResponse()))
+    return gc.write_records(batch, disk, (caller, DeleteGroupResponse()))
 
 
-def _deletable(gc: GroupCoordinator, name: str) -> Error:
+def _check_deletable(gc: GroupCoordinator, name: str) -> Error:
     newer = gc.consumers.get(name)
     if newer is not None:
         return Error.NON_EMPTY_GROUP if newer.members else Error.NONE
@@ -94,10 +94,10 @@ def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, dis
     """Each partition has an answer of its own; those of a topic somebody reads stay."""
     newer = gc.consumers.get(ask.group)
     group: Group | None = gc.groups.get(ask.group)
-    error = Error.NONE if newer is not None else _refusal(group)
+    error = Error.NONE if newer is not None else _check_classic(group)
     if error:
         return gc, (Reply(caller, DeleteOffsetsResponse(error)),)
-    read = frozenset(newer.topics) if newer is not None else _read_by(group)
+    read = frozenset(newer.topics) if newer is not None else _subscribed_topics(group)
     errors = tuple(
         Error.GROUP_SUBSCRIBED_TO_TOPIC if _topic(p) in read else Error.NONE for p in ask.partitions
     )
@@ -108,10 +108,10 @@ def delete_offsets(gc: GroupCoordinator, ask: DeleteOffsets, caller: Caller, dis
     if not gone:
         return gc, (Reply(caller, answer),)
     batch = Batch(_tombstones(ask.group, gone), count=len(gone))
-    return gc.write(batch, disk, (caller, answer))
+    return gc.write_records(batch, disk, (caller, answer))
 
 
-def _refusal(group: Group | None) -> Error:
+def _check_classic(group: Group | None) -> Error:
     if group is None or group.state is GroupState.DEAD:
         return Error.GROUP_ID_NOT_FOUND
     if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER:
@@ -123,7 +123,7 @@ def _topic(partition: str) -> str:
     return partition.rpartition("-")[0]
 
 
-def _read_by(group: Group | None) -> frozenset[str]:
+def _subscribed_topics(group: Group | None) -> frozenset[str]:
     """The topics that some member subscribes to."""
     if group is None:
         return frozenset()
@@ -145,7 +145,9 @@ def _tombstones(group: str, partitions: tuple[str, ...]) -> tuple[OffsetTombston
 # ---- what a tombstone does -------------------------------------------------------------
 
 
-def offsets_deleted(gc: GroupCoordinator, gone: OffsetTombstones, end: int) -> GroupCoordinator:
+def apply_offset_tombstones(
+    gc: GroupCoordinator, gone: OffsetTombstones, end: int
+) -> GroupCoordinator:
     """`end`: of the batch of these tombstones."""
     keys = frozenset((gone.group, partition) for partition in gone.partitions)
     committed = gc.committed
@@ -154,8 +156,8 @@ def offsets_deleted(gc: GroupCoordinator, gone: OffsetTombstones, end: int) -> G
     pending = Map(
         (pid, tuple(row for row in mine if row[0] not in keys)) for pid, mine in gc.pending.items()
     )
-    return commits.counting(replace(gc, pending=pending), committed, end)
+    return commits.count_offsets(replace(gc, pending=pending), committed, end)
 
 
-def group_deleted(gc: GroupCoordinator, gone: GroupTombstone) -> GroupCoordinator:
+def apply_group_tombstone(gc: GroupCoordinator, gone: GroupTombstone) -> GroupCoordinator:
     return replace(gc, groups=gc.groups.remove(gone.group))

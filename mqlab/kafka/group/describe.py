@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from .members import Group
 
 
-def listed(gc: GroupCoordinator) -> ListGroupsResponse:
+def list_groups(gc: GroupCoordinator) -> ListGroupsResponse:
     """Of both kinds."""
     classic = [ListedGroup(g.name, g.protocol_type, str(g.state)) for g in gc.groups.values()]
     newer = [ListedGroup(g.name, CONSUMER, g.state, CONSUMER) for g in gc.consumers.values()]
     return ListGroupsResponse((*classic, *newer))
 
 
-def described(gc: GroupCoordinator, name: str) -> DescribeGroupResponse:
+def describe_group(gc: GroupCoordinator, name: str) -> DescribeGroupResponse:
     """As an administrator sees it; what members read is shown of a stable group only."""
     group: Group | None = gc.groups.get(name)
     if group is None:

@@ -20,7 +20,14 @@ from ..log import Batch
 from .consumer.values import COUNTS, ConsumerGroupTombstones
 from .members import Group, Member
 from .messages import JoinGroup, JoinGroupResponse, SyncGroupResponse
-from .rebalance import NEW_MEMBER_MS, alive, needed, prepare, session_timer, welcome
+from .rebalance import (
+    NEW_MEMBER_MS,
+    build_join_answer,
+    prepare_rebalance,
+    rebalance,
+    restart_session,
+    session_timer,
+)
 from .states import GroupState
 
 if TYPE_CHECKING:
@@ -35,32 +42,32 @@ def handle(gc: GroupCoordinator, ask: JoinGroup, caller: Caller, disk: Disk) -> 
     group: Group | None = gc.groups.get(ask.group)
     written: Effects = ()
     newer = gc.consumers.get(ask.group)
-    error = _refusal(ask, group)
+    error = _check_request(ask, group)
     if newer is not None and newer.members:
         # Its members join by the newer protocol; a group of both kinds is not modelled.
         error = Error.INCONSISTENT_GROUP_PROTOCOL
     if error:
-        return gc, (_no(caller, error, ask.member),)
+        return gc, (_refuse(caller, error, ask.member),)
     if group is None:
         # A group is there from the first question on, be its answer a refusal.
         group = Group(ask.group)
         gone = () if newer is None else (ConsumerGroupTombstones(ask.group),)
         count = 1 + sum(COUNTS[type(record)] for record in gone)
-        batch = Batch((*gone, group.record({})), count=count)
-        gc, written = gc.write(batch, disk, None)
+        batch = Batch((*gone, group.to_record({})), count=count)
+        gc, written = gc.write_records(batch, disk, None)
     if not group.supports(ask.protocol_type, [name for name, _ in ask.protocols]):
-        refused = _no(caller, Error.INCONSISTENT_GROUP_PROTOCOL, ask.member)
+        refused = _refuse(caller, Error.INCONSISTENT_GROUP_PROTOCOL, ask.member)
         return gc, (*written, refused)
     if not ask.member:
-        gc, effects = _newcomer(gc, group, ask, caller, disk)
+        gc, effects = _admit_newcomer(gc, group, ask, caller, disk)
     elif ask.member in group.expected:
-        gc, effects = _added(gc, group, ask.member, ask, caller, disk)
+        gc, effects = _add_member(gc, group, ask.member, ask, caller, disk)
     else:
-        gc, effects = _member(gc, group, ask, caller, disk)
+        gc, effects = _rejoin(gc, group, ask, caller, disk)
     return gc, (*written, *effects)
 
 
-def _refusal(ask: JoinGroup, group: Group | None) -> Error:
+def _check_request(ask: JoinGroup, group: Group | None) -> Error:
     if not ask.group:
         return Error.INVALID_GROUP_ID
     if not SESSION_MS[0] <= ask.session_ms <= SESSION_MS[1]:
@@ -68,61 +75,61 @@ def _refusal(ask: JoinGroup, group: Group | None) -> Error:
     return Error.UNKNOWN_MEMBER_ID if group is None and ask.member else Error.NONE
 
 
-def _no(caller: Caller, error: Error, member: str = "") -> Reply:
+def _refuse(caller: Caller, error: Error, member: str = "") -> Reply:
     return Reply(caller, JoinGroupResponse(error, member))
 
 
-def _newcomer(
+def _admit_newcomer(
     gc: GroupCoordinator, group: Group, ask: JoinGroup, caller: Caller, disk: Disk
 ) -> Result:
     """It has no id yet."""
-    gc, member = gc.named(ask.instance or ask.client)
+    gc, member = gc.give_member_id(ask.instance or ask.client)
     if ask.instance is not None:
-        old = group.static(ask.instance)
+        old = group.find_static(ask.instance)
         if old is not None:
-            return _replaced(gc, group, group.members[old], member, ask, caller, disk)
+            return _replace_static(gc, group, group.members[old], member, ask, caller, disk)
     elif ask.version >= 4:
         group = replace(group, expected=(*group.expected, member))
         wait = SetTimer(session_timer(group.name, member), ask.session_ms)
-        return gc.keeping(group), (_no(caller, Error.MEMBER_ID_REQUIRED, member), wait)
-    return _added(gc, group, member, ask, caller, disk)
+        return gc.with_group(group), (_refuse(caller, Error.MEMBER_ID_REQUIRED, member), wait)
+    return _add_member(gc, group, member, ask, caller, disk)
 
 
-def _added(
+def _add_member(
     gc: GroupCoordinator, group: Group, member: str, ask: JoinGroup, caller: Caller, disk: Disk
 ) -> Result:
-    new = replace(_described(ask, member), joining=caller, new=True)
+    new = replace(_describe_member(ask, member), joining=caller, new=True)
     if not group.members:
         group = replace(group, protocol_type=ask.protocol_type)
     # It cannot send heartbeats while it waits, so it is given more time.
     patience = SetTimer(session_timer(group.name, member), NEW_MEMBER_MS)
-    gc, effects = needed(gc, group.having(new), disk)
+    gc, effects = rebalance(gc, group.with_member(new), disk)
     return gc, (patience, *effects)
 
 
-def _described(ask: JoinGroup, member: str) -> Member:
+def _describe_member(ask: JoinGroup, member: str) -> Member:
     return Member(
         member, ask.client, ask.host, ask.instance, ask.session_ms, ask.rebalance_ms, ask.protocols
     )
 
 
-def _member(
+def _rejoin(
     gc: GroupCoordinator, group: Group, ask: JoinGroup, caller: Caller, disk: Disk
 ) -> Result:
     """A member joins again: because it was told to, because what it reads has changed, or
     because it never got its answer."""
-    error = group.refusal(ask.member, ask.instance)
+    error = group.check_member(ask.member, ask.instance)
     if not error and group.state is _S.EMPTY:
         error = Error.UNKNOWN_MEMBER_ID
     if error:
-        return gc, (_no(caller, error, ask.member),)
+        return gc, (_refuse(caller, error, ask.member),)
     member = group.members[ask.member]
     unchanged = member.protocols == ask.protocols
     leads = group.leader == member.id
     if (group.state is _S.COMPLETING_REBALANCE and unchanged) or (
         group.state is _S.STABLE and unchanged and not leads
     ):
-        return gc, (Reply(caller, welcome(group, member)),)
+        return gc, (Reply(caller, build_join_answer(group, member)),)
     member = replace(
         member,
         protocols=ask.protocols,
@@ -130,10 +137,10 @@ def _member(
         rebalance_ms=ask.rebalance_ms,
         joining=caller,
     )
-    return needed(gc, group.having(member), disk)
+    return rebalance(gc, group.with_member(member), disk)
 
 
-def _replaced(
+def _replace_static(
     gc: GroupCoordinator,
     group: Group,
     old: Member,
@@ -145,29 +152,29 @@ def _replaced(
     """A static member is back under a new id; the old one is fenced."""
     effects: Effects = (CancelTimer(session_timer(group.name, old.id)),)
     if old.joining is not None:
-        effects += (_no(old.joining, Error.FENCED_INSTANCE_ID, old.id),)
+        effects += (_refuse(old.joining, Error.FENCED_INSTANCE_ID, old.id),)
     if old.syncing is not None:
         effects += (Reply(old.syncing, SyncGroupResponse(Error.FENCED_INSTANCE_ID)),)
-    new = replace(_described(ask, member), assignment=old.assignment, joining=caller)
-    group, led_by = _in_place(group, old, new), group.leader
-    effects += (alive(group, new),)
-    if group.state is _S.STABLE and group.chosen() == group.protocol:
-        group = group.having(replace(new, joining=None))
-        answer = welcome(group, new)
+    new = replace(_describe_member(ask, member), assignment=old.assignment, joining=caller)
+    group, led_by = _swap_member(group, old, new), group.leader
+    effects += (restart_session(group, new),)
+    if group.state is _S.STABLE and group.choose_protocol() == group.protocol:
+        group = group.with_member(replace(new, joining=None))
+        answer = build_join_answer(group, new)
         if ask.version >= 9:  # from here on a leader can be told not to assign (KIP-814)
             answer = replace(answer, skip_assignment=group.leader == member)
         else:
             answer = replace(answer, leader=led_by, members=())
         given = {m.id: m.assignment for m in group.members.values()}
-        gc, more = gc.stored(group, given, disk, (caller, answer))
+        gc, more = gc.write_generation(group, given, disk, (caller, answer))
     elif group.state in (_S.STABLE, _S.COMPLETING_REBALANCE):
-        gc, more = prepare(gc, group, disk)
+        gc, more = prepare_rebalance(gc, group, disk)
     else:
-        gc, more = needed(gc, group, disk)
+        gc, more = rebalance(gc, group, disk)
     return gc, (*effects, *more)
 
 
-def _in_place(group: Group, old: Member, new: Member) -> Group:
+def _swap_member(group: Group, old: Member, new: Member) -> Group:
     return replace(
         group,
         members=group.members.remove(old.id).set(new.id, new),

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...kernel import Caller, Map, replace
 from ..errors import Error
-from .messages import JoinedMember, told
+from .messages import JoinedMember, describe_assignment
 from .states import GroupState, may_enter
 
 _S = GroupState
@@ -56,7 +56,9 @@ class GroupMetadata:
     def __str__(self) -> str:
         if not self.members:
             return f"{self.group}: generation {self.generation}, empty"
-        rows = ", ".join(f"{m.id} {told(m.assignment)}".rstrip() for m in self.members)
+        rows = ", ".join(
+            f"{m.id} {describe_assignment(m.assignment)}".rstrip() for m in self.members
+        )
         return f"{self.group}: generation {self.generation}, {rows}"
 
     @property
@@ -95,23 +97,23 @@ class Group:
         """As long as the slowest member asks for."""
         return max((m.rebalance_ms for m in self.members.values()), default=0)
 
-    def static(self, instance: str | None) -> str | None:
+    def find_static(self, instance: str | None) -> str | None:
         """The member id behind a static member's name."""
         if instance is None:
             return None
         return next((m.id for m in self.members.values() if m.instance == instance), None)
 
-    def refusal(self, member: str, instance: str | None) -> Error:
+    def check_member(self, member: str, instance: str | None) -> Error:
         """Whether this is who it says (ClassicGroup#validateMember)."""
         if instance is not None:
-            current = self.static(instance)
+            current = self.find_static(instance)
             if current is None:
                 return Error.UNKNOWN_MEMBER_ID
             if current != member:
                 return Error.FENCED_INSTANCE_ID
         return Error.NONE if member in self.members else Error.UNKNOWN_MEMBER_ID
 
-    def commit_refusal(
+    def check_commit(
         self, member: str, instance: str | None, generation: int, transactional: bool
     ) -> Error:
         """Whether this member may commit offsets now (ClassicGroup#validateOffsetCommit). A
@@ -120,7 +122,7 @@ class Group:
         if generation < 0 and self.state is _S.EMPTY:
             return Error.NONE
         if generation >= 0 or member or instance is not None:
-            error = self.refusal(member, instance)
+            error = self.check_member(member, instance)
             if error:
                 return error
             if generation != self.generation:
@@ -135,17 +137,17 @@ class Group:
         """Whether a member with these strategies fits to the others (if any are left)."""
         if self.state is _S.EMPTY:
             return bool(protocol_type) and bool(names)
-        common = self.common() if self.members else names
+        common = self.common_protocols() if self.members else names
         return protocol_type == self.protocol_type and any(n in common for n in names)
 
-    def common(self) -> tuple[str, ...]:
+    def common_protocols(self) -> tuple[str, ...]:
         """The strategies that every member knows."""
         sets = [frozenset(name for name, _ in m.protocols) for m in self.members.values()]
         return tuple(sorted(frozenset.intersection(*sets))) if sets else ()
 
-    def chosen(self) -> str:
+    def choose_protocol(self) -> str:
         """The common strategy with the most votes; each member votes for its first."""
-        common = self.common()
+        common = self.common_protocols()
         votes = [next(n for n, _ in m.protocols if n in common) for m in self.members.values()]
         return max(common, key=votes.count)
 
@@ -158,11 +160,11 @@ class Group:
 
     # -- changes -------------------------------------------------------------------------
 
-    def to(self, state: GroupState) -> Group:
+    def enter(self, state: GroupState) -> Group:
         assert may_enter(state, self.state), (self.name, self.state, state)
         return replace(self, state=state)
 
-    def having(self, member: Member) -> Group:
+    def with_member(self, member: Member) -> Group:
         """With this member added or changed; the first one leads."""
         return replace(
             self,
@@ -171,7 +173,7 @@ class Group:
             expected=tuple(m for m in self.expected if m != member.id),
         )
 
-    def without(self, member: str) -> Group:
+    def without_member(self, member: str) -> Group:
         """Without this member; another one leads if it did."""
         left = self.members.remove(member)
         leader = next(iter(left), "") if member == self.leader else self.leader
@@ -183,14 +185,14 @@ class Group:
             unsynced=tuple(m for m in self.unsynced if m != member),
         )
 
-    def assigned(self, given: dict[str, Any]) -> Group:
+    def assign(self, given: dict[str, Any]) -> Group:
         """With the leader's assignments; whom it forgot reads nothing."""
         members = Map(
             (m.id, replace(m, assignment=given.get(m.id, NOTHING))) for m in self.members.values()
         )
         return replace(self, members=members)
 
-    def record(self, given: dict[str, Any]) -> GroupMetadata:
+    def to_record(self, given: dict[str, Any]) -> GroupMetadata:
         """What is written of it: each member with the strategy chosen and its assignment."""
         kept = tuple(
             replace(
@@ -208,7 +210,7 @@ class Group:
         )
 
     @staticmethod
-    def loaded(record: GroupMetadata) -> Group:
+    def load(record: GroupMetadata) -> Group:
         """From its record: as stable as it was, or empty."""
         return Group(
             record.group,

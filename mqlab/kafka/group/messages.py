@@ -17,7 +17,7 @@ from ..errors import Error
 CONSUMER = "consumer"  # the protocol type of every consumer group
 
 
-def told(value: Any) -> str:
+def describe_assignment(value: Any) -> str:
     """A lesson's partitions in words; of a server's bytes there is nothing to say."""
     return "{" + ", ".join(value) + "}" if isinstance(value, tuple) else ""
 
@@ -86,7 +86,9 @@ class SyncGroup:
     protocol: str | None = None
 
     def __str__(self) -> str:
-        given = ", ".join(f"{m}: {told(a)}" for m, a in self.assignments if told(a))
+        given = ", ".join(
+            f"{m}: {describe_assignment(a)}" for m, a in self.assignments if describe_assignment(a)
+        )
         return f"SyncGroup {self.group} generation={self.generation}" + (given and f" {given}")
 
 
@@ -98,7 +100,11 @@ class SyncGroupResponse:
     protocol_type: str = ""
 
     def __str__(self) -> str:
-        return self.error.words if self.error else f"ok {told(self.assignment)}".rstrip()
+        return (
+            self.error.words
+            if self.error
+            else f"ok {describe_assignment(self.assignment)}".rstrip()
+        )
 
 
 @dataclass(frozen=True, slots=True)

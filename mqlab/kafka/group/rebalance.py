@@ -44,12 +44,12 @@ def sync_timer(group: str) -> str:
     return f"sync/{group}"
 
 
-def alive(group: Group, member: Member) -> SetTimer:
+def restart_session(group: Group, member: Member) -> SetTimer:
     """It was heard of: its session begins anew."""
     return SetTimer(session_timer(group.name, member.id), member.session_ms)
 
 
-def welcome(group: Group, member: Member) -> JoinGroupResponse:
+def build_join_answer(group: Group, member: Member) -> JoinGroupResponse:
     """What a member is told when its generation has begun."""
     return JoinGroupResponse(
         member=member.id,
@@ -61,71 +61,71 @@ def welcome(group: Group, member: Member) -> JoinGroupResponse:
     )
 
 
-def needed(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
+def rebalance(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
     """Somebody came, left or changed: a rebalance begins, or the one under way may be
     complete now."""
     if group.state is not _S.PREPARING_REBALANCE:
-        return prepare(gc, group, disk)
-    return complete(gc, group, disk) if group.all_joined else (gc.keeping(group), ())
+        return prepare_rebalance(gc, group, disk)
+    return complete_join(gc, group, disk) if group.all_joined else (gc.with_group(group), ())
 
 
-def prepare(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
+def prepare_rebalance(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
     effects: Effects = ()
     if group.state is _S.COMPLETING_REBALANCE:
-        group, effects = _sent_back(group)
+        group, effects = _refuse_sync(group)
     first = group.state is _S.EMPTY
     if group.unsynced:
         effects += (CancelTimer(sync_timer(group.name)),)
-    group = replace(group, unsynced=()).to(_S.PREPARING_REBALANCE)
+    group = replace(group, unsynced=()).enter(_S.PREPARING_REBALANCE)
     if first or group.all_joined:
-        gc, more = complete(gc, group, disk)
+        gc, more = complete_join(gc, group, disk)
         return gc, (*effects, *more)
     wait = SetTimer(join_timer(group.name), group.rebalance_ms)
-    return gc.keeping(group), (*effects, wait)
+    return gc.with_group(group), (*effects, wait)
 
 
-def _sent_back(group: Group) -> tuple[Group, Effects]:
+def _refuse_sync(group: Group) -> tuple[Group, Effects]:
     """Who waits for an assignment of this generation gets none any more."""
     refused = SyncGroupResponse(Error.REBALANCE_IN_PROGRESS)
     effects: list[Reply | SetTimer] = []
     for member in group.members.values():
         if member.syncing is not None:
-            effects += (Reply(member.syncing, refused), alive(group, member))
-            group = group.having(replace(member, syncing=None))
-    return group.assigned({}), tuple(effects)
+            effects += (Reply(member.syncing, refused), restart_session(group, member))
+            group = group.with_member(replace(member, syncing=None))
+    return group.assign({}), tuple(effects)
 
 
-def complete(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
+def complete_join(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
     """All have joined, or time is up."""
     effects: list[Reply | SetTimer | CancelTimer] = [CancelTimer(join_timer(group.name))]
     for member in group.members.values():
         if member.joining is None and member.instance is None:
-            group = group.without(member.id)
+            group = group.without_member(member.id)
             effects.append(CancelTimer(session_timer(group.name, member.id)))
     joined = [m for m in group.members.values() if m.joining is not None]
     if group.members and not joined:
         # Static members only, all silent: their sessions decide.
         wait = SetTimer(join_timer(group.name), group.rebalance_ms)
-        return gc.keeping(group), (*effects[1:], wait)
+        return gc.with_group(group), (*effects[1:], wait)
     if joined and group.members[group.leader].joining is None:
         group = replace(group, leader=joined[0].id)
     group = replace(group, generation=group.generation + 1)
     if not group.members:
-        group = replace(group.to(_S.EMPTY), protocol="")
-        gc, written = gc.stored(group, {}, disk)
+        group = replace(group.enter(_S.EMPTY), protocol="")
+        gc, written = gc.write_generation(group, {}, disk)
         return gc, (*effects, *written)
-    group = replace(group, protocol=group.chosen(), unsynced=tuple(group.members))
-    return _begun(gc, group.to(_S.COMPLETING_REBALANCE), tuple(effects))
+    group = replace(group, protocol=group.choose_protocol(), unsynced=tuple(group.members))
+    return _begin_generation(gc, group.enter(_S.COMPLETING_REBALANCE), tuple(effects))
 
 
-def _begun(gc: GroupCoordinator, group: Group, effects: Effects) -> Result:
+def _begin_generation(gc: GroupCoordinator, group: Group, effects: Effects) -> Result:
     """The new generation: everybody who waits is told."""
     told: list[Reply | SetTimer] = []
     for member in group.members.values():
         if member.joining is not None:
-            told.append(Reply(member.joining, welcome(group, member)))
-        told.append(alive(group, member))
+            told.append(Reply(member.joining, build_join_answer(group, member)))
+        told.append(restart_session(group, member))
     members = Map((m.id, replace(m, joining=None, new=False)) for m in group.members.values())
     group = replace(group, members=members)
     wait = SetTimer(sync_timer(group.name), group.rebalance_ms)
-    return gc.keeping(group), (*effects, *told, wait)
+    return gc.with_group(group), (*effects, *told, wait)

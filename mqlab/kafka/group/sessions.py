@@ -23,7 +23,15 @@ from .messages import (
     LeaveGroupResponse,
     SyncGroupResponse,
 )
-from .rebalance import alive, complete, join_timer, needed, prepare, session_timer, sync_timer
+from .rebalance import (
+    complete_join,
+    join_timer,
+    prepare_rebalance,
+    rebalance,
+    restart_session,
+    session_timer,
+    sync_timer,
+)
 from .states import GroupState
 
 if TYPE_CHECKING:
@@ -34,28 +42,28 @@ _S = GroupState
 WAITING = (_S.STABLE, _S.COMPLETING_REBALANCE)
 
 
-def heartbeat(gc: GroupCoordinator, ask: Heartbeat, caller: Caller) -> Result:
+def handle_heartbeat(gc: GroupCoordinator, ask: Heartbeat, caller: Caller) -> Result:
     group: Group | None = gc.groups.get(ask.group)
-    error = _refusal(ask, group)
+    error = _check_heartbeat(ask, group)
     if group is None or error:
         return gc, (Reply(caller, HeartbeatResponse(error)),)
     rebalancing = group.state is _S.PREPARING_REBALANCE
     told = HeartbeatResponse(Error.REBALANCE_IN_PROGRESS if rebalancing else Error.NONE)
-    return gc, (Reply(caller, told), alive(group, group.members[ask.member]))
+    return gc, (Reply(caller, told), restart_session(group, group.members[ask.member]))
 
 
-def _refusal(ask: Heartbeat, group: Group | None) -> Error:
+def _check_heartbeat(ask: Heartbeat, group: Group | None) -> Error:
     if not ask.group:
         return Error.INVALID_GROUP_ID
     if group is None:
         return Error.UNKNOWN_MEMBER_ID
-    error = group.refusal(ask.member, ask.instance)
+    error = group.check_member(ask.member, ask.instance)
     if not error and ask.generation != group.generation:
         return Error.ILLEGAL_GENERATION
     return error
 
 
-def leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Disk) -> Result:
+def handle_leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Disk) -> Result:
     """Several may leave at once; each has its own answer."""
     group: Group | None = gc.groups.get(ask.group)
     if not ask.group:
@@ -66,38 +74,38 @@ def leave(gc: GroupCoordinator, ask: LeaveGroup, caller: Caller, disk: Disk) -> 
     effects: Effects = ()
     errors: list[Error] = []
     for member, instance in ask.members:
-        group, more, error = _gone(group, member, instance)
+        group, more, error = _remove_named(group, member, instance)
         errors.append(error)
         effects += more
     answer = Reply(caller, LeaveGroupResponse(errors=tuple(errors)))
     if all(errors) or group.state is _S.EMPTY:
-        return gc.keeping(group), (*effects, answer)
-    gc, more = needed(gc, group, disk)
+        return gc.with_group(group), (*effects, answer)
+    gc, more = rebalance(gc, group, disk)
     return gc, (*effects, answer, *more)
 
 
-def _gone(group: Group, member: str, instance: str | None) -> tuple[Group, Effects, Error]:
+def _remove_named(group: Group, member: str, instance: str | None) -> tuple[Group, Effects, Error]:
     if not member:  # an administrator removes a static member by its name
-        member = group.static(instance) or ""
+        member = group.find_static(instance) or ""
     if member in group.expected:
         stop = CancelTimer(session_timer(group.name, member))
-        return group.without(member), (stop,), Error.NONE
-    error = group.refusal(member, instance)
+        return group.without_member(member), (stop,), Error.NONE
+    error = group.check_member(member, instance)
     if error:
         return group, (), error
-    group, effects = _removed(group, group.members[member])
+    group, effects = _remove_member(group, group.members[member])
     return group, effects, Error.NONE
 
 
-def _removed(group: Group, member: Member) -> tuple[Group, Effects]:
+def _remove_member(group: Group, member: Member) -> tuple[Group, Effects]:
     """If it waits for its answer to JoinGroup, it is told to come as a new one."""
     effects: Effects = (CancelTimer(session_timer(group.name, member.id)),)
     if member.joining is not None:
         effects += (Reply(member.joining, JoinGroupResponse(Error.UNKNOWN_MEMBER_ID)),)
-    return group.without(member.id), effects
+    return group.without_member(member.id), effects
 
 
-def dismissed(gc: GroupCoordinator, error: Error) -> Effects:
+def dismiss_members(gc: GroupCoordinator, error: Error) -> Effects:
     """Everybody who waits for a generation or an assignment is told this error."""
     effects: Effects = ()
     for group in gc.groups.values():
@@ -112,43 +120,43 @@ def dismissed(gc: GroupCoordinator, error: Error) -> Effects:
 # ---- timers ----------------------------------------------------------------------------
 
 
-def fired(gc: GroupCoordinator, timer: str, disk: Disk) -> Result:
+def handle_timer(gc: GroupCoordinator, timer: str, disk: Disk) -> Result:
     for group in gc.groups.values():
         if timer == join_timer(group.name) and group.state is _S.PREPARING_REBALANCE:
-            return complete(gc, group, disk)
+            return complete_join(gc, group, disk)
         if timer == sync_timer(group.name) and group.state in WAITING:
-            return _never_synced(gc, group, disk)
+            return _expire_unsynced(gc, group, disk)
         for member in (*group.expected, *group.members):
             if timer == session_timer(group.name, member):
-                return _silent(gc, group, member, disk)
+                return _expire_session(gc, group, member, disk)
     # Its group or its member has changed in this very moment.
     return gc, ()
 
 
-def _silent(gc: GroupCoordinator, group: Group, name: str, disk: Disk) -> Result:
+def _expire_session(gc: GroupCoordinator, group: Group, name: str, disk: Disk) -> Result:
     """A session is over. Who waits for an answer of ours is not silent, except a member
     that nobody has seen in any generation yet."""
     member: Member | None = group.members.get(name)
     if member is None:
-        group = group.without(name)
+        group = group.without_member(name)
     elif not member.new and (member.joining is not None or member.syncing is not None):
         return gc, ()
     effects: Effects = ()
     if member is not None:
-        group, effects = _removed(group, member)
+        group, effects = _remove_member(group, member)
     if group.state is _S.PREPARING_REBALANCE or (member is not None and group.state in WAITING):
-        gc, more = needed(gc, group, disk)
+        gc, more = rebalance(gc, group, disk)
         return gc, (*effects, *more)
-    return gc.keeping(group), effects
+    return gc.with_group(group), effects
 
 
-def _never_synced(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
+def _expire_unsynced(gc: GroupCoordinator, group: Group, disk: Disk) -> Result:
     """Who joined and never asked for its part is dropped, and all begins anew."""
     if not group.unsynced:
         return gc, ()
     effects: Effects = ()
     for name in group.unsynced:
         effects += (CancelTimer(session_timer(group.name, name)),)
-        group = group.without(name)
-    gc, more = prepare(gc, group, disk)
+        group = group.without_member(name)
+    gc, more = prepare_rebalance(gc, group, disk)
     return gc, (*effects, *more)

@@ -1,7 +1,7 @@
 """The states of a consumer group, as a table (ClassicGroupState, Kafka 4.3).
 
-One table, three uses: the coordinator checks against it, pictures draw it, a lesson
-teaches it.
+The coordinator checks every change of state against it, and a test that every transition of it
+can be reached.
 
     Empty ──join──▶ PreparingRebalance ──all have joined──▶ CompletingRebalance
       ▲                  ▲      │                                │

@@ -16,7 +16,7 @@ from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Reply, SetTimer, 
 from ..errors import Error
 from .members import Group
 from .messages import SyncGroup, SyncGroupResponse
-from .rebalance import alive, prepare, sync_timer
+from .rebalance import prepare_rebalance, restart_session, sync_timer
 from .states import GroupState
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Assigning:
 
 def handle(gc: GroupCoordinator, ask: SyncGroup, caller: Caller, disk: Disk) -> Result:
     group: Group | None = gc.groups.get(ask.group)
-    error = _refusal(ask, group)
+    error = _check_request(ask, group)
     if group is None or error:
         return gc, (Reply(caller, SyncGroupResponse(error)),)
     group = replace(group, unsynced=tuple(m for m in group.unsynced if m != ask.member))
@@ -48,23 +48,23 @@ def handle(gc: GroupCoordinator, ask: SyncGroup, caller: Caller, disk: Disk) -> 
         answer = SyncGroupResponse(
             assignment=member.assignment, protocol=group.protocol, protocol_type=group.protocol_type
         )
-        return gc.keeping(group), (*effects, Reply(caller, answer))
-    group = group.having(replace(member, syncing=caller))
+        return gc.with_group(group), (*effects, Reply(caller, answer))
+    group = group.with_member(replace(member, syncing=caller))
     if ask.member != group.leader:
-        return gc.keeping(group), effects
+        return gc.with_group(group), effects
     given = Map((m, a) for m, a in ask.assignments if m in group.members)
-    gc, written = gc.stored(group, dict(given.items()), disk)
+    gc, written = gc.write_generation(group, dict(given.items()), disk)
     end = disk.log(gc.name).end + 1
     waiting = Assigning(end, group.name, group.generation, given)
     return replace(gc, assigning=(*gc.assigning, waiting)), (*effects, *written)
 
 
-def _refusal(ask: SyncGroup, group: Group | None) -> Error:
+def _check_request(ask: SyncGroup, group: Group | None) -> Error:
     if not ask.group:
         return Error.INVALID_GROUP_ID
     if group is None:
         return Error.UNKNOWN_MEMBER_ID
-    error = group.refusal(ask.member, ask.instance)
+    error = group.check_member(ask.member, ask.instance)
     if error:
         return error
     if ask.generation != group.generation:
@@ -78,7 +78,7 @@ def _refusal(ask: SyncGroup, group: Group | None) -> Error:
     return Error.NONE
 
 
-def _still(gc: GroupCoordinator, waiting: Assigning) -> Group | None:
+def _current_group(gc: GroupCoordinator, waiting: Assigning) -> Group | None:
     """The group, if the generation that waits for this assignment is still its own."""
     group: Group | None = gc.groups.get(waiting.group)
     if group is None or group.state is not _S.COMPLETING_REBALANCE:
@@ -86,27 +86,27 @@ def _still(gc: GroupCoordinator, waiting: Assigning) -> Group | None:
     return group if group.generation == waiting.generation else None
 
 
-def failed(gc: GroupCoordinator, waiting: Assigning, error: Error, disk: Disk) -> Result:
+def fail_assignment(gc: GroupCoordinator, waiting: Assigning, error: Error, disk: Disk) -> Result:
     """The assignment could not be made safe: nobody gets it, and all begins anew."""
-    group = _still(gc, waiting)
+    group = _current_group(gc, waiting)
     if group is None:
         return gc, ()
     effects: list[Reply] = []
     for member in group.members.values():
         if member.syncing is not None:
             effects.append(Reply(member.syncing, SyncGroupResponse(error)))
-            group = group.having(replace(member, syncing=None))
-    gc, more = prepare(gc, group, disk)
+            group = group.with_member(replace(member, syncing=None))
+    gc, more = prepare_rebalance(gc, group, disk)
     return gc, (*effects, *more)
 
 
-def safe(gc: GroupCoordinator, waiting: Assigning) -> Result:
+def finish_assignment(gc: GroupCoordinator, waiting: Assigning) -> Result:
     """The assignment is in the log: everybody who waits gets his part. If somebody joined
     meanwhile, it is about a generation that is over."""
-    group = _still(gc, waiting)
+    group = _current_group(gc, waiting)
     if group is None:
         return gc, ()
-    group = group.assigned(dict(waiting.given.items())).to(_S.STABLE)
+    group = group.assign(dict(waiting.given.items())).enter(_S.STABLE)
     effects: list[Reply | SetTimer] = []
     for member in group.members.values():
         if member.syncing is not None:
@@ -115,6 +115,6 @@ def safe(gc: GroupCoordinator, waiting: Assigning) -> Result:
                 protocol=group.protocol,
                 protocol_type=group.protocol_type,
             )
-            effects += (Reply(member.syncing, answer), alive(group, member))
+            effects += (Reply(member.syncing, answer), restart_session(group, member))
     members = Map((m.id, replace(m, syncing=None)) for m in group.members.values())
-    return gc.keeping(replace(group, members=members)), tuple(effects)
+    return gc.with_group(replace(group, members=members)), tuple(effects)

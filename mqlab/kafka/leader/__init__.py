@@ -85,21 +85,21 @@ class Leader:
     watchers: Watchers = ()
 
     def step(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
-        new, effects = self._stepped(event, disk)
+        new, effects = self._handle_event(event, disk)
         return new, (*effects, *schedule_expiry(self.config, self.part, new.part))
 
-    def _stepped(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
+    def _handle_event(self, event: Event, disk: Disk) -> tuple[Leader, Effects]:
         match event:
             case Request(caller=caller, body=body, at_ms=at_ms):
                 return self.handle_request(body, caller, disk, at_ms)
             case Appended(end=end):
-                return self._replicated(end)
+                return self.finish_appends(end)
             case AppendFailed(error=error):
-                return self._failed(error)
+                return self._fail_appends(error)
             case Response(corr=corr, body=AddPartitionsToTxnResponse(error=error)):
-                return produce.verified(self, corr, error, disk)
+                return produce.handle_verification(self, corr, error, disk)
             case ConnectionLost(peer=peer) if peer == self.config.coordinator:
-                return produce.unverifiable(self)
+                return produce.handle_lost_coordinator(self)
             case Fired(timer=timer, at_ms=at_ms) if timer == EXPIRE:
                 return forget_idle(self, at_ms)
             case Fired(timer=timer):
@@ -107,7 +107,7 @@ class Leader:
         # A call, or an answer to a question that is no longer open, changes nothing here.
         return self, ()
 
-    def _failed(self, error: str) -> tuple[Leader, Effects]:
+    def _fail_appends(self, error: str) -> tuple[Leader, Effects]:
         """This broker leads no more, or too few replicas are left: what was appended may
         be cut off again, and nobody who waits for it is told that it is safe."""
         told = tuple(Reply(c, answer.refuse(Error[error])) for _, c, answer in self.acks)
@@ -120,14 +120,14 @@ class Leader:
             case Produce():
                 return produce.handle(self, body, caller, disk)
             case WriteTxnMarkers():
-                return self._end(body, caller, disk, at_ms)
+                return self._write_marker(body, caller, disk, at_ms)
             case DeleteRecords():
                 return deletion.handle(self, body, caller, disk)
             case Fetch() | ListOffsets() | DescribeProducers() | Watch() | Unwatch():
                 return answer_reader(self, body, caller, disk)
         raise TypeError(f"a partition leader is never sent {type(body).__name__}")
 
-    def _end(
+    def _write_marker(
         self, ask: WriteTxnMarkers, caller: Caller, disk: Disk, at_ms: int
     ) -> tuple[Leader, Effects]:
         error = self.part.check_marker(ask)
@@ -139,7 +139,7 @@ class Leader:
         ack = (marker.last + 1, caller, done)
         return replace(self, part=part, acks=(*self.acks, ack)), effects
 
-    def _replicated(self, end: int) -> tuple[Leader, Effects]:
+    def finish_appends(self, end: int) -> tuple[Leader, Effects]:
         """Everything below `end` is safe: the HW moves, who waited for it is answered."""
         part = self.part.advance(end)
         ready = tuple(Reply(caller, answer) for at, caller, answer in self.acks if at <= end)
@@ -160,7 +160,7 @@ class Leader:
         told = ProduceResponse(Error.NOT_LEADER_OR_FOLLOWER)
         _, callers, pauses = verification.give_up_questions(self)
         asking = tuple(Reply(caller, told) for caller in callers)
-        return (*pauses, *asking, *self._failed(Error.NOT_LEADER_OR_FOLLOWER.name)[1])
+        return (*pauses, *asking, *self._fail_appends(Error.NOT_LEADER_OR_FOLLOWER.name)[1])
 
     @staticmethod
     def recover(

@@ -52,7 +52,7 @@ def handle(leader: Leader, ask: Produce, caller: Caller, disk: Disk) -> Result:
     return verification.ask_coordinator(leader, ask, caller, ask.txn_id or "", batch, disk, v2=v2)
 
 
-def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
+def handle_verification(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
     """The coordinator has answered."""
     waiting: Verifying[Produce] | None = leader.verifying.get(corr)
     if waiting is None:
@@ -68,7 +68,7 @@ def verified(leader: Leader, corr: int, error: Error, disk: Disk) -> Result:
     leader = verification.close_question(leader, corr)
     if not error:
         return append(leader, waiting.ask, waiting.caller, waiting.guard, disk)
-    told = ProduceResponse(translated(error, waiting.ask.version))
+    told = ProduceResponse(translate_error(error, waiting.ask.version))
     return leader, (Reply(waiting.caller, told),)
 
 
@@ -81,7 +81,7 @@ def ask_again(leader: Leader, timer: str) -> Result:
     return leader, (Send(leader.config.coordinator, waiting.question, corr),)
 
 
-def translated(error: Error, version: int) -> Error:
+def translate_error(error: Error, version: int) -> Error:
     """What a producer is told when the coordinator says no (AddPartitionsToTxnManager)."""
     if error is Error.PRODUCER_FENCED:
         return Error.INVALID_PRODUCER_EPOCH
@@ -94,7 +94,7 @@ def translated(error: Error, version: int) -> Error:
     return error
 
 
-def unverifiable(leader: Leader) -> Result:
+def handle_lost_coordinator(leader: Leader) -> Result:
     """The connection to the coordinator broke: whoever waits may try again."""
     told = ProduceResponse(Error.NOT_ENOUGH_REPLICAS)
     leader, callers, pauses = verification.give_up_questions(leader)

@@ -28,7 +28,7 @@ from ..clients.consumer import readable
 from ..config import KafkaConfig, txn_log, txn_logs
 from ..coordinator import Entry
 from ..group import GroupCoordinator
-from ..group.messages import told
+from ..group.messages import describe_assignment
 from ..leader import Leader
 from ..log import Batch, fetch
 from ..log.index import index_of
@@ -347,7 +347,7 @@ def _members_table(seen: View, name: str) -> tuple[Table, ...]:
     role = seen.cluster.leading(seen.world, name)
     groups = role.groups.values() if isinstance(role, GroupCoordinator) else []
     rows = [
-        (g.name, str(g.state), str(g.generation), m.id, told(m.assignment))
+        (g.name, str(g.state), str(g.generation), m.id, describe_assignment(m.assignment))
         for g in groups
         for m in g.members.values()
     ]

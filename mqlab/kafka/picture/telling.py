@@ -20,7 +20,7 @@ from ...kernel import (
 from ..coordinator import StateRecord
 from ..errors import Error
 from ..group import GroupMetadata, Offsets
-from ..group.messages import JoinGroupResponse, SyncGroupResponse, told
+from ..group.messages import JoinGroupResponse, SyncGroupResponse, describe_assignment
 from ..log import Batch
 from ..messages import (
     AddOffsetsToTxn,
@@ -180,7 +180,7 @@ def _replied(
     if isinstance(body, JoinGroupResponse):
         return Telling(fold=True, label=Text(f"generation {body.generation}"))
     if isinstance(body, SyncGroupResponse):
-        return Telling(fold=True, label=Text(told(body.assignment) or "ok"))
+        return Telling(fold=True, label=Text(describe_assignment(body.assignment) or "ok"))
     return Telling(name, fold=True, label=Text("ok"), why=NOTHING)
 
 

@@ -55,7 +55,7 @@ class EarlyMarkers(Coordinator):
         if new.state not in PREPARED:
             return tc, effects
         decided = replace(tc, entries=tc.entries.set(new.txn_id, new))
-        _, early = markers.send(decided, new.txn_id)
+        _, early = markers.send_markers(decided, new.txn_id)
         return tc, (*early, *effects)
 
 
@@ -160,7 +160,7 @@ class HastyPositions(GroupCoordinator):
 
     def step(self, event, disk):
         if isinstance(getattr(event, "body", None), OffsetFetch):
-            return self, (Reply(event.caller, commits.fetched(self, event.body)),)
+            return self, (Reply(event.caller, commits.read_offsets(self, event.body)),)
         return GroupCoordinator.step(self, event, disk)
 
 

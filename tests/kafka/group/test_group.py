@@ -251,13 +251,13 @@ def test_a_restart_restores_members_and_generation():
 
 def test_the_transitions_seen_are_the_table(monkeypatch):
     seen = set()
-    to = Group.to
+    enter = Group.enter
 
     def noted(group, state):
         seen.add((group.state, state))
-        return to(group, state)
+        return enter(group, state)
 
-    monkeypatch.setattr(Group, "to", noted)
+    monkeypatch.setattr(Group, "enter", noted)
     broker = Broker()
     a, b = two(broker)
     broker.ask(LeaveGroup("g", ((b, None),)))

@@ -64,9 +64,9 @@ def test_positions_told_before_they_are_replicated_are_found(line, length, monke
     """The fault put back: an answer that does not wait for the high watermark."""
 
     def at_once(coordinator, ask, caller, disk):
-        return coordinator, (Reply(caller, commits.fetched(coordinator, ask)),)
+        return coordinator, (Reply(caller, commits.read_offsets(coordinator, ask)),)
 
-    monkeypatch.setattr(commits, "fetch", at_once)
+    monkeypatch.setattr(commits, "fetch_offsets", at_once)
     found = explore(system(line)).counterexamples
     assert list(found) == ["replicated positions"]
     assert len(found["replicated positions"].schedule) == length

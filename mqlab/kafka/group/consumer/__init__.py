@@ -37,14 +37,14 @@ from ...log import Batch
 from ..deletion import GroupTombstone
 from ..states import GroupState
 from .assign import ASSIGNORS
-from .members import Refused, check, known
+from .members import Refused, check_heartbeat, find_member
 from .messages import (
     JOIN,
     LEAVE_FOR_A_WHILE,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
-from .reconcile import reconciled
+from .reconcile import reconcile
 from .values import (
     COUNTS,
     ConsumerGroup,
@@ -58,13 +58,20 @@ from .values import (
     Record,
     TargetAssignment,
     TargetEpoch,
-    applied,
+    apply_record,
 )
 
 if TYPE_CHECKING:
     from .. import GroupCoordinator
 
-__all__ = ["ConsumerGroup", "ConsumerGroupHeartbeat", "Record", "applied", "fired", "handle"]
+__all__ = [
+    "ConsumerGroup",
+    "ConsumerGroupHeartbeat",
+    "Record",
+    "apply_record",
+    "handle_timer",
+    "handle",
+]
 
 Result = tuple["GroupCoordinator", Effects]
 HEARTBEAT_MS, SESSION_MS, INTERVAL_MS = 5_000, 45_000, 1_000
@@ -81,7 +88,7 @@ def revoke_timer(group: str, member: str) -> str:
 
 def handle(gc: GroupCoordinator, ask: ConsumerGroupHeartbeat, caller: Caller, disk: Disk) -> Result:
     try:
-        check(ask, ASSIGNORS)
+        check_heartbeat(ask, ASSIGNORS)
         if ask.epoch < JOIN:
             return _leave(gc, ask, caller, disk)
         return _heartbeat(gc, ask, caller, disk)
@@ -103,25 +110,25 @@ def _heartbeat(
         group = ConsumerGroup(ask.group)
         if classic is not None:  # nobody is in it: it becomes one of the newer kind
             records.append(GroupTombstone(ask.group))
-    member, replaced = known(group, ask)
-    now = _described(member, ask)
+    member, replaced = find_member(group, ask)
+    now = _update_member(member, ask)
     changed = now.topics != member.topics
     if replaced is not None:
         records.append(MemberTombstones(group.name, replaced))
         given = TargetAssignment(group.name, now.id, group.target.get(replaced, ()))
-        group = applied(applied(group, records[-1]), given)
+        group = apply_record(apply_record(group, records[-1]), given)
         records.append(given)
     if now != member or now.id not in group.members:
-        records.append(MemberMetadata(group.name, _plain(now)))
-    group = group.having(now)
+        records.append(MemberMetadata(group.name, _strip_progress(now)))
+    group = group.with_member(now)
     group, more = _with_epoch(group, ask.group not in gc.consumers, changed, disk)
     records += more
     group, more = _with_target(group, gc.now_ms, disk)
     records += more
-    settled = reconciled(group, group.members[now.id], ask.owned)
+    settled = reconcile(group, group.members[now.id], ask.owned)
     if _place(settled) != _place(member) or replaced is not None:
         records.append(_current(group.name, settled))
-    group = group.having(settled)
+    group = group.with_member(settled)
     given_anew = ask.full or set(settled.partitions) != set(member.partitions)
     answer = ConsumerGroupHeartbeatResponse(
         member=settled.id,
@@ -133,10 +140,10 @@ def _heartbeat(
         SetTimer(session_timer(group.name, now.id), SESSION_MS),
         *_patience(group.name, member, settled),
     )
-    return _written(gc, group, records, disk, caller, answer, timers)
+    return _write(gc, group, records, disk, caller, answer, timers)
 
 
-def _described(member: ConsumerMember, ask: ConsumerGroupHeartbeat) -> ConsumerMember:
+def _update_member(member: ConsumerMember, ask: ConsumerGroupHeartbeat) -> ConsumerMember:
     """With what this heartbeat says of it."""
     return replace(
         member,
@@ -150,7 +157,7 @@ def _described(member: ConsumerMember, ask: ConsumerGroupHeartbeat) -> ConsumerM
     )
 
 
-def _plain(member: ConsumerMember) -> ConsumerMember:
+def _strip_progress(member: ConsumerMember) -> ConsumerMember:
     """What a member says of itself, without where it stands."""
     return replace(member, epoch=0, previous=0, state=MemberState.STABLE, assigned=(), revoking=())
 
@@ -186,7 +193,7 @@ def _with_epoch(
     if not higher and not new:
         return replace(group, image=image), []
     record = GroupEpoch(group.name, group.epoch + higher, subscribed)
-    return replace(applied(group, record), image=image), [record]
+    return replace(apply_record(group, record), image=image), [record]
 
 
 def _fingerprint(topics: tuple[str, ...], image: Map[str, Any]) -> int:
@@ -215,7 +222,7 @@ def _with_target(
     ]
     records.append(TargetEpoch(group.name, group.epoch, now_ms))
     for record in records:
-        group = applied(group, record)
+        group = apply_record(group, record)
     return group, records
 
 
@@ -226,24 +233,24 @@ def _leave(gc: GroupCoordinator, ask: ConsumerGroupHeartbeat, caller: Caller, di
     group: ConsumerGroup | None = gc.consumers.get(ask.group)
     if group is None:
         raise Refused(Error.GROUP_ID_NOT_FOUND, f"Group {ask.group} not found.")
-    member, _ = known(group, replace(ask, epoch=_held_epoch(group, ask)))
+    member, _ = find_member(group, replace(ask, epoch=_held_epoch(group, ask)))
     answer = ConsumerGroupHeartbeatResponse(member=member.id, epoch=ask.epoch)
     if ask.epoch == LEAVE_FOR_A_WHILE:
         away = replace(
             member, epoch=LEAVE_FOR_A_WHILE, previous=member.epoch, assigned=member.assigned
         )
         records: list[Any] = [_current(group.name, away)]
-        return _written(gc, group.having(away), records, disk, caller, answer, ())
-    return _removed(gc, group, member, disk, caller, answer)
+        return _write(gc, group.with_member(away), records, disk, caller, answer, ())
+    return _remove_member(gc, group, member, disk, caller, answer)
 
 
 def _held_epoch(group: ConsumerGroup, ask: ConsumerGroupHeartbeat) -> int:
     """Whoever leaves names no epoch: it is not fenced for an old one."""
-    member = group.static(ask.instance) or group.members.get(ask.member)
+    member = group.find_static(ask.instance) or group.members.get(ask.member)
     return member.epoch if member is not None else 1
 
 
-def _removed(
+def _remove_member(
     gc: GroupCoordinator,
     group: ConsumerGroup,
     member: ConsumerMember,
@@ -257,12 +264,12 @@ def _removed(
         GroupEpoch(group.name, group.epoch + 1, group.subscribed),
     ]
     for record in records:
-        group = applied(group, record)
+        group = apply_record(group, record)
     timers = (
         CancelTimer(session_timer(group.name, member.id)),
         CancelTimer(revoke_timer(group.name, member.id)),
     )
-    return _written(gc, group, records, disk, caller, answer, timers)
+    return _write(gc, group, records, disk, caller, answer, timers)
 
 
 def _patience(group: str, old: ConsumerMember, new: ConsumerMember) -> Effects:
@@ -274,7 +281,7 @@ def _patience(group: str, old: ConsumerMember, new: ConsumerMember) -> Effects:
     return (CancelTimer(timer),) if waited and not waits else ()
 
 
-def fired(gc: GroupCoordinator, timer: str, disk: Disk) -> Result | None:
+def handle_timer(gc: GroupCoordinator, timer: str, disk: Disk) -> Result | None:
     """A session is over, or a member did not let go in time: it is in the group no more.
     None: this timer is not of this protocol."""
     if not timer.startswith((SESSION, REVOKE)):
@@ -282,20 +289,20 @@ def fired(gc: GroupCoordinator, timer: str, disk: Disk) -> Result | None:
     for group in gc.consumers.values():
         for member in group.members.values():
             if timer in (session_timer(group.name, member.id), revoke_timer(group.name, member.id)):
-                return _removed(gc, group, member, disk)
+                return _remove_member(gc, group, member, disk)
     # It left in this very moment.
     return gc, ()
 
 
-def replayed(gc: GroupCoordinator, record: Any) -> GroupCoordinator:
+def replay_record(gc: GroupCoordinator, record: Any) -> GroupCoordinator:
     """After a record of this protocol."""
     if isinstance(record, ConsumerGroupTombstones):
         return replace(gc, consumers=gc.consumers.remove(record.group))
     group = gc.consumers.get(record.group) or ConsumerGroup(record.group)
-    return replace(gc, consumers=gc.consumers.set(record.group, applied(group, record)))
+    return replace(gc, consumers=gc.consumers.set(record.group, apply_record(group, record)))
 
 
-def sessions(gc: GroupCoordinator) -> Effects:
+def restart_sessions(gc: GroupCoordinator) -> Effects:
     """After a restart everybody has a whole session again."""
     effects: Effects = ()
     for group in gc.consumers.values():
@@ -305,7 +312,7 @@ def sessions(gc: GroupCoordinator) -> Effects:
     return effects
 
 
-def _written(
+def _write(
     gc: GroupCoordinator,
     group: ConsumerGroup,
     records: list[Any],
@@ -319,7 +326,7 @@ def _written(
     if records:
         count = sum(COUNTS.get(type(record), 1) for record in records)
         then = None if caller is None else (caller, answer)
-        gc, effects = gc.write(Batch(tuple(records), count=count), disk, then)
+        gc, effects = gc.write_records(Batch(tuple(records), count=count), disk, then)
     elif caller is not None:
         effects = (Reply(caller, answer),)
     return replace(gc, consumers=gc.consumers.set(group.name, group)), (*timers, *effects)

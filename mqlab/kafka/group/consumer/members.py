@@ -23,9 +23,9 @@ class Refused(Exception):
         self.error = error
 
 
-def check(ask: ConsumerGroupHeartbeat, assignors: Collection[str]) -> None:
+def check_heartbeat(ask: ConsumerGroupHeartbeat, assignors: Collection[str]) -> None:
     """Raises Refused for a heartbeat that nobody could send."""
-    for words in _objections(ask):
+    for words in _find_objections(ask):
         raise Refused(Error.INVALID_REQUEST, words)
     if ask.regex:
         raise Refused(
@@ -40,7 +40,7 @@ def check(ask: ConsumerGroupHeartbeat, assignors: Collection[str]) -> None:
         )
 
 
-def _objections(ask: ConsumerGroupHeartbeat) -> list[str]:
+def _find_objections(ask: ConsumerGroupHeartbeat) -> list[str]:
     found = []
     if not ask.group.strip():
         found.append("GroupId can't be empty.")
@@ -67,31 +67,35 @@ def _objections(ask: ConsumerGroupHeartbeat) -> list[str]:
     return found
 
 
-def known(group: ConsumerGroup, ask: ConsumerGroupHeartbeat) -> tuple[ConsumerMember, str | None]:
+def find_member(
+    group: ConsumerGroup, ask: ConsumerGroupHeartbeat
+) -> tuple[ConsumerMember, str | None]:
     """(the member, whose place it takes). Raises Refused for one that is not in the group,
     or that is fenced."""
     if ask.instance is not None:
-        return _static(group, ask)
+        return _find_static(group, ask)
     member: ConsumerMember | None = group.members.get(ask.member)
     if member is None:
-        return _new(group, ask), None
-    _epoch(member, ask)
+        return _add_member(group, ask), None
+    _check_epoch(member, ask)
     return member, None
 
 
-def _new(group: ConsumerGroup, ask: ConsumerGroupHeartbeat) -> ConsumerMember:
+def _add_member(group: ConsumerGroup, ask: ConsumerGroupHeartbeat) -> ConsumerMember:
     if ask.epoch != JOIN:
         words = f"Member {ask.member} is not a member of group {group.name}."
         raise Refused(Error.UNKNOWN_MEMBER_ID, words)
     return ConsumerMember(ask.member)
 
 
-def _static(group: ConsumerGroup, ask: ConsumerGroupHeartbeat) -> tuple[ConsumerMember, str | None]:
-    holder = group.static(ask.instance)
+def _find_static(
+    group: ConsumerGroup, ask: ConsumerGroupHeartbeat
+) -> tuple[ConsumerMember, str | None]:
+    holder = group.find_static(ask.instance)
     if holder is None:
-        return _new(group, ask), None
+        return _add_member(group, ask), None
     if holder.id == ask.member:
-        _epoch(holder, ask)
+        _check_epoch(holder, ask)
         return holder, None
     name = f"Static member {ask.member} with instance id {ask.instance}"
     if ask.epoch != JOIN:
@@ -104,7 +108,7 @@ def _static(group: ConsumerGroup, ask: ConsumerGroupHeartbeat) -> tuple[Consumer
     return replace(holder, id=ask.member, epoch=0, previous=0), holder.id
 
 
-def _epoch(member: ConsumerMember, ask: ConsumerGroupHeartbeat) -> None:
+def _check_epoch(member: ConsumerMember, ask: ConsumerGroupHeartbeat) -> None:
     """Whoever joins anew with its old id is welcome; an epoch from the future is not, nor
     one from the past, except the last one where the answer that ended it may be lost."""
     if ask.epoch in (JOIN, member.epoch):

@@ -18,7 +18,7 @@ from .values import ConsumerGroup, ConsumerMember, MemberState
 _S = MemberState
 
 
-def reconciled(
+def reconcile(
     group: ConsumerGroup, member: ConsumerMember, owned: Collection[str] | None
 ) -> ConsumerMember:
     """`owned`: what the member says it has; None: it does not say."""

@@ -115,18 +115,18 @@ class ConsumerGroup:
     def topics(self) -> tuple[str, ...]:
         return tuple(sorted({t for m in self.members.values() for t in m.topics}))
 
-    def static(self, instance: str | None) -> ConsumerMember | None:
+    def find_static(self, instance: str | None) -> ConsumerMember | None:
         if instance is None:
             return None
         return next((m for m in self.members.values() if m.instance == instance), None)
 
-    def having(self, member: ConsumerMember) -> ConsumerGroup:
+    def with_member(self, member: ConsumerMember) -> ConsumerGroup:
         return replace(self, members=self.members.set(member.id, member))
 
-    def without(self, member: str) -> ConsumerGroup:
+    def without_member(self, member: str) -> ConsumerGroup:
         return replace(self, members=self.members.remove(member), target=self.target.remove(member))
 
-    def commit_refusal(
+    def check_commit(
         self,
         member_id: str,
         epoch: int,
@@ -146,7 +146,7 @@ class ConsumerGroup:
             return Error.UNSUPPORTED_VERSION
         return Error.NONE if member.may_commit(epoch, positions) else Error.STALE_MEMBER_EPOCH
 
-    def fetch_refusal(self, member_id: str | None, epoch: int) -> Error:
+    def check_fetch(self, member_id: str | None, epoch: int) -> Error:
         """Whether it may ask for positions (ConsumerGroup#validateOffsetFetch)."""
         if member_id is None and epoch < 0:
             return Error.NONE
@@ -283,7 +283,7 @@ Record = (
 COUNTS = {MemberTombstones: 3, ConsumerGroupTombstones: 2}
 
 
-def applied(group: ConsumerGroup, record: Record) -> ConsumerGroup:
+def apply_record(group: ConsumerGroup, record: Record) -> ConsumerGroup:
     """The group after a record of it was written, or read again."""
     match record:
         case MemberMetadata(member=said):
@@ -296,7 +296,7 @@ def applied(group: ConsumerGroup, record: Record) -> ConsumerGroup:
                 assigned=old.assigned,
                 revoking=old.revoking,
             )
-            return group.having(now)
+            return group.with_member(now)
         case GroupEpoch(epoch=epoch, subscribed=subscribed):
             return replace(group, epoch=epoch, subscribed=subscribed)
         case TargetAssignment(member=name, partitions=partitions):
@@ -313,7 +313,7 @@ def applied(group: ConsumerGroup, record: Record) -> ConsumerGroup:
                 assigned=record.assigned,
                 revoking=record.revoking,
             )
-            return group.having(now)
+            return group.with_member(now)
         case MemberTombstones(member=name):
-            return group.without(name)
+            return group.without_member(name)
     raise TypeError(f"{type(record).__name__} changes no group")

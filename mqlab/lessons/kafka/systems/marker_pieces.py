@@ -112,8 +112,8 @@ class MarkingLeader(Leader):
         waiting = tuple(one for one in part.unreplicated if one[0] != first)
         return replace(self, part=replace(part, open=still_open, unreplicated=waiting))
 
-    def _replicated(self, end: int) -> tuple[Leader, Effects]:
-        new, effects = Leader._replicated(self, end)
+    def finish_appends(self, end: int) -> tuple[Leader, Effects]:
+        new, effects = Leader.finish_appends(self, end)
         assert isinstance(new, MarkingLeader)
         ready = tuple(Send(self.name, rest) for rest in self.held if rest.end <= end)
         left = tuple(rest for rest in self.held if rest.end > end)
