@@ -20,11 +20,19 @@
 # it is replicated. *LSO*, last stable offset: everything below it is also decided.
 
 # %%
-from mqlab_widgets import Player, Playground, Predict
-
-from mqlab.explore import Budget, explore
-from mqlab.lessons import Fold, balances, playing, scenario, system
-from mqlab.lessons.lab00 import broker_maps, cost, first, glossary, red_from, timeline
+from mqlab.lab import (
+    Budget,
+    Fold,
+    Player,
+    Playground,
+    Predict,
+    explore,
+    glossary,
+    playing,
+    scenario,
+    system,
+)
+from mqlab.lessons.lab00 import balances, broker_maps, cost, first, red_from, timeline
 
 # %% [markdown]
 # ## An order and its money

@@ -19,10 +19,18 @@
 # a record in its producer's stream to one partition. *Leader*: the broker that orders a partition.
 
 # %%
-from mqlab_widgets import Explorer, Player, Playground, Predict
-
-from mqlab.explore import Budget, explore
-from mqlab.lessons import check, playing, scenario, system
+from mqlab.lab import (
+    Budget,
+    Explorer,
+    Player,
+    Playground,
+    Predict,
+    check,
+    explore,
+    playing,
+    scenario,
+    system,
+)
 from mqlab.lessons.kafka.lab05 import (
     ACCEPT,
     PRODUCE,
@@ -447,11 +455,7 @@ for story, line, budget in [
     ("two broken connections", numbered, Budget(breaks=2)),
     ("the order service is killed once", numbered, Budget(kills=1, killable=("order-service",))),
     ("the leader is killed once", numbered, one_kill),
-    (
-        "a broken connection, without sequence_check",
-        f"{numbered} off=sequence_check",
-        Budget(breaks=1),
-    ),
+    ("a broken connection, without sequence_check", f"{numbered} off=sequence_check", Budget(breaks=1)),
     ("a zombie", zombie, Budget()),
     ("a zombie, without epoch_fencing", f"{zombie} off=epoch_fencing", Budget()),
 ]:
@@ -488,18 +492,12 @@ Player(dies, step=first(dies, "epoch to 1"), title="The leader owes two answers 
 # move is written between the brackets of its call. (Without the widget, write the names there yourself.)
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
-order = PRODUCE.arrange(
-    [
-        ### BEGIN SOLUTION
-        # Kafka's own. Whether the epoch or the duplicate is asked for first makes no difference.
-        "duplicate",
-        "fence",
-        "sequence",
-        "append",
-        "answer",
-        ### END SOLUTION
-    ]
-)
+order = PRODUCE.arrange([
+    ### BEGIN SOLUTION
+    # Kafka's own. Whether the epoch or the duplicate is asked for first makes no difference.
+    "duplicate", "fence", "sequence", "append", "answer"
+    ### END SOLUTION
+])
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
 ### BEGIN HIDDEN TESTS

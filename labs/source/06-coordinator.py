@@ -33,11 +33,20 @@
 
 # %% jupyter={"source_hidden": true}
 from IPython.display import display
-from mqlab_widgets import Player, Playground, Predict
-
-from mqlab.explore import Budget, explore
-from mqlab.lessons import check, playing, scenario, system
-from mqlab.lessons.kafka.cases import SAFEGUARD_CASES
+from mqlab.lab import (
+    SAFEGUARD_CASES,
+    Budget,
+    Player,
+    Playground,
+    Predict,
+    check,
+    explore,
+    playing,
+    scenario,
+    search,
+    system,
+    with_everything_on,
+)
 from mqlab.lessons.kafka.lab06 import (
     ADMIT,
     COMMIT,
@@ -61,7 +70,6 @@ from mqlab.lessons.kafka.lab06 import (
     told,
     transitions,
 )
-from mqlab.lessons.searches import search, with_everything_on
 
 # %%
 unfenced = scenario("""
@@ -83,8 +91,7 @@ Player(unfenced, step=red_from(unfenced, "money"))
 # transaction: its record is in the log, and it has not called commit.
 
 # %% jupyter={"source_hidden": true}
-fenced = scenario(
-    """
+fenced = scenario("""
 # The old instance is fenced in the middle of its transaction
 system charges client=legacy partitions=1 producers=old:order-service,new:order-service
 run old: init, begin, send charges-0 order-17
@@ -92,9 +99,7 @@ run new: init
 fire new retry
 run new: begin, send charges-0 order-17, commit
 run old: commit
-""",
-    recorded="init-during-ongoing",
-)
+""", recorded="init-during-ongoing")
 Predict(
     "The new instance calls initTransactions(). What becomes of the transaction that the old one "
     "has left open?",
@@ -150,16 +155,13 @@ print(answers(scenario(AFTER_A_FENCE), "zombie"))
 # “to be unique”. Decide what that does.
 
 # %% jupyter={"source_hidden": true}
-random_ids = scenario(
-    """
+random_ids = scenario("""
 # Each instance makes up an id
 system charges partitions=1 producers=old:pay-7f3a,new:pay-91c2
 run old: init, begin, send charges-0 order-17
 run new: init, begin, send charges-0 order-17, commit
 run old: commit
-""",
-    recorded="lab06-random-ids-never-fence",
-)
+""", recorded="lab06-random-ids-never-fence")
 Predict(
     "Each instance makes up a random transactional.id when it starts. What becomes of the zombie?",
     options=[
@@ -270,15 +272,11 @@ display(data_flow(), broker_map("kafka"), begin, unnoted)
 KAFKAS = {"TV0": "transaction_version=0", "TV2, legacy": "client=legacy", "TV2, v2": "client=v2"}
 rows = []
 for name, options in KAFKAS.items():
-    both = scenario(
-        f"system charges partitions=2 {options}{ONE}\nrun app: begin, send charges-0 x, abort"
-    )
+    both = scenario(f"system charges partitions=2 {options}{ONE}\nrun app: begin, send charges-0 x, abort")
     asks = [f for f in both if f.text.en.startswith("AddPartitions")]
     adds = {f.node.split("-")[0] for f in asks if "verify" not in f.text.en}
     ends = [f.text.en[-1] for f in both if f.node == "tc" and f.text.en.startswith("ok epoch")]
-    rows.append(
-        (name, *(node.replace("charges", "leader") for node in adds), " → ".join(["0", *ends]))
-    )
+    rows.append((name, *(node.replace("charges", "leader") for node in adds), " → ".join(["0", *ends])))
 print(table("Kafka, client | who adds a partition | epoch of the producer", rows))
 print("\nnot reserved:", answers(scenario(UNASKED.format(off=""))).splitlines()[-1])
 print("\nwithout verification:\n" + answers(hanging))
@@ -314,13 +312,7 @@ run hand: {next}
 run hand: Produce charges-0 late pid=0 epoch=0 seq=1{p}, EndTxn commit pid=0 epoch={after}{e}
 """
 OLD = {"p": " v=11", "e": " v=4", "add": ADD, "next": ADD.strip(", "), "after": 0}
-NEW = {
-    "p": "",
-    "e": "",
-    "add": "",
-    "next": "Produce charges-0 next pid=0 epoch=1 seq=0",
-    "after": 1,
-}
+NEW = {"p": "", "e": "", "add": "", "next": "Produce charges-0 next pid=0 epoch=1 seq=0", "after": 1}
 late = {
     name: scenario(LATE.format(kafka=kafka, **(NEW if "v2" in name else OLD)))
     for name, kafka in KAFKAS.items()
@@ -348,9 +340,7 @@ Predict(
 rows = []
 for name, run in late.items():
     said = next(line for line in answers(run).splitlines() if " late " in line).split("  ")[-1]
-    rows.append(
-        (name, said.strip(), reading(run).splitlines()[0].removeprefix("read_committed").strip())
-    )
+    rows.append((name, said.strip(), reading(run).splitlines()[0].removeprefix("read_committed").strip()))
 print(table("Kafka, client | the late record is answered | read committed in the end", rows))
 print()
 TWO_COPIES = """
@@ -479,16 +469,13 @@ print("\n" + table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 # effects).
 
 # %% jupyter={"source_hidden": true}
-failover = scenario(
-    """
+failover = scenario("""
 # The coordinator dies between two markers, and another broker takes over
 system charges partitions=2 replicas=2
 run app: init, begin, send charges-0 order-17, flush, send charges-1 order-18, commit
 kill tc@1 when=WriteTxnMarkers#1 after=1
 run controller: fence tc 1
-""",
-    recorded="coordinator-failover-prepared",
-)
+""", recorded="coordinator-failover-prepared")
 Predict(
     "The client has its ok, one partition has its marker, the coordinator dies. What happens?",
     options=[
@@ -725,18 +712,12 @@ for outcome in ("COMMIT", "ABORT"):
 # each move is written between the brackets of its call. Hint: *more than one order is right.*
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
-order = COMMIT.arrange(
-    [
-        ### BEGIN SOLUTION
-        # Kafka's own: decide, answer, tell, wait, forget.
-        "prepare",
-        "reply",
-        "markers",
-        "wait",
-        "complete",
-        ### END SOLUTION
-    ]
-)
+order = COMMIT.arrange([
+    ### BEGIN SOLUTION
+    # Kafka's own: decide, answer, tell, wait, forget.
+    "prepare", "reply", "markers", "wait", "complete"
+    ### END SOLUTION
+])
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 3}
 ### BEGIN HIDDEN TESTS

@@ -39,10 +39,18 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
-from mqlab_widgets import Explorer, Player, Playground, Predict
-
-from mqlab.explore import Budget, explore
-from mqlab.lessons import check, playing, scenario, system
+from mqlab.lab import (
+    Budget,
+    Explorer,
+    Player,
+    Playground,
+    Predict,
+    check,
+    explore,
+    playing,
+    scenario,
+    system,
+)
 from mqlab.lessons.kafka.lab07 import (
     BATCH,
     HALF,
@@ -56,14 +64,13 @@ from mqlab.lessons.kafka.lab07 import (
     header,
     index_written,
     lag_table,
+    partition_log,
     readers,
     whole,
 )
-from mqlab.lessons.kafka.partition_log import partition_log
 
 # %%
-torn = scenario(
-    """
+torn = scenario("""
 # An order and its payment, and a coordinator that dies between two markers
 system kafka topic=orders,payments partitions=1 producers=app:order-service,billing readers=reader
 run app: init, begin, send orders-0 order-17
@@ -73,9 +80,7 @@ kill tc when=WriteTxnMarkers#1 after=1
 run reader: poll orders-0, poll payments-0
 restart tc
 run reader: poll payments-0
-""",
-    recorded="basic-commit",
-)
+""", recorded="basic-commit")
 answered = next(f.index for f in torn if f.label.en == "ok" and f.why.en.startswith("The client"))
 half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader")
 
@@ -238,9 +243,7 @@ for fact in ends:
     if fact.glyph == "⇨":
         print(fact.line(width=8))
 print()
-WRITTEN = (
-    "system kafka partitions=1 replicas={n}\nrun app: init, begin, send orders-0 paid, commit\n"
-)
+WRITTEN = "system kafka partitions=1 replicas={n}\nrun app: init, begin, send orders-0 paid, commit\n"
 for stop in ("kill", "power-cut"):
     alone = scenario(WRITTEN.format(n=1) + f"{stop} orders-0\nrestart orders-0")
     pair = scenario(WRITTEN.format(n=2) + f"{stop} orders-0@1\nrun controller: fence orders-0 1")
@@ -360,16 +363,8 @@ said, (entry,) = mixed.fetch(0), mixed.index
 travels = [(a.pid, a.first_offset) for a in said.aborted]
 print("in the log  ", " ".join(b.control or b.words for b in mixed.batches))
 print("sent        ", " ".join(b.control or b.words for b in said.batches))
-print(
-    "delivered   ",
-    " ".join(mixed.read(0)),
-    "  read_uncommitted:",
-    " ".join(mixed.read(0, "read_uncommitted")),
-)
-print(
-    "index file  ",
-    f"pid={entry.pid} first={entry.first_offset} last={entry.last_offset} LSO={entry.lso}",
-)
+print("delivered   ", " ".join(mixed.read(0)), "  read_uncommitted:", " ".join(mixed.read(0, "read_uncommitted")))
+print("index file  ", f"pid={entry.pid} first={entry.first_offset} last={entry.last_offset} LSO={entry.lso}")
 print("the list    ", *(f"pid={pid} first={offset}" for pid, offset in travels))
 print("by hand     ", by_hand(said.batches, travels) == mixed.read(0))
 print("\nwhen is the index written?")
@@ -424,10 +419,7 @@ for client, level in DEFAULTS.items():
     got = " ".join(undecided_log.read(0, level)) or "nothing"
     print(f"{client:<14} {level:<17} sees {got}")
 aborted_log = partition_log(undecided + "run app: abort", "orders-0")
-print(
-    "after the abort a is still in the log:",
-    [b.words for b in aborted_log.batches if not b.control],
-)
+print("after the abort a is still in the log:", [b.words for b in aborted_log.batches if not b.control])
 print("read_committed sees", aborted_log.read(0))
 
 # %% [markdown]
@@ -555,11 +547,7 @@ print(f"half of it, in {len(shortest.schedule)} choices; the last of them:")
 for fact in list(shortest.trace())[-4:]:
     print("  ", fact.line(width=8))
 verdict = explore(searched, kills)
-print(
-    "two outcomes, dirty or aborted reads:",
-    list(verdict.counterexamples) or "none",
-    "in all schedules",
-)
+print("two outcomes, dirty or aborted reads:", list(verdict.counterexamples) or "none", "in all schedules")
 print("looked at all of them:", verdict.complete)
 
 # %% [markdown]
@@ -606,17 +594,12 @@ Player(found["prepare_before_markers"].trace(), title="Markers before the decisi
 # pieces: each move is written between the brackets of its call.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
-order = MARKER.arrange(
-    [
-        ### BEGIN SOLUTION
-        # Kafka's own: one append writes marker and index entry; the high watermark releases the rest.
-        "append",
-        "index",
-        "lso",
-        "answer",
-        ### END SOLUTION
-    ]
-)
+order = MARKER.arrange([
+    ### BEGIN SOLUTION
+    # Kafka's own: one append writes marker and index entry; the high watermark releases the rest.
+    "append", "index", "lso", "answer"
+    ### END SOLUTION
+])
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 3}
 ### BEGIN HIDDEN TESTS
@@ -639,7 +622,6 @@ check(MARKER, order)
 # Two hints wait, if you want them: `print(LSO.hint(1))`, then `print(LSO.hint(2))`. If it is not right
 # yet, the message names the belief behind it, and the run that refutes it opens where it shows.
 
-
 # %% nbgrader={"solution": true, "grade_id": "lso"}
 def lso(first_offsets: tuple[int, ...], high_watermark: int) -> int:
     """The last stable offset: read_committed reads below it, never at or above it."""
@@ -648,7 +630,6 @@ def lso(first_offsets: tuple[int, ...], high_watermark: int) -> int:
     # the high watermark (not replicated yet), and there may be none at all.
     return min([*first_offsets, high_watermark])
     ### END SOLUTION
-
 
 # %% nbgrader={"grade": true, "grade_id": "lso-test", "points": 5}
 ### BEGIN HIDDEN TESTS

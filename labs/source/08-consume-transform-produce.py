@@ -22,12 +22,18 @@
 # (消费–转换–生产): the loop of this lab.
 
 # %%
-from mqlab_widgets import Player, Playground, Predict
-
-from mqlab.explore import Budget, explore
-from mqlab.kernel import Play
-from mqlab.lessons import check, scenario
-from mqlab.lessons.kafka.cases import SAFEGUARD_CASES
+from mqlab.lab import (
+    SAFEGUARD_CASES,
+    Budget,
+    Play,
+    Player,
+    Playground,
+    Predict,
+    check,
+    explore,
+    scenario,
+    search,
+)
 from mqlab.lessons.kafka.lab08 import (
     KILL,
     LOOP,
@@ -44,7 +50,6 @@ from mqlab.lessons.kafka.lab08 import (
     told,
     working,
 )
-from mqlab.lessons.searches import search
 
 # %% [markdown]
 # ## Hook: the tea that was sold twice
@@ -206,17 +211,14 @@ print(recorded("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetCommit"
 # position *without* a transaction?
 
 # %% tags=["nbval-check-output"]
-later = scenario(
-    """
+later = scenario("""
 # A plain commit, written after the pending one
 system income readers=reader
 run worker: init, begin, send-offsets accounting orders-0@7
 run reader: commit-offsets accounting orders-0@3
 run worker: commit
 run reader: committed accounting orders-0
-""",
-    recorded="group-plain-commit-wins",
-)
+""", recorded="group-plain-commit-wins")
 print(offsets(later), "\n")
 print(told(later))
 
@@ -403,7 +405,6 @@ print(table("commits | committed | end offset | lag, for ever", rows))
 # raises an exception. First the one from the hook. Kill it yourself: *how few choices do you need?* (A
 # restarted worker starts its function over.)
 
-
 # %%
 def position_last(app: App):
     while orders := app.poll():
@@ -490,20 +491,12 @@ Player(zombie, title="Without generation fencing")
 # cell, then move the pieces: each move is written between the brackets of its call.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
-order = ORDER.arrange(
-    [
-        ### BEGIN SOLUTION
-        # As in Kafka's own examples. Inside the transaction, position or output first is all the same.
-        "poll",
-        "begin",
-        "send",
-        "offsets",
-        "commit",
-        "abort",
-        "seek",
-        ### END SOLUTION
-    ]
-)
+order = ORDER.arrange([
+    ### BEGIN SOLUTION
+    # As in Kafka's own examples. Inside the transaction, position or output first is all the same.
+    "poll", "begin", "send", "offsets", "commit", "abort", "seek"
+    ### END SOLUTION
+])
 
 # %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
 ### BEGIN HIDDEN TESTS
@@ -590,7 +583,6 @@ print(side_effects(in_one_transaction))
 # move together. (The loop below calls `flush` before it commits a position. Here a send that fails raises
 # an exception. In Java `flush` returns normally even when sends have failed: check the futures that `send`
 # gave you, or the position is committed although the income is lost.)
-
 
 # %% tags=["nbval-check-output"]
 def messaging(app: App):

@@ -22,14 +22,18 @@
 
 # %% tags=["volatile"]
 import plotly.graph_objects as go
-from mqlab_widgets import Follow, Predict, Trials
-
-from mqlab.lessons import check, scenario
-from mqlab.lessons.spark.kill_bench import GONE, KEPT, Bench, bestsellers, copies
-from mqlab.lessons.spark.lab11 import DECIDE, STEPS, pounds
-from mqlab.lessons.spark.two_phase import RESUME
-from mqlab.serve import serve
-from mqlab.spark import IncomeError, Point, income
+from mqlab.lab import Follow, IncomeError, Point, Predict, Trials, check, income, scenario, serve
+from mqlab.lessons.spark.lab11 import (
+    DECIDE,
+    GONE,
+    KEPT,
+    RESUME,
+    STEPS,
+    Bench,
+    bestsellers,
+    copies,
+    pounds,
+)
 
 broker = serve()
 address = broker.address
@@ -133,7 +137,7 @@ print("floats agree, forwards and backwards:", sum(prices) == sum(reversed(price
 # transaction as the rows. Ask for it as any consumer group's offsets:
 
 # %% tags=["nbval-check-output"]
-from mqlab.spark.topics import committed, consumer
+from mqlab.lessons.spark.lab11 import committed, consumer
 
 for place in committed(consumer(address, "spark-income-day"), "Order-day", 2):
     print(f"{place.topic}-{place.partition} offset {place.offset}: {place.metadata}")
@@ -224,17 +228,11 @@ print(f"{changed.point}: {changed.error or 'right'}")
 # what it breaks. Run the cell, then move the pieces: each move is written between the brackets.
 
 # %% nbgrader={"solution": true, "grade_id": "steps"}
-order = STEPS.arrange(
-    [
-        ### BEGIN SOLUTION
-        "fence",
-        "read",
-        "decide",
-        "write",
-        "commit",
-        ### END SOLUTION
-    ]
-)
+order = STEPS.arrange([
+    ### BEGIN SOLUTION
+    "fence", "read", "decide", "write", "commit"
+    ### END SOLUTION
+])
 
 # %% nbgrader={"grade": true, "grade_id": "steps-test", "points": 2}
 ### BEGIN HIDDEN TESTS
@@ -256,7 +254,6 @@ check(STEPS, order)
 # Hint 1: what does Spark do after a kill between the sink's commit and `commits/N`? Hint 2: what do
 # batch numbers mean after somebody has deleted the checkpoint folder?
 
-
 # %% nbgrader={"solution": true, "grade_id": "decide"}
 def decide(progress: int, batch: int) -> str:
     """What to do with this batch: "write" it, "skip" it, or "stop" the job."""
@@ -267,7 +264,6 @@ def decide(progress: int, batch: int) -> str:
         return "write"
     return "stop"  # sink and checkpoint disagree: a person must look
     ### END SOLUTION
-
 
 # %% nbgrader={"grade": true, "grade_id": "decide-test", "points": 5}
 ### BEGIN HIDDEN TESTS
@@ -319,9 +315,7 @@ ends = Trials(
     {
         "source": [KEPT, GONE],
         "sink": [
-            "a database",
-            "a database that overwrites",
-            "a database with the progress",
+            "a database", "a database that overwrites", "a database with the progress",
             "exactly-once",
         ],
         "killed": [Point.COMMITTED, Point.OUT],
@@ -397,14 +391,12 @@ run again: init
 #
 # Hint 1: which batch does Spark hand over next? Hint 2: is `prepared` among those that are still to come?
 
-
 # %% nbgrader={"solution": true, "grade_id": "resume"}
 def resume(prepared: int, checkpoint: int) -> str:
     """How to end the open transaction that holds this batch: "commit" or "abort"."""
     ### BEGIN SOLUTION
     return "commit" if prepared <= checkpoint else "abort"
     ### END SOLUTION
-
 
 # %% nbgrader={"grade": true, "grade_id": "resume-test", "points": 3}
 ### BEGIN HIDDEN TESTS

@@ -1,24 +1,17 @@
-"""Floor 6: lessons. What the notebooks import: running scenarios, exercises, checks."""
+"""Floor 6: lessons. What is taught, how it is checked, and how a course is made of it.
 
-from .atlas.pictures import Fold
-from .check import Exercise, check
-from .kafka.systems.shop import balances
-from .parsons import Parsons, Piece, judge
-from .registry import SYSTEMS, open_run, playing, scenario, system
-from .verdict import Verdict
+    registry     the systems that a system line may name; scenarios and tokens as runs
+    check        what a learner wrote, judged over every schedule
+    parsons      pieces of a protocol step, to be put in order
+    rehearsal    one run of a system in a fixed order, with one fault
+    searches     the searches that lessons rest on: cases, bounds, tables
+    verdict, limits, tables   what a check says, how long it may take, tables as text
+    lab00        what the first lab's cells import
 
-__all__ = [
-    "SYSTEMS",
-    "Exercise",
-    "Fold",
-    "Parsons",
-    "Piece",
-    "Verdict",
-    "balances",
-    "check",
-    "judge",
-    "open_run",
-    "playing",
-    "scenario",
-    "system",
-]
+    kafka/       labs 05 to 08: their systems, exercises, cases
+    spark/       lab 11
+    atlas/       what is looked up and no run: glossary, timeline, maps
+    course/      notebooks from sources, copies, classes, grading
+
+Notebooks enter by `mqlab.lab`.
+"""

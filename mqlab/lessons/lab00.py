@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from ..kernel import Trace
-from .atlas.glossary import glossary
 from .atlas.map_panel import broker_map, broker_maps, map_table
 from .atlas.timeline import timeline
+from .kafka.systems.shop import balances
 
 __all__ = [
+    "balances",
     "broker_map",
     "broker_maps",
     "cost",
     "first",
-    "glossary",
     "map_table",
     "red_from",
     "timeline",

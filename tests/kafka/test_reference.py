@@ -30,7 +30,7 @@ from mqlab.kernel import (
     Response,
     SetTimer,
 )
-from mqlab.lessons import scenario
+from mqlab.lessons.registry import scenario
 
 ON = frozenset(SAFEGUARDS)
 ME = Caller("app")

@@ -13,7 +13,7 @@ import pytest
 from mqlab.cli import main
 from mqlab.kernel import Fact, Text, Trace, escape_unseen
 from mqlab.kernel.token import open_token
-from mqlab.lessons import scenario, system
+from mqlab.lessons.registry import scenario, system
 
 STORY = "# a story\nsystem kafka partitions=1\nrun app: init, begin, send orders-0 a, commit"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mqlab.lessons import balances, scenario
+from mqlab.lessons.kafka.systems.shop import balances
 from mqlab.lessons.lab00 import cost, first, red_from
+from mqlab.lessons.registry import scenario
 
 PAY = "send accounts-0 C-5, send accounts-1 S+5"
 

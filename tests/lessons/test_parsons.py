@@ -13,9 +13,10 @@ from mqlab_widgets.player import module
 
 from mqlab.explore import Budget
 from mqlab.kernel import Text
-from mqlab.lessons import Parsons, Piece, judge, scenario, system
 from mqlab.lessons.kafka.exercises.commit import COMMIT
 from mqlab.lessons.kafka.systems.coordinator_pieces import PIECES
+from mqlab.lessons.parsons import Parsons, Piece, judge
+from mqlab.lessons.registry import scenario, system
 from tests.widgets.harness import MODEL
 
 KAFKA = ("prepare", "reply", "markers", "wait", "complete")

@@ -30,6 +30,7 @@ FLOORS = {
     "mqlab.spark": 5,
     "mqlab.real": 5,
     "mqlab.lessons": 6,
+    "mqlab.lab": 7,
     "mqlab_widgets": 6,
     "mqlab.cli": 7,
     "mqlab": 7,

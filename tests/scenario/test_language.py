@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqlab.lessons import scenario
+from mqlab.lessons.registry import scenario
 from mqlab.scenario.language import Message, ScenarioError, parse_script
 
 HEAD = "system kafka partitions=2\n"

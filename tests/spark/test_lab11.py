@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from mqlab.lessons import lab11, two_phase
+from mqlab.lessons.spark import decide, two_phase
 from mqlab.lessons.spark.kill_bench import GONE, KEPT, Bench, bestsellers, copies
 from mqlab.spark import Point
 
 pytestmark = pytest.mark.needs("java")
-RULES = {name: rule for name, rule, _ in lab11.BELIEFS}
-PLAYED = list(zip(lab11.STORIES, RULES.values(), strict=True))  # each story refutes one belief
+RULES = {name: rule for name, rule, _ in decide.BELIEFS}
+PLAYED = list(zip(decide.STORIES, RULES.values(), strict=True))  # each story refutes one belief
 
 
 @pytest.fixture(scope="module")
@@ -22,20 +22,20 @@ def bench(broker_address: str) -> Iterator[Bench]:
     found.stop()
 
 
-@pytest.mark.parametrize(("story", "rule"), PLAYED, ids=[story.title for story in lab11.STORIES])
+@pytest.mark.parametrize(("story", "rule"), PLAYED, ids=[story.title for story in decide.STORIES])
 def test_a_wrong_rule_makes_the_sum_that_the_model_says(
-    bench: Bench, story: lab11.Story, rule: lab11.Rule
+    bench: Bench, story: decide.Story, rule: decide.Rule
 ) -> None:
     cell = bench._live(story, rule, lambda line: None)
     model = story.play(rule)
-    assert cell.tenths == model.tenths != sum(lab11.written(lab11.HALF_HOUR))
+    assert cell.tenths == model.tenths != sum(decide.written(decide.HALF_HOUR))
     assert bool(cell.stopped) == model.stopped
     assert model.asked[-len(cell.asked) :] == list(cell.asked)
 
 
 def test_the_right_rule_counts_once_or_stops(bench: Bench) -> None:
     said: list[str] = []
-    bench.try_rule(lab11.right_answer, said.append)
+    bench.try_rule(decide.right_answer, said.append)
     assert f"income {bench.expected}, should be {bench.expected}" in said[1]
     assert "decide(3, 3) = skip" in said[2]
     assert "stopped the job" in said[4] and "decide(3, 0) = stop" in said[5]
@@ -65,9 +65,9 @@ def test_ended_otherwise_it_makes_the_sum_that_the_model_says(
 ) -> None:
     rule = belief[1]
     cell = bench.kill("two-phase", point, rule, say=lambda line: None)
-    answer = rule(lab11.KILLED, death.checkpoint)
-    assert cell.asked == ((lab11.KILLED, death.checkpoint, answer),)
-    assert cell.tenths == death.play(answer).tenths != sum(lab11.written(lab11.HALF_HOUR))
+    answer = rule(decide.KILLED, death.checkpoint)
+    assert cell.asked == ((decide.KILLED, death.checkpoint, answer),)
+    assert cell.tenths == death.play(answer).tenths != sum(decide.written(decide.HALF_HOUR))
 
 
 def test_exactly_once_needs_no_kafka_as_sink_but_a_source_that_is_kept(bench: Bench) -> None:
@@ -99,7 +99,7 @@ def test_sparks_own_sink_doubles_what_at_least_once_doubles(bench: Bench) -> Non
         return
     ours = bench.kill("at-least-once", Point.OUT, say=lambda line: None)
     own = bench.kill(OWN, Point.OUT, say=lambda line: None)
-    assert own.tenths == ours.tenths > sum(lab11.written(lab11.HALF_HOUR))
+    assert own.tenths == ours.tenths > sum(decide.written(decide.HALF_HOUR))
 
 
 def test_a_kill_by_choice_doubles_visibly(bench: Bench) -> None:

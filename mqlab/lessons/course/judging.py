@@ -29,8 +29,8 @@ EXERCISES = {
     "lso": ("kafka.lab07", "LSO", "rule"),
     "loop_order": ("kafka.lab08", "ORDER", "value"),
     "loop": ("kafka.exercises.copying", "LOOP", "work"),
-    "steps": ("spark.lab11", "STEPS", "value"),
-    "decide": ("spark.lab11", "DECIDE", "rule"),
+    "steps": ("spark.decide", "STEPS", "value"),
+    "decide": ("spark.decide", "DECIDE", "rule"),
     "resume": ("spark.two_phase", "RESUME", "rule"),
 }
 CALLS = (

@@ -19,6 +19,7 @@ from ..parsons import Parsons, Piece
 from ..registry import system
 from .batch_header import BATCH, TRANSACTIONAL_ID, header
 from .exercises.kills import ALIVE, KillExercise
+from .partition_log import partition_log
 from .visibility import by_hand, frontiers, index_written, lag_table, readers
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "header",
     "index_written",
     "lag_table",
+    "partition_log",
     "readers",
     "whole",
 ]

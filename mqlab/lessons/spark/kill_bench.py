@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ..check import RuleError, call_rule
 from ..verdict import NOT_WRITTEN
-from .lab11 import (
+from .decide import (
     HALF_HOUR,
     HOUR,
     KILLED,

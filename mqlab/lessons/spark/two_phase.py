@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ...kernel import Run, Text
 from ..check import RuleError
 from ..verdict import NOT_WRITTEN, Verdict
-from .lab11 import HALF_HOUR, HALVES, KILLED, Outcome, Remembered, records_of, written
+from .decide import HALF_HOUR, HALVES, KILLED, Outcome, Remembered, records_of, written
 
 Rule = Callable[[int, int], str]
 Pair = tuple[int, int]

@@ -22,7 +22,7 @@ from mqlab.kafka.messages import (
     ProduceResponse,
     TxnOffsetCommit,
 )
-from mqlab.lessons import scenario
+from mqlab.lessons.registry import scenario
 from tests.kafka.clients.driven import Client
 
 E = Error

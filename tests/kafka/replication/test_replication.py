@@ -10,8 +10,7 @@ from mqlab.kafka.replication import Fence, Leadership, Replica
 from mqlab.kafka.replication.controller import start
 from mqlab.kafka.replication.messages import AlterPartition, Register
 from mqlab.kernel import Call, Caller, Map, MemoryDisk, Reply, Request
-from mqlab.lessons import scenario, system
-from mqlab.lessons.registry import played
+from mqlab.lessons.registry import played, scenario, system
 from mqlab.real.compare import recordings
 
 APP = "'app=init; begin; send orders-0 a; commit'"

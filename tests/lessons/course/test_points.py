@@ -17,7 +17,7 @@ from mqlab.lessons.course.points import NotYet, grade
 from mqlab.lessons.kafka.exercises.copying import LOOP, MANY
 from mqlab.lessons.kafka.lab07 import LSO
 from mqlab.lessons.kafka.systems.loop import Abortable, App
-from mqlab.lessons.spark.lab11 import DECIDE
+from mqlab.lessons.spark.decide import DECIDE
 from tests.project.sources import ROOT
 
 LABS = labs_in(ROOT / "labs")

@@ -12,7 +12,6 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.kafka.log import Batch
 from mqlab.kafka.log.partition import Partition
-from mqlab.lessons import scenario, system
 from mqlab.lessons.kafka.exercises.accept import TRIALS
 from mqlab.lessons.kafka.lab05 import (
     ACCEPT,
@@ -26,6 +25,7 @@ from mqlab.lessons.kafka.lab05 import (
 from mqlab.lessons.kafka.settings import IN_FLIGHT
 from mqlab.lessons.kafka.systems.payments import KAFKA
 from mqlab.lessons.kafka.systems.produce_pieces import PIECES
+from mqlab.lessons.registry import scenario, system
 
 Five = tuple[tuple[int, int], ...]
 Seen = tuple[int, int, int]

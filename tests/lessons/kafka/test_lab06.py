@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons import check, scenario, system
 from mqlab.lessons.atlas.data_flow import data_flow, flow
+from mqlab.lessons.check import check
 from mqlab.lessons.course.notebooks import labs_in, read_source
 from mqlab.lessons.kafka.exercises.admit import ADMIT
 from mqlab.lessons.kafka.lab06 import (
@@ -32,6 +32,7 @@ from mqlab.lessons.kafka.lab06 import (
     requests,
     transitions,
 )
+from mqlab.lessons.registry import scenario, system
 
 Pair = tuple[int, int]
 OK, LATER = "ok", "CONCURRENT_TRANSACTIONS"

@@ -8,12 +8,12 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.kafka.log import Batch
-from mqlab.lessons import scenario, system
 from mqlab.lessons.kafka.batch_header import BATCH, TRANSACTIONAL_ID, header
 from mqlab.lessons.kafka.exercises.kills import ALIVE
 from mqlab.lessons.kafka.lab07 import ANSWERED, ASKED, HALF, KILLS, LAST, whole
 from mqlab.lessons.kafka.partition_log import partition_log
 from mqlab.lessons.kafka.visibility import by_hand, frontiers, index_written, lag_table, readers
+from mqlab.lessons.registry import scenario, system
 from mqlab.serve.kafka.wire.records import marker, parsed
 
 MIXED = """

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons import scenario, system
 from mqlab.lessons.kafka.exercises.copying import BELIEFS, KILL, LOOP, ONE, RIGHT, UNFINISHED
 from mqlab.lessons.kafka.lab08 import (
     ORDER,
@@ -23,6 +22,7 @@ from mqlab.lessons.kafka.lab08 import (
     working,
 )
 from mqlab.lessons.kafka.systems.income import IncomeSystem
+from mqlab.lessons.registry import scenario, system
 
 Round = Callable[[App, list[Any]], None]
 

@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
-from mqlab.lessons import scenario, system
 from mqlab.lessons.kafka.exercises.commit import COMMIT
 from mqlab.lessons.kafka.lab07 import MARKER
 from mqlab.lessons.kafka.systems.marker_pieces import PIECES
+from mqlab.lessons.registry import scenario, system
 
 RIGHT = {
     order

@@ -4,9 +4,11 @@ its own message."""
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons import balances, check, scenario, system
+from mqlab.lessons.check import check
 from mqlab.lessons.kafka.lab07 import HALF, LSO
-from mqlab.lessons.spark.lab11 import BELIEFS, DECIDE
+from mqlab.lessons.kafka.systems.shop import balances
+from mqlab.lessons.registry import scenario, system
+from mqlab.lessons.spark.decide import BELIEFS, DECIDE
 
 
 def right(firsts, hw):

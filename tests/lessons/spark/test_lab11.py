@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from mqlab.lessons.spark import two_phase
+from mqlab.lessons.spark.decide import BELIEFS, DECIDE, HALF_HOUR, HOUR, KILLED, STEPS, written
 from mqlab.lessons.spark.kill_bench import Bench
-from mqlab.lessons.spark.lab11 import BELIEFS, DECIDE, HALF_HOUR, HOUR, KILLED, STEPS, written
 from mqlab.lessons.spark.two_phase import RESUME
 from mqlab.lessons.verdict import Verdict
 

@@ -1,0 +1,118 @@
+"""The door for notebooks: what a lab needs comes from here, and from the lab's own module.
+
+    from mqlab.lab import Budget, Player, Predict, check, explore, scenario, system
+
+Runs
+    scenario(text)      the trace of a scenario, written as in a `.scn` file
+    system(line)        a system to search or to play with, from its system line
+    playing(text)       a run that begins where a scenario ends, for a Playground
+    open_run(token)     the very run that somebody has sent as a token
+    Play                a run that is moved choice by choice
+
+Pictures
+    Player, Playground, Predict, Explorer, Follow, Trials: see `mqlab_widgets`
+    Fold                a text that is opened by a click, for what repeats a picture
+    columns(rows)       a table as text
+    glossary(word)      the words of the course
+
+Searches
+    explore, Budget     every schedule within a budget of faults; the shortest counterexample
+    SAFEGUARD_CASES     the cases that ask whether a safeguard is necessary, by its name
+    search(case)        the shortest run in which a case's property breaks
+    with_everything_on(case)   the same with the safeguard: nothing is found
+
+Exercises
+    check(exercise, answer)    judges what a learner wrote
+    Exercise, Parsons, Piece, Verdict   what a teacher writes an exercise with
+
+Real time
+    serve()             a broker for as long as a `with` lasts; `Follow` shows it
+    income(…)           order → income on Spark; IncomeError, Point
+
+Everything is loaded when it is first asked for, so a notebook starts quickly, and one that uses
+neither Spark nor widgets runs where they are missing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mqlab_widgets import Explorer, Follow, Player, Playground, Predict, Trials
+
+    from .explore import Budget, explore
+    from .kernel import Play
+    from .lessons.atlas.glossary import glossary
+    from .lessons.atlas.pictures import Fold
+    from .lessons.check import Exercise, check
+    from .lessons.kafka.cases import SAFEGUARD_CASES
+    from .lessons.parsons import Parsons, Piece
+    from .lessons.registry import open_run, playing, scenario, system
+    from .lessons.searches import search, with_everything_on
+    from .lessons.tables import columns
+    from .lessons.verdict import Verdict
+    from .serve import serve
+    from .spark import IncomeError, Point, income
+
+#: the module each name comes from
+_ROOMS = {
+    "mqlab.kernel": ("Play",),
+    "mqlab.explore": ("Budget", "explore"),
+    "mqlab.lessons.registry": ("open_run", "playing", "scenario", "system"),
+    "mqlab.lessons.check": ("Exercise", "check"),
+    "mqlab.lessons.parsons": ("Parsons", "Piece"),
+    "mqlab.lessons.verdict": ("Verdict",),
+    "mqlab.lessons.searches": ("search", "with_everything_on"),
+    "mqlab.lessons.kafka.cases": ("SAFEGUARD_CASES",),
+    "mqlab.lessons.tables": ("columns",),
+    "mqlab.lessons.atlas.pictures": ("Fold",),
+    "mqlab.lessons.atlas.glossary": ("glossary",),
+    "mqlab.serve": ("serve",),
+    "mqlab.spark": ("IncomeError", "Point", "income"),
+    "mqlab_widgets": ("Explorer", "Follow", "Player", "Playground", "Predict", "Trials"),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "SAFEGUARD_CASES",
+    "Budget",
+    "Exercise",
+    "Explorer",
+    "Fold",
+    "Follow",
+    "IncomeError",
+    "Parsons",
+    "Piece",
+    "Play",
+    "Player",
+    "Playground",
+    "Point",
+    "Predict",
+    "Trials",
+    "Verdict",
+    "check",
+    "columns",
+    "explore",
+    "glossary",
+    "income",
+    "open_run",
+    "playing",
+    "scenario",
+    "search",
+    "serve",
+    "system",
+    "with_everything_on",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"mqlab.lab has no {name!r}; it has {', '.join(__all__)}")
+    found = getattr(import_module(_ROOM_OF[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,361 @@
+"""Lab 11, order → income: the sink's rule `decide`, and the order of the sink's steps.
+
+The sink has fenced its older self and read the *progress record*, the number of the last batch
+whose transaction committed. `decide(progress, batch)` says what to do with this batch: "write",
+"skip" or "stop".
+
+A rule is judged twice. `DECIDE` plays three crashes with the real amounts of two hours of
+orders, in plain Python: that takes milliseconds, so it is what is graded; what a wrong rule wrote
+is played by the engine (sink_runs.py). `Bench.try_rule` (kill_bench.py) puts the same rule into
+the sink of a Spark job, kills it with -9, and must find the same sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+
+from ...kernel import Run, Text
+from ..check import RuleError, call_rule
+from ..parsons import Order, Parsons, Piece
+from ..verdict import NOT_WRITTEN, Verdict
+
+NONE = -1
+KILLED = 3  # the batch
+HALF_HOUR, HOUR = 30, 60  # minutes of a batch; the latter after the checkpoint was lost
+HALVES = ("12:00", "12:30", "13:00", "13:30")
+SINCE, UNTIL = "2011-12-05 12:00", "2011-12-05 14:00"
+Rule = Callable[[int, int], str]
+Pair = tuple[int, int, str]  # progress, batch, and the right answer
+Say = Callable[[str], None]
+
+
+# --- the orders, and what each batch writes ----------------------------------------------------
+
+
+@cache
+def lunch() -> tuple[dict[str, str], ...]:
+    """The order lines of two hours, without a large cancellation among them."""
+    from ...spark.files import DAY, read_lines
+
+    return tuple(dict(x) for x in read_lines(DAY) if SINCE <= x["InvoiceDate"] < UNTIL)
+
+
+@cache
+def written(minutes: int) -> tuple[int, ...]:
+    """Tenths of a penny that each batch writes, where a batch is so many minutes of orders.
+
+    A batch closes the minutes that the batches before it have passed (the watermark), so it
+    writes those of the batch before it, without its last minute.
+    """
+    from ...spark.orders import MINUTE_MS, encode, floor_minute, income_of, time_ms
+
+    income: dict[int, int] = {}  # start of the minute → tenths
+    for line in lunch():
+        at = time_ms(line["InvoiceDate"])
+        start = floor_minute(at)
+        income[start] = income.get(start, 0) + income_of(encode(line), at)
+    first, step = min(income), minutes * MINUTE_MS
+    newest: dict[int, int] = {}  # batch → its last minute
+    for start in income:
+        batch = (start - first) // step
+        newest[batch] = max(newest.get(batch, 0), start)
+    newest[max(newest)] += MINUTE_MS  # the closing record
+    found, closed = [], 0
+    for _, seen in [(NONE, 0), *sorted(newest.items())]:
+        found.append(sum(tenths for at, tenths in income.items() if closed <= at < seen))
+        closed = max(closed, seen)
+    return tuple(found)
+
+
+def records_of(minutes: int, batch: int) -> list[str]:
+    """What stands in the picture for the rows of a batch: each half hour with its pounds.
+
+    Batches of an hour write the half hours of two smaller ones.
+    """
+    if minutes == HOUR:
+        return [one for half in (2 * batch - 1, 2 * batch) for one in records_of(HALF_HOUR, half)]
+    if batch < 1:
+        return []  # the first batch closes no minute yet
+    return [f"{HALVES[batch - 1]}={round(written(HALF_HOUR)[batch] / 1000)}"]
+
+
+def pounds(tenths: int) -> str:
+    from ...spark.orders import pounds as text
+
+    return text(tenths)
+
+
+# --- three stories ------------------------------------------------------------------------------
+
+
+@dataclass
+class Outcome:
+    """What a rule did in a story: the sum in topic Income, whether it stopped the job, each
+    question with its answer, and for each life of the job the records of each transaction."""
+
+    tenths: int = 0
+    progress: int = NONE
+    stopped: bool = False
+    asked: list[tuple[int, int, object]] = field(default_factory=list)
+    lives: list[list[list[str]]] = field(default_factory=list)
+
+    def hand_over(self, rule: Rule, minutes: int, since: int, until: int = 0) -> None:
+        """Spark hands batches `since` to `until - 1` to the sink, each of so many minutes."""
+        batches = written(minutes)
+        self.lives.append([])
+        for batch in range(since, until or len(batches)):
+            if self.stopped:
+                return
+            answer = rule(self.progress, batch)
+            self.asked.append((self.progress, batch, answer))
+            if answer == "write":
+                self.tenths += batches[batch]
+                self.lives[-1].append(records_of(minutes, batch))
+                self.progress = batch
+            self.stopped = answer not in ("write", "skip")
+
+    @property
+    def sum(self) -> str:
+        """In words, against what it should be."""
+        should = sum(written(HALF_HOUR))
+        if self.tenths == should:
+            return f"the income is {pounds(self.tenths)}, which is right"
+        error = (self.tenths - should) / should * 100
+        return f"the income is {pounds(self.tenths)} instead of {pounds(should)} ({error:+.1f} %)"
+
+
+def crash(rule: Rule) -> Outcome:
+    """Killed after the commit of batch 3 and before commits/3; started again."""
+    found = Outcome()
+    found.hand_over(rule, HALF_HOUR, 0, KILLED + 1)
+    found.hand_over(rule, HALF_HOUR, KILLED)
+    return found
+
+
+def lost_checkpoint(rule: Rule) -> Outcome:
+    """The same kill; then somebody deletes the checkpoint, and starts with larger batches."""
+    found = Outcome()
+    found.hand_over(rule, HALF_HOUR, 0, KILLED + 1)
+    found.hand_over(rule, HOUR, 0)
+    return found
+
+
+def new_topic(rule: Rule) -> Outcome:
+    """The same kill; then topic Income is made anew, empty, and the checkpoint is kept."""
+    found = Outcome()
+    found.hand_over(rule, HALF_HOUR, KILLED)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """`stop`: whether stopping is right; else every order must be counted once."""
+
+    title: str
+    play: Callable[[Rule], Outcome]
+    stop: bool
+    why: str
+
+    def refutes(self, found: Outcome) -> bool:
+        return found.stopped != self.stop or not (
+            self.stop or found.tenths == sum(written(HALF_HOUR))
+        )
+
+    def run(self, found: Outcome) -> Run:
+        """The same transactions, played by the engine."""
+        from .sink_runs import play_lives
+
+        return play_lives(found.lives, HALVES, self.title)
+
+
+STORIES = (
+    Story(
+        "killed after the commit of batch 3, before commits/3",
+        crash,
+        False,
+        "batch 3 is handed over again: the progress record says that it is in",
+    ),
+    Story(
+        "killed, and the checkpoint was deleted",
+        lost_checkpoint,
+        True,
+        "the numbers begin again at 0 and mean other orders: no answer but “stop” is right",
+    ),
+    Story(
+        "killed, and topic Income was made anew",
+        new_topic,
+        True,
+        "the batches before this one are not in the topic, and nobody will write them",
+    ),
+)
+
+PAIRS: tuple[Pair, ...] = (
+    (NONE, 0, "write"), (4, 5, "write"), (5, 5, "skip"), (0, 0, "skip"), (7, 0, "stop"),
+    (7, 3, "stop"), (4, 6, "stop"), (NONE, 6, "stop"),
+)  # fmt: skip
+UNSEEN: tuple[Pair, ...] = (
+    (41, 42, "write"), (0, 1, "write"), (12, 12, "skip"), (9, 2, "stop"), (3, 8, "stop"),
+    (NONE, 1, "stop"),
+)  # fmt: skip
+
+BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
+    (
+        "a transaction alone is exactly once",
+        lambda progress, batch: "write",
+        Text(
+            "a batch that is handed over again is written again: the transaction is whole both "
+            "times. The progress must be in the transaction, and must be looked at",
+            "再次交来的批次会再次写入：两次事务都是完整的。进度必须写在事务里，而且必须查看",
+        ),
+    ),
+    (
+        "batch ≤ progress means done",
+        lambda progress, batch: "skip" if batch <= progress else "write",
+        Text(
+            "after a lost checkpoint the batch numbers begin again at 0 and mean other orders: "
+            "skipping them loses income silently",
+            "检查点丢失后批号从 0 重新开始，含义已不同：跳过它们会悄悄丢失收入",
+        ),
+    ),
+    (
+        "a gap does not matter",
+        lambda progress, batch: (
+            "skip" if batch == progress else "write" if batch > progress else "stop"
+        ),
+        Text(
+            "a batch that does not follow the progress record leaves a hole: what is missing in "
+            "between will never be written by anybody",
+            "与进度记录不连续的批次会留下空洞：中间缺失的部分再也不会有人写入",
+        ),
+    ),
+)
+
+
+def right_answer(progress: int, batch: int) -> str:
+    from ...spark.sinks import decide
+
+    return decide(progress, batch)
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """The exercise: three stories, pairs that tell rules apart, and more of them that only grading
+    tries."""
+
+    stories: tuple[Story, ...]
+    pairs: tuple[Pair, ...]
+    unseen: tuple[Pair, ...]
+
+    def check(self, decide: Rule, graded: bool = False) -> Verdict:
+        """Judge a rule; a wrong one hears what it did, which sum came out, and why."""
+        rule = Remembered(decide)
+        try:
+            if all(rule(progress, batch) is None for progress, batch, _ in self.pairs):
+                return Verdict(False, NOT_WRITTEN)
+            for story in self.stories:
+                found = story.play(rule)
+                if story.refutes(found):
+                    return self._named(rule, _told(story, found), story.run(found))
+            for progress, batch, right in (*self.pairs, *(self.unseen if graded else ())):
+                if (answer := rule(progress, batch)) != right:
+                    return self._named(rule, _said(progress, batch, answer, right))
+        except RuleError as error:
+            return Verdict(False, Text(str(error)))
+        return Verdict(True, Text("every crash ends with each order counted once, or with a stop"))
+
+    def _named(self, rule: Rule, message: str, run: Run | None = None) -> Verdict:
+        """With the belief behind the rule, where it acts as a known one does, and the run that
+        shows what it did."""
+        name = ""
+        for known, believed, belief in BELIEFS:
+            if all(rule(p, b) == believed(p, b) for p, b, _ in self.pairs):
+                name, message = known, f"{message}. Remember: {belief}"
+        if run is None:
+            return Verdict(False, Text(message), name)
+        schedule = tuple(map(str, run.choices))
+        return Verdict(False, Text(message), name, schedule, run.system, light="money")
+
+
+class Remembered:
+    """A rule that is asked each question once, within its time. Raises RuleError."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.known: dict[tuple[int, int], str] = {}
+
+    def __call__(self, progress: int, batch: int) -> str:
+        asked = progress, batch
+        if asked not in self.known:
+            self.known[asked] = call_rule(self.rule, asked)
+        return self.known[asked]
+
+
+def _said(progress: object, batch: object, answer: object, right: str) -> str:
+    if answer not in ("write", "skip", "stop"):
+        return (
+            f'decide({progress}, {batch}) gave {answer!r}; the answers are "write", "skip", "stop"'
+        )
+    return f'decide({progress}, {batch}) gave "{answer}", not "{right}"'
+
+
+def _told(story: Story, found: Outcome) -> str:
+    """What the rule did, what sum came out, and why that is wrong."""
+    did = next(
+        _said(progress, batch, answer, right)
+        for progress, batch, answer in found.asked
+        if answer != (right := right_answer(progress, batch))
+    )
+    ended = "the job stopped, and " if found.stopped else ""
+    return f"{story.title}: {did}; {ended}{found.sum}. Here {story.why}"
+
+
+DECIDE = Deciding(STORIES, PAIRS, UNSEEN)
+
+
+# --- the order of the five steps ---------------------------------------------------------------
+
+PIECES = (
+    Piece("read", Text("read the progress record", "读取进度记录")),
+    Piece("commit", Text("commit the transaction", "提交事务")),
+    Piece("fence", Text("fence: initialise the producer", "隔离：初始化生产者")),
+    Piece("write", Text("write the rows and the progress record", "写入各行和进度记录")),
+    Piece("decide", Text("decide: write, skip or stop", "决定：写入、跳过或停止")),
+)
+LATE = Text(
+    "a driver that was only slow commits its batch after you have read the progress record: the "
+    "batch is in twice. Fence it first, then nothing can change any more"
+)
+BLIND = Text("the batch is written before anybody has looked whether it is in: it may be in twice")
+UNREAD = Text("there is nothing to decide on before the progress record was read")
+OPEN = Text("what is written after the commit is outside the transaction: nothing makes it whole")
+UNFENCED = Text("a producer must be initialised before it can write: there is no transaction yet")
+
+
+class Steps(Parsons):
+    """The sink's five steps. An order is judged by what it makes possible, step by step."""
+
+    def judge(self, order: Order) -> Verdict:
+        if sorted(order) != sorted(piece.key for piece in self.pieces):
+            return Verdict(False, Text("use each of the five steps once"))
+        for name, why in self.messages.items():
+            then, first = name.split(" before ")
+            if order.index(first) > order.index(then):
+                return Verdict(False, why, name)
+        return Verdict(True, Text("fence → read the progress → decide → write → commit"))
+
+
+STEPS = Steps(
+    name="steps",
+    question=Text("What does the sink do with a batch, from first to last?"),
+    pieces=PIECES,
+    systems=lambda order: (),
+    messages={
+        "decide before read": UNREAD,
+        "write before decide": BLIND,
+        "commit before write": OPEN,
+        "write before fence": UNFENCED,
+        "read before fence": LATE,
+    },
+)
