@@ -10,7 +10,7 @@ from ..explore import Budget
 from ..kernel import System, Text, Trace
 from .copying import BREAK, KILL, LOOP, ONE, WORKER
 from .income import IncomeSystem, label
-from .lab00 import first
+from .lab00 import first, red_from
 from .lab06 import recorded, told
 from .loop import Abortable, App, Order, PriceUnknown, Refused, Work
 from .map_panel import broker_map
@@ -34,6 +34,7 @@ __all__ = [
     "first",
     "offsets",
     "recorded",
+    "red_from",
     "side_effects",
     "table",
     "told",
