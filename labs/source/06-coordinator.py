@@ -33,6 +33,7 @@
 
 # %% jupyter={"source_hidden": true}
 from IPython.display import display
+
 from mqlab.lab import (
     SAFEGUARD_CASES,
     Budget,

@@ -22,6 +22,7 @@
 
 # %% tags=["volatile"]
 import plotly.graph_objects as go
+
 from mqlab.lab import Follow, IncomeError, Point, Predict, Trials, check, income, scenario, serve
 from mqlab.lessons.spark.lab11 import (
     DECIDE,

@@ -27,7 +27,7 @@ def test_every_name_is_there_and_in_the_text() -> None:
 def test_nothing_is_loaded_before_it_is_asked_for() -> None:
     script = (
         "import sys, mqlab.lab; print(*sorted(m for m in sys.modules if m.startswith('mqlab')))"
-        "; mqlab.lab.scenario; print('mqlab.kafka' in sys.modules, 'pyspark' in sys.modules,"
+        "; mqlab.lab.system('kafka'); print('mqlab.kafka' in sys.modules, 'pyspark' in sys.modules,"
         " 'anywidget' in sys.modules)"
     )
     done = subprocess.run(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ...explore import Budget
 from ...kernel import System, Text, Trace
 from ..atlas.map_panel import broker_map
-from ..lab00 import first
+from ..lab00 import first, red_from
 from ..parsons import Parsons, Piece
 from ..rehearsal import killed, plain
 from ..tables import columns, table
@@ -34,6 +34,7 @@ __all__ = [
     "first",
     "offsets",
     "recorded",
+    "red_from",
     "side_effects",
     "table",
     "told",

@@ -17,6 +17,7 @@ from mqlab.lessons.kafka.lab08 import (
     actors,
     counted,
     offsets,
+    red_from,
     side_effects,
     told,
     working,
@@ -377,3 +378,29 @@ def test_a_tool_sees_a_lag_for_ever_where_the_consumer_sees_none() -> None:
     """)
     end, position, lag = [line.split()[-1] for line in told(run, "booking").splitlines()[-3:]]
     assert (end, position, lag) == ("2", "2", "0")
+
+
+@pytest.mark.parametrize(
+    ("last_call", "end", "granted", "after"),
+    [
+        ("OffsetCommit", "commit, commit-offsets lending", 2, ""),
+        (
+            "EndTxn",
+            "send-offsets lending loans-0@1, commit",
+            1,
+            "fire desk retry\nrun desk: poll\n",
+        ),
+    ],
+)
+def test_a_loan_is_granted_twice_apart_from_its_position_and_once_together(
+    last_call: str, end: str, granted: int, after: str
+) -> None:
+    run = scenario(f"""
+system income topic=loans orders=Ada:9000 outputs=credits workers=desk
+kill desk when={last_call}#1 after=0
+run desk: init, subscribe lending loans, poll, begin, send credits-0 Ada=9000, {end}
+fire __consumer_offsets-0 session/lending/desk-1
+restart desk
+{after}""")
+    assert f"Ada=9000  {granted}×" in counted(run, "credits")
+    assert (red_from(run, "money") > 0) == (granted > 1)
