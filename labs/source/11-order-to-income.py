@@ -28,7 +28,7 @@ from mqlab.lessons import check, scenario
 from mqlab.lessons.spark.kill_bench import GONE, KEPT, Bench, bestsellers, copies
 from mqlab.lessons.spark.lab11 import DECIDE, STEPS, pounds
 from mqlab.lessons.spark.two_phase import RESUME
-from mqlab.serve import serve
+from mqlab.serve.kafka import serve
 from mqlab.spark import IncomeError, Point, income
 
 broker = serve()

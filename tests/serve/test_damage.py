@@ -10,9 +10,9 @@ import pytest
 from mqlab.cli import main
 from mqlab.kafka.log import Batch
 from mqlab.kernel import Append, Put
-from mqlab.serve import serve
 from mqlab.serve.frames import FRAME, MAGIC, SECTOR
 from mqlab.serve.journal import Journal, JournalError
+from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.wire.records import parsed
 from mqlab.serve.process import BrokerError
