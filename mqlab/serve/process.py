@@ -28,8 +28,9 @@ class BrokerError(Exception):
 
 
 class RunningBroker:
-    """A broker process, `mqlab serve NAME`. `address` is what a client connects to ("127.0.0.1:41234"),
-    `trace_url` what `Follow` is told ("http://127.0.0.1:41235"), `pid` its process."""
+    """A broker process, `mqlab serve NAME`. `address` is what a client connects to
+    ("127.0.0.1:41234"), `trace_url` what `Follow` is told ("http://127.0.0.1:41235"), `pid`
+    its process."""
 
     def __init__(self, name: str, arguments: list[str], data_dir: Path | None) -> None:
         self.name = name
