@@ -26,7 +26,7 @@ Exercises
     Exercise, Parsons, Piece, Verdict   what a teacher writes an exercise with
 
 Real time
-    serve()             a broker for as long as a `with` lasts; `Follow` shows it
+    serve()             a Kafka broker for as long as a `with` lasts; `Follow` shows it
     income(…)           order → income on Spark; IncomeError, Point
 
 Everything is loaded when it is first asked for, so a notebook starts quickly, and one that uses
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from .lessons.searches import search, with_everything_on
     from .lessons.tables import columns
     from .lessons.verdict import Verdict
-    from .serve import serve
+    from .serve.kafka import serve
     from .spark import IncomeError, Point, income
 
 #: the module each name comes from
@@ -68,7 +68,7 @@ _ROOMS = {
     "mqlab.lessons.tables": ("columns",),
     "mqlab.lessons.atlas.pictures": ("Fold",),
     "mqlab.lessons.atlas.glossary": ("glossary",),
-    "mqlab.serve": ("serve",),
+    "mqlab.serve.kafka": ("serve",),
     "mqlab.spark": ("IncomeError", "Point", "income"),
     "mqlab_widgets": ("Explorer", "Follow", "Player", "Playground", "Predict", "Trials"),
 }

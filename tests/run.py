@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 OUT = ROOT / ".cache" / "test"  # each part's log and results, kept for a look afterwards
 
 # Quick and telling parts first; folders not named here follow, the labs come last.
-ORDER = ("style", "types", "project", "kernel", "storage", "scenario", "explore", "kafka")
+ORDER = ("style", "types", "project", "kernel", "scenario", "explore", "kafka")
 # Parts that measure time or open ports and windows of their own, so they get both cores.
 ALONE = ("browser", "serve", "spark", "bench")
 LABS = ROOT / "tests" / "project" / "test_labs.py"

@@ -81,7 +81,7 @@ def address_of_server(given: str | None) -> AddressOf:
         if address:
             yield address
             return
-        from mqlab.serve import serve
+        from mqlab.serve.kafka import serve
 
         with serve() as broker:
             yield broker.address

@@ -91,7 +91,7 @@ def _measured(module: str, argument: str, what: str) -> Figures:
 
 def _server(kafka: str = "") -> Figures:
     """One confluent-kafka client against `mqlab serve`, and against a broker at `kafka`."""
-    from ..serve import serve
+    from ..serve.kafka import serve
     from ..serve.kafka.bench import measured
 
     with serve() as broker:
@@ -102,7 +102,7 @@ def _server(kafka: str = "") -> Figures:
 
 
 def _income() -> Figures:
-    from ..serve import serve
+    from ..serve.kafka import serve
     from ..spark.bench import measured
 
     with serve() as broker:

@@ -140,7 +140,7 @@ class OurHost:
     @contextmanager
     def shared(self, profile: str) -> Iterator[Any]:
         from mqlab.real.kafka.client import PROFILES, Target
-        from mqlab.serve import serve
+        from mqlab.serve.kafka import serve
 
         level = PROFILES[profile].transaction_version
         with tempfile.TemporaryDirectory(prefix="mqlab-compare-") as folder:

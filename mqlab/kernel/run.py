@@ -124,7 +124,7 @@ class Run:
         elif move.stage is not None and move.stage.effect is None:
             yield from self._began(move, before)
         elif move.stage is not None and move.stage.effect is not None:
-            fact = told_effect(move.role, move.stage.effect)
+            fact = describe_effect(move.role, move.stage.effect)
             if fact is not None:
                 yield fact
 
@@ -169,8 +169,9 @@ def _stopped(move: Moved) -> Fact:
     return Fact(0, 0, move.node, "✗", text)
 
 
-def told_effect(role: str, effect: Effect) -> Fact | None:
-    """The narrated line of one effect; timers are silent until they fire."""
+def describe_effect(role: str, effect: Effect) -> Fact | None:
+    """The narrated line of one effect of a role, its number and its meaning still left out. None
+    for what is not told: timers are silent until they fire."""
     match effect:
         case Send(to=to, body=body):
             return Fact(0, 0, role, "→", said(body), to, fold=to == role)

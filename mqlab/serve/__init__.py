@@ -1,16 +1,18 @@
-"""Floor 5: the Kafka roles behind Kafka's own wire protocol.
+"""Floor 5: a broker's roles behind its own wire protocol.
 
-    from mqlab.serve import serve
+    from mqlab.serve.kafka import serve
 
     with serve() as broker:
         ...  # any Kafka client, told broker.address
 
 The same role that a lesson steps through serves a real client here; only the driver differs.
-Read in this order: `wire/` (frames and record batches), `broker/` (what lies between a
-request and the roles), `driver.py` (their node), `disk.py` and `journal.py` (what is
-durable), `connection.py` and `server.py` (sockets), `trace/` (what is going on, live).
+Read in this order: `home.py` and `protocol.py` (what a broker must say), `driver.py` (the
+node that plays its roles), `disk.py` and `journal.py` (what is durable), `connection.py` and
+`server.py` (sockets), `trace/` (what is going on, live). Then a broker's room, as `kafka/`:
+`home.py`, `wire/` (frames and record batches), `front/` (what lies between a request and the
+roles), `trace/`.
 """
 
-from .process import BrokerError, RunningBroker, serve
+from .process import BrokerError, RunningBroker
 
-__all__ = ["BrokerError", "RunningBroker", "serve"]
+__all__ = ["BrokerError", "RunningBroker"]

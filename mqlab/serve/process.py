@@ -28,10 +28,12 @@ class BrokerError(Exception):
 
 
 class RunningBroker:
-    """A broker process. `address` is what a client connects to ("127.0.0.1:41234"),
-    `trace_url` what `Follow` is told ("http://127.0.0.1:41235"), `pid` its process."""
+    """A broker process, `mqlab serve NAME`. `address` is what a client connects to
+    ("127.0.0.1:41234"), `trace_url` what `Follow` is told ("http://127.0.0.1:41235"), `pid`
+    its process."""
 
-    def __init__(self, arguments: list[str], data_dir: Path | None) -> None:
+    def __init__(self, name: str, arguments: list[str], data_dir: Path | None) -> None:
+        self.name = name
         self.address = ""
         self.trace_url = ""
         self.data_dir = data_dir
@@ -83,7 +85,7 @@ class RunningBroker:
         return f"<broker {state}>"
 
     def _start(self, port: str, trace_port: str) -> None:
-        command = [sys.executable, "-m", "mqlab", "serve", "kafka", "--until-input-ends"]
+        command = [sys.executable, "-m", "mqlab", "serve", self.name, "--until-input-ends"]
         command += ["--port", port, "--trace-port", trace_port, *self._arguments]
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         self._process = subprocess.Popen(
@@ -121,33 +123,24 @@ class RunningBroker:
             self._said = None
 
 
-def serve(
+def start_broker(
+    name: str,
+    arguments: list[str],
     *,
     data_dir: str | Path | None = None,
     fsync: bool = False,
-    transaction_version: int = 2,
-    auto_create: bool = False,
-    off: tuple[str, ...] = (),
     pace_ms: int = 0,
 ) -> RunningBroker:
-    """Start a broker that speaks Kafka on a free port of this machine.
-
-    `data_dir`: keep everything there, so that `kill()` and `restart()` lose nothing that was
-    acknowledged; `fsync`: nor does a power cut. `off`: safeguards that are switched off.
-    `pace_ms`: how long messages between coordinator and leaders take.
-    Raises BrokerError when it does not start.
-    """
+    """Start `mqlab serve NAME` on a free port of this machine. `arguments`: what only this
+    broker can be told. Raises BrokerError when it does not start."""
     if data_dir is not None and not str(data_dir).strip():
         raise BrokerError("an empty name is no folder: name one, or leave data_dir out")
-    arguments = ["--transaction-version", str(transaction_version)]
     folder = Path(data_dir).absolute() if data_dir is not None else None
-    if folder is not None:
-        arguments += ["--data-dir", str(folder)]
-    arguments += ["--fsync"] if fsync else []
-    arguments += ["--auto-create"] if auto_create else []
-    arguments += ["--off", *off] if off else []
-    arguments += ["--pace", str(pace_ms)] if pace_ms else []
-    return RunningBroker(arguments, folder)
+    told = list(arguments)
+    told += ["--data-dir", str(folder)] if folder is not None else []
+    told += ["--fsync"] if fsync else []
+    told += ["--pace", str(pace_ms)] if pace_ms else []
+    return RunningBroker(name, told, folder)
 
 
 def _environment() -> dict[str, str]:

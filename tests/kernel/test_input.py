@@ -1,4 +1,4 @@
-"""What somebody else wrote: traces, tokens and scenarios that are damaged or hostile."""
+"""What somebody else wrote: traces and tokens that are damaged or hostile."""
 
 from __future__ import annotations
 
@@ -10,21 +10,15 @@ from typing import Any
 
 import pytest
 
-from mqlab.cli import main
-from mqlab.kernel import Fact, Text, Trace, escape_unseen
+from mqlab.kernel import Fact, Text, Trace, escape_unseen, replay
 from mqlab.kernel.token import open_token
-from mqlab.lessons.registry import scenario, system
+from tests.kernel.toy import TORN, make_toy
 
-STORY = "# a story\nsystem kafka partitions=1\nrun app: init, begin, send orders-0 a, commit"
-
-
-def trace() -> dict[str, Any]:
-    plain: dict[str, Any] = scenario(STORY).to_json()
-    return plain
+TRACE = replay(make_toy("keep a"), (*TORN, "restart store"))
 
 
 def damaged(change: str) -> Any:
-    plain = trace()
+    plain: dict[str, Any] = TRACE.to_json()
     if change == "a list":
         return [plain]
     if change == "no facts":
@@ -53,16 +47,11 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_damaged_trace_is_refused_in_one_line(
-    change: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_trace_is_refused(change: str, tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text(json.dumps(damaged(change)), "utf-8")
     with pytest.raises(ValueError):
         Trace.load(path)
-    assert main(["view", str(path), "-o", str(tmp_path / "page.html")]) == 2
-    told = capsys.readouterr().err
-    assert "is no trace: " in told and "mqlab view --trace" in told and len(told.splitlines()) == 1
 
 
 def test_a_file_nested_too_deeply_is_no_trace(tmp_path: Path) -> None:
@@ -72,41 +61,16 @@ def test_a_file_nested_too_deeply_is_no_trace(tmp_path: Path) -> None:
 
 
 def test_an_undamaged_trace_is_read() -> None:
-    assert Trace.from_json(trace()).facts == scenario(STORY).facts
+    assert Trace.from_json(damaged("")).facts == TRACE.facts
 
 
 @pytest.mark.parametrize(
-    "value", [None, 7, [], ["kafka"], ["kafka", [], "d", 4], ["kafka", "ab", "d"], ["k", [1], "d"]]
+    "value", [None, 7, [], ["toy"], ["toy", [], "d", 4], ["toy", "ab", "d"], ["toy", [1], "d"]]
 )
 def test_a_token_of_another_shape_is_refused(value: Any) -> None:
     token = base64.urlsafe_b64encode(zlib.compress(json.dumps(value).encode())).decode()
     with pytest.raises(ValueError, match="this is not a token: paste the whole text"):
         open_token(token)
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("system kafka 'app=init; commit", "the system line cannot be read"),
-        ("system kafka partitions=1000000", "partitions=1000000: a picture has room for 100"),
-        ("system kafka groups=51", "groups=51: a picture has room for 50"),
-        (f"system kafka partitions={'9' * 5000}", "partitions='9999999999999999999…'"),
-        ("system kafka partitions=²", "expected a whole number"),
-    ],
-)
-def test_a_system_line_is_refused_in_one_line(
-    line: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "story.scn"
-    path.write_text(f"# a story\n{line}\nrun app: init\n", "utf-8")
-    assert main(["run", str(path)]) == 2
-    told = capsys.readouterr().err
-    assert words in told and str(path) in told and len(told.splitlines()) == 1
-
-
-def test_a_token_cannot_ask_for_a_million_partitions_either() -> None:
-    with pytest.raises(ValueError, match="a picture has room for 100"):
-        system("kafka partitions=1000000")
 
 
 @pytest.mark.parametrize(
@@ -123,18 +87,5 @@ def test_what_a_terminal_would_obey_is_written_out(text: str, written: str) -> N
     assert escape_unseen(text) == written
     fact = Fact(1, 1, text, "→", Text(text), text)
     assert fact.line() == f"{written} → {written}  {written}"
-    narrated = str(Trace("kafka", (), (fact,), ()))
+    narrated = str(Trace("toy", (), (fact,), ()))
     assert narrated == fact.line(width=len(written)).rstrip()
-
-
-def test_a_scenario_prints_no_escape_sequence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "story.scn"
-    source = "# s\nsystem kafka partitions=1\nrun app: init, begin, send orders-0 \x1b[2Ja\u202eb"
-    path.write_text(f"{source}\n---\napp \x1b[31m\n", "utf-8")
-    assert main(["run", "--print", str(path)]) == 0
-    assert main(["run", str(path)]) == 1
-    told = capsys.readouterr().out
-    assert "\x1b" not in told and "\u202e" not in told
-    assert "\\x1b[2Ja\\u202eb" in told

@@ -2,25 +2,44 @@
 
 import json
 import random
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from mqlab.kafka.log import Batch
-from mqlab.kernel import Append, Flush, Map, MemoryDisk, Put, Trace, Truncate, parse, replay
+from mqlab import kernel
+from mqlab.kernel import (
+    Append,
+    Flush,
+    Map,
+    MemoryDisk,
+    Play,
+    Put,
+    Trace,
+    Truncate,
+    parse,
+    replay,
+    simulate,
+)
+from mqlab.kernel import token as tokens
 from mqlab.kernel.application import AppState
-from mqlab.kernel.simulate import simulate
 from mqlab.kernel.text import Text, Words
 from mqlab.kernel.trace import diff, patch
-from mqlab.lessons.registry import open_run, playing, scenario, system
+from tests.kernel.toy import TORN, Toy, make_toy
 
-FOLDER = Path(__file__).parents[2]
-TORN = """
-system kafka partitions=2
-run app: init, begin, send orders-0 a, send orders-1 b, commit
-kill tc when=WriteTxnMarkers#1 after=1
-"""
-LINE = "kafka 'app=init; begin; send orders-0 a; send orders-1 b; commit'"
+ONE, TWO = make_toy("keep a"), make_toy("keep a", "keep b")
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """An entry of several offsets."""
+
+    base: int
+    count: int = 1
+
+    @property
+    def last(self):
+        return self.base + self.count - 1
 
 
 def test_a_map_behaves_like_a_dictionary_at_every_size():
@@ -58,8 +77,8 @@ def test_an_older_map_is_left_as_it_was():
 
 
 def test_a_kill_keeps_what_was_written_and_a_power_cut_what_was_flushed():
-    disk = MemoryDisk().after(Append("log", Batch(("a",), base=0))).after(Put("t", "k", 1))
-    disk = disk.after(Flush()).after(Append("log", Batch(("b",), base=1))).after(Put("t", "k", 2))
+    disk = MemoryDisk().after(Append("log", Several(0))).after(Put("t", "k", 1))
+    disk = disk.after(Flush()).after(Append("log", Several(1))).after(Put("t", "k", 2))
     assert disk.log("log").end == 2
     cut = disk.power_cut()
     assert (cut.log("log").end, cut.table("t")["k"]) == (1, 1)
@@ -68,12 +87,12 @@ def test_a_kill_keeps_what_was_written_and_a_power_cut_what_was_flushed():
 def test_a_log_is_read_by_offset_and_cut_back():
     disk = MemoryDisk()
     for base, count in ((0, 2), (2, 1), (3, 4)):
-        disk = disk.after(Append("log", Batch(("x",) * count, count, base)))
+        disk = disk.after(Append("log", Several(base, count)))
     read = [b.base for b in disk.log("log").read(1, 4)]
     assert read == [0, 2, 3]
     assert disk.after(Truncate("log", 3)).log("log").end == 3
     with pytest.raises(ValueError, match="the end is 7"):
-        disk.after(Append("log", Batch(("x",), base=9)))
+        disk.after(Append("log", Several(9)))
 
 
 @pytest.mark.parametrize(
@@ -89,10 +108,10 @@ def test_a_choice_is_one_line_of_text(text):
 def test_what_is_no_choice_is_refused_with_advice():
     with pytest.raises(ValueError, match="expected `call NODE`"):
         parse("do something")
-    with pytest.raises(ValueError, match="nothing is under way from app to tc"):
-        replay(system("kafka"), ["app>tc"])
+    with pytest.raises(ValueError, match="nothing is under way from app to store"):
+        replay(ONE, ["app>store"])
     with pytest.raises(ValueError, match="not running"):
-        replay(system("kafka"), ["kill tc", "kill tc"])
+        replay(ONE, ["kill store", "kill store"])
 
 
 def test_a_function_application_is_run_again_against_its_results():
@@ -113,7 +132,7 @@ def test_a_function_application_is_run_again_against_its_results():
 
 
 def test_a_trace_survives_json_and_draws_without_role_code():
-    trace = scenario(TORN)
+    trace = replay(TWO, TORN)
     again = Trace.from_json(trace.to_json())
     assert again == trace
     assert again.narrate("zh") != again.narrate("en")
@@ -121,16 +140,15 @@ def test_a_trace_survives_json_and_draws_without_role_code():
         Trace.from_json({"format": "other"})
 
 
-def test_every_scenarios_trace_is_what_the_committed_schema_says():
+def test_a_trace_is_what_the_committed_schema_says():
     import jsonschema
 
-    schema = json.loads((FOLDER / "mqlab/kernel/trace.schema.json").read_text("utf-8"))
+    schema = json.loads(Path(kernel.__file__).with_name("trace.schema.json").read_text("utf-8"))
     judge = jsonschema.Draft202012Validator(schema)
-    for path in sorted((FOLDER / "datasets/scenarios").rglob("*.scn")):
-        judge.validate(scenario(path.read_text("utf-8")).to_json())
-    wrong = scenario(TORN).to_json()
-    wrong["facts"][0]["glyph"] = "?"
-    assert not judge.is_valid(wrong)
+    trace = replay(TWO, (*TORN, "restart store")).to_json()
+    judge.validate(trace)
+    trace["facts"][0]["glyph"] = "?"
+    assert not judge.is_valid(trace)
 
 
 @pytest.mark.parametrize(
@@ -154,71 +172,86 @@ def test_words_are_filled_in_both_languages():
 
 
 def test_a_token_reopens_exactly_its_run_and_another_engine_is_refused():
-    play = playing(TORN)
-    play.do("restart tc")
-    again = open_run(play.token)
-    assert again.trace.narrate() == play.trace.narrate()
-    with pytest.raises(ValueError, match="not a token"):
-        open_run("nonsense")
-    from mqlab.kernel import token as tokens
-
-    made = tokens.encode(play.system, ("kill tc",))
-    line, choices, _ = tokens.open_token(made)
+    play = Play(TWO, TORN)
+    play.do("restart store")
+    line, choices, made = tokens.open_token(play.token)
+    assert line == "toy 'app=keep a; keep b'"
+    again = Play(Toy.from_options({"app": "keep a; keep b"}), choices)
+    tokens.check(again.system, made)
+    assert again.trace == play.trace
     with pytest.raises(ValueError, match="another version of the engine"):
         tokens.check(play.system, "0" * 12)
-    assert (line, choices) == (play.system.line(), ("kill tc",))
 
 
-def test_a_token_of_a_run_with_a_learners_rule_is_not_opened_without_the_rule():
-    from dataclasses import replace
+def test_a_token_of_a_run_with_a_learners_function_is_not_opened_without_it():
+    def program(client):
+        client("keep a")
 
-    from mqlab.kernel import Play
-
-    def rule(firsts, hw):
-        return hw
-
-    token = Play(replace(system(LINE), rules=(("lso", rule),))).token
+    made = tokens.open_token(Play(Toy(programs=(("app", program),))).token)[2]
     with pytest.raises(ValueError, match="or of the function in it"):
-        open_run(token)
+        tokens.check(ONE, made)
 
 
 def test_play_offers_what_may_happen_and_takes_it_back():
-    play = playing(TORN)
+    play = Play(ONE, TORN)
     before = play.trace.narrate()
     options = {o.choice: o for o in play.options()}
-    assert options["restart tc"].kind == "restart"
-    assert "kill tc" not in options, "tc is down already"
-    play.do("restart tc")
+    assert options["restart store"].kind == "restart"
+    assert "kill store" not in options, "it is down already"
+    play.do("restart store")
     assert play.trace.narrate() != before
     play.undo()
     assert play.trace.narrate() == before
     play.reset()
     assert len(play.trace) == 0
     with pytest.raises(ValueError, match="not possible"):
-        play.do("fire tc")
+        play.do("fire app")
 
 
 def test_an_option_says_how_many_effects_its_step_has():
-    play = playing(TORN)
-    play.do("restart tc")
-    markers = {o.choice: o for o in play.options()}["tc."]
-    assert (markers.kind, markers.node, markers.effects) == ("local", "tc", 2)
-    play.do("tc. kill=1")
+    play = Play(ONE, TORN[:-1])
+    safe = {o.choice: o for o in play.options()}["store."]
+    assert (safe.kind, safe.node, safe.effects) == ("local", "store", 2)
+    play.do("store. kill=1")
     assert "killed (1 of 2 effects done)" in play.trace.narrate()
 
 
-def test_simulation_is_the_same_for_the_same_seed_only():
-    def told(seed):
-        return simulate(system(LINE), seed, faults=[(30, "kill tc"), (500, "restart tc")])
+def test_an_answer_leaves_only_when_its_append_is_safe():
+    trace = replay(ONE, TORN[:2])
+    assert [fact.line() for fact in trace] == ["app → store  keep a", "store ▮ disk  value a @0"]
+    assert "store ⇒ app  kept @0" in [fact.line() for fact in replay(ONE, TORN)]
 
-    assert told(1).narrate() == told(1).narrate()
-    assert len({told(seed).narrate() for seed in range(6)}) > 1
-    assert "CompleteCommit" in told(1).narrate()
-    stamps = [fact.at_ms for fact in told(1).facts]
+
+def test_a_stop_inside_a_step_keeps_the_effects_before_it_and_no_other():
+    def facts(stop):
+        return [fact.line() for fact in replay(ONE, (*TORN[:-1], f"store. kill={stop}"))][3:]
+
+    assert facts(0) == ["store ✗   killed (0 of 2 effects done)"]
+    assert facts(1) == ["store ⇒ app  kept @0", "store ✗   killed (1 of 2 effects done)"]
+    assert facts(2)[1] == "store → mirror  copy a"
+
+
+def simulated(seed, line=TWO):
+    return simulate(line, seed, faults=[(5, "kill store"), (500, "restart store")])
+
+
+def test_simulation_is_the_same_for_the_same_seed_only():
+    assert simulated(1).narrate() == simulated(1).narrate()
+    assert len({simulated(seed).narrate() for seed in range(6)}) > 1
+    assert "keep b: ok @1" in simulated(1).narrate()
+    stamps = [fact.at_ms for fact in simulated(1).facts]
     assert stamps == sorted(stamps)
 
 
+def test_a_timer_runs_out_in_its_own_time():
+    def asked_again(retry_ms):
+        (fact,) = (f for f in simulated(1, make_toy("keep a", retry_ms=retry_ms)) if f.glyph == "⏲")
+        return fact.at_ms
+
+    assert asked_again(300) - asked_again(100) == 200
+
+
 def test_every_simulated_run_is_a_schedule_that_replays():
-    trace = simulate(system(LINE), 3)
-    again = replay(system(LINE), trace.choices)
+    trace = simulated(3)
+    again = replay(TWO, trace.choices)
     assert [f.text for f in again.facts] == [f.text for f in trace.facts]

@@ -1,53 +1,68 @@
-"""A node that is started may be stopped again after any effect of its recovery; a schedule,
-a play and a scenario mean the same by it."""
+"""A node that is started may be stopped again after any effect of its recovery; a schedule and
+a play mean the same by it."""
 
 import pytest
 
-from mqlab.kernel import Play, replay
-from mqlab.lessons.registry import scenario, system
-from mqlab.scenario.language import ScenarioError, parse_script
+from mqlab.kernel import Play, Run, replay
+from tests.kernel.toy import make_toy
 
-STORY = """# Stopped while it recovers.
-system kafka partitions=2
-run app: init, begin, send orders-0 a, send orders-1 b, commit
-kill tc when=WriteTxnMarkers#1 after=1
-{restart}
-"""
+TWO = make_toy("keep a", "keep b")
+ONE_KEPT = ("call app", "app>store", "store.", "app<store")
+STOPPED = (*ONE_KEPT, *ONE_KEPT, "kill store")  # it will send both copies again
 
 
-def again(how):
-    return scenario(STORY.format(restart=f"restart tc {how}".rstrip()))
+def lines(trace):
+    return [fact.line() for fact in trace]
 
 
-def down(trace):
-    """The last fact of the coordinator's second stop."""
-    return [f.line() for f in trace.facts if f.node == "tc" and f.glyph == "✗"][-1]
-
-
-@pytest.mark.parametrize("how", ["kill=1", "power=1", "kill=2"])
-def test_a_scenario_its_schedule_and_a_play_are_the_same_run(how):
-    told = again(how)
-    assert f"restart tc {how}" in told.choices
-    line = "kafka partitions=2"
-    assert [f.line() for f in replay(system(line), told.choices).facts] == [
-        f.line() for f in told.facts
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("kill=0", "killed (0 of 2 effects done)"),
+        ("kill=1", "killed (1 of 2 effects done)"),
+        ("power=1", "power cut (1 of 2 effects done)"),
+        ("kill=2", "killed (2 of 2 effects done)"),
+    ],
+)
+def test_a_schedule_and_a_play_are_the_same_run(how, words):
+    choices = (*STOPPED, f"restart store {how}")
+    trace = replay(TWO, choices)
+    play = Play(TWO, STOPPED)
+    assert {option.choice: option.effects for option in play.options()}["restart store"] == 2
+    play.do(choices[-1])
+    assert lines(play.trace) == lines(trace)
+    copies = ["store → mirror  copy a", "store → mirror  copy b"][: int(how[-1])]
+    assert lines(trace)[len(replay(TWO, STOPPED)) :] == [
+        "store ↻   safe up to 2",
+        *copies,
+        f"store ✗   {words}",
     ]
-    play = Play(system(line), told.choices[:-1])
-    choices = {option.choice: option for option in play.options()}
-    effects = choices["restart tc"].effects
-    assert effects >= 2
-    play.do(f"restart tc {how}")
-    assert [f.line() for f in play.trace.facts] == [f.line() for f in told.facts]
-    words = "power cut" if how.startswith("power") else "killed"
-    assert f"{words} ({how[-1]} of {effects} effects done)" in down(told)
 
 
-def test_an_armed_kill_strikes_inside_a_recovery_too():
-    told = scenario(STORY.format(restart="kill tc when=SendMarkers#2 after=1\nrestart tc"))
-    assert told.choices[-1] == "restart tc kill=1"
-    assert "killed (1 of" in down(told)
+def test_what_left_before_the_stop_is_under_way_and_the_next_start_recovers_all():
+    play = Play(TWO, (*STOPPED, "restart store kill=1"))
+    assert "store>mirror#1" in {option.choice for option in play.options()}
+    assert "store>mirror#2" not in {option.choice for option in play.options()}
+    play.do("restart store")
+    assert lines(play.trace)[-2:] == ["store → mirror  copy a", "store → mirror  copy b"]
 
 
-def test_a_stop_inside_a_recovery_that_cannot_be_read_is_refused():
-    with pytest.raises(ScenarioError, match="restart NODE kill=K"):
-        parse_script(STORY.format(restart="restart tc when=3"))
+@pytest.mark.parametrize(("how", "safe"), [("kill", 2), ("power", 0)])
+def test_a_log_that_was_not_flushed_survives_the_process_and_not_the_power(how, safe):
+    trace = replay(TWO, (*STOPPED[:-1], f"{how} store", "restart store"))
+    assert f"store ↻   safe up to {safe}" in lines(trace)
+
+
+@pytest.mark.parametrize(
+    ("last", "copies"),
+    [
+        (("store>mirror kill=1",), {"a": 0}),  # written, and the process is gone
+        (("store>mirror power=1",), {}),  # written and not flushed
+        (("store>mirror", "power mirror"), {"a": 0}),
+    ],
+)
+def test_what_was_flushed_survives_a_power_cut(last, copies):
+    run = Run(TWO)
+    for choice in (*ONE_KEPT, *last):
+        run.do(choice)
+    assert dict(run.world.disk("mirror").table("copies").items()) == copies

@@ -1,24 +1,22 @@
-"""`replace` gives what the standard function gives, for the values of every kind of role."""
+"""`replace` gives what the standard function gives, and says what it cannot do."""
 
 import dataclasses
 
 import pytest
 
-from mqlab.kafka import KafkaConfig
-from mqlab.kafka.coordinator import Coordinator, Entry
-from mqlab.kafka.log import Batch
-from mqlab.kafka.log.partition import Partition
-from mqlab.kernel import replace
+from mqlab.kernel import Caller, Config, replace
+from tests.kernel.toy import Client, Keep, Mirror, Store, Value
 
 
 @pytest.mark.parametrize(
     ("value", "changes"),
     [
-        (Batch(("a",)), {"base": 7}),
-        (Partition(KafkaConfig()), {"hw": 3, "open": ((0, 1),)}),
-        (Entry("id", 1, 2), {}),
-        (Coordinator(KafkaConfig()), {"next_pid": 9, "epoch": 4}),
-        (KafkaConfig(), {"on": frozenset({"lso"})}),
+        (Value("a", 0), {"base": 7}),
+        (Value("a", 0), {}),
+        (Store(Config()), {"safe": 3, "waiting": ((4, Caller("app")),)}),
+        (Client(100, Keep("a")), {"asked": None}),
+        (Mirror(), {}),  # a class without fields
+        (Config(), {"on": frozenset({"once"})}),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -31,8 +29,8 @@ def test_it_gives_what_the_standard_function_gives(value, changes):
 
 
 def test_a_field_that_is_none_is_refused():
-    with pytest.raises(TypeError, match="Batch has no field 'bass'"):
-        replace(Batch(), bass=1)
+    with pytest.raises(TypeError, match="Value has no field 'bass'"):
+        replace(Value("a", 0), bass=1)
 
 
 def test_a_class_that_checks_itself_is_no_value_of_a_role():

@@ -80,9 +80,9 @@ def test_address_of_starts_our_own_server(monkeypatch: pytest.MonkeyPatch) -> No
     def serve():
         yield SimpleNamespace(address="127.0.0.1:1234")
 
-    server = ModuleType("mqlab.serve")
+    server = ModuleType("mqlab.serve.kafka")
     server.serve = serve
-    monkeypatch.setitem(sys.modules, "mqlab.serve", server)
+    monkeypatch.setitem(sys.modules, "mqlab.serve.kafka", server)
     with cli.address_of_server(None)() as address:
         assert address == "127.0.0.1:1234"
 

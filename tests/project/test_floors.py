@@ -61,6 +61,21 @@ LIBRARIES = {
     "mqlab.cli": {"confluent_kafka", "playwright"},
 }
 OURS = ("mqlab", "mqlab_widgets")
+
+# What the tests of floors that know no broker may import of ours: they run on a toy system, so
+# they fail for a fault of their own floor only. Commands as they are typed, and the committed
+# scenarios, need a broker.
+TOY = "tests.kernel.toy"
+TESTS = {
+    "tests.kernel": ("mqlab.kernel", "tests.kernel"),
+    "tests.explore": ("mqlab.kernel", "mqlab.explore", TOY, "tests.models"),
+    "tests.scenario": ("mqlab.kernel", "mqlab.scenario", TOY),
+}
+WIDE_TESTS = {
+    "tests/explore/test_command.py",
+    "tests/scenario/test_commands.py",
+    "tests/scenario/test_goldens.py",
+}
 HEAVY = {"pyspark", "numpy", "pandas", "pyarrow", "mqlab.spark"}
 
 
@@ -135,6 +150,43 @@ def test_imports_go_down_only() -> None:
 )
 def test_the_rule_itself(importer: str, imported: str, why: str) -> None:
     assert (why in objection(importer, imported)) if why else not objection(importer, imported)
+
+
+def allowed_in_test(room: str, imported: str) -> bool:
+    """Whether a test of this room may import the module; what is not ours it may."""
+    if imported.partition(".")[0] not in (*OURS, "tests"):
+        return True
+    return any(imported == name or imported.startswith(name + ".") for name in TESTS[room])
+
+
+def test_tests_of_floors_that_know_no_broker_know_none() -> None:
+    wrong = [
+        f"{relative(path)}:{line} imports {imported}; {room} may import {', '.join(TESTS[room])}"
+        for room in TESTS
+        for path in sorted((ROOT / room.replace(".", "/")).glob("*.py"))
+        if relative(path) not in WIDE_TESTS
+        for line, imported in imports(f"{room}.{path.stem}", path)
+        if not allowed_in_test(room, imported)
+    ]
+    assert not wrong, "\n".join(wrong)
+    assert all((ROOT / name).is_file() for name in WIDE_TESTS)
+
+
+@pytest.mark.parametrize(
+    ("room", "imported", "may"),
+    [
+        ("tests.kernel", "mqlab.kernel.world", True),
+        ("tests.kernel", "mqlab.kafka.log", False),
+        ("tests.kernel", "mqlab.explore", False),
+        ("tests.explore", "tests.models.plain", True),
+        ("tests.explore", "mqlab.lessons.registry", False),
+        ("tests.scenario", "tests.kernel.toy", True),
+        ("tests.scenario", "tests.kernel.test_kernel", False),
+        ("tests.scenario", "jsonschema", True),
+    ],
+)
+def test_the_rule_for_tests_itself(room: str, imported: str, may: bool) -> None:
+    assert allowed_in_test(room, imported) is may
 
 
 def test_labs_other_than_11_run_without_spark_or_arrays() -> None:

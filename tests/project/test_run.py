@@ -46,3 +46,8 @@ def test_every_folder_of_tests_is_a_part() -> None:
     folders = {path.parent.name for path in (run.ROOT / "tests").glob("*/test_*.py")}
     assert folders <= set(run.parts())
     assert list(run.parts())[-1] == "labs"
+
+
+def test_the_order_names_parts_there_are_and_they_come_first() -> None:
+    assert tuple(run.parts())[: len(run.ORDER)] == run.ORDER
+    assert set(run.ALONE) <= {*run.parts(), "bench"}

@@ -4,17 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.lessons.registry import SYSTEMS
 from mqlab.scenario import load, parse_script, rewrite, write_in_blocks
 from mqlab.scenario.golden import split_blocks
 from mqlab.scenario.language import ScenarioError
+from tests.kernel.toy import Toy
 
+SYSTEMS = {"toy": Toy}
 COMMANDS = """\
 # A story.
-system kafka partitions=1
-run app: init
+system toy
+run app: keep a
 at 5
-run app: begin"""
+kill app"""
 
 
 @pytest.fixture
@@ -26,11 +27,10 @@ def file(tmp_path: Path) -> Path:
 
 def test_each_command_stands_above_what_it_caused(file):
     first, second = split_blocks(file.read_text("utf-8"))
-    assert first.source.endswith("run app: init")
-    assert first.narration.splitlines()[0].endswith("InitProducerId order-service")
-    assert first.narration.splitlines()[-1].endswith("init: ok")
-    assert second.source == "at 5\nrun app: begin"
-    assert [line.split("☞")[1].strip() for line in second.narration.splitlines()] == ["begin: ok"]
+    assert first.source == "# A story.\nsystem toy\nrun app: keep a"
+    assert first.narration.splitlines()[0] == "app    → store   keep a"
+    assert first.narration.splitlines()[-1] == "mirror ▮ disk    flushed"
+    assert (second.source, second.narration) == ("at 5\nkill app", "app    ✗         killed")
     assert load(file, SYSTEMS).equal
 
 
@@ -44,18 +44,18 @@ def test_blocks_say_the_same_as_one_block(file):
 
 def test_a_fact_in_the_wrong_block_is_a_difference(file):
     text = file.read_text("utf-8")
-    ok = next(line for line in text.splitlines() if line.endswith("begin: ok"))
-    moved = text.replace(ok + "\n", "").replace("init: ok\n", f"init: ok\n{ok}\n")
+    killed = next(line for line in text.splitlines() if line.endswith("killed"))
+    moved = text.replace(killed + "\n", "").replace("flushed\n", f"flushed\n{killed}\n")
     file.write_text(moved, "utf-8")
     golden = load(file, SYSTEMS)
     assert not golden.equal
-    assert f"-{ok}" in golden.diff()
-    assert f"+{ok}" in golden.diff()
+    assert f"-{killed}" in golden.diff()
+    assert f"+{killed}" in golden.diff()
 
 
 def test_rewriting_keeps_the_authors_blocks_and_comments(file):
     text = file.read_text("utf-8").replace("at 5", "# Later.\nat 5")
-    file.write_text(text.replace("init: ok", "init: perhaps"), "utf-8")
+    file.write_text(text.replace("kept @0", "kept @7"), "utf-8")
     golden = load(file, SYSTEMS)
     assert not golden.equal
     rewrite(golden)
@@ -72,12 +72,12 @@ def test_rewriting_joins_no_blocks_and_splits_none(file):
 
 def test_commands_without_effect_at_the_end_have_a_block_of_their_own():
     text = write_in_blocks(COMMANDS + "\nheal", SYSTEMS)
-    assert text.endswith("begin: ok\n\nheal\n---\n")
+    assert text.endswith("killed\n\nheal\n---\n")
     assert len(parse_script(text).lines) == 4
 
 
 def test_an_error_names_the_line_of_the_file(file):
-    text = file.read_text("utf-8").replace("run app: begin", "run app: dance")
+    text = file.read_text("utf-8").replace("kill app", "run app: dance")
     file.write_text(text, "utf-8")
     number = text.splitlines().index("run app: dance") + 1
     with pytest.raises(ScenarioError, match=f"line {number}: 'dance' is no call"):

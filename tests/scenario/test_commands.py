@@ -1,5 +1,6 @@
-"""`mqlab run`, `view` and `explore` as they are typed."""
+"""`mqlab run`, `view` and `explore` as they are typed, also over what somebody else wrote."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -72,3 +73,43 @@ def test_explore_finds_and_tells(capsys):
     said = capsys.readouterr().out
     assert "violated: clean read" in said
     assert "orders-0 ▮ disk      x @0" in said
+
+
+@pytest.mark.parametrize("damage", ["facts", "start", "changes"])
+def test_a_damaged_trace_is_refused_in_one_line(damage, scenario, tmp_path, capsys):
+    data, page = tmp_path / "run.json", tmp_path / "page.html"
+    assert main(["view", str(scenario), "-o", str(data), "--trace"]) == 0
+    plain = json.loads(data.read_text("utf-8"))
+    del plain[damage]
+    data.write_text(json.dumps(plain), "utf-8")
+    capsys.readouterr()
+    assert main(["view", str(data), "-o", str(page)]) == 2
+    said = capsys.readouterr().err
+    assert "is no trace: " in said and "mqlab view --trace" in said and len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("system kafka 'app=init; commit", "the system line cannot be read"),
+        ("system kafka partitions=1000000", "partitions=1000000: a picture has room for 100"),
+        ("system kafka groups=51", "groups=51: a picture has room for 50"),
+        (f"system kafka partitions={'9' * 5000}", "partitions='9999999999999999999…'"),
+        ("system kafka partitions=²", "expected a whole number"),
+    ],
+)
+def test_a_system_line_is_refused_in_one_line(line, words, scenario, capsys):
+    scenario.write_text(f"# a story\n{line}\nrun app: init\n", "utf-8")
+    assert main(["run", str(scenario)]) == 2
+    said = capsys.readouterr().err
+    assert words in said and str(scenario) in said and len(said.splitlines()) == 1
+
+
+def test_a_scenario_prints_no_escape_sequence(scenario, capsys):
+    source = "# s\nsystem kafka partitions=1\nrun app: init, begin, send orders-0 \x1b[2Ja\u202eb"
+    scenario.write_text(f"{source}\n---\napp \x1b[31m\n", "utf-8")
+    assert main(["run", "--print", str(scenario)]) == 0
+    assert main(["run", str(scenario)]) == 1
+    said = capsys.readouterr().out
+    assert "\x1b" not in said and "\u202e" not in said
+    assert "\\x1b[2Ja\\u202eb" in said

@@ -1,5 +1,6 @@
 """Every committed scenario narrates what its file says, under any hash seed."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.lessons.registry import SYSTEMS
+from mqlab import kernel
+from mqlab.lessons.registry import SYSTEMS, scenario
 from mqlab.scenario import load
 
 FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios"
@@ -41,3 +43,12 @@ def test_invariants_hold_in_every_scenario_with_all_safeguards_on():
             continue
         red = [light.name for light in golden.run.snapshots[-1].lights if not light.ok]
         assert not red, (path.stem, red)
+
+
+def test_every_scenarios_trace_is_what_the_committed_schema_says():
+    import jsonschema
+
+    schema = json.loads(Path(kernel.__file__).with_name("trace.schema.json").read_text("utf-8"))
+    judge = jsonschema.Draft202012Validator(schema)
+    for path in FILES:
+        judge.validate(scenario(path.read_text("utf-8")).to_json())

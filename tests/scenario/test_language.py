@@ -1,78 +1,171 @@
-"""The scenario language: what it refuses, and with which advice."""
+"""The scenario language: what it refuses and with which advice, and what its commands do."""
 
 import pytest
 
-from mqlab.lessons.registry import scenario
-from mqlab.scenario.language import Message, ScenarioError, parse_script
+from mqlab.kernel import replay
+from mqlab.scenario import parse_script, perform, system_of
+from mqlab.scenario.language import Message, ScenarioError
+from tests.kernel.toy import Toy
 
-HEAD = "system kafka partitions=2\n"
-RUN = "run app: init, begin, send orders-0 a, commit\n"
+HEAD = "system toy\n"
+RUN = "run app: keep a, keep b\n"
+TWICE = "value a @1"  # the store kept it again
+
+
+def run(text):
+    script = parse_script(text)
+    return perform(script, system_of(script.system, {"toy": Toy})).trace
+
+
+def lines(text):
+    return [fact.line() for fact in run(text)]
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("", "no line `system NAME"),
-        ("run app: init", "begin with a line `system"),
-        ("system rabbit", "no system 'rabbit'; there are: "),
-        ("system kafka colour=red", "no option and no client 'colour'"),
-        ("system kafka partitions=two", "expected a whole number"),
-        ("system kafka partitions", "expected key=value"),
-        ("system kafka transaction_version=0 client=v2", "no real Kafka has"),
-        (HEAD + "off gravity", "no safeguard 'gravity'; there are:"),
-        (HEAD + "jump app", "'jump' is no command; there are:"),
-        (HEAD + "run app init", "expected `run NODE: call, call …`"),
-        (HEAD + "run app: dance", "'dance' is no call; expected one of"),
-        (HEAD + "run app: send orders-9 a", "no partition 'orders-9'; there are: orders-0, "),
-        (HEAD + "run app: send orders-0 {a}", "a value here is a word without"),
-        (HEAD + "run tc: init", "tc is no client that takes calls"),
+        ("run app: keep a", "begin with a line `system"),
+        ("system rabbit", "no system 'rabbit'; there are: toy"),
+        ("system toy 'app=keep a", "the system line cannot be read"),
+        ("system toy colour=red", "system toy: no option and no client 'colour'"),
+        ("system toy retry_ms=two", "expected a whole number"),
+        ("system toy retry_ms", "expected key=value"),
+        (HEAD + "jump app", "line 2: 'jump' is no command; there are:"),
+        (HEAD + "run app keep a", "expected `run NODE: call, call …`"),
+        (HEAD + "run app: dance", "line 2: 'dance' is no call; expected `keep VALUE`"),
+        (HEAD + "run store: keep a", "store is no client that takes calls"),
         (HEAD + "hold everything", "expected `hold from→to Kind#n`"),
-        (HEAD + "kill tc at=noon", "expected `kill NODE when=Kind#n after=K`"),
-        (HEAD + "kill tc\nkill tc", "line 3: tc cannot be stopped: it is not running"),
-        (HEAD + "restart tc", "line 2: tc cannot be restarted: it is running"),
+        (HEAD + "kill store at=noon", "expected `kill NODE when=Kind#n after=K`"),
+        (HEAD + "kill store\nkill store", "line 3: store cannot be stopped: it is not running"),
+        (HEAD + "restart store", "line 2: store cannot be restarted: it is running"),
+        (HEAD + "restart store when=3", "expected `restart NODE` or `restart NODE kill=K`"),
+        (HEAD + "break app", "`break` takes 2 word(s)"),
         (HEAD + "at noon", "expected `at MILLISECONDS`"),
-        (HEAD + RUN + "release app→tc EndTxn", "nothing holds this message"),
+        (HEAD + RUN + "release app→store Keep", "nothing holds this message"),
         (HEAD + "fire app", "`fire app` is not possible now"),
+        (HEAD + "fire", "expected `fire NODE` or `fire NODE timer`"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_or_done_is_refused_with_advice(text, says):
     with pytest.raises(ScenarioError) as error:
-        scenario(text)
+        run(text)
     assert says in str(error.value)
 
 
 def test_a_message_is_named_by_its_ends_its_kind_and_its_number():
-    script = parse_script(HEAD + "hold app→tc EndTxn#2\nlose app -> tc => InitProducerId")
-    assert script.lines[0].message == Message("app", "tc", "EndTxn", 2)
-    assert script.lines[1].message == Message("app", "tc", "InitProducerId", 1, answer=True)
+    script = parse_script(HEAD + "hold app→store Keep#2\nlose app -> store => Keep")
+    assert script.lines[0].message == Message("app", "store", "Keep", 2)
+    assert script.lines[1].message == Message("app", "store", "Keep", 1, answer=True)
+
+
+def test_comments_before_the_first_command_are_the_story():
+    script = parse_script(f"# A title.\n# More.\n{HEAD}# a remark\n{RUN}")
+    assert (script.title, script.comments) == ("A title", ("A title.", "More."))
+    assert run(f"# A title.\n{HEAD}{RUN}").title.en == "A title"
+
+
+def test_safeguards_are_switched_off_by_lines_of_their_own():
+    script = parse_script("system toy retry_ms=9\noff once, twice\noff thrice")
+    assert script.system == "toy retry_ms=9 off=once,twice,thrice"
+    assert run(HEAD + "off once\n" + RUN).system == "toy off=once"
+
+
+def test_a_line_runs_until_nothing_is_left_to_do():
+    assert lines(HEAD + RUN)[-1] == "mirror ▮ disk  flushed"
+    assert "app ☞   keep b: ok @1" in lines(HEAD + RUN)
 
 
 def test_a_held_message_waits_and_so_does_what_follows_on_its_connection():
-    held = scenario(HEAD + "hold app→orders-0 Produce\n" + RUN)
-    assert "a @0" not in held.narrate()
-    freed = scenario(HEAD + "hold app→orders-0 Produce\n" + RUN + "release app→orders-0 Produce")
-    assert "CompleteCommit" in freed.narrate()
+    hold = HEAD + "hold store→mirror Copy\n" + RUN
+    copies = ["mirror ▮ disk  copies[a] = 0", "mirror ▮ disk  copies[b] = 1"]
+    assert not {*copies} & {*lines(hold)}
+    assert "app ☞   keep b: ok @1" in lines(hold), "other connections are not held"
+    freed = lines(hold + "release store→mirror Copy")
+    assert [line for line in freed if line in copies] == copies
+
+
+def test_the_second_of_its_kind_is_held_when_it_is_named():
+    held = lines(HEAD + "hold app→store Keep#2\n" + RUN)
+    assert "app ☞   keep a: ok @0" in held
+    assert "store ▮ disk  value b @1" not in held
+
+
+def test_a_held_answer_waits():
+    held = lines(HEAD + "hold app→store ⇒Keep\n" + RUN)
+    assert "store ⇒ app  kept @0" in held
+    assert not [line for line in held if line.startswith("app ☞")]
+
+
+def test_a_lost_request_never_arrives_and_a_late_one_does():
+    lost = lines(HEAD + "off once\nlose app→store Keep\n" + RUN + "fire app\n")
+    assert "app ☞   keep a: ok @0" in lost and f"store ▮ disk  {TWICE}" not in lost
+    late = HEAD + "off once\nlate app→store Keep\n" + RUN + "fire app\nrelease app→store Keep\n"
+    assert "app ⇥ store  keep a" in lines(late)
+    assert lines(late).count("store ▮ disk  value a @0") == 1
+    assert run(late).snapshot(-1).lights[0].ok is False
+    assert run(late.replace("off once\n", "")).snapshot(-1).lights[0].ok
+
+
+def test_of_a_lost_answer_the_client_hears_that_the_connection_broke():
+    lost = lines(HEAD + "lose app→store ⇒Keep\nrun app: keep a\nfire app retry store")
+    assert lost.count("store ⇒ app  kept @0") == 2
+    assert "app ⏲   timer retry store" in lost
+    assert lost.count("store ▮ disk  value a @0") == 1
+
+
+@pytest.mark.parametrize(
+    ("when", "facts"),
+    [
+        ("Copy after=1", ["store ⇒ app  kept @0", "store ✗   killed (1 of 2 effects done)"]),
+        ("Copy#1 after=0", ["store ✗   killed (0 of 2 effects done)"]),
+        ("⇒Keep after=1", ["store ⇒ app  kept @0", "store ✗   killed (1 of 2 effects done)"]),
+    ],
+)
+def test_a_node_is_stopped_inside_the_step_that_a_line_names(when, facts):
+    stopped = lines(HEAD + "run app: keep a\nkill store when=" + when)
+    assert stopped[-len(facts) :] == facts
+    assert stopped[-len(facts) - 1] == "store ⇨   safe up to 1"
+
+
+def test_an_entry_too_names_a_step_and_power_may_go():
+    cut = lines(HEAD + "power-cut store when=value#2 after=1\n" + RUN + "restart store")
+    assert cut[-2:] == ["store ✗   power cut (1 of 1 effects done)", "store ↻   safe up to 0"]
+
+
+def test_an_armed_kill_strikes_inside_a_recovery_too():
+    text = HEAD + "kill store when=Copy#3 after=1\n" + RUN + "kill store\nrestart store"
+    assert "restart store kill=1" in run(text).choices
+    assert "store ✗   killed (1 of 2 effects done)" in lines(text)
+
+
+@pytest.mark.parametrize("how", ["kill=1", "power=1", "kill=2"])
+def test_a_stop_inside_a_recovery_is_the_same_in_a_scenario_and_in_its_schedule(how):
+    trace = run(HEAD + RUN + f"kill store\nrestart store {how}")
+    assert f"restart store {how}" in trace.choices
+    assert replay(Toy(), trace.choices).narrate() == trace.narrate()
+
+
+def test_a_choice_is_done_alone():
+    assert lines(HEAD + "do run app keep a\ndo call app") == ["app → store  keep a"]
+    assert len(lines(HEAD + "do run app keep a\ndo call app\nheal")) > 1
 
 
 def test_a_partitioned_network_delivers_after_it_has_healed():
-    cut = scenario(HEAD + "partition app, orders-0 | tc\n" + RUN)
-    assert "Empty pid" not in cut.narrate()
-    assert (
-        "CompleteCommit"
-        in scenario(HEAD + "partition app, orders-0 | tc\n" + RUN + "heal").narrate()
-    )
+    cut = HEAD + "partition app | store, mirror\n" + RUN
+    assert lines(cut) == ["app → store  keep a"]
+    assert "app ☞   keep b: ok @1" in lines(cut + "heal")
 
 
 def test_time_is_written_into_facts():
-    trace = scenario(HEAD + "at 1500\n" + RUN)
-    assert {fact.at_ms for fact in trace.facts} == {1500}
+    trace = run(HEAD + "at 1500\nrun app: keep a\nat 2000\nkill store")
+    assert {fact.at_ms for fact in trace.facts[:-1]} == {1500}
+    assert trace.facts[-1].at_ms == 2000
 
 
 def test_both_languages_tell_the_same_facts():
-    trace = scenario(HEAD + RUN + "kill tc\nrestart tc")
+    trace = run(HEAD + RUN + "kill store\nrestart store")
     english, chinese = trace.narrate("en").splitlines(), trace.narrate("zh").splitlines()
     assert len(english) == len(chinese)
     assert any("进程被杀" in line for line in chinese)
-    assert all(
-        "PrepareCommit" in b for a, b in zip(english, chinese, strict=True) if "PrepareCommit" in a
-    )
+    assert all("已安全到 1" in b for a, b in zip(english, chinese, strict=True) if "up to 1" in a)

@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
 
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 
 _NUMBERS = itertools.count(1)
 

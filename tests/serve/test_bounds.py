@@ -16,10 +16,11 @@ import pytest
 from kio.records.readers import crc32c
 
 from mqlab.kernel import Caller, Fact, Request, Text
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.driver import Driver
 from mqlab.serve.home import count_nothing
+from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.front import BROKER
 from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.trace import model

@@ -9,8 +9,6 @@ import pytest
 
 pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
 
-from mqlab.kafka.coordinator import Entry, StateRecord
-from mqlab.kafka.log import COMMIT, Batch
 from mqlab.kernel import (
     Append,
     Call,
@@ -20,16 +18,18 @@ from mqlab.kernel import (
     Event,
     Fired,
     MemoryDisk,
+    Put,
     Quiet,
     Reply,
     Request,
     Send,
     SetTimer,
+    replace,
 )
-from mqlab.serve.disk import CompactedLog, ServerDisk, ServerLog
+from mqlab.serve.disk import CompactedLog, Compaction, ServerDisk, ServerLog
 from mqlab.serve.driver import Driver
-from mqlab.serve.kafka.front import BROKER
-from mqlab.serve.kafka.home import BY_ID, make_home
+from mqlab.serve.home import NO_CHANGE, Change, Home, Start
+from tests.serve.toy import TOY, Note
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,22 @@ class Notes(Quiet):
         return Notes((*self.heard, body)), effects
 
 
-def driver() -> Driver:
-    made = Driver(make_home(), lambda conn, number, body: None)
+@dataclass(frozen=True)
+class Block:
+    """What a broker's batches look like to the disk."""
+
+    base: int = 0
+    count: int = 1
+    at_ms: int = -1
+    size: int = 10
+
+    @property
+    def last(self) -> int:
+        return self.base + self.count - 1
+
+
+def driver(home: Home = TOY) -> Driver:
+    made = Driver(home, lambda conn, number, body: None)
     made.start()
     made.roles |= {"a": Notes(), "b": Notes()}
     return made
@@ -57,7 +71,7 @@ def driver() -> Driver:
 
 def test_effects_are_done_in_order_and_answers_come_back() -> None:
     it = driver()
-    effects = (Append("log", Batch(base=0)), Send("b", "question", 7), Send("nobody", "?"))
+    effects = (Append("log", Note(0, "x")), Send("b", "question", 7), Send("nobody", "?"))
     it.deliver("a", Call(effects))
     assert [getattr(e, "end", e) for e in it.roles["a"].heard[1:]] == [1, "heard question"]
     assert it.roles["b"].heard == ("question",)
@@ -88,23 +102,13 @@ def test_timers_fire_once_in_order_and_not_when_cancelled() -> None:
         assert [e.timer for e in heard if isinstance(e, Fired)] == fired
 
 
-def test_what_is_sent_to_a_partition_that_is_no_more_is_answered() -> None:
-    from mqlab.kafka.messages import Fetch, WriteTxnMarkers
-
-    it = driver()
-    it.deliver("a", Call((Send("t-0", WriteTxnMarkers("x", 1, 0, True)), Send("t-0", Fetch(0)))))
-    marker, fetched = it.roles["a"].heard[1:]
-    assert marker.error.name == "NONE" and fetched.error.name == "UNKNOWN_TOPIC_OR_PARTITION"
-    assert set(it.roles) >= {BROKER, "tc", "__consumer_offsets-49"}
-
-
 # ---- the disk -------------------------------------------------------------------------------
 
 
 def test_it_reads_like_the_disk_of_a_lesson() -> None:
     ours, theirs = ServerDisk(), MemoryDisk()
     for base, count in ((0, 3), (3, 1), (4, 5)):
-        entry = Append("log", Batch(base=base, count=count))
+        entry = Append("log", Block(base, count))
         ours.append("log", entry.entry)
         theirs = theirs.after(entry)
     for start in range(-1, 11):
@@ -112,30 +116,57 @@ def test_it_reads_like_the_disk_of_a_lesson() -> None:
             mine = list(ours.log("log").read(start, end))
             assert mine == list(theirs.log("log").read(start, end)), (start, end)
     with pytest.raises(ValueError, match="append at 4, but the end is 9"):
-        ours.append("log", Batch(base=4))
+        ours.append("log", Block(4))
     ours.cut("log", 4)
     assert ours.log("log").end == 4 and ours.logs("l") == ("log",)
 
 
 def test_the_time_index_finds_the_first_batch_that_is_late_enough() -> None:
-    log = ServerLog(Batch)
-    for base, (stamp, control) in enumerate(((5, ""), (9, ""), (10, COMMIT), (7, ""), (12, ""))):
-        log.append(Batch(base=base, at_ms=stamp, control=control))
+    log = ServerLog(Block)
+    for base, stamp in enumerate((5, 9, 10, 7, 12)):
+        log.append(Block(base, at_ms=stamp))
     assert [log.since(at) for at in (0, 5, 6, 9, 10, 11, 12, 13)] == [0, 0, 1, 1, 2, 4, 4, 5]
-    assert log.newest == 12
+    assert (log.newest, log.bytes) == (12, 50)
+    log.trim(3)
+    assert (log.newest, log.bytes, log.since(0)) == (12, 20, 3)
 
 
-def test_the_transaction_log_keeps_the_latest_record_of_an_id() -> None:
-    log = CompactedLog(BY_ID)
+def test_a_compacted_log_keeps_the_latest_entry_of_a_key() -> None:
+    log = CompactedLog(Compaction(lambda note: note.text, lambda note: note.text == "dead"))
     for base in range(1_000):
-        log.append(StateRecord(base, Entry(f"id-{base % 3}", 1, 0)))
-    assert [record.base for record in log.kept()] == [997, 998, 999]
-    assert log.end == 1_000
+        log.append(Note(base, f"id-{base % 3}"))
+    log.append(Note(1_000, "dead"))
+    assert [entry.base for entry in log.kept()] == [997, 998, 999, 1_000], "the end is kept"
+    log.append(Note(1_001, "id-0"))
+    assert [entry.base for entry in log.kept()] == [997, 998, 1_001], "999 was id-0"
+
+
+def test_roles_and_logs_come_and_go_with_a_key_of_a_table() -> None:
+    """A role that reads along hears of each append to the other's log, until it is stopped."""
+
+    def change(table: str, key: str, old: Any, new: Any) -> Change:
+        if table != "rooms":
+            return NO_CHANGE
+        if new is None:
+            return Change(end=(key, f"{key} reader"), drop=(key,))
+        recover = lambda disk, at_ms: (Notes(), ())  # noqa: E731
+        return Change(begin=(Start(key, recover), Start(f"{key} reader", recover, reads=key)))
+
+    it = driver(replace(TOY, change=change))
+    roles = set(it.roles)
+    it.deliver("a", Call((Put("rooms", "r", 1), Put("walls", "r", 1))))
+    assert set(it.roles) == {*roles, "r", "r reader"}
+    it.deliver("r", Call((Append("r", Note(0, "x")),)))
+    heard = [one.end for one in it.roles["r reader"].heard]
+    assert heard == [1] and it.disk.log("r").end == 1
+    it.deliver("a", Call((Put("rooms", "r", None), Send("r", "is anybody there"))))
+    assert set(it.roles) == roles and it.disk.logs() == ()
+    assert it.readers == {"r": []}
 
 
 def test_paced_messages_arrive_later_and_in_their_order() -> None:
     """What a role says to itself, and what the front says and hears, is not held up."""
-    it = Driver(make_home(), lambda conn, number, body: None, pace_ms=50)
+    it = Driver(TOY, lambda conn, number, body: None, pace_ms=50)
     it.start()
     it.roles |= {"a": Notes(), "b": Notes()}
     it.deliver("a", Call((Send("b", "first"), Send("a", "note"), Send("b", "second"))))

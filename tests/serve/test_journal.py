@@ -13,10 +13,10 @@ from mqlab.kafka.group import GroupMetadata, Member
 from mqlab.kafka.log import Batch
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Append, Put
-from mqlab.serve import serve
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.driver import Driver
 from mqlab.serve.journal import Journal
+from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.entries import decode_effect, encode_effect
 from mqlab.serve.kafka.front.topic import Topic
 from mqlab.serve.kafka.home import make_home

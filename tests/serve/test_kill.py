@@ -11,7 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import read
 from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
 

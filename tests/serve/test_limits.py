@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from mqlab.serve import limits, logs, serve, server
+from mqlab.serve import limits, logs, server
 from mqlab.serve.connection import Connection
+from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.home import make_home
 from mqlab.serve.process import READY, BrokerError
 from mqlab.serve.server import Options, Server

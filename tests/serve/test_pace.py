@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace as Row
 
-from mqlab.serve import serve
+from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, request
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.serve import BrokerError, serve
+from mqlab.serve import BrokerError
+from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, read, transaction
 from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
 
@@ -86,7 +87,9 @@ def test_without_a_data_folder_it_comes_back_empty() -> None:
 
 def test_it_ends_with_whoever_started_it() -> None:
     """Even when that one is killed."""
-    script = "from mqlab.serve import serve; b = serve(); print(b.pid, b.address, flush=True);"
+    script = (
+        "from mqlab.serve.kafka import serve; b = serve(); print(b.pid, b.address, flush=True);"
+    )
     script += "import time; time.sleep(600)"
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None

@@ -17,7 +17,8 @@ from mqlab.kafka.log import ABORT, COMMIT, Batch
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.states import TxnState
 from mqlab.kernel.trace import FORMAT, Trace, patch
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.trace.lights import SENTENCES, Lights
 from mqlab.serve.kafka.trace.model import Model
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, transaction

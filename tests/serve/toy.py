@@ -165,6 +165,13 @@ class Feed(Quiet):
         return self, ()
 
 
+class Nobody(Quiet):
+    """Plays a role that is no more."""
+
+    def step(self, event: Event, disk: Disk) -> tuple[Nobody, Effects]:
+        return self, ()
+
+
 class Steps:
     """An observer: one fact a step, and the number of steps for a picture."""
 
@@ -195,7 +202,7 @@ TOY = Home(
     push=push,
     front="front",
     starting=start_roles,
-    gone=Front(),
+    gone=Nobody(),
     entries=json_entries([Note]),
     observe=Steps,
 )

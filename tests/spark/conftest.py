@@ -16,7 +16,7 @@ def broker_address() -> Iterator[str]:
     if given:
         yield given
         return
-    from mqlab.serve import serve
+    from mqlab.serve.kafka import serve
 
     with serve() as broker:
         yield broker.address

@@ -316,7 +316,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_broker_dies_and_the_job_says_what_to_do(spark: Any, tmp_path: Path) -> None:
     """kill -9 of our own server after a batch; started again, the job goes on and is exact."""
-    serve = pytest.importorskip("mqlab.serve").serve
+    serve = pytest.importorskip("mqlab.serve.kafka").serve
     lines = read_lines(DAY)[:1000]
     with serve(data_dir=tmp_path / "broker") as broker:
 
@@ -336,7 +336,7 @@ def test_the_broker_dies_and_the_job_says_what_to_do(spark: Any, tmp_path: Path)
 def test_an_empty_broker_is_not_the_one_the_checkpoint_knows(
     broker_address: str, spark: Any, tmp_path: Path
 ) -> None:
-    serve = pytest.importorskip("mqlab.serve").serve
+    serve = pytest.importorskip("mqlab.serve.kafka").serve
     lines = read_lines(DAY)[:20]
     income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=60)
     with serve() as other, pytest.raises(IncomeError, match="give the broker it ran against"):

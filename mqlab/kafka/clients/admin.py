@@ -110,15 +110,15 @@ class Admin(Quiet):
     def step(self, event: Event, disk: Disk) -> tuple[Admin, Effects]:
         match event:
             case Call(body=call):
-                return self._called(call)
+                return self._handle_call(call)
             case Response(body=body) if self.call is not None:
-                return self._told(self.call, body)
+                return self._handle_answer(self.call, body)
             case ConnectionLost() if self.asked is not None:
                 return self, (self.asked,)
         # An answer to a call that is over.
         return self, ()
 
-    def _called(self, call: object) -> tuple[Admin, Effects]:
+    def _handle_call(self, call: object) -> tuple[Admin, Effects]:
         match call:
             case List():
                 return self._ask(call, self.config.coordinator, ListTransactions())
@@ -134,26 +134,26 @@ class Admin(Quiet):
         send = Send(to, body)
         return replace(self, call=call, asked=send), (send,)
 
-    def _told(self, call: AdminCall, said: object) -> tuple[Admin, Effects]:
+    def _handle_answer(self, call: AdminCall, said: object) -> tuple[Admin, Effects]:
         match call, said:
             case FindHanging(), DescribeProducersResponse(producers=producers):
                 suspects = tuple(p for p in producers if p.txn_first >= 0)
                 new = replace(self, open=suspects)
                 pids = tuple(sorted(p.pid for p in suspects))
                 if not suspects:
-                    return self._done(succeeded(call, "nothing"))
+                    return self._return(succeeded(call, "nothing"))
                 return new._ask(call, self.config.coordinator, ListTransactions(pids=pids))
             case FindHanging(), ListTransactionsResponse(transactions=known):
-                return replace(self, known=known)._described(call, None)
+                return replace(self, known=known)._strike_out(call, None)
             case FindHanging(), DescribeTransactionsResponse():
-                return self._described(call, said)
+                return self._strike_out(call, said)
             case AbortHanging(), DescribeProducersResponse(producers=producers):
-                return self._abort(call, producers)
+                return self._abort_hanging(call, producers)
         error: Error = getattr(said, "error", Error.NONE)
         detail = "" if isinstance(said, WriteTxnMarkersResponse) else str(said)
-        return self._done(failed(call, error) if error else succeeded(call, detail))
+        return self._return(failed(call, error) if error else succeeded(call, detail))
 
-    def _described(
+    def _strike_out(
         self, call: FindHanging, said: DescribeTransactionsResponse | None
     ) -> tuple[Admin, Effects]:
         """Strike out what its coordinator does answer for; ask about the next."""
@@ -166,9 +166,9 @@ class Admin(Quiet):
             where = DescribeTransactions(new.known[0].txn_id)
             return new._ask(call, self.config.coordinator, where)
         found = ", ".join(f"pid={p.pid} @{p.txn_first}" for p in new.open)
-        return new._done(succeeded(call, f"hanging: {found}" if found else "nothing"))
+        return new._return(succeeded(call, f"hanging: {found}" if found else "nothing"))
 
-    def _abort(
+    def _abort_hanging(
         self, call: AbortHanging, producers: tuple[ActiveProducer, ...]
     ) -> tuple[Admin, Effects]:
         """The marker carries the producer's epoch and the last coordinator epoch seen here,
@@ -178,7 +178,7 @@ class Admin(Quiet):
                 epoch = max(0, p.coordinator_epoch)
                 ask = WriteTxnMarkers("", p.pid, p.epoch, False, epoch, transaction_version=0)
                 return self._ask(call, call.partition, ask)
-        return self._done(failed(call, f"no transaction is open since @{call.first}"))
+        return self._return(failed(call, f"no transaction is open since @{call.first}"))
 
-    def _done(self, outcome: Outcome) -> tuple[Admin, Effects]:
+    def _return(self, outcome: Outcome) -> tuple[Admin, Effects]:
         return Admin(self.config), (Return(outcome),)

@@ -47,18 +47,18 @@ class Worker:
     def step(self, event: Event, disk: Disk) -> tuple[Worker, Effects]:
         match event:
             case Call(body=SendOffsets() as call):
-                return self._producer(replace(event, body=self._signed(call)), disk)
+                return self._step_producer(replace(event, body=self._sign(call)), disk)
             case Call(body=body) if isinstance(body, WRITING):
-                return self._producer(event, disk)
+                return self._step_producer(event, disk)
             case Response(body=body) if isinstance(body, TO_PRODUCER):
-                return self._producer(event, disk)
+                return self._step_producer(event, disk)
             case Response(body=OffsetCommitResponse()) if self._carries_offsets():
-                return self._producer(event, disk)
+                return self._step_producer(event, disk)
             case ConnectionLost() | Fired():
-                new, effects = self._producer(event, disk)
-                new, more = new._consumer(event, disk)
+                new, effects = self._step_producer(event, disk)
+                new, more = new._step_consumer(event, disk)
                 return new, (*effects, *more)
-        return self._consumer(event, disk)
+        return self._step_consumer(event, disk)
 
     def changed(self, old: Worker | None) -> tuple[Text, ...]:
         return self.producer.changed(None if old is None else old.producer)
@@ -68,17 +68,17 @@ class Worker:
         asked = self.producer.asked
         return asked is not None and isinstance(asked.body, TxnOffsetCommit)
 
-    def _signed(self, call: SendOffsets) -> SendOffsets:
+    def _sign(self, call: SendOffsets) -> SendOffsets:
         """With the group's metadata as the consumer knows it, if it is a member."""
         mine = self.consumer.membership
         if call.group != mine.group or call.generation >= 0:
             return call
         return replace(call, member=mine.member, generation=mine.generation)
 
-    def _producer(self, event: Event, disk: Disk) -> tuple[Worker, Effects]:
+    def _step_producer(self, event: Event, disk: Disk) -> tuple[Worker, Effects]:
         producer, effects = self.producer.step(event, disk)
         return replace(self, producer=producer), effects
 
-    def _consumer(self, event: Event, disk: Disk) -> tuple[Worker, Effects]:
+    def _step_consumer(self, event: Event, disk: Disk) -> tuple[Worker, Effects]:
         consumer, effects = self.consumer.step(event, disk)
         return replace(self, consumer=consumer), effects

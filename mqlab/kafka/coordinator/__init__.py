@@ -24,7 +24,7 @@ again or its timeout aborts it. After it, `recover` finds the record and owes ev
 anew. *Invariants:* a decision never changes; no marker leaves before the decision is
 durable; an id has one transition under way at most.
 
-With several replicas this role is the leader's half only: `replica.py` copies the log and
+With several replicas this role is the leader's half only: `replication/` copies the log and
 moves the leadership. *Left out:* 2PC (KIP-939), ACLs.
 Read on in TransactionCoordinator, TransactionStateManager (core, Kafka 4.3).
 """

@@ -24,7 +24,7 @@ from ...kernel import (
     World,
 )
 from ...kernel.claims import keep_last_world
-from ..clients.consumer import readable
+from ..clients.consumer import filter_readable
 from ..config import KafkaConfig, txn_log, txn_logs
 from ..coordinator import Entry
 from ..group import GroupCoordinator
@@ -122,7 +122,7 @@ class View:
         part = self.parts[partition]
         ask = Fetch(0, isolation, max_bytes=1 << 40)
         said = fetch.answer_fetch(part, partition, ask, self.world.disk(node))
-        batches, _ = readable(said.batches, said.aborted, 0)
+        batches, _ = filter_readable(said.batches, said.aborted, 0)
         owner = {batch.base: txn for batch, txn, _ in self.rows[partition]}
         return [(batch, owner[batch.base]) for batch in batches]
 

@@ -73,11 +73,11 @@ class Controller(Quiet):
     def step(self, event: Event, disk: Disk) -> tuple[Controller, Effects]:
         match event:
             case Call(body=Elect() | Fence() as call):
-                return self._called(call)
+                return self._handle_call(call)
             case Call(body=other):
                 return self, (Return(failed(other, "the controller has no such call")),)
             case Request(body=Register() as ask):
-                return self._registered(ask)
+                return self._handle_registration(ask)
             case Request(body=AlterPartition() as ask):
                 now: Leadership = self.led[ask.partition]
                 # Who knows of an older epoch or ISR has nothing to propose any more.
@@ -89,7 +89,7 @@ class Controller(Quiet):
         # Brokers do not answer what they are told.
         return self, ()
 
-    def _called(self, call: Elect | Fence) -> tuple[Controller, Effects]:
+    def _handle_call(self, call: Elect | Fence) -> tuple[Controller, Effects]:
         now: Leadership = self.led[call.partition]
         if isinstance(call, Elect):
             if call.number not in now.isr:
@@ -106,7 +106,7 @@ class Controller(Quiet):
             decided = replace(decided, fenced=tuple(sorted(gone)))
         return decided, (*effects, Return(succeeded(call)))
 
-    def _registered(self, ask: Register) -> tuple[Controller, Effects]:
+    def _handle_registration(self, ask: Register) -> tuple[Controller, Effects]:
         """A broker is back. Where it still leads it does so in a new epoch: what it had in
         memory is gone."""
         back = tuple(f for f in self.fenced if f != (ask.partition, ask.number))
@@ -127,7 +127,7 @@ class Controller(Quiet):
         return replace(self, led=led), (Put(TABLE, new.partition, new), *told)
 
 
-def start(
+def start_controller(
     hears: Map[str, tuple[str, ...]], first: tuple[Leadership, ...], disk: Disk, at_ms: int
 ) -> tuple[Controller, Effects]:
     """With its record; the first time with the leaders a new cluster begins with."""

@@ -40,43 +40,47 @@ class Ahead:
         return (*kept, *(e for e in self.fresh.get(log, ()) if e.base >= start))
 
     def epochs(self, log: str) -> Epochs:
-        return epochs(self.disk, log)
+        return read_epochs(self.disk, log)
 
 
-def epochs(disk: Disk, log: str) -> Epochs:
+def read_epochs(disk: Disk, log: str) -> Epochs:
     known: Epochs = disk.table(EPOCHS).get(log, ())
     return known
 
 
-def last_epoch(disk: Disk, log: str) -> int:
+def find_last_epoch(disk: Disk, log: str) -> int:
     """The leader epoch of the last record, -1 for an empty log."""
     end = disk.log(log).end
-    held = [epoch for epoch, start in epochs(disk, log) if start < end]
+    held = [epoch for epoch, start in read_epochs(disk, log) if start < end]
     return held[-1] if held else -1
 
 
-def epoch_started(disk: Disk, logs: tuple[str, ...], epoch: int) -> Effects:
+def note_epoch(disk: Disk, logs: tuple[str, ...], epoch: int) -> Effects:
     """A leader notes where its epoch begins in each of its logs."""
-    return tuple(Put(EPOCHS, log, (*epochs(disk, log), (epoch, disk.log(log).end))) for log in logs)
+    return tuple(
+        Put(EPOCHS, log, (*read_epochs(disk, log), (epoch, disk.log(log).end))) for log in logs
+    )
 
 
-def parts_at(disk: Disk, log: str, end: int, last: int) -> int:
+def find_divergence(disk: Disk, log: str, end: int, last: int) -> int:
     """Where a follower's log, which ends at `end` in leader epoch `last`, parts from this
     one; -1 where it is a prefix of it."""
     if last < 0:
         return -1
-    mine = epochs(disk, log)
+    mine = read_epochs(disk, log)
     later = [start for epoch, start in mine if epoch > last]
     limit = min([*later, disk.log(log).end])
     return limit if end > limit else -1
 
 
-def answer(leader: Replica, ask: FetchReplica, disk: Ahead | Disk) -> FetchReplicaResponse | None:
+def answer_follower(
+    leader: Replica, ask: FetchReplica, disk: Ahead | Disk
+) -> FetchReplicaResponse | None:
     """What there is for a follower; None: nothing new, it waits."""
     ahead = disk if isinstance(disk, Ahead) else Ahead(disk, {})
     out = []
     for log, end, last, hw in ask.logs:
-        cut = parts_at(ahead.disk, log, end, last)
+        cut = find_divergence(ahead.disk, log, end, last)
         known = leader.hw.get(log, 0)
         entries = () if cut >= 0 else ahead.entries(log, end)
         if cut >= 0 or entries or known > hw:
@@ -84,7 +88,7 @@ def answer(leader: Replica, ask: FetchReplica, disk: Ahead | Disk) -> FetchRepli
     return FetchReplicaResponse(tuple(out)) if out else None
 
 
-def taken_over(
+def append_copied(
     hw: Map[str, int], said: FetchReplicaResponse, disk: Disk
 ) -> tuple[Map[str, int], Effects, dict[str, tuple[int, int]]]:
     """(high watermarks, effects, where each log ends then and in which epoch)."""
@@ -92,11 +96,11 @@ def taken_over(
     ends: dict[str, tuple[int, int]] = {}
     for copied in said.logs:
         log, end = copied.log, disk.log(copied.log).end
-        mine = epochs(disk, log)
+        mine = read_epochs(disk, log)
         if copied.cut >= 0:
             end = copied.cut
             effects.append(Truncate(log, end))
-            effects += _index_cut(disk, log, end)
+            effects += _cut_index(disk, log, end)
         for entry in copied.entries:
             effects.append(Append(log, entry, notify=False))
             end = entry.last + 1
@@ -111,7 +115,7 @@ def taken_over(
     return hw, tuple(effects), ends
 
 
-def _index_cut(disk: Disk, log: str, end: int) -> Effects:
+def _cut_index(disk: Disk, log: str, end: int) -> Effects:
     """A log that is cut back loses the index entries of the markers it lost, and the
     snapshots of what came after (ProducerStateManager#truncateAndReload)."""
     index = disk.log(index_of(log))
@@ -121,6 +125,6 @@ def _index_cut(disk: Disk, log: str, end: int) -> Effects:
     return (*entries, *(Put(table, at, None) for at in disk.table(table) if at > end))
 
 
-def appends(body: object) -> bool:
+def is_append(body: object) -> bool:
     """Whether a request makes a partition's leader append at once (acks=all)."""
     return isinstance(body, Produce | WriteTxnMarkers | TxnOffsetCommit | OffsetCommit)

@@ -19,27 +19,28 @@ if TYPE_CHECKING:
 Result = tuple["Replica", Effects]
 
 
-def fetch(r: Replica, disk: Disk) -> Send:
+def build_fetch(r: Replica, disk: Disk) -> Send:
     """The question with which a follower says where its copy ends."""
     assert r.mine is not None
     logs = tuple(
-        (g, disk.log(g).end, copying.last_epoch(disk, g), r.hw.get(g, 0)) for g in r.config.logs
+        (g, disk.log(g).end, copying.find_last_epoch(disk, g), r.hw.get(g, 0))
+        for g in r.config.logs
     )
     return Send(r.mine.role, FetchReplica(r.config.number, r.mine.epoch, logs))
 
 
-def copied(r: Replica, peer: str, said: FetchReplicaResponse, disk: Disk) -> Result:
+def handle_fetched(r: Replica, peer: str, said: FetchReplicaResponse, disk: Disk) -> Result:
     """What the leader sent is appended (after what it never had was cut off)."""
     mine = r.mine
     if mine is None or r.leads or peer != mine.role or said.error:
         # From an older leader, or from one that this follower is behind: the news that is
         # under way makes it ask again.
         return r, ()
-    hw, effects, ends = copying.taken_over(r.hw, said, disk)
+    hw, effects, ends = copying.append_copied(r.hw, said, disk)
     cuts = {one.log: one.cut for one in said.logs if one.cut >= 0}
     since = Map((g, min(at, cuts.get(g, at))) for g, at in r.since.items())
     for g in r.config.logs:
-        ends.setdefault(g, (disk.log(g).end, copying.last_epoch(disk, g)))
+        ends.setdefault(g, (disk.log(g).end, copying.find_last_epoch(disk, g)))
     logs = tuple((g, *ends[g], hw.get(g, 0)) for g in r.config.logs)
     again = FetchReplica(r.config.number, mine.epoch, logs)
     return replace(r, hw=hw, since=since), (*effects, Send(mine.role, again))

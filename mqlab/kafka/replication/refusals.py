@@ -77,7 +77,7 @@ COORDINATORS: dict[type, type] = {
 SHORT = {Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE}
 
 
-def refusal(body: Any, why: Error | None) -> object:
+def refuse_request(body: Any, why: Error | None) -> object:
     """The answer with NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR; `why` where there is
     another reason: COORDINATOR_LOAD_IN_PROGRESS, NOT_ENOUGH_REPLICAS."""
     short = why is Error.NOT_ENOUGH_REPLICAS

@@ -60,7 +60,7 @@ from .messages import (
     Register,
     replica_name,
 )
-from .refusals import refusal
+from .refusals import refuse_request
 
 LEADS = Words("leads, leader epoch {epoch}", "成为 leader，leader epoch {epoch}")
 FOLLOWS = Words("follows {leader}, HW={hw}", "跟随 {leader}，HW={hw}")
@@ -135,30 +135,30 @@ class Replica:
     def step(self, event: Event, disk: Disk) -> tuple[Replica, Effects]:
         match event:
             case Request(body=Leadership() as news, at_ms=at_ms):
-                return self._told(news, disk, at_ms)
+                return self._follow_news(news, disk, at_ms)
             case Request(caller=caller, body=body):
-                return self._asked(event, caller, body, disk)
+                return self._handle_request(event, caller, body, disk)
             case Response(body=FetchReplicaResponse() as said, peer=peer):
-                return following.copied(self, peer, said, disk)
+                return following.handle_fetched(self, peer, said, disk)
             case ConnectionLost(peer=peer) if not self.leads:
                 # Back to the leader as soon as there is a connection again.
                 followed = self.mine is not None and peer == self.mine.role
-                return (self, (following.fetch(self, disk),)) if followed else (self, ())
+                return (self, (following.build_fetch(self, disk),)) if followed else (self, ())
             case Appended(at_ms=at_ms):
                 # Said by the machine where this is the only replica that counts.
-                return leading.advance(self, disk, at_ms)
+                return leading.advance_hw(self, disk, at_ms)
             case Fired() if self.role is not None:
-                return leading.inside(self, event, disk)
+                return leading.step_inside(self, event, disk)
             case Response(peer=peer) | ConnectionLost(peer=peer) if self.role is not None:
                 partition = peer.partition("@")[0]
                 now = self.led.get(partition)
                 if now is not None and now.role != peer:
                     return self, ()  # from somebody who leads no more
-                return leading.inside(self, self._heard(event, partition), disk)
+                return leading.step_inside(self, self._rename_peer(event, partition), disk)
         # A timer of a leader that leads no more.
         return self, ()
 
-    def _asked(
+    def _handle_request(
         self, event: Request, caller: Caller, body: object, disk: Disk
     ) -> tuple[Replica, Effects]:
         match body:
@@ -168,7 +168,7 @@ class Replica:
                 unknown = Leadership(partition, self.config.number, -1, ())
                 return self, (Reply(caller, Found(known or unknown)),)
             case FetchReplica():
-                return leading.fetched(self, body, caller, disk)
+                return leading.handle_fetch(self, body, caller, disk)
             case Load(epoch=epoch):
                 stale = self.mine is None or not self.leads or self.mine.epoch != epoch
                 return (self, ()) if stale else self.load(epoch, disk, event.at_ms)
@@ -176,21 +176,21 @@ class Replica:
             return self, ()  # a note to itself from when it led
         if self.role is None:
             loading = Error.COORDINATOR_LOAD_IN_PROGRESS if self.leads else None
-            return self, (Reply(caller, refusal(body, loading)),)
-        if leading.short(self) and copying.appends(body):
-            return self, (Reply(caller, refusal(body, Error.NOT_ENOUGH_REPLICAS)),)
-        return leading.inside(self, event, disk)
+            return self, (Reply(caller, refuse_request(body, loading)),)
+        if leading.is_short(self) and copying.is_append(body):
+            return self, (Reply(caller, refuse_request(body, Error.NOT_ENOUGH_REPLICAS)),)
+        return leading.step_inside(self, event, disk)
 
     def load(self, epoch: int, disk: Disk, at_ms: int) -> tuple[Replica, Effects]:
         """The role inside begins, recovered from the log."""
         assert self.config.lead is not None
         role, effects = self.config.lead(disk, at_ms, TakingOver(epoch, self.hw, self.since))
-        return leading.done(replace(self, role=role), effects, disk)
+        return leading.do_effects(replace(self, role=role), effects, disk)
 
-    def _heard(self, event: Response | ConnectionLost, partition: str) -> Event:
+    def _rename_peer(self, event: Response | ConnectionLost, partition: str) -> Event:
         """An answer by the name that the role inside knows. While too few are in sync, nobody
         may be verified: the batch that waits for it could not be appended."""
-        if leading.short(self) and isinstance(event, Response):
+        if leading.is_short(self) and isinstance(event, Response):
             if isinstance(event.body, AddPartitionsToTxnResponse):
                 unsafe = AddPartitionsToTxnResponse(Error.COORDINATOR_NOT_AVAILABLE)
                 event = replace(event, body=unsafe)
@@ -198,7 +198,7 @@ class Replica:
 
     # -- leadership ------------------------------------------------------------------------
 
-    def _told(self, news: Leadership, disk: Disk, at_ms: int) -> tuple[Replica, Effects]:
+    def _follow_news(self, news: Leadership, disk: Disk, at_ms: int) -> tuple[Replica, Effects]:
         old: Leadership | None = self.led.get(news.partition)
         if old is not None and (news.epoch, news.isr) == (old.epoch, old.isr):
             return self, ()
@@ -209,18 +209,18 @@ class Replica:
             moved = old is not None and old.role != news.role
             if new.role is None or not moved:
                 return new, ()
-            return leading.inside(new, ConnectionLost(news.partition), disk)
+            return leading.step_inside(new, ConnectionLost(news.partition), disk)
         new = replace(new, joining=())
         if old is not None and old.epoch == news.epoch:
-            return leading.advance(new, disk, at_ms)  # only the ISR has changed
+            return leading.advance_hw(new, disk, at_ms)  # only the ISR has changed
         resigned = () if self.role is None else self.role.resign()
         early = [(c, ask) for c, ask in self.parked.values() if ask.epoch == news.epoch]
         new = replace(new, role=None, ends=Map(), parked=Map())
         if news.leader < 0:
             return new, resigned  # nobody to follow: it waits for the next news
         if not new.leads:
-            return new, (*resigned, following.fetch(new, disk))
-        started = copying.epoch_started(disk, self.config.logs, news.epoch)
+            return new, (*resigned, following.build_fetch(new, disk))
+        started = copying.note_epoch(disk, self.config.logs, news.epoch)
         effects = (*resigned, *started)
         if self.config.loads:
             effects = (*effects, Send(self.config.me, Load(news.epoch)))
@@ -228,7 +228,7 @@ class Replica:
             new, more = new.load(news.epoch, disk, at_ms)
             effects = (*effects, *more)
         for caller, ask in early:
-            new, more = leading.fetched(new, ask, caller, disk)
+            new, more = leading.handle_fetch(new, ask, caller, disk)
             effects = (*effects, *more)
         return new, effects
 
@@ -264,8 +264,8 @@ class Replica:
         new = Replica(config, led=led, hw=hw, since=since)
         known: Effects = (Put(".broker", "known", True),)
         if not new.leads:
-            return new, (*known, following.fetch(new, disk))
+            return new, (*known, following.build_fetch(new, disk))
         assert config.lead is not None
         role, effects = config.lead(disk, at_ms, TakingOver(0, hw, since))
-        new, done = leading.done(replace(new, role=role), effects, disk)
-        return new, (*known, *copying.epoch_started(disk, config.logs, 0), *done)
+        new, done = leading.do_effects(replace(new, role=role), effects, disk)
+        return new, (*known, *copying.note_epoch(disk, config.logs, 0), *done)

@@ -62,24 +62,24 @@ class Router:
     def step(self, event: Event, disk: Disk) -> tuple[Router, Effects]:
         match event:
             case Response(peer=peer, body=Found(leadership=found)):
-                return self._found(found, peer)
+                return self._learn_leader(found, peer)
             case Response(peer=peer, body=body):
                 partition = peer.partition("@")[0]
                 new = self
                 if getattr(body, "error", Error.NONE) in MOVED:
                     new = replace(self, known=self.known.remove(partition))
-                return new._inside(replace(event, peer=partition), disk)
+                return new._step_inside(replace(event, peer=partition), disk)
             case ConnectionLost(peer=peer):
-                return self._broken(peer, event, disk)
+                return self._handle_lost_connection(peer, event, disk)
             case Fired(timer=timer) if timer.startswith(PAUSE):
-                return self, self._once_more(timer.removeprefix(PAUSE))
-        return self._inside(event, disk)
+                return self, self._ask_again(timer.removeprefix(PAUSE))
+        return self._step_inside(event, disk)
 
-    def _inside(self, event: Event, disk: Disk) -> tuple[Router, Effects]:
+    def _step_inside(self, event: Event, disk: Disk) -> tuple[Router, Effects]:
         client, effects = self.inside.step(event, disk)
-        return replace(self, inside=client)._routed(effects)
+        return replace(self, inside=client)._route(effects)
 
-    def _routed(self, effects: Effects) -> tuple[Router, Effects]:
+    def _route(self, effects: Effects) -> tuple[Router, Effects]:
         """Requests go to the leader that is known; the first one to an unknown leader asks
         for it, and all of them wait for the answer."""
         new = self
@@ -108,13 +108,13 @@ class Router:
         where = f"__transaction_state-{partition_for(self.config.key, count)}"
         return Send(broker, FindCoordinator(self.config.key, where, partition))
 
-    def _once_more(self, partition: str) -> Effects:
+    def _ask_again(self, partition: str) -> Effects:
         lost: Leadership | None = self.lost.get(partition)
         if lost is None:
             return (self._ask(partition),)
         return self._ask(partition), self._ask(partition, lost.role)
 
-    def _found(self, found: Leadership, peer: str) -> tuple[Router, Effects]:
+    def _learn_leader(self, found: Leadership, peer: str) -> tuple[Router, Effects]:
         lost: Leadership | None = self.lost.get(found.partition)
         stale = lost is not None and found.epoch <= lost.epoch and peer != lost.role
         if found.epoch < 0 or found.leader < 0 or stale:
@@ -130,7 +130,9 @@ class Router:
         )
         return new, tuple(replace(send, to=found.role) for send in mine)
 
-    def _broken(self, peer: str, event: ConnectionLost, disk: Disk) -> tuple[Router, Effects]:
+    def _handle_lost_connection(
+        self, peer: str, event: ConnectionLost, disk: Disk
+    ) -> tuple[Router, Effects]:
         """What was asked of this leader is asked again of whoever leads next; a question
         about leaders that it did not answer goes to another broker."""
         partition = peer.partition("@")[0]
@@ -139,7 +141,7 @@ class Router:
             asked = dict.fromkeys(w.to for w in self.waiting)
             return self, tuple(self._ask(to) for to in asked)
         new = replace(self, known=self.known.remove(partition), lost=self.lost.set(partition, led))
-        return new._inside(replace(event, peer=partition), disk)
+        return new._step_inside(replace(event, peer=partition), disk)
 
     def changed(self, old: Router | None) -> tuple[Text, ...]:
         told: tuple[Text, ...] = self.inside.changed(old.inside if old is not None else None)

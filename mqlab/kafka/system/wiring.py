@@ -20,7 +20,7 @@ from ..coordinator import Coordinator
 from ..group import GroupCoordinator
 from ..leader import Leader
 from ..replication import Leadership, Replica, ReplicaConfig, Router, RouterConfig
-from ..replication.controller import start as start_controller
+from ..replication.controller import start_controller
 from ..replication.messages import replica_name
 from ..replication.replica import Lead, TakingOver
 

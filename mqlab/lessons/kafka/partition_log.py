@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...kafka import KafkaSystem
-from ...kafka.clients.consumer import readable
+from ...kafka.clients.consumer import filter_readable
 from ...kafka.leader import Leader
 from ...kafka.log import AbortedTxn, Batch, fetch
 from ...kafka.log.index import index_of
@@ -44,7 +44,7 @@ class PartitionLog:
     def read(self, offset: int = 0, isolation: str = READ_COMMITTED) -> list[str]:
         """What a client hands to its application of such an answer."""
         said = self.fetch(offset, isolation)
-        return [b.words for b in readable(said.batches, said.aborted, offset)[0]]
+        return [b.words for b in filter_readable(said.batches, said.aborted, offset)[0]]
 
     def without(self, start: int) -> PartitionLog:
         """The partition after everything below `start` was deleted: its time had come

@@ -2,11 +2,16 @@
 
 import pytest
 
-from mqlab.explore import Budget, explore
+from mqlab.explore import Budget, Search, explore
 from mqlab.lessons.kafka.cases import APP, BUDGET, LESSON_SYSTEMS, WHOLE, lesson_system
 from mqlab.lessons.registry import system
 from mqlab.lessons.searches import budget, exhaust, lesson_table
 from tests.lessons.kafka.renew import SMALL, counts
+from tests.models.plain import reachable
+
+ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; commit'"
+OFFSETS = "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort'"
+OPEN = "kafka partitions=1 'app=init; begin; send orders-0 a'"
 
 SEARCHED = {searched.name: searched for searched in LESSON_SYSTEMS}
 #: the others are searched by `python -m tests.lessons.kafka.renew --lesson` and `mqlab explore`
@@ -47,3 +52,30 @@ def test_the_table_names_bounds_states_and_what_was_found():
 def test_a_lesson_without_its_twin_has_one_producer():
     alone = explore(system(lesson_system(twin=False)), Budget())
     assert alone.states == explore(system(f"kafka {APP}"), Budget()).states
+
+
+def searched(line, budget):
+    search = Search(system(line), budget)
+    while search.advance():
+        pass
+    return search
+
+
+@pytest.mark.parametrize(
+    ("line", "budget"),
+    [
+        (ONE, Budget(breaks=1)),
+        (OPEN, Budget(breaks=1, timers=1, retries=1)),
+        (ONE, Budget(kills=2, killable=("tc",))),
+        (OPEN, Budget(power_cuts=1, kills=1, killable=("orders-0", "app"), restartable=("app",))),
+        ("kafka partitions=2 'app=init; begin; send orders-1 a'", Budget(kills=1, timers=1)),
+        ("kafka partitions=1 replicas=2 'app=init; begin; send orders-0 a'", Budget(timers=1)),
+        (OFFSETS, Budget(kills=1, killable=("tc", "app"))),
+    ],
+    ids=str,
+)
+def test_the_search_reaches_the_worlds_that_a_plain_search_reaches(line, budget):
+    search = searched(line, budget)
+    plain = reachable(search.system, budget)
+    assert search.states == len(plain)
+    assert {search.fields.unpack(world) for world in search.worlds()} == {w for w, _ in plain}

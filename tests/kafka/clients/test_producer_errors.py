@@ -7,7 +7,11 @@ broker showed: fencing (TransactionsTest#testFencingOn…) and the producer that
 import pytest
 
 from mqlab.kafka.clients.calls import Abort, Begin, Commit, Init, SendOffsets
-from mqlab.kafka.clients.producer.errors import exception, produce_refusal, refusal
+from mqlab.kafka.clients.producer.errors import (
+    judge_coordinator_error,
+    judge_leader_error,
+    name_exception,
+)
 from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import (
     AddOffsetsToTxn,
@@ -78,7 +82,7 @@ ROWS = [
     ids=lambda value: value.name if isinstance(value, Error) else type(value).__name__,
 )
 def test_what_a_coordinators_error_means(request_, error, met):
-    assert str(refusal(request_, error)) == met
+    assert str(judge_coordinator_error(request_, error)) == met
 
 
 @pytest.mark.parametrize(
@@ -96,13 +100,13 @@ def test_what_a_coordinators_error_means(request_, error, met):
     ],
 )  # fmt: skip
 def test_what_a_leaders_error_means_once_it_is_not_retried(error, v2, legacy):
-    assert str(produce_refusal(error, v2=True)) == v2
-    assert str(produce_refusal(error, v2=False)) == (legacy or v2)
+    assert str(judge_leader_error(error, v2=True)) == v2
+    assert str(judge_leader_error(error, v2=False)) == (legacy or v2)
 
 
 def test_exceptions_are_called_as_in_java():
-    assert exception(E.ILLEGAL_GENERATION) == "IllegalGenerationException"
-    assert exception(E.NOT_LEADER_OR_FOLLOWER) == "NotLeaderOrFollowerException"
+    assert name_exception(E.ILLEGAL_GENERATION) == "IllegalGenerationException"
+    assert name_exception(E.NOT_LEADER_OR_FOLLOWER) == "NotLeaderOrFollowerException"
 
 
 # ---- the same, through the role ----------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqlab.kafka.clients.consumer.membership import assignments
+from mqlab.kafka.clients.consumer.membership import assign_ranges
 from mqlab.kafka.errors import Error
 from mqlab.kafka.group import Group, GroupState
 from mqlab.kafka.group.messages import (
@@ -273,7 +273,7 @@ def test_ranges_are_contiguous_and_the_first_get_one_more():
     # RangeAssignor
     topics = ("orders",)
     members = tuple(JoinedMember(m, None, topics) for m in ("b", "a"))
-    given = assignments(members, ("orders-0", "orders-1", "orders-2"))
+    given = assign_ranges(members, ("orders-0", "orders-1", "orders-2"))
     assert given == (("a", ("orders-0", "orders-1")), ("b", ("orders-2",)))
 
 

@@ -7,7 +7,7 @@ import pytest
 from mqlab.explore import Budget, explore
 from mqlab.kafka.group import commits
 from mqlab.kafka.replication import Fence, Leadership, Replica
-from mqlab.kafka.replication.controller import start
+from mqlab.kafka.replication.controller import start_controller
 from mqlab.kafka.replication.messages import AlterPartition, Register
 from mqlab.kernel import Call, Caller, Map, MemoryDisk, Reply, Request
 from mqlab.lessons.registry import played, scenario, system
@@ -167,7 +167,7 @@ def test_a_replica_that_is_proposed_for_the_isr_counts_at_once():
 
 def test_what_was_fenced_meanwhile_is_not_let_in_by_an_old_proposal():
     first = (Leadership("o-0", 1, 0, (1, 2)),)
-    role, _ = start(Map([("o-0", ("o-0@1",))]), first, MemoryDisk(), 0)
+    role, _ = start_controller(Map([("o-0", ("o-0@1",))]), first, MemoryDisk(), 0)
     role, _ = role.step(Call(Fence("o-0", 2)), MemoryDisk())
     late = AlterPartition("o-0", 0, (1, 2), (1, 2, 3))
     same, effects = role.step(Request(Caller("o-0@1"), late), MemoryDisk())
@@ -225,7 +225,7 @@ def test_a_log_that_is_cut_back_loses_the_snapshots_of_what_it_lost():
 
 def test_who_is_fenced_stays_out_until_it_registers():
     first = (Leadership("o-0", 1, 0, (1, 2)),)
-    role, _ = start(Map([("o-0", ("o-0@1",))]), first, MemoryDisk(), 0)
+    role, _ = start_controller(Map([("o-0", ("o-0@1",))]), first, MemoryDisk(), 0)
     role, _ = role.step(Call(Fence("o-0", 2)), MemoryDisk())
     ask = Request(Caller("o-0@1"), AlterPartition("o-0", 0, (1,), (1, 2)))
     assert role.step(ask, MemoryDisk()) == (role, ())

@@ -74,7 +74,7 @@ def beside_garbage(address: str, topic: str, transactions: int) -> tuple[bool, i
 
 
 def main(transactions: int) -> int:
-    from mqlab.serve import serve
+    from mqlab.serve.kafka import serve
 
     with serve() as broker:
         start = time.perf_counter()

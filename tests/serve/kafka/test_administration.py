@@ -6,7 +6,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
 
 

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import (
     PATIENCE_S,
     TopicPartition,

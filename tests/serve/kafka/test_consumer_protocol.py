@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import PATIENCE_S, QUIET, create, producer, read, transaction
 from tests.serve.kafka.raw import Raw
 

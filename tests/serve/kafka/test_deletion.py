@@ -9,7 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace as Fields
 
 from mqlab.kafka.group.messages import subscribed_topics
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 from tests.serve.kafka.raw import Raw
 from tests.serve.kafka.test_groups import SUBSCRIPTION
 

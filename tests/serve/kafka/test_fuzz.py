@@ -11,7 +11,8 @@ import struct
 import threading
 from types import SimpleNamespace as Part
 
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import read
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, fetching, request
 

@@ -23,8 +23,9 @@ from mqlab.kafka.group.consumer.values import (
 )
 from mqlab.kafka.messages import Position
 from mqlab.kafka.states import TxnState
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
 from mqlab.serve.disk import RECENT, CompactedLog
+from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.home import BY_ID
 from mqlab.serve.kafka.wire.internal import group_records, transaction
 from mqlab.serve.kafka.wire.records import Records

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.entries import decode_effect
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, transaction
 from tests.serve.kafka.test_groups import member

@@ -6,7 +6,8 @@ import uuid
 from datetime import timedelta
 from types import SimpleNamespace
 
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch, fetching, request
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.front.configs import known
 from mqlab.serve.kafka.front.fetch import ANSWER
 from mqlab.serve.kafka.front.topic import MOST_PARTITIONS, is_internal

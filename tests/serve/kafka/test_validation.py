@@ -14,7 +14,8 @@ pytest.importorskip("pyarrow", reason="compressions need pyarrow: run `make setu
 from kio.records.readers import read_batch
 
 from mqlab.kafka.errors import Error
-from mqlab.serve import RunningBroker, serve
+from mqlab.serve import RunningBroker
+from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.wire.bodies import decoded, last, walked
 from mqlab.serve.kafka.wire.compression import (
     GZIP,

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from mqlab.serve import serve
+from mqlab.serve.kafka import serve
 from mqlab.spark import feeder, job, topics
 from mqlab.spark.cuts import day_plan
 from mqlab.spark.files import YEAR, read_table

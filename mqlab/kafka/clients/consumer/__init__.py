@@ -72,10 +72,10 @@ from ..calls import (
     Unsubscribe,
 )
 from . import fetching, membership
-from .fetching import readable
+from .fetching import filter_readable
 from .membership import HEARTBEAT, Membership
 
-__all__ = ["Consumer", "ConsumerConfig", "Membership", "readable"]
+__all__ = ["Consumer", "ConsumerConfig", "Membership", "filter_readable"]
 
 RETRY = "retry"
 RETRIABLE = frozenset(
@@ -124,15 +124,15 @@ class Consumer(Quiet):
     def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
         match event:
             case Call(body=call):
-                return replace(self, call=call)._called(call)
+                return replace(self, call=call)._handle_call(call)
             case Response(corr=corr, body=HeartbeatResponse() as said):
-                return membership.heard(self, corr, said)
+                return membership.handle_heartbeat(self, corr, said)
             case Response(peer=peer, body=said) if any(s.to == peer for s in self.asked):
-                return self._told(peer, said)
+                return self._handle_answer(peer, said)
             case ConnectionLost(peer=peer):
                 return self, tuple(s for s in self.asked if s.to == peer)
             case Fired(timer=timer) if timer == HEARTBEAT:
-                return membership.beat(self)
+                return membership.send_heartbeat(self)
             case Fired() if self.paused:
                 asked = (*self.asked, *self.paused)
                 return replace(self, asked=asked, paused=()), self.paused
@@ -145,41 +145,41 @@ class Consumer(Quiet):
 
     # -- calls ---------------------------------------------------------------------------
 
-    def _called(self, call: object) -> tuple[Consumer, Effects]:
+    def _handle_call(self, call: object) -> tuple[Consumer, Effects]:
         match call:
             case Poll():
-                return self.polling(call)
+                return self.poll_assigned(call)
             case Subscribe(group=group, topics=topics):
-                return membership.join(replace(self, membership=Membership(group, topics)))
+                return membership.join_group(replace(self, membership=Membership(group, topics)))
             case Unsubscribe():
-                return membership.leave(self, call)
+                return membership.leave_group(self, call)
             case CommitOffsets():
                 return self._commit(call)
             case Committed(group=group, partitions=partitions):
                 where = offsets_log(group, self.config.cluster)
-                return self.ask(Send(where, OffsetFetch(group, partitions)))
+                return self.send_requests(Send(where, OffsetFetch(group, partitions)))
             case EndOffset(partition=partition, isolation=isolation):
-                return self.ask(Send(partition, ListOffsets(LATEST, isolation)))
+                return self.send_requests(Send(partition, ListOffsets(LATEST, isolation)))
             case PositionOf(partition=partition):
                 if partition in self.assigned and partition not in self.positions:
-                    return self.ask(*fetching.committed_offsets(self, (partition,)))
-                return self.done(succeeded(call, str(self.positions.get(partition, 0))))
+                    return self.send_requests(*fetching.build_offset_fetch(self, (partition,)))
+                return self.return_outcome(succeeded(call, str(self.positions.get(partition, 0))))
             case Lag():
-                return fetching.lag(self, call)
+                return fetching.return_lag(self, call)
             case Seek(partition=partition, offset=offset):
                 new = replace(self, positions=self.positions.set(partition, offset))
-                return new.done(succeeded(call))
+                return new.return_outcome(succeeded(call))
             case GroupMetadata():
-                return self.done(succeeded(call, str(self.membership)))
-        return self.done(failed(call, "a consumer has no such call"))
+                return self.return_outcome(succeeded(call, str(self.membership)))
+        return self.return_outcome(failed(call, "a consumer has no such call"))
 
-    def polling(self, call: Poll) -> tuple[Consumer, Effects]:
+    def poll_assigned(self, call: Poll) -> tuple[Consumer, Effects]:
         """A poll of the assigned partitions is also where a member joins again."""
         if call.partition:
             return fetching.poll(self, call)
         if not self.membership.group:
-            return self.done(failed(call, "subscribe first, or name a partition"))
-        return membership.join(self) if self.membership.rejoin else fetching.poll(self, call)
+            return self.return_outcome(failed(call, "subscribe first, or name a partition"))
+        return membership.join_group(self) if self.membership.rejoin else fetching.poll(self, call)
 
     def _commit(self, call: CommitOffsets) -> tuple[Consumer, Effects]:
         """commitSync; without positions: of everything assigned. A group it is no member of
@@ -188,15 +188,15 @@ class Consumer(Quiet):
             Position(p, self.positions[p]) for p in self.assigned if p in self.positions
         )
         if not positions:
-            return self.done(succeeded(call, "nothing"))
+            return self.return_outcome(succeeded(call, "nothing"))
         mine = self.membership
         who = (mine.member, mine.generation) if mine.group == call.group else ("", -1)
         ask = OffsetCommit(call.group, positions, *who, instance=self.config.instance)
-        return self.ask(Send(offsets_log(call.group, self.config.cluster), ask))
+        return self.send_requests(Send(offsets_log(call.group, self.config.cluster), ask))
 
     # -- answers -------------------------------------------------------------------------
 
-    def _told(self, peer: str, said: Any) -> tuple[Consumer, Effects]:
+    def _handle_answer(self, peer: str, said: Any) -> tuple[Consumer, Effects]:
         question = next(s for s in self.asked if s.to == peer)
         new = replace(self, asked=tuple(s for s in self.asked if s is not question))
         error: Error = getattr(said, "error", Error.NONE)
@@ -204,45 +204,47 @@ class Consumer(Quiet):
             # Unstable: a transaction holds a newer offset that may or may not count.
             later = replace(new, paused=(*new.paused, question))
             return later, (SetTimer(RETRY, self.config.retry_ms),)
-        return new._answered(peer, said)
+        return new._take_answer(peer, said)
 
-    def _answered(self, peer: str, said: Any) -> tuple[Consumer, Effects]:
+    def _take_answer(self, peer: str, said: Any) -> tuple[Consumer, Effects]:
         call = self.call
         match said:
             case FetchResponse():
-                return fetching.polled(self, call, peer, said)
+                return fetching.handle_fetch(self, call, peer, said)
             case ListOffsetsResponse() if isinstance(call, Poll):
-                return fetching.reset(self, call, peer, said)
+                return fetching.reset_position(self, call, peer, said)
             case ListOffsetsResponse(offset=offset, error=error):
-                return self.done(failed(call, error) if error else succeeded(call, str(offset)))
+                return self.return_outcome(
+                    failed(call, error) if error else succeeded(call, str(offset))
+                )
             case OffsetFetchResponse():
-                return fetching.told_offsets(self, call, said)
+                return fetching.handle_offsets(self, call, said)
             case JoinGroupResponse():
-                return membership.joined(self, said)
+                return membership.handle_join(self, said)
             case SyncGroupResponse():
-                return membership.synced(self, said)
+                return membership.handle_sync(self, said)
             case LeaveGroupResponse():
-                return replace(self, membership=Membership()).done(succeeded(call))
+                return replace(self, membership=Membership()).return_outcome(succeeded(call))
             case OffsetCommitResponse(error=error):
-                return self._committed(error)
+                return self._finish_commit(error)
         raise TypeError(f"a consumer never asks for a {type(said).__name__}")
 
-    def _committed(self, error: Error) -> tuple[Consumer, Effects]:
+    def _finish_commit(self, error: Error) -> tuple[Consumer, Effects]:
         """A refusal for being outside the group is final: what was to be committed has been,
         or will be, read by somebody else (CommitFailedException)."""
         if not error:
-            return self.done(succeeded(self.call))
+            return self.return_outcome(succeeded(self.call))
         new = self
         if error is Error.REBALANCE_IN_PROGRESS:
             new = replace(self, membership=replace(self.membership, rejoin=True))
         elif error in OUTSIDE:
-            new = membership.expelled(self)
-        return new.done(failed(self.call, error))
+            new = membership.forget_membership(self)
+        return new.return_outcome(failed(self.call, error))
 
     # -- what the files beside this one build on --------------------------------------------
 
-    def ask(self, *sends: Send) -> tuple[Consumer, Effects]:
+    def send_requests(self, *sends: Send) -> tuple[Consumer, Effects]:
         return replace(self, asked=(*self.asked, *sends)), sends
 
-    def done(self, outcome: Outcome) -> tuple[Consumer, Effects]:
+    def return_outcome(self, outcome: Outcome) -> tuple[Consumer, Effects]:
         return replace(self, call=None), (Return(outcome),)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Result = tuple["Consumer", Effects]
 
 
-def readable(
+def filter_readable(
     batches: Iterable[Batch], aborted: Iterable[AbortedTxn] | None, start: int
 ) -> tuple[list[Batch], int]:
     """The data batches a client hands out, and its position afterwards
@@ -56,11 +56,11 @@ def readable(
         if batch.control == ABORT:
             skipping.discard(batch.pid)
         elif not batch.control and not (batch.transactional and batch.pid in skipping):
-            out.append(_from(batch, start))
+            out.append(_cut_before(batch, start))
     return out, position
 
 
-def _from(batch: Batch, start: int) -> Batch:
+def _cut_before(batch: Batch, start: int) -> Batch:
     """The batch without the records before offset `start`."""
     before = start - batch.base
     if before <= 0:
@@ -75,28 +75,28 @@ def poll(consumer: Consumer, call: Poll) -> Result:
     if not call.partition:
         unknown = tuple(p for p in wanted if p not in consumer.positions)
         if unknown:
-            return consumer.ask(*committed_offsets(consumer, unknown))
+            return consumer.send_requests(*build_offset_fetch(consumer, unknown))
     if not wanted:
-        return consumer.done(succeeded(call, "nothing"))
+        return consumer.return_outcome(succeeded(call, "nothing"))
     asks = tuple(Send(p, Fetch(consumer.positions.get(p, 0), call.isolation)) for p in wanted)
-    return consumer.ask(*asks)
+    return consumer.send_requests(*asks)
 
 
-def committed_offsets(consumer: Consumer, partitions: tuple[str, ...]) -> tuple[Send]:
+def build_offset_fetch(consumer: Consumer, partitions: tuple[str, ...]) -> tuple[Send]:
     """The question where the group has come to; stable offsets only (KIP-447)."""
     group = consumer.membership.group
     where = offsets_log(group, consumer.config.cluster)
     return (Send(where, OffsetFetch(group, partitions)),)
 
 
-def polled(consumer: Consumer, call: Poll, partition: str, said: FetchResponse) -> Result:
+def handle_fetch(consumer: Consumer, call: Poll, partition: str, said: FetchResponse) -> Result:
     if said.error is Error.OFFSET_OUT_OF_RANGE:
         # auto.offset.reset=earliest: what was there is no more, so read what still is.
-        return consumer.ask(Send(partition, ListOffsets(EARLIEST, call.isolation)))
+        return consumer.send_requests(Send(partition, ListOffsets(EARLIEST, call.isolation)))
     new = replace(consumer, error=consumer.error or said.error)
     if not said.error:
         offset = consumer.positions.get(partition, 0)
-        batches, position = readable(said.batches, said.aborted, offset)
+        batches, position = filter_readable(said.batches, said.aborted, offset)
         end = said.lso if call.isolation == READ_COMMITTED else said.hw
         new = replace(
             consumer,
@@ -108,20 +108,22 @@ def polled(consumer: Consumer, call: Poll, partition: str, said: FetchResponse) 
         return new, ()
     got, error = ", ".join(new.got) or "nothing", new.error
     new = replace(new, got=(), error=Error.NONE)
-    return new.done(failed(call, error) if error else succeeded(call, got))
+    return new.return_outcome(failed(call, error) if error else succeeded(call, got))
 
 
-def reset(consumer: Consumer, call: Poll, partition: str, said: ListOffsetsResponse) -> Result:
+def reset_position(
+    consumer: Consumer, call: Poll, partition: str, said: ListOffsetsResponse
+) -> Result:
     new = replace(consumer, positions=consumer.positions.set(partition, said.offset))
-    return new.ask(Send(partition, Fetch(said.offset, call.isolation)))
+    return new.send_requests(Send(partition, Fetch(said.offset, call.isolation)))
 
 
-def told_offsets(
+def handle_offsets(
     consumer: Consumer, call: Committed | Poll | PositionOf | Lag, said: OffsetFetchResponse
 ) -> Result:
     """What the group has committed: the answer itself, or where to read on from."""
     if isinstance(call, Committed):
-        return consumer.done(succeeded(call, ", ".join(map(str, said.positions))))
+        return consumer.return_outcome(succeeded(call, ", ".join(map(str, said.positions))))
     positions = consumer.positions
     for position in said.positions:
         # Nothing committed: from the beginning (auto.offset.reset=earliest).
@@ -129,13 +131,13 @@ def told_offsets(
     new = replace(consumer, positions=positions)
     if isinstance(call, Poll):
         return poll(new, call)
-    return new.done(succeeded(call, str(positions.get(call.partition, 0))))
+    return new.return_outcome(succeeded(call, str(positions.get(call.partition, 0))))
 
 
-def lag(consumer: Consumer, call: Lag) -> Result:
+def return_lag(consumer: Consumer, call: Lag) -> Result:
     """currentLag: the end as of the last fetch (LSO under read_committed) less the
     position. Nothing is asked; before the first fetch nobody knows."""
     end = consumer.ends.get(call.partition)
     if end is None:
-        return consumer.done(succeeded(call, "unknown"))
-    return consumer.done(succeeded(call, str(end - consumer.positions[call.partition])))
+        return consumer.return_outcome(succeeded(call, "unknown"))
+    return consumer.return_outcome(succeeded(call, str(end - consumer.positions[call.partition])))

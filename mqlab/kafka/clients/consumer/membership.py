@@ -63,7 +63,7 @@ class Membership:
         return f"member={self.member} generation={self.generation}"
 
 
-def assignments(
+def assign_ranges(
     members: tuple[JoinedMember, ...], partitions: tuple[str, ...]
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """(member, partitions) by RangeAssignor."""
@@ -80,7 +80,7 @@ def assignments(
     return tuple((member, tuple(parts)) for member, parts in sorted(given.items()))
 
 
-def join(consumer: Consumer) -> Result:
+def join_group(consumer: Consumer) -> Result:
     """Ask to be in the next generation; until it has begun there is no answer."""
     config, mine = consumer.config, consumer.membership
     ask = JoinGroup(
@@ -94,24 +94,24 @@ def join(consumer: Consumer) -> Result:
     )
     away = replace(mine, assigned=(), rejoin=True)
     new = replace(consumer, membership=away, positions=Map(), ends=Map())
-    return new.ask(Send(coordinator(new), ask))
+    return new.send_requests(Send(coordinator_of(new), ask))
 
 
-def coordinator(consumer: Consumer) -> str:
+def coordinator_of(consumer: Consumer) -> str:
     return offsets_log(consumer.membership.group, consumer.config.cluster)
 
 
-def joined(consumer: Consumer, said: JoinGroupResponse) -> Result:
+def handle_join(consumer: Consumer, said: JoinGroupResponse) -> Result:
     mine = consumer.membership
     if said.error is Error.MEMBER_ID_REQUIRED:
-        return join(replace(consumer, membership=replace(mine, member=said.member)))
+        return join_group(replace(consumer, membership=replace(mine, member=said.member)))
     if said.error in UNKNOWN:
-        return join(replace(consumer, membership=replace(mine, member="")))
+        return join_group(replace(consumer, membership=replace(mine, member="")))
     if said.error:
-        return consumer.done(failed(consumer.call, said.error))
+        return consumer.return_outcome(failed(consumer.call, said.error))
     given: tuple[tuple[str, tuple[str, ...]], ...] = ()
     if said.member == said.leader and not said.skip_assignment:
-        given = assignments(said.members, consumer.config.partitions)
+        given = assign_ranges(said.members, consumer.config.partitions)
     mine = replace(mine, member=said.member, generation=said.generation)
     ask = SyncGroup(
         mine.group,
@@ -123,42 +123,42 @@ def joined(consumer: Consumer, said: JoinGroupResponse) -> Result:
         said.protocol,
     )
     new = replace(consumer, membership=mine)
-    return new.ask(Send(coordinator(new), ask))
+    return new.send_requests(Send(coordinator_of(new), ask))
 
 
-def synced(consumer: Consumer, said: SyncGroupResponse) -> Result:
+def handle_sync(consumer: Consumer, said: SyncGroupResponse) -> Result:
     mine = consumer.membership
     if said.error is Error.REBALANCE_IN_PROGRESS:
-        return join(consumer)
+        return join_group(consumer)
     if said.error in UNKNOWN:
-        return join(replace(consumer, membership=replace(mine, member="", generation=-1)))
+        return join_group(replace(consumer, membership=replace(mine, member="", generation=-1)))
     if said.error:
-        return consumer.done(failed(consumer.call, said.error))
+        return consumer.return_outcome(failed(consumer.call, said.error))
     mine = replace(mine, assigned=tuple(said.assignment), rejoin=False)
     new = replace(consumer, membership=mine)
     beat = SetTimer(HEARTBEAT, consumer.config.heartbeat_ms)
     if isinstance(new.call, Poll):
-        new, effects = new.polling(new.call)
+        new, effects = new.poll_assigned(new.call)
     else:
         told = f"{mine}: {', '.join(mine.assigned) or 'nothing to read'}"
-        new, effects = new.done(succeeded(new.call, told))
+        new, effects = new.return_outcome(succeeded(new.call, told))
     return new, (beat, *effects)
 
 
 # ---- staying -----------------------------------------------------------------------------
 
 
-def beat(consumer: Consumer) -> Result:
+def send_heartbeat(consumer: Consumer) -> Result:
     """The background thread's heartbeat: the next one is due whatever comes back."""
     mine = consumer.membership
     if mine.generation < 0:
         return consumer, ()
     ask = Heartbeat(mine.group, mine.member, mine.generation, consumer.config.instance)
     again = SetTimer(HEARTBEAT, consumer.config.heartbeat_ms)
-    return consumer, (Send(coordinator(consumer), ask, BEAT + mine.generation), again)
+    return consumer, (Send(coordinator_of(consumer), ask, BEAT + mine.generation), again)
 
 
-def heard(consumer: Consumer, corr: int, said: HeartbeatResponse) -> Result:
+def handle_heartbeat(consumer: Consumer, corr: int, said: HeartbeatResponse) -> Result:
     """The answer is noted; joining again is the next poll's work, in the application's own
     thread. Until then the member reads on and may commit, and be refused. What is said of
     an older generation concerns nobody any more (AbstractCoordinator's sentGeneration)."""
@@ -167,20 +167,20 @@ def heard(consumer: Consumer, corr: int, said: HeartbeatResponse) -> Result:
     if said.error is Error.REBALANCE_IN_PROGRESS:
         return replace(consumer, membership=replace(consumer.membership, rejoin=True)), ()
     if said.error in UNKNOWN:
-        return expelled(consumer), (CancelTimer(HEARTBEAT),)
+        return forget_membership(consumer), (CancelTimer(HEARTBEAT),)
     return consumer, ()
 
 
-def expelled(consumer: Consumer) -> Consumer:
+def forget_membership(consumer: Consumer) -> Consumer:
     """It knows now that it is no member any more."""
     mine = replace(consumer.membership, member="", generation=-1, rejoin=True)
     return replace(consumer, membership=mine)
 
 
-def leave(consumer: Consumer, call: Unsubscribe) -> Result:
+def leave_group(consumer: Consumer, call: Unsubscribe) -> Result:
     mine = consumer.membership
     if not mine.member:
-        return replace(consumer, membership=Membership()).done(succeeded(call))
+        return replace(consumer, membership=Membership()).return_outcome(succeeded(call))
     ask = LeaveGroup(mine.group, ((mine.member, consumer.config.instance),))
-    new, effects = consumer.ask(Send(coordinator(consumer), ask))
+    new, effects = consumer.send_requests(Send(coordinator_of(consumer), ask))
     return new, (CancelTimer(HEARTBEAT), *effects)

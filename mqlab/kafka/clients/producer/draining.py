@@ -92,7 +92,7 @@ def _send_batch(p: Producer, i: int) -> Result:
             )
         line = replace(line, next=next_sequence(line.next, batch.count))
         p = replace(p, lines=p.lines.set(flight.partition, line))
-    elif flight.renumbered and p.config.idempotent:
+    elif flight.is_renumbered and p.config.idempotent:
         number = Line(batch.pid, batch.epoch, batch.first_seq).number
     flight = replace(flight, batch=batch, number=number, sent=True)
     flights = (*p.flights[:i], flight, *p.flights[i + 1 :])

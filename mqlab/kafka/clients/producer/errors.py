@@ -67,7 +67,7 @@ NAMES = {
 }
 
 
-def exception(error: Error) -> str:
+def name_exception(error: Error) -> str:
     """The Java class of an error: ILLEGAL_GENERATION is an IllegalGenerationException."""
     words = "".join(word.capitalize() for word in error.name.split("_"))
     return NAMES.get(error, words + "Exception")
@@ -109,11 +109,11 @@ ANSWERS: dict[type, tuple[dict[Error, Trouble], Kind]] = {
 }
 
 
-def refusal(request: object, error: Error) -> Trouble:
+def judge_coordinator_error(request: object, error: Error) -> Trouble:
     """What a coordinator's error means to the one who sent `request`."""
     known, otherwise = ANSWERS[type(request)]
     if error in RETRIABLE:
-        return Trouble(exception(error), Kind.RETRIABLE)
+        return Trouble(name_exception(error), Kind.RETRIABLE)
     trouble = known.get(error) or Trouble(f"KafkaException ({error.name})", otherwise)
     if trouble.kind is Kind.ABORTABLE and isinstance(request, EndTxn) and not request.commit:
         # Even the abort is refused: there is nothing left to try.
@@ -121,13 +121,13 @@ def refusal(request: object, error: Error) -> Trouble:
     return trouble
 
 
-def produce_refusal(error: Error, v2: bool) -> Trouble:
+def judge_leader_error(error: Error, v2: bool) -> Trouble:
     """What a leader's error means to a transactional producer once it is not retried."""
     if error is Error.PRODUCER_FENCED or (error is Error.INVALID_PRODUCER_EPOCH and not v2):
         return FENCED
     if error in (Error.INVALID_PRODUCER_ID_MAPPING, Error.UNSUPPORTED_VERSION):
-        return Trouble(exception(error), Kind.FATAL)
+        return Trouble(name_exception(error), Kind.FATAL)
     if error in RETRIABLE or error is Error.INVALID_TXN_STATE:
         # Not "retry": the client has done that, and the application must not do it again.
         return Trouble("TransactionAbortableException", bump=True)
-    return Trouble(exception(error), bump=True)
+    return Trouble(name_exception(error), bump=True)

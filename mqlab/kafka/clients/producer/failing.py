@@ -19,7 +19,7 @@ from ...errors import Error
 from ...log import next_sequence
 from ...states import ProducerState
 from .error_states import enter_abortable_error, enter_fatal_error
-from .errors import Kind, Trouble, exception
+from .errors import Kind, Trouble, name_exception
 from .flight import Flight, Line
 from .proceeding import proceed_after
 
@@ -87,7 +87,7 @@ def _fail_future(
 ) -> Result:
     """Without transactions one record's future fails, and the next `flush` tells of it."""
     if refused is not None:
-        trouble = Trouble(exception(refused))
+        trouble = Trouble(name_exception(refused))
     p = replace(p, error=p.error or trouble)
     if p.config.idempotent and refused is not None:
         p = bump_epoch(p, flight.partition)

@@ -61,7 +61,7 @@ class Flight:
         return f"delivery {self.partition} {'|'.join(self.batch.records)}"
 
     @property
-    def renumbered(self) -> bool:
+    def is_renumbered(self) -> bool:
         """Whether its sequence number is another than the one it was last sent with."""
         return self.number != number_of(self.batch.epoch, self.batch.first_seq)
 

@@ -28,7 +28,7 @@ from ...messages import (
 from ...states import ProducerState
 from .calling import give_up_call, return_call
 from .error_states import enter_abortable_error, enter_fatal_error
-from .errors import RETRIABLE, Kind, refusal
+from .errors import RETRIABLE, Kind, judge_coordinator_error
 from .flight import RETRY, Asked, Line
 from .proceeding import commit_offsets, complete_transaction, proceed, proceed_after
 
@@ -46,7 +46,7 @@ def handle_answer(p: Producer, asked: Asked, said: object) -> Result:
         return _ask_later(p, asked, error)
     p = replace(p, asked=None)
     if error:
-        trouble = refusal(asked.body, error)
+        trouble = judge_coordinator_error(asked.body, error)
         if trouble.bump and not p.config.v2:
             p = replace(p, bump=True)
         end = enter_fatal_error if trouble.kind is Kind.FATAL else enter_abortable_error

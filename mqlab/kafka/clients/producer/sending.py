@@ -19,7 +19,7 @@ from ...messages import ProduceResponse
 from ..calls import SendRecord
 from . import failing
 from .draining import drain, is_outdated
-from .errors import RETRIABLE, produce_refusal
+from .errors import RETRIABLE, judge_leader_error
 from .flight import RETRY, Flight
 from .proceeding import proceed, proceed_after
 
@@ -55,7 +55,7 @@ def handle_answer(p: Producer, partition: str, number: int, said: ProduceRespons
     if again and _tries_left(p, flight):
         p, effects = proceed(_put_back(p, flight, paused=True))
         return p, (*effects, SetTimer(RETRY, p.config.retry_ms))
-    return failing.fail_batch(p, flight, produce_refusal(said.error, p.config.v2), said.error)
+    return failing.fail_batch(p, flight, judge_leader_error(said.error, p.config.v2), said.error)
 
 
 def _can_retry(p: Producer, flight: Flight, error: Error) -> tuple[Producer, bool]:
@@ -65,7 +65,7 @@ def _can_retry(p: Producer, flight: Flight, error: Error) -> tuple[Producer, boo
     partition = flight.partition
     first = next(f for f in p.flights if f.partition == partition)
     known = partition not in p.unresolved
-    if known and (flight is not first or flight.renumbered or is_outdated(p, flight)):
+    if known and (flight is not first or flight.is_renumbered or is_outdated(p, flight)):
         return p, True
     if p.config.transactional:
         return p, False

@@ -24,12 +24,12 @@ from ....kafka.group.messages import (
     SyncGroup,
 )
 from ....kernel import Caller, Effects, Reply
-from ..wire.answers import Failed
 from ..wire.api import Ask
 from ..wire.membership import (
     DescribedGroup,
     DescribedGroups,
     DescribedMember,
+    HeartbeatResponse,
     Joined,
     JoinedMember,
     Left,
@@ -113,8 +113,8 @@ def begin_heartbeat(broker: Broker, caller: Caller, ask: Ask) -> Result:
     return broker.gather(caller, ask, [(_coordinator(broker, body.group_id), request)])
 
 
-def finish_heartbeat(broker: Broker, done: Gathering) -> Failed:
-    return Failed(done.got[0].error)
+def finish_heartbeat(broker: Broker, done: Gathering) -> HeartbeatResponse:
+    return HeartbeatResponse(done.got[0].error)
 
 
 def begin_leave(broker: Broker, caller: Caller, ask: Ask) -> Result:

@@ -13,12 +13,13 @@ from ....kafka.errors import Error
 from ....kafka.messages import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId
 from ....kernel import Caller, Effects, Reply
 from ..wire.answers import (
-    Added,
     AddedPartition,
     AddedTopic,
     AddedToTransaction,
-    Failed,
-    ProducerGiven,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxnResponse,
+    EndTxnResponse,
+    InitProducerIdResponse,
 )
 from ..wire.api import Api, Ask
 from .topic import INTERNAL
@@ -67,9 +68,9 @@ def begin_init(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effect
     return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
 
 
-def finish_init(broker: Broker, done: Gathering) -> ProducerGiven:
+def finish_init(broker: Broker, done: Gathering) -> InitProducerIdResponse:
     told = done.got[0]
-    return ProducerGiven(older(told.error, done.ask.version, 4), told.pid, told.epoch)
+    return InitProducerIdResponse(older(told.error, done.ask.version, 4), told.pid, told.epoch)
 
 
 # ---- AddPartitionsToTxn ----------------------------------------------------------------
@@ -111,7 +112,9 @@ def _impossible(broker: Broker, named: list[tuple[str, int]]) -> dict[tuple[str,
 def _begin_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """Another broker's leaders may name `__consumer_offsets` too."""
     if too_new(broker, ask) and not all(txn.verify_only for txn in ask.body.transactions):
-        return broker, (Reply(caller, Added((), (), Error.UNSUPPORTED_VERSION)),)
+        return broker, (
+            Reply(caller, AddPartitionsToTxnResponse((), (), Error.UNSUPPORTED_VERSION)),
+        )
     parts: list[tuple[str, AddPartitionsToTxn]] = []
     plan: list[tuple[int, dict[tuple[str, int], Error]]] = []
     for txn in ask.body.transactions:
@@ -133,7 +136,7 @@ def _begin_batch(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effe
     return broker.gather(caller, ask, list(parts), plan)
 
 
-def _finish_batch(done: Gathering) -> Added:
+def _finish_batch(done: Gathering) -> AddPartitionsToTxnResponse:
     rows = []
     for txn, (number, errors) in zip(done.ask.body.transactions, done.plan, strict=True):
         told = Error.NONE if errors else done.got[number].error
@@ -145,10 +148,10 @@ def _finish_batch(done: Gathering) -> Added:
             for t in txn.topics
         )
         rows.append(AddedToTransaction(txn.transactional_id, tuple(topics)))
-    return Added((), tuple(rows))
+    return AddPartitionsToTxnResponse((), tuple(rows))
 
 
-def finish_add_partitions(broker: Broker, done: Gathering) -> Added:
+def finish_add_partitions(broker: Broker, done: Gathering) -> AddPartitionsToTxnResponse:
     if done.ask.version >= 4:
         return _finish_batch(done)
     error = older(done.got[0].error, done.ask.version, 2)
@@ -156,8 +159,8 @@ def finish_add_partitions(broker: Broker, done: Gathering) -> Added:
     return _added(done.ask, {(t.name, i): error for t in topics for i in t.partitions})
 
 
-def _added(ask: Ask, errors: dict[tuple[str, int], Error]) -> Added:
-    return Added(
+def _added(ask: Ask, errors: dict[tuple[str, int], Error]) -> AddPartitionsToTxnResponse:
+    return AddPartitionsToTxnResponse(
         tuple(
             AddedTopic(t.name, tuple(AddedPartition(i, errors[t.name, i]) for i in t.partitions))
             for t in ask.body.v3_and_below_topics
@@ -176,15 +179,15 @@ def begin_add_offsets(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker,
     return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
 
 
-def finish_add_offsets(broker: Broker, done: Gathering) -> Failed:
-    return Failed(older(done.got[0].error, done.ask.version, 2))
+def finish_add_offsets(broker: Broker, done: Gathering) -> AddOffsetsToTxnResponse:
+    return AddOffsetsToTxnResponse(older(done.got[0].error, done.ask.version, 2))
 
 
 def begin_end(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects]:
     """From version 5 on the answer carries the next epoch: such a client speaks v2."""
     body = ask.body
     if too_new(broker, ask):
-        return broker, (Reply(caller, ProducerGiven(Error.UNSUPPORTED_VERSION)),)
+        return broker, (Reply(caller, EndTxnResponse(Error.UNSUPPORTED_VERSION)),)
     request = EndTxn(
         txn_id=body.transactional_id,
         pid=body.producer_id,
@@ -195,6 +198,6 @@ def begin_end(broker: Broker, caller: Caller, ask: Ask) -> tuple[Broker, Effects
     return broker.gather(caller, ask, [(broker.config.kafka.coordinator, request)])
 
 
-def finish_end(broker: Broker, done: Gathering) -> ProducerGiven:
+def finish_end(broker: Broker, done: Gathering) -> EndTxnResponse:
     told = done.got[0]
-    return ProducerGiven(older(told.error, done.ask.version, 2), told.pid, told.epoch)
+    return EndTxnResponse(older(told.error, done.ask.version, 2), told.pid, told.epoch)

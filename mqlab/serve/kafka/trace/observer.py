@@ -15,6 +15,8 @@ from ....kafka.messages import Fetch, FetchResponse, Unwatch, Watch, Watched
 from ....kafka.picture import words
 from ....kernel import (
     Append,
+    Caller,
+    Effect,
     Event,
     Fact,
     Fired,
@@ -27,7 +29,7 @@ from ....kernel import (
     escape_unseen,
     shorten,
 )
-from ....kernel.run import BROKEN, RECOVERED, TIMER, said
+from ....kernel.run import BROKEN, RECOVERED, TIMER, describe_effect
 from ...trace.recorder import Step
 from ..front import BROKER, PARTS, Gathering
 from ..front.internal import StateReader
@@ -109,7 +111,7 @@ class Observer:
             if isinstance(effect, Send) and not isinstance(effect.body, (Fetch, *SILENT)):
                 waiting = broker.open.get(effect.corr >> PARTS)
                 if waiting is not None:
-                    self._sent(waiting.caller.name, effect.to, effect.body, by_client=True)
+                    self._sent(waiting.caller.name, effect, by_client=True)
         self._deleted(effects)
 
     def _deleted(self, effects: Any) -> None:
@@ -160,18 +162,15 @@ class Observer:
     def _done(self, name: str, event: Event, effect: Any) -> None:
         model = self.model
         if isinstance(effect, Append):
-            model.appended(effect.log, effect.entry)
-            self._fact(
-                name, "▮", "disk", effect.entry,
-                lambda: telling.written(model, effect.log, effect.entry),
-            )  # fmt: skip
+            log, entry = effect.log, effect.entry
+            model.appended(log, entry)
+            self._fact(name, "disk", effect, lambda: telling.written(model, log, entry))
         elif isinstance(effect, Send):
-            self._sent(name, effect.to, effect.body, by_client=False)
+            self._sent(name, effect, by_client=False)
         elif isinstance(effect, Reply) and effect.caller.name == BROKER:
             self._answered(name, event, effect)
         elif isinstance(effect, Reply):
-            asked = event.body if isinstance(event, Request) else None
-            self._replied(name, effect.caller.name, asked, effect.body)
+            self._replied(name, effect, event.body if isinstance(event, Request) else None)
 
     def _answered(self, name: str, event: Event, effect: Reply) -> None:
         """An answer to the front is an answer to its client."""
@@ -184,34 +183,36 @@ class Observer:
         if isinstance(body, FetchResponse):
             if not body.batches:
                 return
-            self._sent(conn, name, asked, by_client=True)
+            self._sent(conn, Send(name, asked), by_client=True)
         elif not isinstance(event, Request):
             asked = _own(waiting)
-        self._replied(name, conn, asked, body)
+        self._replied(name, Reply(Caller(conn), body), asked)
 
     # -- facts ---------------------------------------------------------------------------------
 
-    def _sent(self, node: str, to: str, body: object, by_client: bool) -> None:
-        def told() -> Telling:
-            meant = telling.sent(self.model, body, by_client)
-            return replace(meant, fold=meant.fold or to == node)
+    def _sent(self, node: str, effect: Send, by_client: bool) -> None:
+        self._fact(
+            node, effect.to, effect, lambda: telling.sent(self.model, effect.body, by_client)
+        )
 
-        self._fact(node, "→", to, body, told)
+    def _replied(self, node: str, effect: Reply, asked: object) -> None:
+        self._fact(
+            node,
+            effect.caller.name,
+            effect,
+            lambda: telling.replied(self.model, asked, effect.body),
+        )
 
-    def _replied(self, node: str, to: str, asked: object, body: object) -> None:
-        self._fact(node, "⇒", to, body, lambda: telling.replied(self.model, asked, body))
-
-    def _fact(
-        self, node: str, glyph: str, peer: str, body: object, told: Callable[[], Telling]
-    ) -> None:
-        """A fact, if everybody in it has a lane; its words only where somebody listens."""
+    def _fact(self, node: str, peer: str, effect: Effect, meaning: Callable[[], Telling]) -> None:
+        """An effect's fact, if everybody in it has a lane; its words only where somebody
+        listens."""
         admit, step = self.lanes.admit, self.steps
         if not admit(node, step) or (peer != "disk" and not admit(peer, step)):
             return
         if self._tell is None:
             self.facts += 1
-        else:
-            self._add(Fact(0, 0, node, glyph, said(body), peer), told())
+        elif (fact := describe_effect(node, effect)) is not None:
+            self._add(fact, meaning())
 
     def _add(self, fact: Fact, told: Telling) -> None:
         self.facts += 1

@@ -34,14 +34,6 @@ class Absent:
 ABSENT = Absent()
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The answer to a request that has a single error at its top."""
-
-    error_code: Error = Error.NONE
-    throttle_time: timedelta = NO_TIME
-
-
 # ---- produce, fetch, list offsets ------------------------------------------------------
 
 
@@ -294,8 +286,22 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class ProducerGiven:
-    """To InitProducerId, and to EndTxn from version 5 on."""
+class InitProducerIdResponse:
+    error_code: Error = Error.NONE
+    producer_id: int = -1
+    producer_epoch: int = -1
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class AddOffsetsToTxnResponse:
+    error_code: Error = Error.NONE
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxnResponse:
+    """From version 5 on it names the producer's next epoch."""
 
     error_code: Error = Error.NONE
     producer_id: int = -1
@@ -322,7 +328,7 @@ class AddedToTransaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddPartitionsToTxnResponse:
     results_by_topic_v3_and_below: tuple[AddedTopic, ...]
     results_by_transaction: tuple[AddedToTransaction, ...] = ()
     error_code: Error = Error.NONE

@@ -40,6 +40,12 @@ class Synced:
 
 
 @dataclass(frozen=True, slots=True)
+class HeartbeatResponse:
+    error_code: Error = Error.NONE
+    throttle_time: timedelta = NO_TIME
+
+
+@dataclass(frozen=True, slots=True)
 class LeftMember:
     member_id: str
     group_instance_id: str | None

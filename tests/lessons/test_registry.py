@@ -1,0 +1,45 @@
+"""The registry opens what somebody pastes: scenarios, tokens, system lines."""
+
+from dataclasses import replace
+
+import pytest
+
+from mqlab.kernel import Play
+from mqlab.kernel.token import encode
+from mqlab.lessons.registry import open_run, playing, system
+
+TORN = """
+system kafka partitions=2
+run app: init, begin, send orders-0 a, send orders-1 b, commit
+kill tc when=WriteTxnMarkers#1 after=1
+"""
+
+
+def test_a_play_begins_where_a_scenario_ends_and_its_token_reopens_it():
+    play = playing(TORN)
+    assert "killed (1 of 2 effects done)" in play.trace.narrate()
+    play.do("restart tc")
+    assert open_run(play.token).trace.narrate() == play.trace.narrate()
+
+
+def test_what_is_no_token_of_this_engine_is_refused(monkeypatch):
+    with pytest.raises(ValueError, match="not a token"):
+        open_run("nonsense")
+    made = encode(system("kafka"), ("kill tc",))
+    monkeypatch.setattr("mqlab.kernel.token.digest", lambda system: "0" * 12)
+    with pytest.raises(ValueError, match="another version of the engine"):
+        open_run(made)
+
+
+def test_a_token_of_a_run_with_a_learners_rule_is_not_opened_without_the_rule():
+    def rule(firsts, hw):
+        return hw
+
+    token = Play(replace(system("kafka"), rules=(("lso", rule),))).token
+    with pytest.raises(ValueError, match="or of the function in it"):
+        open_run(token)
+
+
+def test_a_token_cannot_ask_for_a_million_partitions_either():
+    with pytest.raises(ValueError, match="a picture has room for 100"):
+        system("kafka partitions=1000000")
