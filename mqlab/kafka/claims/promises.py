@@ -224,7 +224,8 @@ def identity(node: NodeState) -> tuple[int, int]:
 def producer(node: NodeState) -> Producer:
     role: Producer | Worker | Router = node.roles[0]
     inside = role.inside if isinstance(role, Router) else role
-    mine: Producer = inside.producer if isinstance(inside, Worker) else inside
+    mine = inside.producer if isinstance(inside, Worker) else inside
+    assert isinstance(mine, Producer)
     return mine
 
 

@@ -29,11 +29,10 @@ from ..messages import (
     ProduceResponse,
     TxnOffsetCommit,
 )
-from .calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
+from .calls import SendOffsets
 from .consumer import Consumer
-from .producer import Producer
+from .producer import Producer, ProducerCall
 
-WRITING = Init | Begin | SendRecord | SendOffsets | Flush | Commit | Abort
 TO_PRODUCER = InitProducerIdResponse | AddPartitionsToTxnResponse | EndTxnResponse | ProduceResponse
 
 
@@ -48,7 +47,7 @@ class Worker:
         match event:
             case Call(body=SendOffsets() as call):
                 return self._step_producer(replace(event, body=self._sign(call)), disk)
-            case Call(body=body) if isinstance(body, WRITING):
+            case Call(body=body) if isinstance(body, ProducerCall):
                 return self._step_producer(event, disk)
             case Response(body=body) if isinstance(body, TO_PRODUCER):
                 return self._step_producer(event, disk)

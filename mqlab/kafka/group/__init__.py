@@ -71,7 +71,7 @@ from . import commits, consumer, deletion, sessions, sync
 from .commits import Key, Offsets, Placed
 from .consumer.values import ConsumerGroup
 from .deletion import GroupTombstone, OffsetTombstones
-from .dispatch import GroupRequest, handle_request
+from .dispatch import GroupAnswer, GroupRequest, handle_request
 from .members import Group, GroupMetadata, Member
 from .rebalance import restart_session
 from .states import GroupState
@@ -113,7 +113,7 @@ class GroupCoordinator:
     pending: Map[int, tuple[tuple[Key, Placed], ...]] = Map()
     groups: Map[str, Group] = Map()
     consumers: Map[str, ConsumerGroup] = Map()
-    acks: tuple[tuple[int, Caller, Any], ...] = ()
+    acks: tuple[tuple[int, Caller, GroupAnswer], ...] = ()
     assigning: tuple[Assigning, ...] = ()
     verifying: Map[int, Verifying[TxnOffsetCommit]] = Map()
     epoch: int = 0
@@ -162,7 +162,7 @@ class GroupCoordinator:
         group: Group,
         given: dict[str, Any],
         disk: Disk,
-        then: tuple[Caller, Any] | None = None,
+        then: tuple[Caller, GroupAnswer] | None = None,
     ) -> tuple[GroupCoordinator, Effects]:
         """Write a group's record with its assignments; `then`: whom to tell what once it
         is safe."""
@@ -172,7 +172,7 @@ class GroupCoordinator:
         return replace(self.with_group(group), acks=acks), (Append(self.name, batch),)
 
     def write_records(
-        self, batch: Batch, disk: Disk, then: tuple[Caller, Any] | None
+        self, batch: Batch, disk: Disk, then: tuple[Caller, GroupAnswer] | None
     ) -> tuple[GroupCoordinator, Effects]:
         """Write records that take effect as they do when they are read; `then`: whom to
         tell what once they are safe."""
@@ -181,7 +181,7 @@ class GroupCoordinator:
         return replace(self.replay_batch(batch), acks=acks), (Append(self.name, batch),)
 
     def append_offsets(
-        self, batch: Batch, caller: Caller, answer: Any, disk: Disk
+        self, batch: Batch, caller: Caller, answer: GroupAnswer, disk: Disk
     ) -> tuple[GroupCoordinator, Effects]:
         """Write offsets; their sender is answered once they are safe."""
         batch = replace(batch, base=disk.log(self.name).end, at_ms=self.now_ms)

@@ -11,20 +11,30 @@ from ..messages import (
     Fetch,
     ListOffsets,
     OffsetCommit,
+    OffsetCommitResponse,
     OffsetFetch,
+    OffsetFetchResponse,
     TxnOffsetCommit,
     Unwatch,
     Watch,
     WriteTxnMarkers,
+    WriteTxnMarkersResponse,
 )
 from . import commits, consumer, deletion, describe, join, sessions, sync
-from .consumer.messages import ConsumerGroupDescribe, ConsumerGroupHeartbeat
+from .consumer.messages import (
+    ConsumerGroupDescribe,
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatResponse,
+)
 from .messages import (
     DeleteGroup,
+    DeleteGroupResponse,
     DeleteOffsets,
+    DeleteOffsetsResponse,
     DescribeGroup,
     Heartbeat,
     JoinGroup,
+    JoinGroupResponse,
     LeaveGroup,
     ListGroups,
     SyncGroup,
@@ -49,6 +59,17 @@ GroupRequest = (
     | DeleteGroup
     | DeleteOffsets
     | ReaderRequest
+)
+
+#: what a caller may wait for until a record is safe
+GroupAnswer = (
+    JoinGroupResponse
+    | OffsetCommitResponse
+    | OffsetFetchResponse
+    | DeleteGroupResponse
+    | DeleteOffsetsResponse
+    | ConsumerGroupHeartbeatResponse
+    | WriteTxnMarkersResponse
 )
 
 

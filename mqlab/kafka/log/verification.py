@@ -15,14 +15,16 @@ VerificationGuard (Kafka 4.3).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Send, replace
-from ..messages import AddPartitionsToTxn
+from ..messages import AddPartitionsToTxn, Produce, TxnOffsetCommit
 from .batch import Batch
 from .role import R
 
-Ask = TypeVar("Ask")  # Produce at a leader, TxnOffsetCommit at a group coordinator
+Ask = TypeVar(
+    "Ask", bound=Produce | TxnOffsetCommit
+)  # Produce at a leader, TxnOffsetCommit at a group coordinator
 ADD = "add "
 
 
@@ -39,7 +41,14 @@ class Verifying(Generic[Ask]):
 
 
 def ask_coordinator(
-    role: R, ask: Any, caller: Caller, txn_id: str, batch: Batch, disk: Disk, *, v2: bool
+    role: R,
+    ask: Produce | TxnOffsetCommit,
+    caller: Caller,
+    txn_id: str,
+    batch: Batch,
+    disk: Disk,
+    *,
+    v2: bool,
 ) -> tuple[R, Effects]:
     """Set up the guard, put the question."""
     part = role.part.with_guard(batch, disk.log(role.name).end, v2)

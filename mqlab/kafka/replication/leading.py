@@ -45,6 +45,7 @@ def is_short(r: Replica) -> bool:
 
 def step_inside(r: Replica, event: Event, disk: Disk) -> Result:
     """The role inside takes a step."""
+    assert r.role is not None
     role, effects = r.role.step(event, disk)
     return do_effects(replace(r, role=role), effects, disk)
 

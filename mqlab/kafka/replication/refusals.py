@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..coordinator.messages import (
+    CoordinatorRequest,
     DescribeTransactions,
     DescribeTransactionsResponse,
     ListTransactions,
     ListTransactionsResponse,
 )
 from ..errors import Error
+from ..group.dispatch import GroupRequest
 from ..group.messages import (
     DescribeGroup,
     DescribeGroupResponse,
@@ -25,6 +25,7 @@ from ..group.messages import (
     SyncGroup,
     SyncGroupResponse,
 )
+from ..leader import LeaderRequest
 from ..log.messages import DescribeProducers, DescribeProducersResponse
 from ..messages import (
     AddOffsetsToTxn,
@@ -49,6 +50,8 @@ from ..messages import (
     WriteTxnMarkersResponse,
 )
 
+#: what a broker is sent for a role that leads there
+BrokerRequest = LeaderRequest | GroupRequest | CoordinatorRequest
 #: what is asked of a partition's leader → its answer
 LEADERS: dict[type, type] = {
     Produce: ProduceResponse,
@@ -77,7 +80,7 @@ COORDINATORS: dict[type, type] = {
 SHORT = {Error.NOT_ENOUGH_REPLICAS: Error.COORDINATOR_NOT_AVAILABLE}
 
 
-def refuse_request(body: Any, why: Error | None) -> object:
+def refuse_request(body: BrokerRequest, why: Error | None) -> object:
     """The answer with NOT_LEADER_OR_FOLLOWER or NOT_COORDINATOR; `why` where there is
     another reason: COORDINATOR_LOAD_IN_PROGRESS, NOT_ENOUGH_REPLICAS."""
     short = why is Error.NOT_ENOUGH_REPLICAS

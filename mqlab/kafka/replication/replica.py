@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol
 
 from ...kernel import (
     Appended,
@@ -46,6 +46,7 @@ from ...kernel import (
     Text,
     Words,
 )
+from ...kernel.role import Role
 from ..errors import Error
 from ..messages import AddPartitionsToTxnResponse
 from . import copying, following, leading
@@ -60,8 +61,10 @@ from .messages import (
     Register,
     replica_name,
 )
-from .refusals import refuse_request
+from .refusals import BrokerRequest, refuse_request
 
+#: what a broker with copies takes itself, or gives to the role inside
+ReplicaRequest = Metadata | FindCoordinator | FetchReplica | Load | BrokerRequest
 LEADS = Words("leads, leader epoch {epoch}", "成为 leader，leader epoch {epoch}")
 FOLLOWS = Words("follows {leader}, HW={hw}", "跟随 {leader}，HW={hw}")
 NOBODY_LEADS = Words("nobody leads", "没有 leader")
@@ -79,7 +82,13 @@ class TakingOver:
     since: Map[str, int] = Map()
 
 
-Lead = Callable[[Disk, int, TakingOver], tuple[Any, Effects]]
+class LeadingRole(Role, Protocol):
+    """What a role inside must be able to do besides: hear that another broker leads now."""
+
+    def resign(self) -> Effects: ...
+
+
+Lead = Callable[[Disk, int, TakingOver], tuple[LeadingRole, Effects]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +122,7 @@ class Replica:
     something new."""
 
     config: ReplicaConfig
-    role: Any = None
+    role: LeadingRole | None = None
     led: Map[str, Leadership] = Map()
     hw: Map[str, int] = Map()
     since: Map[str, int] = Map()
@@ -159,7 +168,7 @@ class Replica:
         return self, ()
 
     def _handle_request(
-        self, event: Request, caller: Caller, body: object, disk: Disk
+        self, event: Request, caller: Caller, body: ReplicaRequest, disk: Disk
     ) -> tuple[Replica, Effects]:
         match body:
             case Metadata(partition=partition) | FindCoordinator(name=partition):

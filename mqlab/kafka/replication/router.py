@@ -12,7 +12,6 @@ Sources: Metadata, NetworkClient, TransactionManager#lookupCoordinator (clients,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...kernel import (
     Config,
@@ -28,6 +27,7 @@ from ...kernel import (
     SetTimer,
     Text,
 )
+from ...kernel.role import Role
 from ..config import KafkaConfig, partition_for
 from ..errors import Error
 from .messages import FindCoordinator, Found, Leadership, Metadata
@@ -54,7 +54,7 @@ class Router:
     broke. `waiting`: what cannot leave before its leader is known."""
 
     config: RouterConfig
-    inside: Any
+    inside: Role
     known: Map[str, Leadership] = Map()
     lost: Map[str, Leadership] = Map()
     waiting: tuple[Send, ...] = ()

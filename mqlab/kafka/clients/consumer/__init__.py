@@ -77,6 +77,16 @@ from .membership import HEARTBEAT, Membership
 
 __all__ = ["Consumer", "ConsumerConfig", "Membership", "filter_readable"]
 
+#: what a consumer asks for, but for heartbeats, which have an answer to themselves
+ConsumerAnswer = (
+    FetchResponse
+    | ListOffsetsResponse
+    | OffsetFetchResponse
+    | OffsetCommitResponse
+    | JoinGroupResponse
+    | SyncGroupResponse
+    | LeaveGroupResponse
+)
 RETRY = "retry"
 RETRIABLE = frozenset(
     {
@@ -196,17 +206,17 @@ class Consumer(Quiet):
 
     # -- answers -------------------------------------------------------------------------
 
-    def _handle_answer(self, peer: str, said: Any) -> tuple[Consumer, Effects]:
+    def _handle_answer(self, peer: str, said: ConsumerAnswer) -> tuple[Consumer, Effects]:
         question = next(s for s in self.asked if s.to == peer)
         new = replace(self, asked=tuple(s for s in self.asked if s is not question))
-        error: Error = getattr(said, "error", Error.NONE)
-        if error in RETRIABLE or getattr(said, "unstable", None):
-            # Unstable: a transaction holds a newer offset that may or may not count.
+        # Unstable: a transaction holds a newer offset that may or may not count.
+        unstable = isinstance(said, OffsetFetchResponse) and said.unstable
+        if said.error in RETRIABLE or unstable:
             later = replace(new, paused=(*new.paused, question))
             return later, (SetTimer(RETRY, self.config.retry_ms),)
         return new._take_answer(peer, said)
 
-    def _take_answer(self, peer: str, said: Any) -> tuple[Consumer, Effects]:
+    def _take_answer(self, peer: str, said: ConsumerAnswer) -> tuple[Consumer, Effects]:
         call = self.call
         match said:
             case FetchResponse():

@@ -66,14 +66,14 @@ from ...messages import ProduceResponse
 from ...states import ProducerState, producer_may_enter
 from ..calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
 from . import calling, flight, requests, sending
-from .calling import block_call, give_up_call
+from .calling import ProducerCall, block_call, give_up_call
 from .config import ConfigException, ProducerConfig
 from .error_states import drop_unsent
 from .errors import Kind, Trouble
 from .flight import Asked, Flight, Line
 from .proceeding import introduce, proceed
 
-__all__ = ["ConfigException", "Kind", "Producer", "ProducerConfig", "Trouble"]
+__all__ = ["ConfigException", "Kind", "Producer", "ProducerCall", "ProducerConfig", "Trouble"]
 
 _S = ProducerState
 ENTERED = Words("{state}: {why}", "{state}：{why}")
@@ -107,7 +107,7 @@ class Producer:
     added: tuple[str, ...] = ()
     flights: tuple[Flight, ...] = ()
     asked: Asked | None = None
-    call: object = None
+    call: ProducerCall | None = None
     overdue: Outcome | None = None
     error: Trouble | None = None
     bump: bool = False
@@ -138,7 +138,7 @@ class Producer:
 
     # -- calls ---------------------------------------------------------------------------
 
-    def _handle_call(self, call: object) -> tuple[Producer, Effects]:
+    def _handle_call(self, call: ProducerCall) -> tuple[Producer, Effects]:
         if not self.config.transactional:
             return self._handle_plain_call(call)
         if self.overdue is not None:
@@ -163,7 +163,7 @@ class Producer:
             return self, (return_illegal_state(call, f"{self.state} → {target}"),)
         return self._begin_call(call, target)
 
-    def _begin_call(self, call: object, target: ProducerState) -> tuple[Producer, Effects]:
+    def _begin_call(self, call: ProducerCall, target: ProducerState) -> tuple[Producer, Effects]:
         new = self.enter(target)
         match call:
             case Begin():
@@ -176,7 +176,7 @@ class Producer:
                 new = drop_unsent(new)
         return new._block_call(call)
 
-    def _repeat_call(self, call: object, overdue: Outcome) -> tuple[Producer, Effects]:
+    def _repeat_call(self, call: ProducerCall, overdue: Outcome) -> tuple[Producer, Effects]:
         """After a call that timed out only the same call is allowed."""
         if call != overdue.call:
             why = f"{overdue.call} timed out, call it again"
@@ -186,7 +186,7 @@ class Producer:
             return new, (Return(overdue),)
         return new._block_call(call)
 
-    def _handle_plain_call(self, call: object) -> tuple[Producer, Effects]:
+    def _handle_plain_call(self, call: ProducerCall) -> tuple[Producer, Effects]:
         """Without transactions there is only send and flush; the producer asks for its id
         when it first needs one."""
         match call:
@@ -198,7 +198,7 @@ class Producer:
                 return self._block_call(call)
         return self, (return_illegal_state(call, "a transactional call without transactional.id"),)
 
-    def _block_call(self, call: object) -> tuple[Producer, Effects]:
+    def _block_call(self, call: ProducerCall) -> tuple[Producer, Effects]:
         """Wait until it can be done; a request that was given up is sent again."""
         new, timer = block_call(requests.unpark_request(self), call)
         new, again = requests.resend_request(new) if new.asked is not self.asked else (new, ())
@@ -238,6 +238,6 @@ class Producer:
         return ()
 
 
-def return_illegal_state(call: object, why: str) -> Return:
+def return_illegal_state(call: ProducerCall, why: str) -> Return:
     """What Java answers to a call that its state does not allow."""
     return Return(failed(call, f"IllegalStateException: {why}"))

@@ -13,16 +13,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ....kernel import OK, UNKNOWN, CancelTimer, Effects, Outcome, Return, SetTimer
-from ..calls import Abort, Commit, Flush, Init
+from ..calls import Abort, Begin, Commit, Flush, Init, SendOffsets, SendRecord
 
 if TYPE_CHECKING:
     from . import Producer
 
 Result = tuple["Producer", Effects]
+#: what an application may call; Flush looks at no state
+ProducerCall = Init | Begin | SendRecord | SendOffsets | Flush | Commit | Abort
 MAX_BLOCK = "max.block"
 
 
-def block_call(p: Producer, call: object) -> Result:
+def block_call(p: Producer, call: ProducerCall) -> Result:
     """A call has begun that returns later."""
     p = replace(p, call=call)
     if not p.config.max_block_ms or isinstance(call, Flush):

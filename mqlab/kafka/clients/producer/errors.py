@@ -17,6 +17,7 @@ from enum import StrEnum
 
 from ...errors import Error
 from ...messages import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, TxnOffsetCommit
+from .flight import CoordinatorQuestion
 
 
 class Kind(StrEnum):
@@ -109,7 +110,7 @@ ANSWERS: dict[type, tuple[dict[Error, Trouble], Kind]] = {
 }
 
 
-def judge_coordinator_error(request: object, error: Error) -> Trouble:
+def judge_coordinator_error(request: CoordinatorQuestion, error: Error) -> Trouble:
     """What a coordinator's error means to the one who sent `request`."""
     known, otherwise = ANSWERS[type(request)]
     if error in RETRIABLE:

@@ -6,8 +6,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...log import Batch
+from ...messages import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    TxnOffsetCommit,
+)
 from ..calls import SendOffsets
 
+#: what a producer asks coordinators
+CoordinatorQuestion = (
+    InitProducerId | AddPartitionsToTxn | AddOffsetsToTxn | EndTxn | TxnOffsetCommit
+)
 RETRY = "retry"  # the timer of everything that waits before it is sent again
 
 
@@ -73,7 +84,7 @@ class Asked:
     the offsets to commit once the group's partition is in the transaction."""
 
     to: str
-    body: object
+    body: CoordinatorQuestion
     sent: bool = True
     parked: bool = False
     tries: int = 0

@@ -22,7 +22,7 @@ from ...states import ProducerState
 from ..calls import Flush, SendOffsets
 from .calling import return_call
 from .draining import drain
-from .flight import Asked
+from .flight import Asked, CoordinatorQuestion
 
 if TYPE_CHECKING:
     from . import Producer
@@ -53,7 +53,9 @@ def proceed_after(p: Producer, effects: Effects) -> Result:
 # ---- asking ------------------------------------------------------------------------------
 
 
-def ask_coordinator(p: Producer, to: str, body: object, then: SendOffsets | None = None) -> Result:
+def ask_coordinator(
+    p: Producer, to: str, body: CoordinatorQuestion, then: SendOffsets | None = None
+) -> Result:
     return replace(p, asked=Asked(to, body, then=then)), (Send(to, body),)
 
 

@@ -22,6 +22,7 @@ from ...errors import Error
 from ...messages import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
+    Answer,
     EndTxnResponse,
     InitProducerIdResponse,
 )
@@ -40,8 +41,8 @@ _S = ProducerState
 ADD_RETRY_MS = 20  # TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
 
 
-def handle_answer(p: Producer, asked: Asked, said: object) -> Result:
-    error: Error = getattr(said, "error", Error.NONE)
+def handle_answer(p: Producer, asked: Asked, said: Answer) -> Result:
+    error = said.error
     if error in RETRIABLE:
         return _ask_later(p, asked, error)
     p = replace(p, asked=None)

@@ -63,6 +63,7 @@ from .values import (
 
 if TYPE_CHECKING:
     from .. import GroupCoordinator
+    from ..dispatch import GroupAnswer
 
 __all__ = [
     "ConsumerGroup",
@@ -256,7 +257,7 @@ def _remove_member(
     member: ConsumerMember,
     disk: Disk,
     caller: Caller | None = None,
-    answer: object = None,
+    answer: GroupAnswer | None = None,
 ) -> Result:
     """Its partitions are free; who gets them is computed with somebody's next heartbeat."""
     records: list[Any] = [
@@ -318,14 +319,14 @@ def _write(
     records: list[Any],
     disk: Disk,
     caller: Caller | None,
-    answer: object,
+    answer: GroupAnswer | None,
     timers: Effects,
 ) -> Result:
     """Keep the group; what has changed is written first, and then answered."""
     effects: Effects = ()
     if records:
         count = sum(COUNTS.get(type(record), 1) for record in records)
-        then = None if caller is None else (caller, answer)
+        then = None if caller is None or answer is None else (caller, answer)
         gc, effects = gc.write_records(Batch(tuple(records), count=count), disk, then)
     elif caller is not None:
         effects = (Reply(caller, answer),)
