@@ -7,13 +7,13 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..kernel.token import encode
-from ..lessons.kafka.cases import BUDGET, CLAIM_CASES, SAFEGUARD_CASES, lesson_system
 from ..lessons.registry import system
-from ..lessons.searches import budget, lesson_table, table
+from ..lessons.searches import BROKERS, Searched, lesson_table, searches_of, table
 from ..scenario.language import ScenarioError
 from .errors import UserError
 
@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "system",
         nargs="+",
         metavar="SYSTEM",
-        help="`kafka`: the lesson system with its own bounds; or a system line, for example: "
-        "kafka 'app=init; begin; send orders-0 a; commit'",
+        help=f"a broker ({', '.join(BROKERS)}): its lesson system with its own bounds; or a system "
+        "line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
     )
     parser.add_argument(
         "--off",
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--claim",
         metavar="NAME",
-        help=f"`kafka --claim NAME`: what real Kafka does not promise ({', '.join(CLAIM_CASES)})",
+        help="`kafka --claim NAME`: what real Kafka does not promise",
     )
     parser.add_argument(
         "--safeguards",
@@ -96,12 +96,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _table(args: argparse.Namespace) -> int:
-    if args.system != ["kafka"]:
-        raise UserError("--safeguards and --table belong to the lesson: mqlab explore kafka …")
+    if len(args.system) > 1 or args.system[0] not in BROKERS:
+        known = ", ".join(BROKERS)
+        raise UserError(
+            f"--safeguards and --table belong to a broker's lesson ({known}): mqlab explore "
+            "kafka --safeguards"
+        )
+    searches = searches_of(args.system[0])
     if args.table:
-        print(lesson_table())  # minutes; each system in a process of its own
+        print(lesson_table(searches.systems))  # minutes; each system in a process of its own
         return 0
-    text = table(progress=_progress() if sys.stderr.isatty() else None)
+    text = table(searches, progress=_progress() if sys.stderr.isatty() else None)
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     print(text)
@@ -109,24 +114,33 @@ def _table(args: argparse.Namespace) -> int:
 
 
 def chosen(args: argparse.Namespace) -> tuple[str, Budget]:
-    """The system line and its bounds. A bare `kafka` is the lesson system or, without one
-    safeguard, the smallest system that needs it; both have bounds of their own, which hold
+    """The system line and its bounds. A bare name of a broker is its lesson system or, without
+    one safeguard, the smallest system that needs it; both have bounds of their own, which hold
     as long as none is given."""
     given = {name: getattr(args, name) for name in BOUNDS if getattr(args, name) is not None}
     line = shlex.join(args.system) if len(args.system) > 1 else args.system[0]
-    own = Budget()
-    if line == "kafka" and len(args.off) == 1 and args.off[0] in SAFEGUARD_CASES:
-        case = SAFEGUARD_CASES[args.off[0]]
-        line, own = case.line, budget(case.bounds, args.states)
-    elif args.claim is not None:
-        if line != "kafka" or args.claim not in CLAIM_CASES:
-            raise UserError(f"expected `kafka --claim` with one of {', '.join(CLAIM_CASES)}")
-        case = CLAIM_CASES[args.claim]
-        line, own = case.line, budget(case.bounds, args.states)
-    elif line == "kafka":
-        line, own = lesson_system(), budget(BUDGET, args.states)
+    found = _lesson(line, args.off, args.claim)
+    own = replace(found.budget, states=args.states)
     off = f" off={','.join(args.off)}" if args.off else ""
-    return line + off, Budget(**given, states=args.states) if given else own
+    return found.line + off, Budget(**given, states=args.states) if given else own
+
+
+def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
+    """What is searched: the lesson's own where a broker is named and nothing more."""
+    if line not in BROKERS:
+        if claim is not None:
+            known = ", ".join(BROKERS)
+            raise UserError(
+                f"--claim belongs to a broker ({known}): expected `kafka --claim` and its name"
+            )
+        return Searched("", line)
+    searches = searches_of(line)
+    if claim is not None and claim not in searches.claims:
+        raise UserError(f"expected `{line} --claim` with one of {', '.join(searches.claims)}")
+    case = searches.claims[claim] if claim is not None else None
+    if case is None and len(off) == 1:
+        case = searches.safeguards.get(off[0])
+    return searches.lesson if case is None else Searched(case.name, case.line, case.budget)
 
 
 def _count(text: str) -> int:

@@ -1,37 +1,90 @@
-"""Which safeguard is necessary? Every case of `mqlab.lessons.kafka.cases` searched, as a table.
+"""The searches that lessons rest on. Which safeguard is necessary? Each broker's `cases.py`
+says what is searched, how far, and what is found; here it is done.
 
-print(table())                          # safeguard, anomaly, length of the shortest run
-search(SAFEGUARD_CASES["lso"]).trace()  # that run
+    search(SAFEGUARD_CASES["lso"]).trace()  # the shortest run that needs the LSO
+    print(table(SEARCHES))                  # safeguard, anomaly, length of the shortest run
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
 from multiprocessing import get_context
+from typing import Any
 
 from ..explore import Budget, Counterexample, Verdict, explore
-from ..kafka import KafkaSystem
+from ..kernel import Text
 from ..kernel.options import write_calls
 from ..kernel.text import Lang
 from ..scenario import write_in_blocks
-from .kafka.cases import CLAIM_CASES, LESSON_SYSTEMS, SAFEGUARD_CASES, WHOLE, Bounds, Case, Searched
 from .registry import SYSTEMS, system
 from .tables import columns
 
 Progress = Callable[[int, int], None]
 
+#: a broker's name, as in `mqlab explore NAME` → the module with its `SEARCHES`
+BROKERS = {"kafka": "mqlab.lessons.kafka.cases"}
 
-def budget(bounds: Bounds, states: int = 1_000_000) -> Budget:
-    """The bounds of a case or lesson system as the explorer takes them."""
-    return Budget(**{"states": states, **dict(bounds)})  # type: ignore[arg-type]
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A system line and the bounds of its search."""
+
+    name: str
+    line: str
+    budget: Budget = Budget()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An anomaly. `line`: the system without `off=`; `off`: the safeguard that is missing, ""
+    for a claim that the real broker does not keep; `broken`: the property that says so;
+    `title`: what happens, in one sentence."""
+
+    name: str
+    title: Text
+    anomaly: Text
+    line: str
+    broken: str
+    budget: Budget = Budget()
+    off: str = ""
+
+    @property
+    def system(self) -> str:
+        """The line of the system in which the anomaly is found."""
+        return f"{self.line} off={self.off}" if self.off else self.line
+
+
+@dataclass(frozen=True, slots=True)
+class Searches:
+    """What is searched of a broker. `lesson`: what `mqlab explore NAME` searches; `systems`:
+    those of `--table`, in which nothing is found; `safeguards`: for each, by its name, the
+    smallest system that needs it; `claims`: what the real broker does not promise."""
+
+    lesson: Searched
+    systems: tuple[Searched, ...]
+    safeguards: Mapping[str, Case]
+    claims: Mapping[str, Case]
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        return (*self.safeguards.values(), *self.claims.values())
+
+
+def searches_of(broker: str) -> Searches:
+    """Raises LookupError with the known names."""
+    if broker not in BROKERS:
+        raise LookupError(f"no broker {broker!r}; there are: {', '.join(BROKERS)}")
+    found: Searches = import_module(BROKERS[broker]).SEARCHES
+    return found
 
 
 def search(case: Case, progress: Progress | None = None) -> Counterexample:
     """The shortest run in which a case's property breaks; LookupError if there is none."""
     found = system(case.system)
     claim = tuple(p for p in found.properties() if p.name == case.broken)
-    verdict = explore(found, budget(case.bounds), claim, progress)
+    verdict = explore(found, case.budget, claim, progress)
     if case.broken not in verdict.counterexamples:
         raise LookupError(f"{case.name}: “{case.broken}” holds within {verdict}")
     return verdict.counterexamples[case.broken]
@@ -39,23 +92,22 @@ def search(case: Case, progress: Progress | None = None) -> Counterexample:
 
 def with_everything_on(case: Case) -> Verdict:
     """The same system with its safeguard on, searched for every property."""
-    return explore(system(case.line), budget(case.bounds))
+    return explore(system(case.line), case.budget)
 
 
 def exhaust(searched: Searched) -> Verdict:
     """A lesson system, searched to its bounds."""
-    return explore(system(searched.line), budget(searched.bounds))
+    return explore(system(searched.line), searched.budget)
 
 
 def script(case: Case, found: Counterexample) -> str:
     """The run as a scenario: `mqlab view` opens it, `mqlab run` compares its narration."""
     missing = f"Without {case.off}: " if case.off else "With everything on: "
-    plain = found.system
-    assert isinstance(plain, KafkaSystem)
+    plain: Any = found.system
     lines = [
         f"# {missing}{case.title.en}.",
         f"# {case.anomaly.en[0].upper()}{case.anomaly.en[1:]}: “{case.broken}” breaks, in no fewer",
-        f"# than {len(found.schedule)} choices ({budget(case.bounds)}).",
+        f"# than {len(found.schedule)} choices ({case.budget}).",
         f"system {replace(plain, programs=(), off=()).line()}",
         *(f"off {name}" for name in plain.off),
         *(f"do run {node} {write_calls(program)}" for node, program in plain.programs),
@@ -64,18 +116,18 @@ def script(case: Case, found: Counterexample) -> str:
     return write_in_blocks("\n".join(lines), SYSTEMS)
 
 
-def table(lang: Lang = "en", progress: Progress | None = None) -> str:
+def table(searches: Searches, lang: Lang = "en", progress: Progress | None = None) -> str:
     """Safeguard (or claim), anomaly, broken property, length of the shortest run: every case
     found by a search just now."""
     lines = []
-    for case in (*SAFEGUARD_CASES.values(), *CLAIM_CASES.values()):
+    for case in searches.cases:
         missing = f"without {case.off}" if case.off else f"all on: {case.name}"
         length = len(search(case, progress).schedule)
         lines.append((missing, case.anomaly.of(lang), case.broken, str(length)))
     return columns([("missing", "anomaly", "broken", "choices"), *lines])
 
 
-def lesson_table(systems: Iterable[Searched] = (*LESSON_SYSTEMS, WHOLE)) -> str:
+def lesson_table(systems: Iterable[Searched]) -> str:
     """The lesson systems: bounds, states, whether those were all, what was found, seconds,
     and the bytes that a state takes. Each is searched in a process of its own, since memory
     that an earlier search has given back would be counted as saved."""

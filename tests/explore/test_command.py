@@ -11,7 +11,6 @@ from mqlab.cli import main
 from mqlab.cli.explore import _progress, add_arguments, chosen
 from mqlab.lessons.kafka.cases import BUDGET, SAFEGUARD_CASES, lesson_system
 from mqlab.lessons.registry import open_run
-from mqlab.lessons.searches import budget
 
 ONE = ["kafka", "partitions=1", "app=init; begin; send orders-0 a; abort"]
 
@@ -25,7 +24,7 @@ def asked(*words):
 
 
 def test_a_bare_kafka_is_the_lesson_system_with_its_own_bounds():
-    assert asked("kafka") == (lesson_system(), budget(BUDGET))
+    assert asked("kafka") == (lesson_system(), BUDGET)
     line, bounds = asked("kafka", "--kills", "1", "--killable", "tc,app")
     assert line == lesson_system()
     assert (bounds.kills, bounds.timers, bounds.killable) == (1, 0, ("tc", "app"))
@@ -33,7 +32,7 @@ def test_a_bare_kafka_is_the_lesson_system_with_its_own_bounds():
 
 def test_without_one_safeguard_it_is_the_smallest_system_that_needs_it():
     case = SAFEGUARD_CASES["lso"]
-    assert asked("kafka", "--off", "lso") == (f"{case.line} off=lso", budget(case.bounds))
+    assert asked("kafka", "--off", "lso") == (f"{case.line} off=lso", case.budget)
     line, _ = asked("kafka", "--off", "lso", "--off", "verification")
     assert line == f"{lesson_system()} off=lso,verification"
 
@@ -104,3 +103,17 @@ def test_a_mistake_says_what_to_do(words, says, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["explore", *words]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_broker_is_found_by_its_name_and_an_unknown_one_names_those_there_are(capsys):
+    from mqlab.lessons.searches import searches_of
+
+    assert searches_of("kafka").lesson.budget == BUDGET
+    with pytest.raises(LookupError, match="no broker 'rabbit'; there are: kafka"):
+        searches_of("rabbit")
+    assert main(["explore", "rabbit"]) == 2
+    assert "no system 'rabbit'; there are: " in capsys.readouterr().err
+    assert main(["explore", "rabbit", "--safeguards"]) == 2
+    assert "belong to a broker's lesson (kafka): mqlab explore kafka" in capsys.readouterr().err
+    assert main(["explore", "kafka", "--claim", "all is well"]) == 2
+    assert "`kafka --claim` with one of torn-read, " in capsys.readouterr().err

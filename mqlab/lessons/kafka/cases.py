@@ -1,5 +1,5 @@
 """The systems that are searched: what Kafka keeps, what each safeguard is for, and what
-even Kafka does not promise. Data only; whoever runs a search builds its budget from `bounds`.
+even Kafka does not promise. Data only; `lessons/searches.py` searches them.
 
     mqlab explore kafka                      the lesson system
     mqlab explore kafka --table              all lesson systems
@@ -15,11 +15,12 @@ searched to the end as well, and nothing is found.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
+from ...explore import Budget
 from ...kernel import Text
+from ..searches import Case, Searched, Searches
 
-Bounds = tuple[tuple[str, object], ...]
 #: the three real combinations of a cluster's transaction.version and a client's protocol
 COMBINATIONS = {
     "v2": "transaction_version=2 client=v2",
@@ -33,35 +34,6 @@ OFFSETS = "'app=init; begin; send orders-0 a; send-offsets g orders-0@1; commit'
 NEXT = "'twin=init; begin; send orders-0 c; commit'"
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """A system line and the bounds of its search, by the names of `Budget`'s fields."""
-
-    name: str
-    line: str
-    bounds: Bounds = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """An anomaly. `line`: the system without `off=`; `off`: the safeguard that is missing, ""
-    for a claim that real Kafka does not keep; `broken`: the property that says so; `title`:
-    what happens, in one sentence."""
-
-    name: str
-    title: Text
-    anomaly: Text
-    line: str
-    broken: str
-    bounds: Bounds = ()
-    off: str = ""
-
-    @property
-    def system(self) -> str:
-        """The line of the system in which the anomaly is found."""
-        return f"{self.line} off={self.off}" if self.off else self.line
-
-
 def lesson_system(combination: str = "v2", twin: bool = True) -> str:
     """The system line of the Kafka lesson: two partitions, a coordinator, a producer, and
     (`twin`) the instance that has taken its place; one transaction each."""
@@ -70,14 +42,14 @@ def lesson_system(combination: str = "v2", twin: bool = True) -> str:
 
 
 #: of `lesson_system()`: any two timers, those of retries among them
-BUDGET: Bounds = (("timers", 2),)
+BUDGET = Budget(timers=2)
 
 #: What one would like to search in one go: far more than a million states. What gives way
 #: is, in this order, timers, retries, then stop, broken connection and twin at the same time.
 WHOLE = Searched(
     "all at once, v2",
     lesson_system(),
-    (("kills", 1), ("breaks", 1), ("timers", 2), ("retries", 1)),
+    Budget(kills=1, breaks=1, timers=2, retries=1),
 )
 
 
@@ -88,17 +60,17 @@ def _lesson_systems() -> tuple[Searched, ...]:
         one = f"kafka {versions} partitions=1 {SHORT}"
         offsets = f"kafka {versions} partitions=1 groups=1 {OFFSETS}"
         two, both = f"kafka {versions} {APP}", f"kafka {versions} {TWIN} {SHORT} {NEXT}"
-        stops: Bounds = (("kills", 1), ("killable", ("tc",)), ("retries", 1))
-        few: Bounds = (("breaks", 1), ("timers", 1), ("retries", 1))
+        stops = Budget(kills=1, killable=("tc",), retries=1)
+        few = Budget(breaks=1, timers=1, retries=1)
         out += [
             Searched(f"twin, {name}", lesson_system(name), BUDGET),
-            Searched(f"twin and break, {name}", both, (("breaks", 1), ("retries", 1))),
+            Searched(f"twin and break, {name}", both, Budget(breaks=1, retries=1)),
             Searched(f"twin and stop, {name}", both, stops),
             Searched(f"break, {name}", two, few),
-            Searched(f"stop, {name}", two, (("kills", 1), ("timers", 1))),
-            Searched(f"stop and break, {name}", one, (("kills", 1), *few)),
-            Searched(f"offsets and break, {name}", offsets, (("breaks", 1), ("timers", 1))),
-            Searched(f"offsets and stop, {name}", offsets, (("kills", 1), ("timers", 1))),
+            Searched(f"stop, {name}", two, Budget(kills=1, timers=1)),
+            Searched(f"stop and break, {name}", one, replace(few, kills=1)),
+            Searched(f"offsets and break, {name}", offsets, Budget(breaks=1, timers=1)),
+            Searched(f"offsets and stop, {name}", offsets, Budget(kills=1, timers=1)),
         ]
     return tuple(out)
 
@@ -130,7 +102,7 @@ _SAFEGUARDS = (
         Text("zombie write", "僵尸写"),
         f"kafka partitions=1 {TWIN} {SHORT} {NEXT} claims=fenced_out",
         "fenced out",
-        (("timers", 1),),
+        Budget(timers=1),
         "epoch_fencing",
     ),
     Case(
@@ -142,7 +114,7 @@ _SAFEGUARDS = (
         Text("duplicate", "重复"),
         f"kafka partitions=1 {SHORT} claims=once",
         "once",
-        (("breaks", 1),),
+        Budget(breaks=1),
         "sequence_check",
     ),
     Case(
@@ -151,7 +123,7 @@ _SAFEGUARDS = (
         Text("dirty read (P1)", "脏读（P1）"),
         _ABORT,
         "clean read",
-        (),
+        Budget(),
         "lso",
     ),
     Case(
@@ -163,7 +135,7 @@ _SAFEGUARDS = (
         G1A,
         _ABORT,
         "clean read",
-        (),
+        Budget(),
         "aborted_index",
     ),
     Case(
@@ -175,7 +147,7 @@ _SAFEGUARDS = (
         Text("fractured outcome (atomicity violated)", "结局分裂（违反原子性）"),
         _BOTH,
         "same outcome",
-        (("kills", 1), ("killable", ("tc",)), ("timers", 1)),
+        Budget(kills=1, killable=("tc",), timers=1),
         "prepare_before_markers",
     ),
     Case(
@@ -187,7 +159,7 @@ _SAFEGUARDS = (
         Text("stuck consumer (abandoned transaction)", "消费者卡住（被遗弃的事务）"),
         "kafka partitions=1 'app=init; begin; send orders-0 a; flush' claims=ends",
         "ends",
-        (("timers", 1),),
+        Budget(timers=1),
         "transaction_timeout",
     ),
     Case(
@@ -199,7 +171,7 @@ _SAFEGUARDS = (
         Text("hanging transaction (KIP-890)", "悬挂事务（KIP-890）"),
         f"{_GIVES_UP} claims=ends",
         "ends",
-        (("timers", 2),),
+        Budget(timers=2),
         "verification",
     ),
     Case(
@@ -211,7 +183,7 @@ _SAFEGUARDS = (
         G1A,
         f"kafka partitions=1 {_AGAIN} claims=as_asked",
         "as asked",
-        (("breaks", 1),),
+        Budget(breaks=1),
         "epoch_bump",
     ),
     Case(
@@ -223,7 +195,7 @@ _SAFEGUARDS = (
         Text("lost write (input skipped)", "丢失（输入被跳过）"),
         f"{_ABORTED} claims=offsets_with_output",
         "offsets with output",
-        (),
+        Budget(),
         "offsets_in_transaction",
     ),
     Case(
@@ -236,7 +208,7 @@ _SAFEGUARDS = (
         "kafka topic=in partitions=1 producers= groups=1 workers=one claims=in_generation "
         "'one=init; subscribe g in; begin; send-offsets g in-0@1; commit'",
         "in generation",
-        (("timers", 2),),
+        Budget(timers=2),
         "generation_fencing",
     ),
 )
@@ -265,7 +237,7 @@ _CLAIMS = (
         Text("aborted read, lost write (KAFKA-17754)", "读到已中止的写、丢失（KAFKA-17754）"),
         f"{_LEGACY} claims=decided_as_asked",
         "decided as asked",
-        (("breaks", 1),),
+        Budget(breaks=1),
     ),
     Case(
         "late-marker",
@@ -276,7 +248,7 @@ _CLAIMS = (
         Text("aborted read (KAFKA-19446)", "读到已中止的写（KAFKA-19446）"),
         f"{_LEGACY} claims=as_asked",
         "as asked",
-        (("breaks", 1),),
+        Budget(breaks=1),
     ),
     Case(
         "power-cut",
@@ -287,7 +259,14 @@ _CLAIMS = (
         Text("lost write", "丢失写"),
         f"kafka partitions=1 {SHORT} claims=no_lost_write",
         "no lost write",
-        (("power_cuts", 1), ("killable", ("orders-0",))),
+        Budget(power_cuts=1, killable=("orders-0",)),
     ),
 )
 CLAIM_CASES = {case.name: case for case in _CLAIMS}
+
+SEARCHES = Searches(
+    lesson=Searched("lesson", lesson_system(), BUDGET),
+    systems=(*LESSON_SYSTEMS, WHOLE),
+    safeguards=SAFEGUARD_CASES,
+    claims=CLAIM_CASES,
+)

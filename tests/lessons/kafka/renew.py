@@ -12,16 +12,17 @@ import argparse
 import difflib
 from pathlib import Path
 
-from mqlab.lessons.kafka.cases import APP, CLAIM_CASES, LESSON_SYSTEMS, SAFEGUARD_CASES, Searched
-from mqlab.lessons.searches import exhaust, script, search, with_everything_on
+from mqlab.explore import Budget
+from mqlab.lessons.kafka.cases import APP, CLAIM_CASES, LESSON_SYSTEMS, SAFEGUARD_CASES
+from mqlab.lessons.searches import Searched, exhaust, script, search, with_everything_on
 
 FOLDER = Path(__file__).parents[3] / "datasets" / "scenarios" / "kafka" / "counterexamples"
 STATES = Path(__file__).with_name("states.txt")
 #: searched in every test run
 SMALL = (
     Searched("commit", f"kafka {APP}"),
-    Searched("commit, break", f"kafka {APP}", (("breaks", 1),)),
-    Searched("commit, stop", f"kafka {APP}", (("kills", 1), ("killable", ("tc",)))),
+    Searched("commit, break", f"kafka {APP}", Budget(breaks=1)),
+    Searched("commit, stop", f"kafka {APP}", Budget(kills=1, killable=("tc",))),
 )
 CASES = {**SAFEGUARD_CASES, **CLAIM_CASES}
 

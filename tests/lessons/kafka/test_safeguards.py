@@ -16,7 +16,7 @@ from mqlab.kafka import SAFEGUARDS
 from mqlab.kafka.claims.invariants import CLAIMS
 from mqlab.lessons.kafka.cases import CLAIM_CASES, SAFEGUARD_CASES
 from mqlab.lessons.registry import SYSTEMS, system
-from mqlab.lessons.searches import budget, script, search, with_everything_on
+from mqlab.lessons.searches import script, search, with_everything_on
 from mqlab.scenario import load
 from tests.lessons.kafka.renew import CASES, FOLDER, counts, path_of
 
@@ -111,4 +111,3 @@ def test_a_search_that_finds_nothing_says_so():
     case = SAFEGUARD_CASES["lso"]
     with pytest.raises(LookupError, match="“clean read” holds within complete within"):
         search(type(case)(case.name, case.title, case.anomaly, case.line, case.broken))
-    assert budget((("breaks", 1),), states=7).states == 7
