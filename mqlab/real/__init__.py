@@ -2,6 +2,7 @@
 
     jars.py       Kafka's jars, fetched once by Maven
     broker.py     one real broker, or three, on this machine
+    wire.py       one connection of raw requests; batches.py: record batches by hand
     client.py     what a program talks to; producer.py, admin.py: its vocabulary
     programs/     one client program a scenario
     libraries.py  client libraries nobody here wrote; clients/: the story each of them tells

@@ -6,16 +6,15 @@ import asyncio
 import http.client
 import json
 import logging
-import struct
 import sys
 import zlib
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kio.records.readers import crc32c
 
 from mqlab.kernel import Caller, Fact, Request, Text
+from mqlab.real.kafka import batches
 from mqlab.serve import RunningBroker
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.driver import Driver
@@ -30,7 +29,7 @@ from mqlab.serve.kafka.wire.records import Records, parsed
 from mqlab.serve.trace import recorder
 from mqlab.serve.trace.live import Live
 from mqlab.serve.trace.recorder import Recorder
-from tests.serve.kafka.raw import MINUTE, Raw, batch, record, request
+from tests.serve.kafka.raw import MINUTE, Raw, batch, record, write_request
 from tests.serve.test_trace import asked, played
 
 MEGA = 1 << 20
@@ -46,7 +45,7 @@ class Direct:
 
     def ask(self, api: int, version: int, **fields: Any) -> Any:
         """The request as the server has decoded it."""
-        frame = request(api, version, **fields)[4:]
+        frame = write_request(api, version, **fields)[4:]
         _, ask = decode(frame, ("127.0.0.1", 9092))
         self.count += 1
         event = Request(Caller("conn-1", 1, self.count), ask, self.driver.now)
@@ -122,10 +121,8 @@ def test_a_compressed_batch_is_looked_into_only_where_it_is_small(
     size: int, looked_into: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packed = zlib.compressobj(wbits=31)
-    body = packed.compress(record(0, b"x" * size)) + packed.flush()
-    checked = struct.pack(">hiqqqhii", 1, 0, 1000, 1000, -1, -1, -1, 1) + body
-    head = struct.pack(">qiibI", 0, len(checked) + 9, -1, 2, crc32c(checked))
-    bomb = parsed(head + checked)
+    body = packed.compress(record(b"x" * size)) + packed.flush()
+    bomb = parsed(batches.batch(body, bits=batches.GZIP, at_ms=1000))
     asked_for: list[int] = []
     monkeypatch.setattr(Records, "texts", lambda self, last: asked_for.append(last) or [])
     model._texts(bomb)  # type: ignore[arg-type]

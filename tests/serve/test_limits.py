@@ -225,7 +225,7 @@ def test_who_is_refused_and_who_goes_away_is_said(tmp_path: Path) -> None:
         assert text.count("PRODUCE refused, UNKNOWN_TOPIC_OR_PARTITION") == 1, "said once"
         (line,) = [line for line in text.splitlines() if "END_TXN of an-id refused" in line]
         assert re.search(
-            r"INFO raw \(127\.0\.0\.1:\d+, conn-\d+\): END_TXN of an-id refused, ", line
+            r"INFO mqlab \(127\.0\.0\.1:\d+, conn-\d+\): END_TXN of an-id refused, ", line
         )
         assert "INIT_PRODUCER_ID" not in text, "what goes well is not said"
         garbage.close()
@@ -237,7 +237,7 @@ def test_verbose_says_each_request_and_no_name_is_obeyed(tmp_path: Path) -> None
             client.init("an-id")
             frame = struct.pack(">hhih", 18, 0, 1, 8) + b"\x1b[31m\xe2\x80\xae"
             client.send(struct.pack(">i", len(frame)) + frame)
-            client.frame()
+            client.read_frame()
         text = broker.said("API_VERSIONS v0")
         assert "INIT_PRODUCER_ID v4" in text
         assert "\x1b" not in text and "\\x1b[31m\\u202e (127.0.0.1:" in text

@@ -8,7 +8,7 @@ from types import SimpleNamespace as Row
 
 from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import create, producer, read, transaction
-from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, request
+from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, write_request
 
 PACE_MS = 400
 
@@ -62,10 +62,10 @@ def test_first_sends_in_flight_together_are_handled_one_by_one() -> None:
                 data = batch([b"%d" % number], pid, epoch + turn, number, TRANSACTIONAL)
                 rows = (Row(name="orders", partition_data=(Row(index=0, records=data),)),)
                 fields = {"acks": -1, "timeout": MINUTE, "topic_data": rows}
-                frame = request(0, 12, 100 + number, transactional_id="shop", **fields)
+                frame = write_request(0, 12, 100 + number, transactional_id="shop", **fields)
                 client.send(frame)
             for number in range(5):
-                told = client.answer(0, 12, 100 + number).responses[0].partition_responses[0]
+                told = client.read_answer(0, 12, 100 + number).responses[0].partition_responses[0]
                 offset = 6 * turn + number  # a marker follows each five
                 assert (told.error_code.name, told.base_offset) == ("none", offset)
             fields = {"producer_id": pid, "producer_epoch": epoch + turn, "committed": True}

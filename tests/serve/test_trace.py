@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from mqlab.kafka import KafkaConfig
+from mqlab.kafka.claims.invariants import LIT
 from mqlab.kafka.coordinator import Entry, StateRecord
 from mqlab.kafka.log import ABORT, COMMIT, Batch
 from mqlab.kafka.log.partition import Partition
@@ -19,7 +20,7 @@ from mqlab.kafka.states import TxnState
 from mqlab.kernel.trace import FORMAT, Trace, patch
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
-from mqlab.serve.kafka.trace.lights import SENTENCES, Lights
+from mqlab.serve.kafka.trace.lights import Lights
 from mqlab.serve.kafka.trace.model import Model
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, transaction
 
@@ -82,7 +83,9 @@ def test_a_transaction_is_told(topic: str) -> None:
     committed, uncommitted = ([g.label for g in r.got] for r in last.readers)
     assert committed == ["a", "b"] and sorted(uncommitted) == ["a", "b", "x"]
     assert last.graphs[0].path[-1] == "CompleteAbort"
-    assert [(light.name, light.ok) for light in last.lights] == [(n, True) for n in SENTENCES]
+    assert [(light.name, light.ok) for light in last.lights] == [
+        (claim.name, True) for claim in LIT
+    ]
     named = {lane.name for s in trace.snapshots for lane in s.lanes}
     assert all({f.node, f.peer} <= {*named, "disk", ""} for f in trace)
 
@@ -106,7 +109,7 @@ def test_a_marker_that_breaks_an_invariant_turns_its_light_red(
     model.appended("t-0", Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
     model.appended("t-0", Batch((), 1, 1, 7, 0, -1, True, marker))
     assert [light["name"] for light in lights.drawn(["t-0"]) if not light["ok"]] == red
-    assert len(lights.drawn([])) == len(SENTENCES)
+    assert len(lights.drawn([])) == len(LIT)
 
 
 def test_a_reader_that_gets_what_is_open_turns_the_light_red() -> None:

@@ -220,13 +220,12 @@ def _claim(
     return Claim(name, sentence, holds, kind, reads)
 
 
-#: shown as lights in every picture
-LIT = (
-    _claim("same outcome", words.SAME_OUTCOME, same_outcome),
-    _claim("clean read", words.CLEAN_READ, clean_read),
-    _claim("replicated read", words.REPLICATED_READ, replicated_read),
-    _claim("decided first", words.DECIDED_FIRST, decided_first),
-)
+SAME_OUTCOME = _claim("same outcome", words.SAME_OUTCOME, same_outcome)
+CLEAN_READ = _claim("clean read", words.CLEAN_READ, clean_read)
+REPLICATED_READ = _claim("replicated read", words.REPLICATED_READ, replicated_read)
+DECIDED_FIRST = _claim("decided first", words.DECIDED_FIRST, decided_first)
+#: shown as lights in every picture, a server's too
+LIT = (SAME_OUTCOME, CLEAN_READ, REPLICATED_READ, DECIDED_FIRST)
 ALWAYS = (
     _claim("closed everywhere", words.CLOSED_EVERYWHERE, closed_everywhere),
     _claim("LSO waits", words.LSO_WAITS, lso_waits),

@@ -1,1 +1,11 @@
-"""What runs beside an application: producer, consumer, a worker that is both, administrator."""
+"""What runs beside an application.
+
+    calls.py    what an application may call
+    producer/   numbers batches, keeps them until they are answered, brackets transactions
+    consumer/   reads, filters aborted data, is a member of a group
+    worker.py   both in one process: consume, transform, produce
+    admin.py    an administrator: finds hanging transactions and ends them
+
+A client holds nothing durable. What it was not told it does not know: every answer may be lost,
+and all of them must cope with that.
+"""

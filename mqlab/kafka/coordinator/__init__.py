@@ -17,6 +17,7 @@ The life of a transaction, and the file that tells it:
     (all have answered)   → CompleteCommit
     (a record fails)      → as before           failures.py           the caller asks again
     (seven idle days)     → Dead                expiry.py             the id is forgotten
+    ListTransactions, …                         describe.py           an administrator asks
 
 *What can go wrong.* The coordinator may die between any two effects. Before the Prepare
 record is safe nothing was promised: the transaction is still Ongoing, and its client asks

@@ -11,6 +11,8 @@ same producer state, the same markers.
     OffsetCommit    commits.py     positions, plain or pending in a transaction
     DeleteGroups, … deletion.py    what an administrator has forgotten
     ConsumerGroup…  consumer/      the newer protocol, in which the coordinator assigns
+    ListGroups, …   describe.py    an administrator asks
+    (all of these)  dispatch.py    which request goes to which file
     (generations)   rebalance.py, members.py; the states are a table in states.py
 
 **Durable** are offset records and one record a generation (who is in it, who reads what).

@@ -1,10 +1,12 @@
 """A rebalance: everybody joins anew, one of them assigns, a new generation begins.
 
-    prepare    PreparingRebalance     members hear of it by their heartbeats and join again;
-                                      who has not when time is up is no member any more
-    complete   CompletingRebalance    the generation's number goes up, the leader is told
-                                      who is in it
-    assign     Stable                 what the leader gave is safe in the log, and handed out
+    prepare_rebalance   PreparingRebalance    members hear of it by their heartbeats and join
+                                              again; who has not when time is up is no member
+                                              any more
+    complete_join       CompletingRebalance   the generation's number goes up, the leader is
+                                              told who is in it
+    (sync.py)           Stable                what the leader gave is safe in the log, and
+                                              handed out
 
 The number is the point: what a member of an older generation still wants to do can be
 told apart from what a current one does, and refused.

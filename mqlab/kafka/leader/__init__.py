@@ -121,10 +121,10 @@ class Leader:
                 return produce.handle(self, body, caller, disk)
             case WriteTxnMarkers():
                 return self._write_marker(body, caller, disk, at_ms)
-            case DeleteRecords():
-                return deletion.handle(self, body, caller, disk)
             case Fetch() | ListOffsets() | DescribeProducers() | Watch() | Unwatch():
                 return answer_reader(self, body, caller, disk)
+            case DeleteRecords():
+                return deletion.handle(self, body, caller, disk)
         raise TypeError(f"a partition leader is never sent {type(body).__name__}")
 
     def _write_marker(

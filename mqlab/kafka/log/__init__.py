@@ -17,7 +17,7 @@ neither imports the other.
     partition.py     in memory: who writes, what is open, HW and LSO
     verification.py  before a transaction opens here its coordinator is asked
     markers.py       a transaction ends here
-    fetch.py         what a reader gets, and where the log begins and ends for him
+    fetch.py         what readers get, and where the log begins and ends for them
     watching.py      who waits for more
     reading.py       the requests of readers, answered alike by both roles
     expiry.py        producers that nobody hears of are forgotten

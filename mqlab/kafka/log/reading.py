@@ -16,6 +16,7 @@ ReaderRequest = Fetch | ListOffsets | DescribeProducers | Watch | Unwatch
 
 
 def answer_reader(role: R, body: ReaderRequest, caller: Caller, disk: Disk) -> tuple[R, Effects]:
+    """(role, effects): the answer at once, but for a Watch that finds nothing new."""
     match body:
         case Fetch():
             return role, (Reply(caller, fetch.answer_fetch(role.part, role.name, body, disk)),)

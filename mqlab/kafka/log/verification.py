@@ -22,9 +22,8 @@ from ..messages import AddPartitionsToTxn, Produce, TxnOffsetCommit
 from .batch import Batch
 from .role import R
 
-Ask = TypeVar(
-    "Ask", bound=Produce | TxnOffsetCommit
-)  # Produce at a leader, TxnOffsetCommit at a group coordinator
+#: Produce at a leader, TxnOffsetCommit at a group coordinator
+Ask = TypeVar("Ask", bound=Produce | TxnOffsetCommit)
 ADD = "add "
 
 

@@ -12,7 +12,6 @@ from ...kernel import (
     Frontier,
     Got,
     Graph,
-    GraphState,
     Lane,
     Light,
     Log,
@@ -28,35 +27,20 @@ from ..clients.consumer import filter_readable
 from ..config import KafkaConfig, txn_log, txn_logs
 from ..coordinator import Entry
 from ..group import GroupCoordinator
-from ..group.messages import describe_assignment
 from ..leader import Leader
 from ..log import Batch, fetch
 from ..log.index import index_of
 from ..log.partition import Partition
-from ..messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, braces
+from ..messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch
 from ..replication import Leadership, Replica
 from ..replication.controller import TABLE as LEADERSHIP
 from ..replication.copying import CHECKPOINT
 from ..replication.messages import replica_name
-from ..states import COMPLETED, PREVIOUS, TxnState
+from ..states import TxnState
 from . import words
+from .graph import draw_graph
+from .tables import draw_index, draw_members, draw_positions, draw_states
 from .transactions import Txn, attributed, transactions
-
-PLACES = {
-    TxnState.EMPTY: (0, 0),
-    TxnState.ONGOING: (1, 0),
-    TxnState.PREPARE_COMMIT: (2, 0),
-    TxnState.COMPLETE_COMMIT: (3, 0),
-    TxnState.PREPARE_ABORT: (2, 1),
-    TxnState.COMPLETE_ABORT: (3, 1),
-}
-STATES = tuple(GraphState(str(s), *place) for s, place in PLACES.items())
-EDGES = tuple(
-    (str(old), str(new))
-    for new, olds in PREVIOUS.items()
-    for old in sorted(olds)
-    if new in PLACES and old in PLACES and PLACES[new][0] == PLACES[old][0] + 1
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,77 +283,38 @@ def waiting(seen: View) -> Text:
 
 
 def graph(seen: View) -> Graph:
-    """The state graph of the transaction that is going on, else of the last one."""
+    """Where the transaction is that goes on, the first id's before the others'."""
     latest = [mine[-1] for mine in seen.txns.values() if mine]
-    if not latest:
-        begun = bool(_latest_entries(seen))
-        return Graph(words.GRAPH_IDLE(), STATES, EDGES, (str(TxnState.EMPTY),) if begun else ())
-    txn = next((t for t in latest if t.state not in COMPLETED), latest[0])
-    path = (str(TxnState.EMPTY), *map(str, txn.path))
-    return Graph(words.GRAPH(txn=txn.name), STATES, EDGES, path, txn.name)
+    return draw_graph(latest, begun=bool(_latest_entries(seen)))
 
 
 def _latest_entries(seen: View) -> list[Entry]:
-    """`__transaction_state` as its compaction leaves it: the latest record of each key."""
+    """The latest record of each transactional id that is still known."""
     cluster = seen.cluster
     disk = seen.world.disk(cluster.leader(seen.world, cluster.config.coordinator))
     latest: dict[str, Entry] = {}
     for log in txn_logs(disk):
         for record in disk.log(log).read(0):
             latest[record.entry.txn_id] = record.entry
-    return [latest[key] for key in sorted(latest) if latest[key].state is not TxnState.DEAD]
+    return [entry for entry in latest.values() if entry.state is not TxnState.DEAD]
 
 
 def tables(seen: View) -> tuple[Table, ...]:
-    out = []
-    if seen.cluster.ids:
-        rows = tuple(
-            (e.txn_id, str(e.pid), str(e.epoch), str(e.state), braces(e.partitions))
-            for e in _latest_entries(seen)
-        )
-        columns = ("transactionalId", "producerId", "epoch", "state", "partitions")
-        out.append(Table(words.STATE_TABLE(), columns, rows))
-    index = tuple(
-        (p, str(a.pid), str(a.first_offset), str(a.last_offset), str(a.lso))
-        for p in seen.cluster.partitions
-        for a in seen.world.disk(seen.cluster.leader(seen.world, p)).log(index_of(p)).read(0)
+    """What is empty for ever in most lessons, an index or a group, shows when it has rows."""
+    cluster, world = seen.cluster, seen.world
+    out = [draw_states(_latest_entries(seen))] if cluster.ids else []
+    index = draw_index(
+        (p, aborted)
+        for p in cluster.partitions
+        for aborted in world.disk(cluster.leader(world, p)).log(index_of(p)).read(0)
     )
-    if index:
-        columns = ("partition", "producerId", "firstOffset", "lastOffset", "LSO")
-        out.append(Table(words.INDEX_TABLE(), columns, index))
-    out += [_offsets_table(seen, g) for g in seen.cluster.groups]
-    out += [table for g in seen.cluster.groups for table in _members_table(seen, g)]
+    groups = [_group_coordinator(seen, name) for name in cluster.groups]
+    out += [index] if index.rows else []
+    out += [draw_positions(gc) for gc in groups]
+    out += [members for gc in groups if (members := draw_members(gc)).rows]
     return tuple(out)
 
 
-def _members_table(seen: View, name: str) -> tuple[Table, ...]:
-    """Who reads what, in which generation; nothing while nobody has ever joined."""
+def _group_coordinator(seen: View, name: str) -> GroupCoordinator | None:
     role = seen.cluster.leading(seen.world, name)
-    groups = role.groups.values() if isinstance(role, GroupCoordinator) else []
-    rows = [
-        (g.name, str(g.state), str(g.generation), m.id, describe_assignment(m.assignment))
-        for g in groups
-        for m in g.members.values()
-    ]
-    rows += [
-        (g.name, str(g.state), str(g.generation), "", "")
-        for g in groups
-        if g.generation and not g.members
-    ]
-    columns = ("group", "state", "generation", "member", "reads")
-    return (Table(words.MEMBERS_TABLE(), columns, tuple(rows)),) if rows else ()
-
-
-def _offsets_table(seen: View, name: str) -> Table:
-    role = seen.cluster.leading(seen.world, name)
-    rows: tuple[tuple[str, ...], ...] = ()
-    if isinstance(role, GroupCoordinator):
-        rows = tuple(
-            (group, partition, str(placed.position.offset), "")
-            for (group, partition), placed in role.committed.items()
-        ) + tuple(
-            (key[0], key[1], str(placed.position.offset), f"pending, producerId {pid}")
-            for pid, mine in role.pending.items()
-            for key, placed in mine
-        )
-    return Table(words.OFFSETS_TABLE(), ("group", "partition", "offset", ""), rows)
+    return role if isinstance(role, GroupCoordinator) else None

@@ -1,10 +1,21 @@
-"""Which transaction is which, and what belongs to it: read off the logs, for pictures and
-invariants. No role knows these numbers."""
+"""Which transaction is which, and what belongs to it: read off records, for pictures and
+invariants. No role knows these numbers.
+
+**Two rules for one name.** A lesson knows its transactional ids in advance, and its ids take
+turns: with two ids T1, T3 … are the first's and T2, T4 … the other's (`name_by_turn`). So a
+name never depends on what happens later, nor on an order between the logs of two ids, which
+a world does not keep; a search may therefore compare worlds by what they say of T2. A server
+does not know who will come, and has an order: its transactions are numbered as they begin
+(`name_by_beginning`). No rule serves both, since the one needs to know how many ids there
+will be and the other who was first. They agree where there is one id, and where two begin
+their transactions in turns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from ...kernel import World
 from ..config import txn_logs
@@ -16,7 +27,8 @@ from ..states import COMPLETED, TxnState
 @dataclass(frozen=True, slots=True)
 class Txn:
     """A transaction: `name` "T1" …, its id, the (pid, epoch) its data carries, every
-    partition it ever named, the states it went through, the last one now."""
+    partition it ever named, the states it went through, the last one now. `current`: the
+    (pid, epoch) in its latest record, another than its data's once somebody was fenced."""
 
     name: str
     txn_id: str
@@ -24,6 +36,13 @@ class Txn:
     epoch: int
     partitions: frozenset[str]
     path: tuple[TxnState, ...]
+    current: tuple[int, int]
+
+    @property
+    def fenced(self) -> bool:
+        """Whether nobody may add to it any more with the epoch of its data: a newer instance
+        has come, or (transaction.version 2, new client) its end has raised the epoch."""
+        return self.current != (self.pid, self.epoch)
 
     @property
     def state(self) -> TxnState:
@@ -40,10 +59,20 @@ class Txn:
         return ""
 
 
-def name_of(ids: tuple[str, ...], txn_id: str, nth: int) -> str:
-    """The nth transaction (from 0) of an id. Ids take turns, so that no name ever depends
-    on what happens later: with two ids T1, T3 … belong to the first, T2, T4 … to the other."""
+# ---- numbers ---------------------------------------------------------------------------
+
+
+def name_by_turn(ids: tuple[str, ...], txn_id: str, nth: int) -> str:
+    """The nth transaction (from 0) of an id, where all ids are known: they take turns."""
     return f"T{ids.index(txn_id) + 1 + nth * len(ids)}"
+
+
+def name_by_beginning(begun: int) -> str:
+    """The transaction that begins when so many have begun before it, whosever they are."""
+    return f"T{begun + 1}"
+
+
+# ---- from records to transactions ------------------------------------------------------
 
 
 def transactions(world: World, tc: str, ids: tuple[str, ...]) -> dict[str, list[Txn]]:
@@ -53,25 +82,52 @@ def transactions(world: World, tc: str, ids: tuple[str, ...]) -> dict[str, list[
     for log in txn_logs(disk):
         for record in disk.log(log).read(0):
             entry: Entry = record.entry
-            if entry.txn_id in out:
-                _continue(out[entry.txn_id], entry, ids)
+            mine = out.get(entry.txn_id)
+            if mine is not None:
+                add_record(mine, entry, partial(name_by_turn, ids, entry.txn_id, len(mine)))
     return out
 
 
-def _continue(mine: list[Txn], entry: Entry, ids: tuple[str, ...]) -> None:
+def add_record(mine: list[Txn], entry: Entry, name: Callable[[], str]) -> None:
+    """Take the next record of an id into account: `mine`, its transactions, oldest first, is
+    changed in place. `name` is asked for one where the record begins a transaction."""
     if entry.state is TxnState.EMPTY:
         return
-    new = not mine or mine[-1].state in COMPLETED
-    if new and entry.state is not TxnState.ONGOING:
-        return  # an empty abort, or its completion: nothing was ever in it
-    if new:
-        name = name_of(ids, entry.txn_id, len(mine))
-        parts = frozenset(entry.partitions)
-        mine.append(Txn(name, entry.txn_id, entry.pid, entry.epoch, parts, (entry.state,)))
-        return
-    txn = mine[-1]
-    path = txn.path if txn.state is entry.state else (*txn.path, entry.state)
-    mine[-1] = replace(txn, partitions=txn.partitions | set(entry.partitions), path=path)
+    current = (entry.pid, entry.epoch)
+    if not mine or mine[-1].state in COMPLETED:
+        if entry.state is TxnState.ONGOING:
+            parts = frozenset(entry.partitions)
+            mine.append(Txn(name(), entry.txn_id, *current, parts, (entry.state,), current))
+        return  # else an empty abort, its completion, a tombstone: nothing was ever in it
+    txn, state = mine[-1], entry.state
+    path = txn.path if txn.state is state else (*txn.path, state)
+    parts = txn.partitions.union(entry.partitions)
+    mine[-1] = Txn(txn.name, txn.txn_id, txn.pid, txn.epoch, parts, path, current)
+
+
+# ---- whose is it -----------------------------------------------------------------------
+
+
+def find_last(mine: Sequence[Txn], epoch: int = -1) -> str:
+    """The name of an id's latest transaction, of this producer epoch where there is one: what
+    a zombie says is about its own transaction. "" where there is none."""
+    fitting = [t for t in mine if t.epoch == epoch] or mine
+    return fitting[-1].name if fitting else ""
+
+
+def find_current(mine: Sequence[Txn], epoch: int, next_name: str, begins: bool = False) -> str:
+    """The name of the transaction that a message of this epoch belongs to: a late one to an
+    older transaction, one that arrives before the coordinator knows of it to the next.
+
+    `begins`: it may begin a transaction of the same epoch, as a legacy client's
+    AddPartitionsToTxn does, whose epoch stays. Its data never does: it leaves only when the
+    coordinator has answered, so data of an epoch that is known is late, however late."""
+    fitting = [t for t in mine if t.epoch == epoch]
+    if not fitting:
+        return next_name
+    txn = fitting[-1]
+    over = txn.state in COMPLETED and txn is mine[-1] and not txn.fenced
+    return next_name if begins and over else txn.name
 
 
 def attributed(

@@ -11,7 +11,7 @@ from kio.schema.errors import ErrorCode
 from ...kafka.messages import OffsetCommit, OffsetFetch, Position, WriteTxnMarkers, braces
 from .client import ADMIN, AGAIN, GC, GROUP, NOT_OFFERED, TC, TRANSACTION, Lab, Moved, word
 from .producer import offset_rows
-from .wire import described as rows_of
+from .wire import read_transactions
 
 
 def described(lab: Lab, txn_id: str) -> Any:
@@ -21,7 +21,7 @@ def described(lab: Lab, txn_id: str) -> Any:
 
     def ask() -> Any:
         raw = lab.coordinator(txn_id, TRANSACTION)
-        row = rows_of(*raw.frame(65, 0, transactional_ids=(lab.wire(txn_id),)))[0]
+        row = read_transactions(*raw.ask_for_bytes(65, 0, transactional_ids=(lab.wire(txn_id),)))[0]
         if row.error and ErrorCode(row.error).name.upper() in AGAIN:
             raise Moved(txn_id)
         return row

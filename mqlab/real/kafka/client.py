@@ -20,7 +20,8 @@ from kio.schema.errors import ErrorCode
 from ...kafka.log import ABORT, Batch
 from ...kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, FetchResponse, braces
 from ..recording import Observation
-from .wire import MINUTE, Raw, read
+from .batches import read_batches
+from .wire import MINUTE, Raw
 
 PATIENCE_S = 15.0  # a server that sweeps for timeouts every 10 s is the slowest to wait for
 PAUSE_S = 0.02
@@ -196,7 +197,7 @@ class Lab:
 
     def offers(self, api: int, version: int) -> bool:
         if not self._offered:
-            self._offered = self.patiently(lambda: self.raw().offered())
+            self._offered = self.patiently(lambda: self.raw().ask_versions())
         low, high = self._offered.get(api, (0, -1))
         return low <= version <= high
 
@@ -276,7 +277,7 @@ class Lab:
     ) -> list[Batch]:
         """One fetch: what comes, and the list of aborted transactions that comes with it."""
         answer = self._fetched(partition, offset, isolation == READ_COMMITTED)
-        batches = tuple(read(answer.records))
+        batches = tuple(read_batches(answer.records))
         code = answer.error_code
         told = FetchResponse(batches=batches) if not code.value else word(code)
         self.note(who, partition, Fetch(offset, isolation), told)
@@ -292,11 +293,11 @@ class Lab:
         note each batch, the frontiers and the index of aborted transactions."""
         self.until(lambda: self._fetched(partition, 0, False).high_watermark >= end, True)
         answer = self._fetched(partition, 0, False)
-        for batch in read(answer.records) if dump else ():
+        for batch in read_batches(answer.records) if dump else ():
             self.note("log", partition, _place(batch), _kind(batch))
         hw, lso = answer.high_watermark, answer.last_stable_offset
         self.note("log", partition, "frontiers", f"HW={hw} LSO={lso}")
-        aborts = dump and any(batch.control == ABORT for batch in read(answer.records))
+        aborts = dump and any(batch.control == ABORT for batch in read_batches(answer.records))
         if self.target.index is not None and aborts:
             topic, index = self.split(partition)
             for entry in self.target.index(f"{topic}-{index}"):

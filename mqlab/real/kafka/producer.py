@@ -23,8 +23,9 @@ from ...kafka.messages import (
     Produce,
     TxnOffsetCommit,
 )
+from .batches import write_batch
 from .client import GC, GROUP, TC, TRANSACTION, Lab, word
-from .wire import MINUTE, written
+from .wire import MINUTE
 
 
 @dataclass
@@ -239,7 +240,7 @@ class Producer:
         self, partition: str, batch: Batch, version: int, stamps: Sequence[int], acks: int
     ) -> Any:
         topic, index = self.lab.split(partition)
-        part = Row(index=index, records=written(batch, stamps))
+        part = Row(index=index, records=write_batch(batch, stamps))
         answer = self.lab.leader(partition).ask(
             0,
             version,

@@ -12,9 +12,9 @@ import threading
 import time
 
 from tests.serve.kafka.clients import create, producer, read, transaction
-from tests.serve.kafka.raw import Raw, batch, request
+from tests.serve.kafka.raw import Raw, batch, write_request
 
-METADATA = request(3, 1, topics=None)
+METADATA = write_request(3, 1, topics=None)
 
 
 def header(api: int, version: int, corr: int = 1, rest: bytes = b"") -> bytes:

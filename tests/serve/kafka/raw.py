@@ -1,40 +1,19 @@
-"""A client that is nothing but bytes: requests by kio's schemas, record batches by hand.
-
-The batches are built here a second time, independently of the server, so that the two can
-disagree.
+"""A client that is nothing but bytes: the product's own connection and batches by hand, with the
+requests that many tests need.
 """
 
 from __future__ import annotations
 
-import io
-import socket
-import struct
 from collections.abc import Sequence
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from kio.index import load_request_schema, load_response_schema
-from kio.records.readers import crc32c
-from kio.serial import entity_reader, entity_writer
+from mqlab.real.kafka import batches, wire
+from mqlab.real.kafka.batches import TRANSACTIONAL, patch, record
+from mqlab.real.kafka.wire import MINUTE, write_request
 
-TRANSACTIONAL = 0x10
-MINUTE = timedelta(minutes=1)
-
-
-def varint(value: int) -> bytes:
-    value = (value << 1) ^ (value >> 63)
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def record(delta: int, value: bytes, stamp: int = 0) -> bytes:
-    body = b"\0" + varint(stamp) + varint(delta) + varint(-1) + varint(len(value)) + value
-    body += varint(0)
-    return varint(len(body)) + body
+__all__ = ["MINUTE", "TRANSACTIONAL", "Raw", "batch", "fetching", "record", "write_request"]
 
 
 def batch(
@@ -46,28 +25,19 @@ def batch(
     stamps: Sequence[int] = (),
     magic: int = 2,
 ) -> bytes:
-    """A batch of the current format; `stamps` are added to a base of 1,000."""
+    """A batch of these values; `stamps` are added to a base of 1,000."""
     stamps = stamps or [0] * len(values)
-    records = b"".join(record(i, v, s) for i, (v, s) in enumerate(zip(values, stamps, strict=True)))
-    count = len(values)
-    newest = 1000 + max(stamps)
-    fields = (bits, count - 1, 1000, newest, pid, epoch, seq, count)
-    checked = struct.pack(">hiqqqhii", *fields) + records
-    head = struct.pack(">qiibI", 0, len(checked) + 9, -1, magic, crc32c(checked))
-    return head + checked
-
-
-def request(api: int, version: int, corr: int = 1, **fields: Any) -> bytes:
-    """A frame. Nested parts may be any objects that have the schema's fields."""
-    schema = load_request_schema(api, version)
-    out = io.BytesIO()
-    header = SimpleNamespace(
-        request_api_key=api, request_api_version=version, correlation_id=corr, client_id="raw"
+    data = batches.batch(
+        b"".join(record(v, delta=i, stamp=stamps[i]) for i, v in enumerate(values)),
+        len(values),
+        bits=bits,
+        pid=pid,
+        epoch=epoch,
+        seq=seq,
+        at_ms=1000,
+        max_ms=1000 + max(stamps),
     )
-    entity_writer(schema.__header_schema__)(out, header)
-    entity_writer(schema)(out, SimpleNamespace(**fields))
-    body = out.getvalue()
-    return struct.pack(">i", len(body)) + body
+    return patch(data, 16, bytes([magic]))
 
 
 def fetching(
@@ -86,44 +56,8 @@ def fetching(
     }  # fmt: skip
 
 
-class Raw:
-    """One connection."""
-
-    def __init__(self, address: str, timeout_s: float = 20.0) -> None:
-        host, _, port = address.rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout_s)
-        self._corr = 0
-
-    def ask(self, api: int, version: int, **fields: Any) -> Any:
-        self._corr += 1
-        self.send(request(api, version, self._corr, **fields))
-        return self.answer(api, version, self._corr)
-
-    def send(self, data: bytes) -> None:
-        self.socket.sendall(data)
-
-    def answer(self, api: int, version: int, corr: int) -> Any:
-        """The next answer, which must be that of request `corr`."""
-        frame = self.frame()
-        schema = load_response_schema(api, version)
-        header, size = entity_reader(schema.__header_schema__)(frame, 0)
-        assert header.correlation_id == corr
-        answer, more = entity_reader(schema)(frame, size)
-        assert size + more == len(frame)
-        return answer
-
-    def frame(self) -> bytes:
-        (size,) = struct.unpack(">i", self._read(4))
-        return self._read(size)
-
-    def _read(self, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
-            more = self.socket.recv(size - len(data))
-            if not more:
-                raise EOFError("the server closed the connection")
-            data += more
-        return data
+class Raw(wire.Raw):
+    """The product's connection, with the requests that many tests need."""
 
     @property
     def closed(self) -> bool:
@@ -132,23 +66,6 @@ class Raw:
             return self.socket.recv(1) == b""
         except ConnectionError:
             return True
-
-    def close(self) -> None:
-        self.socket.close()
-
-    def __enter__(self) -> Raw:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    # -- requests that many tests need -----------------------------------------------------
-
-    def init(self, txn_id: str | None, version: int = 4, pid: int = -1, epoch: int = -1) -> Any:
-        return self.ask(
-            22, version, transactional_id=txn_id, transaction_timeout=MINUTE,
-            producer_id=pid, producer_epoch=epoch,
-        )  # fmt: skip
 
     def produce(
         self, topic: str, index: int, records: bytes, txn_id: str | None = None,

@@ -6,10 +6,10 @@ from itertools import accumulate, pairwise
 
 import pytest
 
+from mqlab.real.kafka.batches import number
 from mqlab.serve.kafka.wire import bodies
 from mqlab.serve.kafka.wire.alike import TOGETHER, Shape, count_alike
 from mqlab.serve.kafka.wire.bodies import decoded, walked
-from tests.serve.kafka.raw import varint
 
 NOW = 1_700_000_000_000
 ONE_BY_ONE = 1 << 40  # a stretch so long that no record is compared with another
@@ -18,11 +18,11 @@ ONE_BY_ONE = 1 << 40  # a stretch so long that no record is compared with anothe
 def record(
     delta: int, stamp: int, key: bytes | None, value: bytes | None, headers: int = 0
 ) -> bytes:
-    body = b"\0" + varint(stamp) + varint(delta)
+    body = b"\0" + number(stamp) + number(delta)
     for data in (key, value):
-        body += varint(-1) if data is None else varint(len(data)) + data
-    body += varint(headers) + (varint(1) + b"h" + varint(-1)) * headers
-    return varint(len(body)) + body
+        body += number(-1) if data is None else number(len(data)) + data
+    body += number(headers) + (number(1) + b"h" + number(-1)) * headers
+    return number(len(body)) + body
 
 
 #: a key, a value, stamps as wide as each other, a first delta, so that some become wider

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
-from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch, fetching, request
+from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch, fetching, write_request
 
 
 def ready(client: Raw, topic: str, partitions: int = 1) -> tuple[int, int]:
@@ -139,9 +139,9 @@ def test_a_long_poll_ends_when_there_is_something(broker: RunningBroker, topic: 
         assert writer.create(topic) == "none"
         nothing = reader.ask(1, 11, **fetching(topic, max_wait_ms=50))
         assert nothing.responses[0].partitions[0].records == b""
-        reader.send(request(1, 11, 9, **fetching(topic, max_wait_ms=50_000)))
+        reader.send(write_request(1, 11, 9, **fetching(topic, max_wait_ms=50_000)))
         writer.produce(topic, 0, batch([b"here"]))
-        assert b"here" in reader.answer(1, 11, 9).responses[0].partitions[0].records
+        assert b"here" in reader.read_answer(1, 11, 9).responses[0].partitions[0].records
 
 
 def test_topics_have_ids_that_are_not_given_twice(broker: RunningBroker, topic: str) -> None:

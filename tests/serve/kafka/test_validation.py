@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import struct
 import zlib
 from types import SimpleNamespace
 
@@ -14,6 +13,8 @@ pytest.importorskip("pyarrow", reason="compressions need pyarrow: run `make setu
 from kio.records.readers import read_batch
 
 from mqlab.kafka.errors import Error
+from mqlab.real.kafka import batches
+from mqlab.real.kafka.batches import number
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.wire.bodies import decoded, last, walked
@@ -31,7 +32,7 @@ from mqlab.serve.kafka.wire.compression import (
 )
 from mqlab.serve.kafka.wire.records import Records
 from mqlab.serve.kafka.wire.validation import Rules, inspected
-from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, record, varint
+from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, record
 
 KINDS = (NONE, GZIP, SNAPPY, LZ4, ZSTD)
 NOW = 1_000_000
@@ -40,10 +41,7 @@ DATA = (b"", b"a", b"hello" * 9_999, random.Random(1).randbytes(200_000))
 
 def crafted(body: bytes, count: int, bits: int = 0) -> bytes:
     """A batch whose checksum is right, whatever is in it."""
-    from kio.records.readers import crc32c
-
-    checked = struct.pack(">hiqqqhii", bits, count - 1, NOW, NOW, -1, -1, -1, count) + body
-    return struct.pack(">qiibI", 0, len(checked) + 9, -1, 2, crc32c(checked)) + checked
+    return batches.batch(body, count, bits=bits, at_ms=NOW)
 
 
 def judged(data: bytes, rules: Rules | None = None) -> str:
@@ -71,7 +69,7 @@ def test_a_bomb_is_not_opened(kind: int) -> None:
 
 def test_a_bomb_of_snappy_is_refused_by_what_it_says() -> None:
     with pytest.raises(TooLarge):
-        opened(SNAPPY, varint(2**30)[:5] + b"x")
+        opened(SNAPPY, number(2**30)[:5] + b"x")
 
 
 @pytest.mark.parametrize("kind", [*KINDS[1:], 5, 7])
@@ -92,7 +90,9 @@ def test_lz4_is_read_by_java() -> None:
 def test_the_walk_sees_what_decoding_sees() -> None:
     values = [b"x" * n for n in (0, 1, 63, 64, 8_191, 8_192, 100_000)]
     stamps = [0, -5, 63, 64, 10**6, -(10**9), 10**12]
-    body = b"".join(record(i, v, s) for i, (v, s) in enumerate(zip(values, stamps, strict=True)))
+    body = b"".join(
+        record(v, delta=i, stamp=s) for i, (v, s) in enumerate(zip(values, stamps, strict=True))
+    )
     found = walked(body, len(values), NOW)
     assert found.stamps == [NOW + s for s in stamps] == [r.at_ms for r in decoded(body, 7, NOW)]
     assert found.keyless == list(range(7))
@@ -100,11 +100,11 @@ def test_the_walk_sees_what_decoding_sees() -> None:
 
 
 def test_no_lie_about_the_records_is_kept() -> None:
-    one = record(0, b"v")
+    one = record(b"v")
     lies = {
         "2147483647 that are one": crafted(one, 2**31 - 1),
         "two that are one": crafted(one, 2),
-        "one that is two": crafted(one + record(1, b"w"), 1),
+        "one that is two": crafted(one + record(b"w", delta=1), 1),
         "text": crafted(b"hello world, no records here", 1),
         "nothing": crafted(b"", 1),
         "gzip of two for one": crafted(zlib.compress(one * 2, wbits=31), 1, GZIP),
@@ -117,13 +117,13 @@ def test_no_lie_about_the_records_is_kept() -> None:
 
 
 def test_a_batch_that_opens_beyond_the_bound_is_refused() -> None:
-    bomb = compressed(ZSTD, record(0, bytes(OPENED)), 1)
+    bomb = compressed(ZSTD, record(bytes(OPENED)), 1)
     assert judged(crafted(bomb, 1, ZSTD)) == "MESSAGE_TOO_LARGE"
 
 
 def test_a_million_records_are_the_most() -> None:
     """86 kB of gzip that are eight million records held up everybody for 25 s."""
-    many = compressed(GZIP, record(0, b"") * 4_000_000, 1)
+    many = compressed(GZIP, record(b"") * 4_000_000, 1)
     data, flaw = inspected(crafted(many, 4_000_000, GZIP), Rules(), NOW, "orders-0")
     assert data is not None and flaw is not None and flaw.error is Error.INVALID_RECORD
 
@@ -133,7 +133,7 @@ def test_a_topic_has_its_compression(kind: int) -> None:
     name = ("uncompressed", "gzip", "snappy", "lz4", "zstd")[kind]
     rules = Rules(compression_type=name, level=3)
     for sent in KINDS:
-        body = record(0, b"v" * 500) + record(1, b"w" * 500)
+        body = record(b"v" * 500) + record(b"w" * 500, delta=1)
         kept, flaw = inspected(crafted(compressed(sent, body, 3), 2, sent), rules, NOW, "t-0")
         assert flaw is None and kept is not None and isinstance(kept.records, Records)
         assert kept.records.data[22] & 7 == kind
@@ -144,7 +144,7 @@ def test_a_topic_has_its_compression(kind: int) -> None:
 
 
 def test_a_topic_that_stamps_by_its_own_clock() -> None:
-    kept, flaw = inspected(crafted(record(0, b"v"), 1), Rules(append_time=True), NOW + 77, "t-0")
+    kept, flaw = inspected(crafted(record(b"v"), 1), Rules(append_time=True), NOW + 77, "t-0")
     assert flaw is None and kept is not None and kept.at_ms == NOW + 77
     assert kept.records.first_since(NOW + 77) == (0, NOW + 77)
     assert kept.records.first_since(NOW + 78) is None
@@ -152,12 +152,8 @@ def test_a_topic_that_stamps_by_its_own_clock() -> None:
 
 def test_the_largest_stamp_is_the_largest() -> None:
     """A head that claims another one would spoil every look-up by time."""
-    data = bytearray(crafted(record(0, b"v", 5), 1))
-    data[35:43] = struct.pack(">q", NOW + 10**9)
-    from kio.records.readers import crc32c
-
-    data[17:21] = struct.pack(">I", crc32c(bytes(data[21:])))
-    kept, flaw = inspected(bytes(data), Rules(), NOW, "t-0")
+    data = batches.batch(record(b"v", stamp=5), at_ms=NOW, max_ms=NOW + 10**9)
+    kept, flaw = inspected(data, Rules(), NOW, "t-0")
     assert flaw is None and kept is not None and kept.at_ms == NOW + 5
 
 
@@ -167,7 +163,7 @@ def test_the_largest_stamp_is_the_largest() -> None:
 def test_a_lie_does_not_move_the_end(broker: RunningBroker, topic: str) -> None:
     with Raw(broker.address) as client:
         client.create(topic)
-        told = client.produce(topic, 0, crafted(record(0, b"v"), 2**31 - 1))
+        told = client.produce(topic, 0, crafted(record(b"v"), 2**31 - 1))
         assert told.error_code.name == "invalid_record"
         assert client.offset(topic, -1).offset == 0
 

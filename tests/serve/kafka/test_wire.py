@@ -9,7 +9,7 @@ import pytest
 
 from mqlab.serve import RunningBroker
 from tests.serve.kafka.garbage import GARBAGE, METADATA, beside_garbage, header
-from tests.serve.kafka.raw import MINUTE, Raw, batch, fetching, request
+from tests.serve.kafka.raw import MINUTE, Raw, batch, fetching, write_request
 
 SOFTWARE = {"client_software_name": "raw", "client_software_version": "1"}
 
@@ -28,14 +28,14 @@ def test_a_truncated_frame_waits_and_disturbs_nobody(broker: RunningBroker) -> N
             slow.send(METADATA[i : i + 1])
         assert other.ask(3, 1, topics=None).brokers
         slow.send(METADATA[-1:])
-        assert slow.answer(3, 1, 1).brokers
+        assert slow.read_answer(3, 1, 1).brokers
 
 
 def test_answers_come_in_the_order_of_the_requests(broker: RunningBroker) -> None:
     with Raw(broker.address) as client:
-        client.send(b"".join(request(3, 1, corr, topics=None) for corr in range(200)))
+        client.send(b"".join(write_request(3, 1, corr, topics=None) for corr in range(200)))
         for corr in range(200):
-            client.answer(3, 1, corr)
+            client.read_answer(3, 1, corr)
 
 
 def test_a_client_that_never_reads_is_not_served_for_ever(
@@ -48,7 +48,7 @@ def test_a_client_that_never_reads_is_not_served_for_ever(
         greedy.socket.settimeout(2)
         with pytest.raises(TimeoutError):
             for _ in range(10_000):
-                greedy.send(request(1, 11, **fetching(topic)) * 100)
+                greedy.send(write_request(1, 11, **fetching(topic)) * 100)
         assert other.ask(3, 1, topics=None).brokers
 
 
@@ -74,7 +74,7 @@ def test_an_unknown_version_of_api_versions_is_told_the_known_ones(broker: Runni
     """KIP-511: version 0 of the answer, whatever was asked, and that request's row alone."""
     with Raw(broker.address) as client:
         client.send(header(18, 99, corr=5))
-        answer = client.answer(18, 0, 5)
+        answer = client.read_answer(18, 0, 5)
         assert answer.error_code.name == "unsupported_version"
         rows = [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys]
         assert rows == [(18, 0, 4)]
@@ -123,7 +123,9 @@ def test_acks_0_has_no_answer_but_a_closed_connection(broker: RunningBroker, top
     def ask(records: bytes) -> bytes:
         part = SimpleNamespace(index=0, records=records)
         rows = (SimpleNamespace(name=topic, partition_data=(part,)),)
-        return request(0, 9, 1, transactional_id=None, acks=0, timeout=MINUTE, topic_data=rows)
+        return write_request(
+            0, 9, 1, transactional_id=None, acks=0, timeout=MINUTE, topic_data=rows
+        )
 
     with Raw(broker.address) as client:
         client.create(topic)

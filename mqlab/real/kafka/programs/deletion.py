@@ -8,8 +8,8 @@ from typing import Any
 
 from ....kafka.messages import READ_COMMITTED, READ_UNCOMMITTED
 from ..admin import marker
+from ..batches import batch, record
 from ..client import Lab, word
-from ..crafted import batch, record
 from ..producer import Producer
 from ..wire import MINUTE
 from . import program

@@ -27,7 +27,7 @@ def api_versions(lab: Lab) -> None:
             + _levels(answer, "finalized_features", "min_version_level", "max_version_level"),
         ]
         lab.note("client", "broker", f"ApiVersions v{version}", ", ".join(told))
-    answer = lab.raw().unknown_version()
+    answer = lab.raw().ask_in_unknown_version()
     rows = [f"{r.api_key} v{r.min_version}…v{r.max_version}" for r in answer.api_keys]
     said = f"{word(answer.error_code)}: {', '.join(rows)}"
     lab.note("client", "broker", "ApiVersions v99", said)
@@ -39,7 +39,7 @@ def api_versions(lab: Lab) -> None:
 def requests_offered(lab: Lab) -> None:
     """What a client may ask at all, in which versions. Produce is announced from version 0 on
     and closes the connection below 3 (KIP-896)."""
-    found = lab.raw().offered()
+    found = lab.raw().ask_versions()
     for key in range(KEYS):
         low, high = found.get(key, (0, -1))
         told = f"v{low}…v{high}" if key in found else NOT_OFFERED

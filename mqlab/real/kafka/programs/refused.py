@@ -13,8 +13,7 @@ from typing import Any
 
 from ....kafka.messages import READ_UNCOMMITTED
 from ..admin import describe
-from ..client import Lab, word
-from ..crafted import (
+from ..batches import (
     APPEND_TIME,
     CONTROL,
     GZIP,
@@ -26,9 +25,10 @@ from ..crafted import (
     ZSTD,
     batch,
     number,
-    patched,
+    patch,
     record,
 )
+from ..client import Lab, word
 from ..producer import Producer
 from . import program
 
@@ -83,17 +83,17 @@ def _shapes() -> dict[str, bytes]:
     """Wrong in the head, or around it."""
     good = batch()
     return {
-        "a checksum of 0": patched(good, 17, bytes(4)),
-        "magic 0": patched(good, 16, b"\0"),
-        "magic 1": patched(good, 16, b"\1"),
-        "magic 9": patched(good, 16, b"\x09"),
+        "a checksum of 0": patch(good, 17, bytes(4)),
+        "magic 0": patch(good, 16, b"\0"),
+        "magic 1": patch(good, 16, b"\1"),
+        "magic 9": patch(good, 16, b"\x09"),
         "two batches": good + good,
         "two bytes too few": good[:-2],
         "half a head": good[:30],
         "no bytes": b"",
-        "base offset 7": patched(good, 0, struct.pack(">q", 7)),
-        "length -5": patched(good, 8, struct.pack(">i", -5)),
-        "length 20": patched(good, 8, struct.pack(">i", 20)),
+        "base offset 7": patch(good, 0, struct.pack(">q", 7)),
+        "length -5": patch(good, 8, struct.pack(">i", -5)),
+        "length 20": patch(good, 8, struct.pack(">i", 20)),
         "no records": batch(b"", 0),
         "count -1": batch(count=-1, delta=0),
         "another last offset than its count": batch(delta=5),
@@ -220,7 +220,7 @@ def refused_in_transaction(lab: Lab) -> None:
         app.init()
         mine = {"bits": TRANSACTIONAL, "pid": app.pid, "epoch": app.epoch, "seq": 0}
         data = batch(body, count, **mine)
-        data = patched(data, 17, bytes(4)) if broken else data
+        data = patch(data, 17, bytes(4)) if broken else data
         version = lab.profile.produce
         send(lab, partition, called, data, version=version, txn_id=app.txn_id)
         describe(lab, app.txn_id or "")
@@ -267,7 +267,7 @@ def compression_types(lab: Lab) -> None:
         raw = lab.bytes_of(f"{kind}-0")
         while raw:
             (length,) = struct.unpack_from(">i", raw, 8)
-            bits, count = raw[22] & 7, struct.unpack_from(">i", raw, HEAD - 4)[0]
+            bits, count = raw[22] & 7, struct.unpack_from(">i", raw, HEAD.size - 4)[0]
             lab.note("log", f"{kind}-0", "compression", f"{bits} of {count} records")
             raw = raw[12 + length :]
         lab.read(f"{kind}-0", READ_UNCOMMITTED)

@@ -10,18 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ....kafka.picture import words
-from ....kernel import Light, Words
+from ....kafka.claims.invariants import CLEAN_READ, LIT, REPLICATED_READ
+from ....kernel import Light
 from ....kernel.trace import plain_of as plain
-from .model import DECIDED_FIRST, SAME_OUTCOME, Model
-
-CLEAN_READ, REPLICATED_READ = "clean read", "replicated read"
-SENTENCES: dict[str, Words] = {
-    SAME_OUTCOME: words.SAME_OUTCOME,
-    CLEAN_READ: words.CLEAN_READ,
-    REPLICATED_READ: words.REPLICATED_READ,
-    DECIDED_FIRST: words.DECIDED_FIRST,
-}
+from .model import Model
 
 
 class Lights:
@@ -35,13 +27,13 @@ class Lights:
         self._red |= self.model.broken
         for name in names:
             self._look(name)
-        return [plain(Light(n, text(), n not in self._red)) for n, text in SENTENCES.items()]
+        return [plain(Light(c.name, c.words(), c.name not in self._red)) for c in LIT]
 
     def _look(self, name: str) -> None:
         part, strip = self.model.part(name), self.model.strips.get(name)
         if part is None or strip is None:
             return
         if part.lso > part.hw:
-            self._red.add(REPLICATED_READ)
+            self._red.add(REPLICATED_READ.name)
         if any(not row.outcome and row.batch.last < part.lso for row in strip.rows):
-            self._red.add(CLEAN_READ)
+            self._red.add(CLEAN_READ.name)

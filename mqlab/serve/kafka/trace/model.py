@@ -1,32 +1,42 @@
 """What the live picture knows: read off the steps as they go by, in bounded memory.
 
-It is to the running server what `kafka.transactions` and `kafka.snapshot` are to a lesson's
-world; only it cannot look back, so it takes notes: the last cells of every partition, the
-transaction each belongs to, the latest transactions with the states they went through.
-Transactions are called T1, T2 … in the order in which they begin. No role knows this.
+A lesson's world keeps every log, so its picture is read off the world. A server cannot look
+back, so it takes notes: the last cells of every partition, the transaction each belongs to, the
+latest transactions of the latest ids. What a message means is worked out from them by
+`kafka/picture/meaning.py`, as in a lesson; this file is `Known` to it.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....kafka.coordinator import Entry, StateRecord
-from ....kafka.group import Offsets
+from ....kafka.claims.invariants import DECIDED_FIRST, SAME_OUTCOME
+from ....kafka.coordinator import Coordinator, Entry, StateRecord
+from ....kafka.group import GroupCoordinator, Offsets
+from ....kafka.leader import Leader
 from ....kafka.log import ABORT, COMMIT, Batch
 from ....kafka.log.partition import Partition
-from ....kafka.states import COMPLETED, TxnState
+from ....kafka.picture.meaning import Kind
+from ....kafka.picture.transactions import Txn, add_record, find_last, name_by_beginning
+from ....kafka.states import TxnState
 from ..wire.records import COMPRESSION, Records
 
 MOST, LEAST = 40, 24  # cells kept of a partition: beyond the one, it is cut to the other
 IDS = 8  # transactional ids kept for the table
+TXNS = 4  # transactions kept of each: a late message may be about one that is over
 READABLE = 256 << 10  # a larger batch is not looked into
 UNPACKED = 16 << 10  # nor a compressed one that is larger: it may become a thousand times as long
 ATTRIBUTES = 22  # the byte of a batch whose last bits name its compression
 COUNTABLE = 2_000  # nor is one of more records: they take time, one after the other
 LABEL = 12  # characters of a label
-SAME_OUTCOME, DECIDED_FIRST = "same outcome", "decided first"  # lights about a moment
+KINDS = {
+    Coordinator: Kind.COORDINATOR,
+    Leader: Kind.PARTITION,
+    GroupCoordinator: Kind.GROUP,
+}
 DECISIONS = {TxnState.PREPARE_COMMIT: COMMIT, TxnState.PREPARE_ABORT: ABORT}
 
 
@@ -88,29 +98,15 @@ class Strip:
         return mine[-1].txn if mine else ""
 
 
-@dataclass
-class Txn:
-    """A transaction: its name, its id, the states it went through."""
-
-    name: str
-    txn_id: str
-    path: list[TxnState] = field(default_factory=list)
-
-    @property
-    def over(self) -> bool:
-        return bool(self.path) and self.path[-1] in COMPLETED
-
-
 class Model:
-    """`roles`: each as it was after the step that was taken last. `broken`: invariants that
-    a marker has broken."""
+    """`roles`: each as it was after the step that was taken last. `broken`: the names of claims
+    that a marker has broken."""
 
     def __init__(self) -> None:
         self.roles: dict[str, Any] = {}
         self.strips: dict[str, Strip] = {}
-        self.txns: dict[str, Txn] = {}  # the latest of each id, the most recent last
-        self.latest: Txn | None = None
-        self.entries: dict[str, Entry] = {}  # the latest record of each of these ids
+        self.txns: dict[str, list[Txn]] = {}  # by id, that which has moved last at the end
+        self.entries: dict[str, Entry] = {}  # of these ids the latest record, the first id first
         self.changes = 0  # of transactions
         self.broken: set[str] = set()
         self._pids: dict[int, str] = {}
@@ -146,53 +142,57 @@ class Model:
             return  # an administrator ends what no coordinator knows of
         decided = DECISIONS.get(entry.state)
         if entry.state is TxnState.ONGOING:
-            self.broken.add(DECIDED_FIRST)
+            self.broken.add(DECIDED_FIRST.name)
         elif decided is not None and decided != marker.control:
-            self.broken.add(SAME_OUTCOME)
+            self.broken.add(SAME_OUTCOME.name)
 
     def _moved(self, record: StateRecord) -> None:
         entry = record.entry
         self.changes += 1
         self._pids[entry.pid] = entry.txn_id
         self.entries[entry.txn_id] = entry
-        txn = self.txns.pop(entry.txn_id, None)
-        if entry.state is TxnState.EMPTY:
-            txn = txn if txn is not None else Txn("", entry.txn_id)
-        elif txn is None or not txn.name or txn.over:
-            txn = self._next(entry.txn_id)
-        if entry.state is not TxnState.EMPTY and txn.path[-1:] != [entry.state]:
-            txn.path.append(entry.state)
-        self.txns[entry.txn_id] = txn
-        self.latest = txn
+        mine = self.txns[entry.txn_id] = self.txns.pop(entry.txn_id, [])
+        add_record(mine, entry, self._begin)
+        del mine[:-TXNS]
         if len(self.txns) > IDS:
             gone = next(iter(self.txns))
             del self.txns[gone], self.entries[gone]
             self._pids = {pid: i for pid, i in self._pids.items() if i != gone}
 
-    def _next(self, txn_id: str) -> Txn:
+    def _begin(self) -> str:
         self._begun += 1
-        return Txn(f"T{self._begun}", txn_id)
+        return name_by_beginning(self._begun - 1)
 
-    # -- whose is it -------------------------------------------------------------------------
+    # -- what a meaning must know --------------------------------------------------------------
 
-    def name_of(self, txn_id: str | None) -> str:
-        """The transaction of this id that goes on; the one about to begin if none does."""
-        if not txn_id:
-            return ""
-        txn = self.txns.get(txn_id)
-        return txn.name if txn is not None and txn.name and not txn.over else f"T{self._begun + 1}"
+    def list_txns(self, txn_id: str) -> Sequence[Txn]:
+        return self.txns.get(txn_id, ())
 
-    def last_of(self, txn_id: str) -> str:
-        """The transaction of this id that goes on, or was the last to end."""
-        txn = self.txns.get(txn_id)
-        return txn.name if txn is not None else ""
+    def list_latest(self) -> list[Txn]:
+        """The latest transaction of each id, that which has moved last first."""
+        return [mine[-1] for mine in reversed(self.txns.values()) if mine]
+
+    def name_next(self, txn_id: str) -> str:
+        return name_by_beginning(self._begun)
+
+    def is_first(self, txn_id: str) -> bool:
+        return next(iter(self.entries), txn_id) == txn_id
+
+    def find_kind(self, name: str) -> Kind:
+        return KINDS.get(type(self.roles.get(name)), Kind.CLIENT)
+
+    def find_batch(self, log: str, end: int) -> Batch | None:
+        """The batch that ends before offset `end`, as far as it is remembered."""
+        strip = self.strips.get(log)
+        rows = reversed(strip.rows) if strip is not None else ()
+        return next((row.batch for row in rows if row.batch.last == end - 1), None)
 
     def txn_of(self, log: str, batch: Batch) -> str:
         if not batch.transactional:
             return ""
         strip = self.strips.get(log)
         held = strip.txn_of(batch.pid) if strip is not None else ""
-        return held or self.last_of(self._pids.get(batch.pid, ""))
+        return held or find_last(self.list_txns(self._pids.get(batch.pid, "")))
 
 
 # ---- labels ------------------------------------------------------------------------------

@@ -11,10 +11,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ....kafka.coordinator import StateRecord
+from ....kafka.log import Batch
 from ....kafka.messages import Fetch, FetchResponse, Unwatch, Watch, Watched
 from ....kafka.picture import words
+from ....kafka.picture.meaning import (
+    Kind,
+    explain_answer,
+    explain_batch,
+    explain_change,
+    explain_record,
+    explain_request,
+)
 from ....kernel import (
     Append,
+    Appended,
     Caller,
     Effect,
     Event,
@@ -34,7 +45,6 @@ from ...trace.recorder import Step
 from ..front import BROKER, PARTS, Gathering
 from ..front.internal import StateReader
 from ..wire.api import Ask
-from . import telling
 from .lanes import make_lanes
 from .model import Model
 from .picture import Picture
@@ -111,7 +121,7 @@ class Observer:
             if isinstance(effect, Send) and not isinstance(effect.body, (Fetch, *SILENT)):
                 waiting = broker.open.get(effect.corr >> PARTS)
                 if waiting is not None:
-                    self._sent(waiting.caller.name, effect, by_client=True)
+                    self._sent(waiting.caller.name, effect)
         self._deleted(effects)
 
     def _deleted(self, effects: Any) -> None:
@@ -157,16 +167,16 @@ class Observer:
             self._add(Fact(0, 0, name, "⏲", TIMER(name=event.timer)), Telling())
         if old is not None and name in self.lanes.used:
             for text in new.changed(old):
-                self._add(Fact(0, 0, name, "⇨", text), telling.moved(self.model, name))
+                self._add(Fact(0, 0, name, "⇨", text), self._explain_change(name, event))
 
     def _done(self, name: str, event: Event, effect: Any) -> None:
         model = self.model
         if isinstance(effect, Append):
             log, entry = effect.log, effect.entry
             model.appended(log, entry)
-            self._fact(name, "disk", effect, lambda: telling.written(model, log, entry))
+            self._fact(name, "disk", effect, lambda: self._explain_append(log, entry))
         elif isinstance(effect, Send):
-            self._sent(name, effect, by_client=False)
+            self._sent(name, effect)
         elif isinstance(effect, Reply) and effect.caller.name == BROKER:
             self._answered(name, event, effect)
         elif isinstance(effect, Reply):
@@ -183,25 +193,36 @@ class Observer:
         if isinstance(body, FetchResponse):
             if not body.batches:
                 return
-            self._sent(conn, Send(name, asked), by_client=True)
+            self._sent(conn, Send(name, asked))
         elif not isinstance(event, Request):
             asked = _own(waiting)
         self._replied(name, Reply(Caller(conn), body), asked)
 
     # -- facts ---------------------------------------------------------------------------------
 
-    def _sent(self, node: str, effect: Send, by_client: bool) -> None:
-        self._fact(
-            node, effect.to, effect, lambda: telling.sent(self.model, effect.body, by_client)
-        )
+    def _sent(self, node: str, effect: Send) -> None:
+        body = effect.body
+        self._fact(node, effect.to, effect, lambda: explain_request(self.model, node, body))
 
     def _replied(self, node: str, effect: Reply, asked: object) -> None:
-        self._fact(
-            node,
-            effect.caller.name,
-            effect,
-            lambda: telling.replied(self.model, asked, effect.body),
-        )
+        peer, body = effect.caller.name, effect.body
+        self._fact(node, peer, effect, lambda: explain_answer(self.model, node, asked, body))
+
+    def _explain_append(self, log: str, entry: Any) -> Telling:
+        """Of an append of which the model has taken note."""
+        if isinstance(entry, StateRecord):
+            return explain_record(self.model, entry.entry)
+        if not isinstance(entry, Batch):
+            return Telling(fold=True)
+        strip = self.model.strips.get(log)
+        name = strip.rows[-1].txn if strip is not None and strip.rows else ""
+        return explain_batch(name, entry)
+
+    def _explain_change(self, name: str, event: Event) -> Telling:
+        model, part, newest = self.model, None, None
+        if isinstance(event, Appended) and model.find_kind(name) is Kind.PARTITION:
+            part, newest = model.part(name), model.find_batch(name, event.end)
+        return explain_change(model, event, part, newest)
 
     def _fact(self, node: str, peer: str, effect: Effect, meaning: Callable[[], Telling]) -> None:
         """An effect's fact, if everybody in it has a lane; its words only where somebody

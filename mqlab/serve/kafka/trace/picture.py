@@ -11,25 +11,24 @@ from functools import partial
 from typing import Any
 
 from ....kafka.log import ABORT, COMMIT
-from ....kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, braces
-from ....kafka.picture import words
-from ....kafka.picture.snapshot import EDGES, STATES
-from ....kafka.states import TxnState
-from ....kernel import Cell, Frontier, Got, Graph, Log, Reader, Table, escape_unseen, shorten
+from ....kafka.messages import READ_COMMITTED, READ_UNCOMMITTED
+from ....kafka.picture.graph import draw_graph
+from ....kafka.picture.tables import draw_positions, draw_states
+from ....kernel import Cell, Frontier, Got, Log, Reader, escape_unseen, shorten
 from ....kernel.trace import plain_of as plain
 from ...trace.lanes import TITLE, Lanes
 from .lanes import GROUP, LEADER
 from .lights import Lights
 from .model import Model, Row, shown
 
-STATE_COLUMNS = ("transactionalId", "producerId", "epoch", "state", "partitions")
-OFFSET_COLUMNS = ("group", "partition", "offset", "")
+POSITIONS = 10  # of a group coordinator, and of each open transaction
 CELL, GOT = plain(Cell(0, "")), plain(Got("", ""))
-STATE_GRAPH = plain(Graph(words.GRAPH_IDLE(), STATES, EDGES))
+STATE_GRAPH = plain(draw_graph((), begun=False))
 
 
-def _cut(*texts: str) -> tuple[str, ...]:
-    return tuple(escape_unseen(shorten(text, TITLE)) for text in texts)
+def cut(text: str) -> str:
+    """A name that a client chose: short, and with nothing unseen in it."""
+    return escape_unseen(shorten(text, TITLE))
 
 
 def cells(row: Row, readable: bool) -> list[Any]:
@@ -79,7 +78,7 @@ class Picture:
         seen = (lanes.changes, tuple(versions.values()))
         tables = [self._part("states", model.changes, self._states)]
         for name in lanes.named(GROUP):
-            offsets = self._part(f"offsets {name}", versions[name], partial(self._offsets, name))
+            offsets = self._part(f"offsets {name}", versions[name], partial(self._positions, name))
             tables.append(offsets)
         return {
             "lanes": self._part("lanes", lanes.changes, lambda: plain(lanes.drawn())),
@@ -144,31 +143,14 @@ class Picture:
         ]
 
     def _graph(self) -> Any:
-        txn = self.model.latest
-        if txn is None or not txn.path:
-            return {**STATE_GRAPH, "path": [str(TxnState.EMPTY)] if txn is not None else []}
-        path = [str(TxnState.EMPTY), *map(str, txn.path)]
-        heading = plain(words.GRAPH(txn=txn.name))
-        return {**STATE_GRAPH, "title": heading, "path": path, "txn": txn.name}
+        """States and edges are always the same: only what has changed is made plain."""
+        graph = draw_graph(self.model.list_latest(), begun=bool(self.model.entries))
+        changed = {"title": plain(graph.title), "path": list(graph.path), "txn": graph.txn}
+        return {**STATE_GRAPH, **changed}
 
     def _states(self) -> Any:
-        rows = tuple(
-            (*_cut(e.txn_id), str(e.pid), str(e.epoch), str(e.state), *_cut(braces(e.partitions)))
-            for _, e in sorted(self.model.entries.items())
-        )
-        return plain(Table(words.STATE_TABLE(), STATE_COLUMNS, rows))
+        return plain(draw_states(self.model.entries.values(), cut))
 
-    def _offsets(self, name: str) -> Any:
+    def _positions(self, name: str) -> Any:
         """What a group coordinator's committed positions are; the last few of them."""
-        role = self.model.roles.get(name)
-        rows: list[tuple[str, ...]] = []
-        if role is not None:
-            rows = [
-                (*_cut(group, partition), str(placed.position.offset), "")
-                for (group, partition), placed in role.committed.items()[-10:]
-            ] + [
-                (*_cut(*key), str(placed.position.offset), f"pending, producerId {pid}")
-                for pid, mine in role.pending.items()
-                for key, placed in mine[-10:]
-            ]
-        return plain(Table(words.OFFSETS_TABLE(), OFFSET_COLUMNS, tuple(rows)))
+        return plain(draw_positions(self.model.roles.get(name), POSITIONS, cut))
