@@ -14,7 +14,8 @@ from tests.project.sources import ROOT, committed, relative, texts
 
 TOP_LEVEL = {
     "pyproject.toml", "labs", "mqlab", "widgets", "datasets", "tests",
-    "README.md", "Makefile", "CHANGELOG.md", "LICENSE", "ARCHITECTURE.md", "requirements.lock",
+    "README.md", "Makefile", "CHANGELOG.md", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md",
+    "requirements.lock",
     ".ci", ".editorconfig", ".gitattributes", ".gitignore",
 }  # fmt: skip
 

@@ -37,7 +37,8 @@ notebook from there, for example `my-labs/07-markers-and-lso.ipynb`.
 | a new zip has more labs | unpack it over this folder; your copies stay |
 | anything else | `.venv/bin/mqlab doctor` |
 """
-LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".egg-info", ".pyc")
+#: what is made, and stories that would answer an exercise
+LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".egg-info", ".pyc", "scenarios")
 
 
 def write_package(course: Course, project: Path) -> Path:

@@ -178,6 +178,7 @@ def test_the_students_package_holds_the_labs_and_no_answers(tmp_path: Path) -> N
     assert [name for name in names if name.endswith(".ipynb")] == ["mqlab/labs/07-sample.ipynb"]
     assert not any("/source/" in n or "/solutions/" in n or "/instructor/" in n for n in names)
     assert not any(name.startswith("mqlab/tests") or ".pyc" in name for name in names)
+    assert not any("/scenarios/" in name for name in names), "a story may answer an exercise"
     assert setup & 0o100, "`make lab` runs it"
     readme = (tmp_path / "unpacked" / "mqlab" / "README.md").read_text("utf-8")
     assert "make lab" in readme and "solutions" not in readme
