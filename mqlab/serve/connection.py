@@ -150,6 +150,8 @@ class Connection(asyncio.Protocol):
 
     def _ask(self, asked: ClientRequest, size: int) -> None:
         log.debug("%s: %s, %d bytes", self, asked.body, size)
+        if not self.known:
+            self.server.driver.connect(self.name, self.push)
         self._asked += 1
         if not asked.one_way:
             self._open[self._asked] = asked

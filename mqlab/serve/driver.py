@@ -245,7 +245,8 @@ class Driver:
     # -- clients -------------------------------------------------------------------------------
 
     def connect(self, client: str, push: Push) -> None:
-        """A client that roles may push to. `push(role, corr, body)` says whether it was sent."""
+        """A client asks for the first time, so that roles hear of it and may push to it.
+        `push(role, corr, body)` says whether it was sent."""
         if self._pushes:
             self._clients[client] = push
 

@@ -81,7 +81,6 @@ class Server:
             oldest.evict(f"all {self._places} places are taken, and it was silent for longest")
             self.forget(oldest)
         self.connections[connection.number] = connection
-        self.driver.connect(connection.name, connection.push)
 
     def hold(self, connection: Connection, size: int) -> None:
         """So many bytes of a request that is not whole. Beyond a limit whoever holds most
