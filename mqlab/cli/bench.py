@@ -92,10 +92,10 @@ def _measured(module: str, argument: str, what: str) -> Figures:
 def _server(kafka: str = "") -> Figures:
     """One confluent-kafka client against `mqlab serve`, and against a broker at `kafka`."""
     from ..serve.kafka import serve
-    from ..serve.kafka.bench import measured
+    from ..serve.kafka.bench import measure_servers
 
     with serve() as broker:
-        found = measured(broker.address, *filter(None, [kafka]))
+        found = measure_servers(broker.address, *filter(None, [kafka]))
     for name, values in found.items():
         for who, value in zip(("mqlab serve", kafka), values, strict=False):
             yield f"{who}, {name}", f"{value:,.0f}"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..kernel import Caller, Request, Response
 from .limits import HALF_S
 from .logs import name_of
-from .protocol import Answered, Asked, BadFrame, Frames, Hangup, Peer, Refused
+from .protocol import BadFrame, ClientRequest, Frames, Hangup, Peer, PushAnswer, Refused
 
 if TYPE_CHECKING:
     from .server import Server
@@ -41,11 +41,11 @@ class Connection(asyncio.Protocol):
         self.number = number
         self.name = f"conn-{number}"
         self.peer = Peer()
-        self._frames: Frames = server.home.frames(self.peer)
+        self._frames: Frames  # of its protocol, once it is made
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
         self._asked = 0  # requests so far
-        self._open: dict[int, Asked] = {}  # the requests under way, by number
+        self._open: dict[int, ClientRequest] = {}  # the requests under way, by number
         self._ready: dict[int, bytes] = {}  # answers that wait for those before them
         self._pushes = 0  # pushes so far
         self._pushed: dict[int, tuple[str, int]] = {}  # who waits for an answer to which push
@@ -67,7 +67,7 @@ class Connection(asyncio.Protocol):
         self.peer = Peer(here, there)
         self._frames = self.server.home.frames(self.peer)
         self.heard = asyncio.get_running_loop().time()
-        self.server.joined(self)
+        self.server.admit(self)
 
     def data_received(self, data: bytes) -> None:
         self.heard = asyncio.get_running_loop().time()
@@ -87,7 +87,7 @@ class Connection(asyncio.Protocol):
         self._transport = None
         self._buffer.clear()
         self._watch_half()
-        self.server.lost(self)
+        self.server.disconnect(self)
 
     # -- what is said of it ------------------------------------------------------------------
 
@@ -143,13 +143,15 @@ class Connection(asyncio.Protocol):
         except BadFrame as error:
             self.close(str(error))
             return
-        if isinstance(said, Answered):
+        if isinstance(said, PushAnswer):
             self._take_answer(said, len(frame))
         else:
             self._ask(said, len(frame))
 
-    def _ask(self, asked: Asked, size: int) -> None:
+    def _ask(self, asked: ClientRequest, size: int) -> None:
         log.debug("%s: %s, %d bytes", self, asked.body, size)
+        if not self.known:
+            self.server.driver.connect(self.name, self.push)
         self._asked += 1
         if not asked.one_way:
             self._open[self._asked] = asked
@@ -225,7 +227,7 @@ class Connection(asyncio.Protocol):
             self._send(frame)
         return True
 
-    def _take_answer(self, answered: Answered, size: int) -> None:
+    def _take_answer(self, answered: PushAnswer, size: int) -> None:
         """A client answers a push: the role that has pushed hears it."""
         role, corr = self._pushed.pop(answered.number, ("", 0))
         if not role:

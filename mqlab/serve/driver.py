@@ -116,7 +116,7 @@ class Driver:
             self.readers.setdefault(start.reads, []).append(name)
             self._reads[name] = start.reads
         else:
-            self.recorder.recovered(self.now, name, role, effects)
+            self.recorder.record_start(self.now, name, role, effects)
         self._do(name, effects)
 
     def _stop(self, name: str) -> None:
@@ -154,7 +154,7 @@ class Driver:
         if name in self.roles:
             self.roles[name] = new
         size, self._arrived = self._arrived, 0
-        self.recorder.stepped(self.now, name, new, event, effects, size)
+        self.recorder.record_step(self.now, name, new, event, effects, size)
         self._do(name, effects)
 
     def _do(self, me: str, effects: Effects) -> None:
@@ -245,7 +245,8 @@ class Driver:
     # -- clients -------------------------------------------------------------------------------
 
     def connect(self, client: str, push: Push) -> None:
-        """A client that roles may push to. `push(role, corr, body)` says whether it was sent."""
+        """A client asks for the first time, so that roles hear of it and may push to it.
+        `push(role, corr, body)` says whether it was sent."""
         if self._pushes:
             self._clients[client] = push
 

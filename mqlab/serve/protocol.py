@@ -14,7 +14,9 @@ any order, or never.
 
     the client does not read    Its unsent bytes are bounded. Beyond the bound a push is not
                                 sent and not kept, and its role hears so: Response("conn-3",
-                                corr, UNSENT). When to try again is for the role to decide.
+                                corr, UNSENT). When to try again is for the role to decide:
+                                at a timer, or at the client's next word; at once would be
+                                for ever.
     too many pushes unanswered  The client is cut off.
     the client has gone         The front and every role that has pushed to it hear
                                 `ConnectionLost("conn-3")`, once. A role that pushes after that
@@ -62,7 +64,7 @@ UNSENT = Unsent()
 
 
 @dataclass(slots=True)
-class Asked:
+class ClientRequest:
     """A request. `tag`: what `write` needs to know of it (a correlation id). `one_way`: it has
     no answer. `waits`: it may wait for long, so its client may go without a word."""
 
@@ -73,7 +75,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Answered:
+class PushAnswer:
     """A client's answer to push number `number` on its connection."""
 
     number: int
@@ -93,13 +95,13 @@ class Frames(Protocol):
         """Take the next frame out of the buffer; None while it is not complete. Raises
         BadFrame as soon as it is clear that it never will be."""
 
-    def read(self, frame: bytes) -> Asked | Answered:
+    def read(self, frame: bytes) -> ClientRequest | PushAnswer:
         """What a frame says. Raises BadFrame or Refused."""
 
-    def write(self, asked: Asked, answer: Any) -> bytes:
+    def write(self, asked: ClientRequest, answer: Any) -> bytes:
         """The frame of an answer."""
 
-    def name(self, asked: Asked) -> str:
+    def name(self, asked: ClientRequest) -> str:
         """A request in a few words, for the server's log."""
 
     def refusals(self, answer: Any) -> Iterable[str]:

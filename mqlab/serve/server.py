@@ -73,15 +73,14 @@ class Server:
 
     # -- what connections call ---------------------------------------------------------------
 
-    def joined(self, connection: Connection) -> None:
+    def admit(self, connection: Connection) -> None:
         """Where all places are taken, whoever has been silent for longest gives way."""
         if len(self.connections) >= self._places:
             there = self.connections.values()
             oldest = min(there, key=lambda one: (not one.idle, one.heard))
             oldest.evict(f"all {self._places} places are taken, and it was silent for longest")
-            self.left(oldest)
+            self.forget(oldest)
         self.connections[connection.number] = connection
-        self.driver.connect(connection.name, connection.push)
 
     def hold(self, connection: Connection, size: int) -> None:
         """So many bytes of a request that is not whole. Beyond a limit whoever holds most
@@ -93,11 +92,11 @@ class Server:
             most = max(self._held, key=lambda number: self._held[number])
             self.connections[most].evict("too many bytes of unfinished requests, most of them its")
 
-    def left(self, connection: Connection) -> None:
+    def forget(self, connection: Connection) -> None:
         if self.connections.pop(connection.number, None) is None:
             return
         self.hold(connection, 0)
-        self.driver.recorder.left(self.driver.now, connection.name)
+        self.driver.recorder.record_end(self.driver.now, connection.name)
 
     def deliver(self, name: str, event: Event, size: int = 0) -> None:
         """An event of this turn, `size` bytes on the wire. Raises what a role raised."""
@@ -111,9 +110,9 @@ class Server:
             self.driver.begin_turn()
             asyncio.get_running_loop().call_soon(self._end_turn)
 
-    def lost(self, connection: Connection) -> None:
+    def disconnect(self, connection: Connection) -> None:
         """A connection has broken, or was closed: whoever knows of the client hears it."""
-        self.left(connection)
+        self.forget(connection)
         if connection.known and not self._stop.is_set():
             self._begin_turn()
             with suppress(Exception):  # of a role; the driver has logged it

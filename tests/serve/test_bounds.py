@@ -102,11 +102,11 @@ def test_the_ring_is_bounded_by_steps_and_by_bytes(monkeypatch: pytest.MonkeyPat
     gone: list[Any] = []
     ring = Recorder(gone.append, count_nothing)
     for i in range(30):
-        ring.stepped(i, "r", None, Request(Caller("c"), i), (), 100)
+        ring.record_step(i, "r", None, Request(Caller("c"), i), (), 100)
     assert (len(ring.steps), ring.bytes, len(gone)) == (10, 1_000, 20)
-    ring.stepped(30, "r", None, Request(Caller("c"), 30), (), 5_000)
+    ring.record_step(30, "r", None, Request(Caller("c"), 30), (), 5_000)
     assert (len(ring.steps), ring.bytes) == (0, 0), "one that is too large alone is not kept"
-    ring.stepped(31, "r", None, Request(Caller("c"), 31), (), 1)
+    ring.record_step(31, "r", None, Request(Caller("c"), 31), (), 1)
     assert ring.take()[0] == 31 and ring.bytes == 0
 
 
@@ -165,7 +165,7 @@ def test_what_cannot_be_drawn_is_left_out_and_said_once(
 
     live.observer.take = take  # type: ignore[method-assign]
     for name in ("good", "bad", "bad", "good"):
-        live.recorder.recovered(0, name, None, ())
+        live.recorder.record_start(0, name, None, ())
     lines = asyncio.run(live.answer(0)).splitlines()
     assert [json.loads(line)["fact"]["text"] for line in lines[1:]] == ["good", "good"]
     assert caplog.text.count("cannot be drawn") == 1

@@ -269,6 +269,7 @@ def test_a_client_that_goes_without_a_word_is_nobodys_business(tell: Callable[..
         await until(lambda: len(it.connections) == 1)
         assert (await other.ask("echo", "a"))["is"] == "a"
         assert it.driver.roles["front"].heard == ()
+        assert list(it.driver._clients) == ["conn-2"], "nothing is kept of it"
 
     tell(story)
 

@@ -40,7 +40,7 @@ from mqlab.kernel import Fact as KernelFact
 from mqlab.serve.disk import ServerDisk
 from mqlab.serve.entries import json_entries
 from mqlab.serve.home import Home, Start
-from mqlab.serve.protocol import Answered, Asked, BadFrame, Peer, Refused
+from mqlab.serve.protocol import BadFrame, ClientRequest, Peer, PushAnswer, Refused
 from mqlab.serve.server import Options
 from mqlab.serve.server import main as serve_home
 from mqlab.serve.trace.recorder import Step
@@ -77,22 +77,22 @@ class ToyFrames:
         del buffer[: LENGTH.size + size]
         return frame
 
-    def read(self, frame: bytes) -> Asked | Answered:
+    def read(self, frame: bytes) -> ClientRequest | PushAnswer:
         try:
             said = json.loads(frame)
             if "push" in said:
-                return Answered(int(said["push"]), said["is"])
+                return PushAnswer(int(said["push"]), said["is"])
             ask = said["do"], said.get("text", "")
         except (ValueError, KeyError, TypeError) as error:
             raise BadFrame(f"no message: {error!r}") from error
         if ask[0] == "fly":
             raise Refused(pack({"id": said["id"], "is": "no"}), "toys do not fly")
-        return Asked(ask, said.get("id", 0), one_way=ask[0] in ONE_WAY)
+        return ClientRequest(ask, said.get("id", 0), one_way=ask[0] in ONE_WAY)
 
-    def write(self, asked: Asked, answer: Any) -> bytes:
+    def write(self, asked: ClientRequest, answer: Any) -> bytes:
         return pack({"id": asked.tag, "is": answer})
 
-    def name(self, asked: Asked) -> str:
+    def name(self, asked: ClientRequest) -> str:
         return str(asked.body[0])
 
     def refusals(self, answer: Any) -> tuple[str, ...]:

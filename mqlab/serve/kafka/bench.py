@@ -22,22 +22,22 @@ def _client() -> Any:
     return importlib.import_module("confluent_kafka")
 
 
-def prepared(address: str, topic: str, partitions: int = PARTITIONS) -> None:
+def create_topic(address: str, topic: str, partitions: int = PARTITIONS) -> None:
     admin = importlib.import_module("confluent_kafka.admin")
     client = admin.AdminClient({"bootstrap.servers": address})
     for made in client.create_topics([admin.NewTopic(topic, partitions, 1)]).values():
         made.result(30)
 
 
-def fresh(name: str) -> str:
+def invent_name(name: str) -> str:
     """A topic that nobody has used: a real broker may have been measured before."""
     return f"{name}-{uuid.uuid4().hex[:8]}"
 
 
 def transactions_per_second(address: str, seconds: float = 5.0) -> float:
     """One producer; each transaction holds 100 records over 3 partitions."""
-    topic = fresh("bench-txn")
-    prepared(address, topic)
+    topic = invent_name("bench-txn")
+    create_topic(address, topic)
     producer = _client().Producer(
         {"bootstrap.servers": address, "transactional.id": topic, "linger.ms": 5}
     )
@@ -54,8 +54,8 @@ def transactions_per_second(address: str, seconds: float = 5.0) -> float:
 
 def records_per_second(address: str, records: int = 500_000) -> float:
     """One idempotent producer, 100-byte values over 3 partitions, until all are answered."""
-    topic = fresh("bench-records")
-    prepared(address, topic)
+    topic = invent_name("bench-records")
+    create_topic(address, topic)
     producer = _client().Producer(
         {
             "bootstrap.servers": address,
@@ -82,7 +82,7 @@ FIGURES: dict[str, Callable[[str], float]] = {
 }
 
 
-def measured(*addresses: str, rounds: int = 3) -> dict[str, list[float]]:
+def measure_servers(*addresses: str, rounds: int = 3) -> dict[str, list[float]]:
     """Each figure at each address, medians of `rounds`. The servers take turns, so that
     what else the machine does meets them alike."""
     found = {}

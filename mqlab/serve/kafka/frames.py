@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from ..protocol import Asked, BadFrame, Peer
+from ..protocol import BadFrame, ClientRequest, Peer
 from .refusals import find_refusals, name_request
 from .wire.api import Api
 from .wire.codec import decode, encode, frame_limit
@@ -47,16 +47,16 @@ class KafkaFrames:
         del buffer[: 4 + size]
         return frame
 
-    def read(self, frame: bytes) -> Asked:
+    def read(self, frame: bytes) -> ClientRequest:
         corr, ask = decode(frame, self._here, self._host)
         self.client = ask.client or self.client
-        return Asked(ask, corr, waits=ask.api is Api.FETCH)
+        return ClientRequest(ask, corr, waits=ask.api is Api.FETCH)
 
-    def write(self, asked: Asked, answer: Any) -> bytes:
+    def write(self, asked: ClientRequest, answer: Any) -> bytes:
         ask = asked.body
         return encode(ask.api, ask.version, asked.tag, answer)
 
-    def name(self, asked: Asked) -> str:
+    def name(self, asked: ClientRequest) -> str:
         return name_request(asked.body.api.name, asked.body.body)
 
     def refusals(self, answer: Any) -> Iterator[str]:

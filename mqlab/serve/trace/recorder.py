@@ -36,17 +36,17 @@ class Recorder:
         self.weigh = weigh
         self._weights: deque[int] = deque()
 
-    def stepped(
+    def record_step(
         self, at_ms: int, name: str, new: Any, event: Event, effects: Effects, size: int = 0
     ) -> None:
         """`size`: of the client's request that this step handles, in bytes."""
         self._keep((at_ms, name, new, event, effects), size + self.weigh(effects))
 
-    def recovered(self, at_ms: int, name: str, role: Any, effects: Effects) -> None:
+    def record_start(self, at_ms: int, name: str, role: Any, effects: Effects) -> None:
         """A role has started. Its appends are among what it found: they are not told."""
         self._keep((at_ms, name, role, None, effects))
 
-    def left(self, at_ms: int, client: str) -> None:
+    def record_end(self, at_ms: int, client: str) -> None:
         """A client's connection has closed."""
         self._keep((at_ms, client, None, ConnectionLost(client, at_ms), ()))
 
