@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..kernel.world import NodeState, heard
+from ..kernel.world import NodeState, hear_break
 from .links import Link, Pair
 from .packed import Fields, NodeField
 
@@ -38,7 +38,7 @@ class Hearers(dict[int, int]):
         node: NodeState = self._field.value(worth)
         for pair in node.conns:
             if pair[1] in self._stopped:
-                node = heard(node, self._roles[pair[0]], pair)
+                node = hear_break(node, self._roles[pair[0]], pair)
         self[worth] = self._field.worth(node) - worth
         return self[worth]
 

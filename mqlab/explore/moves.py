@@ -19,7 +19,16 @@ from typing import NamedTuple
 from ..kernel.choice import Choice
 from ..kernel.role import Caller, Event, Request, Response
 from ..kernel.system import System
-from ..kernel.world import NodeState, Stage, heard, killed, node_event, run, specs, started
+from ..kernel.world import (
+    NodeState,
+    Stage,
+    hear_break,
+    node_event,
+    run,
+    specs,
+    start_node,
+    stop_node,
+)
 from .budget import Budget
 from .change import Change, Hearers, Message
 from .links import Link, Pair, Queue
@@ -196,7 +205,7 @@ class Place(dict[int, Group]):
             if done:
                 for how, spent in self._stops(key):
                     change = self._changed(key, step, prefix)
-                    choice = step.choice.stopped(done, how)
+                    choice = step.choice.stop_after(done, how)
                     self._add_stop(group, choice, change, prefix, step.spent + spent)
 
     def _changed(self, key: int, step: Step, prefix: Prefix) -> Change:
@@ -239,7 +248,7 @@ class Place(dict[int, Group]):
         """The worth of the node when it has stopped."""
         memo = (before.worth, power)
         if memo not in self._downs:
-            self._downs[memo] = self.field.worth(killed(before.node, power))
+            self._downs[memo] = self.field.worth(stop_node(before.node, power))
         return self._downs[memo]
 
     def _hearer(self, number: int) -> Hearers:
@@ -257,7 +266,7 @@ class Place(dict[int, Group]):
         for pair in node.conns if spent else ():
             change = Change(self._fields, key)
             change.put(pair, change.link(pair).broken())
-            after = heard(node, self.roles[pair[0]], pair)
+            after = hear_break(node, self.roles[pair[0]], pair)
             number = self._moves.number(Choice("break", *pair))
             group.add(number, spent + change.total(self.field, self.field.worth(after)))
 
@@ -275,7 +284,7 @@ class Place(dict[int, Group]):
                 change = Change(self._fields, key)
                 change.send(prefix.sent)
                 change.stop_clients(prefix.node)
-                number = self._moves.number(restart.stopped(done, how))
+                number = self._moves.number(restart.stop_after(done, how))
                 down = self._down(prefix, how == "power")
                 group.add(number, spent + change.total(self.field, down))
 
@@ -284,7 +293,7 @@ class Place(dict[int, Group]):
         memo = (key & self.field.mask, "restart")
         found = self._runs.get(memo)
         if found is None:
-            stages = [stage for _, stage in started(self.spec, node)]
+            stages = [stage for _, stage in start_node(self.spec, node)]
             prefixes = self._prefixes(stages)
             inside = [p for s, p in zip(stages, prefixes, strict=True) if s.effect is not None]
             found = self._runs[memo] = [*inside[:-1], prefixes[-1]]

@@ -35,8 +35,8 @@ class Choice:
     stop: int = -1
     how: str = "kill"
 
-    def stopped(self, after: int, how: str = "kill") -> Choice:
-        return replace(self, stop=after, how=how)
+    def stop_after(self, effects: int, how: str = "kill") -> Choice:
+        return replace(self, stop=effects, how=how)
 
     def __str__(self) -> str:
         match self.kind:
@@ -64,7 +64,7 @@ _WORDS = ("call", "fire", "break", "lose", "kill", "power", "restart")
 def parse(text: str) -> Choice:
     """The choice a line stands for; ValueError says what was expected."""
     if stop := _STOP.fullmatch(text):
-        return parse(stop["rest"]).stopped(int(stop["n"]), stop["how"])
+        return parse(stop["rest"]).stop_after(int(stop["n"]), stop["how"])
     if m := _MESSAGE.fullmatch(text):
         kind = "request" if m["arrow"] == ">" else "response"
         return Choice(kind, m["a"], m["b"], int(m["conn"] or 0), int(m["i"] or 0))

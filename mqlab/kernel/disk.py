@@ -89,7 +89,7 @@ class MemoryDisk:
         found: Map[Any, Any] = self.tables.get(name, EMPTY_TABLE)
         return found
 
-    def after(self, effect: Effect) -> MemoryDisk:
+    def apply(self, effect: Effect) -> MemoryDisk:
         """This disk after one durable effect; other effects leave it as it is.
 
         Raises ValueError for an append whose offset is not the log's end: a role's bug.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from .choice import Choice
-from .run import Run, said
+from .run import Run, put_in_words
 from .system import System
 from .text import Text, Words
 from .token import encode
@@ -110,13 +110,13 @@ class Play:
             case "request":
                 late = choice.conn != current(self.system, world, choice.a, choice.b)
                 words = DELIVER_LATE if late else DELIVER
-                what = said(getattr(event, "body", ""))
+                what = put_in_words(getattr(event, "body", ""))
                 label, kind = words(src=choice.a, dst=choice.b, what=what), "deliver"
             case "response":
-                what = said(getattr(event, "body", ""))
+                what = put_in_words(getattr(event, "body", ""))
                 label, kind = ANSWER(src=choice.b, dst=choice.a, what=what), "deliver"
             case "call":
-                label = CALLS(node=node, what=said(getattr(event, "body", "")))
+                label = CALLS(node=node, what=put_in_words(getattr(event, "body", "")))
                 kind = "call"
             case "fire":
                 label, kind = TIMER(node=node, name=getattr(event, "timer", "")), "timer"
@@ -135,5 +135,5 @@ def _own(event: object) -> Text:
     if hasattr(event, "log"):
         return APPENDED(log=event.log, end=getattr(event, "end", 0))
     if hasattr(event, "body"):
-        return said(event.body)
+        return put_in_words(event.body)
     return Text(f"{type(event).__name__} {getattr(event, 'peer', '')}".rstrip())

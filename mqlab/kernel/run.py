@@ -44,7 +44,7 @@ CUT = Words("{log} cut back to {end}", "{log} 截断到 {end}")
 FLUSHED = Words("flushed", "已刷盘")
 
 
-def said(value: object) -> Text:
+def put_in_words(value: object) -> Text:
     """What a message, entry or call says of itself."""
     return value if isinstance(value, Text) else Text(str(value))
 
@@ -85,7 +85,7 @@ class Run:
         """A request that changed nothing is still something that happened, unless it calls
         itself `quiet`: news that most who hear it have no use for."""
         if isinstance(move.event, Request) and not getattr(move.event.body, "quiet", False):
-            text = IDLE(what=said(move.event.body))
+            text = IDLE(what=put_in_words(move.event.body))
             fact = Fact(0, 0, move.role, "·", text, move.event.caller.name, fold=True)
             self._add(replace(fact, at_ms=at_ms), move)
 
@@ -133,7 +133,7 @@ class Run:
         says has changed in its memory."""
         event = move.event
         if isinstance(event, Request) and move.late:
-            yield Fact(0, 0, event.caller.name, "⇥", said(event.body), move.role)
+            yield Fact(0, 0, event.caller.name, "⇥", put_in_words(event.body), move.role)
         elif isinstance(event, Fired):
             yield Fact(0, 0, move.role, "⏲", TIMER(name=event.timer))
         place = homes(self.system)[move.role][1]
@@ -174,11 +174,11 @@ def describe_effect(role: str, effect: Effect) -> Fact | None:
     for what is not told: timers are silent until they fire."""
     match effect:
         case Send(to=to, body=body):
-            return Fact(0, 0, role, "→", said(body), to, fold=to == role)
+            return Fact(0, 0, role, "→", put_in_words(body), to, fold=to == role)
         case Reply(caller=caller, body=body):
-            return Fact(0, 0, role, "⇒", said(body), caller.name)
+            return Fact(0, 0, role, "⇒", put_in_words(body), caller.name)
         case Append(entry=entry):
-            return Fact(0, 0, role, "▮", said(entry), "disk")
+            return Fact(0, 0, role, "▮", put_in_words(entry), "disk")
         case Truncate(log=log, end=end):
             return Fact(0, 0, role, "▮", CUT(log=log, end=end), "disk")
         case Put(table=table) if table.startswith("."):
@@ -189,7 +189,7 @@ def describe_effect(role: str, effect: Effect) -> Fact | None:
         case Flush():
             return Fact(0, 0, role, "▮", FLUSHED(), "disk", fold=True)
         case Return(value=value):
-            return Fact(0, 0, role, "☞", said(value))
+            return Fact(0, 0, role, "☞", put_in_words(value))
     return None
 
 

@@ -80,10 +80,10 @@ def run(spec: NodeSpec, node: NodeState, role: int, event: Event) -> list[Stage]
     """One step of one role, effect by effect; the first stage has no effect yet."""
     new, effects = node.roles[role].step(event, node.disk)
     node = replace(node, roles=(*node.roles[:role], new, *node.roles[role + 1 :]))
-    return [Stage(node), *after_effects(spec, node, role, effects)]
+    return [Stage(node), *do_effects(spec, node, role, effects)]
 
 
-def after_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> Iterator[Stage]:
+def do_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) -> Iterator[Stage]:
     """The node after each effect of a step of `role`, in order."""
     me = spec.roles[role][0]
     local = {name: i for i, (name, _) in enumerate(spec.roles)}
@@ -117,14 +117,14 @@ def after_effects(spec: NodeSpec, node: NodeState, role: int, effects: Effects) 
                 app = replace(node.app, results=(*node.app.results, value), waiting=False)
                 node = replace(node, app=app)
             case _:
-                node = replace(node, disk=node.disk.after(effect))
+                node = replace(node, disk=node.disk.apply(effect))
                 if isinstance(effect, Append) and effect.notify:
                     safe = Appended(effect.log, effect.entry.last + 1)
                     node = replace(node, inbox=(*node.inbox, (role, safe)))
         yield Stage(node, effect, wire, note)
 
 
-def heard(node: NodeState, role: int, pair: tuple[str, str], at_ms: int = 0) -> NodeState:
+def hear_break(node: NodeState, role: int, pair: tuple[str, str], at_ms: int = 0) -> NodeState:
     """The node after a connection of its client broke: it hears so, if it is up, and what it
     sends next goes over a new one."""
     lost = (role, ConnectionLost(pair[1], at_ms))
@@ -137,7 +137,7 @@ def is_lost(event: Event, peer: str) -> bool:
     return isinstance(event, ConnectionLost) and event.peer == peer
 
 
-def killed(node: NodeState, power: bool = False) -> NodeState:
+def stop_node(node: NodeState, power: bool = False) -> NodeState:
     """The node after a stop: memory is gone; `power`: what was not flushed as well."""
     return NodeState(
         up=False,
@@ -147,7 +147,7 @@ def killed(node: NodeState, power: bool = False) -> NodeState:
     )
 
 
-def started(spec: NodeSpec, node: NodeState, at_ms: int = 0) -> list[tuple[int, Stage]]:
+def start_node(spec: NodeSpec, node: NodeState, at_ms: int = 0) -> list[tuple[int, Stage]]:
     """A start from the node's disk: every role recovers; stages with their role's index.
     The node serves nobody before its last effect is done."""
     node = replace(node, roles=(None,) * len(spec.roles))
@@ -156,7 +156,7 @@ def started(spec: NodeSpec, node: NodeState, at_ms: int = 0) -> list[tuple[int, 
         role, effects = recover(node.disk, at_ms)
         node = replace(node, roles=(*node.roles[:i], role, *node.roles[i + 1 :]))
         stages.append((i, Stage(node)))
-        for stage in after_effects(spec, node, i, effects):
+        for stage in do_effects(spec, node, i, effects):
             stages.append((i, stage))
             node = stage.node
     last, stage = stages[-1]
@@ -215,12 +215,12 @@ def initial(system: System, at_ms: int = 0) -> World:
     for spec in specs(system).values():
         app = AppState(spec.program) if spec.program is not None else None
         blank = NodeState(up=False, app=app)
-        for _, stage in started(spec, blank, at_ms):
-            world = emitted(system, world, spec.name, stage)
+        for _, stage in start_node(spec, blank, at_ms):
+            world = emit_stage(system, world, spec.name, stage)
     return world
 
 
-def emitted(system: System, world: World, node: str, stage: Stage) -> World:
+def emit_stage(system: System, world: World, node: str, stage: Stage) -> World:
     """The world with the node as it is after the stage and the stage's message under way.
 
     An answer on a connection that is no longer the current one is dropped.
@@ -308,7 +308,7 @@ def _step(system: System, world: World, choice: Choice, at_ms: int) -> list[Move
     stages = run(spec, world.nodes[node_name], role, event)
     moved = []
     for stage in stages if choice.stop < 0 else stages[: choice.stop + 1]:
-        world = emitted(system, world, node_name, stage)
+        world = emit_stage(system, world, node_name, stage)
         moved.append(Moved(world, node_name, me, event, stage, late=late))
     if choice.stop >= 0:
         stop = _stop(system, world, node_name, choice.how == "power")
@@ -382,7 +382,7 @@ def _break(
     wires = world.wires.remove(("r", client, server, conn))
     if gone:
         wires = wires.remove(("q", client, server, conn))
-    node = heard(world.nodes[name], role, (client, server), at_ms)
+    node = hear_break(world.nodes[name], role, (client, server), at_ms)
     world = World(world.nodes.set(name, node), wires)
     return Moved(world, name, client, ConnectionLost(server, at_ms), None, what="break")
 
@@ -396,7 +396,7 @@ def _stop(system: System, world: World, name: str, power: bool) -> Moved:
     wires = world.wires
     for pair, conn in old.conns.items():
         wires = wires.remove(("r", *pair, conn))
-    world = World(world.nodes.set(name, killed(old, power)), wires)
+    world = World(world.nodes.set(name, stop_node(old, power)), wires)
     for other, node in world.nodes.items():
         if other != name and node.up:
             for client, server in node.conns:
@@ -412,7 +412,7 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
     if name not in world.nodes or world.nodes[name].up:
         raise ValueError(f"{name} cannot be restarted: it is running")
     spec = specs(system)[name]
-    stages = started(spec, world.nodes[name], at_ms)
+    stages = start_node(spec, world.nodes[name], at_ms)
     planned = sum(stage.effect is not None for _, stage in stages)
     moved: list[Moved] = []
     done = 0
@@ -421,7 +421,7 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
             if done == choice.stop:
                 break
             done += 1
-        world = emitted(system, world, name, stage)
+        world = emit_stage(system, world, name, stage)
         moved.append(Moved(world, name, spec.roles[role][0], None, stage, what="recover"))
     if choice.stop < 0:
         return moved
@@ -430,6 +430,6 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
     for pair, conn in node.conns.items():
         wires = wires.remove(("r", *pair, conn))
     how = choice.how == "power"
-    world = World(world.nodes.set(name, killed(node, how)), wires)
+    world = World(world.nodes.set(name, stop_node(node, how)), wires)
     what = "power" if how else "stop"
     return [*moved, Moved(world, name, name, None, None, what, done=done, planned=planned)]

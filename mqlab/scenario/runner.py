@@ -155,7 +155,7 @@ class _Driver:
             if before < armed.n <= before + counts[armed.kind]:
                 self.armed.remove(armed)
                 how = "kill" if armed.command == "kill" else "power"
-                return choice.stopped(armed.after, how)
+                return choice.stop_after(armed.after, how)
         return choice
 
     # -- doing and noticing --------------------------------------------------------------

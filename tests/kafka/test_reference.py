@@ -89,7 +89,7 @@ class Log:
     def do(self, event):
         self.leader, effects = self.leader.step(event, self.disk)
         for effect in effects:
-            self.disk = self.disk.after(effect)
+            self.disk = self.disk.apply(effect)
         for effect in effects:
             if isinstance(effect, Append) and effect.log == "o-0":
                 self.leader, more = self.leader.step(

@@ -77,8 +77,8 @@ def test_an_older_map_is_left_as_it_was():
 
 
 def test_a_kill_keeps_what_was_written_and_a_power_cut_what_was_flushed():
-    disk = MemoryDisk().after(Append("log", Several(0))).after(Put("t", "k", 1))
-    disk = disk.after(Flush()).after(Append("log", Several(1))).after(Put("t", "k", 2))
+    disk = MemoryDisk().apply(Append("log", Several(0))).apply(Put("t", "k", 1))
+    disk = disk.apply(Flush()).apply(Append("log", Several(1))).apply(Put("t", "k", 2))
     assert disk.log("log").end == 2
     cut = disk.power_cut()
     assert (cut.log("log").end, cut.table("t")["k"]) == (1, 1)
@@ -87,12 +87,12 @@ def test_a_kill_keeps_what_was_written_and_a_power_cut_what_was_flushed():
 def test_a_log_is_read_by_offset_and_cut_back():
     disk = MemoryDisk()
     for base, count in ((0, 2), (2, 1), (3, 4)):
-        disk = disk.after(Append("log", Several(base, count)))
+        disk = disk.apply(Append("log", Several(base, count)))
     read = [b.base for b in disk.log("log").read(1, 4)]
     assert read == [0, 2, 3]
-    assert disk.after(Truncate("log", 3)).log("log").end == 3
+    assert disk.apply(Truncate("log", 3)).log("log").end == 3
     with pytest.raises(ValueError, match="the end is 7"):
-        disk.after(Append("log", Several(9)))
+        disk.apply(Append("log", Several(9)))
 
 
 @pytest.mark.parametrize(

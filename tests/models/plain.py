@@ -48,8 +48,8 @@ def inside(system, world, budget, choice, node):
     stages = apply(system, world, choice)
     effects = sum(m.stage is not None and m.stage.effect is not None for m in stages)
     for done in range(1, effects if budget.may_stop(node) else 0):
-        yield choice.stopped(done)
-        yield choice.stopped(done, "power")
+        yield choice.stop_after(done)
+        yield choice.stop_after(done, "power")
 
 
 def spend(system, budget, world, spent, choice):

@@ -110,7 +110,7 @@ def test_it_reads_like_the_disk_of_a_lesson() -> None:
     for base, count in ((0, 3), (3, 1), (4, 5)):
         entry = Append("log", Block(base, count))
         ours.append("log", entry.entry)
-        theirs = theirs.after(entry)
+        theirs = theirs.apply(entry)
     for start in range(-1, 11):
         for end in (None, *range(11)):
             mine = list(ours.log("log").read(start, end))

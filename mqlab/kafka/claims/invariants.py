@@ -26,12 +26,12 @@ from ..states import COMPLETED, TxnState
 from .promises import (
     as_asked,
     decided_as_asked,
+    find_given_positions,
     in_generation,
+    look_at_calls,
     no_lost_write,
     once,
     replicated_positions,
-    said,
-    told_positions,
 )
 
 # ---- the brokers agree -----------------------------------------------------------------
@@ -193,12 +193,12 @@ def reads(cluster: Cluster, name: str, node: NodeState) -> Hashable:
 
 def reads_calls(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     """The same, and what applications have asked for and were told."""
-    return reads(cluster, name, node) or said(cluster, name, node)
+    return reads(cluster, name, node) or look_at_calls(cluster, name, node)
 
 
-def reads_told(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+def reads_given(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     """The logs of groups, and which positions consumers were told."""
-    return reads(cluster, name, node) or told_positions(node) or None
+    return reads(cluster, name, node) or find_given_positions(node) or None
 
 
 def reads_timers(cluster: Cluster, name: str, node: NodeState) -> Hashable:
@@ -239,7 +239,7 @@ ALWAYS = (
         words.REPLICATED_POSITIONS,
         replicated_positions,
         "always",
-        reads_told,
+        reads_given,
     ),
 )
 LIVE = (_claim("ends", words.ENDS, ends, "can_always", reads_timers),)

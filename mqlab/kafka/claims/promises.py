@@ -141,7 +141,7 @@ def replicated_positions(cluster: Cluster, world: World) -> bool:
     """A position that `committed` has told a consumer counts in every copy of the group's log
     that may lead next, so that no failover takes it back; of one copy, below the HW."""
     for name in (*cluster.readers, *cluster.workers):
-        for group, position in told_positions(world.nodes[name]):
+        for group, position in find_given_positions(world.nodes[name]):
             log = offsets_log(group, cluster.config)
             end = view(cluster, world).parts[log].hw if cluster.replicas == 1 else None
             for copy in cluster.in_sync(world, log):
@@ -167,7 +167,7 @@ def _counts(log: Iterable[Batch], group: str, position: str) -> bool:
     return False
 
 
-def told_positions(node: NodeState) -> tuple[tuple[str, str], ...]:
+def find_given_positions(node: NodeState) -> tuple[tuple[str, str], ...]:
     """(group, position) of every committed position that an application was told."""
     results = node.app.results if node.app is not None else ()
     told = ((r.call.group, r.detail) for r in results if r.ok and isinstance(r.call, Committed))
@@ -229,7 +229,7 @@ def producer(node: NodeState) -> Producer:
     return mine
 
 
-def said(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+def look_at_calls(cluster: Cluster, name: str, node: NodeState) -> Hashable:
     """What the claims here look at beside the logs: calls, results, and the client's epoch."""
     if node.app is None or name not in dict(cluster.producers) or not node.up:
         return None

@@ -30,7 +30,7 @@ def ask(coordinator, body, disk=None):
     coordinator, effects = coordinator.step(Request(ME, body), disk)
     for effect in effects:
         if isinstance(effect, Append):
-            disk = disk.after(effect)
+            disk = disk.apply(effect)
             coordinator, more = coordinator.step(Appended(effect.log, effect.entry.last + 1), disk)
             effects = (*effects, *more)
     answers = [e.body for e in effects if isinstance(e, Reply)]

@@ -123,7 +123,7 @@ def test_a_fence_at_the_last_epoch_differs_by_release(release, completed, then):
     while events:
         coordinator, effects = coordinator.step(events.pop(0), disk)
         for effect in effects:
-            disk = disk.after(effect)
+            disk = disk.apply(effect)
             match effect:
                 case Append(log=log, entry=entry):
                     events.append(Appended(log, entry.last + 1))
@@ -183,7 +183,7 @@ def test_all_ids_that_are_idle_too_long_are_forgotten_in_one_sweep():
     disk = MemoryDisk()
     coordinator, effects = coordinator.step(Fired("expire ids", at_ms=5_000), disk)
     for effect in effects:
-        disk = disk.after(effect)
+        disk = disk.apply(effect)
         if isinstance(effect, Append):
             safe = Appended(effect.log, effect.entry.last + 1)
             coordinator, _ = coordinator.step(safe, disk)

@@ -65,7 +65,7 @@ class Broker:
     def do(self, effects):
         later = []
         for effect in effects:
-            self.disk = self.disk.after(effect)
+            self.disk = self.disk.apply(effect)
             match effect:
                 case Reply(caller=caller, body=body):
                     self.held[caller.corr] = body

@@ -34,7 +34,7 @@ class Newer(Broker):
         self.topic("kb", 1)
 
     def topic(self, name, count):
-        self.disk = self.disk.after(Put("topics", name, Topic(f"id-{name}", count)))
+        self.disk = self.disk.apply(Put("topics", name, Topic(f"id-{name}", count)))
 
     def ask(self, body):
         self.asked += 1

@@ -73,7 +73,7 @@ def test_an_assignment_that_cannot_be_made_safe_begins_the_rebalance_anew():
     ask = SyncGroup("g", told.member, told.generation, ((told.member, ("orders-0",)),))
     broker.role, effects = broker.role.step(Request(Caller("client", 1, 99), ask), broker.disk)
     (append,) = (e for e in effects if isinstance(e, Append))
-    broker.disk = broker.disk.after(append)
+    broker.disk = broker.disk.apply(append)
     at = Request(Caller("client", 1, 98), OffsetCommit("other", (Position("orders-0", 1),)))
     broker.role, _ = broker.role.step(at, broker.disk)
     broker.event(AppendFailed(LOG, append.entry.last + 1, "NOT_LEADER_OR_FOLLOWER"))

@@ -147,7 +147,7 @@ def test_the_search_of_the_transaction_index(bounds, pids):
     # TransactionIndexTest#testCollectAbortedTransactions
     disk = MemoryDisk()
     for i, row in enumerate([(0, 0, 10, 11), (1, 5, 15, 13), (2, 18, 35, 25), (3, 32, 50, 40)]):
-        disk = disk.after(Append("t-0.txnindex", AbortedTxn(i, *row), notify=False))
+        disk = disk.apply(Append("t-0.txnindex", AbortedTxn(i, *row), notify=False))
     assert [a.pid for a in fetch.collect_aborted_txns("t-0", *bounds, disk)] == pids
 
 

@@ -38,7 +38,7 @@ def written(kind):
     disk = MemoryDisk()
     for base, pid in enumerate((ABORTED, OPEN)):
         data = Batch((), 1, base, pid, 0, 0, transactional=True)
-        disk = disk.after(Append(NAME, data))
+        disk = disk.apply(Append(NAME, data))
     role, _ = kind.recover(CONFIG, NAME, disk, 0)
     return role, disk
 
@@ -55,10 +55,10 @@ def test_an_abort_is_noted_beside_the_log_and_again_where_a_stop_lost_the_note(k
     role, (marker, note) = abort(role, disk)
     assert (marker.log, marker.entry.control, note.log) == (NAME, "ABORT", index_of(NAME))
     assert (note.entry.pid, note.entry.first_offset, note.entry.last_offset) == (ABORTED, 0, 2)
-    stopped_between = disk.after(marker)
+    stopped_between = disk.apply(marker)
     again, effects = kind.recover(CONFIG, NAME, stopped_between, 0)
     assert [e for e in effects if isinstance(e, Append)] == [note]
-    _, effects = kind.recover(CONFIG, NAME, stopped_between.after(note), 0)
+    _, effects = kind.recover(CONFIG, NAME, stopped_between.apply(note), 0)
     assert [e for e in effects if isinstance(e, Append)] == []
     assert again.part.open == role.part.open == ((1, OPEN),)
 
@@ -95,7 +95,7 @@ def test_a_long_poll_ends_with_what_it_waits_for_or_is_given_up(kind):
     assert nothing == () and waiting.watchers
     left, _ = waiting.step(Request(Caller("reader", 1, 6), Unwatch(WHO.corr)), disk)
     assert left.watchers == ()
-    longer = disk.after(Append(NAME, Batch((), 1, 2)))
+    longer = disk.apply(Append(NAME, Batch((), 1, 2)))
     woken, effects = waiting.step(Appended(NAME, 3), longer)
     assert Reply(WHO, Watched()) in effects and woken.watchers == ()
 
@@ -105,7 +105,7 @@ def test_a_marker_that_could_not_be_made_safe_is_refused_by_its_name(kind):
     role, disk = written(kind)
     role, effects = abort(role, disk)
     for effect in effects:
-        disk = disk.after(effect)
+        disk = disk.apply(effect)
     role, (reply,) = role.step(AppendFailed(NAME, 3, Error.NOT_ENOUGH_REPLICAS.name), disk)
     assert reply.body == WriteTxnMarkersResponse("t", ABORTED, Error.NOT_ENOUGH_REPLICAS, 1)
     assert role.acks == ()

@@ -200,6 +200,6 @@ def _stocked(
     )
     full = MemoryDisk()
     for append in stock:
-        full = full.after(append)
+        full = full.apply(append)
     leader, effects = Leader.recover(config, name, full, at_ms)
     return leader, (*stock, *effects)
