@@ -154,6 +154,14 @@ def check_bounds(system: System) -> None:
                     raise ValueError(f"{field.name}={value}: {most.why}")
 
 
+def check_off(system: System) -> None:
+    """ValueError for a word in the field `off`, where there is one, that is no safeguard."""
+    known = system.safeguards()
+    for name in getattr(system, "off", ()):
+        if name not in known:
+            raise ValueError(f"no safeguard {name!r}; there are: {', '.join(known)}")
+
+
 # ---- writing ---------------------------------------------------------------------------
 
 

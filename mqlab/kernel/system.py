@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .application import Program
 from .disk import Disk
-from .options import check_bounds, read_line, write_line
+from .options import check_bounds, check_off, read_line, write_line
 from .role import Effect, Effects, Event
 from .snapshot import Snapshot
 from .text import NOTHING, Text
@@ -76,8 +76,10 @@ class System:
     retrying: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a number out of bounds; subclasses add what else they refuse."""
+        """Raises ValueError for a number out of bounds and for a safeguard that there is not;
+        subclasses add what else they refuse."""
         check_bounds(self)
+        check_off(self)
 
     def line(self) -> str:
         """The system line: name and the options that differ from the defaults."""

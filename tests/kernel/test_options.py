@@ -8,7 +8,7 @@ from typing import Annotated
 
 import pytest
 
-from mqlab.kernel import NodeSpec, Quiet, System
+from mqlab.kernel import NodeSpec, Quiet, System, Text
 from mqlab.kernel.options import SORTED, UNWRITTEN, Most, Order, Pairs, Programs, write_calls
 
 
@@ -44,6 +44,9 @@ class Queue(System):
             for name, _ in self.writers
         ]
         return (*clients, NodeSpec("broker", (("broker", partial(start, Idle())),)))
+
+    def safeguards(self):
+        return {"fence": Text("an old writer is refused"), "lock": Text("one writer at a time")}
 
     def call(self, words):
         if words[0] != "put":
@@ -154,6 +157,7 @@ def test_order_and_repetition_mean_nothing_where_the_field_says_so():
             "no option and no client 'colour'; options: size, wait_ms, tries, mode, readers, "
             "writers, off; clients: app",
         ),
+        ("queue off=lock,sleep", "no safeguard 'sleep'; there are: fence, lock"),
         ("queue 'broker=put a'", "no option and no client 'broker'"),
         ("bare colour=red", "no option 'colour'; options: size"),
         ("bare order.store=x", "no option 'order.store'; options: size"),

@@ -32,8 +32,9 @@ from ..picture import snapshot as pictures
 from ..picture.telling import tell
 from . import verbs, wiring
 
-ROOM = "a picture has room for {}"  # a role, a lane and a log each
-PARTITIONS, GROUPS = 100, 50
+# a role, a lane and a log each
+PARTITIONS = Most(100, "a picture has room for 100")
+GROUPS = Most(50, "a picture has room for 50")
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,12 @@ class KafkaSystem(System):
     client: str = "v2"
     release: str = "4.3"
     topic: str = "orders"
-    partitions: Annotated[int, Most(PARTITIONS, ROOM.format(PARTITIONS))] = 2
+    partitions: Annotated[int, PARTITIONS] = 2
     producers: Pairs = (("app", "order-service"),)
     readers: tuple[str, ...] = ()
     workers: Pairs = ()
     admins: tuple[str, ...] = ()
-    groups: Annotated[int, Most(GROUPS, ROOM.format(GROUPS))] = 0
+    groups: Annotated[int, GROUPS] = 0
     replicas: int = 1
     min_isr: int = 1
     timeout_ms: int = 60_000
@@ -99,10 +100,6 @@ class KafkaSystem(System):
             raise ValueError(f"config_check={self.config_check}: expected on or off")
         for _, txn_id in (*self.producers, *self.workers):
             wiring.producer_config(self, txn_id)  # refuses what Java would
-        for name in self.off:
-            if name not in SAFEGUARDS:
-                known = ", ".join(SAFEGUARDS)
-                raise ValueError(f"no safeguard {name!r}; there are: {known}")
         claims = CLAIMS if self.replicas == 1 else replicated_claims()
         for name in self.claims:
             if name not in claims:
