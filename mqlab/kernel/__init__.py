@@ -57,17 +57,17 @@ from .snapshot import (
 )
 from .system import NodeSpec, Property, System, Telling
 from .text import NOTHING, Lang, Text, Words, escape_unseen, shorten
-from .trace import Fact, Trace
+from .trace import Fact, FactKind, Trace
 from .values import replace
 from .world import World
 
 __all__ = [
     "FAILED", "NOTHING", "OK", "UNKNOWN", "AppState", "Append", "AppendFailed", "Appended",
     "Asking", "Call", "Caller", "CancelTimer", "Cell", "Choice", "Config", "ConnectionLost",
-    "Disk", "Effect", "Effects", "Event", "Fact", "Fired", "Flush", "Frontier", "Got",
-    "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Map", "MemoryDisk", "NodeSpec",
-    "Option", "Outcome", "Play", "Program", "Property", "Put", "Quiet", "Reader", "Reply",
-    "Request", "Response", "Return", "Run", "Send", "SetTimer", "Snapshot", "System", "Table",
-    "Telling", "Text", "Trace", "Truncate", "Words", "World", "escape_unseen", "failed",
-    "parse", "replace", "replay", "shorten", "simulate", "succeeded",
+    "Disk", "Effect", "Effects", "Event", "Fact", "FactKind", "Fired", "Flush", "Frontier",
+    "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Map", "MemoryDisk",
+    "NodeSpec", "Option", "Outcome", "Play", "Program", "Property", "Put", "Quiet", "Reader",
+    "Reply", "Request", "Response", "Return", "Run", "Send", "SetTimer", "Snapshot", "System",
+    "Table", "Telling", "Text", "Trace", "Truncate", "Words", "World", "escape_unseen",
+    "failed", "parse", "replace", "replay", "shorten", "simulate", "succeeded",
 ]  # fmt: skip

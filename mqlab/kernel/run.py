@@ -26,7 +26,7 @@ from .role import (
 from .snapshot import Snapshot
 from .system import System
 from .text import Lang, Text, Words
-from .trace import Fact, Trace
+from .trace import GLYPHS, Fact, FactKind, Trace
 from .world import Moved, World, apply, homes, initial
 
 KILLED = Words("killed ({done} of {all} effects done)", "进程被杀（{all} 个效果完成了 {done} 个）")
@@ -85,9 +85,11 @@ class Run:
         """A request that changed nothing is still something that happened, unless it calls
         itself `quiet`: news that most who hear it have no use for."""
         if isinstance(move.event, Request) and not getattr(move.event.body, "quiet", False):
-            text = IDLE(what=put_in_words(move.event.body))
-            fact = Fact(0, 0, move.role, "·", text, move.event.caller.name, fold=True)
-            self._add(replace(fact, at_ms=at_ms), move)
+            body, caller = move.event.body, move.event.caller.name
+            idle = new_fact(
+                FactKind.IDLE, move.role, IDLE(what=put_in_words(body)), caller, body, fold=True
+            )
+            self._add(replace(idle, at_ms=at_ms), move)
 
     def _add(self, fact: Fact, move: Moved) -> None:
         effect = move.stage.effect if move.stage else None
@@ -120,7 +122,7 @@ class Run:
             yield _stopped(move)
         elif move.what == "break":
             assert isinstance(move.event, ConnectionLost)
-            yield Fact(0, 0, move.role, "✗", BROKEN(), move.event.peer)
+            yield new_fact(FactKind.BREAK, move.role, BROKEN(), move.event.peer)
         elif move.stage is not None and move.stage.effect is None:
             yield from self._began(move, before)
         elif move.stage is not None and move.stage.effect is not None:
@@ -133,18 +135,20 @@ class Run:
         says has changed in its memory."""
         event = move.event
         if isinstance(event, Request) and move.late:
-            yield Fact(0, 0, event.caller.name, "⇥", put_in_words(event.body), move.role)
+            body = event.body
+            yield new_fact(FactKind.LATE, event.caller.name, put_in_words(body), move.role, body)
         elif isinstance(event, Fired):
-            yield Fact(0, 0, move.role, "⏲", TIMER(name=event.timer))
+            name = event.timer
+            yield new_fact(FactKind.TIMER, move.role, TIMER(name=name), body=name)
         place = homes(self.system)[move.role][1]
         new = move.world.nodes[move.node].roles[place]
         if move.what == "recover":
             texts = new.changed(None) or (RECOVERED(),)
-            yield Fact(0, 0, move.role, "↻", texts[0])
+            yield new_fact(FactKind.RECOVERY, move.role, texts[0])
             return
         old = before.nodes[move.node].roles[place]
         for text in new.changed(old):
-            yield Fact(0, 0, move.role, "⇨", text)
+            yield new_fact(FactKind.CHANGE, move.role, text)
 
     @property
     def trace(self) -> Trace:
@@ -161,12 +165,26 @@ class Run:
         return self.trace.narrate(lang)
 
 
+def new_fact(
+    kind: FactKind,
+    node: str,
+    text: Text,
+    peer: str = "",
+    body: object = None,
+    *,
+    fold: bool = False,
+) -> Fact:
+    """A fact of this kind, with its glyph; its index and step are given where it is added."""
+    return Fact(0, 0, node, GLYPHS[kind], text, peer, fold=fold, kind=kind, body=body)
+
+
 def _stopped(move: Moved) -> Fact:
     power = move.what == "power"
+    kind = FactKind.POWER_CUT if power else FactKind.KILL
     if move.event is None and not move.planned:  # between two steps
-        return Fact(0, 0, move.node, "✗", (POWER_CUT_IDLE if power else KILLED_IDLE)())
+        return new_fact(kind, move.node, (POWER_CUT_IDLE if power else KILLED_IDLE)())
     text = (POWER_CUT if power else KILLED)(done=move.done, all=move.planned)
-    return Fact(0, 0, move.node, "✗", text)
+    return new_fact(kind, move.node, text)
 
 
 def describe_effect(role: str, effect: Effect) -> Fact | None:
@@ -174,22 +192,22 @@ def describe_effect(role: str, effect: Effect) -> Fact | None:
     for what is not told: timers are silent until they fire."""
     match effect:
         case Send(to=to, body=body):
-            return Fact(0, 0, role, "→", put_in_words(body), to, fold=to == role)
+            return new_fact(FactKind.SEND, role, put_in_words(body), to, body, fold=to == role)
         case Reply(caller=caller, body=body):
-            return Fact(0, 0, role, "⇒", put_in_words(body), caller.name)
+            return new_fact(FactKind.REPLY, role, put_in_words(body), caller.name, body)
         case Append(entry=entry):
-            return Fact(0, 0, role, "▮", put_in_words(entry), "disk")
+            return new_fact(FactKind.APPEND, role, put_in_words(entry), "disk", entry)
         case Truncate(log=log, end=end):
-            return Fact(0, 0, role, "▮", CUT(log=log, end=end), "disk")
+            return new_fact(FactKind.TRUNCATE, role, CUT(log=log, end=end), "disk")
         case Put(table=table) if table.startswith("."):
             return None  # a checkpoint that nobody but the role itself reads
         case Put(table=table, key=key, value=value):
             text = NOTED(table=table, key=key, value=value)
-            return Fact(0, 0, role, "▮", text, "disk", fold=True)
+            return new_fact(FactKind.PUT, role, text, "disk", value, fold=True)
         case Flush():
-            return Fact(0, 0, role, "▮", FLUSHED(), "disk", fold=True)
+            return new_fact(FactKind.FLUSH, role, FLUSHED(), "disk", fold=True)
         case Return(value=value):
-            return Fact(0, 0, role, "☞", put_in_words(value))
+            return new_fact(FactKind.RETURN, role, put_in_words(value), body=value)
     return None
 
 

@@ -4,10 +4,13 @@
 facts, the first Snapshot and what changed at each fact; it draws without any role code.
 
     →  a message leaves               ⇒  a reply leaves
-    ⇥  a late or repeated one arrives ☞  the application calls, or gets its result
+    ⇥  a late or repeated one arrives ☞  a call of the application returns
     ▮  durable, on the node's disk    ⇨  state in memory changes
-    ✗  a crash, or a message dropped  ↻  recovered
+    ✗  a crash, or a connection broke ↻  recovered
     ⏲  a timer fired                  ·  nothing to do
+
+The glyph is for eyes, `Fact.kind` for programs; a kind has one glyph, a glyph may stand for
+several kinds.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -25,6 +29,46 @@ from .text import NOTHING, Lang, Text, escape_unseen
 
 FORMAT = "mqlab.trace/1"
 MODEL = Text("model", "模型")
+
+
+class FactKind(StrEnum):
+    """What a fact is: every kind there is."""
+
+    SEND = "send"
+    LATE = "late"
+    REPLY = "reply"
+    RETURN = "return"
+    APPEND = "append"
+    TRUNCATE = "truncate"
+    PUT = "put"
+    FLUSH = "flush"
+    CHANGE = "change"
+    TIMER = "timer"
+    RECOVERY = "recovery"
+    KILL = "kill"
+    POWER_CUT = "power cut"
+    BREAK = "break"
+    IDLE = "idle"
+    UNKNOWN = "unknown"  # of a trace that was saved before facts had kinds
+
+
+GLYPHS = {
+    FactKind.SEND: "→",
+    FactKind.LATE: "⇥",
+    FactKind.REPLY: "⇒",
+    FactKind.RETURN: "☞",
+    FactKind.APPEND: "▮",
+    FactKind.TRUNCATE: "▮",
+    FactKind.PUT: "▮",
+    FactKind.FLUSH: "▮",
+    FactKind.CHANGE: "⇨",
+    FactKind.TIMER: "⏲",
+    FactKind.RECOVERY: "↻",
+    FactKind.KILL: "✗",
+    FactKind.POWER_CUT: "✗",
+    FactKind.BREAK: "✗",
+    FactKind.IDLE: "·",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +81,10 @@ class Fact:
     belongs to ("T1"); `fold`: teaches nothing here; `why`: one sentence; `at_ms` the
     simulated time; `evidence`: what the line rests on, "model" or "recorded on V" or
     "contradicts many articles".
+
+    `kind` says what it is, and `body` is the thing itself: the message, the entry on the disk,
+    the value that a call returned, the request that had nothing to do, a timer's name; None for
+    the other kinds. A body is there only while the run is in memory; it is not saved.
     """
 
     index: int
@@ -51,6 +99,8 @@ class Fact:
     why: Text = NOTHING
     at_ms: int = 0
     evidence: Text = MODEL
+    kind: FactKind = FactKind.UNKNOWN
+    body: object = field(default=None, compare=False, repr=False)
 
     def line(self, lang: Lang = "en", width: int = 0) -> str:
         """`tc  → o-0   WriteTxnMarkers commit epoch=1`, columns padded to `width`; what a
@@ -161,9 +211,9 @@ def plain_of(value: Any) -> Any:
 
 
 def sparse(fact: Fact) -> dict[str, Any]:
-    """A fact as JSON without the fields that hold their defaults."""
-    plain = plain_of(fact)
-    return {f.name: plain[f.name] for f in fields(fact) if getattr(fact, f.name) != f.default}
+    """A fact as JSON without its body and the fields that hold their defaults."""
+    values = ((f, getattr(fact, f.name)) for f in fields(fact) if f.compare)
+    return {f.name: plain_of(value) for f, value in values if value != f.default}
 
 
 @cache
@@ -183,6 +233,8 @@ def _build(cls: Any, value: Any) -> Any:
         if kinds[-1] is Ellipsis:
             return tuple(_build(kinds[0], v) for v in value)
         return tuple(_build(k, v) for k, v in zip(kinds, value, strict=True))
+    if cls is FactKind:
+        return FactKind(value)
     if cls is int and type(value) is not int:  # NaN and 1e999 are numbers to Python's JSON
         raise ValueError(f"{value!r} stands where a whole number belongs")
     if cls in (str, bool) and type(value) is not cls:

@@ -17,7 +17,7 @@ from mqlab.kafka.coordinator import Entry, StateRecord
 from mqlab.kafka.log import ABORT, COMMIT, Batch
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.states import TxnState
-from mqlab.kernel.trace import FORMAT, Trace, patch
+from mqlab.kernel.trace import FORMAT, GLYPHS, Trace, patch
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.trace.lights import Lights
@@ -57,6 +57,7 @@ def test_a_transaction_is_told(topic: str) -> None:
         who.commit_transaction(PATIENCE_S)
         transaction(who, topic, "x", commit=False)
         trace = played(asked(quiet, last=10_000))
+    assert all(GLYPHS[f.kind] == f.glyph for f in trace)
     told = [(f.node if f.node == "tc" else "", f.glyph, f.text.en, f.txn) for f in trace]
     parts = f"{{{topic}-0, {topic}-1}}"
     story = [

@@ -30,6 +30,7 @@ from ....kernel import (
     Effect,
     Event,
     Fact,
+    FactKind,
     Fired,
     Put,
     Reply,
@@ -40,7 +41,7 @@ from ....kernel import (
     escape_unseen,
     shorten,
 )
-from ....kernel.run import BROKEN, RECOVERED, TIMER, describe_effect
+from ....kernel.run import BROKEN, RECOVERED, TIMER, describe_effect, new_fact
 from ...trace.recorder import Step
 from ..front import BROKER, PARTS, Gathering
 from ..front.internal import StateReader
@@ -146,8 +147,7 @@ class Observer:
 
     def _left(self, conn: str) -> None:
         if self.lanes.left(conn):
-            fact = Fact(0, 0, conn, "✗", BROKEN())
-            self._add(fact, Telling(fold=True))
+            self._add(new_fact(FactKind.BREAK, conn, BROKEN()), Telling(fold=True))
         self.lanes.dropped()
 
     # -- roles ---------------------------------------------------------------------------------
@@ -159,15 +159,15 @@ class Observer:
         if name in self.lanes.used or (name == self.coordinator and new.entries):
             if not empty and self.lanes.admit(name, self.steps):
                 for text in new.changed(None) or (RECOVERED(),):
-                    self._add(Fact(0, 0, name, "↻", text), Telling())
+                    self._add(new_fact(FactKind.RECOVERY, name, text), Telling())
 
     def _began(self, name: str, old: Any, new: Any, event: Event) -> None:
         """What precedes the effects: a timer, a frontier that moved."""
         if isinstance(event, Fired):
-            self._add(Fact(0, 0, name, "⏲", TIMER(name=event.timer)), Telling())
+            self._add(new_fact(FactKind.TIMER, name, TIMER(name=event.timer)), Telling())
         if old is not None and name in self.lanes.used:
             for text in new.changed(old):
-                self._add(Fact(0, 0, name, "⇨", text), self._explain_change(name, event))
+                self._add(new_fact(FactKind.CHANGE, name, text), self._explain_change(name, event))
 
     def _done(self, name: str, event: Event, effect: Any) -> None:
         model = self.model
