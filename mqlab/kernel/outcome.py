@@ -28,8 +28,13 @@ class Outcome:
     def ok(self) -> bool:
         return self.status == OK
 
+    @property
+    def result(self) -> str:
+        """What came back, in words: `ok @7`, `failed InvalidTxnStateException`."""
+        return f"{self.status} {self.detail}".rstrip()
+
     def __str__(self) -> str:
-        return f"{self.call}: {self.status}" + (f" {self.detail}" if self.detail else "")
+        return f"{self.call}: {self.result}"
 
 
 def succeeded(call: object, detail: str = "") -> Outcome:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..kernel import Trace
+from ..kafka.clients.calls import Init
+from ..kafka.log import Batch
+from ..kernel import FactKind, Outcome, Trace
 from .atlas.map_panel import broker_map, broker_maps, map_table
 from .atlas.timeline import timeline
 from .kafka.systems.shop import balances
@@ -41,10 +43,15 @@ def first(trace: Trace, words: str) -> int:
 def cost(trace: Trace) -> tuple[int, int, int, int]:
     """What a run with one coordinator has cost since its producer has its identity: records of
     the application, markers, records of the coordinator, messages with their answers."""
-    start = max((f.index for f in trace if f.text.en.startswith("init: ")), default=0)
+    start = max((fact.index for fact in trace if _is_known(fact.body)), default=0)
     facts = [fact for fact in trace if fact.index > start]
-    written = [fact for fact in facts if fact.glyph == "▮"]
-    markers = sum("marker @" in fact.text.en for fact in written)
+    written = [fact for fact in facts if fact.kind is FactKind.APPEND]
+    markers = sum(isinstance(fact.body, Batch) and fact.body.control != "" for fact in written)
     decided = sum(fact.node == "tc" for fact in written)
-    messages = sum(fact.glyph in "→⇒" for fact in facts)
+    messages = sum(fact.kind in (FactKind.SEND, FactKind.REPLY) for fact in facts)
     return len(written) - markers - decided, markers, decided, messages
+
+
+def _is_known(body: object) -> bool:
+    """Whether this is what `init` has given: the producer has its identity."""
+    return isinstance(body, Outcome) and isinstance(body.call, Init)

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from mqlab_widgets.scene import Scene
 
-from ...kernel import Fact, Trace
+from ...kafka.coordinator.entry import StateRecord
+from ...kafka.states import COMPLETED
+from ...kernel import Fact, FactKind, Trace
 from ..registry import scenario
 from ..tables import columns
 from .pictures import Picture, room
@@ -88,13 +90,19 @@ def flow(client: str = "v2") -> tuple[Step, ...]:
 
 def _steps(trace: Trace) -> Iterator[Step]:
     for request, (stage, usual) in STAGES.items():
-        asked = next(f for f in trace if f.glyph == "→" and f.text.en.startswith(request))
+        asked = next(
+            f for f in trace if f.kind is FactKind.SEND and type(f.body).__name__ == request
+        )
         names = ROLES[_role(asked.node)][0], ROLES[_role(asked.peer)][0]
         asked_for = f"{request} (any broker)" if request == ANYBODY else request
         yield Step(stage, *names, asked_for, _written(trace, asked), usual)
-    last = next(f for f in trace if f.glyph == "▮" and f.text.en.startswith("Complete"))
+    last = next(f for f in trace if _completes(f.body))
     keeper = ROLES[_role(last.node)][0]
     yield Step("forget", keeper, keeper, "", last.text.en, "5")
+
+
+def _completes(body: object) -> bool:
+    return isinstance(body, StateRecord) and body.entry.state in COMPLETED
 
 
 def _role(node: str) -> str:
@@ -106,9 +114,9 @@ def _written(trace: Trace, asked: Fact) -> str:
     """The last record that the one who was asked has written before it answered."""
     wrote = ""
     for fact in trace.facts[asked.index :]:
-        if fact.node == asked.peer and fact.glyph == "⇒" and fact.peer == asked.node:
+        if fact.node == asked.peer and fact.kind is FactKind.REPLY and fact.peer == asked.node:
             break
-        if fact.node == asked.peer and fact.glyph == "▮":
+        if fact.node == asked.peer and fact.kind is FactKind.APPEND:
             wrote = fact.text.en
     return wrote
 

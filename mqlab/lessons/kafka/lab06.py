@@ -7,13 +7,14 @@ what a real broker said to the same requests (datasets/recordings).
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ...kafka.config import java_hash, partition_for
+from ...kafka.coordinator.entry import StateRecord
+from ...kafka.messages import AddPartitionsToTxn, EndTxn, outcome
 from ...kafka.states import NUMBERS, PREVIOUS, PREVIOUS_V2, TxnState
-from ...kernel import Fact, Trace
+from ...kernel import FAILED, Fact, FactKind, Outcome, Trace
 from ..atlas.data_flow import data_flow
 from ..lab00 import broker_map, first, map_table, red_from
 from ..registry import played, scenario
@@ -55,7 +56,8 @@ RECORDINGS = Path(__file__).parents[3] / "datasets" / "recordings"
 
 def told(trace: Trace, *nodes: str) -> str:
     """What the calls of these applications gave, one a line; of none: of all."""
-    rows = [(f.node, *f.text.en.split(": ", 1)) for f in trace if f.glyph == "☞"]
+    given = ((f.node, f.body) for f in trace if isinstance(f.body, Outcome))
+    rows = [(node, str(got.call), got.result) for node, got in given]
     chosen = (row for row in rows if not nodes or row[0] in nodes)
     return table("application | calls | and gets", chosen)
 
@@ -72,9 +74,9 @@ def answers(trace: Trace, who: str = "hand") -> str:
     """Requests sent by hand, and what came back."""
     rows = []
     for fact in trace:
-        if fact.glyph == "☞" and fact.node == who:
-            call, _, said = fact.text.en.partition(": ")
-            rows.append((call, re.sub(r"^failed ", "", said)))
+        if isinstance(fact.body, Outcome) and fact.node == who:
+            refused = fact.body.status == FAILED
+            rows.append((str(fact.body.call), fact.body.detail if refused else fact.body.result))
     return table("request | answer", rows)
 
 
@@ -83,7 +85,7 @@ def records(trace: Trace) -> list[tuple[str, ...]]:
     producer id, epoch, partitions), in the order in which they were written."""
     out: list[tuple[str, ...]] = []
     for fact in trace:
-        if fact.glyph == "▮" and fact.text.en.split()[0] in list(TxnState):
+        if isinstance(fact.body, StateRecord):
             before = _rows(trace, fact.index - 1)
             for row in _rows(trace, fact.index):
                 if row not in before:
@@ -106,16 +108,25 @@ def requests(trace: Trace, coordinator: str = "tc") -> str:
     """What each request to the coordinator writes, and what is done when it is answered."""
     rows = []
     for fact in trace:
-        if fact.glyph == "→" and fact.peer == coordinator and fact.node != coordinator:
+        if _asks(fact, coordinator):
             wrote, said, later = _handled(trace, fact, coordinator)
-            rows.append((f"{fact.node}: {_kind(fact)}", wrote or "–", said, later or "–"))
+            rows.append((f"{fact.node}: {_wish(fact.body)}", wrote or "–", said, later or "–"))
     return table("request | writes | answers | afterwards", rows)
 
 
-def _kind(fact: Fact) -> str:
+def _asks(fact: Fact, coordinator: str) -> bool:
+    """Whether somebody else asks the coordinator something."""
+    return fact.kind is FactKind.SEND and fact.peer == coordinator and fact.node != coordinator
+
+
+def _wish(request: object) -> str:
     """A request without what it carries, but with what it wants."""
-    name, *rest = fact.text.en.split()
-    return " ".join([name, *(word for word in rest if word in ("commit", "abort", "verify"))])
+    match request:
+        case EndTxn(commit=commit):
+            return f"EndTxn {outcome(commit)}"
+        case AddPartitionsToTxn(verify_only=True):
+            return "AddPartitionsToTxn verify"
+    return type(request).__name__
 
 
 def _handled(trace: Trace, asked: Fact, coordinator: str) -> tuple[str, str, str]:
@@ -125,11 +136,13 @@ def _handled(trace: Trace, asked: Fact, coordinator: str) -> tuple[str, str, str
     later: list[str] = []
     said = ""
     for fact in trace.facts[asked.index :]:
-        if fact.peer == coordinator and fact.node != coordinator and fact.glyph == "→":
+        if _asks(fact, coordinator):
             break
-        if fact.node == coordinator and fact.glyph == "⇒" and fact.peer == asked.node:
+        if fact.node != coordinator:
+            continue
+        if fact.kind is FactKind.REPLY and fact.peer == asked.node:
             said = fact.text.en
-        elif fact.node == coordinator and (fact.glyph == "▮" or fact.peer not in ("", coordinator)):
+        elif fact.peer not in ("", coordinator):
             (later if said else before).append(fact.text.en.split()[0])
     return ", ".join(before), said, ", ".join(_counted(later))
 
@@ -143,9 +156,13 @@ def _counted(words: list[str]) -> Iterator[str]:
 def due(text: str) -> str:
     """When the timeout of a transaction that is open at the end of a run will run out."""
     run = played(text)
-    begun = next(f.at_ms for f in run.trace if f.text.en.startswith("Ongoing"))
+    begun = next(f.at_ms for f in run.trace if _begins(f.body))
     _, timer, after_ms = run.world.nodes["tc"].timers[0]
     return f"{timer}: set at {begun / 1000:g} s, runs out at {(begun + after_ms) / 1000:g} s"
+
+
+def _begins(body: object) -> bool:
+    return isinstance(body, StateRecord) and body.entry.state is TxnState.ONGOING
 
 
 def costs(sizes: Iterable[tuple[int, int]]) -> str:

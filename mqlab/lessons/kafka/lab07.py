@@ -9,7 +9,9 @@ from typing import Any
 from ...explore import Budget
 from ...kafka import KafkaSystem
 from ...kafka.claims.invariants import reads
+from ...kafka.coordinator.entry import StateRecord
 from ...kafka.picture.snapshot import torn, view
+from ...kafka.states import TxnState
 from ...kernel import Property, Run, System, Text, World
 from ...kernel.world import NodeState
 from ..atlas.data_flow import data_flow
@@ -316,13 +318,17 @@ KILLS = {
 }
 
 
+def _decides(body: object) -> bool:
+    return isinstance(body, StateRecord) and body.entry.state is TxnState.PREPARE_COMMIT
+
+
 def _left(run: Run) -> str:
     """Which of `KILLS` a run shows."""
     shown = {got.log for got in run.trace.snapshot(-1).readers[0].got}
     if run.world.nodes["tc"].up:
         return ALIVE
     if not shown:
-        decided = any("PrepareCommit" in fact.text.en for fact in run.trace)
+        decided = any(_decides(fact.body) for fact in run.trace)
         return ANSWERED if decided else ASKED
     return LAST if len(shown) == 2 else "right"
 

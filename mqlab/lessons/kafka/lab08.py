@@ -7,7 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ...explore import Budget
-from ...kernel import System, Text, Trace
+from ...kafka.clients.calls import SendRecord
+from ...kafka.group.members import GroupMetadata
+from ...kafka.log import Batch
+from ...kafka.log.index import AbortedTxn
+from ...kafka.messages import OffsetFetchResponse
+from ...kernel import Fact, FactKind, Outcome, System, Text, Trace
 from ..atlas.map_panel import broker_map
 from ..lab00 import first, red_from
 from ..parsons import Parsons, Piece
@@ -66,13 +71,20 @@ def offsets(trace: Trace, log: str = "__consumer_offsets-0") -> str:
     ask for a position."""
     lines = []
     for fact in trace:
-        said = fact.text.en
-        written = fact.node == log and fact.glyph == "▮" and "generation" not in said
-        decided = fact.node == log and said.startswith("HW=")
-        answered = fact.node == log and said.startswith(("{orders-0@", "UNSTABLE"))
-        if written or decided or answered:
-            lines.append(f"{fact.glyph} {fact.peer or fact.node:<21}{said}")
+        if fact.node == log and _about_positions(fact):
+            lines.append(f"{fact.glyph} {fact.peer or fact.node:<21}{fact.text}")
     return "\n".join(lines)
+
+
+def _about_positions(fact: Fact) -> bool:
+    """A record of positions, a marker or an index entry, a frontier that moved, or an answer
+    with positions."""
+    match fact.body:
+        case Batch(records=records):
+            return not any(isinstance(record, GroupMetadata) for record in records)
+        case OffsetFetchResponse() | AbortedTxn():
+            return True
+    return fact.kind is FactKind.CHANGE and fact.text.en.startswith("HW=")
 
 
 def side_effects(work: Work) -> str:
@@ -83,10 +95,14 @@ def side_effects(work: Work) -> str:
     rows = []
     for calls, made in enumerate(calm.results if calm is not None else (), start=1):
         run = killed(system, WORKER, calls)
-        ran = sum(f.text.en.startswith("send income-0") for f in run.trace if f.glyph == "☞")
+        ran = sum(_sends_income(fact.body) for fact in run.trace)
         names = system.counted(run.world, "income")
-        rows.append((str(made).split(":")[0].replace(" read_committed", ""), ran, len(names)))
+        rows.append((str(made.call).removesuffix(" read_committed"), ran, len(names)))
     return table("killed after | the function ran | the order counts", rows)
+
+
+def _sends_income(body: object) -> bool:
+    return isinstance(body, Outcome) and isinstance(body.call, SendRecord)
 
 
 ROLES = {"tc": "transaction coordinator", "__consumer_offsets-0": "group coordinator"}
@@ -96,8 +112,8 @@ def actors(trace: Trace) -> str:
     """Who is asked for what: each kind of request once, with the actor that answers it."""
     rows: dict[tuple[str, str], None] = {}
     for fact in trace:
-        if fact.glyph == "→" and fact.peer != fact.node:
-            asked = fact.text.en.split()[0]
+        if fact.kind is FactKind.SEND and fact.peer != fact.node:
+            asked = type(fact.body).__name__
             rows[_actor(fact.node, asked), f"{asked} → {_actor(fact.peer, '')}"] = None
     return table("who | asks", rows)
 

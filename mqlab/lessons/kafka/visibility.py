@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
+from ...kafka.clients.calls import EndOffset, Lag, Poll, PositionOf
 from ...kafka.log import Batch
-from ...kernel import Trace
+from ...kafka.log.index import AbortedTxn
+from ...kernel import FactKind, Outcome, Trace
 from ..tables import columns
-
-ASKED = re.compile(r"(poll|position|end-offset|lag) \S+(?: read_committed)?: ok (.+)")
 
 
 def readers(trace: Trace, position: int) -> None:
@@ -37,18 +36,16 @@ def lag_table(trace: Trace) -> str:
     offsets = {c.label: c.offset for log in trace.snapshot(-1).logs for c in log.cells}
     last, row = -1, [""]
     for fact in trace:
-        found = ASKED.fullmatch(fact.text.en) if fact.glyph == "☞" else None
-        if found is None:
-            continue
-        call, said = found.groups()
-        if call == "poll":
-            given = said.split(", ")
-            last = max([last, *(offsets.get(value, -1) for value in given)])
-            row = [said]
-        else:
-            row.append(said)
-        if call == "lag":
-            rows.append((row[0], row[1], row[2], row[3], str(int(row[2]) - last - 1)))
+        match fact.body:
+            case Outcome(call=Poll(isolation="read_committed"), status="ok", detail=given):
+                last = max([last, *(offsets.get(value, -1) for value in given.split(", "))])
+                row = [given]
+            case Outcome(
+                call=PositionOf() | EndOffset(isolation="read_committed"), status="ok", detail=at
+            ):
+                row.append(at)
+            case Outcome(call=Lag(), status="ok", detail=lag):
+                rows.append((*row, lag, str(int(row[2]) - last - 1)))
     return columns(rows)
 
 
@@ -56,8 +53,10 @@ def index_written(trace: Trace) -> str:
     """The steps around the one at which a leader notes an aborted transaction in its index:
     the marker before it, and the move of the LSO after it."""
     facts = list(trace)
-    noted = next(f for f in facts if f.glyph == "▮" and f.text.en.startswith("aborted pid"))
-    same = [f for f in facts if f.node == noted.node and f.glyph in ("▮", "⇨")]
+    noted = next(f for f in facts if isinstance(f.body, AbortedTxn))
+    same = [
+        f for f in facts if f.node == noted.node and f.kind in (FactKind.APPEND, FactKind.CHANGE)
+    ]
     at = same.index(noted)
     return "\n".join(f.line(width=8) for f in same[at - 1 : at + 2])
 

@@ -10,8 +10,9 @@ from ....explore import Budget
 from ....kafka import KafkaSystem
 from ....kafka.claims.invariants import reads
 from ....kafka.clients.calls import Commit
+from ....kafka.messages import EndTxn
 from ....kafka.picture.snapshot import view
-from ....kernel import UNKNOWN, Property, Run, System, Text, World
+from ....kernel import UNKNOWN, Outcome, Property, Run, System, Text, World
 from ....kernel.world import NodeState
 from ...lab00 import first
 from ...parsons import Parsons, Piece
@@ -217,9 +218,10 @@ def _killed(run: Run) -> str:
     """Which of `KILLS` a run with a killed coordinator shows."""
     trace = run.trace
     before = trace.facts[: first(trace, "killed")]
-    if not any(fact.text.en.startswith("EndTxn") for fact in before):
+    if not any(isinstance(fact.body, EndTxn) for fact in before):
         return EARLY
-    unknown = any(fact.text.en.startswith("commit: unknown") for fact in trace)
+    given = [fact.body for fact in trace if isinstance(fact.body, Outcome)]
+    unknown = any(isinstance(one.call, Commit) and one.status == UNKNOWN for one in given)
     return "right" if unknown and trace.snapshot(-1).readers[0].got else ANSWERED
 
 

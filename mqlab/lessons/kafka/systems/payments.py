@@ -22,11 +22,14 @@ from ....kafka.log.snapshots import table_of
 from ....kafka.messages import Produce, ProduceResponse
 from ....kafka.picture.snapshot import Cluster
 from ....kernel import (
+    FAILED,
     Effect,
     Effects,
     Event,
+    FactKind,
     Lane,
     NodeSpec,
+    Outcome,
     Property,
     Reply,
     Request,
@@ -45,7 +48,7 @@ from ....kernel.options import Pairs
 from ....kernel.system import Recover
 from ....kernel.world import NodeState
 from ...tables import columns
-from .by_hand import ByHand, produce_call
+from .by_hand import ByHand, ProduceBatch, produce_call
 from .pieces import check_pieces
 from .produce_pieces import PIECES, STEP, PiecewiseLeader
 from .shop import MONEY
@@ -356,16 +359,11 @@ def answers(trace: Trace) -> str:
     """Every batch sent by hand and what the leader said, with the stops in between."""
     rows: list[tuple[str, ...]] = [("sequence", "payments", "epoch", "the leader says")]
     for fact in trace.facts:
-        said = fact.text.en
-        if said.startswith("produce "):
-            call, _, answer = said.partition(": ")
-            _, _, values, *options = call.split()
-            given = dict(option.split("=") for option in options)
-            count = len(values.split("|"))
-            first = int(given["seq"])
-            sequence = _range(first, next_sequence(first, count - 1))
-            words = answer.removeprefix("failed ")
-            rows.append((sequence, values.replace("|", " "), given.get("epoch", "0"), words))
-        elif fact.glyph == "✗":
-            rows.append(("", "", "", f"({fact.node}: {said})"))
+        match fact.body:
+            case Outcome(call=ProduceBatch() as call, status=status):
+                sequence = _range(call.seq, next_sequence(call.seq, len(call.values) - 1))
+                said = fact.body.detail if status == FAILED else fact.body.result
+                rows.append((sequence, " ".join(call.values), str(call.epoch), said))
+            case None if fact.kind in (FactKind.KILL, FactKind.POWER_CUT, FactKind.BREAK):
+                rows.append(("", "", "", f"({fact.node}: {fact.text})"))
     return columns(rows)
