@@ -106,18 +106,18 @@ def test_a_marker_that_breaks_an_invariant_turns_its_light_red(
     lights = Lights(model)
     for i, state in enumerate(path):
         entry = Entry("id", 7, 0, state=state, partitions=("t-0",))
-        model.appended("__transaction_state-0", StateRecord(i, entry))
-    model.appended("t-0", Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
-    model.appended("t-0", Batch((), 1, 1, 7, 0, -1, True, marker))
-    assert [light["name"] for light in lights.drawn(["t-0"]) if not light["ok"]] == red
-    assert len(lights.drawn([])) == len(LIT)
+        model.note_append("__transaction_state-0", StateRecord(i, entry))
+    model.note_append("t-0", Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
+    model.note_append("t-0", Batch((), 1, 1, 7, 0, -1, True, marker))
+    assert [light["name"] for light in lights.draw(["t-0"]) if not light["ok"]] == red
+    assert len(lights.draw([])) == len(LIT)
 
 
 def test_a_reader_that_gets_what_is_open_turns_the_light_red() -> None:
     model = Model()
-    model.appended("t-0", Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
+    model.note_append("t-0", Batch(("a",), 1, 0, 7, 0, 0, transactional=True))
     model.roles["t-0"] = SimpleNamespace(part=Partition(KafkaConfig(), hw=1))
-    told = Lights(model).drawn(["t-0"])
+    told = Lights(model).draw(["t-0"])
     assert [light["name"] for light in told if not light["ok"]] == ["clean read"]
 
 

@@ -21,7 +21,9 @@ from ..log import COMMIT
 from ..log.fetch import upper_bound
 from ..messages import READ_COMMITTED
 from ..picture import words
-from ..picture.snapshot import Cluster, torn, view
+from ..picture.cluster import Cluster
+from ..picture.readers import describe_torn
+from ..picture.view import read_world
 from ..states import COMPLETED, TxnState
 from .promises import (
     as_asked,
@@ -39,7 +41,7 @@ from .promises import (
 
 def same_outcome(cluster: Cluster, world: World) -> bool:
     ends: dict[str, set[str]] = {}
-    for rows in view(cluster, world).rows.values():
+    for rows in read_world(cluster, world).rows.values():
         for batch, txn, outcome in rows:
             if txn is not None and outcome and not batch.control:
                 ends.setdefault(txn.name, set()).add(outcome)
@@ -47,32 +49,34 @@ def same_outcome(cluster: Cluster, world: World) -> bool:
 
 
 def clean_read(cluster: Cluster, world: World) -> bool:
-    seen = view(cluster, world)
+    seen = read_world(cluster, world)
     for partition in cluster.partitions:
         ends = {batch.base: end for batch, _, end in seen.rows[partition]}
-        if any(ends[batch.base] != COMMIT for batch, _ in seen.got(partition, READ_COMMITTED)):
+        if any(
+            ends[batch.base] != COMMIT for batch, _ in seen.list_readable(partition, READ_COMMITTED)
+        ):
             return False
     return True
 
 
 def replicated_read(cluster: Cluster, world: World) -> bool:
-    seen = view(cluster, world)
+    seen = read_world(cluster, world)
     return all(
         batch.last < seen.parts[p].hw
         for p in cluster.partitions
-        for batch, _ in seen.got(p, READ_COMMITTED)
+        for batch, _ in seen.list_readable(p, READ_COMMITTED)
     )
 
 
 def no_needless_wait(cluster: Cluster, world: World) -> bool:
-    parts = view(cluster, world).parts
+    parts = read_world(cluster, world).parts
     return all(upper_bound(parts[p], READ_COMMITTED) >= parts[p].lso for p in cluster.partitions)
 
 
 def decided_first(cluster: Cluster, world: World) -> bool:
     return all(
         txn is None or txn.outcome == batch.control
-        for rows in view(cluster, world).rows.values()
+        for rows in read_world(cluster, world).rows.values()
         for batch, txn, _ in rows
         if batch.control
     )
@@ -82,7 +86,7 @@ def closed_everywhere(cluster: Cluster, world: World) -> bool:
     """Once the coordinator calls a transaction complete, it is open in no partition."""
     return not any(
         txn is not None and txn.state in COMPLETED and not outcome
-        for rows in view(cluster, world).rows.values()
+        for rows in read_world(cluster, world).rows.values()
         for _, txn, outcome in rows
     )
 
@@ -90,7 +94,7 @@ def closed_everywhere(cluster: Cluster, world: World) -> bool:
 def lso_waits(cluster: Cluster, world: World) -> bool:
     """No LSO has passed a record whose transaction is undecided here, or whose marker is
     not replicated yet."""
-    seen = view(cluster, world)
+    seen = read_world(cluster, world)
     for name, rows in seen.rows.items():
         part = seen.parts[name]
         markers = [batch for batch, _, _ in rows if batch.control]
@@ -105,11 +109,11 @@ def lso_waits(cluster: Cluster, world: World) -> bool:
 def fenced_out(cluster: Cluster, world: World) -> bool:
     """Whatever is read committed was written with the epoch of a transaction that its
     coordinator has committed: nothing a fenced producer wrote later is among it."""
-    seen = view(cluster, world)
+    seen = read_world(cluster, world)
     return all(
         txn is not None and txn.outcome == COMMIT and txn.epoch == batch.epoch
         for p in cluster.partitions
-        for batch, txn in seen.got(p, READ_COMMITTED)
+        for batch, txn in seen.list_readable(p, READ_COMMITTED)
         if batch.transactional
     )
 
@@ -117,7 +121,7 @@ def fenced_out(cluster: Cluster, world: World) -> bool:
 def offsets_with_output(cluster: Cluster, world: World) -> bool:
     """Positions count if and only if the transaction that carries them has committed there:
     what was read and what came of it are decided together."""
-    seen = view(cluster, world)
+    seen = read_world(cluster, world)
     for name in cluster.groups:
         role = cluster.leading(world, name)
         if role is None:
@@ -136,7 +140,7 @@ def ends(cluster: Cluster, world: World) -> bool:
     fire, so a timer that is set counts as one that will."""
     if not all(node.up for node in world.nodes.values()):
         return False
-    seen = view(cluster, world)
+    seen = read_world(cluster, world)
     tc: Coordinator = world.role(cluster.config.coordinator)
     timed = {t for _, t, _ in world.nodes[cluster.config.coordinator].timers}
     watched = {
@@ -152,14 +156,16 @@ def ends(cluster: Cluster, world: World) -> bool:
 
 
 def commits(cluster: Cluster, world: World) -> bool:
-    txns = view(cluster, world).all_txns()
+    txns = read_world(cluster, world).list_txns()
     return any(txn.state is TxnState.COMPLETE_COMMIT for txn in txns)
 
 
 def read_back(cluster: Cluster, world: World) -> bool:
-    seen = view(cluster, world)
+    seen = read_world(cluster, world)
     return any(
-        txn is not None for p in cluster.partitions for _, txn in seen.got(p, READ_COMMITTED)
+        txn is not None
+        for p in cluster.partitions
+        for _, txn in seen.list_readable(p, READ_COMMITTED)
     )
 
 
@@ -168,8 +174,11 @@ def read_back(cluster: Cluster, world: World) -> bool:
 
 def whole_read(cluster: Cluster, world: World) -> bool:
     """A reader gets all of a committed transaction or nothing of it."""
-    seen = view(cluster, world)
-    return torn(seen, {p: seen.got(p, READ_COMMITTED) for p in cluster.partitions}) is None
+    seen = read_world(cluster, world)
+    return (
+        describe_torn(seen, {p: seen.list_readable(p, READ_COMMITTED) for p in cluster.partitions})
+        is None
+    )
 
 
 # ---- as properties ---------------------------------------------------------------------

@@ -20,7 +20,8 @@ from ..group.commits import Offsets
 from ..group.members import GroupMetadata
 from ..log import COMMIT, Batch
 from ..messages import READ_COMMITTED
-from ..picture.snapshot import Cluster, View, view
+from ..picture.cluster import Cluster
+from ..picture.view import View, read_world
 from ..replication.router import Router
 from ..states import PREPARED, TxnState
 
@@ -62,14 +63,14 @@ def brackets(node: NodeState) -> tuple[Bracket, ...]:
 def _shown(seen: View) -> Iterator[tuple[str, str, int, int]]:
     """(partition, value, producer id, epoch) of every record that is read committed."""
     for partition in seen.cluster.partitions:
-        for batch, _ in seen.got(partition, READ_COMMITTED):
+        for batch, _ in seen.list_readable(partition, READ_COMMITTED):
             for value in batch.records:
                 yield partition, value, batch.pid, batch.epoch
 
 
 def as_asked(cluster: Cluster, world: World) -> bool:
     """Of a client's own epoch nothing is read but what its application asked to commit."""
-    shown = set(_shown(view(cluster, world)))
+    shown = set(_shown(read_world(cluster, world)))
     for name, _ in cluster.producers:
         node = world.nodes[name]
         if not node.up:
@@ -84,7 +85,7 @@ def as_asked(cluster: Cluster, world: World) -> bool:
 def decided_as_asked(cluster: Cluster, world: World) -> bool:
     """With a client's own epoch no more transactions are decided as commits than its
     application has asked to commit."""
-    txns = view(cluster, world).txns
+    txns = read_world(cluster, world).txns
     for name, txn_id in cluster.producers:
         node = world.nodes[name]
         if not txn_id or not node.up:
@@ -107,18 +108,18 @@ def no_lost_write(cluster: Cluster, world: World) -> bool:
     ]
     if not told or owing(cluster, world):
         return True
-    shown = {(partition, value) for partition, value, _, _ in _shown(view(cluster, world))}
+    shown = {(partition, value) for partition, value, _, _ in _shown(read_world(cluster, world))}
     return all(sent in shown for _, sent in told)
 
 
 def owing(cluster: Cluster, world: World) -> bool:
     """Whether anything is still to come: a node is down, a decision has not reached every
     partition, a record is not replicated, or retention has cut a log."""
-    seen = view(cluster, world)
+    seen = read_world(cluster, world)
     leaders = {p: cluster.leader(world, p) for p in cluster.partitions}
     if not all(world.nodes[leader].up for leader in leaders.values()):
         return True
-    if any(txn.state in PREPARED or txn.state is TxnState.ONGOING for txn in seen.all_txns()):
+    if any(txn.state in PREPARED or txn.state is TxnState.ONGOING for txn in seen.list_txns()):
         return True
     for partition in cluster.partitions:
         log, part = world.disk(leaders[partition]).log(partition), seen.parts[partition]
@@ -129,9 +130,9 @@ def owing(cluster: Cluster, world: World) -> bool:
 
 def once(cluster: Cluster, world: World) -> bool:
     """A batch that was numbered is not read twice."""
-    seen = view(cluster, world)
+    seen = read_world(cluster, world)
     for partition in cluster.partitions:
-        got = [b for b, _ in seen.got(partition, READ_COMMITTED) if b.first_seq >= 0]
+        got = [b for b, _ in seen.list_readable(partition, READ_COMMITTED) if b.first_seq >= 0]
         if len({(b.pid, b.epoch, b.first_seq) for b in got}) < len(got):
             return False
     return True
@@ -143,7 +144,7 @@ def replicated_positions(cluster: Cluster, world: World) -> bool:
     for name in (*cluster.readers, *cluster.workers):
         for group, position in find_given_positions(world.nodes[name]):
             log = offsets_log(group, cluster.config)
-            end = view(cluster, world).parts[log].hw if cluster.replicas == 1 else None
+            end = read_world(cluster, world).parts[log].hw if cluster.replicas == 1 else None
             for copy in cluster.in_sync(world, log):
                 if not _counts(world.disk(copy).log(log).read(0, end), group, position):
                     return False

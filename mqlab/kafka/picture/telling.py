@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...kernel import Append, Appended, Effect, Event, Reply, Request, Return, Send, Telling, World
 from ..coordinator import StateRecord
 from ..log import Batch
+from .cluster import Cluster
 from .meaning import (
     Kind,
     explain_answer,
@@ -15,8 +16,8 @@ from .meaning import (
     explain_record,
     explain_request,
 )
-from .snapshot import Cluster, view
-from .transactions import Txn, name_by_turn, transactions
+from .transactions import Txn, name_by_turn, read_transactions
+from .view import read_world
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,14 @@ def tell(
     """What the system adds to a fact: `effect` of `role` at `event`, or (None) a change in its
     memory, or what came before both. `world` is as the fact has left it."""
     tc = cluster.leader(world, cluster.config.coordinator)
-    known = WorldKnown(cluster, transactions(world, tc, cluster.ids))
+    known = WorldKnown(cluster, read_transactions(world, tc, cluster.ids))
     match effect:
         case None:
             return _change(known, world, role, event)
         case Append(entry=StateRecord(entry=entry)):
             return explain_record(known, entry)
         case Append(log=log, entry=Batch() as batch):
-            rows = view(cluster, world).rows.get(log, [])
+            rows = read_world(cluster, world).rows.get(log, [])
             txn = next((t for b, t, _ in rows if b.base == batch.base), None)
             return explain_batch(txn.name if txn else "", batch)
         case Send(body=body):

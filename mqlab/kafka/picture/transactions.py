@@ -75,7 +75,7 @@ def name_by_beginning(begun: int) -> str:
 # ---- from records to transactions ------------------------------------------------------
 
 
-def transactions(world: World, tc: str, ids: tuple[str, ...]) -> dict[str, list[Txn]]:
+def read_transactions(world: World, tc: str, ids: tuple[str, ...]) -> dict[str, list[Txn]]:
     """All transactions by id, oldest first, from `__transaction_state`."""
     out: dict[str, list[Txn]] = {txn_id: [] for txn_id in ids}
     disk = world.disk(tc)
@@ -130,7 +130,7 @@ def find_current(mine: Sequence[Txn], epoch: int, next_name: str, begins: bool =
     return next_name if begins and over else txn.name
 
 
-def attributed(
+def attribute_batches(
     partition: str, log: Iterable[Batch], txns: Mapping[str, list[Txn]]
 ) -> list[tuple[Batch, Txn | None, str]]:
     """Every batch of a partition with its transaction and how that ended *here*:

@@ -28,7 +28,8 @@ from ...kernel.claims import select_lights
 from ...kernel.options import SORTED, UNWRITTEN, Most, Order, Pairs, Programs
 from ..claims.invariants import CLAIMS, properties, replicated_claims
 from ..config import SAFEGUARDS, KafkaConfig
-from ..picture import snapshot as pictures
+from ..picture.cluster import Cluster
+from ..picture.snapshot import draw_snapshot
 from ..picture.telling import tell
 from . import verbs, wiring
 
@@ -139,8 +140,8 @@ class KafkaSystem(System):
         )
 
     @cached_property
-    def cluster(self) -> pictures.Cluster:
-        return pictures.Cluster(
+    def cluster(self) -> Cluster:
+        return Cluster(
             config=self.config,
             producers=tuple(
                 (node, "" if txn_id in ("-", "plain") else txn_id)
@@ -171,7 +172,7 @@ class KafkaSystem(System):
 
     def snapshot(self, world: World) -> Snapshot:
         lights = select_lights(self.properties(), CLAIMS, self.claims)
-        return pictures.snapshot(self.cluster, world, lights)
+        return draw_snapshot(self.cluster, world, lights)
 
     def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
         return tell(self.cluster, world, role, event, effect)

@@ -10,7 +10,8 @@ from ...explore import Budget
 from ...kafka import KafkaSystem
 from ...kafka.claims.invariants import reads
 from ...kafka.coordinator.entry import StateRecord
-from ...kafka.picture.snapshot import torn, view
+from ...kafka.picture.readers import describe_torn
+from ...kafka.picture.view import read_world
 from ...kafka.states import TxnState
 from ...kernel import Property, Run, System, Text, World
 from ...kernel.world import NodeState
@@ -272,8 +273,13 @@ def whole(searched: System) -> Property:
     def holds(world: World) -> bool:
         if world.nodes[tc].up:
             return True
-        seen = view(cluster, world)
-        return torn(seen, {p: seen.got(p, "read_committed") for p in cluster.partitions}) is None
+        seen = read_world(cluster, world)
+        return (
+            describe_torn(
+                seen, {p: seen.list_readable(p, "read_committed") for p in cluster.partitions}
+            )
+            is None
+        )
 
     def part(name: str, node: NodeState) -> Any:
         return reads(cluster, name, node), name == tc and node.up

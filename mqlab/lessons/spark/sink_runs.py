@@ -20,7 +20,7 @@ from functools import cached_property
 
 from ...kafka.claims.invariants import reads
 from ...kafka.messages import READ_COMMITTED
-from ...kafka.picture.snapshot import view
+from ...kafka.picture.view import read_world
 from ...kafka.states import COMPLETED
 from ...kernel import Property, Run, Words, World
 from ...kernel.world import NodeState
@@ -51,15 +51,15 @@ class SinkSystem(AskingSystem):
         return (money, *super()._properties)
 
     def _balanced(self, world: World) -> bool:
-        seen = view(self.cluster, world)
+        seen = read_world(self.cluster, world)
         got = [
             value.partition("=")[0]
-            for batch, _ in seen.got(f"{self.topic}-0", READ_COMMITTED)
+            for batch, _ in seen.list_readable(f"{self.topic}-0", READ_COMMITTED)
             for value in batch.records
         ]
         if len(got) > len(set(got)):
             return False
-        if any(txn.state not in COMPLETED for txn in seen.all_txns()):
+        if any(txn.state not in COMPLETED for txn in seen.list_txns()):
             return True
         return not self._is_over(world.nodes.get(self.last)) or {*self.owed} <= {*got}
 

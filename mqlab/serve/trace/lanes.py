@@ -68,7 +68,7 @@ class Lanes:
     def _kind(self, name: str) -> int:
         return CLIENT if name in self.clients else self.kind_of(name)
 
-    def seen(self, conn: str, title: str, what: Words) -> None:
+    def note_client(self, conn: str, title: str, what: Words) -> None:
         """A client has asked for something: it is known by its transactional id, if it has
         one, else by its client id."""
         old = self.clients.get(conn)
@@ -76,7 +76,7 @@ class Lanes:
             self.clients[conn] = Client(title, what)
             self.changes += 1
 
-    def left(self, conn: str) -> bool:
+    def end_client(self, conn: str) -> bool:
         """Whether the client that left has a lane, which now ends."""
         if conn not in self.used:
             self.clients.pop(conn, None)
@@ -85,13 +85,13 @@ class Lanes:
         self.changes += 1
         return True
 
-    def dropped(self) -> None:
+    def forget_clients(self) -> None:
         """Forget clients that have left and have no lane any more."""
         gone = [n for n, c in self.clients.items() if not c.up and n not in self.used]
         for name in gone:
             del self.clients[name]
 
-    def named(self, kind: int) -> list[str]:
+    def list_names(self, kind: int) -> list[str]:
         """The lanes of a kind, in the order of their numbers."""
         if self._sorted is None or self._sorted[0] != self.changes:
             by_kind: dict[int, list[str]] = {}
@@ -100,15 +100,15 @@ class Lanes:
             self._sorted = self.changes, by_kind
         return self._sorted[1].get(kind, [])
 
-    def drawn(self) -> tuple[Lane, ...]:
+    def draw(self) -> tuple[Lane, ...]:
         lanes = []
-        for name in self.named(CLIENT):
+        for name in self.list_names(CLIENT):
             client = self.clients[name]
             subtitle = CONNECTION(what=client.what(), name=name)
             title = Text(escape_unseen(shorten(client.title or name, TITLE)))
             lanes.append(Lane(name, title, subtitle, client.up))
         for kind in range(1, len(self.most) + 1):
-            lanes += [self.head(kind, name) for name in self.named(kind)]
+            lanes += [self.head(kind, name) for name in self.list_names(kind)]
         return tuple(lanes)
 
 

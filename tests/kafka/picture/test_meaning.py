@@ -70,7 +70,7 @@ def both(*records: tuple[str, S, int]) -> tuple[Known, Known]:
         entry = Entry(txn_id, ids.index(txn_id), epoch, state, ("orders-0",))
         mine = txns[txn_id]
         add_record(mine, entry, partial(name_by_turn, ids, txn_id, len(mine)))
-        model.appended("__transaction_state-0", StateRecord(i, entry))
+        model.note_append("__transaction_state-0", StateRecord(i, entry))
     return WorldKnown(SYSTEM.cluster, txns), model
 
 

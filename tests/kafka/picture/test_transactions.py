@@ -36,7 +36,7 @@ def taught(records: Iterable[tuple[str, S]]) -> Model:
     model = Model()
     for i, (txn_id, state) in enumerate(records):
         entry = Entry(txn_id, int(txn_id, 36), 0, state=state, partitions=("t-0",))
-        model.appended("__transaction_state-0", StateRecord(i, entry))
+        model.note_append("__transaction_state-0", StateRecord(i, entry))
     return model
 
 

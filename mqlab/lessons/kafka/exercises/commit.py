@@ -11,7 +11,7 @@ from ....kafka import KafkaSystem
 from ....kafka.claims.invariants import reads
 from ....kafka.clients.calls import Commit
 from ....kafka.messages import EndTxn
-from ....kafka.picture.snapshot import view
+from ....kafka.picture.view import read_world
 from ....kernel import UNKNOWN, Outcome, Property, Run, System, Text, World
 from ....kernel.world import NodeState
 from ...lab00 import first
@@ -239,7 +239,7 @@ def never_unknown(searched: System, outcome: str) -> Property:
         given = [result for app in apps if app is not None for result in app.results]
         if not any(isinstance(r.call, Commit) and r.status == UNKNOWN for r in given):
             return True
-        return all(txn.outcome != outcome for txn in view(cluster, world).all_txns())
+        return all(txn.outcome != outcome for txn in read_world(cluster, world).list_txns())
 
     def part(name: str, node: NodeState) -> Hashable:
         return reads(cluster, name, node), node.app.results if node.app is not None else ()

@@ -21,7 +21,7 @@ from ....kafka.config import KafkaConfig
 from ....kafka.coordinator import Coordinator
 from ....kafka.errors import Error
 from ....kafka.messages import AddPartitionsToTxn, EndTxn
-from ....kafka.picture.snapshot import Cluster
+from ....kafka.picture.cluster import Cluster
 from ....kernel import (
     Disk,
     Effects,

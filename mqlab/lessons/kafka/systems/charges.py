@@ -17,7 +17,7 @@ from functools import cached_property
 from ....kafka.claims.invariants import reads
 from ....kafka.claims.promises import brackets
 from ....kafka.messages import READ_COMMITTED
-from ....kafka.picture.snapshot import view
+from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import Property, Words, World
 from ....kernel.world import NodeState
@@ -41,16 +41,16 @@ class ChargesSystem(AskingSystem):
 
     def _balanced(self, world: World) -> bool:
         cluster = self.cluster
-        seen = view(cluster, world)
+        seen = read_world(cluster, world)
         shown = [
             (partition, value)
             for partition in cluster.partitions
-            for batch, _ in seen.got(partition, READ_COMMITTED)
+            for batch, _ in seen.list_readable(partition, READ_COMMITTED)
             for value in batch.records
         ]
         if len(shown) > len(set(shown)):
             return False
-        if any(txn.state not in COMPLETED for txn in seen.all_txns()):
+        if any(txn.state not in COMPLETED for txn in seen.list_txns()):
             return True  # markers are owed, or nothing is decided
         return all(sent in shown for sent in self._acknowledged(world))
 

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from ....kafka import KafkaSystem
 from ....kafka.claims.invariants import reads
 from ....kafka.clients.calls import Commit
-from ....kafka.picture.snapshot import view
+from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import NodeSpec, Property, Words, World
 from ....kernel.options import Order
@@ -66,7 +66,7 @@ class EndTxnSystem(KafkaSystem):
     def _kept(self, world: World) -> bool:
         if not self._committed(world):
             return True
-        txns = view(self.cluster, world).all_txns()
+        txns = read_world(self.cluster, world).list_txns()
         return all(txn.outcome != "ABORT" for txn in txns)
 
     def _settled(self, world: World) -> bool:
@@ -79,7 +79,7 @@ class EndTxnSystem(KafkaSystem):
             and txn.state in COMPLETED
             and not outcome
             and not tc.owes(txn.txn_id, partition)
-            for partition, rows in view(self.cluster, world).rows.items()
+            for partition, rows in read_world(self.cluster, world).rows.items()
             for _, txn, outcome in rows
         )
 

@@ -19,7 +19,8 @@ from ....kafka.claims.invariants import reads
 from ....kafka.clients.calls import Poll
 from ....kafka.leader import Leader
 from ....kafka.log import COMMIT, Batch
-from ....kafka.picture.snapshot import Cluster, view
+from ....kafka.picture.cluster import Cluster
+from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import Append, Disk, Effects, MemoryDisk, NodeSpec, Property, Words, World
 from ....kernel.options import Pairs
@@ -106,8 +107,8 @@ class IncomeSystem(KafkaSystem):
     def _balanced(self, world: World) -> bool:
         """Asked when no worker is at work and no transaction open: the income that counts is
         that of the orders which count as read."""
-        seen = view(self.cluster, world)
-        if any(txn.state not in COMPLETED for txn in seen.all_txns()):
+        seen = read_world(self.cluster, world)
+        if any(txn.state not in COMPLETED for txn in seen.list_txns()):
             return True
         if not all(idle(world.nodes[name]) for name, _ in self.workers):
             return True
@@ -128,7 +129,7 @@ class IncomeSystem(KafkaSystem):
 
     def amounts(self, world: World, topic: str) -> list[str]:
         """The records that were decided to count: of a committed transaction, or of none."""
-        rows = view(self.cluster, world).rows[f"{topic}-0"]
+        rows = read_world(self.cluster, world).rows[f"{topic}-0"]
         return [
             value
             for batch, txn, _ in rows

@@ -26,7 +26,7 @@ from ....kafka.claims.invariants import reads
 from ....kafka.leader import Leader, LeaderRequest
 from ....kafka.log.markers import append_marker
 from ....kafka.messages import WriteTxnMarkers, WriteTxnMarkersResponse
-from ....kafka.picture.snapshot import view
+from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import Append, Caller, Disk, Effects, NodeSpec, Property, Reply, Send, Words, World
 from ....kernel.options import Order
@@ -165,7 +165,7 @@ class MarkerSystem(KafkaSystem):
     def _marked(self, world: World) -> bool:
         return not any(
             txn is not None and txn.state in COMPLETED and not outcome
-            for rows in view(self.cluster, world).rows.values()
+            for rows in read_world(self.cluster, world).rows.values()
             for _, txn, outcome in rows
         )
 

@@ -20,7 +20,7 @@ from ....kafka.leader import Leader
 from ....kafka.log import Batch, next_sequence
 from ....kafka.log.snapshots import table_of
 from ....kafka.messages import Produce, ProduceResponse
-from ....kafka.picture.snapshot import Cluster
+from ....kafka.picture.cluster import Cluster
 from ....kernel import (
     FAILED,
     Effect,

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 
 from ....kafka import KafkaSystem
-from ....kafka.picture.snapshot import view
+from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import Property, Trace, Words, World
 from ....kernel.options import Pairs
@@ -42,15 +42,17 @@ class ShopSystem(KafkaSystem):
     def _balanced(self, world: World) -> bool:
         if not all(world.nodes[name].up for name in self.cluster.partitions):
             return True  # an account that cannot be asked has lost nothing yet
-        seen = view(self.cluster, world)
-        if any(t.state not in COMPLETED for t in seen.all_txns()):
+        seen = read_world(self.cluster, world)
+        if any(t.state not in COMPLETED for t in seen.list_txns()):
             return True
         for name, _ in self.producers:
             node = world.nodes[name]
             working = node.app is not None and (node.app.waiting or node.app.next_call())
             if node.up and (working or node.roles[0].flights):
                 return True
-        shown = [b for p in self.cluster.partitions for b, _ in seen.got(p, "read_committed")]
+        shown = [
+            b for p in self.cluster.partitions for b, _ in seen.list_readable(p, "read_committed")
+        ]
         return sum(amount for b in shown for _, amount in bookings(b.words)) == 0
 
 

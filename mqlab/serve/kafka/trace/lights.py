@@ -17,20 +17,20 @@ from .model import Model
 
 
 class Lights:
-    """`drawn(names)`: every light, after a look at these partitions."""
+    """`draw(names)`: every light, after a look at these partitions."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self._red: set[str] = set()
 
-    def drawn(self, names: Iterable[str]) -> list[Any]:
+    def draw(self, names: Iterable[str]) -> list[Any]:
         self._red |= self.model.broken
         for name in names:
             self._look(name)
         return [plain(Light(c.name, c.words(), c.name not in self._red)) for c in LIT]
 
     def _look(self, name: str) -> None:
-        part, strip = self.model.part(name), self.model.strips.get(name)
+        part, strip = self.model.find_part(name), self.model.strips.get(name)
         if part is None or strip is None:
             return
         if part.lso > part.hw:

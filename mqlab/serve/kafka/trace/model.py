@@ -40,7 +40,7 @@ KINDS = {
 DECISIONS = {TxnState.PREPARE_COMMIT: COMMIT, TxnState.PREPARE_ABORT: ABORT}
 
 
-def shown(batch: Batch) -> int:
+def count_shown(batch: Batch) -> int:
     """How many of a batch's cells are drawn: its last ones."""
     return min(batch.count, LEAST)
 
@@ -86,13 +86,13 @@ class Strip:
             mine_open.append(row)
             del mine_open[:-MOST]
         self.rows.append(row)
-        self.size += shown(batch)
+        self.size += count_shown(batch)
         if self.size > MOST:
             # Several at once, so that a picture's cells do not all move at every append.
-            while self.size - shown(self.rows[0].batch) >= LEAST:
-                self.size -= shown(self.rows.popleft().batch)
+            while self.size - count_shown(self.rows[0].batch) >= LEAST:
+                self.size -= count_shown(self.rows.popleft().batch)
 
-    def txn_of(self, pid: int) -> str:
+    def find_open(self, pid: int) -> str:
         """The transaction that this producer has open here, as far as it is remembered."""
         mine = self._open.get(pid)
         return mine[-1].txn if mine else ""
@@ -112,26 +112,26 @@ class Model:
         self._pids: dict[int, str] = {}
         self._begun = 0
 
-    def part(self, name: str) -> Partition | None:
+    def find_part(self, name: str) -> Partition | None:
         found: Partition | None = getattr(self.roles.get(name), "part", None)
         return found
 
     # -- taking notes ------------------------------------------------------------------------
 
-    def recovered(self, name: str, log: Any) -> None:
+    def note_recovery(self, name: str, log: Any) -> None:
         """A leader has started: the end of what it found."""
-        part = self.part(name)
+        part = self.find_part(name)
         strip = self.strips[name] = Strip()
         if part is not None:
             for batch in log.read(max(part.hw - LEAST, log.start), part.hw):
                 strip.add(batch, "")
 
-    def appended(self, log: str, entry: Any) -> None:
+    def note_append(self, log: str, entry: Any) -> None:
         if isinstance(entry, StateRecord):
             self._moved(entry)
         elif isinstance(entry, Batch):
             strip = self.strips.get(log) or self.strips.setdefault(log, Strip())
-            strip.add(entry, self.txn_of(log, entry))
+            strip.add(entry, self.find_txn(log, entry))
             if entry.control:
                 self._marked(log, entry)
 
@@ -187,11 +187,11 @@ class Model:
         rows = reversed(strip.rows) if strip is not None else ()
         return next((row.batch for row in rows if row.batch.last == end - 1), None)
 
-    def txn_of(self, log: str, batch: Batch) -> str:
+    def find_txn(self, log: str, batch: Batch) -> str:
         if not batch.transactional:
             return ""
         strip = self.strips.get(log)
-        held = strip.txn_of(batch.pid) if strip is not None else ""
+        held = strip.find_open(batch.pid) if strip is not None else ""
         return held or find_last(self.list_txns(self._pids.get(batch.pid, "")))
 
 

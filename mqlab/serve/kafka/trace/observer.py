@@ -110,7 +110,7 @@ class Observer:
         else:
             for effect in effects:
                 if isinstance(effect, Append):
-                    self.model.appended(effect.log, effect.entry)
+                    self.model.note_append(effect.log, effect.entry)
 
     # -- clients and the front -----------------------------------------------------------------
 
@@ -137,24 +137,23 @@ class Observer:
 
     def _seen(self, conn: str, ask: Ask) -> None:
         body = ask.body
-        txn_id = getattr(body, "transactional_id", None)
-        txn_id = txn_id or getattr(body, "v3_and_below_transactional_id", None)
+        txn_id = find_txn_id(body)
         known = self.lanes.clients.get(conn)
         fetches = hasattr(body, "isolation_level") or hasattr(body, "require_stable")
         what = words.READER if fetches else (known.what if known else words.PRODUCER)
         title = txn_id or (known.title if known else "") or ask.client or conn
-        self.lanes.seen(conn, title, what)
+        self.lanes.note_client(conn, title, what)
 
     def _left(self, conn: str) -> None:
-        if self.lanes.left(conn):
+        if self.lanes.end_client(conn):
             self._add(new_fact(FactKind.BREAK, conn, BROKEN()), Telling(fold=True))
-        self.lanes.dropped()
+        self.lanes.forget_clients()
 
     # -- roles ---------------------------------------------------------------------------------
 
     def _recovered(self, name: str, new: Any) -> None:
         if hasattr(new, "part"):
-            self.model.recovered(name, self._log(name))
+            self.model.note_recovery(name, self._log(name))
         empty = hasattr(new, "part") and not new.part.hw
         if name in self.lanes.used or (name == self.coordinator and new.entries):
             if not empty and self.lanes.admit(name, self.steps):
@@ -173,7 +172,7 @@ class Observer:
         model = self.model
         if isinstance(effect, Append):
             log, entry = effect.log, effect.entry
-            model.appended(log, entry)
+            model.note_append(log, entry)
             self._fact(name, "disk", effect, lambda: self._explain_append(log, entry))
         elif isinstance(effect, Send):
             self._sent(name, effect)
@@ -189,14 +188,13 @@ class Observer:
         if waiting is None or isinstance(body, SILENT):
             return
         conn = waiting.caller.name
-        asked = event.body if isinstance(event, Request) else waiting.ask.body
+        asked = event.body if isinstance(event, Request) else None
         if isinstance(body, FetchResponse):
             if not body.batches:
                 return
             self._sent(conn, Send(name, asked))
-        elif not isinstance(event, Request):
-            asked = _own(waiting)
-        self._replied(name, Reply(Caller(conn), body), asked)
+        # Where the answer had to wait for a record to be safe, the event is not the question.
+        self._replied(name, Reply(Caller(conn), body), asked, find_txn_id(waiting.ask.body))
 
     # -- facts ---------------------------------------------------------------------------------
 
@@ -204,9 +202,9 @@ class Observer:
         body = effect.body
         self._fact(node, effect.to, effect, lambda: explain_request(self.model, node, body))
 
-    def _replied(self, node: str, effect: Reply, asked: object) -> None:
-        peer, body = effect.caller.name, effect.body
-        self._fact(node, peer, effect, lambda: explain_answer(self.model, node, asked, body))
+    def _replied(self, node: str, effect: Reply, asked: object, txn_id: str = "") -> None:
+        model, peer, body = self.model, effect.caller.name, effect.body
+        self._fact(node, peer, effect, lambda: explain_answer(model, node, asked, body, txn_id))
 
     def _explain_append(self, log: str, entry: Any) -> Telling:
         """Of an append of which the model has taken note."""
@@ -221,7 +219,7 @@ class Observer:
     def _explain_change(self, name: str, event: Event) -> Telling:
         model, part, newest = self.model, None, None
         if isinstance(event, Appended) and model.find_kind(name) is Kind.PARTITION:
-            part, newest = model.part(name), model.find_batch(name, event.end)
+            part, newest = model.find_part(name), model.find_batch(name, event.end)
         return explain_change(model, event, part, newest)
 
     def _fact(self, node: str, peer: str, effect: Effect, meaning: Callable[[], Telling]) -> None:
@@ -259,16 +257,7 @@ def clip(text: Text) -> Text:
     return Text(en, zh)
 
 
-def _own(waiting: Gathering) -> Any:
-    """The request whose answer had to wait for a record to be safe, as far as telling it
-    needs to know: whose transaction it is about."""
-    body = waiting.ask.body
-    return _Asked(
-        getattr(body, "transactional_id", None)
-        or getattr(body, "v3_and_below_transactional_id", None)
-    )
-
-
-class _Asked:
-    def __init__(self, txn_id: str | None) -> None:
-        self.txn_id = txn_id
+def find_txn_id(body: object) -> str:
+    """The transactional id in a request of the wire; "" where it has none."""
+    names = ("transactional_id", "v3_and_below_transactional_id")
+    return next((value for name in names if (value := getattr(body, name, None))), "")

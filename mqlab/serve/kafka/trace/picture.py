@@ -19,7 +19,7 @@ from ....kernel.trace import plain_of as plain
 from ...trace.lanes import TITLE, Lanes
 from .lanes import GROUP, LEADER
 from .lights import Lights
-from .model import Model, Row, shown
+from .model import Model, Row, count_shown
 
 POSITIONS = 10  # of a group coordinator, and of each open transaction
 CELL, GOT = plain(Cell(0, "")), plain(Got("", ""))
@@ -31,7 +31,7 @@ def cut(text: str) -> str:
     return escape_unseen(shorten(text, TITLE))
 
 
-def cells(row: Row, readable: bool) -> list[Any]:
+def draw_cells(row: Row, readable: bool) -> list[Any]:
     """A batch's cells, made once for each way in which they can look."""
     key = ("cells", readable, row.outcome)
     if key not in row.drawn:
@@ -45,17 +45,17 @@ def cells(row: Row, readable: bool) -> list[Any]:
         }
         row.drawn[key] = [
             {**alike, "offset": batch.base + i, "label": row.label(i)}
-            for i in range(batch.count - shown(batch), batch.count)
+            for i in range(batch.count - count_shown(batch), batch.count)
         ]
     return row.drawn[key]
 
 
-def given(row: Row, log: str) -> list[Any]:
+def draw_given(row: Row, log: str) -> list[Any]:
     """What a reader has got of a batch."""
     key = (log, True, "")
     if key not in row.drawn:
         batch = row.batch
-        places = range(batch.count - shown(batch), batch.count)
+        places = range(batch.count - count_shown(batch), batch.count)
         alike = {**GOT, "log": log, "txn": row.txn}
         row.drawn[key] = [{**alike, "label": row.label(i)} for i in places]
     return row.drawn[key]
@@ -72,22 +72,22 @@ class Picture:
 
     def now(self) -> dict[str, Any]:
         model, lanes = self.model, self.lanes
-        strips = (*lanes.named(LEADER), *lanes.named(GROUP))
+        strips = (*lanes.list_names(LEADER), *lanes.list_names(GROUP))
         versions = {name: self._version(name) for name in strips}
         logs = [self._part(f"log {n}", versions[n], partial(self._log, n)) for n in strips]
         seen = (lanes.changes, tuple(versions.values()))
         tables = [self._part("states", model.changes, self._states)]
-        for name in lanes.named(GROUP):
+        for name in lanes.list_names(GROUP):
             offsets = self._part(f"offsets {name}", versions[name], partial(self._positions, name))
             tables.append(offsets)
         return {
-            "lanes": self._part("lanes", lanes.changes, lambda: plain(lanes.drawn())),
+            "lanes": self._part("lanes", lanes.changes, lambda: plain(lanes.draw())),
             "logs": self._part("logs", seen, lambda: logs),
             "readers": self._part("readers", seen, self._readers),
             "graphs": self._part("graphs", model.changes, lambda: [self._graph()]),
             "tables": tables,
             "lights": self._part(
-                "lights", (seen, len(model.broken)), partial(self.lights.drawn, strips)
+                "lights", (seen, len(model.broken)), partial(self.lights.draw, strips)
             ),
         }
 
@@ -102,7 +102,7 @@ class Picture:
         return old[1]
 
     def _version(self, name: str) -> tuple[int, int, int]:
-        strip, part = self.model.strips.get(name), self.model.part(name)
+        strip, part = self.model.strips.get(name), self.model.find_part(name)
         changes = strip.changes if strip is not None else 0
         return (changes, part.hw, part.lso) if part is not None else (changes, 0, 0)
 
@@ -113,15 +113,15 @@ class Picture:
         return list(strip.rows) if strip is not None else []
 
     def _log(self, name: str) -> Any:
-        part = self.model.part(name)
+        part = self.model.find_part(name)
         lso, hw = (part.lso, part.hw) if part is not None else (0, 0)
-        drawn = [c for row in self._rows(name) for c in cells(row, row.batch.last < lso)]
+        drawn = [c for row in self._rows(name) for c in draw_cells(row, row.batch.last < lso)]
         start = drawn[0]["offset"] if drawn else 0
         flags = (Frontier("LSO", lso), Frontier("HW", hw))
         return {**plain(Log(name, (), flags, start)), "cells": drawn}
 
     def _readers(self) -> Any:
-        names = self.lanes.named(LEADER)
+        names = self.lanes.list_names(LEADER)
         out = []
         for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
             got = [g for name in names for g in self._given(name, isolation)]
@@ -129,7 +129,7 @@ class Picture:
         return out
 
     def _given(self, name: str, isolation: str) -> list[Any]:
-        part = self.model.part(name)
+        part = self.model.find_part(name)
         if part is None:
             return []
         committed = isolation == READ_COMMITTED
@@ -139,7 +139,7 @@ class Picture:
             for row in self._rows(name)
             if not row.batch.control and row.batch.last < end
             if row.outcome == COMMIT or not committed
-            for got in given(row, name)
+            for got in draw_given(row, name)
         ]
 
     def _graph(self) -> Any:

@@ -1,0 +1,69 @@
+"""A world, read once: who leads, whose every batch is, and what a reader gets of it.
+
+Pictures and claims look at nothing else. Reading a world is dear and many ask about the same
+one, so the last View is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...kernel import World
+from ...kernel.claims import keep_last_world
+from ..clients.consumer import filter_readable
+from ..group import GroupCoordinator
+from ..leader import Leader
+from ..log import Batch, fetch
+from ..log.partition import Partition
+from ..messages import Fetch
+from ..replication.copying import CHECKPOINT
+from .cluster import Cluster
+from .transactions import Txn, attribute_batches, read_transactions
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A world, read once: every partition's batches with their transactions."""
+
+    cluster: Cluster
+    world: World
+    txns: dict[str, list[Txn]]
+    rows: dict[str, list[tuple[Batch, Txn | None, str]]]
+    parts: dict[str, Partition]
+
+    def list_readable(self, partition: str, isolation: str) -> list[tuple[Batch, Txn | None]]:
+        """What a reader from offset 0 gets from one partition, by the broker's cut and the
+        client's filter. From a node that is down nobody gets anything."""
+        node = self.cluster.leader(self.world, partition)
+        if not self.world.nodes[node].up:
+            return []
+        part = self.parts[partition]
+        ask = Fetch(0, isolation, max_bytes=1 << 40)
+        said = fetch.answer_fetch(part, partition, ask, self.world.disk(node))
+        batches, _ = filter_readable(said.batches, said.aborted, 0)
+        owner = {batch.base: txn for batch, txn, _ in self.rows[partition]}
+        return [(batch, owner[batch.base]) for batch in batches]
+
+    def list_txns(self) -> Iterator[Txn]:
+        for mine in self.txns.values():
+            yield from mine
+
+
+@keep_last_world
+def read_world(cluster: Cluster, world: World) -> View:
+    """A world, read once."""
+    txns = read_transactions(world, cluster.leader(world, cluster.config.coordinator), cluster.ids)
+    rows, parts = {}, {}
+    for name in (*cluster.partitions, *cluster.groups):
+        node = cluster.leader(world, name)
+        log = world.disk(node).log(name)
+        rows[name] = attribute_batches(name, log.read(0), txns)
+        role = cluster.leading(world, name)
+        if isinstance(role, Leader | GroupCoordinator):
+            parts[name] = role.part
+        else:  # nobody leads it just now: what a leader would know after a restart
+            hw = world.disk(node).table(CHECKPOINT).get(name, 0)
+            safe = log.end if cluster.replicas == 1 else hw
+            parts[name] = Partition.replay(cluster.config, log.read(0), safe)[0]
+    return View(cluster, world, txns, rows, parts)
