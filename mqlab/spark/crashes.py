@@ -37,7 +37,8 @@ from .files import DAY, Orders, read_table
 from .job import INCOME_PARTITIONS, Row, Say, error_of, plan_of, read_output, run_income
 from .kills import Kill, Killed, Point
 from .session import PROJECT, session
-from .sinks import OWN, SINKS, TWO_PHASE, Rule, Target, decide
+from .sink_choice import OWN, SINKS, TWO_PHASE
+from .sinks import Rule, Target, decide
 from .truth import Truth, truth_of
 from .two_phase import resume
 

@@ -31,7 +31,8 @@ from .kills import NEVER, Kill, Killed
 from .orders import minute_text, pounds
 from .reconcile import Missing, Reconciliation, reconcile
 from .session import Starting
-from .sinks import SINKS, Rule, Sink, Target, sink_of
+from .sink_choice import SINKS, make_sink
+from .sinks import Rule, Sink, Target
 from .times import Times
 from .truth import Truth, truth_of
 
@@ -297,7 +298,7 @@ def run_income(
     `rule` stands in for the sink's `decide`.
     """
     for left in range(STARTS - 1, -1, -1):
-        out = sink_of(sink, target, pipeline.encode, kill, rule)
+        out = make_sink(sink, target, pipeline.encode, kill, rule)
         stream = pipeline.orders_stream(spark, target.address, target.source, plan, kill)
         try:
             wait(pipeline.start(pipeline.results(stream), target.query, out), out, say)

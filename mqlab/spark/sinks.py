@@ -298,29 +298,3 @@ def disagreement(target: Target, batch: int, done: int) -> str:
         f"(-1 is none), the checkpoint {target.checkpoint} is about to write batch {batch}. "
         "Give back the checkpoint that belongs to this topic, or start a new one with fresh topics"
     )
-
-
-SINKS: dict[str, type[Sink]] = {
-    "at-least-once": AtLeastOnce,
-    "transactions": Transactions,
-    "exactly-once": ExactlyOnce,
-}
-OWN = "Spark's own"  # needs its connector (connector.py)
-TWO_PHASE = "two-phase"
-
-
-def sink_of(
-    name: str, target: Target, encode: Encode, kill: Kill = NEVER, rule: Rule | None = None
-) -> Sink:
-    """The sink of that name; `rule` stands in for `decide`, or for `resume` of the two-phase
-    one, where there is one."""
-    from .databases import DATABASES
-    from .two_phase import TwoPhase
-
-    if name == OWN:
-        return SparksOwn(target, encode, kill)
-    if name == TWO_PHASE:
-        return TwoPhase(target, encode, kill, rule)
-    if name == "exactly-once":
-        return ExactlyOnce(target, encode, kill, rule)
-    return (SINKS | DATABASES)[name](target, encode, kill)

@@ -91,7 +91,7 @@ def test_a_double_shows_in_each_minute_and_not_in_a_ranking(bench: Bench) -> Non
 
 def test_sparks_own_sink_doubles_what_at_least_once_doubles(bench: Bench) -> None:
     from mqlab.spark import IncomeError, connector
-    from mqlab.spark.sinks import OWN
+    from mqlab.spark.sink_choice import OWN
 
     if not connector.jars():  # it could not be fetched: whoever asks for it is told why
         with pytest.raises(IncomeError, match=r"[Mm]aven"):

@@ -68,7 +68,7 @@ class Bench:
         from ...spark import connector
         from ...spark.crashes import run_cell
         from ...spark.kills import Point
-        from ...spark.sinks import OWN
+        from ...spark.sink_choice import OWN
 
         ground = self._prepare(say)
         if sink == OWN:
