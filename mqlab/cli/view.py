@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ..kernel import Trace
-from ..real.evidence import evident
+from ..real.kafka.evidence import evident
 from .errors import UserError
 from .run import opened
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..kernel import Play, Run, System, Trace
 from ..kernel.token import check, open_token
-from ..real.evidence import evident
+from ..real.kafka.evidence import evident
 from ..scenario import parse_script, perform, system_of
 
 #: name in a system line → where its class is

@@ -1,14 +1,14 @@
-"""The real broker as the oracle.
+"""The real broker as the oracle. Nothing here knows one: a broker's room hands in its `Oracle`.
 
-    jars.py       Kafka's jars, fetched once by Maven
-    broker.py     one real broker, or three, on this machine
-    wire.py       one connection of raw requests; batches.py: record batches by hand
-    client.py     what a program talks to; producer.py, admin.py: its vocabulary
-    programs/     one client program a scenario
-    libraries.py  client libraries nobody here wrote; clients/: the story each of them tells
-    normal.py     what two runs may differ in
-    recording.py  what was seen, one observation a line
-    compare.py    a run beside a recording; differences.py: what may stand
+    program.py      what a program is, what it may need, what stops it
+    hosts.py        where programs run
+    runner.py       running them, several at a time
+    recording.py    what was seen, one observation a line
+    normal.py       what two runs may differ in
+    compare.py      a run beside a recording; differences.py: what may stand
+    evidence.py     what recordings say of a narrated trace
+    oracle.py       what a broker hands in
+    kafka/          Kafka's
 
 `mqlab real kafka record` runs the programs against the real thing and writes
 datasets/recordings; `compare` runs the same programs against this project's server. So what

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from .kafka.client import NotHere, NotOffered
-from .kafka.differences import Listed, listed_for
-from .kafka.programs import programs
+from .differences import Listed, find_listed
+from .oracle import Oracle
+from .program import NotHere, NotOffered
 from .recording import Observation, Recording, committed, difference
 from .runner import Came
 
-UNRECORDED = "there is no recording yet: run `mqlab real kafka record SCENARIO`"
+UNRECORDED = "there is no recording yet: run `mqlab real NAME record SCENARIO`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +44,25 @@ class Outcome:
         return f"{self.verdict:10} {self.name}{lacks}{why}" + (f"\n{more}" if more else "")
 
 
-def recordings(version: str) -> dict[str, Recording]:
+def read_recordings(oracle: Oracle, version: str) -> dict[str, Recording]:
     """Of each scenario the recording to compare with, by "profile/name": that of `version`,
     or of the one version the scenario is recorded on."""
-    found = committed(f"kafka-{version}")
-    for other in sorted({p.version for p in programs().values()} - {"", version}):
-        for name, recording in committed(f"kafka-{other}").items():
-            program = programs().get(recording.scenario)
+    programs = oracle.programs()
+    found = committed(f"{oracle.name}-{version}")
+    for other in sorted({p.version for p in programs.values()} - {"", version}):
+        for name, recording in committed(f"{oracle.name}-{other}").items():
+            program = programs.get(recording.scenario)
             if program is not None and program.version == other:
                 found.setdefault(name, recording)
     return found
 
 
-def judged(came: Came, known: dict[str, Recording]) -> Outcome:
+def judge(oracle: Oracle, came: Came, known: dict[str, Recording]) -> Outcome:
     """One run beside the recording of its name."""
     program, profile, seen = came
     name = f"{profile}/{program.name}"
     recorded = known.get(name)
-    rows = listed_for(name)
+    rows = find_listed(name, oracle.listed)
     if isinstance(seen, NotHere):
         return Outcome(name, absent=str(seen))
     if recorded is None:
@@ -92,7 +93,7 @@ def _acts(row: Listed, recorded: Recording, seen: Recording) -> bool:
     return there != here and all(fnmatchcase(o.answered, row.answered) for o in here)
 
 
-def summary(outcomes: Iterable[Outcome]) -> str:
+def summarise(outcomes: Iterable[Outcome]) -> str:
     """`scenarios 120, equal 110, listed differences 10, unexpected 0`."""
     verdicts = [outcome.verdict for outcome in outcomes]
     return (

@@ -1,25 +1,14 @@
-"""Where programs run: a real broker for those that share one, a fresh one for each of the
-others. This project's own server is hosted by the command line, which may start it."""
+"""Where programs run, in the words of the house: a broker that several programs share, or a fresh
+one for each. The real brokers' hosts stand in the brokers' rooms; this project's own server is
+hosted by the command line, which may start it.
+"""
 
 from __future__ import annotations
 
-import re
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
-from .kafka.broker import RealKafka
-from .kafka.client import PROFILES, Target
-from .kafka.programs import CLUSTER, CONTROL, Program
-
-INDEX_LINE = re.compile(
-    r"producerId: (\d+) firstOffset: (\d+) lastOffset: (\d+) lastStableOffset: (\d+)"
-)
-DUMP, DUMP_BEFORE_4_3 = "org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments"
-#: needs of a program that shares its broker with nobody
-OWN = frozenset({CONTROL, CLUSTER})
+from .program import Program
 
 
 class Control(Protocol):
@@ -57,87 +46,15 @@ class Host(Protocol):
         """How many brokers of their own may run side by side."""
         ...
 
-    def shared(self, profile: str) -> AbstractContextManager[Target]:
-        """A broker at the profile's transaction.version, for many programs."""
+    def shared(self, profile: str) -> AbstractContextManager[Any]:
+        """A running broker with the setting that the profile needs, for many programs: what the
+        broker's labs are opened with."""
         ...
 
-    def own(self, program: Program, profile: str) -> AbstractContextManager[Target]:
+    def own(self, program: Program, profile: str) -> AbstractContextManager[Any]:
         """A broker, or a cluster, for this program only."""
         ...
 
     def cannot(self, program: Program) -> str:
         """Why this program cannot run here; empty if it can."""
         ...
-
-
-def entry(pid: object, first: object, last: object, lso: object) -> str:
-    """A line of `.txnindex`, in the wording of a recording."""
-    return f"pid={pid} {first}…{last} LSO={lso}"
-
-
-def index_of(kafka: RealKafka, node: int = 1) -> Callable[[str], list[str]]:
-    """Reads a partition's `.txnindex` files by Kafka's own DumpLogSegments."""
-
-    def read(partition: str) -> list[str]:
-        files = sorted((kafka.nodes[node - 1].data / partition).glob("*.txnindex"))
-        if not files:
-            return []
-        tool = DUMP_BEFORE_4_3 if kafka.version < "4.3" else DUMP
-        said = kafka.tool(tool, "--files", ",".join(map(str, files)))
-        return [entry(*found.groups()) for found in INDEX_LINE.finditer(said)]
-
-    return read
-
-
-@dataclass(frozen=True, slots=True)
-class RealControl:
-    kafka: RealKafka
-
-    def kill(self, node: int = 1) -> None:
-        self.kafka.nodes[node - 1].kill()
-
-    def stop(self, node: int = 1) -> None:
-        self.kafka.nodes[node - 1].stop()
-
-    def pause(self, node: int = 1) -> None:
-        self.kafka.nodes[node - 1].signal(signal.SIGSTOP)
-
-    def resume(self, node: int = 1) -> None:
-        self.kafka.nodes[node - 1].signal(signal.SIGCONT)
-
-    def start(self, node: int = 1) -> None:
-        self.kafka.nodes[node - 1].start()
-        self.kafka.wait_ready()
-
-
-@dataclass(frozen=True, slots=True)
-class RealHost:
-    version: str
-
-    @property
-    def at_once(self) -> int:
-        return 1
-
-    @property
-    def broker(self) -> str:
-        return f"kafka-{self.version}"
-
-    def cannot(self, program: Program) -> str:
-        if program.version and program.version != self.version:
-            return f"it is recorded on {program.version} only"
-        return ""
-
-    @contextmanager
-    def shared(self, profile: str) -> Iterator[Target]:
-        with RealKafka(self.version, PROFILES[profile].transaction_version) as kafka:
-            yield self._target(kafka)
-
-    @contextmanager
-    def own(self, program: Program, profile: str) -> Iterator[Target]:
-        count = 3 if CLUSTER in program.needs else 1
-        level = PROFILES[profile].transaction_version
-        with RealKafka(self.version, level, count, dict(program.settings)) as kafka:
-            yield self._target(kafka)
-
-    def _target(self, kafka: RealKafka) -> Target:
-        return Target(self.broker, kafka.address, index_of(kafka), RealControl(kafka), kafka)

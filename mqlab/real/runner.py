@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 
-from .hosts import OWN, Host
-from .kafka.client import PROFILES, Lab, Target
-from .kafka.programs import ALONE, Program, programs
-from .normal import normalised
+from .hosts import Host
+from .normal import normalise
+from .oracle import Oracle
+from .program import ALONE, OWN, Program, Target
 from .recording import Recording
 
 AT_ONCE = 10
@@ -22,81 +22,84 @@ Wanted = tuple[Program, str]  # and the profile
 Came = tuple[Program, str, Recording | Exception]
 
 
-def run(program: Program, profile: str, target: Target) -> Recording:
+def run(oracle: Oracle, program: Program, profile: str, target: Target) -> Recording:
     """Run one program; raises what it raised."""
     # The same names in every run: what is hashed falls on the same partition.
-    lab = Lab(target, PROFILES[profile], f"{profile}.{program.name}.")
+    lab = oracle.open_lab(target, profile, f"{profile}.{program.name}.")
     try:
         program.run(lab)
     finally:
         lab.close()
     clients = {name: lab.clients[name] or version(name) for name in sorted(lab.clients)}
-    seen = normalised(lab.notes)
+    seen = normalise(lab.notes, oracle.ids)
     return Recording(program.name, program.reference, target.broker, profile, clients, seen)
 
 
-def wanted(
-    names: Iterable[str] = (), levels: Iterable[int] = (2, 0), without: Iterable[str] = ()
+def select_programs(
+    oracle: Oracle,
+    names: Iterable[str] = (),
+    levels: Iterable[int] = (),
+    without: Iterable[str] = (),
 ) -> list[Wanted]:
-    """The programs named (all of them where none is) at these transaction versions, but none
-    that needs something of `without`. Raises ValueError for a name that is none."""
-    every = programs()
+    """The programs named (all of them where none is) at these levels (all where none is), but
+    none that needs something of `without`. Raises ValueError for a name that is none."""
+    every, level_of = oracle.programs(), oracle.level_of
     unknown = sorted(set(names) - every.keys())
     if unknown:
         raise ValueError(f"no scenario {', '.join(unknown)}: there are {', '.join(every)}")
+    all_levels = {level_of(profile) for program in every.values() for profile in program.profiles}
     return [
         (program, profile)
-        for level in levels
+        for level in tuple(levels) or sorted(all_levels, reverse=True)
         for program in every.values()
         for profile in program.profiles
-        if PROFILES[profile].transaction_version == level
+        if level_of(profile) == level
         and (not names or program.name in names)
         and not set(without) & set(program.needs)
     ]
 
 
-def run_all(every: Iterable[Wanted], host: Host) -> Iterator[Came]:
-    """Each with what came of it: per transaction version those that share a broker, then,
-    one after the other, those that need it for themselves, then those with one of their own."""
+def run_all(oracle: Oracle, every: Iterable[Wanted], host: Host) -> Iterator[Came]:
+    """Each with what came of it: per level those that share a broker, then, one after the
+    other, those that need it for themselves, then those with one of their own."""
     able = [(program, profile) for program, profile in every if not host.cannot(program)]
     own = [pair for pair in able if OWN & set(pair[0].needs)]
-    levels = sorted({PROFILES[profile].transaction_version for _, profile in able}, reverse=True)
-    for level in levels:
-        here = [p for p in able if p not in own and PROFILES[p[1]].transaction_version == level]
+    for level in sorted({oracle.level_of(profile) for _, profile in able}, reverse=True):
+        here = [p for p in able if p not in own and oracle.level_of(p[1]) == level]
         if here:
             with host.shared(here[0][1]) as target:
-                yield from _together(here, target)
+                yield from _together(oracle, here, target)
     if host.at_once == 1:  # in this thread: a real broker ends with the thread that started it
         for program, profile in own:
-            yield program, profile, _alone(program, profile, host)
+            yield program, profile, _alone(oracle, program, profile, host)
         return
     with ThreadPoolExecutor(host.at_once) as pool:
-        results = pool.map(lambda pair: _alone(pair[0], pair[1], host), own)
+        results = pool.map(lambda pair: _alone(oracle, pair[0], pair[1], host), own)
         for (program, profile), result in zip(own, results, strict=True):
             yield program, profile, result
 
 
-def _together(every: list[Wanted], target: Target) -> Iterator[Came]:
+def _together(oracle: Oracle, every: list[Wanted], target: Target) -> Iterator[Came]:
     alone = [pair for pair in every if ALONE in pair[0].needs]
     others = [pair for pair in every if pair not in alone]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        results = pool.map(lambda pair: _tried(pair[0], pair[1], target), others)
+        results = pool.map(lambda pair: _tried(oracle, pair[0], pair[1], target), others)
         for (program, profile), result in zip(others, results, strict=True):
             yield program, profile, result
     for program, profile in alone:
-        yield program, profile, _tried(program, profile, target)
+        yield program, profile, _tried(oracle, program, profile, target)
 
 
-def _alone(program: Program, profile: str, host: Host) -> Recording | Exception:
+def _alone(oracle: Oracle, program: Program, profile: str, host: Host) -> Recording | Exception:
     try:
         with host.own(program, profile) as target:
-            return run(program, profile, target)
+            return run(oracle, program, profile, target)
     except Exception as error:
         return error
 
 
-def _tried(program: Program, profile: str, target: Target) -> Recording | Exception:
+def _tried(oracle: Oracle, program: Program, profile: str, target: Target) -> Recording | Exception:
     try:
-        return run(program, profile, target)
+        return run(oracle, program, profile, target)
     except Exception as error:  # one program's failure is a finding, not the end of the run
         return error

@@ -29,6 +29,9 @@ FLOORS = {
     "mqlab.serve.pulsar": 5,
     "mqlab.spark": 5,
     "mqlab.real": 5,
+    "mqlab.real.kafka": 5,
+    "mqlab.real.rocketmq": 5,
+    "mqlab.real.pulsar": 5,
     "mqlab.lessons": 6,
     "mqlab.lab": 7,
     "mqlab_widgets": 6,
@@ -39,7 +42,7 @@ STANDARD_ONLY = 4  # this floor and those below need nothing but the standard li
 SIBLINGS = (2, 5)  # packages of these floors do not import each other
 #: rooms that know a broker, also in a house that does not
 BROKERS = (".kafka", ".rocketmq", ".pulsar")
-KNOW_NO_BROKER = ("mqlab.explore", "mqlab.scenario", "mqlab.serve", "mqlab_widgets")
+KNOW_NO_BROKER = ("mqlab.explore", "mqlab.scenario", "mqlab.serve", "mqlab.real", "mqlab_widgets")
 
 # What the floors above may import besides, always inside an extra of pyproject.toml. An entry
 # more is a decision: the package then cannot run where that library is missing.
@@ -47,7 +50,7 @@ LIBRARIES = {
     "mqlab.serve": {"kio"},
     "mqlab.serve.kafka": {"kio", "pyarrow"},
     "mqlab.spark": {"confluent_kafka", "kio", "pandas", "pyarrow", "pyspark"},
-    "mqlab.real": {"confluent_kafka", "kio"},
+    "mqlab.real.kafka": {"confluent_kafka", "kio"},
     "mqlab.lessons": {
         "IPython",
         "jupytext",
@@ -144,6 +147,12 @@ def test_imports_go_down_only() -> None:
         ("mqlab.serve.rocketmq.front", "mqlab.kafka.leader", "siblings"),
         ("mqlab.spark.job", "mqlab.serve.kafka", "siblings"),
         ("mqlab.serve.kafka.home", "mqlab.serve.home", ""),
+        ("mqlab.real.runner", "mqlab.real.kafka.client", "knows no broker"),
+        ("mqlab.real.evidence", "mqlab.kafka.log", "knows no broker"),
+        ("mqlab.real.runner", "kio", "LIBRARIES"),
+        ("mqlab.real.rocketmq.hosts", "mqlab.real.kafka.jars", "siblings"),
+        ("mqlab.real.kafka.wire", "mqlab.serve.kafka.wire", "siblings"),
+        ("mqlab.real.kafka.hosts", "mqlab.real.program", ""),
         ("mqlab_widgets.views.strips", "mqlab_widgets.player", "floor 4 imports floor 6"),
         ("mqlab.cli.run", "mqlab.kafka.system", ""),
     ],

@@ -29,7 +29,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from .jars import RealBrokerError, class_path, folder
+from ..program import RealBrokerError
+from .jars import class_path, folder
 from .wire import Raw
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"

@@ -19,6 +19,7 @@ from kio.schema.errors import ErrorCode
 
 from ...kafka.log import ABORT, Batch
 from ...kafka.messages import READ_COMMITTED, READ_UNCOMMITTED, Fetch, FetchResponse, braces
+from ..program import NotOffered
 from ..recording import Observation
 from .batches import read_batches
 from .wire import MINUTE, Raw
@@ -422,14 +423,6 @@ class Lab:
             consumer.close()
 
 
-class NotOffered(Exception):
-    """The broker does not know a request without which the program makes no sense."""
-
-
-class NotHere(Exception):
-    """What a program needs is not on this machine; the message says what."""
-
-
 class Moved(Exception):
     """Whoever was asked is not the one to ask, now."""
 
@@ -462,7 +455,6 @@ __all__ = [
     "READ_UNCOMMITTED",
     "TC",
     "Lab",
-    "NotOffered",
     "Profile",
     "Target",
     "word",

@@ -6,35 +6,28 @@ Whoever finds a difference mends it or adds a row here with a reason one can arg
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
-
-from ..normal import LIST
-from ..recording import FOLDER, Observation
+from ..differences import Listed, write_page
+from ..recording import FOLDER
 
 PAGE = FOLDER / "DIFFERENCES.md"
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """`scenario`: pattern of "profile/name"; `asked`: pattern of the question whose answers
-    differ ("*": all of the scenario); `real`, `ours`: what each does; `answered`: pattern of
-    our answer, so that a row excuses no other one."""
-
-    scenario: str
-    asked: str
-    real: str
-    ours: str
-    reason: str
-    answered: str = "*"
-
-    def about(self, name: str) -> bool:
-        """Whether this row is about the scenario "profile/name"."""
-        return fnmatchcase(name, self.scenario)
-
-    def covers(self, observation: Observation) -> bool:
-        return fnmatchcase(observation.asked, self.asked)
+#: what is not compared, and why
+IGNORED = (
+    ("producer ids", "become P, Q, R … in the order in which a program meets them: a broker "
+     "hands out blocks of 1,000, and a restart begins a new one"),
+    ("timestamps", "are left out, except where a program set them itself"),
+    ("names", "of topics, groups, transactional ids and members are the program's own; on the "
+     "wire each run gives them a prefix, so that programs do not meet"),
+    ("the number of CONCURRENT_TRANSACTIONS", "a question is asked again until its answer is "
+     "another, and only that one is noted; where the first answer itself is the point, the "
+     "program notes it"),
+    ("PrepareAbort or CompleteAbort", "right after the first InitProducerId of a fence: both are "
+     "right, the markers may have been faster than the question; the program waits for the second"),
+    ("the order of partitions", "in the lists a broker gives back: they are sorted"),
+    ("the time until a timeout abort", "is not noted: the sweep comes when it comes"),
+    ("error messages in words", "only the error's name is noted"),
+)  # fmt: skip
 
 
 #: requests of a real 4.3.1 that the server does not offer: pattern of the name, reason. A client
@@ -172,31 +165,7 @@ OTHERS = (
 )
 
 
-def listed_for(name: str, table: Iterable[Listed] = TABLE) -> list[Listed]:
-    """The rows about the scenario "profile/name"."""
-    return [row for row in table if row.about(name)]
-
-
-def page(table: Iterable[Listed] = TABLE, others: Iterable[tuple[str, str]] = OTHERS) -> str:
-    """DIFFERENCES.md. `others`: scenarios that are not compared or not recorded, and why."""
-    lines = ["# Where this engine differs from a real Kafka", ""]
-    lines += [
-        "Made by `mqlab real kafka compare --page` from `mqlab/real/kafka/differences.py`.",
-        "",
-    ]
-    lines += ["## Differences that stand", ""]
-    rows = [(r.scenario, r.asked, r.real, r.ours, r.reason) for r in table]
-    lines += _table(("scenario", "question", "real", "ours", "reason"), rows) or ["None.", ""]
-    lines += ["## What is not compared", ""]
-    lines += ["Everything else is compared letter by letter, in these recordings' wording.", ""]
-    lines += [f"- **{what}** {why}." for what, why in LIST]
-    lines += ["", "## Recorded and not compared, or not recorded", ""]
-    lines += _table(("scenario", "why"), list(others)) or ["None.", ""]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    if not rows:
-        return []
-    cells = [head, tuple("---" for _ in head), *rows]
-    return ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in cells] + [""]
+def page() -> str:
+    """DIFFERENCES.md."""
+    source = "Made by `mqlab real kafka compare --page` from `mqlab/real/kafka/differences.py`."
+    return write_page("Kafka", source, TABLE, IGNORED, OTHERS)

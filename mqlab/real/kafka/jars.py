@@ -16,6 +16,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from ..program import RealBrokerError
+
 VERSIONS = ("4.3.1", "4.2.1")
 CACHE = Path(__file__).parents[3] / ".cache" / "kafka"
 PINS = Path(__file__).with_name("jars.sha256")  # as `sha256sum -c` reads it
@@ -57,10 +59,6 @@ EXCLUSION = """\
         </exclusion>
 """
 EXCLUDED = ("connect-runtime", "connect-api", "connect-json")
-
-
-class RealBrokerError(Exception):
-    """A real broker cannot be had or did not start; the message says what to do."""
 
 
 @cache

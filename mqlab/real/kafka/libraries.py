@@ -20,9 +20,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from .client import NotHere
+from ..program import NotHere, RealBrokerError
 from .jars import CACHE as KAFKA_CACHE
-from .jars import PINS, RealBrokerError, wrong_jars
+from .jars import PINS, wrong_jars
 from .stories import FLAGS
 
 CACHE = KAFKA_CACHE.parent / "clients"

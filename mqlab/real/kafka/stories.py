@@ -7,8 +7,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..program import RealBrokerError
 from .client import Lab
-from .jars import RealBrokerError, class_path
+from .jars import class_path
 
 SOURCES = Path(__file__).parent / "java"
 CLIENT = "4.3.1"

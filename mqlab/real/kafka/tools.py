@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from ..program import RealBrokerError
 from .client import Lab
-from .jars import RealBrokerError, class_path
+from .jars import class_path
 from .stories import CLIENT, FLAGS, SOURCES
 
 QUIET = "-Dlog4j2.level=OFF"  # how often a client warns depends on the moment

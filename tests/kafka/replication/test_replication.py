@@ -11,7 +11,8 @@ from mqlab.kafka.replication.controller import start_controller
 from mqlab.kafka.replication.messages import AlterPartition, Register
 from mqlab.kernel import Call, Caller, Map, MemoryDisk, Reply, Request
 from mqlab.lessons.registry import played, scenario, system
-from mqlab.real.compare import recordings
+from mqlab.real.compare import read_recordings
+from mqlab.real.kafka.oracle import KAFKA
 
 APP = "'app=init; begin; send orders-0 a; commit'"
 SCENARIOS = Path(__file__).parents[3] / "datasets" / "scenarios" / "kafka"
@@ -244,7 +245,7 @@ def test_a_plain_outage_at_commit_loses_a_marker_as_a_real_broker_does() -> None
     is what 4.3.1 was recorded to say; with the switch off the marker is written."""
     story = (SCENARIOS / "leaderless-marker.scn").read_text("utf-8")
     assert "kill" not in story.partition("\nsystem ")[2]
-    seen = recordings("4.3.1")["tv2/leaderless-marker"].observations
+    seen = read_recordings(KAFKA, "4.3.1")["tv2/leaderless-marker"].observations
     recorded = {(observation.asked, observation.answered) for observation in seen}
     lost = scenario(story)
     answers = [f.text.en for f in lost if f.glyph == "⇒"]

@@ -9,7 +9,7 @@ import pytest
 
 from mqlab.kafka import KafkaSystem
 from mqlab.kernel import Trace
-from mqlab.real.evidence import TABLE, evident, profile_of
+from mqlab.real.kafka.evidence import CONTRADICTIONS, evident, profile_of
 from mqlab.scenario import load
 
 SCENARIOS = Path(__file__).parents[3] / "datasets" / "scenarios" / "kafka"
@@ -58,13 +58,13 @@ def test_no_article_is_quoted_with_more_than_it_says() -> None:
     """They say that the broker sends the list of aborted transactions, that the consumer drops
     them, and that initialising raises the epoch; not that it is the broker who drops them, nor
     that nothing else raises it."""
-    said = " ".join(row.says.en for row in TABLE)
+    said = " ".join(row.says.en for row in CONTRADICTIONS)
     assert "filters" not in said and "only" not in said
     fetched = [f for f in judged("basic-abort") if f.glyph == "⇒" and "abort" in f.text.en]
     assert fetched and not any("contradicts" in f.evidence.en for f in fetched)
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.says.en)
+@pytest.mark.parametrize("row", CONTRADICTIONS, ids=lambda row: row.says.en)
 def test_every_row_meets_a_fact_of_some_scenario(row) -> None:
     names = ("basic-commit", "basic-abort", "fenced-zombie")
     assert any(row.meets(fact) for name in names for fact in judged(name))

@@ -14,12 +14,14 @@ import pytest
 pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
 
 from mqlab.cli import main
-from mqlab.real.compare import recordings
+from mqlab.real.compare import read_recordings
 from mqlab.real.kafka import libraries
-from mqlab.real.kafka.jars import PINS, RealBrokerError
+from mqlab.real.kafka.jars import PINS
 from mqlab.real.kafka.libraries import JAVA, LIBRARIES, SOURCES, Library
+from mqlab.real.kafka.oracle import KAFKA
+from mqlab.real.program import RealBrokerError
 
-RECORDED = recordings("4.3.1")
+RECORDED = read_recordings(KAFKA, "4.3.1")
 PROFILE = {one.scenario: "tv2-legacy" if one.legacy else "tv2" for one in LIBRARIES}
 
 

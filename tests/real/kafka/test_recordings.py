@@ -9,11 +9,12 @@ import pytest
 pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
 pytest.importorskip("confluent_kafka", reason="the readers are confluent-kafka: run `make setup`")
 
-from mqlab.cli.real import OurHost
-from mqlab.real.compare import Outcome, judged, recordings
+from mqlab.cli.real_kafka import OurHost
+from mqlab.real.compare import Outcome, judge, read_recordings
 from mqlab.real.kafka.differences import PAGE, TABLE, page
+from mqlab.real.kafka.oracle import KAFKA
 from mqlab.real.kafka.programs import JAVA, LIBRARY, SLOW, programs
-from mqlab.real.normal import normalised
+from mqlab.real.normal import normalise
 from mqlab.real.recording import (
     FOLDER,
     Observation,
@@ -23,14 +24,14 @@ from mqlab.real.recording import (
     load,
     wrong_checksums,
 )
-from mqlab.real.runner import run_all, wanted
+from mqlab.real.runner import run_all, select_programs
 
 BROKER = "kafka-4.3.1"
 # A scenario (scn-…) that is new has no recording before somebody with Java makes one.
-RECORDED = recordings("4.3.1")
+RECORDED = read_recordings(KAFKA, "4.3.1")
 EVERY = [
     (program, profile)
-    for program, profile in wanted(without=(SLOW, JAVA, LIBRARY))
+    for program, profile in select_programs(KAFKA, without=(SLOW, JAVA, LIBRARY))
     if not OurHost().cannot(program) and f"{profile}/{program.name}" in RECORDED
 ]
 OFFLINE = [f"{profile}/{program.name}" for program, profile in EVERY]
@@ -39,7 +40,7 @@ OFFLINE = [f"{profile}/{program.name}" for program, profile in EVERY]
 @pytest.fixture(scope="module")
 def outcomes() -> Iterator[dict[str, Outcome]]:
     """Every program that needs neither Java nor a minute, run against our server once."""
-    found = [judged(came, RECORDED) for came in run_all(EVERY, OurHost())]
+    found = [judge(KAFKA, came, RECORDED) for came in run_all(KAFKA, EVERY, OurHost())]
     yield {outcome.name: outcome for outcome in found}
 
 
@@ -60,7 +61,10 @@ def test_every_listed_difference_is_one() -> None:
 
 
 def test_every_program_has_its_recordings_and_every_recording_its_program() -> None:
-    there, programs_ = set(RECORDED), {f"{profile}/{p.name}" for p, profile in wanted()}
+    there, programs_ = (
+        set(RECORDED),
+        {f"{profile}/{p.name}" for p, profile in select_programs(KAFKA)},
+    )
     assert there <= programs_, "a recording without a program: remove it"
     missing = {name for name in programs_ - there if "/scn-" not in name}
     assert not missing, "run `mqlab real kafka record SCENARIO`"
@@ -93,7 +97,7 @@ def test_producer_ids_become_letters_in_their_order() -> None:
         Observation("b", "tc", "InitProducerId B pid=7 epoch=0", "ok pid=1003 epoch=1"),
         Observation("log", "t-0", "@0", "x: plain"),
     ]
-    found = normalised(rows)
+    found = normalise(rows, KAFKA.ids)
     assert found[0].answered == "ok pid=P epoch=0"
     assert (found[1].asked, found[1].answered) == (
         "InitProducerId B pid=Q epoch=0",
@@ -103,7 +107,7 @@ def test_producer_ids_become_letters_in_their_order() -> None:
 
 
 def test_lists_are_sorted() -> None:
-    (found,) = normalised([Observation("a", "tc", "x", "Ongoing {b-0, a-1, a-0}")])
+    (found,) = normalise([Observation("a", "tc", "x", "Ongoing {b-0, a-1, a-0}")], KAFKA.ids)
     assert found.answered == "Ongoing {a-0, a-1, b-0}"
 
 

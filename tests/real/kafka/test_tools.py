@@ -7,15 +7,17 @@ import pytest
 
 pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
 
-from mqlab.real.compare import recordings
-from mqlab.real.kafka.differences import listed_for
+from mqlab.real.compare import read_recordings
+from mqlab.real.differences import find_listed
+from mqlab.real.kafka.differences import TABLE
+from mqlab.real.kafka.oracle import KAFKA
 from mqlab.real.kafka.programs import JAVA, programs
 from mqlab.real.kafka.tools import CLASSES, tidy
 from mqlab.real.recording import Observation
 
 RECORDED = {
     name: recording
-    for name, recording in recordings("4.3.1").items()
+    for name, recording in read_recordings(KAFKA, "4.3.1").items()
     if name.startswith("tv2/tools-")
 }
 
@@ -94,7 +96,7 @@ def test_only_what_is_not_offered_may_differ_in_the_list_of_requests() -> None:
     covered = {
         o.asked
         for o in RECORDED[name].observations
-        if any(row.covers(o) for row in listed_for(name))
+        if any(row.covers(o) for row in find_listed(name, TABLE))
     }
     assert "ShareFetch(78)" in covered and "DescribeTopicPartitions(75)" in covered
     assert not {"Produce(0)", "EndTxn(26)", "cluster-id"} & covered

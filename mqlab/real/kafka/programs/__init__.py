@@ -10,36 +10,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
+from ...program import ALONE, CLUSTER, CONTROL, FAULT, JAVA, LIBRARY, SLOW, Program
 from ..client import PROFILES, Lab
 
 Run = Callable[[Lab], None]
-
-#: what a program may need besides a broker it shares with others
-ALONE = "alone"  # a broker it changes, so nobody else may be there
-CONTROL = "control"  # stops and starts the broker
-CLUSTER = "cluster"  # three brokers
-JAVA = "java"  # the Java client
-LIBRARY = "library"  # a client library that is fetched first
-SLOW = "slow"  # longer than a minute
-FAULT = "fault"  # a fault that only the real broker has
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """`name`: of the scenario and its recording; `reference`: Kafka's own test, or where
-    the behaviour is described."""
-
-    name: str
-    reference: str
-    run: Run
-    profiles: tuple[str, ...]
-    needs: tuple[str, ...] = ()
-    version: str = ""
-    settings: tuple[tuple[str, str], ...] = ()
-
 
 _FOUND: dict[str, Program] = {}
 
@@ -78,6 +54,7 @@ __all__ = [
     "ALONE",
     "CLUSTER",
     "CONTROL",
+    "FAULT",
     "JAVA",
     "LIBRARY",
     "SLOW",

@@ -3,8 +3,9 @@ here after seconds, by the broker's settings."""
 
 from __future__ import annotations
 
+from ...program import NotOffered
 from ..admin import describe, described, producers
-from ..client import Lab, NotOffered
+from ..client import Lab
 from ..producer import Producer
 from ..stories import tell
 from . import CONTROL, JAVA, program

@@ -9,7 +9,8 @@ pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
 from mqlab.cli import main
 from mqlab.real.kafka import jars
 from mqlab.real.kafka.differences import TABLE, page
-from mqlab.real.runner import wanted
+from mqlab.real.kafka.oracle import KAFKA
+from mqlab.real.runner import select_programs
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +45,10 @@ def test_comparing_one_scenario_says_so_in_a_line_each_and_a_sum(capsys) -> None
 
 
 def test_programs_are_chosen_by_level_and_by_need() -> None:
-    assert {profile for _, profile in wanted(levels=(0,))} == {"tv0"}
-    assert not any("java" in program.needs for program, _ in wanted(without=("java",)))
+    assert {profile for _, profile in select_programs(KAFKA, levels=(0,))} == {"tv0"}
+    assert not any(
+        "java" in program.needs for program, _ in select_programs(KAFKA, without=("java",))
+    )
 
 
 def test_the_pom_names_exact_versions() -> None:
@@ -57,3 +60,9 @@ def test_the_page_lists_every_difference_and_what_is_not_compared() -> None:
     text = page()
     assert all(row.reason in text for row in TABLE)
     assert "producer ids" in text and "skip-leaderless-marker" in text
+
+
+def test_an_unknown_broker_is_told_which_there_are(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["real", "rabbit", "compare"])
+    assert "invalid choice: 'rabbit' (choose from 'kafka')" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mqlab.real.kafka import jars
+from mqlab.real.program import RealBrokerError
 
 #: stands in for Maven: slow, and unable to work beside itself
 MAVEN = """#!/bin/sh
@@ -62,7 +63,7 @@ def test_many_ask_and_one_fetches(tmp_path, maven):
 )
 def test_what_is_not_pinned_is_refused_and_not_kept(tmp_path, maven, rows, named):
     maven(*rows)
-    with pytest.raises(jars.RealBrokerError, match=f"not what is pinned in pins: {named}"):
+    with pytest.raises(RealBrokerError, match=f"not what is pinned in pins: {named}"):
         jars.class_path("4.3.1")
     assert not (tmp_path / "cache" / "4.3.1" / "lib").exists()
 
@@ -70,7 +71,7 @@ def test_what_is_not_pinned_is_refused_and_not_kept(tmp_path, maven, rows, named
 def test_a_jar_that_was_changed_later_is_refused_too(tmp_path, maven):
     jars.class_path("4.3.1")
     (tmp_path / "cache" / "4.3.1" / "lib" / "kafka-clients-4.3.1.jar").write_bytes(b"evil")
-    with pytest.raises(jars.RealBrokerError, match="Nothing of it was run"):
+    with pytest.raises(RealBrokerError, match="Nothing of it was run"):
         jars.class_path("4.3.1")
 
 

@@ -1,0 +1,143 @@
+"""`mqlab real kafka`: what it can be told, and where programs run. This project's own server is
+hosted here, since the top floor alone may start it for the programs of `mqlab.real`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import UserError
+
+VERSION = "4.3.1"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--transaction-version", type=int, choices=(2, 0), help="of the cluster (default: both)"
+    )
+    parser.add_argument("--brokers", type=int, choices=(1, 3), default=1, help="start: how many")
+
+
+def levels(args: argparse.Namespace) -> tuple[int, ...]:
+    return () if args.transaction_version is None else (args.transaction_version,)
+
+
+def oracle() -> Any:
+    from mqlab.real.kafka.oracle import KAFKA
+
+    return KAFKA
+
+
+def real_host(args: argparse.Namespace) -> Any:
+    from mqlab.real.kafka.hosts import RealHost
+
+    return RealHost(args.version)
+
+
+def our_host() -> Any:
+    return OurHost()
+
+
+def write_page() -> None:
+    from mqlab.real.kafka.differences import PAGE, page
+
+    PAGE.write_text(page(), "utf-8")
+
+
+def start_broker(args: argparse.Namespace) -> None:
+    """Until Ctrl-C; raises UserError where the broker ends by itself."""
+    from mqlab.real.kafka.broker import RealKafka
+
+    level = 2 if args.transaction_version is None else args.transaction_version
+    with RealKafka(args.version, level, args.brokers) as kafka:
+        print(
+            f"mqlab real kafka: Kafka {args.version} ready at {kafka.address} "
+            f"(transaction.version {level}); Ctrl-C stops it",
+            flush=True,
+        )
+        while all(node.running for node in kafka.nodes):
+            time.sleep(0.5)
+        raise UserError(f"the broker ended by itself: {kafka.nodes[0].said()}")
+
+
+# ---- this project's server, hosted for programs -----------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OurControl:
+    """Stops and starts our server; it has one node."""
+
+    server: Any
+
+    def kill(self, node: int = 1) -> None:
+        self.server.kill()
+
+    def stop(self, node: int = 1) -> None:
+        self.server.stop()
+
+    def start(self, node: int = 1) -> None:
+        self.server.restart()
+
+
+@dataclass(frozen=True, slots=True)
+class OurHost:
+    broker: str = "mqlab"
+    at_once: int = 4
+
+    def cannot(self, program: Any) -> str:
+        from mqlab.real.kafka.programs import CLUSTER, FAULT
+
+        if FAULT in program.needs:
+            return "a fault of the real broker; the engine shows it with the switch of that name"
+        if CLUSTER in program.needs:
+            return "the server is one broker"
+        return "the server has no such settings" if program.settings else ""
+
+    @contextmanager
+    def shared(self, profile: str) -> Iterator[Any]:
+        from mqlab.real.kafka.client import PROFILES, Target
+        from mqlab.serve.kafka import serve
+
+        level = PROFILES[profile].transaction_version
+        with tempfile.TemporaryDirectory(prefix="mqlab-compare-") as folder:
+            with serve(data_dir=Path(folder) / "data", transaction_version=level) as server:
+                yield Target(
+                    self.broker, server.address, index_of(Path(folder)), OurControl(server)
+                )
+
+    def own(self, program: Any, profile: str) -> Any:
+        return self.shared(profile)
+
+
+def index_of(folder: Path) -> Any:
+    """Reads a partition's index of aborted transactions out of a copy of the server's
+    journal: the journal itself is the running server's."""
+    from mqlab.kafka.log import AbortedTxn
+    from mqlab.kafka.log.index import index_of as log_of
+    from mqlab.real.kafka.hosts import entry
+    from mqlab.serve.journal import Journal
+    from mqlab.serve.kafka.home import make_home
+
+    def read(partition: str) -> list[str]:
+        copy = Path(tempfile.mkdtemp(dir=folder))
+        (copy / "journal").write_bytes((folder / "data" / "journal").read_bytes())
+        journal = Journal(copy, make_home())
+        name = log_of(partition)
+        try:
+            return [
+                entry(found.pid, found.first_offset, found.last_offset, found.lso)
+                for effect in journal.replay()
+                if isinstance(found := getattr(effect, "entry", None), AbortedTxn)
+                and getattr(effect, "log", "") == name
+            ]
+        finally:
+            journal.close()
+
+    return read

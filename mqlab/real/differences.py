@@ -1,0 +1,64 @@
+"""Differences from a real broker that stand, each with its reason, and the page that lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from .recording import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """`scenario`: pattern of "profile/name"; `asked`: pattern of the question whose answers
+    differ ("*": all of the scenario); `real`, `ours`: what each does; `answered`: pattern of
+    our answer, so that a row excuses no other one."""
+
+    scenario: str
+    asked: str
+    real: str
+    ours: str
+    reason: str
+    answered: str = "*"
+
+    def about(self, name: str) -> bool:
+        """Whether this row is about the scenario "profile/name"."""
+        return fnmatchcase(name, self.scenario)
+
+    def covers(self, observation: Observation) -> bool:
+        return fnmatchcase(observation.asked, self.asked)
+
+
+def find_listed(name: str, table: Iterable[Listed]) -> list[Listed]:
+    """The rows about the scenario "profile/name"."""
+    return [row for row in table if row.about(name)]
+
+
+def write_page(
+    broker: str,
+    source: str,
+    table: Iterable[Listed],
+    ignored: Iterable[tuple[str, str]],
+    others: Iterable[tuple[str, str]],
+) -> str:
+    """The page as Markdown. `source`: how it is made; `ignored`: in what two answers may differ
+    without being different; `others`: scenarios that are not compared or not recorded; each with
+    its reason."""
+    rows = [(r.scenario, r.asked, r.real, r.ours, r.reason) for r in table]
+    lines = [f"# Where this engine differs from a real {broker}", "", source, ""]
+    lines += ["## Differences that stand", ""]
+    lines += _table(("scenario", "question", "real", "ours", "reason"), rows) or ["None.", ""]
+    lines += ["## What is not compared", ""]
+    lines += ["Everything else is compared letter by letter, in these recordings' wording.", ""]
+    lines += [f"- **{what}** {why}." for what, why in ignored]
+    lines += ["", "## Recorded and not compared, or not recorded", ""]
+    lines += _table(("scenario", "why"), list(others)) or ["None.", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    if not rows:
+        return []
+    cells = [head, tuple("---" for _ in head), *rows]
+    return ["| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in cells] + [""]

@@ -1,0 +1,94 @@
+"""What recordings of a real Kafka, and articles about Kafka, say of a trace."""
+
+from __future__ import annotations
+
+import re
+
+from ...kernel import Text, Trace
+from ..evidence import Contradiction, Witness, add_evidence
+
+VERSION = "4.3.1"
+#: a coordinator or a leader: nobody sees from outside what they ask
+BROKERS = re.compile(r"^tc(@|$)|-\d+(@\d+)?$")
+#: producer ids: a broker hands out blocks of 1,000, so they are never the same twice
+IDS = re.compile(r"\bpid=(-?\d+)")
+
+CONTRADICTIONS = (
+    Contradiction(
+        "▮",
+        r"^(commit|abort) marker @",
+        Text("control messages are written by the client", "控制消息由客户端写入"),
+    ),
+    Contradiction(
+        "⇨",
+        r"^HW=(\d+) LSO=(?!\1$)",
+        Text("the control message advances the high watermark", "控制消息推进高水位"),
+    ),
+    Contradiction(
+        "⇒",
+        r"^ok epoch=\d+$",
+        Text("the epoch marks each rebirth of a producer", "epoch 标记生产者的每一次重生"),
+        r"^tc$",
+    ),
+    Contradiction(
+        "☞",
+        r"^begin: ok",
+        Text("opening a transaction sends a request", "开启事务会发送请求"),
+    ),
+    Contradiction(
+        "→",
+        r"^EndTxn ",
+        Text(
+            "the producer writes its commit message into __transaction_state",
+            "生产者把提交消息写入 __transaction_state",
+        ),
+    ),
+    Contradiction(
+        "→",
+        r"^AddPartitionsToTxn \{[^}]*\}$",
+        Text("the producer adds partitions before it sends", "生产者在发送之前添加分区"),
+        r"-\d+$",
+    ),
+    Contradiction(
+        "→",
+        r"^Fetch @",
+        Text("the coordinator pushes markers to consumers", "协调器把标记推送给消费者"),
+    ),
+)
+
+
+def profile_of(system: str) -> str:
+    """The folder of recordings for a system line."""
+    words = system.split()
+    if "transaction_version=0" in words:
+        return "tv0"
+    return "tv2-legacy" if "client=legacy" in words else "tv2"
+
+
+def is_seen(node: str) -> bool:
+    """Whether a client asked."""
+    return BROKERS.search(node) is None
+
+
+def role_of(node: str) -> str:
+    """Of several replicas of a role ("orders-0@1") the role; every partition of
+    __consumer_offsets is the group coordinator."""
+    role = node.partition("@")[0]
+    return "gc" if role.startswith("__consumer_offsets") else role
+
+
+WITNESS = Witness(
+    broker="Kafka",
+    version=VERSION,
+    folder=f"kafka-{VERSION}",
+    profile_of=profile_of,
+    is_seen=is_seen,
+    role_of=role_of,
+    ids=IDS,
+    contradictions=CONTRADICTIONS,
+)
+
+
+def evident(trace: Trace, scenario: str) -> Trace:
+    """The trace with the evidence of each fact; `scenario`: the name of its recording."""
+    return add_evidence(trace, scenario, WITNESS)

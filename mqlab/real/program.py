@@ -1,0 +1,72 @@
+"""A program that asks a broker, what it may need, and what stops it.
+
+A program knows neither whether a real broker or this project's server answers, nor what the
+answer should be: that is what the recordings are for. What it asks through (its `Lab`) is the
+broker's own; the house looks at its notes only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from .recording import Observation
+
+#: what a program may need besides a broker it shares with others
+ALONE = "alone"  # a broker it changes, so nobody else may be there
+CONTROL = "control"  # stops and starts the broker
+CLUSTER = "cluster"  # several brokers
+JAVA = "java"  # the Java client
+LIBRARY = "library"  # a client library that is fetched first
+SLOW = "slow"  # longer than a minute
+FAULT = "fault"  # a fault that only the real broker has
+#: needs of a program that shares its broker with nobody
+OWN = frozenset({CONTROL, CLUSTER})
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`name`: of the scenario and its recording; `reference`: the broker's own test, or where
+    the behaviour is described; `run` is given the broker's lab; `profiles`: where it makes
+    sense; `version`: the only one it is recorded on, "" for any; `settings`: of brokers of its
+    own."""
+
+    name: str
+    reference: str
+    run: Callable[[Any], None]
+    profiles: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    version: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+class Lab(Protocol):
+    """One run of one program: what it noted, and what spoke for it (name → version, "" for that
+    of the installed package)."""
+
+    notes: list[Observation]
+    clients: dict[str, str]
+
+    def close(self) -> None: ...
+
+
+class Target(Protocol):
+    """A running broker, in the words of the broker's room."""
+
+    @property
+    def broker(self) -> str:
+        """Its name in recordings: "kafka-4.3.1" or "mqlab"."""
+        ...
+
+
+class NotOffered(Exception):
+    """The broker does not know a request without which the program makes no sense."""
+
+
+class NotHere(Exception):
+    """What a program needs is not on this machine; the message says what."""
+
+
+class RealBrokerError(Exception):
+    """A real broker cannot be had or did not start; the message says what to do."""
