@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...kernel import Cell, Frontier, Log
-from ..log import Batch, fetch
+from ..log import ABORT, Batch, fetch
 from ..log.partition import Partition
 from ..messages import READ_COMMITTED
 from ..replication.copying import CHECKPOINT
@@ -33,24 +33,34 @@ def _leading_strip(seen: View, partition: str) -> Log:
 
 def _strip(name: str, part: Partition, rows: list[tuple[Batch, Txn | None, str]]) -> Log:
     limit = fetch.upper_bound(part, READ_COMMITTED)
-    cells = []
-    for batch, txn, outcome in rows:
-        for i in range(batch.count):
-            label = batch.control[:1] or label_record(batch, i)
-            cells.append(
-                Cell(
-                    offset=batch.base + i,
-                    label=label,
-                    kind="control" if batch.control else "data",
-                    txn=txn.name if txn else "",
-                    readable=batch.base + i < limit,
-                    aborted=outcome == "ABORT" and not batch.control,
-                )
-            )
-    return Log(name, tuple(cells), (Frontier("LSO", part.lso), Frontier("HW", part.hw)))
+    cells = tuple(
+        draw_cell(batch, i, label_record(batch, i), txn.name if txn else "", outcome, limit)
+        for batch, txn, outcome in rows
+        for i in range(batch.count)
+    )
+    return Log(name, cells, draw_frontiers(part.lso, part.hw))
+
+
+def draw_cell(batch: Batch, i: int, label: str, txn: str, outcome: str, limit: int) -> Cell:
+    """The record at place `i` of a batch. `outcome`: how its transaction ended in this log, ""
+    while it is open; `limit`: the offset at which a reader of committed data must stop."""
+    return Cell(
+        offset=batch.base + i,
+        label=batch.control[:1] or label,
+        kind="control" if batch.control else "data",
+        txn=txn,
+        readable=batch.base + i < limit,
+        aborted=outcome == ABORT and not batch.control,
+    )
+
+
+def draw_frontiers(lso: int, hw: int) -> tuple[Frontier, ...]:
+    """Where readers of committed data, and where all readers, must stop."""
+    return Frontier("LSO", lso), Frontier("HW", hw)
 
 
 def label_record(batch: Batch, i: int) -> str:
+    """A lesson's value, or what the record calls itself; "·" where nothing is known of it."""
     records = batch.records
     if not isinstance(records, tuple) or i >= len(records):
         return "·"

@@ -10,11 +10,12 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
-from ....kafka.log import ABORT, COMMIT
+from ....kafka.log import COMMIT
 from ....kafka.messages import READ_COMMITTED, READ_UNCOMMITTED
 from ....kafka.picture.graph import draw_graph
+from ....kafka.picture.strips import draw_cell, draw_frontiers
 from ....kafka.picture.tables import draw_positions, draw_states
-from ....kernel import Cell, Frontier, Got, Log, Reader, escape_unseen, shorten
+from ....kernel import Got, Log, Reader, escape_unseen, shorten
 from ....kernel.trace import plain_of as plain
 from ...trace.lanes import TITLE, Lanes
 from .lanes import GROUP, LEADER
@@ -22,7 +23,7 @@ from .lights import Lights
 from .model import Model, Row, count_shown
 
 POSITIONS = 10  # of a group coordinator, and of each open transaction
-CELL, GOT = plain(Cell(0, "")), plain(Got("", ""))
+GOT = plain(Got("", ""))
 STATE_GRAPH = plain(draw_graph((), begun=False))
 
 
@@ -32,17 +33,13 @@ def cut(text: str) -> str:
 
 
 def draw_cells(row: Row, readable: bool) -> list[Any]:
-    """A batch's cells, made once for each way in which they can look."""
+    """A batch's cells, made once for each way in which they can look: all alike but for their
+    places and labels."""
     key = ("cells", readable, row.outcome)
     if key not in row.drawn:
         batch = row.batch
-        alike = {
-            **CELL,
-            "kind": "control" if batch.control else "data",
-            "txn": row.txn,
-            "readable": readable,
-            "aborted": row.outcome == ABORT and not batch.control,
-        }
+        limit = batch.last + 1 if readable else batch.base
+        alike = plain(draw_cell(batch, 0, "", row.txn, row.outcome, limit))
         row.drawn[key] = [
             {**alike, "offset": batch.base + i, "label": row.label(i)}
             for i in range(batch.count - count_shown(batch), batch.count)
@@ -117,8 +114,7 @@ class Picture:
         lso, hw = (part.lso, part.hw) if part is not None else (0, 0)
         drawn = [c for row in self._rows(name) for c in draw_cells(row, row.batch.last < lso)]
         start = drawn[0]["offset"] if drawn else 0
-        flags = (Frontier("LSO", lso), Frontier("HW", hw))
-        return {**plain(Log(name, (), flags, start)), "cells": drawn}
+        return {**plain(Log(name, (), draw_frontiers(lso, hw), start)), "cells": drawn}
 
     def _readers(self) -> Any:
         names = self.lanes.list_names(LEADER)
