@@ -13,27 +13,26 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from ..kernel import Fact, Text, Trace, Words
+from ..kernel import Fact, FactKind, Text, Trace, Words
 from .normal import normalise
 from .recording import FOLDER, Observation, load
 
 RECORDED = Words("recorded on {broker}", "录自 {broker}")
-SENT, LATE, ANSWERED = "→", "⇥", "⇒"
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """`glyph`, `line` (a pattern) and `node` (a pattern) name facts of which many articles about
+    """`kind`, `line` (a pattern) and `node` (a pattern) name facts of which many articles about
     the broker say what `says` holds, in their own sense, and no stronger."""
 
-    glyph: str
+    kind: FactKind
     line: str
     says: Text
     node: str = ""
 
     def meets(self, fact: Fact) -> bool:
         return (
-            fact.glyph == self.glyph
+            fact.kind is self.kind
             and re.search(self.line, fact.text.en) is not None
             and re.search(self.node, fact.node) is not None
         )
@@ -96,19 +95,19 @@ def _judged(fact: Fact, recorded: bool, witness: Witness) -> Fact:
 def _pairs(facts: Iterable[Fact]) -> list[tuple[Observation, list[int]]]:
     """Questions with their answers, and the places of the facts that tell them. A connection
     answers in order; what arrives late has been told once when it left."""
-    waiting: dict[tuple[str, str], list[tuple[str, list[int]]]] = {}
+    waiting: dict[tuple[str, str], list[tuple[Fact, list[int]]]] = {}
     found = []
     for place, fact in enumerate(facts):
-        if fact.glyph == SENT and fact.peer:
-            waiting.setdefault((fact.node, fact.peer), []).append((fact.text.en, [place]))
-        elif fact.glyph == LATE:
-            for text, places in waiting.get((fact.node, fact.peer), []):
-                if text == fact.text.en:
+        if fact.kind is FactKind.SEND:
+            waiting.setdefault((fact.node, fact.peer), []).append((fact, [place]))
+        elif fact.kind is FactKind.LATE:
+            for asked, places in waiting.get((fact.node, fact.peer), []):
+                if asked.body == fact.body:
                     places.append(place)
                     break
-        elif fact.glyph == ANSWERED and waiting.get((fact.peer, fact.node)):
+        elif fact.kind is FactKind.REPLY and waiting.get((fact.peer, fact.node)):
             asked, places = waiting[fact.peer, fact.node].pop(0)
-            told = Observation(fact.peer, fact.node, asked, fact.text.en)
+            told = Observation(fact.peer, fact.node, asked.text.en, fact.text.en)
             found.append((told, [*places, place]))
     return found
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from mqlab.kernel import Fact, Text, Trace
+from mqlab.kernel import FactKind, Text, Trace
+from mqlab.kernel.run import new_fact
 from mqlab.real import compare, evidence
 from mqlab.real.compare import Outcome, judge, read_recordings, summarise
-from mqlab.real.differences import Listed, write_page
+from mqlab.real.differences import Listed, find_listed, write_page
 from mqlab.real.evidence import Contradiction, Witness, add_evidence
 from mqlab.real.oracle import Oracle
 from mqlab.real.program import CONTROL, NotHere, NotOffered, Program
@@ -20,6 +21,7 @@ from mqlab.real.recording import Observation, committed, save
 from mqlab.real.runner import run_all, select_programs
 
 IDS = re.compile(r"box=(\d+)")
+SEND, REPLY = FactKind.SEND, FactKind.REPLY
 LEVELS = {"old": 0, "new": 1}
 
 
@@ -185,6 +187,8 @@ def test_a_row_excuses_no_other_answer_and_no_other_question(recorded):
     assert verdict("as it comes", "2").verdict == "listed"
     assert verdict("upside down", "2").verdict == "DIFFERENT"
     assert "⇒ 3" in verdict("as it comes", "3").diff
+    assert find_listed("new/order", [ROW]) == [ROW]
+    assert not find_listed("new/give", [ROW]), "nor another scenario's"
 
 
 def test_the_page_lists_what_stands_and_what_is_not_compared():
@@ -203,25 +207,26 @@ def test_a_fact_is_recorded_where_the_recording_has_its_question_and_answer(reco
         is_seen=lambda node: node != "mouse",
         role_of=lambda node: node.removesuffix("@2"),
         ids=IDS,
-        contradictions=(Contradiction("✗", "^empty", Text("it is never empty", "从不空")),),
+        contradictions=(
+            Contradiction(FactKind.KILL, "^empty", Text("it is never empty", "从不空")),
+        ),
     )
     rows = [
-        ("child", "→", "give", "cupboard@2"),
-        ("cupboard@2", "⇒", "box=9 of new", "child"),  # another number, the same letter
-        ("mouse", "→", "give", "cupboard"),
-        ("cupboard", "⇒", "box=8", "mouse"),  # nobody saw the mouse
-        ("child", "→", "give", "cupboard"),
-        ("cupboard", "⇒", "nothing", "child"),  # another answer
-        ("cupboard", "✗", "empty", ""),
+        ("child", SEND, "give", "cupboard@2"),
+        ("child", FactKind.LATE, "give", "cupboard@2"),
+        ("cupboard@2", REPLY, "box=9 of new", "child"),  # another number, the same letter
+        ("mouse", SEND, "give", "cupboard"),
+        ("cupboard", REPLY, "box=8", "mouse"),  # nobody saw the mouse
+        ("child", SEND, "give", "cupboard"),
+        ("cupboard", REPLY, "nothing", "child"),  # another answer
+        ("cupboard", FactKind.KILL, "empty", ""),
     ]
-    facts = [
-        Fact(i, i, who, glyph, Text(said), to) for i, (who, glyph, said, to) in enumerate(rows)
-    ]
+    facts = [new_fact(kind, who, Text(said), to, said) for who, kind, said, to in rows]
     found = add_evidence(Trace("toy new", (), tuple(facts), ()), "give", witness).facts
     real, model = "recorded on Cupboard 7", "model"
-    assert [fact.evidence.en for fact in found[:6]] == [real, real, model, model, model, model]
-    assert found[6].evidence.en == "contradicts many articles"
-    assert found[6].why.en == (
+    assert [fact.evidence.en for fact in found[:7]] == [*[real] * 3, *[model] * 4]
+    assert found[7].evidence.en == "contradicts many articles"
+    assert found[7].why.en == (
         "Many articles say: “it is never empty”. Cupboard does what this line shows."
     )
     old = add_evidence(Trace("toy old", (), tuple(facts), ()), "give", witness).facts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...kernel import Text, Trace
+from ...kernel import FactKind, Text, Trace
 from ..evidence import Contradiction, Witness, add_evidence
 
 VERSION = "4.3.1"
@@ -15,28 +15,28 @@ IDS = re.compile(r"\bpid=(-?\d+)")
 
 CONTRADICTIONS = (
     Contradiction(
-        "▮",
+        FactKind.APPEND,
         r"^(commit|abort) marker @",
         Text("control messages are written by the client", "控制消息由客户端写入"),
     ),
     Contradiction(
-        "⇨",
+        FactKind.CHANGE,
         r"^HW=(\d+) LSO=(?!\1$)",
         Text("the control message advances the high watermark", "控制消息推进高水位"),
     ),
     Contradiction(
-        "⇒",
+        FactKind.REPLY,
         r"^ok epoch=\d+$",
         Text("the epoch marks each rebirth of a producer", "epoch 标记生产者的每一次重生"),
         r"^tc$",
     ),
     Contradiction(
-        "☞",
+        FactKind.RETURN,
         r"^begin: ok",
         Text("opening a transaction sends a request", "开启事务会发送请求"),
     ),
     Contradiction(
-        "→",
+        FactKind.SEND,
         r"^EndTxn ",
         Text(
             "the producer writes its commit message into __transaction_state",
@@ -44,13 +44,13 @@ CONTRADICTIONS = (
         ),
     ),
     Contradiction(
-        "→",
+        FactKind.SEND,
         r"^AddPartitionsToTxn \{[^}]*\}$",
         Text("the producer adds partitions before it sends", "生产者在发送之前添加分区"),
         r"-\d+$",
     ),
     Contradiction(
-        "→",
+        FactKind.SEND,
         r"^Fetch @",
         Text("the coordinator pushes markers to consumers", "协调器把标记推送给消费者"),
     ),
