@@ -103,10 +103,10 @@ def _server(kafka: str = "") -> Figures:
 
 def _income() -> Figures:
     from ..serve.kafka import serve
-    from ..spark.bench import measured
+    from ..spark.bench import measure_sinks
 
     with serve() as broker:
-        found = measured(broker.address)
+        found = measure_sinks(broker.address)
     for name in ("at-least-once", "exactly-once"):
         yield f"orders/s, {name}", f"{found[name]:,.0f}"
     yield "exactly-once ÷ at-least-once", f"{found['ratio']:.2f}"

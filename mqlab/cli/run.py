@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     different = 0
     paths = list(scenario_files(args.files))
     for path in paths:
-        golden = opened(path)
+        golden = open_scenario(path)
         if args.show:
             print(golden.run.narrate(args.lang))
         elif args.rewrite:
@@ -60,7 +60,7 @@ def scenario_files(names: list[str]) -> list[Path]:
     return found
 
 
-def opened(path: Path) -> Golden:
+def open_scenario(path: Path) -> Golden:
     try:
         return load(path, SYSTEMS)
     except UnicodeDecodeError as error:

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from ..kernel import Trace
-from ..real.kafka.evidence import evident
+from ..real.kafka.evidence import add_kafka_evidence
 from .errors import UserError
-from .run import opened
+from .run import open_scenario
 
 HELP = "turn a scenario (.scn) or trace (.json) into a self-contained page"
 
@@ -41,7 +41,7 @@ def read_trace(path: Path) -> Trace:
     if not path.is_file():
         raise UserError(f"no file {path}: give a .scn file or a trace as .json")
     if path.suffix != ".json":
-        return evident(opened(path).run.trace, path.stem)
+        return add_kafka_evidence(open_scenario(path).run.trace, path.stem)
     try:
         return Trace.load(path)
     except ValueError as error:

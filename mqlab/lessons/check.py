@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from ..explore import Budget, explore
 from ..kernel import System, Text
-from .limits import TooLong, limited
+from .limits import TooLong, limit_time
 from .verdict import NOT_WRITTEN, Verdict
 
 LIMIT_S = 1.0
@@ -156,7 +156,7 @@ def _guard(exercise: Exercise, rule: Rule) -> Rule:
 def call_rule(rule: Rule, given: tuple[Any, ...]) -> Any:
     """What a rule answers, None if it is a stub; RuleError if it raises or does not end."""
     try:
-        with limited(LIMIT_S):
+        with limit_time(LIMIT_S):
             return rule(*given)
     except NotImplementedError:
         return None

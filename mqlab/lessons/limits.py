@@ -22,7 +22,7 @@ class TooLong(BaseException):
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def limit_time(seconds: float) -> Iterator[None]:
     """Raise `TooLong` in what runs inside when it has run for so many seconds, and again and
     again until it has ended, should it catch that."""
     if not can_interrupt():
@@ -45,7 +45,8 @@ def limited(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def not_counted(seconds: float) -> Iterator[None]:
-    """Within `limited`: what happens here is not the learner's, who has `seconds` from its end."""
+    """Within `limit_time`: what happens here is not the learner's, who has `seconds` from
+    its end."""
     if not can_interrupt():
         yield
         return

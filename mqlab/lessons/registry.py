@@ -8,7 +8,7 @@ from typing import Any
 
 from ..kernel import Play, Run, System, Trace
 from ..kernel.token import check, open_token
-from ..real.kafka.evidence import evident
+from ..real.kafka.evidence import add_kafka_evidence
 from ..scenario import parse_script, perform, system_of
 
 #: name in a system line → where its class is
@@ -43,7 +43,7 @@ class Systems(Mapping[str, type[System]]):
 SYSTEMS = Systems()
 
 
-def played(text: str) -> Run:
+def run_scenario(text: str) -> Run:
     """Run a scenario given as text (see `mqlab.scenario`); ScenarioError says what is wrong."""
     script = parse_script(text)
     return perform(script, system_of(script.system, SYSTEMS))
@@ -53,7 +53,7 @@ def scenario(text: str, recorded: str = "") -> Trace:
     """The trace of a scenario given as text, each fact with its evidence. `recorded`: the
     name of the recording of a real broker that tells the same story; without one a fact is
     the model's, or is told otherwise in many articles."""
-    return evident(played(text).trace, recorded)
+    return add_kafka_evidence(run_scenario(text).trace, recorded)
 
 
 def system(line: str) -> System:
@@ -71,5 +71,5 @@ def open_run(token: str) -> Play:
 
 def playing(text: str) -> Play:
     """A play that begins where a scenario ends."""
-    run = played(text)
+    run = run_scenario(text)
     return Play(run.system, tuple(run.choices), run.trace.title)

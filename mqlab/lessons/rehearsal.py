@@ -48,7 +48,7 @@ def timers(run: Run) -> list[tuple[str, str]]:
     return [(name, timer) for name, n in run.world.nodes.items() for _, timer, _ in n.timers]
 
 
-def made(run: Run, node: str) -> int:
+def count_calls(run: Run, node: str) -> int:
     """How many calls of an application have returned."""
     app = run.world.nodes[node].app
     return len(app.results) if app is not None else 0
@@ -60,21 +60,21 @@ def plain(system: System) -> Run:
     return run
 
 
-def killed(system: System, node: str, calls: int) -> Run:
+def run_with_kill(system: System, node: str, calls: int) -> Run:
     """The process is killed after so many calls, and started again."""
     run = Run(system)
-    go(run, until=lambda: made(run, node) >= calls)
+    go(run, until=lambda: count_calls(run, node) >= calls)
     run.do(f"kill {node}")
     run.do(f"restart {node}")
     go(run)
     return run
 
 
-def stalled(system: System, old: str, new: str, calls: int, session: str) -> Run:
+def run_with_stall(system: System, old: str, new: str, calls: int, session: str) -> Run:
     """One member falls silent after so many calls. The group gives it up, if it knows it by
     then (`session` is the name of that timer), another does its work, and it wakes up."""
     run = Run(system)
-    go(run, lambda c: new not in (c.a, c.b), until=lambda: made(run, old) >= calls)
+    go(run, lambda c: new not in (c.a, c.b), until=lambda: count_calls(run, old) >= calls)
     for node, timer in timers(run):
         if timer == session:
             run.do(f"fire {node} {timer}")

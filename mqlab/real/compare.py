@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from .differences import Listed, find_listed
 from .oracle import Oracle
 from .program import NotHere, NotOffered
-from .recording import Observation, Recording, committed, difference
+from .recording import Observation, Recording, difference, load_recordings
 from .runner import Came
 
 UNRECORDED = "there is no recording yet: run `mqlab real NAME record SCENARIO`"
@@ -48,9 +48,9 @@ def read_recordings(oracle: Oracle, version: str) -> dict[str, Recording]:
     """Of each scenario the recording to compare with, by "profile/name": that of `version`,
     or of the one version the scenario is recorded on."""
     programs = oracle.programs()
-    found = committed(f"{oracle.name}-{version}")
+    found = load_recordings(f"{oracle.name}-{version}")
     for other in sorted({p.version for p in programs.values()} - {"", version}):
-        for name, recording in committed(f"{oracle.name}-{other}").items():
+        for name, recording in load_recordings(f"{oracle.name}-{other}").items():
             program = programs.get(recording.scenario)
             if program is not None and program.version == other:
                 found.setdefault(name, recording)

@@ -95,7 +95,7 @@ def load(path: Path) -> Recording:
         raise ValueError(f"{path} is no recording: record it again") from error
 
 
-def committed(broker: str, folder: Path = FOLDER) -> dict[str, Recording]:
+def load_recordings(broker: str, folder: Path = FOLDER) -> dict[str, Recording]:
     """Every recording of a broker ("kafka-4.3.1"), by "profile/scenario"."""
     found = [load(path) for path in sorted((folder / broker).rglob("*.json"))]
     return {recording.name: recording for recording in found}

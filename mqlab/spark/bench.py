@@ -23,7 +23,7 @@ SINKS = ("at-least-once", "exactly-once")
 BATCH = Plan(orders=10_000)
 
 
-def measured(
+def measure_sinks(
     address: str, orders: Orders = DAY, rounds: int = 4, repeat: int = 20
 ) -> dict[str, float]:
     """`{"at-least-once": orders/s, "exactly-once": orders/s, "ratio": the latter ÷ the former}`.

@@ -35,7 +35,7 @@ def batches(checkpoint: Path) -> list[int]:
     return _numbers(checkpoint / "offsets")
 
 
-def committed(checkpoint: Path) -> list[int]:
+def read_commits(checkpoint: Path) -> list[int]:
     """The batches in `commits`, in order."""
     return _numbers(checkpoint / "commits")
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 
 from . import databases, feeder, pipeline, runs, topics
-from .checkpoint import batches, committed
+from .checkpoint import batches, read_commits
 from .cuts import END_MS, Plan, day_plan
 from .databases import DATABASES
 from .errors import IncomeError, SlowStart
@@ -344,7 +344,7 @@ def _cause(text: str, error: Exception | None, address: str) -> Exception:
     if isinstance(error, Killed | IncomeError):
         return error
     if isinstance(error, KafkaException):
-        return topics.explained(error, address)
+        return topics.explain_error(error, address)
     if said := re.search(r"\b(Killed|IncomeError): (.*)", text):
         return (Killed if said[1] == "Killed" else IncomeError)(said[2].strip())
     if re.search(r"Python worker (failed )?to connect back", text):
@@ -385,7 +385,7 @@ def read_result(address: str, target: Target, true: Truth, fed: int, times: Time
     counted = sum(row.lines for row in rows)
     account = reconcile(address, target.source, counted, len(dead), target.checkpoint, fed)
     names = Names(target.query.removeprefix("income-"))
-    return Result(rows, dead, account, true, names, len(committed(target.checkpoint)), times)
+    return Result(rows, dead, account, true, names, len(read_commits(target.checkpoint)), times)
 
 
 def error_of(rows: Sequence[Row], true: Truth) -> str:

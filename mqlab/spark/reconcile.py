@@ -76,7 +76,8 @@ class Expected:
 
 
 class Replay:
-    """The batches once more, without Spark. Give it every record, then ask `expected`."""
+    """The batches once more, without Spark. Give it every record, then ask for its sums,
+    as `replay_orders` does."""
 
     def __init__(self, ends: Sequence[Cut]) -> None:
         """`ends[n]` is where batch n ends, as `offsets/n` says."""
@@ -156,7 +157,7 @@ class Replay:
         return Expected(self.read, self.dead, late, still_open, missing)
 
 
-def expected(address: str, order_topic: str, folder: Path) -> Expected:
+def replay_orders(address: str, order_topic: str, folder: Path) -> Expected:
     """Replays topic Order through the batches of the query whose checkpoint is `folder`."""
     numbers = checkpoint.batches(folder)
     if numbers != list(range(len(numbers))) or not numbers:
@@ -185,5 +186,5 @@ def reconcile(
     `counted` lines are in topic Income, `dead` ones in topic Dead; `folder` is the query's
     checkpoint. Raises IncomeError.
     """
-    must = expected(address, order_topic, folder)
+    must = replay_orders(address, order_topic, folder)
     return Reconciliation(fed, must.read, counted, dead, must.late, must.open, must.missing)

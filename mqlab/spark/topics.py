@@ -53,14 +53,14 @@ def broker_errors(address: str) -> Iterator[None]:
     try:
         yield
     except KafkaException as error:
-        raise explained(error, address) from error
+        raise explain_error(error, address) from error
 
 
 # How the client names it when nobody answers; the other errors are answers that say no.
 GONE = re.compile(r"code=_(TRANSPORT|ALL_BROKERS_DOWN|TIMED_OUT|MSG_TIMED_OUT|RESOLVE)\b")
 
 
-def explained(error: KafkaException, address: str) -> IncomeError:
+def explain_error(error: KafkaException, address: str) -> IncomeError:
     """The client's error as one line that says what to do."""
     if GONE.search(str(error)):
         return unreachable(address)

@@ -113,7 +113,7 @@ class TwoPhase(Transactions):
         open_one = Prepared(**json.loads(self.note.read_text(encoding="utf-8")))
         state, pid, epoch = describe(self.target.address, self.target.group)
         if state == "Ongoing" and (pid, epoch) == (open_one.pid, open_one.epoch):
-            done = max(checkpoint.committed(self.target.checkpoint), default=-1)
+            done = max(checkpoint.read_commits(self.target.checkpoint), default=-1)
             answer = self.rule(open_one.batch, done)
             self.asked.append((open_one.batch, done, answer))
             end(self.target.address, self.target.group, pid, epoch, answer == "commit")

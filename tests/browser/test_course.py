@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mqlab.lessons.course import classroom
-from mqlab.lessons.course.classroom import answered
+from mqlab.lessons.course.classroom import fill_in
 from mqlab.lessons.course.notebooks import read, text_of
 from tests.lessons.course.test_course import WRONG, hand_in, write_lab
 
@@ -98,5 +98,5 @@ def test_a_student_sees_copies_and_follows_links_between_them(page: Any, tmp_pat
         link.scroll_into_view_if_needed()
         link.click()
         page.get_by_role("heading", name=re.compile("^Lab 07")).wait_for()
-    notebook = answered(read(copies / "07-markers-and-lso.ipynb"), {})
+    notebook = fill_in(read(copies / "07-markers-and-lso.ipynb"), {})
     assert "BEGIN SOLUTION" not in text_of(notebook)

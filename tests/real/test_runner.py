@@ -17,7 +17,7 @@ from mqlab.real.differences import Listed, find_listed, write_page
 from mqlab.real.evidence import Contradiction, Witness, add_evidence
 from mqlab.real.oracle import Oracle
 from mqlab.real.program import CONTROL, NotHere, NotOffered, Program
-from mqlab.real.recording import Observation, committed, save
+from mqlab.real.recording import Observation, Recording, load_recordings, save
 from mqlab.real.runner import run_all, select_programs
 
 IDS = re.compile(r"box=(\d+)")
@@ -115,7 +115,11 @@ def recorded(tmp_path, monkeypatch):
     for _, _, seen in run_all(TOY, select_programs(TOY), Host(REAL)):
         if not isinstance(seen, Exception):
             save(seen, tmp_path)
-    monkeypatch.setattr(compare, "committed", lambda broker: committed(broker, tmp_path))
+
+    def load_here(broker: str) -> dict[str, Recording]:
+        return load_recordings(broker, tmp_path)
+
+    monkeypatch.setattr(compare, "load_recordings", load_here)
     monkeypatch.setattr(evidence, "FOLDER", tmp_path)
     evidence._recorded.cache_clear()
     yield tmp_path

@@ -25,7 +25,7 @@ from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.trace import model
 from mqlab.serve.kafka.trace.observer import Observer
 from mqlab.serve.kafka.wire.codec import decode
-from mqlab.serve.kafka.wire.records import Records, parsed
+from mqlab.serve.kafka.wire.records import Records, parse_batch
 from mqlab.serve.trace import recorder
 from mqlab.serve.trace.live import Live
 from mqlab.serve.trace.recorder import Recorder
@@ -111,8 +111,8 @@ def test_the_ring_is_bounded_by_steps_and_by_bytes(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_batch_of_very_many_records_is_not_looked_into() -> None:
-    small = parsed(batch([b"a", b"b"]))
-    many = parsed(batch([b"a"] * (model.COUNTABLE + 1)))
+    small = parse_batch(batch([b"a", b"b"]))
+    many = parse_batch(batch([b"a"] * (model.COUNTABLE + 1)))
     assert [model._texts(b) for b in (small, many)] == [["a", "b"], []]  # type: ignore[arg-type]
 
 
@@ -122,7 +122,7 @@ def test_a_compressed_batch_is_looked_into_only_where_it_is_small(
 ) -> None:
     packed = zlib.compressobj(wbits=31)
     body = packed.compress(record(b"x" * size)) + packed.flush()
-    bomb = parsed(batches.batch(body, bits=batches.GZIP, at_ms=1000))
+    bomb = parse_batch(batches.batch(body, bits=batches.GZIP, at_ms=1000))
     asked_for: list[int] = []
     monkeypatch.setattr(Records, "texts", lambda self, last: asked_for.append(last) or [])
     model._texts(bomb)  # type: ignore[arg-type]

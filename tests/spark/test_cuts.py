@@ -170,7 +170,7 @@ def test_checkpoint_is_read_as_text(tmp_path) -> None:
         (tmp_path / "offsets" / str(batch)).write_text(text)
     (tmp_path / "offsets" / ".10.crc").write_text("")
     assert checkpoint.batches(tmp_path) == [0, 1, 10]
-    assert checkpoint.committed(tmp_path) == []
+    assert checkpoint.read_commits(tmp_path) == []
     assert checkpoint.cut_of(tmp_path, 10) == Cut(11, NINE, (5,))
     with pytest.raises(IncomeError, match="folder that the driver sees"):
         checkpoint.cut_of(tmp_path, 2)

@@ -28,7 +28,7 @@ def test_a_wrong_rule_makes_the_sum_that_the_model_says(
 ) -> None:
     cell = bench._live(story, rule, lambda line: None)
     model = story.play(rule)
-    assert cell.tenths == model.tenths != sum(decide.written(decide.HALF_HOUR))
+    assert cell.tenths == model.tenths != sum(decide.amounts_of_batches(decide.HALF_HOUR))
     assert bool(cell.stopped) == model.stopped
     assert model.asked[-len(cell.asked) :] == list(cell.asked)
 
@@ -67,7 +67,9 @@ def test_ended_otherwise_it_makes_the_sum_that_the_model_says(
     cell = bench.kill("two-phase", point, rule, say=lambda line: None)
     answer = rule(decide.KILLED, death.checkpoint)
     assert cell.asked == ((decide.KILLED, death.checkpoint, answer),)
-    assert cell.tenths == death.play(answer).tenths != sum(decide.written(decide.HALF_HOUR))
+    assert (
+        cell.tenths == death.play(answer).tenths != sum(decide.amounts_of_batches(decide.HALF_HOUR))
+    )
 
 
 def test_exactly_once_needs_no_kafka_as_sink_but_a_source_that_is_kept(bench: Bench) -> None:
@@ -99,7 +101,7 @@ def test_sparks_own_sink_doubles_what_at_least_once_doubles(bench: Bench) -> Non
         return
     ours = bench.kill("at-least-once", Point.OUT, say=lambda line: None)
     own = bench.kill(OWN, Point.OUT, say=lambda line: None)
-    assert own.tenths == ours.tenths > sum(decide.written(decide.HALF_HOUR))
+    assert own.tenths == ours.tenths > sum(decide.amounts_of_batches(decide.HALF_HOUR))
 
 
 def test_a_kill_by_choice_doubles_visibly(bench: Bench) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from mqlab_widgets import Explorer
 from mqlab_widgets.style import page_css
-from mqlab_widgets.widget import joined
+from mqlab_widgets.widget import join_modules
 
 from mqlab.explore import Budget, explore
 from mqlab.kernel import Property, Text
@@ -137,7 +137,7 @@ def put(page: Any, panel: Explorer, theme: str) -> None:
 
     page.expose_function("python", python)
     css = page_css("explorer.css")
-    module = joined("explorer.js").replace("export default { render: explorer };", "")
+    module = join_modules("explorer.js").replace("export default { render: explorer };", "")
     script = module + MODEL.replace("await render(", "await explorer(")
     page.set_content(
         f'<!doctype html><html lang="en"><title>notebook</title><style>{css}</style>'

@@ -20,7 +20,7 @@ from .lives import deflate
 from .payload import Look, build, refuse
 from .player import Player
 from .style import page_css
-from .widget import PictureWidget, joined
+from .widget import PictureWidget, join_modules
 
 KNOWN = ("budget", "properties", "title", "lang", "scale", "panels")
 SLICE_S = 0.1
@@ -77,7 +77,7 @@ class Explorer(PictureWidget):
     button does; `run()` searches to the end before it returns.
     """
 
-    _esm = joined("explorer.js")
+    _esm = join_modules("explorer.js")
     _css = page_css("explorer.css")
 
     def __init__(

@@ -20,7 +20,7 @@ from .lives import deflate
 from .payload import Look, build, refuse
 from .player import Player
 from .style import page_css
-from .widget import PictureWidget, joined
+from .widget import PictureWidget, join_modules
 
 KNOWN = ("title", "lang", "scale", "panels")
 
@@ -84,7 +84,7 @@ class Ordering(PictureWidget):
     `cell`: the call that shows the list carries the order (`Parsons.arrange`); `kept`: the
     text of that call is what stands in the list."""
 
-    _esm = joined("ordering.js")
+    _esm = join_modules("ordering.js")
     _css = page_css("ordering.css")
     order = traitlets.List(traitlets.Unicode()).tag(sync=True)
     kept = traitlets.Bool(True).tag(sync=True)

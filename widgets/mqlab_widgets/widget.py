@@ -27,7 +27,7 @@ def say(text: str | Text, lang: Lang) -> str:
     return text.of(lang) if isinstance(text, Text) else text
 
 
-def joined(name: str) -> str:
+def join_modules(name: str) -> str:
     """One self-contained module: the player's file, then `name`, which may use its names and
     says what is rendered."""
     player = (HERE / "player.js").read_text("utf-8")

@@ -166,7 +166,7 @@ class KafkaSystem(System):
     # -- what a scenario may say -----------------------------------------------------------
 
     def call(self, words: tuple[str, ...]) -> Any:
-        return verbs.parsed(words, self.cluster.partitions, wiring.led(self))
+        return verbs.parse_call(words, self.cluster.partitions, wiring.leaders_of(self))
 
     # -- pictures and claims ---------------------------------------------------------------
 

@@ -55,7 +55,7 @@ ADVICE = {
 }
 
 
-def parsed(words: tuple[str, ...], partitions: tuple[str, ...], led: tuple[str, ...]) -> Any:
+def parse_call(words: tuple[str, ...], partitions: tuple[str, ...], led: tuple[str, ...]) -> Any:
     """The call that the words of a line stand for. `partitions` may be written and read,
     `led` have leaders that can be elected. Raises ValueError with advice."""
     found = _produced(words, partitions) or _read(words, partitions)

@@ -102,7 +102,7 @@ def _brokers(system: KafkaSystem) -> list[NodeSpec]:
 # ---- several replicas ------------------------------------------------------------------
 
 
-def led(system: KafkaSystem) -> tuple[str, ...]:
+def leaders_of(system: KafkaSystem) -> tuple[str, ...]:
     """What has a leader: the coordinator's log and every partition."""
     cluster = system.cluster
     return (system.config.coordinator, *cluster.partitions, *cluster.groups)
@@ -116,23 +116,23 @@ def hears(system: KafkaSystem) -> Map[str, tuple[str, ...]]:
     """Who is told who leads a partition. The coordinator's copies hear of all, for they send
     markers everywhere; and all hear of the coordinator, whom every leader asks."""
     tc = system.config.coordinator
-    everywhere = tuple(c for partition in led(system) for c in copies(system, partition))
+    everywhere = tuple(c for partition in leaders_of(system) for c in copies(system, partition))
     return Map(
         (p, everywhere if p == tc else (*copies(system, tc), *copies(system, p)))
-        for p in led(system)
+        for p in leaders_of(system)
     )
 
 
 def first_leaders(system: KafkaSystem) -> tuple[Leadership, ...]:
     """A new cluster begins with everybody in sync and the first replica leading."""
     isr = tuple(range(1, system.replicas + 1))
-    return tuple(Leadership(partition, 1, 0, isr) for partition in led(system))
+    return tuple(Leadership(partition, 1, 0, isr) for partition in leaders_of(system))
 
 
 def _replicas(system: KafkaSystem, programs: dict[str, Program]) -> list[NodeSpec]:
     first = first_leaders(system)
     specs = []
-    for partition in led(system):
+    for partition in leaders_of(system):
         for number in range(1, system.replicas + 1):
             config = ReplicaConfig(
                 partition=partition,

@@ -154,7 +154,7 @@ def _submit(course: Course, lab: Lab, student: str) -> None:
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
     inbox = course.inbound / f"{student}+{lab.name}+{now}"
     shutil.copytree(course.outbound / lab.name, inbox)
-    notebook = answered(read(inbox / f"{lab.name}.ipynb"), answers(lab, student))
+    notebook = fill_in(read(inbox / f"{lab.name}.ipynb"), answers(lab, student))
     (inbox / f"{lab.name}.ipynb").write_text(text_of(notebook), encoding="utf-8")
     (inbox / "timestamp.txt").write_text(now, encoding="utf-8")
 
@@ -170,7 +170,7 @@ def answers(lab: Lab, student: str) -> dict[str, str]:
     return {}
 
 
-def answered(released: Notebook, written: dict[str, str]) -> Notebook:
+def fill_in(released: Notebook, written: dict[str, str]) -> Notebook:
     """A copy of the released notebook in which somebody has written these cells."""
     notebook = deepcopy(released)
     for cell in notebook.cells:

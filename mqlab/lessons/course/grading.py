@@ -4,8 +4,8 @@ What a student hands in is a program. nbgrader would run it inside the course's 
 gradebook and everybody else's work, every cell of it. Here nbgrader still puts the locked cells and
 the hidden tests back and still reads the grades off the outputs; between the two,
 
-- `needed` says which cells a grade depends on, so that a lab's long demonstrations are not run once
-  for each student;
+- `find_needed_cells` says which cells a grade depends on, so that a lab's long demonstrations are
+  not run once for each student;
 - `ExecuteApart` hands those cells to another process, on its standard input, and takes nothing but
   their outputs from its standard output. That process (`mqlab.lessons.course.apart`) starts in
   an empty folder, with an environment that says nothing of the course; no file goes with it, so
@@ -55,7 +55,7 @@ class Names:
     used_later: set[str]
 
 
-def needed(cells: Sequence[Notebook]) -> list[int]:
+def find_needed_cells(cells: Sequence[Notebook]) -> list[int]:
     """The places of the cells that the graded ones depend on, themselves included, in order.
 
     A cell is needed if it is graded or holds an answer, if it binds or changes a name that a
@@ -144,7 +144,7 @@ class ExecuteApart(NbGraderPreprocessor):
 
     def preprocess(self, nb: Notebook, resources: ResourcesDict) -> tuple[Notebook, ResourcesDict]:
         """Raises GradingError where the notebook cannot be run to its end."""
-        places = needed(nb.cells)
+        places = find_needed_cells(nb.cells)
         asked = [nb.cells[place] for place in places]
         ran = run_apart(asked, self.command or APART, self.timeout)
         for cell, outputs in zip(asked, ran, strict=True):

@@ -26,7 +26,7 @@ from ast import literal_eval
 from collections.abc import Callable
 from typing import Any
 
-from ..limits import TooLong, limited, not_counted
+from ..limits import TooLong, limit_time, not_counted
 
 LIMIT_S = 1.0
 PLAIN = (int, str, bool, type(None))
@@ -101,7 +101,7 @@ class Answering:
 
 def _outcome(run: Callable[[], Any]) -> Said:
     try:
-        with limited(LIMIT_S):
+        with limit_time(LIMIT_S):
             return "returned", plain(run())
     except NotImplementedError:
         return "stub", ""

@@ -17,7 +17,7 @@ from ...kafka.states import NUMBERS, PREVIOUS, PREVIOUS_V2, TxnState
 from ...kernel import FAILED, Fact, FactKind, Outcome, Trace
 from ..atlas.data_flow import data_flow
 from ..lab00 import broker_map, first, map_table, red_from
-from ..registry import played, scenario
+from ..registry import run_scenario, scenario
 from ..tables import columns, heard, table
 from .exercises.admit import ADMIT
 from .exercises.commit import COMMIT, UNANSWERED, never_unknown
@@ -155,7 +155,7 @@ def _counted(words: list[str]) -> Iterator[str]:
 
 def due(text: str) -> str:
     """When the timeout of a transaction that is open at the end of a run will run out."""
-    run = played(text)
+    run = run_scenario(text)
     begun = next(f.at_ms for f in run.trace if _begins(f.body))
     _, timer, after_ms = run.world.nodes["tc"].timers[0]
     return f"{timer}: set at {begun / 1000:g} s, runs out at {(begun + after_ms) / 1000:g} s"

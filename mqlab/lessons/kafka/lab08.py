@@ -16,7 +16,7 @@ from ...kernel import Fact, FactKind, Outcome, System, Text, Trace
 from ..atlas.map_panel import broker_map
 from ..lab00 import first, red_from
 from ..parsons import Parsons, Piece
-from ..rehearsal import killed, plain
+from ..rehearsal import plain, run_with_kill
 from ..tables import columns, table
 from .exercises.copying import BREAK, KILL, LOOP, ONE, WORKER
 from .lab06 import recorded, told
@@ -94,7 +94,7 @@ def side_effects(work: Work) -> str:
     calm = plain(system).world.nodes[WORKER].app
     rows = []
     for calls, made in enumerate(calm.results if calm is not None else (), start=1):
-        run = killed(system, WORKER, calls)
+        run = run_with_kill(system, WORKER, calls)
         ran = sum(_sends_income(fact.body) for fact in run.trace)
         names = system.counted(run.world, "income")
         rows.append((str(made.call).removesuffix(" read_committed"), ran, len(names)))
@@ -130,7 +130,7 @@ def _actor(node: str, asked: str) -> str:
 # --- the loop in pieces -------------------------------------------------------------------
 
 
-def assembled(order: tuple[str, ...]) -> Work:
+def assemble_loop(order: tuple[str, ...]) -> Work:
     """A loop that does these pieces round by round. What is for a failure is done there, in
     the order in which it is given; everything else makes up a round."""
     rounds = tuple(piece for piece in order if piece not in ON_FAILURE)
@@ -178,7 +178,7 @@ DO: dict[str, Callable[[App, list[Order]], None]] = {
 def _systems(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
     """Without a fault; with a price that is not known at first; with a kill anywhere; with a
     connection that breaks anywhere."""
-    work = assembled(order)
+    work = assemble_loop(order)
     return (
         (ONE.looping(work), Budget()),
         (replace(ONE, fails=1).looping(work), Budget()),

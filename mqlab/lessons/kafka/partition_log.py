@@ -15,7 +15,7 @@ from ...kafka.log import AbortedTxn, Batch, fetch
 from ...kafka.log.index import index_of
 from ...kafka.messages import READ_COMMITTED, Fetch, FetchResponse
 from ...kernel import Map, MemoryDisk
-from ..registry import played
+from ..registry import run_scenario
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,6 @@ class PartitionLog:
 
 def partition_log(text: str, name: str) -> PartitionLog:
     """The partition `name` at the end of a scenario given as text."""
-    run = played(text)
+    run = run_scenario(text)
     assert isinstance(run.system, KafkaSystem)
     return PartitionLog(run.system, name, run.world.disk(name))

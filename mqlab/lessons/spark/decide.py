@@ -43,7 +43,7 @@ def lunch() -> tuple[dict[str, str], ...]:
 
 
 @cache
-def written(minutes: int) -> tuple[int, ...]:
+def amounts_of_batches(minutes: int) -> tuple[int, ...]:
     """Tenths of a penny that each batch writes, where a batch is so many minutes of orders.
 
     A batch closes the minutes that the batches before it have passed (the watermark), so it
@@ -78,7 +78,7 @@ def records_of(minutes: int, batch: int) -> list[str]:
         return [one for half in (2 * batch - 1, 2 * batch) for one in records_of(HALF_HOUR, half)]
     if batch < 1:
         return []  # the first batch closes no minute yet
-    return [f"{HALVES[batch - 1]}={round(written(HALF_HOUR)[batch] / 1000)}"]
+    return [f"{HALVES[batch - 1]}={round(amounts_of_batches(HALF_HOUR)[batch] / 1000)}"]
 
 
 def pounds(tenths: int) -> str:
@@ -103,7 +103,7 @@ class Outcome:
 
     def hand_over(self, rule: Rule, minutes: int, since: int, until: int = 0) -> None:
         """Spark hands batches `since` to `until - 1` to the sink, each of so many minutes."""
-        batches = written(minutes)
+        batches = amounts_of_batches(minutes)
         self.lives.append([])
         for batch in range(since, until or len(batches)):
             if self.stopped:
@@ -119,7 +119,7 @@ class Outcome:
     @property
     def sum(self) -> str:
         """In words, against what it should be."""
-        should = sum(written(HALF_HOUR))
+        should = sum(amounts_of_batches(HALF_HOUR))
         if self.tenths == should:
             return f"the income is {pounds(self.tenths)}, which is right"
         error = (self.tenths - should) / should * 100
@@ -160,7 +160,7 @@ class Story:
 
     def refutes(self, found: Outcome) -> bool:
         return found.stopped != self.stop or not (
-            self.stop or found.tenths == sum(written(HALF_HOUR))
+            self.stop or found.tenths == sum(amounts_of_batches(HALF_HOUR))
         )
 
     def run(self, found: Outcome) -> Run:

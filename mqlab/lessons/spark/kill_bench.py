@@ -26,11 +26,11 @@ from .decide import (
     Rule,
     Say,
     Story,
+    amounts_of_batches,
     crash,
     lost_checkpoint,
     lunch,
     pounds,
-    written,
 )
 from .two_phase import DEATHS
 from .two_phase import PAIRS as OPEN
@@ -58,7 +58,7 @@ class Bench:
     @property
     def expected(self) -> str:
         """The income of the two hours, computed without Spark."""
-        return pounds(sum(written(HALF_HOUR)))
+        return pounds(sum(amounts_of_batches(HALF_HOUR)))
 
     def kill(self, sink: str, point: str, rule: Rule | None = None, say: Say = print) -> Cell:
         """Kill the job once at `point` of batch 3, start it again, and add up its output.

@@ -25,7 +25,7 @@ from ...kafka.states import COMPLETED
 from ...kernel import Property, Run, Words, World
 from ...kernel.world import NodeState
 from ..kafka.systems.asking import AskingSystem
-from ..registry import played
+from ..registry import run_scenario
 
 MONEY = Words(
     "money in = money out: each half hour is counted once", "进账 = 出账：每半小时只计入一次"
@@ -88,4 +88,4 @@ def play_lives(lives: Sequence[Sequence[Sequence[str]]], owed: Sequence[str], wh
             lines.append(f"run {name}: {', '.join(calls)}")
         if name != names[-1]:
             lines.append(f"kill {name}")
-    return played("\n".join(lines))
+    return run_scenario("\n".join(lines))

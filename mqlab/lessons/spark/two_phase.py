@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from ...kernel import Run, Text
 from ..check import RuleError
 from ..verdict import NOT_WRITTEN, Verdict
-from .decide import HALF_HOUR, HALVES, KILLED, Outcome, Remembered, records_of, written
+from .decide import HALF_HOUR, HALVES, KILLED, Outcome, Remembered, amounts_of_batches, records_of
 
 Rule = Callable[[int, int], str]
 Pair = tuple[int, int]
@@ -59,19 +59,19 @@ class Death:
 
     def play(self, answer: str) -> Outcome:
         """The sum and the transactions when the open one is ended in this way."""
-        found = Outcome(sum(written(HALF_HOUR)[:KILLED]))
+        found = Outcome(sum(amounts_of_batches(HALF_HOUR)[:KILLED]))
         if answer == "commit":
-            found.tenths += written(HALF_HOUR)[KILLED]
+            found.tenths += amounts_of_batches(HALF_HOUR)[KILLED]
         found.hand_over(lambda _, batch: "write", HALF_HOUR, self.checkpoint + 1)
         return found
 
     def run(self, answer: str) -> Run:
         """The same, played by the engine: the open transaction is ended by a single request, as
         the process that began it is dead."""
-        from ..registry import played
+        from ..registry import run_scenario
 
         again = [f"run again: begin, {_sent(batch)}, commit" for batch in self.left]
-        return played(
+        return run_scenario(
             "\n".join(
                 [
                     f"# {self.title}",
@@ -90,7 +90,7 @@ class Death:
     @property
     def left(self) -> range:
         """The batches that Spark hands over after the kill."""
-        return range(self.checkpoint + 1, len(written(HALF_HOUR)))
+        return range(self.checkpoint + 1, len(amounts_of_batches(HALF_HOUR)))
 
 
 def _sent(batch: int) -> str:

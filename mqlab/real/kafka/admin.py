@@ -14,7 +14,7 @@ from .producer import offset_rows
 from .wire import read_transactions
 
 
-def described(lab: Lab, txn_id: str) -> Any:
+def describe_transaction(lab: Lab, txn_id: str) -> Any:
     """The coordinator's row of a transactional id; None where the broker cannot say."""
     if not lab.offers(65, 0):
         return None
@@ -32,8 +32,8 @@ def described(lab: Lab, txn_id: str) -> Any:
 def describe(lab: Lab, txn_id: str, state: str = "") -> None:
     """DescribeTransactions; with `state` the first answer that is of this state."""
     if state and lab.offers(65, 0):
-        lab.until(lambda: described(lab, txn_id).state, state)
-    row = described(lab, txn_id)
+        lab.until(lambda: describe_transaction(lab, txn_id).state, state)
+    row = describe_transaction(lab, txn_id)
     if row is None:
         told = NOT_OFFERED
     elif row.error:
@@ -134,7 +134,7 @@ def broker_config(lab: Lab, name: str, value: str) -> None:
 # ---- offsets of a group, outside of transactions -----------------------------------------
 
 
-def committed(lab: Lab, group: str, *partitions: str, stable: bool = True) -> None:
+def fetch_offsets(lab: Lab, group: str, *partitions: str, stable: bool = True) -> None:
     """OffsetFetch; `stable` (KIP-447) refuses while a transaction holds a pending one."""
     topics: dict[str, list[int]] = {}
     for partition in partitions:

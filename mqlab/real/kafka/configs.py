@@ -27,7 +27,7 @@ DEFAULT, STATIC = 5, 4  # where a value comes from (DescribeConfigsResponse.Conf
 NONE = "\\N"
 
 
-def described(raw: Raw, kind: int, name: str) -> list[Any]:
+def describe_configs(raw: Raw, kind: int, name: str) -> list[Any]:
     """Every config of a resource with synonyms and documentation, by name."""
     resource = Row(resource_type=kind, resource_name=name, configuration_keys=None)
     answer = raw.ask(
@@ -60,11 +60,13 @@ def table(address: str) -> str:
     with Raw(address) as raw:
         fields = {"num_partitions": 1, "replication_factor": 1, "assignments": (), "configs": ()}
         raw.ask(19, 5, topics=(Row(name=topic, **fields),), timeout=MINUTE, validate_only=False)
-        while not (rows := described(raw, TOPIC, topic)):
+        while not (rows := describe_configs(raw, TOPIC, topic)):
             pass
         lines = [line("topic", config) for config in rows]
-        lines += [line("group", config) for config in described(raw, GROUP, "configs-of-a-group")]
-        lines += [line("broker", config) for config in described(raw, BROKER, "1")]
+        lines += [
+            line("group", config) for config in describe_configs(raw, GROUP, "configs-of-a-group")
+        ]
+        lines += [line("broker", config) for config in describe_configs(raw, BROKER, "1")]
     return "\n".join(lines) + "\n"
 
 

@@ -89,6 +89,6 @@ WITNESS = Witness(
 )
 
 
-def evident(trace: Trace, scenario: str) -> Trace:
+def add_kafka_evidence(trace: Trace, scenario: str) -> Trace:
     """The trace with the evidence of each fact; `scenario`: the name of its recording."""
     return add_evidence(trace, scenario, WITNESS)

@@ -28,7 +28,7 @@ from ...kafka.states import TxnState
 from ...kernel import Append
 from ..entries import JSON_MARK, Effect, Entries, JsonForm, ends_as_json
 from .front.topic import Topic
-from .wire.records import Records, parsed
+from .wire.records import Records, parse_batch
 
 DATA = struct.Struct(">cHq")  # kind "D", length of the log's name, base offset
 BATCH_LENGTH = struct.Struct(">i")  # at byte 8 of a record batch: its bytes behind these 12
@@ -70,7 +70,7 @@ def decode_effect(body: bytes) -> Effect:
         return FORM.decode(body)
     _, size, base = DATA.unpack_from(body)
     name = body[DATA.size : DATA.size + size].decode()
-    batch = parsed(body[DATA.size + size :])
+    batch = parse_batch(body[DATA.size + size :])
     assert isinstance(batch, Batch), "only what was parsed is ever appended"
     return Append(name, _at(batch, base))
 

@@ -10,7 +10,7 @@ from mqlab.kafka.replication import Fence, Leadership, Replica
 from mqlab.kafka.replication.controller import start_controller
 from mqlab.kafka.replication.messages import AlterPartition, Register
 from mqlab.kernel import Call, Caller, Map, MemoryDisk, Reply, Request
-from mqlab.lessons.registry import played, scenario, system
+from mqlab.lessons.registry import run_scenario, scenario, system
 from mqlab.real.compare import read_recordings
 from mqlab.real.kafka.oracle import KAFKA
 
@@ -138,8 +138,8 @@ def test_a_follower_that_takes_over_knows_the_last_five_batches_and_one_restarte
         {restarted}
         run controller: elect orders-0 2
         """
-    kept = played(story.format(restarted=""))
-    lost = played(story.format(restarted="kill orders-0@2\nrestart orders-0@2"))
+    kept = run_scenario(story.format(restarted=""))
+    lost = run_scenario(story.format(restarted="kill orders-0@2\nrestart orders-0@2"))
     assert [_window(run) for run in (kept, lost)] == [3, 1]
 
 
@@ -151,7 +151,7 @@ def _window(run):
 
 def test_a_replica_that_is_proposed_for_the_isr_counts_at_once():
     # Partition's maximal ISR: the controller may elect it before the leader hears back.
-    story = played(
+    story = run_scenario(
         """
         system kafka partitions=1 replicas=2
         run controller: fence orders-0 2
@@ -208,7 +208,7 @@ def test_what_too_few_replicas_have_is_not_called_safe():
 
 def test_a_log_that_is_cut_back_loses_the_snapshots_of_what_it_lost():
     # ProducerStateManager#truncateAndReload
-    run = played(
+    run = run_scenario(
         """
         system kafka partitions=1 replicas=2 producers=app:- segment_records=1
         run app: send orders-0 a, flush

@@ -21,7 +21,7 @@ from nbformat.v4 import new_code_cell
 from mqlab.cli import main
 from mqlab.lessons.course import beliefs, classroom, copies, grading, package
 from mqlab.lessons.course import folder as course
-from mqlab.lessons.course.classroom import STUDENTS, answered
+from mqlab.lessons.course.classroom import STUDENTS, fill_in
 from mqlab.lessons.course.folder import REAL, SAMPLE, ClassError, Course, clear_sample, create
 from mqlab.lessons.course.notebooks import (
     Lab,
@@ -63,7 +63,7 @@ def contents(folder: Path) -> dict[str, str]:
 def hand_in(there: Course, student: str, code: str) -> None:
     path = there.submitted(student, "07-sample")
     path.parent.mkdir(parents=True, exist_ok=True)
-    notebook = answered(read(there.released("07-sample")), {"lso": code} if code else {})
+    notebook = fill_in(read(there.released("07-sample")), {"lso": code} if code else {})
     path.write_text(text_of(notebook), "utf-8")
 
 
@@ -214,7 +214,7 @@ def answer(source: str) -> object:
 )
 def test_only_what_a_grade_depends_on_is_run(before: list[str], wanted: list[int]) -> None:
     cells = [*map(new_code_cell, before), answer("answer = x"), new_code_cell("x = 3")]
-    assert grading.needed(cells) == [*wanted, len(before)]
+    assert grading.find_needed_cells(cells) == [*wanted, len(before)]
 
 
 def ran(source: str, command: tuple[str, ...] = grading.APART, timeout_s: int = 60) -> str:

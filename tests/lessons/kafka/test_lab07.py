@@ -14,7 +14,7 @@ from mqlab.lessons.kafka.lab07 import ANSWERED, ASKED, HALF, KILLS, LAST, whole
 from mqlab.lessons.kafka.partition_log import partition_log
 from mqlab.lessons.kafka.visibility import by_hand, frontiers, index_written, lag_table, readers
 from mqlab.lessons.registry import scenario, system
-from mqlab.serve.kafka.wire.records import marker, parsed
+from mqlab.serve.kafka.wire.records import marker, parse_batch
 
 MIXED = """
 system kafka partitions=1 producers=n:plain,x,c
@@ -144,7 +144,7 @@ def test_a_real_batch_says_transactional_and_no_transactional_id() -> None:
     }
     assert TRANSACTIONAL_ID.encode() not in BATCH
     assert b"order-17" in BATCH
-    parsed_batch = parsed(BATCH)
+    parsed_batch = parse_batch(BATCH)
     assert isinstance(parsed_batch, Batch)  # length and checksum are as a broker wants them
     assert parsed_batch.transactional
     assert header(marker(Batch((), 1, 2, 1, 0, -1, control="COMMIT")))["control bit"] == 1

@@ -7,15 +7,25 @@ import itertools
 import pytest
 
 from mqlab.lessons.spark import two_phase
-from mqlab.lessons.spark.decide import BELIEFS, DECIDE, HALF_HOUR, HOUR, KILLED, STEPS, written
+from mqlab.lessons.spark.decide import (
+    BELIEFS,
+    DECIDE,
+    HALF_HOUR,
+    HOUR,
+    KILLED,
+    STEPS,
+    amounts_of_batches,
+)
 from mqlab.lessons.spark.kill_bench import Bench
 from mqlab.lessons.spark.two_phase import RESUME
 from mqlab.lessons.verdict import Verdict
 
 
 def test_batches_of_any_size_write_the_same_income() -> None:
-    assert sum(written(HALF_HOUR)) == sum(written(HOUR)) == 17_169_190
-    assert all(tenths > 0 for tenths in written(HALF_HOUR)[1:]), "no cancellation hides a double"
+    assert sum(amounts_of_batches(HALF_HOUR)) == sum(amounts_of_batches(HOUR)) == 17_169_190
+    assert all(tenths > 0 for tenths in amounts_of_batches(HALF_HOUR)[1:]), (
+        "no cancellation hides a double"
+    )
 
 
 @pytest.mark.parametrize(("name", "rule", "belief"), BELIEFS, ids=[name for name, *_ in BELIEFS])
@@ -73,7 +83,7 @@ def test_two_deaths_and_a_belief_each() -> None:
 @pytest.mark.parametrize("death", two_phase.DEATHS, ids=[d.title for d in two_phase.DEATHS])
 def test_a_transaction_ended_rightly_leaves_the_money_right(death) -> None:
     answer = two_phase.right_answer(KILLED, death.checkpoint)
-    assert death.play(answer).tenths == sum(written(HALF_HOUR))
+    assert death.play(answer).tenths == sum(amounts_of_batches(HALF_HOUR))
     run = death.run(answer)
     assert all(one.ok for one in run.trace.snapshot(-1).lights if one.name == "money")
 

@@ -19,9 +19,9 @@ from mqlab.real.recording import (
     FOLDER,
     Observation,
     Recording,
-    committed,
     difference,
     load,
+    load_recordings,
     wrong_checksums,
 )
 from mqlab.real.runner import run_all, select_programs
@@ -53,7 +53,7 @@ def test_every_listed_difference_is_one() -> None:
     """A row that covers no recorded question is out of date."""
     asked = [
         (name, observation)
-        for name, recording in committed(BROKER).items()
+        for name, recording in load_recordings(BROKER).items()
         for observation in recording.observations
     ]
     for row in TABLE:

@@ -9,7 +9,7 @@ import pytest
 from mqlab.real.kafka.batches import number
 from mqlab.serve.kafka.wire import bodies
 from mqlab.serve.kafka.wire.alike import TOGETHER, Shape, count_alike
-from mqlab.serve.kafka.wire.bodies import decoded, walked
+from mqlab.serve.kafka.wire.bodies import decode_records, walk_records
 
 NOW = 1_700_000_000_000
 ONE_BY_ONE = 1 << 40  # a stretch so long that no record is compared with another
@@ -40,7 +40,7 @@ def made(key: bytes | None, value: bytes | None, stamps: list[int], first: int) 
 
 def outcome(body: bytes, count: int) -> object:
     try:
-        return walked(body, count, NOW)
+        return walk_records(body, count, NOW)
     except Exception as error:
         return type(error), str(error)
 
@@ -55,8 +55,8 @@ def _compared_early(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_alike_records_have_their_own_stamps(batch: tuple) -> None:
     records = made(*batch)
     body = b"".join(records)
-    found = walked(body, len(records), NOW)
-    assert found.stamps == [r.at_ms for r in decoded(body, len(records), NOW)]
+    found = walk_records(body, len(records), NOW)
+    assert found.stamps == [r.at_ms for r in decode_records(body, len(records), NOW)]
     assert found.stamps == [NOW + stamp for stamp in batch[2]]
     assert found.keyless == (list(range(40)) if batch[0] is None else [])
     assert (found.oldest, found.newest) == (min(found.stamps), max(found.stamps))
@@ -106,10 +106,10 @@ def test_records_are_alike_up_to_the_first_that_differs() -> None:
 def test_no_more_than_a_bound_are_compared_at_once() -> None:
     one = record(0, 0, None, b"")
     assert count_alike(one * 5_000, Shape(one, 0, len(one)), len(one), len(one), 9_999) == TOGETHER
-    assert len(walked(one * 5_000, 5_000, NOW).stamps) == 5_000
+    assert len(walk_records(one * 5_000, 5_000, NOW).stamps) == 5_000
 
 
 def test_a_record_with_headers_is_no_pattern() -> None:
     one = record(0, 0, b"k", b"v", headers=2)
     assert not Shape(one, 0, len(one)).plain
-    assert walked(one * 200, 200, NOW).stamps == [NOW] * 200
+    assert walk_records(one * 200, 200, NOW).stamps == [NOW] * 200

@@ -15,14 +15,14 @@ from mqlab.kernel import Append, Put
 from mqlab.serve import BrokerError
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.home import make_home
-from mqlab.serve.kafka.wire.records import parsed
+from mqlab.serve.kafka.wire.records import parse_batch
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.raw import batch
 from tests.serve.test_damage import check_every_flip, starts_of
 
 
 def test_a_flipped_bit_anywhere_is_refused_and_nothing_is_touched(tmp_path: Path) -> None:
-    records = parsed(batch([b"a", b"bc" * 40])).records  # type: ignore[union-attr]
+    records = parse_batch(batch([b"a", b"bc" * 40])).records  # type: ignore[union-attr]
     effects = [
         Put("leadership", "epoch", 1),
         *(Append("t-0", Batch(records, count=2, base=2 * i)) for i in range(5)),

@@ -20,7 +20,7 @@ from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.entries import decode_effect, encode_effect
 from mqlab.serve.kafka.front.topic import Topic
 from mqlab.serve.kafka.home import make_home
-from mqlab.serve.kafka.wire.records import parsed
+from mqlab.serve.kafka.wire.records import parse_batch
 from mqlab.serve.server import Options, Server
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.raw import Raw, batch
@@ -47,7 +47,7 @@ def written(folder: Path, rounds: int = 12_000) -> None:
     """Thousands of records of two ids, one of them expired at the end, and some data."""
     journal = Journal(folder, HOME)
     list(journal.replay())
-    records = parsed(batch([b"a"])).records
+    records = parse_batch(batch([b"a"])).records
     for effect in (
         Put("topics", "t", TOPIC),
         Append("t-0", Batch(records, base=0)),
@@ -107,7 +107,7 @@ def test_a_deleted_topic_is_dead(tmp_path: Path) -> None:
     journal = Journal(tmp_path, HOME)
     list(journal.replay())
     journal.note(Put("topics", "t", TOPIC))
-    records = parsed(batch([b"x" * 800_000])).records
+    records = parse_batch(batch([b"x" * 800_000])).records
     for base in range(2):
         journal.note(Append("t-0", Batch(records, base=base)))
     journal.write()
@@ -154,7 +154,7 @@ def test_a_log_that_still_begins_inside_a_large_batch_is_left_alone(tmp_path: Pa
     journal = Journal(tmp_path, HOME)
     list(journal.replay())
     journal.note(Put("topics", "t", TOPIC))
-    journal.note(Append("t-0", Batch(parsed(batch([b"x" * 600_000] * 2)).records, 2, base=0)))
+    journal.note(Append("t-0", Batch(parse_batch(batch([b"x" * 600_000] * 2)).records, 2, base=0)))
     journal.note(Put("log starts", "t-0", 1))
     journal.write()
     journal.close()

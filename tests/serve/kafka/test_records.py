@@ -20,7 +20,7 @@ from mqlab.serve.journal import Journal, JournalError
 from mqlab.serve.kafka.front.topic import Topic, topic_id
 from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.trace.model import label
-from mqlab.serve.kafka.wire.records import Records, packed, parsed
+from mqlab.serve.kafka.wire.records import Records, pack_batches, parse_batch
 from tests.serve.kafka.raw import TRANSACTIONAL, batch
 
 HOME = make_home()
@@ -28,7 +28,7 @@ DATA = batch([b"a", b"bc"], pid=7, epoch=2, seq=5, bits=TRANSACTIONAL, stamps=[0
 
 
 def data_at(base: int) -> Batch:
-    found = parsed(DATA)
+    found = parse_batch(DATA)
     assert isinstance(found, Batch)
     return Batch(**{**{f: getattr(found, f) for f in Batch.__slots__}, "base": base})
 
@@ -44,7 +44,7 @@ def test_a_marker_is_a_batch_of_78_bytes(control: str) -> None:
     marker = Batch(
         base=5, pid=7, epoch=2, transactional=True, control=control, coordinator_epoch=3, at_ms=1000
     )
-    written = packed([marker])
+    written = pack_batches([marker])
     found, size = read_batch(written, 0)  # checks the CRC
     assert size == len(written) == 78
     record = found.records[0]
@@ -54,7 +54,7 @@ def test_a_marker_is_a_batch_of_78_bytes(control: str) -> None:
 
 
 def test_a_fetch_gives_a_batch_its_place_and_leaves_its_bytes() -> None:
-    found, _ = read_batch(packed([data_at(40)]), 0)
+    found, _ = read_batch(pack_batches([data_at(40)]), 0)
     assert [r.offset for r in found.records] == [40, 41]
     assert [r.value for r in found.records] == [b"a", b"bc"]
 

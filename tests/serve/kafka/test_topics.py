@@ -11,7 +11,7 @@ from typing import Any
 
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
-from mqlab.serve.kafka.front.configs import known
+from mqlab.serve.kafka.front.configs import configs_of
 from mqlab.serve.kafka.front.fetch import ANSWER
 from mqlab.serve.kafka.front.topic import MOST_PARTITIONS, is_internal
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, fetching
@@ -159,7 +159,7 @@ def test_a_name_like_an_internal_one_disturbs_nobody(tmp_path: Path) -> None:
 def test_a_broker_says_what_it_was_started_with(tmp_path: Path) -> None:
     with serve(data_dir=tmp_path) as running, Raw(running.address) as client:
         found = described(client, BROKER, "1", documentation=True)
-        assert set(found) == set(known("broker")) and len(found) == 340
+        assert set(found) == set(configs_of("broker")) and len(found) == 340
         assert found["log.dirs"].value == str(tmp_path)
         assert found["advertised.listeners"].value == f"PLAINTEXT://{running.address}"
         assert found["log.retention.hours"].value == "168"

@@ -17,7 +17,7 @@ from mqlab.real.kafka import batches
 from mqlab.real.kafka.batches import number
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
-from mqlab.serve.kafka.wire.bodies import decoded, last, walked
+from mqlab.serve.kafka.wire.bodies import decode_records, last, walk_records
 from mqlab.serve.kafka.wire.compression import (
     GZIP,
     LZ4,
@@ -27,11 +27,11 @@ from mqlab.serve.kafka.wire.compression import (
     ZSTD,
     TooLarge,
     Unreadable,
-    compressed,
-    opened,
+    compress,
+    decompress,
 )
 from mqlab.serve.kafka.wire.records import Records
-from mqlab.serve.kafka.wire.validation import Rules, inspected
+from mqlab.serve.kafka.wire.validation import Rules, inspect_batch
 from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, record
 
 KINDS = (NONE, GZIP, SNAPPY, LZ4, ZSTD)
@@ -45,7 +45,7 @@ def crafted(body: bytes, count: int, bits: int = 0) -> bytes:
 
 
 def judged(data: bytes, rules: Rules | None = None) -> str:
-    _, flaw = inspected(data, rules or Rules(), NOW, "orders-0")
+    _, flaw = inspect_batch(data, rules or Rules(), NOW, "orders-0")
     return flaw.error.name if flaw is not None else "kept"
 
 
@@ -55,32 +55,32 @@ def judged(data: bytes, rules: Rules | None = None) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("data", DATA, ids=("nothing", "a", "hello", "noise"))
 def test_what_is_packed_is_opened_again(kind: int, data: bytes) -> None:
-    assert opened(kind, compressed(kind, data, 3)) == data
+    assert decompress(kind, compress(kind, data, 3)) == data
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_a_bomb_is_not_opened(kind: int) -> None:
     """Ten times the bound, in a fraction of it."""
-    bomb = compressed(kind, bytes(10 * OPENED), 1)
+    bomb = compress(kind, bytes(10 * OPENED), 1)
     assert len(bomb) < OPENED
     with pytest.raises(TooLarge):
-        opened(kind, bomb)
+        decompress(kind, bomb)
 
 
 def test_a_bomb_of_snappy_is_refused_by_what_it_says() -> None:
     with pytest.raises(TooLarge):
-        opened(SNAPPY, number(2**30)[:5] + b"x")
+        decompress(SNAPPY, number(2**30)[:5] + b"x")
 
 
 @pytest.mark.parametrize("kind", [*KINDS[1:], 5, 7])
 def test_what_is_not_packed_is_not_opened(kind: int) -> None:
     with pytest.raises(Unreadable):
-        opened(kind, b"this is plain text, and nothing else")
+        decompress(kind, b"this is plain text, and nothing else")
 
 
 def test_lz4_is_read_by_java() -> None:
     """Blocks that refer to each other are refused there: the flag says that ours do not."""
-    made = compressed(LZ4, b"hello" * 100_000, -1)
+    made = compress(LZ4, b"hello" * 100_000, -1)
     assert made[4] & 0x20 and made[4] >> 6 == 1
 
 
@@ -93,8 +93,10 @@ def test_the_walk_sees_what_decoding_sees() -> None:
     body = b"".join(
         record(v, delta=i, stamp=s) for i, (v, s) in enumerate(zip(values, stamps, strict=True))
     )
-    found = walked(body, len(values), NOW)
-    assert found.stamps == [NOW + s for s in stamps] == [r.at_ms for r in decoded(body, 7, NOW)]
+    found = walk_records(body, len(values), NOW)
+    assert (
+        found.stamps == [NOW + s for s in stamps] == [r.at_ms for r in decode_records(body, 7, NOW)]
+    )
     assert found.keyless == list(range(7))
     assert [r.value for r in last(body, 7, NOW, 2)] == values[-2:]
 
@@ -117,14 +119,14 @@ def test_no_lie_about_the_records_is_kept() -> None:
 
 
 def test_a_batch_that_opens_beyond_the_bound_is_refused() -> None:
-    bomb = compressed(ZSTD, record(bytes(OPENED)), 1)
+    bomb = compress(ZSTD, record(bytes(OPENED)), 1)
     assert judged(crafted(bomb, 1, ZSTD)) == "MESSAGE_TOO_LARGE"
 
 
 def test_a_million_records_are_the_most() -> None:
     """86 kB of gzip that are eight million records held up everybody for 25 s."""
-    many = compressed(GZIP, record(b"") * 4_000_000, 1)
-    data, flaw = inspected(crafted(many, 4_000_000, GZIP), Rules(), NOW, "orders-0")
+    many = compress(GZIP, record(b"") * 4_000_000, 1)
+    data, flaw = inspect_batch(crafted(many, 4_000_000, GZIP), Rules(), NOW, "orders-0")
     assert data is not None and flaw is not None and flaw.error is Error.INVALID_RECORD
 
 
@@ -134,7 +136,7 @@ def test_a_topic_has_its_compression(kind: int) -> None:
     rules = Rules(compression_type=name, level=3)
     for sent in KINDS:
         body = record(b"v" * 500) + record(b"w" * 500, delta=1)
-        kept, flaw = inspected(crafted(compressed(sent, body, 3), 2, sent), rules, NOW, "t-0")
+        kept, flaw = inspect_batch(crafted(compress(sent, body, 3), 2, sent), rules, NOW, "t-0")
         assert flaw is None and kept is not None and isinstance(kept.records, Records)
         assert kept.records.data[22] & 7 == kind
         found = kept.records.texts(2)
@@ -144,7 +146,7 @@ def test_a_topic_has_its_compression(kind: int) -> None:
 
 
 def test_a_topic_that_stamps_by_its_own_clock() -> None:
-    kept, flaw = inspected(crafted(record(b"v"), 1), Rules(append_time=True), NOW + 77, "t-0")
+    kept, flaw = inspect_batch(crafted(record(b"v"), 1), Rules(append_time=True), NOW + 77, "t-0")
     assert flaw is None and kept is not None and kept.at_ms == NOW + 77
     assert kept.records.first_since(NOW + 77) == (0, NOW + 77)
     assert kept.records.first_since(NOW + 78) is None
@@ -153,7 +155,7 @@ def test_a_topic_that_stamps_by_its_own_clock() -> None:
 def test_the_largest_stamp_is_the_largest() -> None:
     """A head that claims another one would spoil every look-up by time."""
     data = batches.batch(record(b"v", stamp=5), at_ms=NOW, max_ms=NOW + 10**9)
-    kept, flaw = inspected(data, Rules(), NOW, "t-0")
+    kept, flaw = inspect_batch(data, Rules(), NOW, "t-0")
     assert flaw is None and kept is not None and kept.at_ms == NOW + 5
 
 

@@ -26,9 +26,9 @@ from ....kafka.clients.calls import (
 )
 from ....kernel import FAILED, Outcome, Property, Run, Text
 from ...check import Hinted
-from ...rehearsal import killed, made, plain, stalled
+from ...rehearsal import count_calls, plain, run_with_kill, run_with_stall
 from ...verdict import NOT_WRITTEN, Verdict
-from ..systems.income import IncomeSystem, finished
+from ..systems.income import IncomeSystem, is_finished
 from ..systems.loop import App, Endless, Work
 
 WORKER = "worker"
@@ -204,7 +204,7 @@ LOOP = Copying()
 def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = FAULTS) -> Verdict:
     """By every rehearsal of many orders, and every schedule of one with each of the faults."""
     calm = plain(many.looping(work))
-    if made(calm, WORKER) == made(plain(many.looping(_idle)), WORKER):
+    if count_calls(calm, WORKER) == count_calls(plain(many.looping(_idle)), WORKER):
         return Verdict(False, NOT_WRITTEN)
     calls = shape(calm)
     for run in _rehearsals(work, many, calm):
@@ -230,10 +230,10 @@ def _rehearsals(work: Work, many: IncomeSystem, calm: Run) -> Iterator[Run]:
     """Everything that can be gone through in one fixed order."""
     yield calm
     yield plain(replace(many, fails=1).looping(work))
-    for calls in range(1, made(calm, WORKER) + 1):
-        yield killed(many.looping(work), WORKER, calls)
-    for calls in range(1, made(calm, WORKER) + 1):
-        yield stalled(MEMBERS.looping(work, member=True), "one", "two", calls, SESSION)
+    for calls in range(1, count_calls(calm, WORKER) + 1):
+        yield run_with_kill(many.looping(work), WORKER, calls)
+    for calls in range(1, count_calls(calm, WORKER) + 1):
+        yield run_with_stall(MEMBERS.looping(work, member=True), "one", "two", calls, SESSION)
 
 
 def promises(system: IncomeSystem) -> tuple[Property, ...]:
@@ -249,7 +249,7 @@ def broken(run: Run) -> str:
         if not claim.holds(run.world):
             return claim.name
     one = len(run.system.workers) == 1
-    return "" if not one or finished(run.world.nodes[WORKER]) else "unfinished"
+    return "" if not one or is_finished(run.world.nodes[WORKER]) else "unfinished"
 
 
 def _wrong(named: Named, run: Run, light: str) -> Verdict:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ....kernel import Run, Text
 from ....scenario.language import ScenarioError
-from ...registry import played
+from ...registry import run_scenario
 from ...verdict import Verdict
 
 BLANKS = Text(
@@ -44,7 +44,7 @@ class KillExercise:
         if not isinstance(kill, str) or not _is_kill(kill):
             return Verdict(False, ONE_LINE)
         try:
-            run = played(self.story.format(kill=kill))
+            run = run_scenario(self.story.format(kill=kill))
         except ScenarioError as error:
             if "it is running" in str(error):  # nobody was killed, so there is none to restart
                 return Verdict(False, self.messages[ALIVE], ALIVE)

@@ -38,7 +38,7 @@ from ....kernel import (
 )
 from ....kernel.system import Recover
 from ....kernel.world import NodeState
-from .raw_requests import hand, requested
+from .raw_requests import hand, parse_request
 
 RAW = "raw"
 BY_HAND = Words("requests by hand", "手工请求")
@@ -140,7 +140,7 @@ class AskingSystem(KafkaSystem):
 
     def call(self, words: tuple[str, ...]) -> Any:
         whose = (*self.cluster.ids, "order-service")[0]
-        asked = requested(words, whose, self.config.coordinator, self.cluster.partitions)
+        asked = parse_request(words, whose, self.config.coordinator, self.cluster.partitions)
         return super().call(words) if asked is None else asked
 
     def snapshot(self, world: World) -> Snapshot:

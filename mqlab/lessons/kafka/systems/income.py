@@ -98,7 +98,7 @@ class IncomeSystem(KafkaSystem):
 
     def _reads(self, name: str, node: NodeState) -> Hashable:
         if name in dict(self.workers):
-            return finished(node)
+            return is_finished(node)
         return reads(self.cluster, name, node)
 
     def _money_reads(self, name: str, node: NodeState) -> Hashable:
@@ -163,7 +163,7 @@ class IncomeSystem(KafkaSystem):
         return True
 
     def _done(self, world: World) -> bool:
-        return all(finished(world.nodes[name]) for name, _ in self.workers)
+        return all(is_finished(world.nodes[name]) for name, _ in self.workers)
 
 
 def label(value: str) -> str:
@@ -181,7 +181,7 @@ def idle(node: NodeState) -> bool:
     return node.up and node.app is not None and not node.app.waiting and not node.app.next_call()
 
 
-def finished(node: NodeState) -> bool:
+def is_finished(node: NodeState) -> bool:
     """Whether a running process has ended because there was nothing left to read."""
     app = node.app
     if not node.up or app is None or app.waiting or app.next_call() is not None:

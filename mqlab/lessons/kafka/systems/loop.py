@@ -29,7 +29,7 @@ from ....kernel import (
     Asking,
     Outcome,
 )
-from ...limits import TooLong, limited
+from ...limits import TooLong, limit_time
 
 GROUP = "accounting"
 SOURCE = "orders-0"
@@ -183,7 +183,7 @@ class Loop:
         app = App(asking, self)
         try:
             app.start()
-            with limited(LIMIT_S):
+            with limit_time(LIMIT_S):
                 self.work(app)
         except (Refused, Abortable, _Enough):
             return

@@ -77,7 +77,7 @@ def _taken(asked: Asked, said: object) -> Any:
     return succeeded(asked, str(said).removeprefix("ok").strip())
 
 
-def requested(
+def parse_request(
     words: tuple[str, ...], whose: str, coordinator: str, partitions: tuple[str, ...]
 ) -> Asked | None:
     """The request that a line stands for, None where it names none; ValueError with advice.

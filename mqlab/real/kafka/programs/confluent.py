@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..admin import committed, describe
+from ..admin import describe, fetch_offsets
 from ..client import READ_COMMITTED, READ_UNCOMMITTED, Lab
 from ..producer import Producer
 from . import program
@@ -178,4 +178,4 @@ def copy(lab: Lab) -> None:
     lab.until(lambda: lab.stable_end("bills-0") == lab.end("bills-0"), True)
     lab.read("bills-0", READ_COMMITTED)
     lab.until(lambda: lab.stable_offset("billing", "orders-0"), 12)
-    committed(lab, "billing", "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..admin import describe, described, marker
+from ..admin import describe, describe_transaction, marker
 from ..client import Lab
 from ..producer import Producer
 from . import program
@@ -19,7 +19,7 @@ def _brought(lab: Lab, state: str, name: str, partition: str) -> Producer:
     if state == "CompleteAbort":
         app.abort()
     if state.startswith("Complete"):
-        lab.until(lambda: described(lab, name).state, state)
+        lab.until(lambda: describe_transaction(lab, name).state, state)
     return app
 
 

@@ -4,7 +4,7 @@ here after seconds, by the broker's settings."""
 from __future__ import annotations
 
 from ...program import NotOffered
-from ..admin import describe, described, producers
+from ..admin import describe, describe_transaction, producers
 from ..client import Lab
 from ..producer import Producer
 from ..stories import tell
@@ -37,7 +37,7 @@ def id_expires(lab: Lab) -> None:
     idle.commit()
     busy.send("orders-1", "b")
     gone = "TRANSACTIONAL_ID_NOT_FOUND"
-    lab.until(lambda: lab.error_of(described(lab, "idle")), gone)
+    lab.until(lambda: lab.error_of(describe_transaction(lab, "idle")), gone)
     describe(lab, "idle")
     describe(lab, "busy", "Ongoing")
     if lab.profile.v2:

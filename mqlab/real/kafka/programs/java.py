@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..admin import committed, describe
+from ..admin import describe, fetch_offsets
 from ..client import READ_COMMITTED, READ_UNCOMMITTED, Lab
 from ..producer import Producer
 from ..stories import tell
@@ -80,7 +80,7 @@ def wrong_group(lab: Lab) -> None:
     lab.topic("orders")
     tell(lab, PRODUCER, "wrong-group")
     lab.until(lambda: lab.stable_offset("billing", "orders-0"), 1)
-    committed(lab, "billing", "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
 
 
 def _copy(lab: Lab, story: str) -> None:
@@ -93,7 +93,7 @@ def _copy(lab: Lab, story: str) -> None:
     tell(lab, PRODUCER, story)
     lab.until(lambda: lab.stable_end("bills-0") == lab.end("bills-0"), True)
     lab.read("bills-0", READ_COMMITTED)
-    committed(lab, "billing", "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
 
 
 @program(

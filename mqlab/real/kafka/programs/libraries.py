@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..admin import committed, describe
+from ..admin import describe, fetch_offsets
 from ..client import Lab
 from ..libraries import LIBRARIES, Library
 from ..stories import play
@@ -19,8 +19,8 @@ def tell(library: Library, lab: Lab) -> None:
     lab.log("orders-0", end=1)
     lab.log("orders-1", end=1)
     describe(lab, "A", "CompleteCommit")
-    committed(lab, "billing", "orders-0")
-    committed(lab, "accounting", "orders-0", "orders-1")
+    fetch_offsets(lab, "billing", "orders-0")
+    fetch_offsets(lab, "accounting", "orders-0", "orders-1")
 
 
 for one in LIBRARIES:

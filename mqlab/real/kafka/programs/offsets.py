@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..admin import commit_plain, committed, describe
+from ..admin import commit_plain, describe, fetch_offsets
 from ..client import Lab
 from ..groups import Member
 from ..producer import Producer
@@ -20,26 +20,26 @@ def offsets_in_transaction(lab: Lab) -> None:
     lab.topic("orders")
     app = Producer(lab, "A")
     app.init()
-    committed(lab, "billing", "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
     app.send_offsets("billing", orders_0=2)
-    committed(lab, "billing", "orders-0", stable=True)
-    committed(lab, "billing", "orders-0", stable=False)
+    fetch_offsets(lab, "billing", "orders-0", stable=True)
+    fetch_offsets(lab, "billing", "orders-0", stable=False)
     describe_state(lab, "Ongoing")
     app.commit()
-    settled(lab, "orders-0")
-    committed(lab, "billing", "orders-0")
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
     app.send_offsets("billing", orders_0=7)
-    committed(lab, "billing", "orders-0", stable=False)
+    fetch_offsets(lab, "billing", "orders-0", stable=False)
     app.abort()
-    settled(lab, "orders-0")
-    committed(lab, "billing", "orders-0")
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
 
 
 def describe_state(lab: Lab, state: str) -> None:
     describe(lab, "A", state)
 
 
-def settled(lab: Lab, partition: str, group: str = "billing") -> None:
+def wait_for_marker(lab: Lab, partition: str, group: str = "billing") -> None:
     """Until the group coordinator has seen the marker: no pending offset is left."""
     lab.until(lambda: lab.stable_offset(group, partition) is not None, True)
 
@@ -52,10 +52,10 @@ def later_plain_commit(lab: Lab) -> None:
     app.init()
     app.send_offsets("billing", orders_0=5, orders_1=5)
     commit_plain(lab, "billing", orders_0=9)
-    committed(lab, "billing", "orders-0", "orders-1", stable=False)
+    fetch_offsets(lab, "billing", "orders-0", "orders-1", stable=False)
     app.commit()
-    settled(lab, "orders-0")
-    committed(lab, "billing", "orders-0", "orders-1")
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0", "orders-1")
 
 
 @program("offsets-and-records", "TransactionsTest: consume, transform, produce")
@@ -72,8 +72,8 @@ def offsets_and_records(lab: Lab) -> None:
     app.send_offsets("billing", orders_0=2)
     app.abort()
     lab.log("bills-0", end=4)
-    settled(lab, "orders-0")
-    committed(lab, "billing", "orders-0")
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
 
 
 @program("offsets-refused", "KafkaApis#handleTxnOffsetCommitRequest")
@@ -104,8 +104,8 @@ def generation_fencing(lab: Lab) -> None:
     app.init()
     app.send_offsets("billing", member=(old.id, old.generation), orders_0=1)
     app.commit()
-    settled(lab, "orders-0")
-    committed(lab, "billing", "orders-0")
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
     generation = old.generation
     old.join()
     app.send_offsets("billing", member=(old.id, generation), orders_0=2)
@@ -114,11 +114,11 @@ def generation_fencing(lab: Lab) -> None:
     app.abort()
     app.send_offsets("billing", orders_0=4)
     app.commit()
-    settled(lab, "orders-0")
-    committed(lab, "billing", "orders-0")
+    wait_for_marker(lab, "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
     commit_plain(lab, "billing", member=(old.id, generation), orders_0=8)
     commit_plain(lab, "billing", member=("nobody", old.generation), orders_0=8)
     commit_plain(lab, "billing", orders_0=8)
     commit_plain(lab, "billing", member=(old.id, old.generation), orders_0=9)
-    committed(lab, "billing", "orders-0")
+    fetch_offsets(lab, "billing", "orders-0")
     old.leave()

@@ -8,8 +8,10 @@ coordinator's own, until the restart gives it a higher epoch too.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ...recording import Observation
-from ..admin import describe, described, marker, producers
+from ..admin import describe, describe_transaction, marker, producers
 from ..client import READ_COMMITTED, Lab
 from ..producer import Producer
 from . import CONTROL, FAULT, program
@@ -138,7 +140,7 @@ def skip_leaderless_marker(lab: Lab) -> None:
         describe(lab, name, "PrepareCommit")
         _restarted(lab, gently=False)
         state = "CompleteCommit"
-        lab.until(lambda name=name: described(lab, name).state, state)  # type: ignore[misc]
+        lab.until(partial(_state_of, lab, name), state)
         if lab.stable_end(partition) < lab.end(partition):
             describe(lab, name)
             lab.log(partition, end=2)
@@ -158,3 +160,9 @@ def _plain(seen: Observation, partition: str, name: str) -> Observation:
         return text.replace(partition, "orders-0").replace(name, "A")
 
     return Observation(seen.who, said(seen.to), said(seen.asked), said(seen.answered))
+
+
+def _state_of(lab: Lab, txn_id: str) -> str:
+    """The state of a transactional id, as its coordinator says it."""
+    state: str = describe_transaction(lab, txn_id).state
+    return state

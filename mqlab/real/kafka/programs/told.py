@@ -33,7 +33,7 @@ from ....kernel import Reply, Request, Run
 from ....scenario import Golden, load, parse_script, system_of
 from ....scenario.language import Registry, Script
 from ...recording import Observation
-from ..admin import commit_plain, committed, described
+from ..admin import commit_plain, describe_transaction, fetch_offsets
 from ..client import GC, Lab
 from ..producer import Producer
 from . import program
@@ -166,7 +166,7 @@ def _id(txn_id: str) -> str | None:
 
 
 def _state(lab: Lab, txn_id: str) -> str:
-    row = described(lab, txn_id)
+    row = describe_transaction(lab, txn_id)
     return str(row.state) if row is not None else ""
 
 
@@ -210,7 +210,7 @@ def _ask(lab: Lab, app: Producer, one: Asked, body: Any) -> None:
         case TxnOffsetCommit() | OffsetCommit():
             _commit(lab, app, body)
         case OffsetFetch():
-            committed(lab, body.group, *(body.partitions or ()), stable=body.require_stable)
+            fetch_offsets(lab, body.group, *(body.partitions or ()), stable=body.require_stable)
         case Fetch():
             lab.fetch(one.to, body.offset, body.isolation, one.who)
 

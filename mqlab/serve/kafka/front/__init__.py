@@ -226,7 +226,7 @@ class Broker(Quiet):
             # Its client has left.
             return self, ()
         if isinstance(waiting.plan, fetch.Plan):
-            return fetch.answered(self, number, waiting, part, body)
+            return fetch.take_part(self, number, waiting, part, body)
         got = waiting.got.set(part, body)
         if waiting.left > 1:
             still = replace(waiting, got=got, left=waiting.left - 1)

@@ -20,7 +20,7 @@ from ....kafka.errors import Error
 from ....kernel import Caller, Effects, Put, Reply, replace
 from ..wire.api import Api, Ask
 from ..wire.topics import Altered, ConfigsAltered
-from .configs import LIST, Given, Known, Pairs, config_problem, known, value, value_problem
+from .configs import LIST, Given, Known, Pairs, config_problem, configs_of, value, value_problem
 from .describing import BROKER, GROUP, LOGGER, METRICS, TOPIC, resource_key
 from .topics import KEPT
 
@@ -112,7 +112,7 @@ def _topic(
     topic = broker.topics[name]
     given = {} if whole else dict(topic.configs)
     for config in resource.configs:
-        problem = _apply(given, config, known("topic").get(config.name), topic.configs, broker)
+        problem = _apply(given, config, configs_of("topic").get(config.name), topic.configs, broker)
         if problem:
             return (Error.INVALID_CONFIG, problem), broker, ()
     problem = config_problem(given.items())
@@ -158,7 +158,7 @@ def _broker(
     broker: Broker, name: str, resource: Any, whole: bool
 ) -> tuple[Refusal, Broker, tuple[Put, ...]]:
     """Names nobody knows are kept too: a plug-in might read them."""
-    table = known("broker")
+    table = configs_of("broker")
     fixed = [c.name for c in resource.configs if c.name in table and table[c.name].read_only]
     if fixed:
         words = f"Cannot update these configs dynamically: [{', '.join(fixed)}]"
@@ -185,7 +185,7 @@ def _broker(
 
 def _as_topic(config: Any) -> str:
     """Why a broker cannot say this for its topics."""
-    for about in known("topic").values():
+    for about in configs_of("topic").values():
         if about.broker_name == config.name:
             return value_problem(about, config.value)
     return ""

@@ -94,7 +94,7 @@ class Known:
 
 
 @cache
-def known(scope: str) -> dict[str, Known]:
+def configs_of(scope: str) -> dict[str, Known]:
     """All configs of a "topic", a "group" or the "broker", by name."""
     rows = (line.split("\t") for line in TABLE.read_text("utf-8").splitlines())
     return {row[1]: _known(*row[1:]) for row in rows if row[0] == scope}
@@ -120,7 +120,7 @@ def config_problem(pairs: Iterable[tuple[str, str | None]]) -> str:
         if value is None:
             return f"Null value not supported for topic configs: {name}"
         given[name] = value
-    table = known("topic")
+    table = configs_of("topic")
     for name in given:
         if name not in table:
             return f"Unknown topic config name: {name}"
@@ -223,7 +223,7 @@ def chain(config: Known, own: Pairs, given: Given) -> list[tuple[str, str | None
 @lru_cache(maxsize=4096)
 def value(name: str, own: Pairs, given: Given) -> str:
     """The value of a topic's config that counts."""
-    config = known("topic")[name]
+    config = configs_of("topic")[name]
     found = chain(config, own, given)
     return (found[0][1] if found else config.default) or ""
 
@@ -242,7 +242,7 @@ def rules(own: Pairs, given: Given) -> Rules:
         compression_type=wanted,
         level=number("compression.zstd.level" if zstd else "compression.gzip.level"),
         append_time=value("message.timestamp.type", own, given).strip() == "LogAppendTime",
-        compact=compacted(own, given),
+        compact=is_compacted(own, given),
         before_max_ms=number("message.timestamp.before.max.ms"),
         after_max_ms=number("message.timestamp.after.max.ms"),
     )
@@ -253,5 +253,5 @@ def policy(own: Pairs, given: Given) -> list[str]:
     return _parts(value("cleanup.policy", own, given).strip())
 
 
-def compacted(own: Pairs, given: Given) -> bool:
+def is_compacted(own: Pairs, given: Given) -> bool:
     return "compact" in policy(own, given)

@@ -14,7 +14,7 @@ from ....kernel import Caller, Effects, Reply
 from ..wire.answers import Described, DescribedConfigs, TopicConfig
 from ..wire.api import Ask
 from ..wire.topics import ConfigResource, ConfigResources, Synonym
-from .configs import DEFAULT, ON_ALL, ON_BROKER, STATIC, Given, Known, Pairs, chain, known
+from .configs import DEFAULT, ON_ALL, ON_BROKER, STATIC, Given, Known, Pairs, chain, configs_of
 from .fetch import ANSWER
 from .topic import name_problem
 
@@ -83,7 +83,7 @@ def _configs(broker: Broker, kind: int, name: str, static: Pairs) -> tuple[Topic
     if kind == BROKER:
         return _cluster_configs(broker.given)
     if kind == GROUP:
-        return tuple(_entry(config, _defaults(config)) for config in known("group").values())
+        return tuple(_entry(config, _defaults(config)) for config in configs_of("group").values())
     # There are no subscriptions of clients' metrics, and the levels of this server's log are
     # not Java's.
     return ()
@@ -92,17 +92,19 @@ def _configs(broker: Broker, kind: int, name: str, static: Pairs) -> tuple[Topic
 @lru_cache(maxsize=1024)
 def topic_configs(own: Pairs, given: Given) -> tuple[TopicConfig, ...]:
     """All configs of a topic that was given `own`."""
-    return tuple(_entry(config, chain(config, own, given)) for config in known("topic").values())
+    return tuple(
+        _entry(config, chain(config, own, given)) for config in configs_of("topic").values()
+    )
 
 
 def _broker_configs(given: Given, static: Pairs) -> tuple[TopicConfig, ...]:
     rows = []
-    for name, config in known("broker").items():
+    for name, config in configs_of("broker").items():
         found: Found = [(n, v, ON_BROKER) for n, v in given.broker if n == name]
         found += [(n, v, ON_ALL) for n, v in given.cluster if n == name]
         found += [(n, v, STATIC) for n, v in static if n == name]
         rows.append(_entry(config, found + _defaults(config)))
-    table = known("broker")
+    table = configs_of("broker")
     # A name it does not know is kept, and might be a secret: so its value is not shown.
     unknown = [(n, ON_BROKER) for n, _ in given.broker if n not in table]
     rows += [
@@ -114,7 +116,7 @@ def _broker_configs(given: Given, static: Pairs) -> tuple[TopicConfig, ...]:
 
 def _cluster_configs(given: Given) -> tuple[TopicConfig, ...]:
     """What all brokers were given while they run."""
-    table = known("broker")
+    table = configs_of("broker")
     found = [(table[n], v) for n, v in given.cluster if n in table]
     return tuple(_entry(config, [(config.name, v, ON_ALL)]) for config, v in found)
 

@@ -111,7 +111,7 @@ def _read(number: int, plan: Plan, part: int) -> Send:
     return Send(role, replace(read, max_bytes=limit), number << PARTS | part)
 
 
-def answered(
+def take_part(
     broker: Broker, number: int, waiting: Gathering, part: int, body: Any
 ) -> tuple[Broker, Effects]:
     plan: Plan = waiting.plan

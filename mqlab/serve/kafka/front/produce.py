@@ -25,7 +25,7 @@ from ..wire.answers import Produced, ProducedPartition, ProducedTopic
 from ..wire.api import Ask
 from ..wire.records import says_transactional
 from ..wire.topics import RecordError
-from ..wire.validation import Flaw, Rules, inspected
+from ..wire.validation import Flaw, Rules, inspect_batch
 from . import configs
 from .altering import verifies
 from .topic import Topic
@@ -81,7 +81,7 @@ def begin(broker: Broker, caller: Caller, ask: Ask, at_ms: int) -> tuple[Broker,
                 row.append(Row(part.index, -1, Flaw(Error.INVALID_TOPIC_EXCEPTION)))
                 continue
             rules = _rules(broker, known)
-            batch, flaw = inspected(part.records, rules, at_ms, role)
+            batch, flaw = inspect_batch(part.records, rules, at_ms, role)
             if batch is not None and batch.transactional:
                 pids.add(batch.pid)
                 flaw = Flaw(Error.UNSUPPORTED_VERSION) if new else flaw

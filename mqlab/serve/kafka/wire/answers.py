@@ -14,7 +14,7 @@ from uuid import UUID
 
 from ....kafka.errors import Error
 from ....kafka.log import Batch
-from .records import packed
+from .records import pack_batches
 
 NO_TIME = timedelta(0)
 UNASKED = -(2**31)  # "authorized operations" nobody asked for
@@ -88,7 +88,7 @@ class FetchedPartition:
 
     @property
     def records(self) -> bytes:
-        return packed(self.batches)
+        return pack_batches(self.batches)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
     length · attributes 1 · timestamp delta · offset delta · key length · key ·
     value length · value · number of headers · headers …
 
-All but the attributes are zigzag numbers of seven bits a byte. `walked` is the one walk that
+All but the attributes are zigzag numbers of seven bits a byte. `walk_records` is the one walk that
 every batch takes before it is kept, so it is written for speed, and leaves runs of records of one
-shape to `alike.py`; `decoded` gives records to whoever must look at them.
+shape to `alike.py`; `decode_records` gives them to whoever must look at them.
 
 Source: DefaultRecord#readFrom, ByteUtils#readVarint (clients, Kafka 4.3).
 """
@@ -42,7 +42,7 @@ class Walked:
     newest: int
 
 
-def walked(body: bytes, count: int, base_ms: int) -> Walked:
+def walk_records(body: bytes, count: int, base_ms: int) -> Walked:
     """Over all records of an opened batch. Raises Unreadable where `body` is not exactly
     `count` records."""
     stamps: list[int] = []
@@ -167,7 +167,7 @@ def _headers(body: bytes, at: int, count: int) -> int:
 # ---- one record at a time ----------------------------------------------------------------
 
 
-def decoded(body: bytes, count: int, base_ms: int) -> Iterator[Record]:
+def decode_records(body: bytes, count: int, base_ms: int) -> Iterator[Record]:
     """The records of an opened batch. Raises Unreadable for bytes that are none."""
     at = 0
     try:
@@ -191,7 +191,7 @@ def last(body: bytes, count: int, base_ms: int, wanted: int) -> list[Record]:
             at += size
     except IndexError as error:
         raise Unreadable("a batch ends inside a record") from error
-    return list(decoded(body[at:], min(count, wanted), base_ms))
+    return list(decode_records(body[at:], min(count, wanted), base_ms))
 
 
 def _record(body: bytes, at: int, end: int, base_ms: int) -> Record:

@@ -44,7 +44,7 @@ class TooLarge(Unreadable):
     """They would hold more than is opened here."""
 
 
-def opened(kind: int, data: bytes, limit: int = OPENED) -> bytes:
+def decompress(kind: int, data: bytes, limit: int = OPENED) -> bytes:
     """What was compressed. Raises Unreadable, or TooLarge beyond `limit` bytes."""
     if kind == NONE:
         return data
@@ -65,7 +65,7 @@ def opened(kind: int, data: bytes, limit: int = OPENED) -> bytes:
     return _within(found, limit)
 
 
-def compressed(kind: int, data: bytes, level: int) -> bytes:
+def compress(kind: int, data: bytes, level: int) -> bytes:
     """`data` as Kafka frames it; `level` is that of gzip and zstd."""
     if kind == NONE:
         return data

@@ -30,7 +30,7 @@ from ....kafka.states import TxnState
 from ....kernel import replace
 from .consumer_records import consumer_records
 from .encoding import NO_TAGS, Pair, TopicId, array, block, compact, ints, string, tags
-from .records import TRANSACTIONAL, Records, assembled
+from .records import TRANSACTIONAL, Records, assemble_batch
 
 OFFSET_KEY, GROUP_KEY, TXN_KEY = 1, 2, 0
 OFFSET_VALUE, GROUP_VALUE = 4, 3
@@ -170,7 +170,7 @@ def state_batch(record: StateRecord, flexible: bool) -> Batch:
 
 
 def _filled(batch: Batch, pairs: list[Pair], bits: int, seq: int) -> Batch:
-    data = assembled(pairs, batch.base, batch.at_ms, batch.pid, batch.epoch, seq, bits)
+    data = assemble_batch(pairs, batch.base, batch.at_ms, batch.pid, batch.epoch, seq, bits)
     return replace(batch, records=Records(data), size=len(data))
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from ....kafka.log import COMMIT, Batch
 from ...crc import crc32c
 from . import bodies
-from .compression import Unreadable, opened
+from .compression import Unreadable, decompress
 
 HEAD = struct.Struct(">qiibIhiqqqhii")
 PLACE = struct.Struct(">q4sI")  # base offset, length, leader epoch
@@ -43,8 +43,8 @@ class Records:
         if head.bits & APPEND_TIME:
             return (0, head.max_ms) if head.max_ms >= at_ms else None
         try:
-            body = opened(head.bits & COMPRESSION, self.data[HEAD.size :])
-            stamps = bodies.walked(body, head.count, head.base_ms).stamps
+            body = decompress(head.bits & COMPRESSION, self.data[HEAD.size :])
+            stamps = bodies.walk_records(body, head.count, head.base_ms).stamps
         except Unreadable:
             return None
         return next(((i, stamp) for i, stamp in enumerate(stamps) if stamp >= at_ms), None)
@@ -53,7 +53,7 @@ class Records:
         """Key and value of the last `last` records; empty where they cannot be read."""
         head = Head.of(self.data)
         try:
-            body = opened(head.bits & COMPRESSION, self.data[HEAD.size :])
+            body = decompress(head.bits & COMPRESSION, self.data[HEAD.size :])
             return [(r.key, r.value) for r in bodies.last(body, head.count, head.base_ms, last)]
         except Unreadable:
             return []
@@ -89,7 +89,7 @@ def says_transactional(data: bytes | None) -> bool:
     return bool(Head.of(data).bits & TRANSACTIONAL)
 
 
-def parsed(data: bytes) -> Batch:
+def parse_batch(data: bytes) -> Batch:
     """A batch that `validation.py` has let through, from its bytes."""
     head = Head.of(data)
     return Batch(
@@ -105,7 +105,7 @@ def parsed(data: bytes) -> Batch:
     )
 
 
-def packed(batches: Iterable[Batch]) -> bytes:
+def pack_batches(batches: Iterable[Batch]) -> bytes:
     """Batches as a fetch carries them."""
     parts: list[bytes | memoryview] = []
     for batch in batches:
@@ -133,7 +133,7 @@ def marker(batch: Batch) -> bytes:
     return head + checked
 
 
-def assembled(
+def assemble_batch(
     pairs: Sequence[tuple[bytes | None, bytes | None]],
     base: int,
     at_ms: int,

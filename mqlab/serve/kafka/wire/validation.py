@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from ....kafka.errors import Error
 from ....kafka.log import Batch
 from ...crc import crc32c
-from .bodies import Walked, walked
-from .compression import NAMES, TooLarge, Unreadable, compressed, opened
+from .bodies import Walked, walk_records
+from .compression import NAMES, TooLarge, Unreadable, compress, decompress
 from .records import (
     APPEND_TIME,
     CHECKED_FROM,
@@ -30,7 +30,7 @@ from .records import (
     HEAD,
     MAGIC,
     Head,
-    parsed,
+    parse_batch,
 )
 from .varints import Endless
 
@@ -66,7 +66,7 @@ class Flaw:
     records: tuple[tuple[int, str], ...] = ()
 
 
-def inspected(
+def inspect_batch(
     data: bytes | None, rules: Rules, now_ms: int, partition: str
 ) -> tuple[Batch | None, Flaw | None]:
     """(batch, why it is refused): a batch alone is as it will be kept, one with a flaw is
@@ -78,29 +78,29 @@ def inspected(
     head = Head.of(data)
     flaw = _head(data, head, rules)
     if flaw is not None:
-        return parsed(data), flaw
+        return parse_batch(data), flaw
     try:
-        body = opened(head.bits & COMPRESSION, data[HEAD.size :])
+        body = decompress(head.bits & COMPRESSION, data[HEAD.size :])
     except TooLarge as error:
-        return parsed(data), Flaw(Error.MESSAGE_TOO_LARGE, str(error))
+        return parse_batch(data), Flaw(Error.MESSAGE_TOO_LARGE, str(error))
     except Unreadable:
-        return parsed(data), Flaw(Error.UNKNOWN_SERVER_ERROR)
+        return parse_batch(data), Flaw(Error.UNKNOWN_SERVER_ERROR)
     if head.count > MOST_RECORDS and len(body) >= head.count * SHORTEST:
         words = f"a batch holds at most {MOST_RECORDS:,} records here"
-        return parsed(data), Flaw(Error.INVALID_RECORD, words)
+        return parse_batch(data), Flaw(Error.INVALID_RECORD, words)
     try:
-        inside = walked(body, head.count, head.base_ms)
+        inside = walk_records(body, head.count, head.base_ms)
     except Endless:
-        return parsed(data), Flaw(Error.UNKNOWN_SERVER_ERROR)
+        return parse_batch(data), Flaw(Error.UNKNOWN_SERVER_ERROR)
     except Unreadable:
-        return parsed(data), Flaw(Error.INVALID_RECORD)
+        return parse_batch(data), Flaw(Error.INVALID_RECORD)
     flaw = _keys(inside, rules, partition) or _stamps(inside, rules, now_ms)
     if flaw is not None:
-        return parsed(data), flaw
+        return parse_batch(data), flaw
     kept = _kept(data, head, body, inside.newest, rules, now_ms)
     if len(kept) > rules.max_message_bytes:
-        return parsed(data), Flaw(Error.MESSAGE_TOO_LARGE)
-    return parsed(kept), None
+        return parse_batch(data), Flaw(Error.MESSAGE_TOO_LARGE)
+    return parse_batch(kept), None
 
 
 def _shape(data: bytes | None) -> Flaw | None:
@@ -180,12 +180,12 @@ def _kept(data: bytes, head: Head, body: bytes, newest_ms: int, rules: Rules, no
     max_ms = now_ms if rules.append_time else newest_ms
     if (bits, max_ms) == (head.bits, head.max_ms):
         return data
-    inner = data[HEAD.size :] if wanted == kind else compressed(wanted, body, rules.level)
+    inner = data[HEAD.size :] if wanted == kind else compress(wanted, body, rules.level)
     new = replace(head, length=HEAD.size - 12 + len(inner), bits=bits, max_ms=max_ms)
-    return sealed(new, inner)
+    return seal_batch(new, inner)
 
 
-def sealed(head: Head, inner: bytes) -> bytes:
+def seal_batch(head: Head, inner: bytes) -> bytes:
     """A batch with the checksum that belongs to it."""
     fields = (head.bits, head.delta, head.base_ms, head.max_ms, head.pid, head.epoch)
     whole = bytearray(
