@@ -74,6 +74,7 @@ def test_what_is_moved_stands_in_the_cell_and_is_graded(lab: Any) -> None:
     assert errors(page) == []
     player = page.locator(".jp-Cell .mqlab[data-heading]").last
     player.wait_for()
+    page.wait_for_function("(el) => el.mqlab?.step >= 0", arg=player.element_handle())
     step = player.evaluate("(el) => [el.mqlab.step, el.mqlab.end]")
     assert 0 < step[0] <= step[1]
     player.scroll_into_view_if_needed()
