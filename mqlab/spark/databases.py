@@ -58,6 +58,11 @@ class RowsOnly(Sink):
     def commit(self, batch: int) -> None:
         self.client.execute("commit")
 
+    def close(self) -> None:
+        """As the end of the process does: the file is free, what was not committed is gone."""
+        if self.client is not None:
+            self.client.close()
+
 
 class Overwriting(RowsOnly):
     """The minute is the key: a row that comes again takes the place of the first."""

@@ -308,6 +308,8 @@ def run_income(
             # Any other sink that has begun may have written what it would write again.
             if not left or (out.client is not None and sink != "exactly-once"):
                 raise
+        finally:
+            out.close()
     return out
 
 

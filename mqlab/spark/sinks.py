@@ -165,6 +165,10 @@ class Sink:
     def finish(self) -> None:
         """The query has ended. Nothing: every batch is out."""
 
+    def close(self) -> None:
+        """When the query has ended, however it did. A client of Kafka keeps nobody out: its open
+        transaction is ended by whoever comes next, by its id."""
+
 
 class AtLeastOnce(Sink):
     """Rows, acknowledged. What Spark's own Kafka sink does."""
