@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -26,18 +28,25 @@ PICTURES = Path(__file__).parents[2] / ".cache" / "test" / "pictures"
 def mqlab(*words: str) -> Iterator[str]:
     """A command that becomes JupyterLab; the address it prints."""
     command = [sys.executable, "-m", "mqlab", *words, "--no-browser", "--port", "8930"]
-    server = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8"
-    )
-    try:
-        assert server.stdout is not None
-        yield next(found[0] for line in server.stdout if (found := re.search(r"http://\S+", line)))
-    finally:
-        server.terminate()
+    with TemporaryDirectory() as workspaces:  # or JupyterLab opens what the last run left open
+        server = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            env={**os.environ, "JUPYTERLAB_WORKSPACES_DIR": workspaces},
+        )
         try:
-            server.wait(30)
-        except subprocess.TimeoutExpired:  # a kernel that is just starting
-            server.kill()
+            assert server.stdout is not None
+            found = (re.search(r"http://\S+", line) for line in server.stdout)
+            yield next(match[0] for match in found if match)
+        finally:
+            server.terminate()
+            try:
+                server.wait(30)
+            except subprocess.TimeoutExpired:  # a kernel that is just starting
+                server.kill()
 
 
 @pytest.fixture
