@@ -77,7 +77,8 @@ def test_a_widget_is_preceded_by_a_still(monkeypatch: pytest.MonkeyPatch) -> Non
     for widget in (Playground(FakePlay()), Predict("Why?", ["a", "b"], 0)):
         still, live = outputs(widget, monkeypatch)
         assert f'data-still="{widget.ui["still"]}"' in still["text/html"]
-        assert still["text/plain"] == live["text/plain"]
+        assert still["text/plain"] == widget.narration()
+        assert live["text/plain"] == f"{type(widget).__name__}()", "told once, not twice"
         assert "application/vnd.jupyter.widget-view+json" in live
         assert "<script" not in still["text/html"]
 

@@ -20,7 +20,7 @@ from mqlab.kernel.trace import Trace
 from .lives import base64_of
 from .payload import HERE, Look, build, position, refuse
 from .scene import xml
-from .still import caption, still
+from .still import caption, folded_words, narrated, still
 from .style import page_css
 
 KNOWN = ("step", "title", "lang", "scale", "panels")
@@ -68,8 +68,9 @@ class Player:
         return still(self.trace, self.step, self.look, future)
 
     def still_html(self, future: bool = True) -> str:
-        """The step as an `<img>`, its text in words: what untrusted HTML may show."""
-        return image(self.svg(future), self.caption)
+        """The step as an `<img>` and, folded, the run in words: what untrusted HTML may show."""
+        words = folded_words(self.trace, self.step, self.look, future)
+        return image(self.svg(future), self.caption) + words
 
     def html(self, heading: str = "div") -> str:
         """The still, the payload and the module, as one piece of HTML."""
@@ -114,8 +115,7 @@ class Player:
 
     def narration(self, future: bool = True) -> str:
         """The run as text, one fact a line; the current one is marked."""
-        lines = self.trace.narrate(self.look.lang).splitlines()[: None if future else self.step]
-        marked = [f"{'▶' if i == self.step else ' '} {line}" for i, line in enumerate(lines, 1)]
+        marked = narrated(self.trace, self.step, self.look.lang, future)
         return "\n".join([self.title, *marked] if self.title else marked)
 
     def __repr__(self) -> str:

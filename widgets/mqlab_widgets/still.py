@@ -1,4 +1,4 @@
-"""One step as an SVG of its own: what a reader sees where no script runs.
+"""One step as an SVG of its own, and the run in words: what a reader sees where no script runs.
 
 The layout is the player's, computed in Python. The style travels inside: an `<img>` sees
 no CSS of its page.
@@ -6,10 +6,10 @@ no CSS of its page.
 
 from __future__ import annotations
 
-from mqlab.kernel.text import Lang
+from mqlab.kernel.text import Lang, Words
 from mqlab.kernel.trace import Trace
 
-from .payload import WORDS, Look, chip, facts
+from .payload import WINDOW, WORDS, Look, chip, facts
 from .scene import Scene, xml
 from .style import svg_css
 from .views import PANELS
@@ -17,6 +17,8 @@ from .widths import fit, width, wrap
 
 EDGE, GUTTER, TOP = 24, 38, 62
 LINE_SIZE, WHY_SIZE = 11.5, 11.5
+
+IN_WORDS = Words("The run in words, {n} lines", "这次运行的文字叙述，共 {n} 行")
 
 
 def still(trace: Trace, step: int, look: Look, future: bool = True) -> str:
@@ -64,6 +66,27 @@ def caption(trace: Trace, step: int, look: Look) -> str:
     fact = trace.facts[step - 1]
     parts = [title, f"{_place(trace, step, lang)}: {fact.line(lang)}", fact.why.of(lang)]
     return ". ".join(part.rstrip(".") for part in parts if part)
+
+
+def narrated(trace: Trace, step: int, lang: Lang, future: bool = True) -> list[str]:
+    """The run, one fact a line; the current one is marked. Without `future`: as far as it."""
+    lines = trace.narrate(lang).splitlines()[: None if future else step]
+    return [f"{'▶' if i == step else ' '} {line}" for i, line in enumerate(lines, 1)]
+
+
+def folded_words(trace: Trace, step: int, look: Look, future: bool = True) -> str:
+    """The run in words, opened by a click: HTML that needs no script. Of a long run, the part
+    around the step."""
+    lines = narrated(trace, step, look.lang, future)
+    if not lines:
+        return ""
+    first = max(0, min(step - WINDOW // 2, len(lines) - WINDOW))
+    shown = lines[first : first + WINDOW]
+    before = ["  …"] if first else []
+    after = ["  …"] if first + WINDOW < len(lines) else []
+    summary = IN_WORDS(n=len(lines)).of(look.lang)
+    text = xml("\n".join([*before, *shown, *after]))
+    return f"<details><summary>{xml(summary)}</summary><pre>{text}</pre></details>"
 
 
 def _variant(names: list[str], unfold: bool) -> list[str]:

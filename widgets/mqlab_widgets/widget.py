@@ -61,7 +61,7 @@ class PictureWidget(anywidget.AnyWidget):
         bundle = self._repr_mimebundle_()
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data:
-            show({**data, "text/plain": self.narration()}, raw=True)
+            show({**data, "text/plain": f"{type(self).__name__}()"}, raw=True)
 
     def __repr__(self) -> str:
         return self.narration()
