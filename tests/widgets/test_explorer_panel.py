@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from mqlab_widgets import Explorer
 from mqlab_widgets.style import page_css
-from mqlab_widgets.widget import join_modules
 
 from mqlab.explore import Budget, explore
 from mqlab.kernel import Property, Text
 from mqlab.lessons.registry import system
 from tests.models.two_phase import TwoPhase
 
-from .harness import MODEL, state
+from .harness import script_of, state
 from .test_browser import OVERLAPS, SCHEMES, axe
 
 LINE = "kafka partitions=1 'app=init; begin; send orders-0 a; abort'"
@@ -137,14 +136,11 @@ def put(page: Any, panel: Explorer, theme: str) -> None:
 
     page.expose_function("python", python)
     css = page_css("explorer.css")
-    module = join_modules("explorer.js").replace("export default { render: explorer };", "")
-    script = module + MODEL.replace("await render(", "await explorer(")
     page.set_content(
         f'<!doctype html><html lang="en"><title>notebook</title><style>{css}</style>'
         f'<body data-jp-theme-light="{str(theme == "light").lower()}"><main><h1>Notebook</h1>'
         f'<div data-still="{panel.ui["still"]}">{panel.still_html()}</div>'
-        f'<div id="widget"></div></main>'
-        f'<script type="module">{script.replace("</", "<" + chr(92) + "/")}</script>'
+        f'<div id="widget"></div></main>{script_of(panel)}'
     )
     page.wait_for_selector("body[data-ready=yes]")
 

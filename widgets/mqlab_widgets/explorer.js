@@ -1,6 +1,5 @@
-// The panel of a search. Follows player.js in one module: `make`, `button`, `unpack`,
-// `hideStill`, `SVG` and `Player` are that file's. Text from Python only ever becomes
-// textContent.
+// The panel of a search. Follows player.js and widget.js in one module, whose names it uses.
+// Text from Python only ever becomes textContent.
 
 /** Button and progress, the verdict, the claims, and the run that refutes one of them. */
 class Explorer {

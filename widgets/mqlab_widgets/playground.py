@@ -12,7 +12,7 @@ from mqlab.kernel.trace import Trace
 from .lives import deflate
 from .payload import Look, build, refuse, tail
 from .player import Player
-from .widget import PictureWidget
+from .widget import PictureWidget, join_modules
 
 KNOWN = ("title", "lang", "scale", "panels")
 FAULTS = ("break", "kill", "power")
@@ -46,6 +46,8 @@ class Playground(PictureWidget):
 
     Moving it from Python (`playground.do(choice)`) and with the mouse is the same.
     """
+
+    _esm = join_modules("playground.js")
 
     def __init__(
         self,

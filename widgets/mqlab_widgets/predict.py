@@ -17,7 +17,7 @@ from mqlab.kernel.trace import Trace
 from .lives import deflate
 from .payload import refuse
 from .player import Player
-from .widget import PictureWidget, say
+from .widget import PictureWidget, join_modules, say
 
 KNOWN = ("trace", "step", "title", "lang", "scale", "panels")
 
@@ -35,6 +35,8 @@ class Predict(PictureWidget):
 
     `chosen` (index, -1 for none), `locked` and `revealed` can be read in the next cell.
     """
+
+    _esm = join_modules("predict.js")
 
     chosen = traitlets.Int(-1).tag(sync=True)
     locked = traitlets.Bool(False).tag(sync=True)

@@ -19,8 +19,6 @@ from mqlab.kernel.text import Lang, Text
 from .payload import HERE
 from .style import page_css
 
-RENDERED = "export default { render };"
-
 
 def say(text: str | Text, lang: Lang) -> str:
     """A plain string is said as it is in every language."""
@@ -28,16 +26,14 @@ def say(text: str | Text, lang: Lang) -> str:
 
 
 def join_modules(name: str) -> str:
-    """One self-contained module: the player's file, then `name`, which may use its names and
-    says what is rendered."""
-    player = (HERE / "player.js").read_text("utf-8")
-    return player.replace(RENDERED, "") + "\n" + (HERE / name).read_text("utf-8")
+    """One self-contained module: the player's file, what the widgets share, then `name`, which
+    may use the names of both and says what is rendered."""
+    return "\n".join((HERE / file).read_text("utf-8") for file in ("player.js", "widget.js", name))
 
 
 class PictureWidget(anywidget.AnyWidget):
     """`payload` is what the player plays; `ui` describes everything around it."""
 
-    _esm: Path | str = HERE / "player.js"
     _css: Path | str = page_css()
     payload = traitlets.Bytes(b"").tag(sync=True)
     ui = traitlets.Dict().tag(sync=True)
