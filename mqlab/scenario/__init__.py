@@ -29,11 +29,12 @@ the answer to it. At once happen: `kill NODE`, `power-cut NODE`, `restart NODE`
 `do CHOICE` is one choice of a schedule, and nothing runs after it: so a counterexample is kept.
 """
 
-from .golden import Golden, load, rewrite, write_in_blocks
+from .golden import Caption, Golden, load, rewrite, write_in_blocks
 from .language import Script, parse_script, system_of
 from .runner import perform
 
 __all__ = [
+    "Caption",
     "Golden",
     "Script",
     "load",

@@ -28,8 +28,24 @@ def test_run_tells_equal_from_different_and_rewrites(scenario, capsys):
     said = capsys.readouterr().out
     assert "-tc       ▮ disk      CompleteAbort" in said
     assert "+tc       ▮ disk      CompleteCommit" in said
+    assert f"if the change is meant: mqlab run --rewrite {scenario}" in said
     assert main(["run", "--rewrite", str(scenario)]) == 0
     assert scenario.read_text("utf-8") == text
+
+
+def test_a_new_scenario_is_told_and_can_be_kept(scenario, capsys):
+    scenario.write_text("# New.\nsystem kafka\nkill tc\n", "utf-8")
+    assert main(["run", str(scenario)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("tc ✗     killed\n")
+    assert f"new        {scenario}: to keep this narration, mqlab run --rewrite {scenario}" in said
+    assert said.endswith("0 of 1 scenarios equal, 1 new\n")
+    assert main(["run", "--lang", "zh", str(scenario)]) == 0
+    assert "进程被杀" in capsys.readouterr().out
+    assert main(["run", "--rewrite", str(scenario)]) == 0
+    assert capsys.readouterr().out.endswith("1 of 1 scenarios equal\n")
+    assert main(["run", str(scenario)]) == 0
+    assert capsys.readouterr().out == f"equal      {scenario}\n1 of 1 scenarios equal\n"
 
 
 def test_run_prints_in_chinese(scenario, capsys):
