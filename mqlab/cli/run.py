@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
 from pathlib import Path
 from shlex import quote
@@ -16,7 +17,11 @@ from .errors import UserError
 HELP = "run scenarios (.scn) and compare with their expected narration"
 
 
+PAGE = "datasets/scenarios/README.md"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = f"How to write a scenario: {PAGE}, with examples to copy."
     parser.add_argument("files", nargs="+", metavar="FILE", help=".scn files or folders of them")
     parser.add_argument("--rewrite", action="store_true", help="write what this engine narrates")
     parser.add_argument("--print", action="store_true", dest="show", help="print the narration")
@@ -33,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
             print(golden.run.narrate(args.lang))
         else:
             counts[_tell(golden, args)] += 1
+        for sentence in golden.done.idle:
+            print(f"{path}: {sentence}", file=sys.stderr)
     if not args.show:
         new = f", {counts['new']} new" if counts["new"] else ""
         print(f"{counts['equal']} of {len(paths)} scenarios equal{new}")

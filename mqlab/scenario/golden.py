@@ -26,7 +26,7 @@ from pathlib import Path
 
 from ..kernel import Run
 from .language import DASHES, Line, Registry, Script, parse_script, system_of
-from .runner import perform_lines
+from .runner import Performance, perform_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,16 @@ class Caption:
 
 @dataclass(frozen=True)
 class Golden:
-    """A scenario file: what it says, what it expects, and the run. `ends`: for each line of
-    the script how many facts there were after it."""
+    """A scenario file: what it says, what it expects, and what happened."""
 
     path: Path
     blocks: tuple[Block, ...]
     script: Script
-    run: Run
-    ends: tuple[int, ...]
+    done: Performance
+
+    @property
+    def run(self) -> Run:
+        return self.done.run
 
     @property
     def narrations(self) -> tuple[str, ...]:
@@ -99,7 +101,7 @@ class Golden:
 
     def _facts_after(self, block: Block) -> int:
         """How many facts there are when a block's commands are done."""
-        lines = zip(self.script.lines, self.ends, strict=True)
+        lines = zip(self.script.lines, self.done.ends, strict=True)
         return max((end for line, end in lines if line.number <= block.last), default=0)
 
     @property
@@ -108,7 +110,7 @@ class Golden:
         causes something. A part is told by its comments; without any, by its commands."""
         blocks = self.blocks
         if len(blocks) == 1:
-            blocks = _blocks_by_command(self.path.read_text("utf-8"), self.script, self.ends)
+            blocks = _blocks_by_command(self.path.read_text("utf-8"), self.script, self.done.ends)
         found: list[Caption] = []
         told: list[str] = []  # what has not caused anything yet belongs to the next part
         for block in blocks:
@@ -157,19 +159,19 @@ def load(path: str | Path, registry: Registry) -> Golden:
     path = Path(path)
     text = path.read_text("utf-8")
     script = parse_script(text)
-    run, ends = perform_lines(script, system_of(script.system, registry))
-    return Golden(path, split_blocks(text), script, run, ends)
+    done = perform_lines(script, system_of(script.system, registry))
+    return Golden(path, split_blocks(text), script, done)
 
 
 def write_in_blocks(commands: str, registry: Registry) -> str:
     """The text of a scenario file with these commands, in which each command that causes
     something ends a block. Raises ScenarioError where the commands cannot be done."""
     script = parse_script(commands)
-    run, ends = perform_lines(script, system_of(script.system, registry))
-    facts = run.narrate().splitlines()
-    blocks = _blocks_by_command(commands, script, ends)
-    done = [0, *(end for _, end in _causing(script, ends)), len(facts)]
-    narrations = ["\n".join(facts[a:b]) for a, b in pairwise(done)]
+    done = perform_lines(script, system_of(script.system, registry))
+    facts = done.run.narrate().splitlines()
+    blocks = _blocks_by_command(commands, script, done.ends)
+    cuts = [0, *(end for _, end in _causing(script, done.ends)), len(facts)]
+    narrations = ["\n".join(facts[a:b]) for a, b in pairwise(cuts)]
     return join_blocks(blocks, tuple(narrations[: len(blocks)]))
 
 
@@ -193,13 +195,16 @@ def _blocks_by_command(text: str, script: Script, ends: tuple[int, ...]) -> tupl
 
 
 def _told_in(block: Block) -> list[str]:
-    """The comments of a block as one line, or its commands. The system line and the story
-    above it belong to the whole file."""
+    """The comments of a block as one line, or its commands, without those that only lie in
+    wait and without single choices. The system line and the story above it belong to the
+    whole file."""
     lines = [line.strip() for line in block.source.splitlines() if line.strip()]
     heads = [i for i, line in enumerate(lines, 1) if line.startswith("system ")]
-    lines = [line for line in lines[max(heads, default=0) :] if not line.startswith("off ")]
+    lines = lines[max(heads, default=0) :]
     comments = [line.lstrip("# ") for line in lines if line.startswith("#")]
-    return [" ".join(comments)] if comments else lines
+    silent = ("#", "off ", "do ", "hold ", "lose ", "late ")
+    commands = [line for line in lines if not line.startswith(silent) and " when=" not in line]
+    return [" ".join(comments)] if comments else commands
 
 
 def rewrite(golden: Golden) -> None:

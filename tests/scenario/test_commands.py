@@ -48,6 +48,30 @@ def test_a_new_scenario_is_told_and_can_be_kept(scenario, capsys):
     assert capsys.readouterr().out == f"equal      {scenario}\n1 of 1 scenarios equal\n"
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("kill tc when=Market#1", "line 4 waits in vain: no step of tc emits Market#1; there was "
+         "Empty#1, ⇒InitProducerId#1"),
+        ("lose app→tc Prodce", "no Prodce#1 on app→tc; there was InitProducerId#1"),
+        ("hold app→tc ⇒InitProducerId#2",
+         "no ⇒InitProducerId#2 on app→tc; there was ⇒InitProducerId#1"),
+        ("late app→orders-0 Produce", "no Produce#1 on app→orders-0; there was nothing"),
+    ],
+)  # fmt: skip
+def test_a_line_that_waits_in_vain_is_named(line, says, scenario, capsys):
+    scenario.write_text(f"# New.\nsystem kafka partitions=1\nrun app: init\n{line}\n", "utf-8")
+    assert main(["run", str(scenario)]) == 0
+    assert says in capsys.readouterr().err
+
+
+def test_a_line_that_waited_for_what_came_is_not(scenario, capsys):
+    lines = "hold app→tc ⇒InitProducerId\nrun app: init"
+    scenario.write_text(f"system kafka partitions=1\n{lines}\n", "utf-8")
+    assert main(["run", str(scenario)]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_run_prints_in_chinese(scenario, capsys):
     scenario.write_text("system kafka\nkill tc\nrestart tc\n", "utf-8")
     assert main(["run", "--print", "--lang", "zh", str(scenario)]) == 0
