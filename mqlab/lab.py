@@ -6,7 +6,9 @@ Runs
     scenario(text)      the trace of a scenario, written as in a `.scn` file
     system(line)        a system to search or to play with, from its system line
     playing(text)       a run that begins where a scenario ends, for a Playground
-    open_run(token)     the very run that somebody has sent as a token
+    open_run(token)     the run that somebody has sent as a token (a Playground's button copies
+                        one): `Playground(open_run("…"))` plays on, `Player(open_run("…").trace)`
+                        shows it
     Play                a run that is moved choice by choice
 
 Pictures

@@ -178,7 +178,7 @@ def _tell(names: list[str], example: Counterexample) -> None:
     trace = example.trace()
     said = ", ".join(f"“{name}”" for name in names)
     print(f"\nshortest counterexample to {said}:\n{trace}")
-    print(f"\nthe same run as a token:\n{encode(example.system, trace.choices)}")
+    print(f"\nthe same run, to see: mqlab open {encode(example.system, trace)}")
 
 
 def _view(examples: list[Counterexample], page: Path) -> None:

@@ -53,7 +53,7 @@ def test_what_was_found_is_told_viewed_and_reopened(capsys, tmp_path):
     said = capsys.readouterr().out
     assert "“clean read”" in said
     assert "clean read" in page.read_text("utf-8")
-    token = re.search(r"as a token:\n(\S+)", said)[1]
+    token = re.search(r"mqlab open (\S+)", said)[1]
     lights = {g.name: g.ok for g in open_run(token).trace.snapshot(-1).lights}
     assert lights["clean read"] is False
 

@@ -1,7 +1,9 @@
 """The kernel's own parts: maps, disks, choices, applications, tokens, play, simulate."""
 
+import base64
 import json
 import random
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from mqlab.kernel import (
 )
 from mqlab.kernel import token as tokens
 from mqlab.kernel.application import AppState
-from mqlab.kernel.text import Text, Words
+from mqlab.kernel.text import NOTHING, Text, Words
 from mqlab.kernel.trace import diff, patch
 from tests.kernel.toy import TORN, Toy, make_toy
 
@@ -171,25 +173,57 @@ def test_words_are_filled_in_both_languages():
     assert words(n=1, what=Text("two", "二")) == Text("1 of two", "二 的 1")
 
 
-def test_a_token_reopens_exactly_its_run_and_another_engine_is_refused():
+def older(token, *end, choices=None):
+    """The same token as another engine would have made it; `end`: what it says of the end."""
+    found = tokens.decode(token)
+    plain = [found.line, list(choices or found.choices), "0" * 12, *end]
+    packed = zlib.compress(json.dumps(plain).encode())
+    return base64.urlsafe_b64encode(packed).decode()
+
+
+def test_a_token_reopens_exactly_its_run():
     play = Play(TWO, TORN)
     play.do("restart store")
-    line, choices, made = tokens.open_token(play.token)
-    assert line == "toy 'app=keep a; keep b'"
-    again = Play(Toy.from_options({"app": "keep a; keep b"}), choices)
-    tokens.check(again.system, made)
+    assert tokens.decode(play.token).line == "toy 'app=keep a; keep b'"
+    again = Play(Toy.from_options({"app": "keep a; keep b"}))
+    assert again.open(play.token) == NOTHING
     assert again.trace == play.trace
-    with pytest.raises(ValueError, match="another version of the engine"):
-        tokens.check(play.system, "0" * 12)
+    assert again.token == play.token
+    again.undo()
+    assert len(again.trace) < len(play.trace), "it goes on from there"
 
 
-def test_a_token_of_a_run_with_a_learners_function_is_not_opened_without_it():
+def test_a_token_of_another_engine_is_replayed_and_says_what_changed():
+    play = Play(TWO, TORN)
+    held = tokens.decode(play.token)
+    cases = [
+        ((held.facts, held.told), "All its 3 choices are possible here; the narration is what it"),
+        ((held.facts + 1, "00000000"), "is another: 6 facts then, 5 here"),
+        ((), "so old a token does not say"),
+    ]
+    for end, says in cases:
+        again = Play(TWO)
+        assert says in again.open(older(play.token, *end)).en
+        assert again.trace == play.trace
+
+
+def test_a_token_that_cannot_be_replayed_says_where_and_changes_nothing():
+    play = Play(TWO, TORN)
+    before = play.trace
+    with pytest.raises(ValueError, match="its choice 2 of 2 is not possible here: `fire app`"):
+        play.open(older(play.token, choices=["call app", "fire app"]))
+    with pytest.raises(ValueError, match="another system, toy 'app=keep a': open it with"):
+        play.open(Play(ONE).token)
+    assert play.trace == before
+
+
+def test_a_token_of_a_run_with_a_learners_function_says_that_it_does_not_hold_it():
     def program(client):
         client("keep a")
 
-    made = tokens.open_token(Play(Toy(programs=(("app", program),))).token)[2]
-    with pytest.raises(ValueError, match="or of the function in it"):
-        tokens.check(ONE, made)
+    made = tokens.decode(Play(Toy(programs=(("app", program),))).token)
+    assert "with a function that it does not hold" in made.note(ONE, Play(ONE).trace).en
+    assert "不包含的函数" in made.note(ONE, Play(ONE).trace).zh
 
 
 def test_play_offers_what_may_happen_and_takes_it_back():

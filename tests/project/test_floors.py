@@ -78,6 +78,7 @@ WIDE_TESTS = {
     "tests/explore/test_command.py",
     "tests/scenario/test_commands.py",
     "tests/scenario/test_goldens.py",
+    "tests/scenario/test_page.py",
 }
 HEAVY = {"pyspark", "numpy", "pandas", "pyarrow", "mqlab.spark"}
 
