@@ -159,6 +159,7 @@ class Run:
             snapshots=tuple(self.snapshots),
             title=self.title,
             label=self.system.label(),
+            terms=self.system.terms(),
         )
 
     def narrate(self, lang: Lang = "en") -> str:

@@ -89,6 +89,10 @@ class System:
         """How a picture names the system; the system line where nothing shorter is said."""
         return Text(self.line())
 
+    def terms(self) -> tuple[tuple[Text, Text], ...]:
+        """The broker's own words that a picture of it shows, with one sentence each."""
+        return ()
+
     @classmethod
     def from_options(cls, given: Mapping[str, str]) -> Self:
         """The system of a `system NAME key=value …` line; raises ValueError with advice."""

@@ -113,7 +113,8 @@ class Fact:
 class Trace:
     """A run. Position 0 is before the first fact, position n after fact n.
 
-    `system` is the line that makes the system again, `label` how a picture names it.
+    `system` is the line that makes the system again, `label` how a picture names it, `terms`
+    the broker's words in it with a sentence each.
     """
 
     system: str
@@ -122,6 +123,7 @@ class Trace:
     snapshots: tuple[Snapshot, ...]
     title: Text = NOTHING
     label: Text = NOTHING
+    terms: tuple[tuple[Text, Text], ...] = ()
 
     def __len__(self) -> int:
         return len(self.facts)
@@ -149,6 +151,7 @@ class Trace:
             "system": self.system,
             "title": self.title.json(),
             "label": self.label.json(),
+            "terms": [[name.json(), means.json()] for name, means in self.terms],
             "choices": list(self.choices),
             "facts": [sparse(f) for f in self.facts],
             "start": plain[0],
@@ -184,6 +187,7 @@ class Trace:
             snapshots=tuple(snapshots),
             title=Text.from_json(data["title"]),
             label=Text.from_json(data.get("label", "")),
+            terms=_build(tuple[tuple[Text, Text], ...], data.get("terms", [])),
         )
 
     def save(self, path: str | Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Fact, Trace
 
+from .legend import SHAPES, explain_evidence, find_kind, list_signs, list_terms
 from .lives import encode
 from .scene import Scene
 from .views import PANELS
@@ -120,6 +121,9 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
         "scale": look.scale,
         "step": step,
         "facts": facts(trace, look.lang),
+        "legend": list_signs(trace, look.lang),
+        "terms": list_terms(trace, look.lang),
+        "evidence": explain_evidence(look.lang),
         "words": words(look.lang),
         "panels": {
             name: {
@@ -144,7 +148,7 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
             "line": fact.line(lang),
             "why": fact.why.of(lang),
             "evidence": chip(fact, lang),
-            "kind": kind(fact),
+            "kind": find_kind(fact),
             "mark": mark(fact, now > broken),
         }
         if fact.fold:
@@ -154,19 +158,9 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
     return out
 
 
-#: what a line rests on is told by shape and words; colour only repeats it
-SHAPES = {"recorded": "●", "contradicts": "≠", "model": "○"}
-
-
-def kind(fact: Fact) -> str:
-    """The first word of a fact's evidence: "model", "recorded" or "contradicts"."""
-    first = fact.evidence.en.partition(" ")[0]
-    return first if first in SHAPES else "model"
-
-
 def chip(fact: Fact, lang: Lang) -> str:
     """A fact's evidence, with its shape."""
-    return f"{SHAPES[kind(fact)]} {fact.evidence.of(lang)}"
+    return f"{SHAPES[find_kind(fact)]} {fact.evidence.of(lang)}"
 
 
 def mark(fact: Fact, breaks: bool) -> str:

@@ -256,7 +256,7 @@ class Player {
   draw(step) {
     this.step = step;
     for (const { panel } of this.shown) panel.seek(step);
-    const { facts, words } = this.data.meta;
+    const { facts, words, evidence } = this.data.meta;
     const fact = facts[step - 1];
     const total = facts.length ? facts[facts.length - 1].index : 0;
     const number = fact ? fact.index : facts.length ? facts[0].index - 1 : 0;
@@ -271,7 +271,7 @@ class Player {
     this.why.textContent = fact ? fact.why : this.end ? words.begin : words.empty;
     this.evidence.textContent = fact ? `${words.evidence}${fact.evidence}` : "";
     this.evidence.hidden = !fact;
-    this.evidence.title = fact ? fact.evidence : "";
+    this.evidence.title = fact ? evidence[fact.kind] : "";
     this.evidence.dataset.kind = fact ? fact.kind : "";
     const stop = Math.min(this.end, this.limit);
     this.buttons.first.disabled = this.buttons.back.disabled = step === 0;

@@ -31,6 +31,7 @@ from ..config import SAFEGUARDS, KafkaConfig
 from ..picture.cluster import Cluster
 from ..picture.snapshot import draw_snapshot
 from ..picture.telling import tell
+from ..picture.terms import TERMS
 from . import verbs, wiring
 
 # a role, a lane and a log each
@@ -118,6 +119,9 @@ class KafkaSystem(System):
         client = "" if self.transaction_version == 0 else f" · {self.client} client"
         off = f" · off: {', '.join(self.off)}" if self.off else ""
         return Text(f"Kafka · transaction.version {self.transaction_version}{client}{off}")
+
+    def terms(self) -> tuple[tuple[Text, Text], ...]:
+        return TERMS
 
     # -- nodes ---------------------------------------------------------------------------
 

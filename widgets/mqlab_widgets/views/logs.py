@@ -88,6 +88,16 @@ def _places(trace: Trace) -> _Places:
     return _Places(0 if above else longest + 14, above, w, strips, y - 8)
 
 
+def flag_colours(trace: Trace) -> dict[str, str]:
+    """The class of each frontier's flag, by its name."""
+    orders = [strip.order for strip in _places(trace).strips.values()]
+    return {name: _colour(rank) for order in orders for rank, name in enumerate(order)}
+
+
+def _colour(rank: int) -> str:
+    return COLOURS[min(rank, len(COLOURS) - 1)]
+
+
 def _touching(frontiers: tuple[Frontier, ...], pitch: float) -> bool:
     ends = sorted((f.at * pitch, f.at * pitch + _flag_width(f.name)) for f in frontiers)
     return any(a[1] + 4 > b[0] for a, b in pairwise(ends))
@@ -178,7 +188,7 @@ def _flag(
     wide = _flag_width(label)
     left = -wide if x - first * pitch + wide > room - 3 else 0
     key = f"{log}:{frontier.name}"
-    tone = COLOURS[min(rank, len(COLOURS) - 1)]
+    tone = _colour(rank)
     with scene.group(f"flag:{key}", f"flag {tone}", at=(x, 0)):
         if not out:
             scene.line(f"pole:{key}", 0, -up * FLAG + 2, 0, H + 5, "pole")
