@@ -26,7 +26,6 @@ import tempfile
 import time
 import weakref
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from ..program import RealBrokerError
@@ -94,12 +93,7 @@ class RealKafka:
     def __enter__(self) -> RealKafka:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def stop(self) -> None:
