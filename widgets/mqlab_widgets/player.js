@@ -20,35 +20,23 @@ class Panel {
       born += lives.born[i];
       const first = {};
       for (const name of names) first[name] = lives.val[at++];
-      return { key, tag, first, born, end: born + lives.len[i], up: lives.up[i], size: 1,
+      return { key, tag, first, born, end: born + lives.len[i], up: lives.up[i],
                lines: Object.entries(lives.tl[i] || {}).map(timeline),
-               now: null, el: null, last: null, isNew: false };
+               now: null, el: null, last: null };
     });
-    for (let i = this.lives.length - 1; i >= 0; i--) {
-      const { up, size } = this.lives[i];
-      if (up) this.lives[i - up].size += size;
-    }
   }
 
-  /** Whoever is dead takes the whole family along; whoever is born joins the picture when the
-      family is complete, so that the browser takes note once of each. */
   seek(step) {
-    const lives = this.lives, families = [];
-    const root = { el: this.svg, last: null, isNew: false };
+    const lives = this.lives;
+    const root = { el: this.svg, last: null };
     for (let i = 0; i < lives.length; i++) {
       const life = lives[i];
       if (step < life.born || step >= life.end) {
-        if (life.el) this.end(i);
-        i += life.size - 1;
+        if (life.el) { life.el.remove(); life.el = null; }
         continue;
       }
       const parent = life.up ? lives[i - life.up] : root;
-      life.isNew = !life.el;
-      if (life.isNew) {
-        begin(life);
-        if (parent.isNew) parent.el.append(life.el);
-        else families.push([life.el, parent.el, parent.last]);
-      }
+      if (!life.el) begin(life, parent);
       parent.last = life.el;
       life.last = null;
       for (const { name, steps, values } of life.lines) {
@@ -57,13 +45,7 @@ class Panel {
         if (life.now[name] !== value) { life.now[name] = value; put(life.el, name, value); }
       }
     }
-    for (const [el, parent, before] of families)
-      parent.insertBefore(el, before ? before.nextSibling : parent.firstChild);
-  }
-
-  end(i) {
-    this.lives[i].el.remove();
-    for (const last = i + this.lives[i].size; i < last; i++) this.lives[i].el = null;
+    root.last = null;
   }
 }
 
@@ -86,11 +68,12 @@ function latest(steps, step) {
   return low - 1;
 }
 
-function begin(life) {
+function begin(life, parent) {
   life.el = document.createElementNS(SVG, life.tag);
   life.el.mqlabKey = life.key;
   life.now = { ...life.first };
   for (const name in life.first) put(life.el, name, life.first[name]);
+  parent.el.insertBefore(life.el, parent.last ? parent.last.nextSibling : parent.el.firstChild);
 }
 
 function put(el, name, value) {
