@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     """0: nothing found; 1: a property is violated, or something is never reached."""
     if args.safeguards or args.table:
         return _table(args)
-    line, bounds = chosen(args)
+    line, bounds = choose_system(args)
     try:
         found = system(line)
     except ScenarioError as error:
@@ -114,7 +114,7 @@ def _table(args: argparse.Namespace) -> int:
     return 0
 
 
-def chosen(args: argparse.Namespace) -> tuple[str, Budget]:
+def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
     """The system line and its bounds. A bare name of a broker is its lesson system or, without
     one safeguard, the smallest system that needs it; both have bounds of their own, which hold
     as long as none is given."""

@@ -76,7 +76,7 @@ def limit_time(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def not_counted() -> Iterator[None]:
+def pause_limit() -> Iterator[None]:
     """Within `limit_time`: what happens here is not the learner's, whose time begins anew at
     its end."""
     limit = signal.getsignal(signal.SIGALRM) if can_interrupt() else None

@@ -68,7 +68,7 @@ def open_run(token: str) -> Play:
     return Play(found, choices)
 
 
-def playing(text: str) -> Play:
+def continue_scenario(text: str) -> Play:
     """A play that begins where a scenario ends."""
     run = run_scenario(text)
     return Play(run.system, tuple(run.choices), run.trace.title)

@@ -22,7 +22,7 @@ class Host(Protocol):
         """How many brokers of their own may run side by side."""
         ...
 
-    def shared(self, profile: str) -> AbstractContextManager[Any]:
+    def share_broker(self, profile: str) -> AbstractContextManager[Any]:
         """A running broker with the setting that the profile needs, for many programs: what the
         broker's labs are opened with."""
         ...

@@ -71,7 +71,7 @@ class Keeper:
                 return self, (Truncate("log", 0),)
         return self, ()
 
-    def changed(self, old):
+    def describe_changes(self, old):
         return (Text(f"{self.kept} kept"),) if old is not None and old.kept != self.kept else ()
 
 

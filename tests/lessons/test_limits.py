@@ -8,7 +8,7 @@ import time
 import pytest
 
 from mqlab.lessons import limits
-from mqlab.lessons.limits import TooLong, limit_time, not_counted
+from mqlab.lessons.limits import TooLong, limit_time, pause_limit
 
 SECONDS = 0.1
 
@@ -39,7 +39,7 @@ def test_time_that_others_use_does_not_count(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_is_not_counted_may_take_long_and_what_follows_is_counted() -> None:
     with pytest.raises(TooLong), limit_time(SECONDS):
-        with not_counted():
+        with pause_limit():
             use_processor(4 * SECONDS)
         told = "it went on"
         while True:

@@ -6,7 +6,7 @@ import pytest
 
 from mqlab.kernel import Play
 from mqlab.kernel.token import encode
-from mqlab.lessons.registry import open_run, playing, system
+from mqlab.lessons.registry import continue_scenario, open_run, system
 
 TORN = """
 system kafka partitions=2
@@ -16,7 +16,7 @@ kill tc when=WriteTxnMarkers#1 after=1
 
 
 def test_a_play_begins_where_a_scenario_ends_and_its_token_reopens_it():
-    play = playing(TORN)
+    play = continue_scenario(TORN)
     assert "killed (1 of 2 effects done)" in play.trace.narrate()
     play.do("restart tc")
     assert open_run(play.token).trace.narrate() == play.trace.narrate()

@@ -152,7 +152,7 @@ class Leader:
         )
         return new, (*ready, *told)
 
-    def changed(self, old: Leader | None) -> tuple[Text, ...]:
+    def describe_changes(self, old: Leader | None) -> tuple[Text, ...]:
         return tell_frontiers(None if old is None else old.part, self.part)
 
     def resign(self) -> Effects:

@@ -84,7 +84,7 @@ class RealHost:
         return ""
 
     @contextmanager
-    def shared(self, profile: str) -> Iterator[Target]:
+    def share_broker(self, profile: str) -> Iterator[Target]:
         with RealKafka(self.version, PROFILES[profile].transaction_version) as kafka:
             yield self._target(kafka)
 
