@@ -5,7 +5,7 @@
 Runs
     scenario(text)      the trace of a scenario, written as in a `.scn` file
     system(line)        a system to search or to play with, from its system line
-    playing(text)       a run that begins where a scenario ends, for a Playground
+    continue_scenario(text)   a run that begins where a scenario ends, for a Playground
     open_run(token)     the run that somebody has sent as a token (a Playground's button copies
                         one): `Playground(open_run("…"))` plays on, `Player(open_run("…").trace)`
                         shows it
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from .lessons.check import Exercise, check
     from .lessons.kafka.cases import SAFEGUARD_CASES
     from .lessons.parsons import Parsons, Piece
-    from .lessons.registry import open_run, playing, scenario, system
+    from .lessons.registry import continue_scenario, open_run, scenario, system
     from .lessons.searches import search, with_everything_on
     from .lessons.tables import columns
     from .lessons.verdict import Verdict
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "mqlab.kernel": ("Play",),
     "mqlab.explore": ("Budget", "explore"),
-    "mqlab.lessons.registry": ("open_run", "playing", "scenario", "system"),
+    "mqlab.lessons.registry": ("continue_scenario", "open_run", "scenario", "system"),
     "mqlab.lessons.check": ("Exercise", "check"),
     "mqlab.lessons.parsons": ("Parsons", "Piece"),
     "mqlab.lessons.verdict": ("Verdict",),
@@ -99,7 +99,7 @@ __all__ = [
     "glossary",
     "income",
     "open_run",
-    "playing",
+    "continue_scenario",
     "scenario",
     "search",
     "serve",

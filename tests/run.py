@@ -118,7 +118,7 @@ def report(results: list[Result], strict: bool) -> int:
     return int(total.failed > 0 or (strict and total.skipped.total() > 0))
 
 
-def chosen(names: Iterable[str]) -> dict[str, list[str]]:
+def choose_parts(names: Iterable[str]) -> dict[str, list[str]]:
     every = parts()
     unknown = sorted(set(names) - set(every))
     if unknown:
@@ -129,7 +129,7 @@ def chosen(names: Iterable[str]) -> dict[str, list[str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", help="run only these parts")
-    commands = chosen(parser.parse_args().parts)
+    commands = choose_parts(parser.parse_args().parts)
     OUT.mkdir(parents=True, exist_ok=True)
     print(f"{'part':12}{'seconds':>9}{'passed':>8}{'failed':>8}{'skipped':>9}")
     results = []

@@ -26,13 +26,13 @@ from mqlab.lab import (
     Player,
     Playground,
     Predict,
+    continue_scenario,
     explore,
     glossary,
-    playing,
     scenario,
     system,
 )
-from mqlab.lessons.lab00 import balances, broker_maps, cost, first, red_from, timeline
+from mqlab.lessons.lab00 import balances, broker_maps, cost, find_red_step, first, timeline
 
 # %% [markdown]
 # ## An order and its money
@@ -92,7 +92,7 @@ Predict(
 # it keeps its colour. At which step does it turn red? Later labs have a light of the same name.
 
 # %%
-Player(lossy, step=red_from(lossy, "money"))
+Player(lossy, step=find_red_step(lossy, "money"))
 
 # %% [markdown]
 # Was this bad luck, a moment that hardly ever comes? And what happens when the order service is
@@ -206,7 +206,7 @@ print("the light can turn red:", "money" in verdict.counterexamples)
 # shows what is.)
 
 # %%
-Playground(playing(f"# Your order service\nsystem {whole}"))
+Playground(continue_scenario(f"# Your order service\nsystem {whole}"))
 
 # %% [markdown]
 # ## What a message queue is
@@ -255,8 +255,8 @@ Player(away, step=back)
 # %% tags=["nbval-check-output"]
 abort = first(safe, "PrepareAbort")
 print("A ", safe.facts[abort - 1].line(width=7))
-print("C  the light: red from step", red_from(lossy, "money"), "without a transaction,", end=" ")
-print("never with one" if not red_from(safe, "money") else "red with one too")
+print("C  the light: red from step", find_red_step(lossy, "money"), "without a transaction,", end=" ")
+print("never with one" if not find_red_step(safe, "money") else "red with one too")
 for reader in safe.snapshot(undecided).readers:
     print("I ", f"{reader.name:<17}", " ".join(g.label for g in reader.got) or "nothing")
 
@@ -266,7 +266,7 @@ for reader in safe.snapshot(undecided).readers:
 
 
 # %% jupyter={"source_hidden": true}
-def stopped(how):
+def stop_broker(how):
     return scenario(f"""
     # The order is committed, then a broker is stopped: {how}
     system shop
@@ -276,7 +276,7 @@ def stopped(how):
     """)
 
 
-cut = stopped("power-cut")
+cut = stop_broker("power-cut")
 Predict(
     "The power of accounts-0 is cut and comes back, and its broker starts again. What do the two "
     "accounts show?",
@@ -299,9 +299,9 @@ Predict(
 
 # %% tags=["nbval-check-output"]
 for how in ("kill", "power-cut"):
-    red = red_from(stopped(how), "money")
+    red = find_red_step(stop_broker(how), "money")
     print(f"{how:<9}  the committed order is", "lost in part" if red else "still there")
-    print(balances(stopped(how)), "\n")
+    print(balances(stop_broker(how)), "\n")
 
 # %% [markdown]
 # Kafka answers when a record is **replicated**, not when it is on the surface of a disk: it leaves
@@ -328,7 +328,7 @@ restart tc
 """)
 half = first(base, "invoice @")
 assert first(base, "commit: ok") < half  # the commit has returned
-assert not red_from(base, "money")  # no rule of the shop was broken at any step
+assert not find_red_step(base, "money")  # no rule of the shop was broken at any step
 assert all(light.ok for light in base.snapshot(half).lights)
 Player(base, step=half)
 

@@ -26,8 +26,8 @@ from mqlab.lab import (
     Playground,
     Predict,
     check,
+    continue_scenario,
     explore,
-    playing,
     scenario,
     system,
 )
@@ -36,10 +36,10 @@ from mqlab.lessons.kafka.lab05 import (
     PRODUCE,
     answers,
     by_hand,
-    constructed,
-    counted,
+    construct_producer,
+    count_payments,
     first,
-    remembered,
+    list_producers,
     snapshot_files,
 )
 
@@ -119,8 +119,8 @@ system payments
 run order-service: send payments-0 p1, send payments-0 p2, flush
 lose order-service→payments-0 ⇒Produce#2
 """)
-assert counted(twice).splitlines() == ["p1  counted 1×", "p2  counted 2×"]
-assert counted(once).splitlines() == ["p1  counted 1×", "p2  counted 1×"]
+assert count_payments(twice).splitlines() == ["p1  counted 1×", "p2  counted 2×"]
+assert count_payments(once).splitlines() == ["p1  counted 1×", "p2  counted 1×"]
 Player(once, step=first(once, "connection broken"))
 
 # %% [markdown]
@@ -144,7 +144,7 @@ def formula(old, new):
     return "right" if new == old + 1 else "duplicate" if new <= old else "lost"
 
 
-def said(run, batch=-1):
+def find_answer(run, batch=-1):
     """What the leader says to a batch of a run by hand; -1: to the last one."""
     return answers(run).splitlines()[batch].split("  ")[-1].strip()
 
@@ -168,7 +168,7 @@ cases = [
 ]
 print(f"{'the batch':<28}{'old':>11}{'new':>5}  {'formula':<11}leader")
 for name, old, new, story in cases:
-    print(f"{name:<28}{old:>11}{new:>5}  {formula(old, new):<11}{said(by_hand(story))}")
+    print(f"{name:<28}{old:>11}{new:>5}  {formula(old, new):<11}{find_answer(by_hand(story))}")
 
 # %% [markdown]
 # The formula is wrong in eight of these lines, and where it rightly says *duplicate*, the producer is
@@ -202,8 +202,8 @@ for title, stop in {
     "the leader was killed": "kill payments-0\nrestart payments-0",
 }.items():
     run = by_hand(five, stop, "p4 seq=3; p5 seq=4")
-    print(f"{title}: p4 {said(run, -2)}, p5 {said(run)}")
-assert said(run, -2) == "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    print(f"{title}: p4 {find_answer(run, -2)}, p5 {find_answer(run)}")
+assert find_answer(run, -2) == "OUT_OF_ORDER_SEQUENCE_NUMBER"
 Player(run, step=first(run, "killed") - 1)
 
 # %% [markdown]
@@ -343,8 +343,8 @@ for title, run in {
     "two instances, two partitions": streams,
     "the same payment to two partitions": both,
 }.items():
-    print(f"{title}: {', '.join(counted(run).splitlines())}")
-    print(remembered(run), "\n")
+    print(f"{title}: {', '.join(count_payments(run).splitlines())}")
+    print(list_producers(run), "\n")
 
 # %% [markdown]
 # One row for each producer and each partition, each counting from 0. So the promise covers **one
@@ -360,7 +360,7 @@ for title, run in {
 
 
 # %% jupyter={"source_hidden": true}
-def all_answers_lost(batches, option=""):
+def lose_answers(batches, option=""):
     sends = ", ".join(f"send payments-0 p{n + 1}" for n in range(batches))
     return f"""
     # {batches} batches under way, and all answers lost
@@ -371,7 +371,7 @@ def all_answers_lost(batches, option=""):
     """
 
 
-fine = scenario(all_answers_lost(5))
+fine = scenario(lose_answers(5))
 Predict(
     "Five batches are stored, their five answers are lost, all five are sent again. What does the "
     "leader say?",
@@ -397,7 +397,7 @@ Predict(
 # clients make of some settings. Before you run it: is a Java producer with `acks=1` idempotent?
 
 # %% tags=["nbval-check-output"]
-six = scenario(all_answers_lost(6, "config_check=off") + "fire order-service")
+six = scenario(lose_answers(6, "config_check=off") + "fire order-service")
 for fact in six.facts[first(six, "connection broken") :]:
     if fact.glyph == "⇒" or "epoch to" in fact.text.en:
         print(fact.line(width=13))
@@ -411,7 +411,7 @@ for client, settings in [
     ("librdkafka", {}),
 ]:
     given = ", ".join(f"{name}={value}" for name, value in settings.items()) or "(defaults)"
-    print(f"{client:<11}{given:<41}{constructed(client, **settings).partition(':')[0]}")
+    print(f"{client:<11}{given:<41}{construct_producer(client, **settings).partition(':')[0]}")
 
 # %% [markdown]
 # Five are recognised, all of them. Of six, the first has been pushed out: it comes again, is refused
@@ -423,7 +423,7 @@ for client, settings in [
 # bug kept it off). A setting that contradicts it wins: with `acks=1` or `retries=0` alone it is switched
 # off, and all you get is a line in a log file. Whoever asks for both gets an exception.
 # librdkafka, and with it Python, Go, C# and Node clients, leaves it **off** unless you ask. Try more:
-# `print(constructed("java", retries=0))`.
+# `print(construct_producer("java", retries=0))`.
 #
 # ## Find the shortest run that duplicates
 #
@@ -432,7 +432,7 @@ for client, settings in [
 
 # %%
 plain = "payments producers=order-service:plain 'order-service=send payments-0 p1; flush'"
-Playground(playing(f"# The order service, without numbers\nsystem {plain}"))
+Playground(continue_scenario(f"# The order service, without numbers\nsystem {plain}"))
 
 # %% [markdown]
 # ## Modify: which safeguard is necessary?

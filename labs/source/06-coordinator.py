@@ -41,8 +41,8 @@ from mqlab.lab import (
     Playground,
     Predict,
     check,
+    continue_scenario,
     explore,
-    playing,
     scenario,
     search,
     system,
@@ -57,18 +57,18 @@ from mqlab.lessons.kafka.lab06 import (
     coordinator_of,
     costs,
     data_flow,
-    due,
+    find_lines,
+    find_red_step,
+    find_timeout,
     first,
-    heard,
     latest,
+    list_calls,
+    list_reads,
     never_unknown,
-    reading,
-    recorded,
+    read_recording,
     records,
-    red_from,
     requests,
     table,
-    told,
     transitions,
 )
 
@@ -80,7 +80,7 @@ run old: init
 run new: init, begin, send charges-0 order-17, commit
 run old: begin, send charges-0 order-17, commit
 """)
-Player(unfenced, step=red_from(unfenced, "money"))
+Player(unfenced, step=find_red_step(unfenced, "money"))
 
 # %% [markdown]
 # Every call returned `ok`, and a reader of committed data books order 17 twice. Nothing is wrong with
@@ -124,11 +124,11 @@ Predict(
 )
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print("without fencing:", reading(unfenced).splitlines()[0])
-print("with fencing:   ", reading(fenced).splitlines()[0])
-print(told(fenced, "old"))
+print("without fencing:", list_reads(unfenced).splitlines()[0])
+print("with fencing:   ", list_reads(fenced).splitlines()[0])
+print(list_calls(fenced, "old"))
 print()
-print(recorded("tv2", "init-during-ongoing", "InitProducerId", "Describe", "ABORT"))
+print(read_recording("tv2", "init-during-ongoing", "InitProducerId", "Describe", "ABORT"))
 AFTER_A_FENCE = """
 system asking partitions=1 producers=app:order-service,zombie:raw
 run app: init, begin, send orders-0 a
@@ -183,14 +183,14 @@ Predict(
 )
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(told(random_ids, "old"))
-print(reading(random_ids))
+print(list_calls(random_ids, "old"))
+print(list_reads(random_ids))
 print()
 print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
 used = {coordinator_of(f"shop-{n}").split()[-1] for n in range(1000)}
 print(f"1000 ids fall into {len(used)} partitions of __transaction_state")
 print()
-print(recorded("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "frontiers", "SIGCONT"))
+print(read_recording("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "frontiers", "SIGCONT"))
 
 # %% [markdown]
 # Random ids never fence *each other*, and what they leave open blocks readers until its timeout. (One
@@ -341,7 +341,8 @@ Predict(
 rows = []
 for name, run in late.items():
     said = next(line for line in answers(run).splitlines() if " late " in line).split("  ")[-1]
-    rows.append((name, said.strip(), reading(run).splitlines()[0].removeprefix("read_committed").strip()))
+    reads = list_reads(run).splitlines()[0].removeprefix("read_committed")
+    rows.append((name, said.strip(), reads.strip()))
 print(table("Kafka, client | the late record is answered | read committed in the end", rows))
 print()
 TWO_COPIES = """
@@ -350,7 +351,7 @@ run app: init, begin, send charges-0 order-17, commit
 lose app→charges-0 ⇒Produce
 """
 for off in ("", " off=sequence_check"):
-    twice = reading(scenario(TWO_COPIES.format(off=off))).splitlines()[0]
+    twice = list_reads(scenario(TWO_COPIES.format(off=off))).splitlines()[0]
     print(f"answer lost, record sent again{off:<20}", twice)
 
 # %% [markdown]
@@ -429,11 +430,11 @@ Predict(
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(requests(once))
-print("\nthe answer that is late:\n" + told(silent))
+print("\nthe answer that is late:\n" + list_calls(silent))
 print("readers, while the application is told “unknown”:")
-print(reading(silent, first(silent, "commit: unknown")))
+print(list_reads(silent, first(silent, "commit: unknown")))
 print()
-print(due("system kafka\nat 1000\nrun app: init, begin\nat 51000\nrun app: send orders-0 a"))
+print(find_timeout("system kafka\nat 1000\nrun app: init, begin\nat 51000\nrun app: send orders-0 a"))
 SLOW = """
 system kafka partitions=1 groups=1 timeout_ms=1500 {kafka}
 run app: init, begin, send orders-0 a, flush
@@ -443,7 +444,7 @@ run app: {call}, abort
 rows = []
 for call in ("send orders-0 b, flush", "send-offsets g orders-0@1", "commit", "abort"):
     runs = [scenario(SLOW.format(kafka=kafka, call=call)) for kafka in KAFKAS.values()]
-    said = [told(run).splitlines()[6 + (", " in call)] for run in runs]
+    said = [list_calls(run).splitlines()[6 + (", " in call)] for run in runs]
     gets = (line.split("  ")[-1].strip().removeprefix("failed ") for line in said)
     rows.append((call.split()[0], *(get.replace("Exception", "") for get in gets)))
 print("\n" + table("the slow producer calls | " + " | ".join(KAFKAS), rows))
@@ -497,7 +498,7 @@ Predict(
 )
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(heard(failover, "killed", "load", "commit marker", "CompleteC", width=11))
+print(find_lines(failover, "killed", "load", "commit marker", "CompleteC", width=11))
 STUCK = """
 system asking partitions=2 producers=app:order-service,hand:raw admins=admin
 run app: init
@@ -522,7 +523,7 @@ for remedy, lines in REMEDIES.items():
 print("\na leader has seen coordinator epoch 5:")
 print(table("what is done | readers get | state | find-hanging | the next InitProducerId", rows))
 print()
-print(recorded("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "{orders-0}"))
+print(read_recording("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "{orders-0}"))
 
 # %% [markdown]
 # **Once PrepareCommit is written, the transaction commits**, whoever dies: the next coordinator finds the
@@ -607,12 +608,12 @@ Predict(
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 for name, run in {"as designed": kept, "as in 4.3.1": lost}.items():
-    print(f"{name}:", reading(run).splitlines()[0].removeprefix("read_committed").strip())
+    print(f"{name}:", list_reads(run).splitlines()[0].removeprefix("read_committed").strip())
     print(answers(run, "admin").partition("\n")[2].partition("\n")[2])
 print()
 words = ("SIGTERM", "EndTxn", "Transactions", "started", "frontiers", "ends")
-print(recorded("tv2", "leaderless-marker", *words))
-print("\nback to back:", heard(back_to_back, "CONCURRENT").strip("⋮\n"))
+print(read_recording("tv2", "leaderless-marker", *words))
+print("\nback to back:", find_lines(back_to_back, "CONCURRENT").strip("⋮\n"))
 print()
 print(costs([(1, 1), (1, 10), (4, 1), (4, 10)]))
 print("\nthe log of the first run:", " ".join(f"{r[0]}(ep{r[4]})" for r in records(fenced)))
@@ -654,7 +655,7 @@ print(transitions(unfenced, fenced, once, clock))
 # `kill = "kill tc when=WriteTxnMarkers#1 after=0"`.
 
 # %%
-play = playing("""
+play = continue_scenario("""
 system charges partitions=1 retries=1
 hold app→tc EndTxn#1
 run app: init, begin, send charges-0 order-17, commit
@@ -701,7 +702,7 @@ for outcome in ("COMMIT", "ABORT"):
     claim = never_unknown(small, outcome)
     shortest = explore(small, fault, (claim,)).counterexamples[claim.name]
     print(f"\ntold unknown, ends as {outcome}, in {len(shortest.schedule)} choices:")
-    print(heard(shortest.trace(), "Prepare", "killed", "recovered", "commit: ", width=9))
+    print(find_lines(shortest.trace(), "Prepare", "killed", "recovered", "commit: ", width=9))
 
 # %% [markdown]
 # On the command line, for all ten safeguards: `mqlab explore kafka --safeguards`.

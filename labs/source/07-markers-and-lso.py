@@ -46,8 +46,8 @@ from mqlab.lab import (
     Playground,
     Predict,
     check,
+    continue_scenario,
     explore,
-    playing,
     scenario,
     system,
 )
@@ -62,8 +62,8 @@ from mqlab.lessons.kafka.lab07 import (
     first,
     frontiers,
     header,
-    index_written,
     lag_table,
+    list_index_steps,
     partition_log,
     readers,
     whole,
@@ -368,7 +368,7 @@ print("index file  ", f"pid={entry.pid} first={entry.first_offset} last={entry.l
 print("the list    ", *(f"pid={pid} first={offset}" for pid, offset in travels))
 print("by hand     ", by_hand(said.batches, travels) == mixed.read(0))
 print("\nwhen is the index written?")
-print(index_written(mixed_run))
+print(list_index_steps(mixed_run))
 print("\nthe head of a real batch:")
 for name, value in header().items():
     print(f"  {name:<18} {value}")
@@ -503,7 +503,7 @@ for fact in twice:
 # answer has the form `kill = "kill tc when=⇒EndTxn#1 after=0"`.
 
 # %%
-play = playing("""
+play = continue_scenario("""
 system kafka topic=orders,payments partitions=1
 hold app→tc EndTxn#1
 run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit

@@ -41,15 +41,15 @@ from mqlab.lessons.kafka.lab08 import (
     Abortable,
     App,
     actors,
-    counted,
+    build_worker,
+    count_orders,
+    find_red_step,
     first,
+    list_calls,
     offsets,
-    recorded,
-    red_from,
+    read_recording,
     side_effects,
     table,
-    told,
-    working,
 )
 
 # %% [markdown]
@@ -98,8 +98,8 @@ Predict(
 )
 
 # %% tags=["nbval-check-output"]
-print(told(apart), "\n")
-print(counted(apart))
+print(list_calls(apart), "\n")
+print(count_orders(apart))
 
 # %% [markdown]
 # Every transaction was whole, every call returned ok, and £3 have become £6. Whatever is added up
@@ -128,7 +128,7 @@ Player(together, step=first(together, "killed"))
 
 # %% tags=["nbval-check-output"]
 print(offsets(together), "\n")
-print(counted(together), "\n")
+print(count_orders(together), "\n")
 print(actors(together))
 
 # %% [markdown]
@@ -191,8 +191,8 @@ Predict(
 
 # %% tags=["nbval-check-output"]
 print(offsets(pending), "\n")
-print(told(pending, "reader"), "\n")
-print(recorded("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetCommit", "EndTxn"))
+print(list_calls(pending, "reader"), "\n")
+print(read_recording("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetCommit", "EndTxn"))
 
 # %% [markdown]
 # Pending: UNSTABLE_OFFSET_COMMIT. Commit: it counts. Abort: dropped, the older position stands. The last
@@ -217,7 +217,7 @@ run worker: commit
 run reader: committed accounting orders-0
 """, recorded="group-plain-commit-wins")
 print(offsets(later), "\n")
-print(told(later))
+print(list_calls(later))
 
 # %% [markdown]
 # 3 wins over 7: the order *in the log* counts, not the order of the decisions, and not which number is
@@ -256,7 +256,7 @@ Predict(
 )
 
 # %% tags=["nbval-check-output"]
-print(told(aborted))
+print(list_calls(aborted))
 
 # %% [markdown]
 # Nothing! The tea is neither counted nor read again: the next transaction would commit a position behind
@@ -299,12 +299,12 @@ Predict(
 )
 
 # %% tags=["nbval-check-output"]
-print(told(fenced, "one"))
-print(counted(fenced), "\n")
+print(list_calls(fenced, "one"))
+print(count_orders(fenced), "\n")
 unfenced = scenario(ZOMBIE.format(off=" off=generation_fencing", end=""))
 print("without generation fencing:")
-print(counted(unfenced), "\n")
-print(recorded("tv2", "group-generation-fencing", "TxnOffsetCommit", "JoinGroup", "EndTxn"))
+print(count_orders(unfenced), "\n")
+print(read_recording("tv2", "group-generation-fencing", "TxnOffsetCommit", "JoinGroup", "EndTxn"))
 
 # %% [markdown]
 # That is what the *group metadata* in `sendOffsetsToTransaction(positions, consumer.groupMetadata())` is
@@ -349,7 +349,7 @@ Predict(
 
 # %% tags=["nbval-check-output"]
 print(offsets(stalled), "\n")
-print(counted(stalled))
+print(count_orders(stalled))
 
 # %% [markdown]
 # The tea is counted once, and late: `two` waited for the whole timeout of a transaction that was not its
@@ -368,7 +368,7 @@ run worker: subscribe accounting orders, poll
 """
 for name, number in (("the last one processed", 1), ("the next one to read", 2)):
     run = scenario(NUMBER.format(offset=number))
-    print(f"{name}, {number}: starting over it reads", told(run).split("ok ")[-1])
+    print(f"{name}, {number}: starting over it reads", list_calls(run).split("ok ")[-1])
 
 # %% [markdown]
 # The committed position is **at least last + 1**: the next offset to read. It may be more, for markers
@@ -383,7 +383,7 @@ run booking: poll income-0, commit-offsets booking income-0@{offset}, end-offset
 """
 rows = []
 for name, number in (("last + 1", 1), ("position()", 2)):
-    answers = told(scenario(LAG.format(offset=number)), "booking").splitlines()
+    answers = list_calls(scenario(LAG.format(offset=number)), "booking").splitlines()
     end = int(answers[4].split()[-1])
     rows.append((name, number, end, end - number))
 print(table("commits | committed | end offset | lag, for ever", rows))
@@ -427,7 +427,7 @@ def in_one_transaction(app: App):
         app.commit()
 
 
-Playground(Play(working(position_last)))
+Playground(Play(build_worker(position_last)))
 
 # %% [markdown]
 # Now the explorer, with one kill of the worker at any moment, also in the middle of a step, and every
@@ -436,7 +436,7 @@ Playground(Play(working(position_last)))
 # %% tags=["nbval-check-output"]
 shortest = {}
 for work in (position_last, position_first, in_one_transaction):
-    verdict = explore(working(work), KILL)
+    verdict = explore(build_worker(work), KILL)
     assert verdict.complete
     broken = [f"{n}, {len(c.schedule)} choices" for n, c in verdict.counterexamples.items()]
     shortest |= {(work, n): c for n, c in verdict.counterexamples.items()}
@@ -462,7 +462,7 @@ for name in ("offsets_in_transaction", "generation_fencing"):
     found[name] = search(case)
     rows.append((name, case.anomaly, case.broken, len(found[name].schedule)))
 print(table("without | anomaly | broken promise | choices", rows))
-verdict = explore(working(in_one_transaction, off="offsets_in_transaction"), KILL)
+verdict = explore(build_worker(in_one_transaction, off="offsets_in_transaction"), KILL)
 for name, example in verdict.counterexamples.items():
     print(f"in_one_transaction without the first: {name}, {len(example.schedule)} choices")
 
@@ -590,8 +590,8 @@ def messaging(app: App):
 rows = []
 for fault, budget in (("an answer is lost", Budget(breaks=1)), ("the worker dies", KILL)):
     verdicts = (
-        explore(working(messaging, transactional=False), budget),
-        explore(working(in_one_transaction), budget),
+        explore(build_worker(messaging, transactional=False), budget),
+        explore(build_worker(in_one_transaction), budget),
     )
     assert all(verdict.complete for verdict in verdicts)
     rows.append((fault, *("once" if v.ok else "twice, in some run" for v in verdicts)))
@@ -645,9 +645,9 @@ Predict(
 )
 
 # %% tags=["nbval-check-output"]
-print(told(stages, "second"))
+print(list_calls(stages, "second"))
 for topic in ("income", "ledger"):
-    print(counted(stages, topic))
+    print(count_orders(stages, topic))
 
 # %% [markdown]
 # Each stage is a transaction, and stages share none: *read_committed* is what chains them. So a graph of
@@ -700,7 +700,7 @@ granted_once = scenario(
     )
     + "fire desk retry\nrun desk: poll\n"
 )
-Player(granted_twice, step=red_from(granted_twice, "money"))
+Player(granted_twice, step=find_red_step(granted_twice, "money"))
 
 # %% [markdown]
 # The light is red: Ada has two credits of £9000, and has asked for one. Now the worker sends its position
@@ -708,9 +708,9 @@ Player(granted_twice, step=red_from(granted_twice, "money"))
 
 # %% tags=["nbval-check-output"]
 for name, run in (("apart", granted_twice), ("in the transaction", granted_once)):
-    red = red_from(run, "money")
+    red = find_red_step(run, "money")
     print(f"position {name}; money is {f'red from step {red}' if red else 'green throughout'}:")
-    print(counted(run, "credits"), "\n")
+    print(count_orders(run, "credits"), "\n")
 
 # %% [markdown]
 # The first credit was aborted together with its position, so the loan was read again and granted once.

@@ -138,9 +138,9 @@ print("floats agree, forwards and backwards:", sum(prices) == sum(reversed(price
 # transaction as the rows. Ask for it as any consumer group's offsets:
 
 # %% tags=["nbval-check-output"]
-from mqlab.lessons.spark.lab11 import committed, consumer
+from mqlab.lessons.spark.lab11 import consumer, fetch_offsets
 
-for place in committed(consumer(address, "spark-income-day"), "Order-day", 2):
+for place in fetch_offsets(consumer(address, "spark-income-day"), "Order-day", 2):
     print(f"{place.topic}-{place.partition} offset {place.offset}: {place.metadata}")
 
 # %% [markdown]

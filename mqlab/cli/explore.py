@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from ..brokers import all_brokers
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..kernel.token import encode
 from ..lessons.registry import system
-from ..lessons.searches import BROKERS, Searched, lesson_table, searches_of, table
+from ..lessons.searches import Searched, lesson_table, searches_of, table
 from ..scenario.language import ScenarioError
 from .errors import UserError
 
@@ -27,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "system",
         nargs="+",
         metavar="SYSTEM",
-        help=f"a broker ({', '.join(BROKERS)}): its lesson system with its own bounds; or a system "
-        "line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
+        help=f"a broker ({', '.join(all_brokers())}): its lesson system with its own bounds; or a "
+        "system line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
     )
     parser.add_argument(
         "--off",
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     """0: nothing found; 1: a property is violated, or something is never reached."""
     if args.safeguards or args.table:
         return _table(args)
-    line, bounds = chosen(args)
+    line, bounds = choose_system(args)
     try:
         found = system(line)
     except ScenarioError as error:
@@ -96,8 +97,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _table(args: argparse.Namespace) -> int:
-    if len(args.system) > 1 or args.system[0] not in BROKERS:
-        known = ", ".join(BROKERS)
+    if len(args.system) > 1 or args.system[0] not in all_brokers():
+        known = ", ".join(all_brokers())
         raise UserError(
             f"--safeguards and --table belong to a broker's lesson ({known}): mqlab explore "
             "kafka --safeguards"
@@ -113,7 +114,7 @@ def _table(args: argparse.Namespace) -> int:
     return 0
 
 
-def chosen(args: argparse.Namespace) -> tuple[str, Budget]:
+def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
     """The system line and its bounds. A bare name of a broker is its lesson system or, without
     one safeguard, the smallest system that needs it; both have bounds of their own, which hold
     as long as none is given."""
@@ -127,9 +128,9 @@ def chosen(args: argparse.Namespace) -> tuple[str, Budget]:
 
 def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
     """What is searched: the lesson's own where a broker is named and nothing more."""
-    if line not in BROKERS:
+    if line not in all_brokers():
         if claim is not None:
-            known = ", ".join(BROKERS)
+            known = ", ".join(all_brokers())
             raise UserError(
                 f"--claim belongs to a broker ({known}): expected `kafka --claim` and its name"
             )

@@ -9,25 +9,22 @@ What depends on a broker stands in a module of its own, which is imported when i
     levels(args)                   the levels wanted; () for all
     real_host(args), our_host()    where programs run
     write_page()                   the page of differences
-
-A new broker is a line in `BROKERS`.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 from typing import Any
 
+from ..brokers import all_brokers, broker, load
 from .errors import UserError
 
 HELP = "start a real broker, record what it answers, compare the engine with it"
-BROKERS = {"kafka": "mqlab.cli.real_kafka"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = parser.add_subparsers(dest="broker", metavar="NAME", required=True)
-    for name in BROKERS:
+    for name in all_brokers():
         room = room_of(name)
         one = names.add_parser(name, help=f"whose protocol: {name}'s")
         one.add_argument("task", choices=("start", "record", "compare"), help="what to do")
@@ -41,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def room_of(name: str) -> Any:
-    return importlib.import_module(BROKERS[name])
+    return load(broker(name).real)
 
 
 def run(args: argparse.Namespace) -> int:

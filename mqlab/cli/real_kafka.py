@@ -64,7 +64,7 @@ def start_broker(args: argparse.Namespace) -> None:
         )
         while all(node.running for node in kafka.nodes):
             time.sleep(0.5)
-        raise UserError(f"the broker ended by itself: {kafka.nodes[0].said()}")
+        raise UserError(f"the broker ended by itself: {kafka.nodes[0].tail_log()}")
 
 
 # ---- this project's server, hosted for programs -----------------------------------------
@@ -101,7 +101,7 @@ class OurHost:
         return "the server has no such settings" if program.settings else ""
 
     @contextmanager
-    def shared(self, profile: str) -> Iterator[Any]:
+    def share_broker(self, profile: str) -> Iterator[Any]:
         from mqlab.real.kafka.client import PROFILES, Target
         from mqlab.serve.kafka import serve
 
@@ -113,7 +113,7 @@ class OurHost:
                 )
 
     def own(self, program: Any, profile: str) -> Any:
-        return self.shared(profile)
+        return self.share_broker(profile)
 
 
 def index_of(folder: Path) -> Any:

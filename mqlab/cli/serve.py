@@ -4,33 +4,30 @@ Each broker's options are its own, in a module that is imported when `mqlab serv
 
     add_arguments(parser)     what it can be told beyond what any server can
     read_arguments(args)      its `Home`; raises ServeError
-
-A new broker is a line in `BROKERS`.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 from pathlib import Path
 from typing import Any
 
+from ..brokers import all_brokers, broker, load
 from .errors import UserError
 
 HELP = "serve an engine's broker to real clients"
-BROKERS = {"kafka": "mqlab.serve.kafka.options"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = parser.add_subparsers(dest="broker", metavar="NAME", required=True)
-    for name in BROKERS:
+    for name in all_brokers():
         one = names.add_parser(name, help=f"speak {name}'s protocol")
         add_server_arguments(one)
         options_of(name).add_arguments(one)
 
 
 def options_of(name: str) -> Any:
-    return importlib.import_module(BROKERS[name])
+    return load(broker(name).serve)
 
 
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ..kernel import Trace
-from ..real.kafka.evidence import add_kafka_evidence
+from ..lessons.registry import with_evidence
 from .errors import UserError
 from .run import open_scenario
 
@@ -41,7 +41,7 @@ def read_trace(path: Path) -> Trace:
     if not path.is_file():
         raise UserError(f"no file {path}: give a .scn file or a trace as .json")
     if path.suffix != ".json":
-        return add_kafka_evidence(open_scenario(path).run.trace, path.stem)
+        return with_evidence(open_scenario(path).run.trace, path.stem)
     try:
         return Trace.load(path)
     except ValueError as error:

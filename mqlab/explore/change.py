@@ -68,26 +68,26 @@ class Change:
         """It has arrived; in a network that is a set of messages it stays there."""
         if not self._once:
             link = self.link(message.pair)
-            rest = link.request_taken(message.conn) if message.kind == "q" else link.answer_taken()
+            rest = link.take_request(message.conn) if message.kind == "q" else link.take_answer()
             self._links[message.pair] = rest
 
     def send(self, sent: tuple[Message, ...]) -> None:
         for kind, pair, conn, note in sent:
             link = self.link(pair)
-            leave = link.asked if kind == "q" else link.answered
+            leave = link.add_request if kind == "q" else link.add_answer
             self._links[pair] = leave(conn, note, self._once)
 
     def stop_clients(self, node: NodeState) -> None:
         """The node stops, and with it the connections it opened."""
         for pair in node.conns:
-            self._links[pair] = self.link(pair).client_stopped()
+            self._links[pair] = self.link(pair).stop_client()
 
     def lose_clients(self, pairs: list[Pair], mine: Mapping[str, int]) -> list[str]:
         """The node (its roles are `mine`) stops, and with it the connections others have to
         it. Returns the clients who hear of it."""
         hear = [pair for pair in pairs if pair[1] in mine and self.link(pair).open]
         for pair in hear:
-            self._links[pair] = self.link(pair).broken(server_gone=True)
+            self._links[pair] = self.link(pair).break_connection(server_gone=True)
         return [client for client, _ in hear]
 
     def connect(self, node: NodeState) -> None:

@@ -24,33 +24,33 @@ class Link:
     requests: tuple[tuple[int, Queue], ...] = ()
     answers: Queue = ()
 
-    def asked(self, conn: int, note: int, once: bool = False) -> Link:
+    def add_request(self, conn: int, note: int, once: bool = False) -> Link:
         """A request leaves on connection `conn`; `once`: nothing new if it is under way."""
         queues = dict(self.requests)
         queues[conn] = _with(queues.get(conn, ()), note, once)
         return Link(True, self.number, tuple(sorted(queues.items())), self.answers)
 
-    def answered(self, conn: int, note: int, once: bool = False) -> Link:
+    def add_answer(self, conn: int, note: int, once: bool = False) -> Link:
         """An answer leaves; on a connection that broke it is lost."""
         if conn != self.number:
             return self
         return replace(self, answers=_with(self.answers, note, once))
 
-    def request_taken(self, conn: int) -> Link:
+    def take_request(self, conn: int) -> Link:
         """The oldest request of a connection has arrived."""
         queues = ((c, queue[1:] if c == conn else queue) for c, queue in self.requests)
         return replace(self, requests=tuple((c, queue) for c, queue in queues if queue))
 
-    def answer_taken(self) -> Link:
+    def take_answer(self) -> Link:
         return replace(self, answers=self.answers[1:])
 
-    def broken(self, server_gone: bool = False) -> Link:
+    def break_connection(self, server_gone: bool = False) -> Link:
         """The connection breaks; where the server is gone, so is what it was yet to read."""
         lost = self.number if server_gone else -1
         requests = tuple((c, queue) for c, queue in self.requests if c != lost)
         return Link(self.open, self.number + 1, requests)
 
-    def client_stopped(self) -> Link:
+    def stop_client(self) -> Link:
         return Link(False, self.number + 1, self.requests)
 
 

@@ -265,7 +265,7 @@ class Place(dict[int, Group]):
         spent = self._spend(key, "break")
         for pair in node.conns if spent else ():
             change = Change(self._fields, key)
-            change.put(pair, change.link(pair).broken())
+            change.put(pair, change.link(pair).break_connection())
             after = hear_break(node, self.roles[pair[0]], pair)
             number = self._moves.number(Choice("break", *pair))
             group.add(number, spent + change.total(self.field, self.field.worth(after)))

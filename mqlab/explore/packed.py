@@ -152,7 +152,7 @@ class Fields:
         for (kind, client, server, conn), notes in world.wires.items():
             link = links.get((client, server), Link())
             for note in notes:
-                put = link.asked if kind == "q" else link.answered
+                put = link.add_request if kind == "q" else link.add_answer
                 link = put(conn, self.note(note), once)
             links[client, server] = link
         return total + sum(self.link(pair).worth(link) for pair, link in links.items())

@@ -14,7 +14,7 @@ from .application import AppState, Asking, Program
 from .choice import Choice, parse
 from .disk import Disk, MemoryDisk
 from .maps import Map
-from .outcome import FAILED, OK, UNKNOWN, Outcome, failed, succeeded
+from .outcome import FAILED, OK, UNKNOWN, Outcome, build_failure, build_success
 from .play import Option, Play
 from .role import (
     Append,
@@ -69,5 +69,5 @@ __all__ = [
     "NodeSpec", "Option", "Outcome", "Play", "Program", "Property", "Put", "Quiet", "Reader",
     "Reply", "Request", "Response", "Return", "Run", "Send", "SetTimer", "Snapshot", "System",
     "Table", "Telling", "Text", "Trace", "Truncate", "Words", "World", "escape_unseen",
-    "failed", "parse", "replace", "replay", "shorten", "simulate", "succeeded",
+    "build_failure", "build_success", "parse", "replace", "replay", "shorten", "simulate",
 ]  # fmt: skip

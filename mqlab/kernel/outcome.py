@@ -37,11 +37,11 @@ class Outcome:
         return f"{self.call}: {self.result}"
 
 
-def succeeded(call: object, detail: str = "") -> Outcome:
+def build_success(call: object, detail: str = "") -> Outcome:
     """It was done; `detail` says what was read, where something was."""
     return Outcome(call, OK, detail)
 
 
-def failed(call: object, why: object) -> Outcome:
+def build_failure(call: object, why: object) -> Outcome:
     """It was not done; `why` is an error or a sentence."""
     return Outcome(call, FAILED, str(why))

@@ -14,7 +14,7 @@ from .system import System
 from .text import Text, Words
 from .token import Token, decode, encode
 from .trace import Trace
-from .world import Moved, apply, current, enabled
+from .world import Moved, apply, current, list_choices
 
 DELIVER = Words("{src} → {dst}  {what}", "{src} → {dst}  {what}")
 DELIVER_LATE = Words("{src} ⇥ {dst}  {what} (late)", "{src} ⇥ {dst}  {what}（迟到）")
@@ -112,7 +112,7 @@ class Play:
     def options(self) -> tuple[Option, ...]:
         """Everything that may happen now: steps first, then faults."""
         world = self._run.world
-        steps = [self._option(c) for c in enabled(self.system, world)]
+        steps = [self._option(c) for c in list_choices(self.system, world)]
         faults = []
         for name, node in world.nodes.items():
             if not node.up:

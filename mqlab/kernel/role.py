@@ -183,19 +183,19 @@ Effects = tuple[Effect, ...]
 
 
 class Role(Protocol):
-    """What the drivers need of a role. `changed` tells, in words, what a step changed in
+    """What the drivers need of a role. `describe_changes` tells, in words, what a step changed in
     memory (a frontier that moved, a state entered); most roles inherit `Quiet`."""
 
     def step(self, event: Event, disk: Disk) -> tuple[Any, Effects]: ...
 
-    def changed(self, old: Any) -> tuple[Text, ...]: ...
+    def describe_changes(self, old: Any) -> tuple[Text, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
     """A role that has nothing to add to what its effects already tell."""
 
-    def changed(self, old: Any) -> tuple[Text, ...]:
+    def describe_changes(self, old: Any) -> tuple[Text, ...]:
         return ()
 
 

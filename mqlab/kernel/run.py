@@ -143,11 +143,11 @@ class Run:
         place = homes(self.system)[move.role][1]
         new = move.world.nodes[move.node].roles[place]
         if move.what == "recover":
-            texts = new.changed(None) or (RECOVERED(),)
+            texts = new.describe_changes(None) or (RECOVERED(),)
             yield new_fact(FactKind.RECOVERY, move.role, texts[0])
             return
         old = before.nodes[move.node].roles[place]
-        for text in new.changed(old):
+        for text in new.describe_changes(old):
             yield new_fact(FactKind.CHANGE, move.role, text)
 
     @property

@@ -15,7 +15,7 @@ from .run import Run
 from .system import System
 from .text import Text
 from .trace import Trace
-from .world import Moved, enabled
+from .world import Moved, list_choices
 
 
 def simulate(
@@ -62,7 +62,7 @@ def _ripe(
     """Every possible choice with its time; a choice keeps the time it got when first seen."""
     out: list[tuple[float, str]] = []
     seen: set[str] = set()
-    for choice in enabled(run.system, run.world):
+    for choice in list_choices(run.system, run.world):
         if choice.kind == "fire":
             for _, timer, _ms in run.world.nodes[choice.a].timers:
                 named = replace(choice, b=timer)

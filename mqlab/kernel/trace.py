@@ -109,6 +109,9 @@ class Fact:
         return f"{node:<{width}} {escape_unseen(self.glyph)} {peer:<{width}}  {text}".rstrip()
 
 
+SAVED = tuple(f for f in fields(Fact) if f.compare)
+
+
 @dataclass(frozen=True)
 class Trace:
     """A run. Position 0 is before the first fact, position n after fact n.
@@ -207,17 +210,23 @@ def plain_of(value: Any) -> Any:
     """Dataclasses to dictionaries, tuples to lists, Text to its JSON."""
     if isinstance(value, Text):
         return value.json()
-    if is_dataclass(value):
-        return {f.name: plain_of(getattr(value, f.name)) for f in fields(value)}
+    names = _names(type(value))  # type: ignore[arg-type]
+    if names is not None:
+        return {name: plain_of(getattr(value, name)) for name in names}
     if isinstance(value, tuple):
         return [plain_of(v) for v in value]
     return value
 
 
+@cache
+def _names(cls: type) -> tuple[str, ...] | None:
+    """Of the fields of a dataclass; None for any other class."""
+    return tuple(f.name for f in fields(cls)) if is_dataclass(cls) else None
+
+
 def sparse(fact: Fact) -> dict[str, Any]:
     """A fact as JSON without its body and the fields that hold their defaults."""
-    values = ((f, getattr(fact, f.name)) for f in fields(fact) if f.compare)
-    return {f.name: plain_of(value) for f, value in values if value != f.default}
+    return {f.name: plain_of(value) for f in SAVED if (value := getattr(fact, f.name)) != f.default}
 
 
 @cache
@@ -251,16 +260,20 @@ def diff(old: Any, new: Any) -> Any:
 
     A list is treated as a map of its indices; "#" is its new length.
     """
-    if old == new:
-        return {}
+    return {} if old == new else _change(old, new)
+
+
+def _change(old: Any, new: Any) -> Any:
+    """Of two values that differ."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
-        return {k: d for k in new if (d := diff(old[k], new[k])) != {}}
+        return {k: _change(old[k], value) for k, value in new.items() if old[k] != value}
     if isinstance(old, list) and isinstance(new, list):
         out: dict[str, Any] = {} if len(old) == len(new) else {"#": len(new)}
         for i, value in enumerate(new):
-            change = diff(old[i], value) if i < len(old) else {"=": value}
-            if change != {}:
-                out[str(i)] = change
+            if i >= len(old):
+                out[str(i)] = {"=": value}
+            elif old[i] != value:
+                out[str(i)] = _change(old[i], value)
         return out
     return {"=": new}
 

@@ -247,7 +247,7 @@ def current(system: System, world: World, client: str, server: str) -> int:
     return number
 
 
-def enabled(system: System, world: World) -> list[Choice]:
+def list_choices(system: System, world: World) -> list[Choice]:
     """What can happen next without a fault, in a fixed order."""
     where = homes(system)
     out: list[Choice] = []

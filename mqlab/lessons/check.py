@@ -160,9 +160,9 @@ def call_rule(rule: Rule, given: tuple[Any, ...]) -> Any:
             return rule(*given)
     except NotImplementedError:
         return None
-    except TooLong:
+    except TooLong as over:
         raise RuleError(
-            f"for {given} it was stopped after {LIMIT_S:.0f} s: is there a loop without an end?"
+            f"for {given} it was stopped after {over}: is there a loop without an end?"
         ) from None
     except Exception as error:
         raise RuleError(f"for {given} it raised {type(error).__name__}: {error}") from error

@@ -16,12 +16,12 @@ __all__ = [
     "cost",
     "first",
     "map_table",
-    "red_from",
+    "find_red_step",
     "timeline",
 ]
 
 
-def red_from(trace: Trace, light: str) -> int:
+def find_red_step(trace: Trace, light: str) -> int:
     """The step from which a light is red; 0 if it stays green."""
     for fact in trace:
         lights = {one.name: one.ok for one in trace.snapshot(fact.index).lights}

@@ -4,44 +4,37 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from importlib import import_module
-from typing import Any
 
+from ..brokers import Broker, all_brokers, load
 from ..kernel import Play, Run, System, Text, Trace
 from ..kernel.token import decode
-from ..real.kafka.evidence import add_kafka_evidence
+from ..real.evidence import add_evidence
 from ..scenario import parse_script, perform, system_of
-
-#: name in a system line → where its class is
-PLACES = {
-    "kafka": "mqlab.kafka:KafkaSystem",
-    "shop": "mqlab.lessons.kafka.systems.shop:ShopSystem",
-    "payments": "mqlab.lessons.kafka.systems.payments:PaymentsSystem",
-    "end_txn": "mqlab.lessons.kafka.systems.end_txn:EndTxnSystem",
-    "asking": "mqlab.lessons.kafka.systems.asking:AskingSystem",
-    "charges": "mqlab.lessons.kafka.systems.charges:ChargesSystem",
-    "income": "mqlab.lessons.kafka.systems.income:IncomeSystem",
-    "sink": "mqlab.lessons.spark.sink_runs:SinkSystem",
-    "markers": "mqlab.lessons.kafka.systems.marker_pieces:MarkerSystem",
-}
 
 
 class Systems(Mapping[str, type[System]]):
     """The classes by their names. Each is loaded when a line names it: a lab needs one or two."""
 
     def __getitem__(self, name: str) -> type[System]:
-        module, _, kind = PLACES[name].partition(":")
-        found: Any = getattr(import_module(module), kind)
+        found: type[System] = load(owner(name).systems[name])
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(PLACES)
+        return (name for broker in all_brokers().values() for name in broker.systems)
 
     def __len__(self) -> int:
-        return len(PLACES)
+        return sum(len(broker.systems) for broker in all_brokers().values())
 
 
 SYSTEMS = Systems()
+
+
+def owner(name: str) -> Broker:
+    """The broker to which the system of this name belongs; KeyError where there is none."""
+    for broker in all_brokers().values():
+        if name in broker.systems:
+            return broker
+    raise KeyError(name)
 
 
 def run_scenario(text: str) -> Run:
@@ -54,7 +47,13 @@ def scenario(text: str, recorded: str = "") -> Trace:
     """The trace of a scenario given as text, each fact with its evidence. `recorded`: the
     name of the recording of a real broker that tells the same story; without one a fact is
     the model's, or is told otherwise in many articles."""
-    return add_kafka_evidence(run_scenario(text).trace, recorded)
+    return with_evidence(run_scenario(text).trace, recorded)
+
+
+def with_evidence(trace: Trace, recorded: str) -> Trace:
+    """The trace with the evidence that its broker's recordings give each fact."""
+    name = trace.system.split()[0]
+    return add_evidence(trace, recorded, load(owner(name).witness))
 
 
 def system(line: str) -> System:
@@ -80,7 +79,7 @@ def open_run(token: str) -> Play:
     return play
 
 
-def playing(text: str) -> Play:
+def continue_scenario(text: str) -> Play:
     """A play that begins where a scenario ends."""
     run = run_scenario(text)
     return Play(run.system, tuple(run.choices), run.trace.title)

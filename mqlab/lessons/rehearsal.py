@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ..kernel import Run, System
 from ..kernel.choice import Choice
-from ..kernel.world import enabled
+from ..kernel.world import list_choices
 
 STEPS = 2_000
 #: how often each timer may ask again: what waits for a transaction's timeout waits for ever here
@@ -37,7 +37,7 @@ def go(
 
 def possible(run: Run) -> list[Choice]:
     """What is under way arrives before anybody calls, and only then somebody asks again."""
-    steps = [c for c in enabled(run.system, run.world) if c.kind != "fire"]
+    steps = [c for c in list_choices(run.system, run.world) if c.kind != "fire"]
     steps.sort(key=lambda c: c.kind == "call")
     again = [(node, name) for node, name in timers(run) if run.system.only_repeats(name)]
     return [*steps, *(Choice("fire", node, name) for node, name in again)]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
 from multiprocessing import get_context
 from typing import Any
 
+from ..brokers import broker, load
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..kernel import Text
 from ..kernel.options import write_calls
@@ -22,9 +22,6 @@ from .registry import SYSTEMS, system
 from .tables import columns
 
 Progress = Callable[[int, int], None]
-
-#: a broker's name, as in `mqlab explore NAME` → the module with its `SEARCHES`
-BROKERS = {"kafka": "mqlab.lessons.kafka.cases"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +69,9 @@ class Searches:
         return (*self.safeguards.values(), *self.claims.values())
 
 
-def searches_of(broker: str) -> Searches:
-    """Raises LookupError with the known names."""
-    if broker not in BROKERS:
-        raise LookupError(f"no broker {broker!r}; there are: {', '.join(BROKERS)}")
-    found: Searches = import_module(BROKERS[broker]).SEARCHES
+def searches_of(name: str) -> Searches:
+    """A broker's, by its name; raises LookupError with the known names."""
+    found: Searches = load(broker(name).searches)
     return found
 
 

@@ -30,7 +30,7 @@ def _cells(text: str) -> int:
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def heard(trace: Trace, *words: str, width: int = 10) -> str:
+def find_lines(trace: Trace, *words: str, width: int = 10) -> str:
     """The lines of a narration that hold one of these words; ⋮ where others are left out."""
     lines: list[str] = []
     for fact in trace:

@@ -11,30 +11,6 @@ from typing import Any, Protocol
 from .program import Program
 
 
-class Control(Protocol):
-    """Stops and starts the brokers of a target; nodes count from 1."""
-
-    def kill(self, node: int = 1) -> None:
-        """kill -9."""
-        ...
-
-    def stop(self, node: int = 1) -> None:
-        """SIGTERM, and wait."""
-        ...
-
-    def pause(self, node: int = 1) -> None:
-        """SIGSTOP: it is there and says nothing."""
-        ...
-
-    def resume(self, node: int = 1) -> None:
-        """SIGCONT."""
-        ...
-
-    def start(self, node: int = 1) -> None:
-        """With the data there is; returns when it serves."""
-        ...
-
-
 class Host(Protocol):
     @property
     def broker(self) -> str:
@@ -46,7 +22,7 @@ class Host(Protocol):
         """How many brokers of their own may run side by side."""
         ...
 
-    def shared(self, profile: str) -> AbstractContextManager[Any]:
+    def share_broker(self, profile: str) -> AbstractContextManager[Any]:
         """A running broker with the setting that the profile needs, for many programs: what the
         broker's labs are opened with."""
         ...

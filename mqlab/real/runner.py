@@ -67,7 +67,7 @@ def run_all(oracle: Oracle, every: Iterable[Wanted], host: Host) -> Iterator[Cam
     for level in sorted({oracle.level_of(profile) for _, profile in able}, reverse=True):
         here = [p for p in able if p not in own and oracle.level_of(p[1]) == level]
         if here:
-            with host.shared(here[0][1]) as target:
+            with host.share_broker(here[0][1]) as target:
                 yield from _together(oracle, here, target)
     if host.at_once == 1:  # in this thread: a real broker ends with the thread that started it
         for program, profile in own:

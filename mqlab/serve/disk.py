@@ -92,7 +92,7 @@ class ServerLog:
                 yield entry
             i += 1
 
-    def since(self, at_ms: int) -> int:
+    def find_since(self, at_ms: int) -> int:
         """The offset before which every record is older than `at_ms`."""
         i = bisect_left(self.stamps, at_ms)
         return self.bases[i] if i < len(self.bases) else self.end
@@ -170,7 +170,7 @@ class CompactedLog:
     def trim(self, start: int) -> None:
         raise ValueError("a compacted log is not deleted from")
 
-    def kept(self) -> Iterator[Any]:
+    def list_kept(self) -> Iterator[Any]:
         """What a journal must hold of it: tombstones have done their work, except the last
         entry of all, which says where the log ends."""
         for entry in sorted(self.latest.values(), key=attrgetter("base")):
@@ -217,7 +217,7 @@ class ServerDisk:
             for key, value in values.items():
                 yield Put(table, key, value)
         for name, log in sorted(self._logs.items()):
-            entries = log.kept() if isinstance(log, CompactedLog) else log.read(log.start)
+            entries = log.list_kept() if isinstance(log, CompactedLog) else log.read(log.start)
             for entry in entries:
                 yield Append(name, entry)
 

@@ -281,7 +281,7 @@ def read_progress(reader: Consumer, target: Target, partitions: int) -> int:
     transaction that touches the group's offsets is under way, so the answer cannot change behind
     our back.
     """
-    places = topics.committed(reader, target.source, partitions)
+    places = topics.fetch_offsets(reader, target.source, partitions)
     found = {_batch_of(place) for place in places}
     if len(found) != 1:
         raise IncomeError(

@@ -290,7 +290,7 @@ def offsets_for_time(
     return {entry.partition: entry.offset for entry in found}
 
 
-def committed(client: Consumer, topic: str, partitions: int) -> list[TopicPartition]:
+def fetch_offsets(client: Consumer, topic: str, partitions: int) -> list[TopicPartition]:
     """The group's offset and metadata on every partition, once no transaction may change them."""
     wanted = [TopicPartition(topic, partition) for partition in range(partitions)]
     return patiently(lambda: _checked(client.committed(wanted, timeout=TIMEOUT_S)))

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mqlab.cli import main
-from mqlab.cli.explore import _progress, add_arguments, chosen
+from mqlab.cli.explore import _progress, add_arguments, choose_system
 from mqlab.lessons.kafka.cases import BUDGET, SAFEGUARD_CASES, lesson_system
 from mqlab.lessons.registry import open_run
 
@@ -20,7 +20,7 @@ def asked(*words):
 
     parser = ArgumentParser()
     add_arguments(parser)
-    return chosen(parser.parse_args(words))
+    return choose_system(parser.parse_args(words))
 
 
 def test_a_bare_kafka_is_the_lesson_system_with_its_own_bounds():

@@ -31,24 +31,7 @@ from mqlab.kernel import (
     replay,
 )
 from mqlab.kernel.trace import GLYPHS
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    what: str
-
-    def __str__(self):
-        return f"ask {self.what}"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    what: str
-    base: int
-
-    @property
-    def last(self):
-        return self.base
+from tests.kernel.toy import Keep, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +39,7 @@ class Asker(Quiet):
     def step(self, event, disk):
         match event:
             case Call(body=str(what)):
-                return self, (Send("keeper", Ask(what)),)
+                return self, (Send("keeper", Keep(what)),)
             case Response(body=body):
                 return self, (Return(body),)
             case ConnectionLost():
@@ -72,10 +55,10 @@ class Keeper:
 
     def step(self, event, disk):
         match event:
-            case Request(body=Ask("nothing")):
+            case Request(body=Keep("nothing")):
                 return self, ()
-            case Request(caller=caller, body=Ask(what)):
-                entry = Entry(what, disk.log("log").end)
+            case Request(caller=caller, body=Keep(what)):
+                entry = Value(what, disk.log("log").end)
                 effects = (
                     Append("log", entry, notify=False),
                     Put("last", "is", what),
@@ -88,7 +71,7 @@ class Keeper:
                 return self, (Truncate("log", 0),)
         return self, ()
 
-    def changed(self, old):
+    def describe_changes(self, old):
         return (Text(f"{self.kept} kept"),) if old is not None and old.kept != self.kept else ()
 
 
@@ -113,9 +96,9 @@ def told(*choices, calls=("a",)):
 
 def test_a_request_that_is_served_and_what_comes_of_it():
     assert told("call asker", "asker>keeper", "asker<keeper", "fire keeper") == [
-        (FactKind.SEND, "→", "asker", Ask("a")),
+        (FactKind.SEND, "→", "asker", Keep("a")),
         (FactKind.CHANGE, "⇨", "keeper", None),
-        (FactKind.APPEND, "▮", "keeper", Entry("a", 0)),
+        (FactKind.APPEND, "▮", "keeper", Value("a", 0)),
         (FactKind.PUT, "▮", "keeper", "a"),
         (FactKind.FLUSH, "▮", "keeper", None),
         (FactKind.REPLY, "⇒", "keeper", "kept a"),
@@ -131,7 +114,7 @@ def test_a_request_that_is_served_and_what_comes_of_it():
         (
             ("call asker", "asker>keeper"),
             ("nothing",),
-            (FactKind.IDLE, "·", "keeper", Ask("nothing")),
+            (FactKind.IDLE, "·", "keeper", Keep("nothing")),
         ),
         (("break asker keeper",), (), (FactKind.BREAK, "✗", "asker", None)),
         (("kill keeper",), (), (FactKind.KILL, "✗", "keeper", None)),
@@ -150,7 +133,7 @@ def test_what_goes_wrong_and_what_follows(choices, calls, last):
 
 def test_a_late_request_is_told_at_its_sender():
     facts = told("call asker", "break asker keeper", "asker>keeper#0")
-    assert facts[2] == (FactKind.LATE, "⇥", "asker", Ask("a"))
+    assert facts[2] == (FactKind.LATE, "⇥", "asker", Keep("a"))
 
 
 def test_every_kind_has_one_glyph_and_the_schema_knows_them():
@@ -167,7 +150,7 @@ def test_a_saved_trace_holds_kinds_and_no_bodies(tmp_path):
     trace.save(tmp_path / "run.json")
     plain = json.loads((tmp_path / "run.json").read_text("utf-8"))
     assert plain["facts"][0] == {
-        "index": 1, "step": 1, "node": "asker", "glyph": "→", "text": "ask a", "peer": "keeper",
+        "index": 1, "step": 1, "node": "asker", "glyph": "→", "text": "keep a", "peer": "keeper",
         "kind": "send",
     }  # fmt: skip
     again = Trace.load(tmp_path / "run.json")

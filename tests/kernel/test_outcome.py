@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from mqlab.kernel import FAILED, UNKNOWN, Outcome, failed, succeeded
+from mqlab.kernel import FAILED, UNKNOWN, Outcome, build_failure, build_success
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,11 @@ class Put:
 @pytest.mark.parametrize(
     ("outcome", "words", "ok"),
     [
-        (succeeded(Put("a", 1)), "put a 1: ok", True),
-        (succeeded(Put("a", 1), "@7"), "put a 1: ok @7", True),
-        (failed(Put("a", 1), KeyError("a")), "put a 1: failed 'a'", False),
+        (build_success(Put("a", 1)), "put a 1: ok", True),
+        (build_success(Put("a", 1), "@7"), "put a 1: ok @7", True),
+        (build_failure(Put("a", 1), KeyError("a")), "put a 1: failed 'a'", False),
         (Outcome(Put("a", 1), UNKNOWN), "put a 1: unknown", False),
-        (succeeded("init"), "init: ok", True),
+        (build_success("init"), "init: ok", True),
     ],
 )
 def test_an_outcome_in_words(outcome, words, ok):
@@ -31,8 +31,8 @@ def test_an_outcome_in_words(outcome, words, ok):
 
 
 def test_the_call_is_kept_and_compared_as_itself():
-    assert failed(Put("a", 1), "full").call == Put("a", 1)
-    assert failed(Put("a", 1), "full").status == FAILED
-    assert succeeded(Put("a", 1)) == succeeded(Put("a", 1)) != succeeded(Put("a", 2))
-    assert hash(succeeded(Put("a", 1))) == hash(succeeded(Put("a", 1)))
-    assert succeeded("put a 1") != succeeded(Put("a", 1))  # the same words, another call
+    assert build_failure(Put("a", 1), "full").call == Put("a", 1)
+    assert build_failure(Put("a", 1), "full").status == FAILED
+    assert build_success(Put("a", 1)) == build_success(Put("a", 1)) != build_success(Put("a", 2))
+    assert hash(build_success(Put("a", 1))) == hash(build_success(Put("a", 1)))
+    assert build_success("put a 1") != build_success(Put("a", 1))  # the same words, another call

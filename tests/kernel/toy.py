@@ -38,8 +38,8 @@ from mqlab.kernel import (
     System,
     Text,
     Words,
+    build_success,
     replace,
-    succeeded,
 )
 from mqlab.kernel.claims import Claim
 from mqlab.kernel.options import SORTED, Programs
@@ -106,7 +106,7 @@ class Client(Quiet):
             case Fired():
                 return self, (Send("store", self.asked),)
             case Response(body=KeepResponse(at)):
-                return replace(self, asked=None), (Return(succeeded(self.asked, f"@{at}")),)
+                return replace(self, asked=None), (Return(build_success(self.asked, f"@{at}")),)
         return self, ()
 
 
@@ -145,7 +145,7 @@ class Store:
                 return replace(self, safe=end, waiting=waiting), (*replies, *copies)
         return self, ()
 
-    def changed(self, old):
+    def describe_changes(self, old):
         return (SAFE(end=self.safe),) if old is None or old.safe != self.safe else ()
 
 

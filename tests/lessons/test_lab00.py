@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqlab.lessons.kafka.systems.shop import balances
-from mqlab.lessons.lab00 import cost, first, red_from
+from mqlab.lessons.lab00 import cost, find_red_step, first
 from mqlab.lessons.registry import scenario
 
 PAY = "send accounts-0 C-5, send accounts-1 S+5"
@@ -16,11 +16,11 @@ def test_the_light_turns_red_where_money_is_lost() -> None:
         "system shop producers=order-service:plain\nkill order-service when=Produce#1 after=1\n"
         f"run order-service: {PAY}, flush"
     )
-    step = red_from(lossy, "money")
+    step = find_red_step(lossy, "money")
     assert 0 < step <= len(lossy)
     assert [x.ok for x in lossy.snapshot(step - 1).lights if x.name == "money"] == [True]
     with pytest.raises(ValueError, match="no light 'happiness'; there are: money"):
-        red_from(lossy, "happiness")
+        find_red_step(lossy, "happiness")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_transaction_survives_its_order_service(when: str, after: int, fenced:
         f"system shop\nkill order-service when={when} after={after}\n"
         f"run order-service: init, begin, {PAY}, commit\nrestart order-service\n{again}"
     )
-    assert red_from(safe, "money") == 0
+    assert find_red_step(safe, "money") == 0
 
 
 @pytest.mark.parametrize(("how", "lost"), [("kill", False), ("power-cut", True)])
@@ -51,13 +51,13 @@ def test_only_a_power_cut_loses_a_committed_payment(how: str, lost: bool, accoun
         f"system shop\nrun order-service: init, begin, {PAY}, commit\n"
         f"{how} {account}\nrestart {account}"
     )
-    assert bool(red_from(run, "money")) == lost
+    assert bool(find_red_step(run, "money")) == lost
     assert balances(run).splitlines()[1].endswith("+0") != lost
 
 
 def test_a_partition_that_is_down_has_lost_nothing_yet() -> None:
     run = scenario(f"system shop\nrun order-service: init, begin, {PAY}, commit\nkill accounts-0")
-    assert red_from(run, "money") == 0
+    assert find_red_step(run, "money") == 0
 
 
 def test_first_says_what_it_did_not_find() -> None:
@@ -82,7 +82,7 @@ def test_the_light_does_not_judge_while_something_is_under_way() -> None:
         "system shop\nkill tc when=WriteTxnMarkers#1 after=1\n"
         f"run order-service: init, begin, {PAY}, commit\nrestart tc"
     )
-    assert red_from(ended, "money") == 0
+    assert find_red_step(ended, "money") == 0
     assert balances(ended).splitlines()[1].split() == ["read_committed", "-5", "+5", "+0"]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mqlab.kernel import Play
-from mqlab.lessons.registry import open_run, playing, system
+from mqlab.lessons.registry import continue_scenario, open_run, system
 
 TORN = """
 system kafka partitions=2
@@ -15,7 +15,7 @@ kill tc when=WriteTxnMarkers#1 after=1
 
 
 def test_a_play_begins_where_a_scenario_ends_and_its_token_reopens_it():
-    play = playing(TORN)
+    play = continue_scenario(TORN)
     assert "killed (1 of 2 effects done)" in play.trace.narrate()
     play.do("restart tc")
     assert open_run(play.token).trace.narrate() == play.trace.narrate()
@@ -27,7 +27,7 @@ def test_what_is_no_token_is_refused():
 
 
 def test_a_token_of_another_engine_is_opened_with_a_warning(monkeypatch):
-    play = playing(TORN)
+    play = continue_scenario(TORN)
     with monkeypatch.context() as then:
         then.setattr("mqlab.kernel.token.digest", lambda system: "0" * 12)
         made = play.token

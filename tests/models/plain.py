@@ -6,7 +6,7 @@ Slow, and written only from what a `Budget` promises; the explorer must reach th
 from __future__ import annotations
 
 from mqlab.kernel.choice import Choice
-from mqlab.kernel.world import apply, enabled, initial
+from mqlab.kernel.world import apply, initial, list_choices
 
 COUNTERS = {"kill": "kills", "power": "power_cuts", "break": "breaks", "fire": "timers"}
 
@@ -29,7 +29,7 @@ def reachable(system, budget):
 
 def choices(system, world, budget):
     """Steps, faults, and both stopped inside."""
-    for choice in enabled(system, world):
+    for choice in list_choices(system, world):
         yield from inside(system, world, budget, choice, apply(system, world, choice)[0].node)
     for name, node in world.nodes.items():
         if not node.up:

@@ -14,7 +14,7 @@ CODE = {ROOT / "mqlab": "mqlab", ROOT / "widgets" / "mqlab_widgets": "mqlab_widg
 
 
 @cache
-def committed() -> list[Path]:
+def list_committed() -> list[Path]:
     """Every file git knows or would add, so that a rule also holds before the commit."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
@@ -25,7 +25,7 @@ def committed() -> list[Path]:
 def texts() -> dict[str, str]:
     """Name → contents of each committed text file."""
     found = {}
-    for path in committed():
+    for path in list_committed():
         data = path.read_bytes()
         if b"\0" not in data[:8192]:
             found[relative(path)] = data.decode("utf-8", errors="replace")

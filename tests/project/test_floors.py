@@ -32,6 +32,7 @@ FLOORS = {
     "mqlab.real.kafka": 5,
     "mqlab.real.rocketmq": 5,
     "mqlab.real.pulsar": 5,
+    "mqlab.brokers": 6,
     "mqlab.lessons": 6,
     "mqlab.lab": 7,
     "mqlab_widgets": 6,

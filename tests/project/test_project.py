@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.sources import ROOT, committed, relative, texts
+from tests.project.sources import ROOT, list_committed, relative, texts
 
 TOP_LEVEL = {
     "pyproject.toml", "labs", "mqlab", "widgets", "datasets", "tests",
@@ -27,7 +27,7 @@ REGISTRIES = [
 
 
 def test_top_level_is_fixed() -> None:
-    assert {relative(path).partition("/")[0] for path in committed()} <= TOP_LEVEL
+    assert {relative(path).partition("/")[0] for path in list_committed()} <= TOP_LEVEL
 
 
 def test_licence_is_apache() -> None:

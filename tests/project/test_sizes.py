@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mqlab.scenario.golden import split_blocks
-from tests.project.sources import committed, relative
+from tests.project.sources import list_committed, relative
 
 FUNCTION, FILE, LINE = 60, 400, 100
 
@@ -63,7 +63,7 @@ def oversized(name: str, text: str) -> Iterator[str]:
 
 
 def test_no_function_and_no_file_is_too_long() -> None:
-    python = [path for path in committed() if path.suffix == ".py" and not _free(path)]
+    python = [path for path in list_committed() if path.suffix == ".py" and not _free(path)]
     wrong = [line for path in python for line in oversized(relative(path), path.read_text("utf-8"))]
     assert not wrong, "\n".join(wrong)
 
@@ -71,7 +71,7 @@ def test_no_function_and_no_file_is_too_long() -> None:
 def test_no_line_is_too_long() -> None:
     wrong = [
         f"{relative(path)}:{number} has {len(line)} characters"
-        for path in committed()
+        for path in list_committed()
         if path.suffix in LINES_OF and not _free(path)
         for number, line in enumerate(_written(path).splitlines(), 1)
         if len(line) > LINE and relative(path) not in EXCEPTIONS
@@ -88,7 +88,7 @@ def _written(path: Path) -> str:
 
 
 def test_every_exception_is_still_needed() -> None:
-    names = {relative(path) for path in committed()}
+    names = {relative(path) for path in list_committed()}
     gone = [entry for entry in EXCEPTIONS if entry.partition(":")[0] not in names]
     assert not gone, f"remove from EXCEPTIONS: {gone}"
 

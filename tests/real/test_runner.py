@@ -96,7 +96,7 @@ class Host:
         return "a fall is no use" if program is PROGRAMS["fall"] and self.broker != "ours" else ""
 
     @contextmanager
-    def shared(self, profile: str) -> Any:
+    def share_broker(self, profile: str) -> Any:
         self.opened.append(f"shared {profile}")
         yield self.target
 

@@ -125,10 +125,10 @@ def test_the_time_index_finds_the_first_batch_that_is_late_enough() -> None:
     log = ServerLog(Block)
     for base, stamp in enumerate((5, 9, 10, 7, 12)):
         log.append(Block(base, at_ms=stamp))
-    assert [log.since(at) for at in (0, 5, 6, 9, 10, 11, 12, 13)] == [0, 0, 1, 1, 2, 4, 4, 5]
+    assert [log.find_since(at) for at in (0, 5, 6, 9, 10, 11, 12, 13)] == [0, 0, 1, 1, 2, 4, 4, 5]
     assert (log.newest, log.bytes) == (12, 50)
     log.trim(3)
-    assert (log.newest, log.bytes, log.since(0)) == (12, 20, 3)
+    assert (log.newest, log.bytes, log.find_since(0)) == (12, 20, 3)
 
 
 def test_a_compacted_log_keeps_the_latest_entry_of_a_key() -> None:
@@ -136,9 +136,9 @@ def test_a_compacted_log_keeps_the_latest_entry_of_a_key() -> None:
     for base in range(1_000):
         log.append(Note(base, f"id-{base % 3}"))
     log.append(Note(1_000, "dead"))
-    assert [entry.base for entry in log.kept()] == [997, 998, 999, 1_000], "the end is kept"
+    assert [entry.base for entry in log.list_kept()] == [997, 998, 999, 1_000], "the end is kept"
     log.append(Note(1_001, "id-0"))
-    assert [entry.base for entry in log.kept()] == [997, 998, 1_001], "999 was id-0"
+    assert [entry.base for entry in log.list_kept()] == [997, 998, 1_001], "999 was id-0"
 
 
 def test_roles_and_logs_come_and_go_with_a_key_of_a_table() -> None:

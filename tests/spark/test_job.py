@@ -142,6 +142,15 @@ def test_a_warm_up_leaves_nothing_behind(spark: Any) -> None:
     assert not spark.streams.active
 
 
+def test_a_worker_imports_the_pyspark_that_is_installed(spark: Any) -> None:
+    """Not the one in `pyspark.zip`, which every worker would compile anew."""
+    import pyspark
+
+    one = spark.sparkContext.parallelize([0], 1)
+    found = one.map(lambda _: __import__("pyspark").__file__).collect()
+    assert found == [pyspark.__file__]
+
+
 def test_where_the_time_went_adds_up(day: Any) -> None:
     steps = day.times.steps
     assert {"feed topic Order", "query: until its first batch is in"} <= set(steps)

@@ -67,7 +67,7 @@ def test_the_progress_record_is_on_every_partition_with_the_offsets(target: Targ
     sink.put(0, rows("a"))
     sink.put(1, [])
     assert read_progress(sink.reader, target, 2) == 1, "a batch without rows leaves its record too"
-    places = topics.committed(sink.reader, target.source, 2)
+    places = topics.fetch_offsets(sink.reader, target.source, 2)
     assert [place.offset for place in places] == [10, 7]
     assert [json.loads(place.metadata) for place in places] == [
         {"query": target.query, "batch": 1}

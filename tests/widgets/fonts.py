@@ -73,12 +73,12 @@ def _says(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def computed(text: dict[str, Any]) -> float:
+def compute_width(text: dict[str, Any]) -> float:
     """The width in px that Python gives a text which Chromium drew."""
     return width(text["text"], *font_of(text["cls"]))
 
 
-def overlapping(texts: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def find_overlaps(texts: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Texts whose ink shares more than half a pixel."""
     return [
         (a["text"], b["text"])

@@ -20,7 +20,7 @@ from mqlab.lessons.atlas.brokers import BROKERS
 from mqlab.lessons.atlas.map_panel import broker_map
 from mqlab.lessons.atlas.timeline import timeline
 
-from .fonts import SETS, TEXTS, chromium_with, computed, overlapping
+from .fonts import SETS, TEXTS, chromium_with, compute_width, find_overlaps
 from .sample import long_trace, sample
 from .test_browser import OVERLAPS, open_page, step_of
 
@@ -106,9 +106,9 @@ def test_a_player_is_drawn_with_its_own_letters(only: Any, tmp_path: Path, lang:
         assert step_of(only) == step
         assert only.evaluate(OVERLAPS) == [], f"step {step}"
         for text in only.evaluate(TEXTS):
-            assert text["wide"] <= computed(text) + 0.6, text
+            assert text["wide"] <= compute_width(text) + 0.6, text
             if set(text["text"]) <= advances().keys() and "mono" not in text["cls"]:
-                assert text["wide"] == pytest.approx(computed(text), abs=0.6), text
+                assert text["wide"] == pytest.approx(compute_width(text), abs=0.6), text
 
 
 PICTURES: dict[str, Callable[[], str]] = {
@@ -132,10 +132,10 @@ def test_a_still_fits_whatever_letters_there_are(only: Any, name: str) -> None:
     }""")
     assert len(texts) > 15
     for text in texts:
-        assert text["wide"] == pytest.approx(computed(text), abs=1), text
+        assert text["wide"] == pytest.approx(compute_width(text), abs=1), text
         assert text["left"] >= -1 and text["right"] <= wide + 1, text
         assert text["top"] >= 0 and text["bottom"] <= high, text
-    assert overlapping(texts) == []
+    assert find_overlaps(texts) == []
 
 
 @pytest.mark.needs("chromium")

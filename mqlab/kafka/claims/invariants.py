@@ -123,7 +123,7 @@ def offsets_with_output(cluster: Cluster, world: World) -> bool:
     what was read and what came of it are decided together."""
     seen = read_world(cluster, world)
     for name in cluster.groups:
-        role = cluster.leading(world, name)
+        role = cluster.leading_role(world, name)
         if role is None:
             continue
         ends = {batch.base: outcome for batch, _, outcome in seen.rows[name]}

@@ -106,13 +106,13 @@ def no_lost_write(cluster: Cluster, world: World) -> bool:
         if bracket.end == "commit" and bracket.ok
         for sent in bracket.sent
     ]
-    if not told or owing(cluster, world):
+    if not told or is_unfinished(cluster, world):
         return True
     shown = {(partition, value) for partition, value, _, _ in _shown(read_world(cluster, world))}
     return all(sent in shown for _, sent in told)
 
 
-def owing(cluster: Cluster, world: World) -> bool:
+def is_unfinished(cluster: Cluster, world: World) -> bool:
     """Whether anything is still to come: a node is down, a decision has not reached every
     partition, a record is not replicated, or retention has cut a log."""
     seen = read_world(cluster, world)

@@ -28,8 +28,8 @@ from ...kernel import (
     Response,
     Return,
     Send,
-    failed,
-    succeeded,
+    build_failure,
+    build_success,
 )
 from ..coordinator.messages import (
     DescribeTransactions,
@@ -128,7 +128,7 @@ class Admin(Quiet):
                 return self._ask(call, partition, DescribeProducers())
             case AbortHanging(partition=partition):
                 return self._ask(call, partition, DescribeProducers())
-        return self, (Return(failed(call, "an administrator has no such call")),)
+        return self, (Return(build_failure(call, "an administrator has no such call")),)
 
     def _ask(self, call: AdminCall, to: str, body: object) -> tuple[Admin, Effects]:
         send = Send(to, body)
@@ -141,7 +141,7 @@ class Admin(Quiet):
                 new = replace(self, open=suspects)
                 pids = tuple(sorted(p.pid for p in suspects))
                 if not suspects:
-                    return self._return(succeeded(call, "nothing"))
+                    return self._return(build_success(call, "nothing"))
                 return new._ask(call, self.config.coordinator, ListTransactions(pids=pids))
             case FindHanging(), ListTransactionsResponse(transactions=known):
                 return replace(self, known=known)._strike_out(call, None)
@@ -151,7 +151,7 @@ class Admin(Quiet):
                 return self._abort_hanging(call, producers)
         error: Error = getattr(said, "error", Error.NONE)
         detail = "" if isinstance(said, WriteTxnMarkersResponse) else str(said)
-        return self._return(failed(call, error) if error else succeeded(call, detail))
+        return self._return(build_failure(call, error) if error else build_success(call, detail))
 
     def _strike_out(
         self, call: FindHanging, said: DescribeTransactionsResponse | None
@@ -166,7 +166,7 @@ class Admin(Quiet):
             where = DescribeTransactions(new.known[0].txn_id)
             return new._ask(call, self.config.coordinator, where)
         found = ", ".join(f"pid={p.pid} @{p.txn_first}" for p in new.open)
-        return new._return(succeeded(call, f"hanging: {found}" if found else "nothing"))
+        return new._return(build_success(call, f"hanging: {found}" if found else "nothing"))
 
     def _abort_hanging(
         self, call: AbortHanging, producers: tuple[ActiveProducer, ...]
@@ -178,7 +178,7 @@ class Admin(Quiet):
                 epoch = max(0, p.coordinator_epoch)
                 ask = WriteTxnMarkers("", p.pid, p.epoch, False, epoch, transaction_version=0)
                 return self._ask(call, call.partition, ask)
-        return self._return(failed(call, f"no transaction is open since @{call.first}"))
+        return self._return(build_failure(call, f"no transaction is open since @{call.first}"))
 
     def _return(self, outcome: Outcome) -> tuple[Admin, Effects]:
         return Admin(self.config), (Return(outcome),)

@@ -59,8 +59,8 @@ class Worker:
                 return new, (*effects, *more)
         return self._step_consumer(event, disk)
 
-    def changed(self, old: Worker | None) -> tuple[Text, ...]:
-        return self.producer.changed(None if old is None else old.producer)
+    def describe_changes(self, old: Worker | None) -> tuple[Text, ...]:
+        return self.producer.describe_changes(None if old is None else old.producer)
 
     def _carries_offsets(self) -> bool:
         """Whether the producer has positions under way, be its call over or not."""

@@ -277,7 +277,7 @@ class Coordinator:
 
     # -- words and recovery --------------------------------------------------------------
 
-    def changed(self, old: Coordinator | None) -> tuple[Text, ...]:
+    def describe_changes(self, old: Coordinator | None) -> tuple[Text, ...]:
         if old is not None:
             return ()
         texts = [

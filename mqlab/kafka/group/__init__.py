@@ -242,7 +242,7 @@ class GroupCoordinator:
 
     # -- words and recovery ----------------------------------------------------------------
 
-    def changed(self, old: GroupCoordinator | None) -> tuple[Text, ...]:
+    def describe_changes(self, old: GroupCoordinator | None) -> tuple[Text, ...]:
         texts = tell_frontiers(None if old is None else old.part, self.part)
         if old is None or self.groups is old.groups:
             return texts

@@ -152,7 +152,7 @@ class Leader:
         )
         return new, (*ready, *told)
 
-    def changed(self, old: Leader | None) -> tuple[Text, ...]:
+    def describe_changes(self, old: Leader | None) -> tuple[Text, ...]:
         return tell_frontiers(None if old is None else old.part, self.part)
 
     def resign(self) -> Effects:
@@ -162,8 +162,9 @@ class Leader:
         asking = tuple(Reply(caller, told) for caller in callers)
         return (*pauses, *asking, *self._fail_appends(Error.NOT_LEADER_OR_FOLLOWER.name)[1])
 
-    @staticmethod
+    @classmethod
     def recover(
+        cls,
         config: KafkaConfig,
         name: str,
         disk: Disk,
@@ -174,4 +175,4 @@ class Leader:
         """`hw`: what is known to be replicated; None: the only replica has it all. `since`:
         what this replica has copied since it started, and still has in memory."""
         part, effects = recover_partition(config, name, disk, hw, since)
-        return Leader(config, name, part), (*effects, *schedule_expiry(config, None, part))
+        return cls(config, name, part), (*effects, *schedule_expiry(config, None, part))

@@ -88,7 +88,7 @@ class TimeIndexed(Protocol):
     """A log that keeps a time index beside its batches (`.timeindex`) finds a time by
     halving; a lesson's log has none and is read from its start."""
 
-    def since(self, at_ms: int) -> int: ...
+    def find_since(self, at_ms: int) -> int: ...
 
     @property
     def newest(self) -> int: ...
@@ -98,7 +98,7 @@ class Stamped(Protocol):
     """Records that are bytes, each with a stamp of its own; (place, stamp) of the first at
     or after a time. A lesson's records share their batch's stamp."""
 
-    def first_since(self, at_ms: int) -> tuple[int, int] | None: ...
+    def find_since(self, at_ms: int) -> tuple[int, int] | None: ...
 
 
 def answer_list_offsets(
@@ -114,10 +114,10 @@ def answer_list_offsets(
     if ask.at_ms == LATEST:
         return ListOffsetsResponse(end)
     at_ms = find_newest(log, end) if ask.at_ms == NEWEST else ask.at_ms
-    start: int = log.since(at_ms) if hasattr(log, "since") else log.start
+    start: int = log.find_since(at_ms) if hasattr(log, "find_since") else log.start
     for batch in log.read(start, end) if start < end else ():
         if batch.at_ms >= at_ms:
-            return _first_since(batch, at_ms)
+            return _find_since(batch, at_ms)
     return ListOffsetsResponse(-1)
 
 
@@ -128,10 +128,10 @@ def find_newest(log: LogView | TimeIndexed, end: int) -> int:
     return max((b.at_ms for b in log.read(log.start, end)), default=-1)
 
 
-def _first_since(batch: Batch, at_ms: int) -> ListOffsetsResponse:
+def _find_since(batch: Batch, at_ms: int) -> ListOffsetsResponse:
     """The record within a batch whose latest stamp is late enough."""
     records: Stamped | object = batch.records
-    found = records.first_since(at_ms) if hasattr(records, "first_since") else None
+    found = records.find_since(at_ms) if hasattr(records, "find_since") else None
     if found is None:
         return ListOffsetsResponse(batch.base, batch.at_ms)
     place, stamp = found

@@ -50,7 +50,7 @@ class Cluster:
         led: Leadership = world.disk("controller").table(LEADERSHIP)[partition]
         return tuple(replica_name(partition, n) for n in led.isr)
 
-    def leading(self, world: World, partition: str) -> Any:
+    def leading_role(self, world: World, partition: str) -> Any:
         """The role that leads a partition; None while its node is down, follows or loads."""
         role = world.role(self.leader(world, partition))
         return role.role if isinstance(role, Replica) else role

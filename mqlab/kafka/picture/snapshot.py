@@ -104,5 +104,5 @@ def _draw_tables(seen: View) -> tuple[Table, ...]:
 
 
 def _group_coordinator(seen: View, name: str) -> GroupCoordinator | None:
-    role = seen.cluster.leading(seen.world, name)
+    role = seen.cluster.leading_role(seen.world, name)
     return role if isinstance(role, GroupCoordinator) else None

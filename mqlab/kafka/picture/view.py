@@ -59,7 +59,7 @@ def read_world(cluster: Cluster, world: World) -> View:
         node = cluster.leader(world, name)
         log = world.disk(node).log(name)
         rows[name] = attribute_batches(name, log.read(0), txns)
-        role = cluster.leading(world, name)
+        role = cluster.leading_role(world, name)
         if isinstance(role, Leader | GroupCoordinator):
             parts[name] = role.part
         else:  # nobody leads it just now: what a leader would know after a restart

@@ -27,8 +27,8 @@ from ...kernel import (
     Request,
     Return,
     Send,
-    failed,
-    succeeded,
+    build_failure,
+    build_success,
 )
 from .messages import AlterPartition, Leadership, Register, replica_name
 
@@ -75,7 +75,7 @@ class Controller(Quiet):
             case Call(body=Elect() | Fence() as call):
                 return self._handle_call(call)
             case Call(body=other):
-                return self, (Return(failed(other, "the controller has no such call")),)
+                return self, (Return(build_failure(other, "the controller has no such call")),)
             case Request(body=Register() as ask):
                 return self._handle_registration(ask)
             case Request(body=AlterPartition() as ask):
@@ -93,7 +93,7 @@ class Controller(Quiet):
         now: Leadership = self.led[call.partition]
         if isinstance(call, Elect):
             if call.number not in now.isr:
-                return self, (Return(failed(call, "ELIGIBLE_LEADERS_NOT_AVAILABLE")),)
+                return self, (Return(build_failure(call, "ELIGIBLE_LEADERS_NOT_AVAILABLE")),)
             new = replace(now, leader=call.number, epoch=now.epoch + 1)
         else:
             isr = tuple(n for n in now.isr if n != call.number)
@@ -104,7 +104,7 @@ class Controller(Quiet):
         if isinstance(call, Fence):
             gone = {*self.fenced, (call.partition, call.number)}
             decided = replace(decided, fenced=tuple(sorted(gone)))
-        return decided, (*effects, Return(succeeded(call)))
+        return decided, (*effects, Return(build_success(call)))
 
     def _handle_registration(self, ask: Register) -> tuple[Controller, Effects]:
         """A broker is back. Where it still leads it does so in a new epoch: what it had in

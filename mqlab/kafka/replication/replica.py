@@ -241,7 +241,7 @@ class Replica:
             effects = (*effects, *more)
         return new, effects
 
-    def changed(self, old: Replica | None) -> tuple[Text, ...]:
+    def describe_changes(self, old: Replica | None) -> tuple[Text, ...]:
         if old is None:
             return (ASKS(),)
         mine = self.mine
@@ -253,7 +253,7 @@ class Replica:
             hw = ", ".join(str(self.hw.get(g, 0)) for g in self.config.logs)
             return (LEADS(epoch=mine.epoch) if self.leads else FOLLOWS(leader=mine.role, hw=hw),)
         if self.role is not None and old.role is not None:
-            told: tuple[Text, ...] = self.role.changed(old.role)
+            told: tuple[Text, ...] = self.role.describe_changes(old.role)
             return told
         if self.hw != old.hw:
             return (HW_MOVED(hw=", ".join(map(str, self.hw.values()))),)

@@ -143,6 +143,8 @@ class Router:
         new = replace(self, known=self.known.remove(partition), lost=self.lost.set(partition, led))
         return new._step_inside(replace(event, peer=partition), disk)
 
-    def changed(self, old: Router | None) -> tuple[Text, ...]:
-        told: tuple[Text, ...] = self.inside.changed(old.inside if old is not None else None)
+    def describe_changes(self, old: Router | None) -> tuple[Text, ...]:
+        told: tuple[Text, ...] = self.inside.describe_changes(
+            old.inside if old is not None else None
+        )
         return told

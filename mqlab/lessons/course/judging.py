@@ -93,8 +93,8 @@ def _value(said: Said) -> Any:
             return value
         case ("stub", _):
             raise NotImplementedError
-        case ("endless", _):
-            raise Endless("it was stopped after 1 s: is there a loop without an end?")
+        case ("endless", after):
+            raise Endless(f"it was stopped after {after}: is there a loop without an end?")
     name, words = said[1]
     raise (LEAVING.get(name) or type(name, (AnswerError,), {}))(words)
 

@@ -26,7 +26,7 @@ from ast import literal_eval
 from collections.abc import Callable
 from typing import Any
 
-from ..limits import TooLong, limit_time, not_counted
+from ..limits import TooLong, limit_time, pause_limit
 
 LIMIT_S = 1.0
 PLAIN = (int, str, bool, type(None))
@@ -94,7 +94,7 @@ class Answering:
         return _outcome(lambda: self._answer(RemoteApp(self._ask)))
 
     def _ask(self, call: str, given: tuple[Any, ...]) -> Said:
-        with not_counted(LIMIT_S):
+        with pause_limit():
             self._say(("ask", call, tuple(plain(one) for one in given)))
             return self._hear()
 
@@ -105,8 +105,8 @@ def _outcome(run: Callable[[], Any]) -> Said:
             return "returned", plain(run())
     except NotImplementedError:
         return "stub", ""
-    except TooLong:
-        return "endless", ""
+    except TooLong as over:
+        return "endless", str(over)
     except BaseException as error:  # whatever a student's code lets fly
         return "raised", (type(error).__name__, _shown(error, str))
 

@@ -8,18 +8,18 @@ from ..lab00 import first
 from ..parsons import Parsons, Piece
 from ..registry import scenario, system
 from .exercises.accept import ACCEPT
-from .settings import constructed
-from .systems.payments import answers, counted, remembered, snapshot_files
+from .settings import construct_producer
+from .systems.payments import answers, count_payments, list_producers, snapshot_files
 
 __all__ = [
     "ACCEPT",
     "PRODUCE",
     "answers",
     "by_hand",
-    "constructed",
-    "counted",
+    "construct_producer",
+    "count_payments",
     "first",
-    "remembered",
+    "list_producers",
     "snapshot_files",
 ]
 

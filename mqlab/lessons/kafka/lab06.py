@@ -1,6 +1,6 @@
 """Lab 06, Kafka's transaction coordinator: what its cells print.
 
-The tables are read off traces: nothing here knows what a coordinator does. `recorded` shows
+The tables are read off traces: nothing here knows what a coordinator does. `read_recording` shows
 what a real broker said to the same requests (datasets/recordings).
 """
 
@@ -16,9 +16,9 @@ from ...kafka.messages import AddPartitionsToTxn, EndTxn, outcome
 from ...kafka.states import NUMBERS, PREVIOUS, PREVIOUS_V2, TxnState
 from ...kernel import FAILED, Fact, FactKind, Outcome, Trace
 from ..atlas.data_flow import data_flow
-from ..lab00 import broker_map, first, map_table, red_from
+from ..lab00 import broker_map, find_red_step, first, map_table
 from ..registry import run_scenario, scenario
-from ..tables import columns, heard, table
+from ..tables import columns, find_lines, table
 from .exercises.admit import ADMIT
 from .exercises.commit import COMMIT, UNANSWERED, never_unknown
 
@@ -31,20 +31,20 @@ __all__ = [
     "coordinator_of",
     "costs",
     "data_flow",
-    "due",
+    "find_timeout",
     "first",
-    "heard",
+    "find_lines",
     "latest",
     "map_table",
     "never_unknown",
-    "reading",
-    "recorded",
+    "list_reads",
+    "read_recording",
     "records",
-    "red_from",
+    "find_red_step",
     "requests",
     "scenario",
     "table",
-    "told",
+    "list_calls",
     "transitions",
 ]
 
@@ -54,7 +54,7 @@ RECORDINGS = Path(__file__).parents[3] / "datasets" / "recordings"
 # --- what a run shows ---------------------------------------------------------------------
 
 
-def told(trace: Trace, *nodes: str) -> str:
+def list_calls(trace: Trace, *nodes: str) -> str:
     """What the calls of these applications gave, one a line; of none: of all."""
     given = ((f.node, f.body) for f in trace if isinstance(f.body, Outcome))
     rows = [(node, str(got.call), got.result) for node, got in given]
@@ -62,7 +62,7 @@ def told(trace: Trace, *nodes: str) -> str:
     return table("application | calls | and gets", chosen)
 
 
-def reading(trace: Trace, position: int = -1) -> str:
+def list_reads(trace: Trace, position: int = -1) -> str:
     """What a reader of each kind is given, and why it waits."""
     return "\n".join(
         f"{r.name:<17} {' '.join(g.label for g in r.got) or 'nothing':<18} {r.note}".rstrip()
@@ -153,7 +153,7 @@ def _counted(words: list[str]) -> Iterator[str]:
         yield word if times == 1 else f"{word} ×{times}"
 
 
-def due(text: str) -> str:
+def find_timeout(text: str) -> str:
     """When the timeout of a transaction that is open at the end of a run will run out."""
     run = run_scenario(text)
     begun = next(f.at_ms for f in run.trace if _begins(f.body))
@@ -226,7 +226,7 @@ def _steps(trace: Trace) -> Iterator[tuple[TxnState, TxnState]]:
         last[txn_id] = TxnState(state)
 
 
-def recorded(profile: str, name: str, *words: str, kafka: str = "4.3.1") -> str:
+def read_recording(profile: str, name: str, *words: str, kafka: str = "4.3.1") -> str:
     """What a real Kafka of this version answered: the lines of a recording that hold one of
     `words` (all of them, where there are none). `profile`: "tv2", "tv2-legacy" or "tv0"."""
     path = RECORDINGS / f"kafka-{kafka}" / profile / f"{name}.json"

@@ -23,7 +23,7 @@ from ..registry import system
 from .batch_header import BATCH, TRANSACTIONAL_ID, header
 from .exercises.kills import ALIVE, KillExercise
 from .partition_log import partition_log
-from .visibility import by_hand, frontiers, index_written, lag_table, readers
+from .visibility import by_hand, frontiers, lag_table, list_index_steps, readers
 
 __all__ = [
     "BATCH",
@@ -36,7 +36,7 @@ __all__ = [
     "first",
     "frontiers",
     "header",
-    "index_written",
+    "list_index_steps",
     "lag_table",
     "partition_log",
     "readers",

@@ -14,12 +14,12 @@ from ...kafka.log.index import AbortedTxn
 from ...kafka.messages import OffsetFetchResponse
 from ...kernel import Fact, FactKind, Outcome, System, Text, Trace
 from ..atlas.map_panel import broker_map
-from ..lab00 import first, red_from
+from ..lab00 import find_red_step, first
 from ..parsons import Parsons, Piece
 from ..rehearsal import plain, run_with_kill
 from ..tables import columns, table
 from .exercises.copying import BREAK, KILL, LOOP, ONE, WORKER
-from .lab06 import recorded, told
+from .lab06 import list_calls, read_recording
 from .systems.income import IncomeSystem, label
 from .systems.loop import Abortable, App, Order, PriceUnknown, Refused, Work
 
@@ -35,28 +35,28 @@ __all__ = [
     "Refused",
     "actors",
     "broker_map",
-    "counted",
+    "count_orders",
     "first",
     "offsets",
-    "recorded",
-    "red_from",
+    "read_recording",
+    "find_red_step",
     "side_effects",
     "table",
-    "told",
-    "working",
+    "list_calls",
+    "build_worker",
 ]
 
 ON_FAILURE = ("abort", "seek")
 
 
-def working(work: Work, off: str = "", transactional: bool = True) -> IncomeSystem:
+def build_worker(work: Work, off: str = "", transactional: bool = True) -> IncomeSystem:
     """A worker that runs this function: perhaps with a safeguard missing, perhaps with a
     producer that is idempotent and has no transactions."""
     workers = ((WORKER, WORKER if transactional else "-"),)
-    return replace(ONE, workers=workers, off=(off,) if off else ()).looping(work)
+    return replace(ONE, workers=workers, off=(off,) if off else ()).with_loop(work)
 
 
-def counted(trace: Trace, topic: str = "income", position: int = -1) -> str:
+def count_orders(trace: Trace, topic: str = "income", position: int = -1) -> str:
     """What a reader of committed data adds up in a topic: how often each order, and how much."""
     reader = next(r for r in trace.snapshot(position).readers if r.name == "read_committed")
     sign = "+" if topic == "income" else "="
@@ -90,13 +90,13 @@ def _about_positions(fact: Fact) -> bool:
 def side_effects(work: Work) -> str:
     """For a kill after each call of a loop: how often its function was run on the order, which
     is how often an e-mail inside it would have gone out, and how often the order counts."""
-    system = ONE.looping(work)
+    system = ONE.with_loop(work)
     calm = plain(system).world.nodes[WORKER].app
     rows = []
     for calls, made in enumerate(calm.results if calm is not None else (), start=1):
         run = run_with_kill(system, WORKER, calls)
         ran = sum(_sends_income(fact.body) for fact in run.trace)
-        names = system.counted(run.world, "income")
+        names = system.list_counted_orders(run.world, "income")
         rows.append((str(made.call).removesuffix(" read_committed"), ran, len(names)))
     return table("killed after | the function ran | the order counts", rows)
 
@@ -180,10 +180,10 @@ def _systems(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
     connection that breaks anywhere."""
     work = assemble_loop(order)
     return (
-        (ONE.looping(work), Budget()),
-        (replace(ONE, fails=1).looping(work), Budget()),
-        (ONE.looping(work), KILL),
-        (ONE.looping(work), BREAK),
+        (ONE.with_loop(work), Budget()),
+        (replace(ONE, fails=1).with_loop(work), Budget()),
+        (ONE.with_loop(work), KILL),
+        (ONE.with_loop(work), BREAK),
     )
 
 

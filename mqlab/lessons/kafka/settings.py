@@ -24,8 +24,8 @@ LIBRDKAFKA: dict[str, Setting] = {
 }
 
 
-def constructed(client: str, **settings: Setting) -> str:
-    """`constructed("java", acks="1")`: "idempotent", "not idempotent", or the exception.
+def construct_producer(client: str, **settings: Setting) -> str:
+    """`construct_producer("java", acks="1")`: "idempotent", "not idempotent", or the exception.
 
     Names are written with `_` for `.`. ValueError for a client or a setting that is unknown.
     """

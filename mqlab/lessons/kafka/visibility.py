@@ -49,7 +49,7 @@ def lag_table(trace: Trace) -> str:
     return columns(rows)
 
 
-def index_written(trace: Trace) -> str:
+def list_index_steps(trace: Trace) -> str:
     """The steps around the one at which a leader notes an aborted transaction in its index:
     the marker before it, and the move of the LSO after it."""
     facts = list(trace)

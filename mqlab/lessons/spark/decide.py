@@ -134,7 +134,7 @@ def crash(rule: Rule) -> Outcome:
     return found
 
 
-def lost_checkpoint(rule: Rule) -> Outcome:
+def lose_checkpoint(rule: Rule) -> Outcome:
     """The same kill; then somebody deletes the checkpoint, and starts with larger batches."""
     found = Outcome()
     found.hand_over(rule, HALF_HOUR, 0, KILLED + 1)
@@ -179,7 +179,7 @@ STORIES = (
     ),
     Story(
         "killed, and the checkpoint was deleted",
-        lost_checkpoint,
+        lose_checkpoint,
         True,
         "the numbers begin again at 0 and mean other orders: no answer but “stop” is right",
     ),

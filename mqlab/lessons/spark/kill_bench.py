@@ -28,7 +28,7 @@ from .decide import (
     Story,
     amounts_of_batches,
     crash,
-    lost_checkpoint,
+    lose_checkpoint,
     lunch,
     pounds,
 )
@@ -111,7 +111,7 @@ class Bench:
         target = crashes.target_of(ground, self._name())
         job.create_topics(target)
         crashes.kill_soft(ground, target, "exactly-once", Point.COMMITTED, rule)
-        if story.play is lost_checkpoint:
+        if story.play is lose_checkpoint:
             target = replace(target, checkpoint=target.checkpoint.with_name(f"{target.query}-new"))
             ground = replace(ground, plan=Plan(minutes=HOUR))
         else:

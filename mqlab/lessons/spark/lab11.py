@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...spark.topics import committed, consumer
+from ...spark.topics import consumer, fetch_offsets
 from .decide import DECIDE, STEPS, pounds
 from .kill_bench import GONE, KEPT, Bench, bestsellers, copies
 from .two_phase import RESUME
@@ -15,7 +15,7 @@ __all__ = [
     "STEPS",
     "Bench",
     "bestsellers",
-    "committed",
+    "fetch_offsets",
     "consumer",
     "copies",
     "pounds",

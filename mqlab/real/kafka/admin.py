@@ -32,7 +32,7 @@ def describe_transaction(lab: Lab, txn_id: str) -> Any:
 def describe(lab: Lab, txn_id: str, state: str = "") -> None:
     """DescribeTransactions; with `state` the first answer that is of this state."""
     if state and lab.offers(65, 0):
-        lab.until(lambda: describe_transaction(lab, txn_id).state, state)
+        lab.wait_until(lambda: describe_transaction(lab, txn_id).state, state)
     row = describe_transaction(lab, txn_id)
     if row is None:
         told = NOT_OFFERED

@@ -26,7 +26,6 @@ import tempfile
 import time
 import weakref
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from ..program import RealBrokerError
@@ -94,12 +93,7 @@ class RealKafka:
     def __enter__(self) -> RealKafka:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def stop(self) -> None:
@@ -125,7 +119,7 @@ class RealKafka:
             if time.monotonic() > deadline:
                 raise RealBrokerError(
                     f"Kafka {self.version} was not ready after {PATIENCE_S:.0f} s: "
-                    + self.nodes[0].said()
+                    + self.nodes[0].tail_log()
                 )
             time.sleep(0.05)
 
@@ -270,9 +264,9 @@ class Node:
 
     def check_alive(self) -> None:
         if self._process is not None and self._process.poll() is not None:
-            raise RealBrokerError(f"Kafka {self._kafka.version} ended at once: {self.said()}")
+            raise RealBrokerError(f"Kafka {self._kafka.version} ended at once: {self.tail_log()}")
 
-    def said(self) -> str:
+    def tail_log(self) -> str:
         """The last lines of its log that are about something wrong."""
         text = (self.folder / "said.log").read_text("utf-8", errors="replace")
         wrong = [line for line in text.splitlines() if re.search(r"ERROR|FATAL|Exception", line)]

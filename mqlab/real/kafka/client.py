@@ -155,7 +155,7 @@ class Lab:
 
         return self._located(partition, find)
 
-    def coordinated_by(self, txn_id: str) -> int:
+    def locate_coordinator(self, txn_id: str) -> int:
         """The number of the broker that coordinates a transactional id."""
 
         def find() -> int:
@@ -225,12 +225,14 @@ class Lab:
         if error != "ok":
             raise ValueError(f"no topic {name}: {error} {answer.topics[0].error_message}")
         for index in range(partitions):
-            self.until(lambda i=index: self._there(f"{name}-{i}"), True)  # type: ignore[misc]
+            self.wait_until(lambda i=index: self._there(f"{name}-{i}"), True)  # type: ignore[misc]
 
     def _there(self, partition: str) -> bool:
         return not self._fetched(partition, 0, False).error_code.value
 
-    def until(self, ask: Callable[[], Any], wanted: Any, patience_s: float = PATIENCE_S) -> bool:
+    def wait_until(
+        self, ask: Callable[[], Any], wanted: Any, patience_s: float = PATIENCE_S
+    ) -> bool:
         """Ask until it is as wanted; False where it never is."""
         deadline = time.monotonic() + patience_s
         while ask() != wanted:
@@ -292,7 +294,7 @@ class Lab:
     def log(self, partition: str, end: int, dump: bool = True) -> None:
         """Wait until the log ends at `end` and everything in it is decided that will be, then
         note each batch, the frontiers and the index of aborted transactions."""
-        self.until(lambda: self._fetched(partition, 0, False).high_watermark >= end, True)
+        self.wait_until(lambda: self._fetched(partition, 0, False).high_watermark >= end, True)
         answer = self._fetched(partition, 0, False)
         for batch in read_batches(answer.records) if dump else ():
             self.note("log", partition, _place(batch), _kind(batch))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ...kernel import FactKind, Text, Trace
-from ..evidence import Contradiction, Witness, add_evidence
+from ...kernel import FactKind, Text
+from ..evidence import Contradiction, Witness
 
 VERSION = "4.3.1"
 #: a coordinator or a leader: nobody sees from outside what they ask
@@ -87,8 +87,3 @@ WITNESS = Witness(
     ids=IDS,
     contradictions=CONTRADICTIONS,
 )
-
-
-def add_kafka_evidence(trace: Trace, scenario: str) -> Trace:
-    """The trace with the evidence of each fact; `scenario`: the name of its recording."""
-    return add_evidence(trace, scenario, WITNESS)

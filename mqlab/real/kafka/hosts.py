@@ -41,21 +41,27 @@ def index_of(kafka: RealKafka, node: int = 1) -> Callable[[str], list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class RealControl:
+    """Stops and starts the brokers of a target; nodes count from 1."""
+
     kafka: RealKafka
 
     def kill(self, node: int = 1) -> None:
+        """kill -9."""
         self.kafka.nodes[node - 1].kill()
 
     def stop(self, node: int = 1) -> None:
+        """SIGTERM, and wait."""
         self.kafka.nodes[node - 1].stop()
 
     def pause(self, node: int = 1) -> None:
+        """It is there and says nothing."""
         self.kafka.nodes[node - 1].signal(signal.SIGSTOP)
 
     def resume(self, node: int = 1) -> None:
         self.kafka.nodes[node - 1].signal(signal.SIGCONT)
 
     def start(self, node: int = 1) -> None:
+        """With the data there is; returns when it serves."""
         self.kafka.nodes[node - 1].start()
         self.kafka.wait_ready()
 
@@ -78,7 +84,7 @@ class RealHost:
         return ""
 
     @contextmanager
-    def shared(self, profile: str) -> Iterator[Target]:
+    def share_broker(self, profile: str) -> Iterator[Target]:
         with RealKafka(self.version, PROFILES[profile].transaction_version) as kafka:
             yield self._target(kafka)
 

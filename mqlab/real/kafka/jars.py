@@ -62,7 +62,7 @@ EXCLUDED = ("connect-runtime", "connect-api", "connect-json")
 
 
 @cache
-def missing() -> str:
+def find_missing() -> str:
     """What this machine lacks for a real Kafka, with what to do; nothing if it has all."""
     java = shutil.which("java")
     if java is None:
@@ -94,7 +94,7 @@ def class_path(version: str) -> str:
     """
     if version not in VERSIONS:
         raise RealBrokerError(f"no Kafka {version} is pinned here: take {' or '.join(VERSIONS)}")
-    if why := missing():
+    if why := find_missing():
         raise RealBrokerError(why)
     if not _complete(version):
         CACHE.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,6 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from ..program import RealBrokerError
 from .client import Lab
@@ -86,12 +85,7 @@ class Tools:
     def __enter__(self) -> Tools:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()

@@ -201,7 +201,7 @@ def run_server() -> Trace:
     pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
     from mqlab.serve.kafka import serve
     from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
-    from tests.serve.test_trace import asked, played
+    from tests.serve.live import asked, played
 
     txn_id, log = "order-service", ("orders", 0)
     with serve() as broker, Raw(broker.address) as zombie, Raw(broker.address) as app:

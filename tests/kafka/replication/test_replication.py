@@ -144,7 +144,7 @@ def test_a_follower_that_takes_over_knows_the_last_five_batches_and_one_restarte
 
 
 def _window(run):
-    part = run.system.cluster.leading(run.world, "orders-0").part
+    part = run.system.cluster.leading_role(run.world, "orders-0").part
     (entry,) = part.producers.values()
     return len(entry.window)
 
@@ -162,7 +162,7 @@ def test_a_replica_that_is_proposed_for_the_isr_counts_at_once():
         run app: send orders-0 b
         """
     )
-    leader, world = story.system.cluster.leading(story.world, "orders-0"), story.world
+    leader, world = story.system.cluster.leading_role(story.world, "orders-0"), story.world
     assert leader.part.hw == world.disk("orders-0@2").log("orders-0").end
 
 

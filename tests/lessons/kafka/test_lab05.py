@@ -17,10 +17,10 @@ from mqlab.lessons.kafka.lab05 import (
     ACCEPT,
     PRODUCE,
     answers,
-    constructed,
-    counted,
+    construct_producer,
+    count_payments,
     first,
-    remembered,
+    list_producers,
 )
 from mqlab.lessons.kafka.settings import IN_FLIGHT
 from mqlab.lessons.kafka.systems.payments import KAFKA
@@ -186,7 +186,7 @@ def test_what_is_remembered_shrinks_to_one_batch_at_a_restart_and_survives_a_rec
     last = "run hand: produce payments-0 p3 seq=3, produce payments-0 p4 seq=4"
     kept = scenario(f"{line}break hand payments-0\n{last}")
     assert [row.split()[-1] for row in answers(kept).splitlines()[-2:]] == ["@3", "@4"]
-    assert "0 @0, 1 @1, 2 @2, 3 @3, 4 @4" in remembered(kept)
+    assert "0 @0, 1 @1, 2 @2, 3 @3, 4 @4" in list_producers(kept)
     gone = scenario(f"{line}kill payments-0\nrestart payments-0\n{last}")
     said = [row.split()[-1] for row in answers(gone).splitlines()[-2:]]
     assert said == ["OUT_OF_ORDER_SEQUENCE_NUMBER", "@4"]
@@ -212,9 +212,9 @@ def test_an_unknown_piece_or_setting_says_which_there_are() -> None:
     with pytest.raises(ValueError, match="payments are kept in one copy"):
         system("payments replicas=3")
     with pytest.raises(ValueError, match="no client 'go'; there are: java, librdkafka"):
-        constructed("go")
+        construct_producer("go")
     with pytest.raises(ValueError, match=r"no setting 'linger\.ms'; there are: enable"):
-        constructed("java", linger_ms=5)
+        construct_producer("java", linger_ms=5)
 
 
 #: what kafka-clients 4.3.1 did with these settings, by `new ProducerConfig(…)`
@@ -234,7 +234,7 @@ JAVA: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("settings", "said"), JAVA, ids=lambda x: str(x))
 def test_settings_of_the_java_client(settings: dict[str, Any], said: str) -> None:
     given = {name.replace(".", "_"): value for name, value in settings.items()}
-    assert constructed("java", **given).split(":")[0] == said
+    assert construct_producer("java", **given).split(":")[0] == said
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_settings_of_the_java_client(settings: dict[str, Any], said: str) -> Non
 )
 def test_settings_of_the_real_librdkafka(settings: dict[str, Any]) -> None:
     kafka = pytest.importorskip("confluent_kafka")
-    said = constructed("librdkafka", **{k.replace(".", "_"): v for k, v in settings.items()})
+    said = construct_producer("librdkafka", **{k.replace(".", "_"): v for k, v in settings.items()})
     try:
         kafka.Producer({"bootstrap.servers": "127.0.0.1:1", "log_level": 0, **settings})
     except kafka.KafkaException as error:
@@ -270,7 +270,7 @@ def test_a_power_cut_loses_what_was_acknowledged_and_no_number_tells() -> None:
     )
     said = [f.text.en for f in cut if f.node == "payments-0" and f.glyph == "⇒"]
     assert said == ["ok @0", "ok @0"]
-    assert counted(cut) == "p2  counted 1×"
+    assert count_payments(cut) == "p2  counted 1×"
     lights = {light.name: light.ok for light in cut.snapshot(-1).lights}
     assert lights == {"money": False, "in order": True, "no zombie": True}
     flushed = first(cut, "flush: ok")
@@ -290,7 +290,7 @@ def test_the_same_payment_to_two_partitions_is_counted_twice() -> None:
         "system payments partitions=2\n"
         "run order-service: send payments-0 p1, send payments-1 p1, flush"
     )
-    assert counted(both) == "p1  counted 2×"
+    assert count_payments(both) == "p1  counted 2×"
     assert [light.ok for light in both.snapshot(-1).lights if light.name == "money"] == [False]
 
 

@@ -22,13 +22,13 @@ from mqlab.lessons.kafka.lab06 import (
     answers,
     coordinator_of,
     costs,
-    due,
+    find_lines,
+    find_red_step,
+    find_timeout,
     first,
-    heard,
     never_unknown,
-    recorded,
+    read_recording,
     records,
-    red_from,
     requests,
     transitions,
 )
@@ -244,7 +244,7 @@ def test_the_table_of_states_says_where_a_run_went() -> None:
 
 def test_the_clock_starts_with_the_first_partition() -> None:
     story = "system kafka partitions=1\nat 1000\nrun app: init, begin\nat 51000\nrun app: "
-    assert due(f"{story}send orders-0 a").endswith("set at 51 s, runs out at 120 s")
+    assert find_timeout(f"{story}send orders-0 a").endswith("set at 51 s, runs out at 120 s")
 
 
 @pytest.mark.parametrize(
@@ -277,9 +277,9 @@ def test_a_slow_producer_hears_what_a_real_broker_says(
 
 
 def test_a_recording_that_is_not_there_says_which_there_are() -> None:
-    assert "CONCURRENT_TRANSACTIONS" in recorded("tv2", "init-during-ongoing", "new")
+    assert "CONCURRENT_TRANSACTIONS" in read_recording("tv2", "init-during-ongoing", "new")
     with pytest.raises(ValueError, match=r"no recording tv2/nothing; there are: .*basic-commit"):
-        recorded("tv2", "nothing")
+        read_recording("tv2", "nothing")
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ run controller: elect charges-0 1
 )
 def test_the_money_light_is_red_where_money_is_made_or_lost(story: str, balanced: bool) -> None:
     run = scenario(story)
-    assert (red_from(run, "money") == 0) == balanced
+    assert (find_red_step(run, "money") == 0) == balanced
 
 
 def test_money_is_not_lost_while_something_is_owed() -> None:
@@ -345,7 +345,7 @@ def test_money_is_not_lost_while_something_is_owed() -> None:
         "system charges\nrun app: init, begin, send charges-0 a, send charges-1 b, commit\n"
         "run app: begin, send charges-0 c, abort"
     )
-    assert red_from(run, "money") == 0
+    assert find_red_step(run, "money") == 0
     assert [g.label for g in run.snapshot(-1).readers[0].got] == ["a", "b"]
 
 
@@ -383,7 +383,7 @@ def test_a_transaction_costs_one_marker_and_one_offset_a_partition() -> None:
 
 def test_what_is_left_out_of_a_narration_is_marked() -> None:
     run = scenario("system kafka\nrun app: init, begin, send orders-0 a, flush, commit")
-    lines = heard(run, "PrepareCommit", "ok epoch=1").splitlines()
+    lines = find_lines(run, "PrepareCommit", "ok epoch=1").splitlines()
     assert [line for line in lines if line == "⋮"] == ["⋮", "⋮"]
     assert "PrepareCommit" in lines[1]
     assert "ok epoch=1" in lines[2]

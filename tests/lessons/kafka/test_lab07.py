@@ -12,7 +12,7 @@ from mqlab.lessons.kafka.batch_header import BATCH, TRANSACTIONAL_ID, header
 from mqlab.lessons.kafka.exercises.kills import ALIVE
 from mqlab.lessons.kafka.lab07 import ANSWERED, ASKED, HALF, KILLS, LAST, whole
 from mqlab.lessons.kafka.partition_log import partition_log
-from mqlab.lessons.kafka.visibility import by_hand, frontiers, index_written, lag_table, readers
+from mqlab.lessons.kafka.visibility import by_hand, frontiers, lag_table, list_index_steps, readers
 from mqlab.lessons.registry import scenario, system
 from mqlab.serve.kafka.wire.records import marker, parse_batch
 
@@ -117,7 +117,7 @@ def test_a_lag_counted_from_the_last_record_never_reaches_zero() -> None:
 
 
 def test_the_index_is_written_with_the_abort_marker() -> None:
-    marker, index, moved = index_written(scenario(MIXED)).splitlines()
+    marker, index, moved = list_index_steps(scenario(MIXED)).splitlines()
     assert "abort marker @5" in marker
     assert "aborted pid 0: 2…5" in index
     assert "LSO=" in moved

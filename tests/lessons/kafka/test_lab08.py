@@ -15,12 +15,12 @@ from mqlab.lessons.kafka.lab08 import (
     Abortable,
     App,
     actors,
-    counted,
+    build_worker,
+    count_orders,
+    find_red_step,
+    list_calls,
     offsets,
-    red_from,
     side_effects,
-    told,
-    working,
 )
 from mqlab.lessons.kafka.systems.income import IncomeSystem
 from mqlab.lessons.registry import scenario, system
@@ -261,12 +261,12 @@ def test_more_than_one_order_is_right(order: str) -> None:
 
 
 def test_positions_apart_from_the_output_lose_or_double_and_together_do_neither() -> None:
-    assert "counted once" in explore(working(guarded(after)), KILL).counterexamples
-    assert "none skipped" in explore(working(guarded(before)), KILL).counterexamples
-    together = explore(working(guarded(right)), KILL)
+    assert "counted once" in explore(build_worker(guarded(after)), KILL).counterexamples
+    assert "none skipped" in explore(build_worker(guarded(before)), KILL).counterexamples
+    together = explore(build_worker(guarded(right)), KILL)
     assert together.complete
     assert together.ok, together
-    unsafe = explore(working(guarded(right), off="offsets_in_transaction"), KILL)
+    unsafe = explore(build_worker(guarded(right), off="offsets_in_transaction"), KILL)
     assert "none skipped" in unsafe.counterexamples
 
 
@@ -303,7 +303,7 @@ def test_a_second_stage_reads_what_the_first_has_decided() -> None:
     """)
     polls = [fact.text.en.split("ok ")[1] for fact in run if "poll income-0" in fact.text.en]
     assert polls == ["nothing", "tea+3"]
-    assert "tea=3   1×" in counted(run, "ledger")
+    assert "tea=3   1×" in count_orders(run, "ledger")
 
 
 def test_tables_name_the_five_actors_and_the_pending_position() -> None:
@@ -321,7 +321,7 @@ def test_tables_name_the_five_actors_and_the_pending_position() -> None:
 
 
 def test_every_schedule_of_the_loop_that_fails_once_ends() -> None:
-    failing = IncomeSystem(orders=ONE.orders, fails=1).looping(guarded(right))
+    failing = IncomeSystem(orders=ONE.orders, fails=1).with_loop(guarded(right))
     verdict = explore(failing, Budget())
     assert verdict.complete
     assert verdict.ok, verdict
@@ -376,7 +376,7 @@ def test_a_tool_sees_a_lag_for_ever_where_the_consumer_sees_none() -> None:
         run booking: poll income-0, commit-offsets booking income-0@1, end-offset income-0
         run booking: position income-0, lag income-0
     """)
-    end, position, lag = [line.split()[-1] for line in told(run, "booking").splitlines()[-3:]]
+    end, position, lag = [line.split()[-1] for line in list_calls(run, "booking").splitlines()[-3:]]
     assert (end, position, lag) == ("2", "2", "0")
 
 
@@ -402,5 +402,5 @@ run desk: init, subscribe lending loans, poll, begin, send credits-0 Ada=9000, {
 fire __consumer_offsets-0 session/lending/desk-1
 restart desk
 {after}""")
-    assert f"Ada=9000  {granted}×" in counted(run, "credits")
-    assert (red_from(run, "money") > 0) == (granted > 1)
+    assert f"Ada=9000  {granted}×" in count_orders(run, "credits")
+    assert (find_red_step(run, "money") > 0) == (granted > 1)

@@ -15,7 +15,7 @@ from mqlab.real.runner import select_programs
 
 @pytest.fixture(autouse=True)
 def forgetful() -> None:
-    jars.missing.cache_clear()
+    jars.find_missing.cache_clear()
 
 
 def test_without_java_one_line_says_what_to_install(monkeypatch, capsys) -> None:
@@ -23,7 +23,7 @@ def test_without_java_one_line_says_what_to_install(monkeypatch, capsys) -> None
     assert main(["real", "kafka", "start"]) == 2
     said = capsys.readouterr().err
     assert "needs Java 17 or later: install" in said and len(said.splitlines()) == 1
-    jars.missing.cache_clear()
+    jars.find_missing.cache_clear()
 
 
 def test_a_version_that_is_not_pinned_is_refused(capsys) -> None:

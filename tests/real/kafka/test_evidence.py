@@ -9,7 +9,8 @@ import pytest
 
 from mqlab.kafka import KafkaSystem
 from mqlab.kernel import Trace
-from mqlab.real.kafka.evidence import CONTRADICTIONS, add_kafka_evidence, profile_of
+from mqlab.real.evidence import add_evidence
+from mqlab.real.kafka.evidence import CONTRADICTIONS, WITNESS, profile_of
 from mqlab.scenario import load
 
 SCENARIOS = Path(__file__).parents[3] / "datasets" / "scenarios" / "kafka"
@@ -17,7 +18,7 @@ SCENARIOS = Path(__file__).parents[3] / "datasets" / "scenarios" / "kafka"
 
 def judged(name: str, called: str = "") -> Trace:
     trace = load(SCENARIOS / f"{name}.scn", {"kafka": KafkaSystem}).run.trace
-    return add_kafka_evidence(trace, called or name)
+    return add_evidence(trace, called or name, WITNESS)
 
 
 def test_a_question_and_its_answer_are_recorded_and_what_brokers_say_is_not() -> None:

@@ -32,7 +32,7 @@ def maven(tmp_path, monkeypatch):
     (tools / "mvn").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(jars, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(jars, "missing", lambda: "")
+    monkeypatch.setattr(jars, "find_missing", lambda: "")
     monkeypatch.setattr(jars, "PINS", tmp_path / "pins")
 
     def pin(*rows):

@@ -1,6 +1,6 @@
 """Bytes that are no request, and a client that works beside somebody who sends them.
 
-python -m tests.serve.garbage          1,000 transactions, with figures
+python -m tests.serve.kafka.garbage          1,000 transactions, with figures
 """
 
 from __future__ import annotations

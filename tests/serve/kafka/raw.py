@@ -13,7 +13,7 @@ from mqlab.real.kafka import batches, wire
 from mqlab.real.kafka.batches import TRANSACTIONAL, patch, record
 from mqlab.real.kafka.wire import MINUTE, write_request
 
-__all__ = ["MINUTE", "TRANSACTIONAL", "Raw", "batch", "fetching", "record", "write_request"]
+__all__ = ["MINUTE", "TRANSACTIONAL", "Raw", "batch", "build_fetch", "record", "write_request"]
 
 
 def batch(
@@ -40,7 +40,7 @@ def batch(
     return patch(data, 16, bytes([magic]))
 
 
-def fetching(
+def build_fetch(
     topic: str, offset: int = 0, committed: bool = True, index: int = 0, max_wait_ms: int = 0
 ) -> dict[str, Any]:
     """The fields of a Fetch v11 of one partition."""
@@ -105,7 +105,7 @@ class Raw(wire.Raw):
         return answer.topics[0].error_code.name
 
     def fetch(self, topic: str, offset: int, committed: bool = True, index: int = 0) -> Any:
-        answer = self.ask(1, 11, **fetching(topic, offset, committed, index))
+        answer = self.ask(1, 11, **build_fetch(topic, offset, committed, index))
         return answer.responses[0].partitions[0]
 
     def offset(self, topic: str, at_ms: int, committed: bool = True, index: int = 0) -> Any:

@@ -14,7 +14,7 @@ from types import SimpleNamespace as Part
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import read
-from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, fetching, write_request
+from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, build_fetch, write_request
 
 FRAMES = 10_000
 TRANSACTIONS = 1_000
@@ -38,7 +38,7 @@ STAMP = Part(partition_index=0, current_leader_epoch=-1, timestamp=5)
 SEEDS = [
     write_request(0, 11, transactional_id="x", acks=-1, timeout=MINUTE,
             topic_data=(Part(name="t", partition_data=(DATA,)),)),
-    write_request(1, 11, **fetching("t")),
+    write_request(1, 11, **build_fetch("t")),
     write_request(2, 7, replica_id=-1, isolation_level=1,
             topics=(Part(name="t", partitions=(STAMP,)),)),
     write_request(3, 1, topics=None),

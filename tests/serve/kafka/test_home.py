@@ -69,7 +69,7 @@ def test_the_transaction_log_keeps_the_latest_record_of_an_id() -> None:
     log = CompactedLog(BY_ID)
     for base in range(1_000):
         log.append(StateRecord(base, Entry(f"id-{base % 3}", 1, 0)))
-    assert [record.base for record in log.kept()] == [997, 998, 999]
+    assert [record.base for record in log.list_kept()] == [997, 998, 999]
     assert log.end == 1_000
 
 

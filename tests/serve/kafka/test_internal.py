@@ -329,5 +329,5 @@ def test_a_compacted_log_keeps_its_end_whole() -> None:
     assert [e.base for e in log.read(RECENT)] == list(range(RECENT, RECENT + 11))
     assert len(list(log.read(0))) == RECENT
     assert [e.base for e in log.read(5, 12)] == [11]
-    assert [e.entry.txn_id for e in log.kept()][-1] == "other"
-    assert len(list(log.kept())) == 4
+    assert [e.entry.txn_id for e in log.list_kept()][-1] == "other"
+    assert len(list(log.list_kept())) == 4

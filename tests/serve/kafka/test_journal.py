@@ -80,7 +80,7 @@ def test_only_the_latest_of_each_key_is_written_anew(tmp_path: Path) -> None:
     journal.close()
     assert not journal.is_mostly_dead(again.effects())
     assert again.log(STATES).end == 12_003
-    assert [e.entry.txn_id for e in again.log(STATES).kept()] == ["a"], "b is expired"
+    assert [e.entry.txn_id for e in again.log(STATES).list_kept()] == ["a"], "b is expired"
     assert [e for e in kept(again) if STATES not in e] == [e for e in everything if STATES not in e]
 
 

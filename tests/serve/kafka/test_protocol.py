@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
-from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch, fetching, write_request
+from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch, build_fetch, write_request
 
 
 def ready(client: Raw, topic: str, partitions: int = 1) -> tuple[int, int]:
@@ -137,9 +137,9 @@ def test_what_is_undecided_is_not_found_by_time(broker: RunningBroker, topic: st
 def test_a_long_poll_ends_when_there_is_something(broker: RunningBroker, topic: str) -> None:
     with Raw(broker.address) as reader, Raw(broker.address) as writer:
         assert writer.create(topic) == "none"
-        nothing = reader.ask(1, 11, **fetching(topic, max_wait_ms=50))
+        nothing = reader.ask(1, 11, **build_fetch(topic, max_wait_ms=50))
         assert nothing.responses[0].partitions[0].records == b""
-        reader.send(write_request(1, 11, 9, **fetching(topic, max_wait_ms=50_000)))
+        reader.send(write_request(1, 11, 9, **build_fetch(topic, max_wait_ms=50_000)))
         writer.produce(topic, 0, batch([b"here"]))
         assert b"here" in reader.read_answer(1, 11, 9).responses[0].partitions[0].records
 

@@ -61,11 +61,11 @@ def test_a_fetch_gives_a_batch_its_place_and_leaves_its_bytes() -> None:
 
 def test_a_record_is_found_by_its_stamp() -> None:
     records = Records(DATA)
-    assert records.first_since(1000) == (0, 1000)
-    assert records.first_since(1001) == (1, 1009)
-    assert records.first_since(1010) is None
-    assert Records(DATA[:-3]).first_since(1009) is None
-    assert Records(batch([b"?"], bits=3)).first_since(0) is None  # lz4: not looked into
+    assert records.find_since(1000) == (0, 1000)
+    assert records.find_since(1001) == (1, 1009)
+    assert records.find_since(1010) is None
+    assert Records(DATA[:-3]).find_since(1009) is None
+    assert Records(batch([b"?"], bits=3)).find_since(0) is None  # lz4: not looked into
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.front.configs import configs_of
 from mqlab.serve.kafka.front.fetch import ANSWER
 from mqlab.serve.kafka.front.topic import MOST_PARTITIONS, is_internal
-from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, fetching
+from tests.serve.kafka.raw import MINUTE, TRANSACTIONAL, Raw, batch, build_fetch
 
 TOPIC, BROKER = 2, 4
 SET = 0
@@ -106,7 +106,7 @@ def test_an_answer_to_a_fetch_is_bounded(broker: RunningBroker, topic: str) -> N
         for index in range(40):
             client.produce(topic, index, batch([b"x" * 1_000_000]))
         most = 2**31 - 1
-        fields = fetching(topic)
+        fields = build_fetch(topic)
         part = vars(fields["topics"][0].partitions[0])
         every = [
             SimpleNamespace(**{**part, "partition": i % 40, "partition_max_bytes": most})

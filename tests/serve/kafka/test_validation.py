@@ -148,8 +148,8 @@ def test_a_topic_has_its_compression(kind: int) -> None:
 def test_a_topic_that_stamps_by_its_own_clock() -> None:
     kept, flaw = inspect_batch(crafted(record(b"v"), 1), Rules(append_time=True), NOW + 77, "t-0")
     assert flaw is None and kept is not None and kept.at_ms == NOW + 77
-    assert kept.records.first_since(NOW + 77) == (0, NOW + 77)
-    assert kept.records.first_since(NOW + 78) is None
+    assert kept.records.find_since(NOW + 77) == (0, NOW + 77)
+    assert kept.records.find_since(NOW + 78) is None
 
 
 def test_the_largest_stamp_is_the_largest() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from mqlab.serve import RunningBroker
 from tests.serve.kafka.garbage import GARBAGE, METADATA, beside_garbage, header
-from tests.serve.kafka.raw import MINUTE, Raw, batch, fetching, write_request
+from tests.serve.kafka.raw import MINUTE, Raw, batch, build_fetch, write_request
 
 SOFTWARE = {"client_software_name": "raw", "client_software_version": "1"}
 
@@ -48,7 +48,7 @@ def test_a_client_that_never_reads_is_not_served_for_ever(
         greedy.socket.settimeout(2)
         with pytest.raises(TimeoutError):
             for _ in range(10_000):
-                greedy.send(write_request(1, 11, **fetching(topic)) * 100)
+                greedy.send(write_request(1, 11, **build_fetch(topic)) * 100)
         assert other.ask(3, 1, topics=None).brokers
 
 

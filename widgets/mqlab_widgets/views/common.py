@@ -68,11 +68,11 @@ def _shown(trace: Trace) -> list[int]:
     return out
 
 
-def before(trace: Trace, step: int) -> int:
+def find_previous(trace: Trace, step: int) -> int:
     """The position to compare `step` with, to see what changed."""
     return _shown(trace)[step]
 
 
-def heading(scene: Scene, text: Text, lang: Lang) -> None:
+def draw_heading(scene: Scene, text: Text, lang: Lang) -> None:
     """The panel's title, always at the same place."""
     scene.text("heading", 0, 13, text.of(lang), "heading")

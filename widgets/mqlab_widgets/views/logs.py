@@ -12,7 +12,7 @@ from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
 from ..widths import fit, width
-from .common import RIGHT, before, colour, heading, per_trace
+from .common import RIGHT, colour, draw_heading, find_previous, per_trace
 
 TITLE = Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到")
 H, GAP = 32, 4  # height of a cell, gap between two
@@ -54,8 +54,8 @@ class _Places:
 def logs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     places = _places(trace)
     scene = Scene(RIGHT, places.height)
-    heading(scene, TITLE, lang)
-    old = {log.name: log for log in trace.snapshot(before(trace, step)).logs}
+    draw_heading(scene, TITLE, lang)
+    old = {log.name: log for log in trace.snapshot(find_previous(trace, step)).logs}
     for log in trace.snapshot(step).logs:
         strip = places.strips[log.name]
         with scene.group(f"log:{log.name}", "log", at=(0, strip.y)):

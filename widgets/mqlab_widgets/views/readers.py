@@ -11,7 +11,7 @@ from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
 from ..widths import fit, width, wrap
-from .common import RIGHT, before, colour, heading, per_trace
+from .common import RIGHT, colour, draw_heading, find_previous, per_trace
 
 TITLE = Text("What a reader gets now", "读者现在读到什么")
 NOTHING_YET = Text("nothing yet", "还没有")
@@ -28,8 +28,8 @@ class _Places:
 def readers(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     places = _places(trace, lang)
     scene = Scene(RIGHT, places.height)
-    heading(scene, TITLE, lang)
-    old = {r.name: len(r.got) for r in trace.snapshot(before(trace, step)).readers}
+    draw_heading(scene, TITLE, lang)
+    old = {r.name: len(r.got) for r in trace.snapshot(find_previous(trace, step)).readers}
     for reader in trace.snapshot(step).readers:
         classes = tuple(colour(trace, got.txn) for got in reader.got)
         part = _reader(reader, classes, old.get(reader.name, 0), places.x, lang)

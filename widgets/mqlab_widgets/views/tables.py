@@ -12,7 +12,7 @@ from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
 from ..widths import fit, width
-from .common import RIGHT, before, per_trace
+from .common import RIGHT, find_previous, per_trace
 from .window import window
 
 LINE, TOP, MOST = 20, 24, 8
@@ -30,7 +30,7 @@ class _Place:
 def tables(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     places, height = _places(trace)
     scene = Scene(RIGHT, height)
-    old = {t.name.en: t for t in trace.snapshot(before(trace, step)).tables}
+    old = {t.name.en: t for t in trace.snapshot(find_previous(trace, step)).tables}
     for table in trace.snapshot(step).tables:
         place = places[table.name.en]
         name = table.name.en

@@ -37,8 +37,8 @@ from ....kernel import (
     Return,
     Send,
     SetTimer,
-    failed,
-    succeeded,
+    build_failure,
+    build_success,
 )
 from ...config import KafkaConfig, offsets_log
 from ...errors import Error
@@ -173,22 +173,24 @@ class Consumer(Quiet):
             case PositionOf(partition=partition):
                 if partition in self.assigned and partition not in self.positions:
                     return self.send_requests(*fetching.build_offset_fetch(self, (partition,)))
-                return self.return_outcome(succeeded(call, str(self.positions.get(partition, 0))))
+                return self.return_outcome(
+                    build_success(call, str(self.positions.get(partition, 0)))
+                )
             case Lag():
                 return fetching.return_lag(self, call)
             case Seek(partition=partition, offset=offset):
                 new = replace(self, positions=self.positions.set(partition, offset))
-                return new.return_outcome(succeeded(call))
+                return new.return_outcome(build_success(call))
             case GroupMetadata():
-                return self.return_outcome(succeeded(call, str(self.membership)))
-        return self.return_outcome(failed(call, "a consumer has no such call"))
+                return self.return_outcome(build_success(call, str(self.membership)))
+        return self.return_outcome(build_failure(call, "a consumer has no such call"))
 
     def poll_assigned(self, call: Poll) -> tuple[Consumer, Effects]:
         """A poll of the assigned partitions is also where a member joins again."""
         if call.partition:
             return fetching.poll(self, call)
         if not self.membership.group:
-            return self.return_outcome(failed(call, "subscribe first, or name a partition"))
+            return self.return_outcome(build_failure(call, "subscribe first, or name a partition"))
         return membership.join_group(self) if self.membership.rejoin else fetching.poll(self, call)
 
     def _commit(self, call: CommitOffsets) -> tuple[Consumer, Effects]:
@@ -198,7 +200,7 @@ class Consumer(Quiet):
             Position(p, self.positions[p]) for p in self.assigned if p in self.positions
         )
         if not positions:
-            return self.return_outcome(succeeded(call, "nothing"))
+            return self.return_outcome(build_success(call, "nothing"))
         mine = self.membership
         who = (mine.member, mine.generation) if mine.group == call.group else ("", -1)
         ask = OffsetCommit(call.group, positions, *who, instance=self.config.instance)
@@ -225,7 +227,7 @@ class Consumer(Quiet):
                 return fetching.reset_position(self, call, peer, said)
             case ListOffsetsResponse(offset=offset, error=error):
                 return self.return_outcome(
-                    failed(call, error) if error else succeeded(call, str(offset))
+                    build_failure(call, error) if error else build_success(call, str(offset))
                 )
             case OffsetFetchResponse():
                 return fetching.handle_offsets(self, call, said)
@@ -234,7 +236,7 @@ class Consumer(Quiet):
             case SyncGroupResponse():
                 return membership.handle_sync(self, said)
             case LeaveGroupResponse():
-                return replace(self, membership=Membership()).return_outcome(succeeded(call))
+                return replace(self, membership=Membership()).return_outcome(build_success(call))
             case OffsetCommitResponse(error=error):
                 return self._finish_commit(error)
         raise TypeError(f"a consumer never asks for a {type(said).__name__}")
@@ -243,13 +245,13 @@ class Consumer(Quiet):
         """A refusal for being outside the group is final: what was to be committed has been,
         or will be, read by somebody else (CommitFailedException)."""
         if not error:
-            return self.return_outcome(succeeded(self.call))
+            return self.return_outcome(build_success(self.call))
         new = self
         if error is Error.REBALANCE_IN_PROGRESS:
             new = replace(self, membership=replace(self.membership, rejoin=True))
         elif error in OUTSIDE:
             new = membership.forget_membership(self)
-        return new.return_outcome(failed(self.call, error))
+        return new.return_outcome(build_failure(self.call, error))
 
     # -- what the files beside this one build on --------------------------------------------
 

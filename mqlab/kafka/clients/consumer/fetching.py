@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ....kernel import (
     Effects,
     Send,
-    failed,
-    succeeded,
+    build_failure,
+    build_success,
 )
 from ...config import offsets_log
 from ...errors import Error
@@ -77,7 +77,7 @@ def poll(consumer: Consumer, call: Poll) -> Result:
         if unknown:
             return consumer.send_requests(*build_offset_fetch(consumer, unknown))
     if not wanted:
-        return consumer.return_outcome(succeeded(call, "nothing"))
+        return consumer.return_outcome(build_success(call, "nothing"))
     asks = tuple(Send(p, Fetch(consumer.positions.get(p, 0), call.isolation)) for p in wanted)
     return consumer.send_requests(*asks)
 
@@ -108,7 +108,7 @@ def handle_fetch(consumer: Consumer, call: Poll, partition: str, said: FetchResp
         return new, ()
     got, error = ", ".join(new.got) or "nothing", new.error
     new = replace(new, got=(), error=Error.NONE)
-    return new.return_outcome(failed(call, error) if error else succeeded(call, got))
+    return new.return_outcome(build_failure(call, error) if error else build_success(call, got))
 
 
 def reset_position(
@@ -123,7 +123,7 @@ def handle_offsets(
 ) -> Result:
     """What the group has committed: the answer itself, or where to read on from."""
     if isinstance(call, Committed):
-        return consumer.return_outcome(succeeded(call, ", ".join(map(str, said.positions))))
+        return consumer.return_outcome(build_success(call, ", ".join(map(str, said.positions))))
     positions = consumer.positions
     for position in said.positions:
         # Nothing committed: from the beginning (auto.offset.reset=earliest).
@@ -131,7 +131,7 @@ def handle_offsets(
     new = replace(consumer, positions=positions)
     if isinstance(call, Poll):
         return poll(new, call)
-    return new.return_outcome(succeeded(call, str(positions.get(call.partition, 0))))
+    return new.return_outcome(build_success(call, str(positions.get(call.partition, 0))))
 
 
 def return_lag(consumer: Consumer, call: Lag) -> Result:
@@ -139,5 +139,7 @@ def return_lag(consumer: Consumer, call: Lag) -> Result:
     position. Nothing is asked; before the first fetch nobody knows."""
     end = consumer.ends.get(call.partition)
     if end is None:
-        return consumer.return_outcome(succeeded(call, "unknown"))
-    return consumer.return_outcome(succeeded(call, str(end - consumer.positions[call.partition])))
+        return consumer.return_outcome(build_success(call, "unknown"))
+    return consumer.return_outcome(
+        build_success(call, str(end - consumer.positions[call.partition]))
+    )

@@ -19,8 +19,8 @@ from ....kernel import (
     Map,
     Send,
     SetTimer,
-    failed,
-    succeeded,
+    build_failure,
+    build_success,
 )
 from ...config import offsets_log
 from ...errors import Error
@@ -108,7 +108,7 @@ def handle_join(consumer: Consumer, said: JoinGroupResponse) -> Result:
     if said.error in UNKNOWN:
         return join_group(replace(consumer, membership=replace(mine, member="")))
     if said.error:
-        return consumer.return_outcome(failed(consumer.call, said.error))
+        return consumer.return_outcome(build_failure(consumer.call, said.error))
     given: tuple[tuple[str, tuple[str, ...]], ...] = ()
     if said.member == said.leader and not said.skip_assignment:
         given = assign_ranges(said.members, consumer.config.partitions)
@@ -133,7 +133,7 @@ def handle_sync(consumer: Consumer, said: SyncGroupResponse) -> Result:
     if said.error in UNKNOWN:
         return join_group(replace(consumer, membership=replace(mine, member="", generation=-1)))
     if said.error:
-        return consumer.return_outcome(failed(consumer.call, said.error))
+        return consumer.return_outcome(build_failure(consumer.call, said.error))
     mine = replace(mine, assigned=tuple(said.assignment), rejoin=False)
     new = replace(consumer, membership=mine)
     beat = SetTimer(HEARTBEAT, consumer.config.heartbeat_ms)
@@ -141,7 +141,7 @@ def handle_sync(consumer: Consumer, said: SyncGroupResponse) -> Result:
         new, effects = new.poll_assigned(new.call)
     else:
         told = f"{mine}: {', '.join(mine.assigned) or 'nothing to read'}"
-        new, effects = new.return_outcome(succeeded(new.call, told))
+        new, effects = new.return_outcome(build_success(new.call, told))
     return new, (beat, *effects)
 
 
@@ -180,7 +180,7 @@ def forget_membership(consumer: Consumer) -> Consumer:
 def leave_group(consumer: Consumer, call: Unsubscribe) -> Result:
     mine = consumer.membership
     if not mine.member:
-        return replace(consumer, membership=Membership()).return_outcome(succeeded(call))
+        return replace(consumer, membership=Membership()).return_outcome(build_success(call))
     ask = LeaveGroup(mine.group, ((mine.member, consumer.config.instance),))
     new, effects = consumer.send_requests(Send(coordinator_of(consumer), ask))
     return new, (CancelTimer(HEARTBEAT), *effects)

@@ -59,8 +59,8 @@ from ....kernel import (
     Return,
     Text,
     Words,
-    failed,
-    succeeded,
+    build_failure,
+    build_success,
 )
 from ...messages import ProduceResponse
 from ...states import ProducerState, producer_may_enter
@@ -146,7 +146,7 @@ class Producer:
         spared = self.state is _S.ABORTABLE_ERROR and isinstance(call, Abort)
         spared = spared or isinstance(call, Flush)  # KafkaProducer#flush looks at no state
         if self.state in (_S.ABORTABLE_ERROR, _S.FATAL_ERROR) and not spared:
-            return self, (Return(failed(call, str(self.error))),)
+            return self, (Return(build_failure(call, str(self.error))),)
         match call:
             case Flush():
                 return self._block_call(call)
@@ -167,7 +167,7 @@ class Producer:
         new = self.enter(target)
         match call:
             case Begin():
-                return new, (Return(succeeded(call)),)
+                return new, (Return(build_success(call)),)
             case Init():
                 new, timer = block_call(new, call)
                 new, effects = introduce(new)
@@ -193,7 +193,7 @@ class Producer:
             case SendRecord():
                 new, timer = sending.append_record(self, call)
                 new, effects = proceed(new)
-                return new, (*timer, *effects, Return(succeeded(call)))
+                return new, (*timer, *effects, Return(build_success(call)))
             case Flush():
                 return self._block_call(call)
         return self, (return_illegal_state(call, "a transactional call without transactional.id"),)
@@ -214,7 +214,7 @@ class Producer:
         if self.config.v2:
             new = replace(new, added=tuple(sorted({*new.added, call.partition})))
         new, effects = proceed(new)
-        return new, (*timer, *effects, Return(succeeded(call)))
+        return new, (*timer, *effects, Return(build_success(call)))
 
     # -- its state -----------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ class Producer:
             raise ValueError(f"a producer in {self.state} cannot become {state}")
         return replace(self, state=state)
 
-    def changed(self, old: Producer | None) -> tuple[Text, ...]:
+    def describe_changes(self, old: Producer | None) -> tuple[Text, ...]:
         """What nobody else would tell: an error it keeps for the next call, and an epoch
         that it raised by itself."""
         if old is None or old is self:
@@ -240,4 +240,4 @@ class Producer:
 
 def return_illegal_state(call: ProducerCall, why: str) -> Return:
     """What Java answers to a call that its state does not allow."""
-    return Return(failed(call, f"IllegalStateException: {why}"))
+    return Return(build_failure(call, f"IllegalStateException: {why}"))

@@ -39,7 +39,7 @@ class Trial:
     says: Mapping[str, tuple[str, Text]]
     budget: Budget = field(default_factory=Budget)
 
-    def built(self, rule: Rule) -> tuple[System, Budget]:
+    def build_case(self, rule: Rule) -> tuple[System, Budget]:
         calls = [f"produce payments-0 {words}" for words in self.story.split("; ")]
         line = f"payments producers=hand:raw 'hand={'; '.join(calls)}'"
         if self.story.startswith("payments"):
@@ -268,7 +268,7 @@ def _expected(answer: Any) -> str:
 def _exercise(trial: Trial) -> Exercise:
     return Exercise(
         name="accept",
-        systems=lambda rule: (trial.built(rule),),
+        systems=lambda rule: (trial.build_case(rule),),
         samples=SAMPLES,
         beliefs=(),
         hints=HINTS,

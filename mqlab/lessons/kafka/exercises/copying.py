@@ -203,16 +203,16 @@ LOOP = Copying()
 
 def _judged(work: Work, many: IncomeSystem = MANY, faults: tuple[Budget, ...] = FAULTS) -> Verdict:
     """By every rehearsal of many orders, and every schedule of one with each of the faults."""
-    calm = plain(many.looping(work))
-    if count_calls(calm, WORKER) == count_calls(plain(many.looping(_idle)), WORKER):
+    calm = plain(many.with_loop(work))
+    if count_calls(calm, WORKER) == count_calls(plain(many.with_loop(_idle)), WORKER):
         return Verdict(False, NOT_WRITTEN)
     calls = shape(calm)
     for run in _rehearsals(work, many, calm):
-        name = broken(run)
+        name = find_broken_promise(run)
         if name:
             return _wrong(belief(run, calls, name), run, name)
     for budget in faults:
-        system = ONE.looping(work)
+        system = ONE.with_loop(work)
         verdict = explore(system, budget, promises(system))
         for found in verdict.counterexamples.values():
             run = Run(system)
@@ -229,11 +229,11 @@ def _idle(app: App) -> None:
 def _rehearsals(work: Work, many: IncomeSystem, calm: Run) -> Iterator[Run]:
     """Everything that can be gone through in one fixed order."""
     yield calm
-    yield plain(replace(many, fails=1).looping(work))
+    yield plain(replace(many, fails=1).with_loop(work))
     for calls in range(1, count_calls(calm, WORKER) + 1):
-        yield run_with_kill(many.looping(work), WORKER, calls)
+        yield run_with_kill(many.with_loop(work), WORKER, calls)
     for calls in range(1, count_calls(calm, WORKER) + 1):
-        yield run_with_stall(MEMBERS.looping(work, member=True), "one", "two", calls, SESSION)
+        yield run_with_stall(MEMBERS.with_loop(work, member=True), "one", "two", calls, SESSION)
 
 
 def promises(system: IncomeSystem) -> tuple[Property, ...]:
@@ -241,7 +241,7 @@ def promises(system: IncomeSystem) -> tuple[Property, ...]:
     return tuple(claim for claim in system.properties() if claim.name in BROKEN)
 
 
-def broken(run: Run) -> str:
+def find_broken_promise(run: Run) -> str:
     """The promise that does not hold at the end of a run; "" if all do. Where two workers
     are, the one that was given up need not come to an end."""
     assert isinstance(run.system, IncomeSystem)

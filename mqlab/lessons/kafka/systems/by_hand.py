@@ -23,8 +23,8 @@ from ....kernel import (
     Response,
     Return,
     Send,
-    failed,
-    succeeded,
+    build_failure,
+    build_success,
 )
 
 PID = 7
@@ -80,13 +80,13 @@ class ByHand(Quiet):
                 new = replace(self, asked=call, answer=None)
                 return new, (Send(call.partition, Produce(call.batch)),)
             case Call(body=body):
-                return self, (Return(failed(body, "a client by hand can only produce")),)
+                return self, (Return(build_failure(body, "a client by hand can only produce")),)
             case Response(body=ProduceResponse() as said) if self.asked is not None:
                 new = replace(self, asked=None, answer=(self.asked, said))
-                result = failed if said.error else succeeded
+                result = build_failure if said.error else build_success
                 return new, (Return(result(self.asked, _short(said))),)
             case ConnectionLost() if self.asked is not None:
-                lost = failed(self.asked, "no answer: the connection is lost")
+                lost = build_failure(self.asked, "no answer: the connection is lost")
                 return replace(self, asked=None), (Return(lost),)
         return self, ()
 

@@ -57,7 +57,7 @@ class IncomeSystem(KafkaSystem):
 
     name = "income"
 
-    def looping(self, work: Work, member: bool = False) -> IncomeSystem:
+    def with_loop(self, work: Work, member: bool = False) -> IncomeSystem:
         """With every worker running this function."""
         transactional = all(txn_id not in ("-", "plain") for _, txn_id in self.workers)
         loop = Loop(work, self.orders, self.fails, member, transactional)
@@ -137,23 +137,25 @@ class IncomeSystem(KafkaSystem):
             for value in batch.records
         ]
 
-    def counted(self, world: World, topic: str) -> list[str]:
+    def list_counted_orders(self, world: World, topic: str) -> list[str]:
         """Which order each record stands for that was decided to count, in offset order."""
         return [label(value) for value in self.amounts(world, topic)]
 
     def _once(self, world: World) -> bool:
-        counts = (self.counted(world, topic) for topic in self.outputs)
+        counts = (self.list_counted_orders(world, topic) for topic in self.outputs)
         return all(len(names) == len(set(names)) for names in counts)
 
     def _none_skipped(self, world: World) -> bool:
         """Judged when all workers have come to the end of their input."""
         if not self._done(world):
             return True
-        return {label(order) for order in self.orders} <= set(self.counted(world, self.outputs[0]))
+        return {label(order) for order in self.orders} <= set(
+            self.list_counted_orders(world, self.outputs[0])
+        )
 
     def _read_counted(self, world: World) -> bool:
         """No group's position is behind an order whose income is not decided to count."""
-        source, names = f"{self.topic}-0", set(self.counted(world, self.outputs[0]))
+        source, names = f"{self.topic}-0", set(self.list_counted_orders(world, self.outputs[0]))
         for log in self.cluster.groups:
             coordinator = world.role(log)
             for placed in coordinator.committed.values() if coordinator is not None else ():

@@ -187,8 +187,7 @@ class Loop:
                 self.work(app)
         except (Refused, Abortable, _Enough):
             return
-        except TooLong:
+        except TooLong as over:
             raise Endless(
-                f"it was stopped after {LIMIT_S:.0f} s without a call: is there a loop without "
-                "an end?"
+                f"it was stopped after {over} without a call: is there a loop without an end?"
             ) from None

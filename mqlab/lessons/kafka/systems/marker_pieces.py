@@ -21,7 +21,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from ....kafka import KafkaConfig, KafkaSystem
+from ....kafka import KafkaSystem
 from ....kafka.claims.invariants import reads
 from ....kafka.leader import Leader, LeaderRequest
 from ....kafka.log.markers import append_marker
@@ -118,18 +118,6 @@ class MarkingLeader(Leader):
         ready = tuple(Send(self.name, rest) for rest in self.held if rest.end <= end)
         left = tuple(rest for rest in self.held if rest.end > end)
         return replace(new, held=left), (*effects, *ready)
-
-    @staticmethod
-    def recover(
-        config: KafkaConfig,
-        name: str,
-        disk: Disk,
-        at_ms: int,
-        hw: int | None = None,
-        since: int | None = None,
-    ) -> tuple[Leader, Effects]:
-        found, effects = Leader.recover(config, name, disk, at_ms, hw, since)
-        return MarkingLeader(config, name, found.part), effects
 
 
 @dataclass(frozen=True)

@@ -332,13 +332,13 @@ def _range(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}–{last}"
 
 
-def counted(trace: Trace, position: int = -1) -> str:
+def count_payments(trace: Trace, position: int = -1) -> str:
     """How often a reader is given each payment, as one line a payment."""
     got = [g.label for g in trace.snapshot(position).readers[0].got]
     return "\n".join(f"{payment}  counted {got.count(payment)}×" for payment in sorted(set(got)))
 
 
-def remembered(trace: Trace, position: int = -1) -> str:
+def list_producers(trace: Trace, position: int = -1) -> str:
     """What leaders remember of producers, as a plain-text table."""
     return columns([MEMORY_COLUMNS, *_rows(trace, position, MEMORY)])
 

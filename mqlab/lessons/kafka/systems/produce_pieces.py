@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ....kafka.config import KafkaConfig
 from ....kafka.errors import Error
 from ....kafka.leader import Leader, LeaderRequest, produce
 from ....kafka.log import Batch
@@ -81,18 +80,6 @@ class PiecewiseLeader(Leader):
                 refused = (Reply(caller, ProduceResponse(error)),) if caller is not None else ()
                 return leader, (*appended, *refused)
         return leader, appended
-
-    @staticmethod
-    def recover(
-        config: KafkaConfig,
-        name: str,
-        disk: Disk,
-        at_ms: int,
-        hw: int | None = None,
-        since: int | None = None,
-    ) -> tuple[Leader, Effects]:
-        found, effects = Leader.recover(config, name, disk, at_ms, hw, since)
-        return PiecewiseLeader(config, name, found.part), effects
 
 
 def _refusal(piece: str, part: Partition, batch: Batch) -> Error:

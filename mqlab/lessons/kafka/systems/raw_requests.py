@@ -21,8 +21,8 @@ from ....kernel import (
     Response,
     Return,
     Send,
-    failed,
-    succeeded,
+    build_failure,
+    build_success,
 )
 
 ADVICE = {
@@ -58,13 +58,15 @@ class Hand(Quiet):
             case Call(body=Asked() as asked):
                 return replace(self, asked=asked), (Send(asked.to, asked.body),)
             case Call(body=body):
-                return self, (Return(failed(body, "by hand one sends single requests only")),)
+                return self, (
+                    Return(build_failure(body, "by hand one sends single requests only")),
+                )
             case Response(body=said) if self.asked is not None:
                 error = getattr(said, "error", None)
-                result = failed(self.asked, error) if error else _taken(self.asked, said)
+                result = build_failure(self.asked, error) if error else _taken(self.asked, said)
                 return Hand(), (Return(result),)
             case ConnectionLost() if self.asked is not None:
-                return Hand(), (Return(failed(self.asked, "no answer: connection lost")),)
+                return Hand(), (Return(build_failure(self.asked, "no answer: connection lost")),)
         return self, ()
 
 
@@ -74,7 +76,7 @@ def hand(disk: Disk, at_ms: int) -> tuple[Hand, Effects]:
 
 
 def _taken(asked: Asked, said: object) -> Any:
-    return succeeded(asked, str(said).removeprefix("ok").strip())
+    return build_success(asked, str(said).removeprefix("ok").strip())
 
 
 def parse_request(

@@ -76,7 +76,7 @@ async def read(isolation: str) -> str:
     return ", ".join(found)
 
 
-async def behind(worker: Any) -> bool:
+async def has_more(worker: Any) -> bool:
     """Whether there is more, a marker perhaps."""
     ends = await worker.end_offsets(list(worker.assignment()))
     return any([await worker.position(at) < end for at, end in ends.items()])
@@ -86,7 +86,7 @@ async def consume() -> str:
     worker = consumer(ORDERS, group_id=PREFIX + "accounting", isolation_level="read_committed")
     await worker.start()
     found: set[str] = set()
-    while len(found) < 6 or await behind(worker):
+    while len(found) < 6 or await has_more(worker):
         for records in (await worker.getmany(timeout_ms=200)).values():
             found |= {f"{r.partition}: {r.value.decode()} @{r.offset}" for r in records}
     await worker.commit()
@@ -94,7 +94,7 @@ async def consume() -> str:
     return ", ".join(sorted(found))
 
 
-async def committed(admin: Any, group: str) -> str:
+async def fetch_offsets(admin: Any, group: str) -> str:
     """Asked until there is something: a transaction's offsets count from its marker on."""
     rows: dict[Any, Any] = {}
     for i in range(100):
@@ -143,10 +143,10 @@ async def main() -> None:
     offsets = app.send_offsets_to_transaction(at, PREFIX + "billing")
     await call("app", "send offsets 3", offsets)
     await call("app", "commit", app.commit_transaction())
-    await call("admin", "offsets of billing", committed(admin, "billing"))
+    await call("admin", "offsets of billing", fetch_offsets(admin, "billing"))
     await zombie(app)
     await call("worker", "consumes", consume())
-    await call("admin", "offsets of accounting", committed(admin, "accounting"))
+    await call("admin", "offsets of accounting", fetch_offsets(admin, "accounting"))
     await admin.close()
 
 

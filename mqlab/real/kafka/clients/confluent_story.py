@@ -89,7 +89,7 @@ def consume() -> str:
     return ", ".join(sorted(found))
 
 
-def committed(group: str) -> str:
+def fetch_offsets(group: str) -> str:
     """It waits by itself: a transaction's offsets count from its marker on."""
     reader = consumer(group)
     rows = reader.committed([ck.TopicPartition(ORDERS, i) for i in (0, 1)], WAIT_S)
@@ -146,10 +146,10 @@ def main() -> None:
     call("app", "send d", lambda: send(app, 0, "d"))
     call("app", "send offsets 3", lambda: app.send_offsets_to_transaction(at, group, WAIT_S))
     call("app", "commit", lambda: app.commit_transaction(WAIT_S))
-    call("admin", "offsets of billing", lambda: committed("billing"))
+    call("admin", "offsets of billing", lambda: fetch_offsets("billing"))
     zombie(app)
     call("worker", "consumes", consume)
-    call("admin", "offsets of accounting", lambda: committed("accounting"))
+    call("admin", "offsets of accounting", lambda: fetch_offsets("accounting"))
 
 
 main()

@@ -32,7 +32,7 @@ def call(who: str, what: str, action: Callable[[], Any]) -> None:
     print(who, what, "ok" if came is None else came, sep="\t", flush=True)
 
 
-def done(action: Callable[..., Any]) -> Callable[[], None]:
+def drop_result(action: Callable[..., Any]) -> Callable[[], None]:
     return lambda: action() and None
 
 
@@ -62,7 +62,7 @@ def read(isolation: str) -> str:
     return ", ".join(found)
 
 
-def behind(worker: Any) -> bool:
+def has_more(worker: Any) -> bool:
     """Whether there is more, a marker perhaps."""
     ends = worker.end_offsets(list(worker.assignment()))
     return any(worker.position(at) < end for at, end in ends.items())
@@ -72,7 +72,7 @@ def consume() -> str:
     worker = consumer("accounting", isolation_level="read_committed")
     worker.subscribe([ORDERS])
     found: set[str] = set()
-    while len(found) < 6 or behind(worker):
+    while len(found) < 6 or has_more(worker):
         for records in worker.poll(timeout_ms=200).values():
             found |= {f"{r.partition}: {r.value.decode()} @{r.offset}" for r in records}
     worker.commit()
@@ -80,7 +80,7 @@ def consume() -> str:
     return ", ".join(sorted(found))
 
 
-def committed(admin: Any, group: str) -> str:
+def fetch_offsets(admin: Any, group: str) -> str:
     """Asked until there is something: a transaction's offsets count from its marker on."""
     rows: dict[Any, Any] = {}
     for i in range(100):
@@ -101,44 +101,44 @@ def configs(admin: Any) -> str:
 
 def zombie(app: Any) -> None:
     twin = KafkaProducer(bootstrap_servers=ADDRESS, transactional_id=PREFIX + "A")
-    call("twin", "init", done(twin.init_transactions))
-    call("app", "begin", done(app.begin_transaction))
+    call("twin", "init", drop_result(twin.init_transactions))
+    call("app", "begin", drop_result(app.begin_transaction))
     call("app", "send e", lambda: send(app, 0, "e"))
-    call("app", "commit", done(app.commit_transaction))
-    call("twin", "begin", done(twin.begin_transaction))
+    call("app", "commit", drop_result(app.commit_transaction))
+    call("twin", "begin", drop_result(twin.begin_transaction))
     call("twin", "send f", lambda: send(twin, 0, "f"))
-    call("twin", "commit", done(twin.commit_transaction))
+    call("twin", "commit", drop_result(twin.commit_transaction))
     twin.close()
 
 
 def main() -> None:
     admin = KafkaAdminClient(bootstrap_servers=ADDRESS)
     topic = NewTopic(ORDERS, 2, 1)
-    call("admin", "create orders", done(lambda: admin.create_topics([topic])))
-    call("admin", "create orders again", done(lambda: admin.create_topics([topic])))
+    call("admin", "create orders", drop_result(lambda: admin.create_topics([topic])))
+    call("admin", "create orders again", drop_result(lambda: admin.create_topics([topic])))
     call("admin", "configs of orders", lambda: configs(admin))
     plain = KafkaProducer(bootstrap_servers=ADDRESS)
     call("plain", "send a", lambda: send(plain, 0, "a"))
     call("plain", "send z", lambda: send(plain, 1, "z"))
     app = KafkaProducer(bootstrap_servers=ADDRESS, transactional_id=PREFIX + "A")
-    call("app", "init", done(app.init_transactions))
+    call("app", "init", drop_result(app.init_transactions))
     for values, end in (("bc", app.commit_transaction), ("x", app.abort_transaction)):
-        call("app", "begin", done(app.begin_transaction))
+        call("app", "begin", drop_result(app.begin_transaction))
         for value in values:
             call("app", f"send {value}", lambda value=value: send(app, 0, value))
-        call("app", "commit" if len(values) > 1 else "abort", done(end))
+        call("app", "commit" if len(values) > 1 else "abort", drop_result(end))
     for isolation in ("read_committed", "read_uncommitted"):
         call("reader", isolation, lambda isolation=isolation: read(isolation))
     at = {TopicPartition(ORDERS, 0): OffsetAndMetadata(3, "half way", 0)}
     group = ConsumerGroupMetadata(PREFIX + "billing")
-    call("app", "begin", done(app.begin_transaction))
+    call("app", "begin", drop_result(app.begin_transaction))
     call("app", "send d", lambda: send(app, 0, "d"))
-    call("app", "send offsets 3", done(lambda: app.send_offsets_to_transaction(at, group)))
-    call("app", "commit", done(app.commit_transaction))
-    call("admin", "offsets of billing", lambda: committed(admin, "billing"))
+    call("app", "send offsets 3", drop_result(lambda: app.send_offsets_to_transaction(at, group)))
+    call("app", "commit", drop_result(app.commit_transaction))
+    call("admin", "offsets of billing", lambda: fetch_offsets(admin, "billing"))
     zombie(app)
     call("worker", "consumes", consume)
-    call("admin", "offsets of accounting", lambda: committed(admin, "accounting"))
+    call("admin", "offsets of accounting", lambda: fetch_offsets(admin, "accounting"))
     app.close(timeout=1)
 
 

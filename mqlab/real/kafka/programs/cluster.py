@@ -15,10 +15,10 @@ V2_AND_0 = ("tv2", "tv0")
 
 def _moved(lab: Lab, txn_id: str, gently: bool) -> int:
     """Stop the broker that coordinates this id; the number of the one that stopped."""
-    node = lab.coordinated_by(txn_id)
+    node = lab.locate_coordinator(txn_id)
     lab.close()
     (lab.target.control.stop if gently else lab.target.control.kill)(node)
-    lab.until(lambda: lab.coordinated_by(txn_id) != node, True)
+    lab.wait_until(lambda: lab.locate_coordinator(txn_id) != node, True)
     how = "SIGTERM" if gently else "kill -9"
     lab.note("log", "cluster", f"the coordinator's broker stops by {how}", "another coordinates")
     return node
@@ -81,7 +81,7 @@ def not_coordinator(lab: Lab) -> None:
     lab.topic("orders", 1, on=ALL)
     app = Producer(lab, "A")
     app.init()
-    node = lab.coordinated_by("A")
+    node = lab.locate_coordinator("A")
     other = lab.target.address.split(",")[node % 3]
     answer = lab.raw(other).init(lab.wire("A"))
     lab.note("app", "another broker", "InitProducerId A", answer.error_code.name.upper())
@@ -128,7 +128,7 @@ def min_insync(lab: Lab) -> None:
 def lso_needs_hw(lab: Lab) -> None:
     """The follower stands still: the marker is in the leader's log, but not below the high
     watermark, so the transaction still counts as undecided."""
-    while lab.coordinated_by("A") == 3:
+    while lab.locate_coordinator("A") == 3:
         lab.prefix += "x"  # another name on the wire, another partition, another broker
     lab.topic("orders", 1, on=(1, 3))
     app = Producer(lab, "A")
@@ -160,9 +160,9 @@ def lso_needs_hw(lab: Lab) -> None:
 )
 def in_parallel(lab: Lab) -> None:
     """One coordinator stands still; a transaction of another coordinator ends meanwhile."""
-    still = lab.coordinated_by("A")
-    free = next(f"B{n}" for n in range(200) if lab.coordinated_by(f"B{n}") != still)
-    node = lab.coordinated_by(free)
+    still = lab.locate_coordinator("A")
+    free = next(f"B{n}" for n in range(200) if lab.locate_coordinator(f"B{n}") != still)
+    node = lab.locate_coordinator(free)
     lab.topic("orders", 2, on=(node,))
     paused, going = Producer(lab, "A", "paused"), Producer(lab, free, "going")
     for index, app in enumerate((paused, going)):
@@ -194,7 +194,7 @@ def in_parallel(lab: Lab) -> None:
 def leaderless_marker(lab: Lab) -> None:
     """The only replica of a partition is stopped in an orderly way, nothing is killed, and the
     coordinator is somebody else. The commit is acknowledged, completes, and is never read."""
-    keeper = lab.coordinated_by("A") % 3 + 1
+    keeper = lab.locate_coordinator("A") % 3 + 1
     lab.topic("orders", 1, on=(keeper,))
     app = Producer(lab, "A")
     app.init()

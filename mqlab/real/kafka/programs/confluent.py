@@ -123,7 +123,7 @@ def fenced(lab: Lab) -> None:
         twin.send("orders-0", f"new {how}")
         twin.commit()
         del old, twin
-    lab.until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
+    lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     lab.read("orders-0", READ_COMMITTED)
 
 
@@ -175,7 +175,7 @@ def copy(lab: Lab) -> None:
             app.commit()
             done += 4
     reader.close()
-    lab.until(lambda: lab.stable_end("bills-0") == lab.end("bills-0"), True)
+    lab.wait_until(lambda: lab.stable_end("bills-0") == lab.end("bills-0"), True)
     lab.read("bills-0", READ_COMMITTED)
-    lab.until(lambda: lab.stable_offset("billing", "orders-0"), 12)
+    lab.wait_until(lambda: lab.stable_offset("billing", "orders-0"), 12)
     fetch_offsets(lab, "billing", "orders-0")

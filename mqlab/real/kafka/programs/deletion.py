@@ -119,7 +119,7 @@ def delete_under_a_transaction(lab: Lab) -> None:
         delete(lab, "orders-0", offset)
         fetch(lab, "orders-0", offset if offset >= 0 else 4)
     app.abort()
-    lab.until(lambda: lab.stable_end("orders-0"), 5)
+    lab.wait_until(lambda: lab.stable_end("orders-0"), 5)
     fetch(lab, "orders-0", 4)
     plain.send("orders-0", "n2")
     fetch(lab, "orders-0", 4)

@@ -19,7 +19,7 @@ def _brought(lab: Lab, state: str, name: str, partition: str) -> Producer:
     if state == "CompleteAbort":
         app.abort()
     if state.startswith("Complete"):
-        lab.until(lambda: describe_transaction(lab, name).state, state)
+        lab.wait_until(lambda: describe_transaction(lab, name).state, state)
     return app
 
 

@@ -37,7 +37,7 @@ def id_expires(lab: Lab) -> None:
     idle.commit()
     busy.send("orders-1", "b")
     gone = "TRANSACTIONAL_ID_NOT_FOUND"
-    lab.until(lambda: lab.error_of(describe_transaction(lab, "idle")), gone)
+    lab.wait_until(lambda: lab.error_of(describe_transaction(lab, "idle")), gone)
     describe(lab, "idle")
     describe(lab, "busy", "Ongoing")
     if lab.profile.v2:
@@ -73,7 +73,7 @@ def pid_expires(lab: Lab) -> None:
     idle.send("orders-0", "b")
     idle.commit()
     busy.send("orders-1", "c")
-    lab.until(lambda: lab.producers_of("orders-0"), 0)
+    lab.wait_until(lambda: lab.producers_of("orders-0"), 0)
     producers(lab, "orders-0")
     producers(lab, "orders-1")
     plain.produce("orders-0", "d", seq=7)
@@ -94,5 +94,5 @@ def pid_expires(lab: Lab) -> None:
 def java_expired(lab: Lab) -> None:
     lab.topic("orders")
     tell(lab, "ProducerStories.java", "expired", "6000")
-    lab.until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
+    lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     lab.read("orders-0")

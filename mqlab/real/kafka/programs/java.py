@@ -29,7 +29,7 @@ def misuse(lab: Lab) -> None:
 def refused_record(lab: Lab) -> None:
     lab.topic("orders")
     tell(lab, PRODUCER, "refused-record")
-    lab.until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
+    lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     lab.read("orders-0", READ_COMMITTED)
 
 
@@ -55,7 +55,7 @@ def fenced(lab: Lab) -> None:
 def timed_out(lab: Lab) -> None:
     lab.topic("orders")
     tell(lab, PRODUCER, "timed-out")
-    lab.until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
+    lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
         lab.read("orders-0", isolation)
 
@@ -79,7 +79,7 @@ def configs(lab: Lab) -> None:
 def wrong_group(lab: Lab) -> None:
     lab.topic("orders")
     tell(lab, PRODUCER, "wrong-group")
-    lab.until(lambda: lab.stable_offset("billing", "orders-0"), 1)
+    lab.wait_until(lambda: lab.stable_offset("billing", "orders-0"), 1)
     fetch_offsets(lab, "billing", "orders-0")
 
 
@@ -91,7 +91,7 @@ def _copy(lab: Lab, story: str) -> None:
     for i in range(6):
         source.send("orders-0", *(f"o{10 * i + j}" for j in range(10)))
     tell(lab, PRODUCER, story)
-    lab.until(lambda: lab.stable_end("bills-0") == lab.end("bills-0"), True)
+    lab.wait_until(lambda: lab.stable_end("bills-0") == lab.end("bills-0"), True)
     lab.read("bills-0", READ_COMMITTED)
     fetch_offsets(lab, "billing", "orders-0")
 

@@ -15,7 +15,7 @@ def tell(library: Library, lab: Lab) -> None:
     """What the library told, then what it left behind, asked for by raw requests."""
     lab.clients[library.name] = library.version
     play(lab, library.story())
-    lab.until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
+    lab.wait_until(lambda: lab.stable_end("orders-0") == lab.end("orders-0"), True)
     lab.log("orders-0", end=1)
     lab.log("orders-1", end=1)
     describe(lab, "A", "CompleteCommit")

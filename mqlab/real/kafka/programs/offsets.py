@@ -41,7 +41,7 @@ def describe_state(lab: Lab, state: str) -> None:
 
 def wait_for_marker(lab: Lab, partition: str, group: str = "billing") -> None:
     """Until the group coordinator has seen the marker: no pending offset is left."""
-    lab.until(lambda: lab.stable_offset(group, partition) is not None, True)
+    lab.wait_until(lambda: lab.stable_offset(group, partition) is not None, True)
 
 
 @program("later-plain-commit-wins", "OffsetMetadataManager#replayEndTransactionMarker")

@@ -39,7 +39,7 @@ ONE = record()
 TWO = record(b"a") + record(b"b", delta=1)
 
 
-def told(lab: Lab, row: Any) -> str:
+def describe_answer(lab: Lab, row: Any) -> str:
     """An answer to Produce: its error, what is said of it, which records it is about."""
     if not row.error_code.value:
         stamped = " stamped by the broker" if row.log_append_time is not None else ""
@@ -76,7 +76,9 @@ def send(
     usual = f" v{version}" if version != 11 else ""
     rows = sorted(answer.responses[0].partition_responses, key=lambda row: int(row.index))
     for row in rows:
-        lab.note(who, lab.own(topic, row.index), f"Produce {called}{usual}", told(lab, row))
+        lab.note(
+            who, lab.own(topic, row.index), f"Produce {called}{usual}", describe_answer(lab, row)
+        )
 
 
 def _shapes() -> dict[str, bytes]:

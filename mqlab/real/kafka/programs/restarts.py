@@ -60,7 +60,7 @@ def _stories(lab: Lab, gently: bool) -> None:
     for app in (committing, aborting):
         app.send("orders-0", f"next of {app.who}")
         app.commit()
-    lab.until(lambda: lab.stable_end("orders-0"), 6)
+    lab.wait_until(lambda: lab.stable_end("orders-0"), 6)
     lab.read("orders-0", READ_COMMITTED)
     lab.log("orders-3", end=2)
 
@@ -140,7 +140,7 @@ def skip_leaderless_marker(lab: Lab) -> None:
         describe(lab, name, "PrepareCommit")
         _restarted(lab, gently=False)
         state = "CompleteCommit"
-        lab.until(partial(_state_of, lab, name), state)
+        lab.wait_until(partial(_state_of, lab, name), state)
         if lab.stable_end(partition) < lab.end(partition):
             describe(lab, name)
             lab.log(partition, end=2)

@@ -147,7 +147,7 @@ def tell(lab: Lab, path: Path) -> None:
     for one in questions(golden):
         for txn_id, state in one.states:
             if not state.startswith("Prepare") and reached.get(txn_id) != state:
-                lab.until(partial(_state, lab, txn_id), state, 15.0 if timed else 2.0)
+                lab.wait_until(partial(_state, lab, txn_id), state, 15.0 if timed else 2.0)
                 # Where a story holds back what brokers say to each other, this is never so.
                 reached[txn_id] = state
         body = _renumbered(one.body, pids)

@@ -10,13 +10,13 @@ from ..producer import Producer
 from ..tools import CLASSES, Tools
 from . import JAVA, program
 
-told = partial(program, profiles=("tv2",), needs=(JAVA,))
+tool_program = partial(program, profiles=("tv2",), needs=(JAVA,))
 TOPICS, GROUPS, TRANSACTIONS = "kafka-topics", "kafka-consumer-groups", "kafka-transactions"
 CONSUMER = "kafka-console-consumer"
 WAIT = "--timeout-ms 15000"
 
 
-def filled(lab: Lab) -> None:
+def fill_topic(lab: Lab) -> None:
     """Two partitions with three records each."""
     lab.topic("orders", 2)
     source = Producer(lab, None, "source")
@@ -25,7 +25,7 @@ def filled(lab: Lab) -> None:
         source.send(f"orders-{i}", *(f"{i}{letter}" for letter in "abc"))
 
 
-@told("tools-topics", CLASSES[TOPICS])
+@tool_program("tools-topics", CLASSES[TOPICS])
 def topics(lab: Lab) -> None:
     create = "--create --topic @orders --partitions 2"
     compacted = "--partitions 1 --replication-factor 1 --config cleanup.policy=compact"
@@ -60,7 +60,7 @@ def topics(lab: Lab) -> None:
         tools(TOPICS, describe, keep=lambda line: "TopicId" in line)
 
 
-@told("tools-configs", CLASSES["kafka-configs"])
+@tool_program("tools-configs", CLASSES["kafka-configs"])
 def configs(lab: Lab) -> None:
     lab.topic("orders", 1, max_message_bytes="5000")
     of = "--entity-type topics --entity-name @orders"
@@ -82,9 +82,9 @@ def configs(lab: Lab) -> None:
             tools("kafka-configs", command)
 
 
-@told("tools-groups", CLASSES[GROUPS])
+@tool_program("tools-groups", CLASSES[GROUPS])
 def groups(lab: Lab) -> None:
-    filled(lab)
+    fill_topic(lab)
     lab.topic("prices")
     of = "--group @billing"
     with Tools(lab) as tools:
@@ -129,7 +129,7 @@ def reset(tools: Tools, of: str) -> None:
         tools(GROUPS, command)
 
 
-@told("tools-transactions", f"{CLASSES[TRANSACTIONS]} (KIP-664)")
+@tool_program("tools-transactions", f"{CLASSES[TRANSACTIONS]} (KIP-664)")
 def transactions(lab: Lab) -> None:
     lab.topic("orders", 2)
     app = Producer(lab, "A", "app")
@@ -155,16 +155,18 @@ def transactions(lab: Lab) -> None:
         ):
             tools(TRANSACTIONS, command)
         for i in range(2):
-            lab.until(lambda i=i: lab.stable_end(f"orders-{i}"), 2)  # type: ignore[misc]
+            lab.wait_until(lambda i=i: lab.stable_end(f"orders-{i}"), 2)  # type: ignore[misc]
         app.commit()
         tools(TRANSACTIONS, one)
         tools(TRANSACTIONS, producers)
     lab.log("orders-0", end=2)
 
 
-@told("tools-records", f"{CLASSES['kafka-get-offsets']}, DeleteRecordsCommand, LogDirsCommand")
+@tool_program(
+    "tools-records", f"{CLASSES['kafka-get-offsets']}, DeleteRecordsCommand, LogDirsCommand"
+)
 def records(lab: Lab) -> None:
-    filled(lab)
+    fill_topic(lab)
     offsets, delete = "kafka-get-offsets", "kafka-delete-records"
     with Tools(lab) as tools:
         tools("kafka-log-dirs", "--describe --topic-list @orders --broker-list 1")
@@ -182,7 +184,7 @@ def records(lab: Lab) -> None:
         tools(CONSUMER, rest, ordered=True)
 
 
-@told("tools-console", f"{CLASSES['kafka-console-producer']}, {CLASSES[CONSUMER]}")
+@tool_program("tools-console", f"{CLASSES['kafka-console-producer']}, {CLASSES[CONSUMER]}")
 def console(lab: Lab) -> None:
     lab.topic("orders")
     write = "kafka-console-producer"
@@ -191,15 +193,15 @@ def console(lab: Lab) -> None:
         tools(write, "--topic @orders", reads=("a", "b"))
         tools(write, f"--topic @orders {keyed} --compression-codec gzip", reads=("k:c", "k:d"))
         tools(write, "--topic @orders --command-property acks=0", reads=("e",))
-        lab.until(lambda: lab.end("orders-0"), 5)
+        lab.wait_until(lambda: lab.end("orders-0"), 5)
         app = Producer(lab, "A", "app")
         app.init()
         app.send("orders-0", "x")
         app.abort()
-        lab.until(lambda: lab.stable_end("orders-0"), 7)
+        lab.wait_until(lambda: lab.stable_end("orders-0"), 7)
         app.send("orders-0", "f")
         app.commit()
-        lab.until(lambda: lab.stable_end("orders-0"), 9)
+        lab.wait_until(lambda: lab.stable_end("orders-0"), 9)
         look(tools)
 
 
@@ -224,7 +226,9 @@ def look(tools: Tools) -> None:
     )
 
 
-@told("tools-cluster", f"{CLASSES['kafka-broker-api-versions']}, ClusterTool, FeatureCommand")
+@tool_program(
+    "tools-cluster", f"{CLASSES['kafka-broker-api-versions']}, ClusterTool, FeatureCommand"
+)
 def cluster(lab: Lab) -> None:
     """Of the requests one line each: what this client can use of what the broker offers."""
     versions, feature = "kafka-broker-api-versions", "Feature: transaction.version "

@@ -26,13 +26,13 @@ STARTED_WITH = {
 }  # fmt: skip
 
 
-def said(lab: Lab, row: Any) -> str:
+def describe_error(lab: Lab, row: Any) -> str:
     message = getattr(row, "error_message", None)
     words = word(row.error_code) + (f": {message}" if message else "")
     return words.replace(lab.prefix, "")
 
 
-def placed(*rows: tuple[int, ...]) -> tuple[Row, ...]:
+def place_replicas(*rows: tuple[int, ...]) -> tuple[Row, ...]:
     return tuple(Row(partition_index=i, broker_ids=row) for i, row in enumerate(rows))
 
 
@@ -63,7 +63,7 @@ def create(
     how += f" on {', '.join(str(r.broker_ids) for r in on)}" if on else ""
     how += "".join(f" {row.name}={row.value}" for row in given)
     for row in sorted(answer.topics, key=lambda row: str(row.name)):
-        told = said(lab, row)
+        told = describe_error(lab, row)
         if not row.error_code.value:
             told += f" {row.num_partitions} x {row.replication_factor}"
         name = row.name.removeprefix(lab.prefix)
@@ -89,8 +89,8 @@ def topics_refused(lab: Lab) -> None:
         create(lab, "sized", count=count, replicas=replicas, validate=True)
     create(lab, "half", "other-half", count=6_000, validate=True)
     for rows in (((1,), (1,)), ((2,),), ((1, 1),), ((),)):
-        create(lab, "placed", count=-1, replicas=-1, on=placed(*rows), validate=True)
-    create(lab, "placed", replicas=1, count=-1, on=placed((1,)), validate=True)
+        create(lab, "placed", count=-1, replicas=-1, on=place_replicas(*rows), validate=True)
+    create(lab, "placed", replicas=1, count=-1, on=place_replicas((1,)), validate=True)
 
 
 WRONG = (
@@ -149,7 +149,7 @@ def describe(
     answer = lab.raw().ask(32, 4, resources=(resource,), **fields).results[0]
     asked = f"DescribeConfigs {called or name}" + (f" {', '.join(keys)}" if keys else "")
     if answer.error_code.value:
-        lab.note("admin", "broker", asked, said(lab, answer))
+        lab.note("admin", "broker", asked, describe_error(lab, answer))
         return
     for row in sorted(answer.configs, key=lambda row: str(row.name)):
         if row.name in STARTED_WITH or (not defaults and row.config_source == 5):
@@ -197,10 +197,10 @@ def alter(
     what = ", ".join(f"{verbs.get(o, o)} {n}={v}" for n, o, v in changes)
     how = " only validate" if validate else ""
     asked = f"IncrementalAlterConfigs {name or 'all'}: {what}{how}"
-    lab.note("admin", "broker", asked, said(lab, answer))
+    lab.note("admin", "broker", asked, describe_error(lab, answer))
 
 
-def settled(lab: Lab, kind: int, name: str, config: str, value: str | None) -> None:
+def wait_for_config(lab: Lab, kind: int, name: str, config: str, value: str | None) -> None:
     """Wait until the broker has heard of a change: the controller knew before it."""
     wire = lab.wire(name) if kind == TOPIC else name
     resource = Row(resource_type=kind, resource_name=wire, configuration_keys=(config,))
@@ -210,7 +210,7 @@ def settled(lab: Lab, kind: int, name: str, config: str, value: str | None) -> N
         rows = lab.raw().ask(32, 4, resources=(resource,), **fields).results[0].configs
         return str(rows[0].value) if rows else None
 
-    lab.until(now, value)
+    lab.wait_until(now, value)
 
 
 @program("topic-configs-altered", "ConfigurationControlManagerTest", profiles=TV2)
@@ -225,7 +225,7 @@ def topic_altered(lab: Lab) -> None:
     )
     for change, config, value in steps:
         alter(lab, TOPIC, "orders", change)
-        settled(lab, TOPIC, "orders", config, value)
+        wait_for_config(lab, TOPIC, "orders", config, value)
         describe(lab, TOPIC, "orders")
     for change in (
         ("retention.ms", SET, None), ("retention.ms", SET, "abc"), ("nope", SET, "1"),
@@ -239,7 +239,7 @@ def topic_altered(lab: Lab) -> None:
     alter(lab, TOPIC, "nowhere", ("retention.ms", SET, "1"))
     describe(lab, TOPIC, "orders")
     replace_all(lab, "orders", ("max.message.bytes", "500"))
-    settled(lab, TOPIC, "orders", "max.message.bytes", "500")
+    wait_for_config(lab, TOPIC, "orders", "max.message.bytes", "500")
     describe(lab, TOPIC, "orders")
     replace_all(lab, "orders", ("nope", "1"))
     replace_all(lab, "orders", ("retention.ms", None))
@@ -252,7 +252,7 @@ def replace_all(lab: Lab, name: str, *configs: tuple[str, str | None]) -> None:
     resource = Row(resource_type=TOPIC, resource_name=lab.wire(name), configs=rows)
     answer = lab.raw().ask(33, 2, resources=(resource,), validate_only=False).responses[0]
     what = ", ".join(f"{n}={v}" for n, v in configs)
-    lab.note("admin", "broker", f"AlterConfigs {name}: {what}", said(lab, answer))
+    lab.note("admin", "broker", f"AlterConfigs {name}: {what}", describe_error(lab, answer))
 
 
 @program("broker-configs-altered", "DynamicBrokerConfigTest", profiles=TV2, needs=(ALONE,))
@@ -260,18 +260,18 @@ def broker_altered(lab: Lab) -> None:
     """What a topic inherits: of this broker, else of all, else the default."""
     lab.topic("orders")
     alter(lab, BROKER, "1", ("message.max.bytes", SET, "500000"))
-    settled(lab, TOPIC, "orders", "max.message.bytes", "500000")
+    wait_for_config(lab, TOPIC, "orders", "max.message.bytes", "500000")
     describe(lab, TOPIC, "orders")
     alter(lab, BROKER, "", ("message.max.bytes", SET, "600000"))
-    settled(lab, BROKER, "", "message.max.bytes", "600000")
+    wait_for_config(lab, BROKER, "", "message.max.bytes", "600000")
     describe(lab, TOPIC, "orders")
     describe(lab, BROKER, "1", called="broker")
     describe(lab, BROKER, "", called="of all brokers")
     alter(lab, BROKER, "1", ("message.max.bytes", DELETE, None))
-    settled(lab, TOPIC, "orders", "max.message.bytes", "600000")
+    wait_for_config(lab, TOPIC, "orders", "max.message.bytes", "600000")
     describe(lab, TOPIC, "orders")
     alter(lab, BROKER, "", ("message.max.bytes", DELETE, None))
-    settled(lab, TOPIC, "orders", "max.message.bytes", "1048588")
+    wait_for_config(lab, TOPIC, "orders", "max.message.bytes", "1048588")
     for change in (("node.id", SET, "2"), ("log.cleaner.threads", SET, "abc")):
         alter(lab, BROKER, "1", change)
     alter(lab, BROKER, "2", ("log.cleaner.threads", SET, "2"))
@@ -298,7 +298,9 @@ def enlarge(
     how += " twice" if twice else ""
     how += " only validate" if validate else ""
     for row in answer.results:
-        lab.note("admin", "broker", f"CreatePartitions {name} {count}{how}", said(lab, row))
+        lab.note(
+            "admin", "broker", f"CreatePartitions {name} {count}{how}", describe_error(lab, row)
+        )
 
 
 @program("create-partitions", "ReplicationControlManagerTest#testCreatePartitions", profiles=TV2)
@@ -308,7 +310,7 @@ def create_partitions(lab: Lab) -> None:
         enlarge(lab, "orders", count)
     enlarge(lab, "orders", 4, validate=True)
     enlarge(lab, "orders", 3)
-    lab.until(lambda: lab.end("orders-2"), 0)
+    lab.wait_until(lambda: lab.end("orders-2"), 0)
     lab.list_offsets("orders-2", -1)
     enlarge(lab, "nowhere", 4)
     for count, rows in ((5, ((1,),)), (4, ((2,),)), (4, ((1, 1),)), (4, ((),)), (4, ((1,),))):

@@ -79,7 +79,7 @@ def hanging(lab: Lab) -> None:
     app = Producer(lab, "A")
     app.init()
     broker_config(lab, VERIFY, "false")
-    lab.until(lambda: lab.config(VERIFY), "false")
+    lab.wait_until(lambda: lab.config(VERIFY), "false")
     app.produce("orders-0", "a")
     broker_config(lab, VERIFY, "true")
     for value in ("b", "c"):

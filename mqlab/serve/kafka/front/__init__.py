@@ -196,7 +196,7 @@ class Broker(Quiet):
             case Response(corr=corr, body=body):
                 return self._answered(corr >> PARTS, corr & ((1 << PARTS) - 1), body)
             case Fired(timer=timer):
-                return fetch.timed_out(self, int(timer))
+                return fetch.end_wait(self, int(timer))
             case ConnectionLost(peer=peer):
                 return self._left(peer)
         # Nothing else concerns the broker's front: it writes no log and has no application.
@@ -260,7 +260,7 @@ class Broker(Quiet):
         topic = self.topic(name)
         return f"{name}-{index}" if topic is not None and 0 <= index < topic.count else None
 
-    def having(self, name: str) -> Broker:
+    def with_internal(self, name: str) -> Broker:
         """With this internal topic, which somebody is going to need."""
         if name in self.internal:
             return self
@@ -272,7 +272,7 @@ class Broker(Quiet):
         """Whether an internal topic has, or will have, this partition."""
         return 0 <= index < internal_topic(name, self.config.kafka).count
 
-    def led(self, name: str, index: int) -> str | None:
+    def find_role(self, name: str, index: int) -> str | None:
         """The same, `__consumer_offsets` included: transactions write there too."""
         if name == OFFSETS and 0 <= index < self.config.kafka.offsets_partitions:
             return f"{name}-{index}"
@@ -288,5 +288,5 @@ class Broker(Quiet):
         broker = Broker(config, there, ids, made, given=new)
         for name in INTERNAL:
             if any(log.rpartition("-")[0] == name for log in disk.logs(name)):
-                broker = broker.having(name)
+                broker = broker.with_internal(name)
         return broker, ()

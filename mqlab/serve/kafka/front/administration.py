@@ -124,7 +124,7 @@ def begin_producers(broker: Broker, caller: Caller, ask: Ask) -> Result:
     for topic in ask.body.topics:
         row: list[tuple[int, int | None]] = []
         for index in topic.partition_indexes:
-            role = broker.led(topic.name, index)
+            role = broker.find_role(topic.name, index)
             row.append((index, None if role is None else len(parts)))
             if role is not None:
                 parts.append((role, DescribeProducers()))
@@ -178,7 +178,7 @@ def begin_markers(broker: Broker, caller: Caller, ask: Ask) -> Result:
         for topic in marker.topics:
             row: list[tuple[int, Error | int]] = []
             for index in topic.partition_indexes:
-                role = broker.led(topic.name, index)
+                role = broker.find_role(topic.name, index)
                 if error := _unmarked(marker, topic.name, role):
                     row.append((index, error))
                     continue

@@ -24,7 +24,7 @@ from ..wire.api import Ask
 from ..wire.codec import versions
 from .internal import OFFSETS, STATE
 from .topic import INTERNAL, Topic, name_problem
-from .topics import NO_ID, excess, made_topic
+from .topics import NO_ID, excess, make_topic
 
 if TYPE_CHECKING:
     from . import Broker
@@ -59,7 +59,7 @@ def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
     known = getattr(ask.body, "key_type", GROUP) in (GROUP, TRANSACTION)
     if known:
         kind = getattr(ask.body, "key_type", GROUP)
-        broker = broker.having(OFFSETS if kind == GROUP else STATE)
+        broker = broker.with_internal(OFFSETS if kind == GROUP else STATE)
     node = broker.config.node_id
     error = Error.NONE if known else Error.INVALID_REQUEST
     words = "" if known else "there are coordinators of groups and of transactions only"
@@ -86,7 +86,7 @@ def metadata(broker: Broker, caller: Caller, ask: Ask) -> Result:
         name, wanted_id = wanted.name, getattr(wanted, "topic_id", None)
         may_create = broker.config.auto_create and getattr(body, "allow_auto_topic_creation", True)
         if name and may_create and _can_be_made(broker, name):
-            broker, made = made_topic(broker, name, 1, ())
+            broker, made = make_topic(broker, name, 1, ())
             effects += made
         rows.append(_found(broker, name, wanted_id))
     host, port = ask.here

@@ -190,7 +190,7 @@ def unwatch(number: int, plan: Plan) -> tuple[Send, ...]:
     return tuple(Send(role, Unwatch(number << PARTS | i)) for i, (role, _) in enumerate(plan.reads))
 
 
-def timed_out(broker: Broker, number: int) -> tuple[Broker, Effects]:
+def end_wait(broker: Broker, number: int) -> tuple[Broker, Effects]:
     """The longest wait is over: what there is now is the answer."""
     waiting: Gathering | None = broker.open.get(number)
     if waiting is None:

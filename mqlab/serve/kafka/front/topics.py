@@ -68,7 +68,7 @@ def create_topics(broker: Broker, caller: Caller, ask: Ask) -> Result:
             continue
         configs = _pairs(topic.configs)
         if not body.validate_only:
-            broker, made = made_topic(broker, name, _count(topic), configs)
+            broker, made = make_topic(broker, name, _count(topic), configs)
             effects += made
         rows.append(_created(broker, name, _count(topic), configs, len(wanted) <= SHOWN))
     return broker, (*effects, Reply(caller, CreatedTopics(tuple(rows))))
@@ -138,7 +138,7 @@ def _created(broker: Broker, name: str, count: int, configs: Pairs, shown: bool)
     return CreatedTopic(name, Error.NONE, None, given, count, 1, told)
 
 
-def made_topic(
+def make_topic(
     broker: Broker, name: str, count: int, configs: Pairs
 ) -> tuple[Broker, tuple[Put, ...]]:
     """With a topic that may be made, and the effects that make it."""

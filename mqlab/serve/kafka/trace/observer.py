@@ -157,7 +157,7 @@ class Observer:
         empty = hasattr(new, "part") and not new.part.hw
         if name in self.lanes.used or (name == self.coordinator and new.entries):
             if not empty and self.lanes.admit(name, self.steps):
-                for text in new.changed(None) or (RECOVERED(),):
+                for text in new.describe_changes(None) or (RECOVERED(),):
                     self._add(new_fact(FactKind.RECOVERY, name, text), Telling())
 
     def _began(self, name: str, old: Any, new: Any, event: Event) -> None:
@@ -165,7 +165,7 @@ class Observer:
         if isinstance(event, Fired):
             self._add(new_fact(FactKind.TIMER, name, TIMER(name=event.timer)), Telling())
         if old is not None and name in self.lanes.used:
-            for text in new.changed(old):
+            for text in new.describe_changes(old):
                 self._add(new_fact(FactKind.CHANGE, name, text), self._explain_change(name, event))
 
     def _done(self, name: str, event: Event, effect: Any) -> None:

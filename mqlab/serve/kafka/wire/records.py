@@ -36,7 +36,7 @@ class Records:
 
     data: bytes
 
-    def first_since(self, at_ms: int) -> tuple[int, int] | None:
+    def find_since(self, at_ms: int) -> tuple[int, int] | None:
         """(offset within the batch, timestamp) of the first record stamped at or after
         `at_ms`; None where no record is, or where they cannot be read."""
         head = Head.of(self.data)

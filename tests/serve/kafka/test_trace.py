@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import http.client
-import json
 import time
-import urllib.request
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -17,34 +14,13 @@ from mqlab.kafka.coordinator import Entry, StateRecord
 from mqlab.kafka.log import ABORT, COMMIT, Batch
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.states import TxnState
-from mqlab.kernel.trace import FORMAT, GLYPHS, Trace, patch
+from mqlab.kernel.trace import GLYPHS, patch
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.trace.lights import Lights
 from mqlab.serve.kafka.trace.model import Model
 from tests.serve.kafka.clients import PATIENCE_S, create, producer, transaction
-
-
-def asked(broker: RunningBroker, after: int = 0, last: int = 0) -> list[Any]:
-    url = f"{broker.trace_url}/trace?after={after}&last={last}"
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        return [json.loads(line) for line in answer]
-
-
-def played(lines: list[Any]) -> Trace:
-    """The lines as a trace; raises where they are none."""
-    head, facts = lines[0], lines[1:]
-    return Trace.from_json(
-        {
-            "format": FORMAT,
-            "system": head["system"],
-            "title": head["title"],
-            "choices": [],
-            "facts": [line["fact"] for line in facts],
-            "start": head["snapshot"],
-            "changes": [line["change"] for line in facts],
-        }
-    )
+from tests.serve.live import asked, played
 
 
 def test_a_transaction_is_told(topic: str) -> None:

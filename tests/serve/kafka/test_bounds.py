@@ -28,9 +28,8 @@ from mqlab.serve.kafka.wire.codec import decode
 from mqlab.serve.kafka.wire.records import Records, parse_batch
 from mqlab.serve.trace import recorder
 from mqlab.serve.trace.live import Live
-from mqlab.serve.trace.recorder import Recorder
 from tests.serve.kafka.raw import MINUTE, Raw, batch, record, write_request
-from tests.serve.test_trace import asked, played
+from tests.serve.live import asked, played
 
 MEGA = 1 << 20
 
@@ -95,19 +94,6 @@ def test_a_deleted_topic_is_freed() -> None:
     server.delete("t")
     assert "t-0" not in server.driver.roles
     assert held(data) == 0
-
-
-def test_the_ring_is_bounded_by_steps_and_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "BYTES", 1_000)
-    gone: list[Any] = []
-    ring = Recorder(gone.append, count_nothing)
-    for i in range(30):
-        ring.record_step(i, "r", None, Request(Caller("c"), i), (), 100)
-    assert (len(ring.steps), ring.bytes, len(gone)) == (10, 1_000, 20)
-    ring.record_step(30, "r", None, Request(Caller("c"), 30), (), 5_000)
-    assert (len(ring.steps), ring.bytes) == (0, 0), "one that is too large alone is not kept"
-    ring.record_step(31, "r", None, Request(Caller("c"), 31), (), 1)
-    assert ring.take()[0] == 31 and ring.bytes == 0
 
 
 def test_a_batch_of_very_many_records_is_not_looked_into() -> None:

@@ -1,0 +1,51 @@
+"""The brokers there are: one module a broker, found by looking into this package.
+
+Such a module has `BROKER`, which says where the broker's rooms are. Places are texts, so that
+nothing of a broker is imported before somebody asks for it, and what one room needs (kio, Spark)
+hurts nobody who uses another. A new broker is a new module here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """Places are written "module" or "module:name".
+
+    `systems`: name in a system line → its class. `searches`: its `Searches`. `witness`: its
+    `Witness`, which gives the facts of those systems their evidence. `serve` and `real`: the
+    modules with the options of `mqlab serve NAME` and `mqlab real NAME`; what stands in them
+    is said in `mqlab.cli.serve` and `mqlab.cli.real`."""
+
+    systems: Mapping[str, str]
+    searches: str
+    witness: str
+    serve: str
+    real: str
+
+
+@cache
+def all_brokers() -> dict[str, Broker]:
+    """Each broker by its name."""
+    names = sorted(module.name for module in iter_modules(__path__))
+    return {name: import_module(f"{__name__}.{name}").BROKER for name in names}
+
+
+def broker(name: str) -> Broker:
+    """Raises LookupError with the known names."""
+    if name not in all_brokers():
+        raise LookupError(f"no broker {name!r}; there are: {', '.join(all_brokers())}")
+    return all_brokers()[name]
+
+
+def load(place: str) -> Any:
+    """What stands at a place."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name) if name else import_module(module)

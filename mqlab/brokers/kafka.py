@@ -1,0 +1,21 @@
+"""Where Kafka's rooms are."""
+
+from . import Broker
+
+BROKER = Broker(
+    systems={
+        "kafka": "mqlab.kafka:KafkaSystem",
+        "shop": "mqlab.lessons.kafka.systems.shop:ShopSystem",
+        "payments": "mqlab.lessons.kafka.systems.payments:PaymentsSystem",
+        "end_txn": "mqlab.lessons.kafka.systems.end_txn:EndTxnSystem",
+        "asking": "mqlab.lessons.kafka.systems.asking:AskingSystem",
+        "charges": "mqlab.lessons.kafka.systems.charges:ChargesSystem",
+        "income": "mqlab.lessons.kafka.systems.income:IncomeSystem",
+        "sink": "mqlab.lessons.spark.sink_runs:SinkSystem",
+        "markers": "mqlab.lessons.kafka.systems.marker_pieces:MarkerSystem",
+    },
+    searches="mqlab.lessons.kafka.cases:SEARCHES",
+    witness="mqlab.real.kafka.evidence:WITNESS",
+    serve="mqlab.serve.kafka.options",
+    real="mqlab.cli.real_kafka",
+)

@@ -1,0 +1,99 @@
+"""The list of brokers: every place in it is there, and a new broker is one module more."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mqlab.brokers
+from mqlab.brokers import all_brokers, broker, load
+from mqlab.cli import main
+from mqlab.lessons import registry
+from mqlab.lessons.searches import Searches, searches_of
+from mqlab.real.evidence import Witness
+
+SERVE = ("add_arguments", "read_arguments")
+REAL = ("add_arguments", "start_broker", "oracle", "levels", "real_host", "our_host", "write_page")
+
+PIGEONS = '''
+"""A broker that the test adds: the toy system under another roof."""
+import re
+from mqlab.brokers import Broker
+from mqlab.lessons.searches import Searched, Searches
+from mqlab.real.evidence import Contradiction, Witness
+from mqlab.kernel import FactKind, Text
+
+BROKER = Broker(
+    systems={"toy": "tests.kernel.toy:Toy"},
+    searches="mqlab.brokers.pigeons:SEARCHES",
+    witness="mqlab.brokers.pigeons:WITNESS",
+    serve="mqlab.brokers.pigeons",
+    real="mqlab.brokers.pigeons",
+)
+SEARCHES = Searches(Searched("pigeons", "toy 'app=keep a'"), (), {}, {})
+WITNESS = Witness(
+    "Pigeons", "1", "pigeons-1", lambda system: "", lambda node: False, lambda node: node,
+    re.compile("x^"), (Contradiction(FactKind.SEND, "^keep", Text("it flies", "它会飞")),),
+)
+VERSION = "1"
+
+def add_arguments(parser):
+    parser.add_argument("--feathers")
+'''
+
+
+@pytest.fixture
+def pigeons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One module more in the package, as a new broker adds it."""
+    (tmp_path / "pigeons.py").write_text(PIGEONS, "utf-8")
+    monkeypatch.setattr(mqlab.brokers, "__path__", [*mqlab.brokers.__path__, str(tmp_path)])
+    all_brokers.cache_clear()
+    yield
+    all_brokers.cache_clear()
+    sys.modules.pop("mqlab.brokers.pigeons", None)
+
+
+@pytest.mark.parametrize("name", all_brokers())
+def test_every_place_is_there(name: str) -> None:
+    found = broker(name)
+    assert isinstance(load(found.searches), Searches)
+    assert isinstance(load(found.witness), Witness)
+    assert all(callable(getattr(load(found.serve), function)) for function in SERVE)
+    assert all(callable(getattr(load(found.real), function)) for function in REAL)
+
+
+def test_an_unknown_name_is_told_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    known = ", ".join(all_brokers())
+    with pytest.raises(LookupError, match=f"no broker 'rabbit'; there are: {known}"):
+        broker("rabbit")
+    for command in ("serve", "real"):
+        with pytest.raises(SystemExit):
+            main([command, "rabbit"])
+        said = capsys.readouterr().err
+        assert "invalid choice: 'rabbit'" in said
+        assert all(f"'{name}'" in said for name in all_brokers())
+
+
+def test_the_list_imports_nothing_of_a_broker() -> None:
+    code = "from mqlab.brokers import all_brokers; all_brokers(); import sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ours = {name for name in done.stdout.split() if name.startswith("mqlab")}
+    assert ours == {"mqlab", "mqlab.brokers", *(f"mqlab.brokers.{name}" for name in all_brokers())}
+
+
+def test_a_new_broker_is_one_module_more(pigeons: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "pigeons" in all_brokers()
+    assert searches_of("pigeons").lesson.name == "pigeons"
+    trace = registry.scenario("system toy 'app=keep a'\ndo call app")
+    assert any("Pigeons does what this line shows" in fact.why.en for fact in trace)
+    assert main(["explore", "pigeons"]) == 0
+    assert "system toy 'app=keep a'" in capsys.readouterr().out
+    for command in ("serve", "real"):
+        with pytest.raises(SystemExit) as stopped:
+            main([command, "pigeons", "--help"])
+        assert stopped.value.code == 0
+        assert "--feathers" in capsys.readouterr().out

@@ -1,0 +1,254 @@
+"""Too many clients, requests that never end, and what is said of those who are refused."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import resource
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mqlab.serve import logs, server
+from mqlab.serve.connection import Connection
+from mqlab.serve.kafka import serve
+from mqlab.serve.kafka.home import make_home
+from mqlab.serve.process import READY, BrokerError
+from mqlab.serve.server import Options, Server
+from tests.serve.kafka.raw import Raw, batch
+
+PRODUCE_90_MB = struct.pack(">ihhi", 90_000_000, 0, 9, 1)
+PATIENCE_S = 30
+
+
+class Started:
+    """`mqlab serve kafka` in a process of its own, whose standard error can be read."""
+
+    def __init__(self, folder: Path, *arguments: str, files: int = 0) -> None:
+        self.errors = folder / "stderr"
+        command = [sys.executable, "-m", "mqlab", "serve", "kafka", "--port", "0", *arguments]
+
+        def limit() -> None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+        with self.errors.open("wb") as errors:
+            self.process = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                preexec_fn=limit if files else None,
+            )
+        assert self.process.stdout is not None
+        found = READY.search(self.process.stdout.readline())
+        assert found is not None, self.errors.read_text()
+        self.address = found[1]
+
+    def said(self, *words: str) -> str:
+        """What it said, once these words are among it."""
+        until = time.monotonic() + PATIENCE_S
+        while not all(word in (text := self.errors.read_text()) for word in words):
+            assert time.monotonic() < until, f"{words} not in: {text}"
+            time.sleep(0.05)
+        return text
+
+    def __enter__(self) -> Started:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(PATIENCE_S)
+
+
+def dial(address: str) -> socket.socket:
+    host, _, port = address.partition(":")
+    return socket.create_connection((host, int(port)), PATIENCE_S)
+
+
+# ---- room ----------------------------------------------------------------------------------
+
+
+def test_with_256_files_600_idle_clients_keep_nobody_out(tmp_path: Path) -> None:
+    with Started(tmp_path, files=256) as broker:
+        idle = [dial(broker.address) for _ in range(600)]
+        with Raw(broker.address) as client:
+            assert client.create("t") == "none"
+            assert client.produce("t", 0, batch([b"v"])).error_code.name == "none"
+        text = broker.said("places are taken, and it was silent for longest")
+        assert "Traceback" not in text and text.count("\n") <= logs.LINES + 5
+        for one in idle:
+            one.close()
+
+
+@pytest.fixture
+def inside(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], None]]:
+    """Runs a coroutine function with the address of a server in this process."""
+
+    def run(story: Any) -> None:
+        async def told() -> None:
+            it = Server(make_home(), Options(port=0))
+            ready: asyncio.Queue[str] = asyncio.Queue()
+            monkeypatch.setattr(server, "print", lambda text, **_: ready.put_nowait(text), False)
+            task = asyncio.create_task(it.run())
+            found = READY.search(await ready.get())
+            assert found is not None
+            host, _, port = found[1].partition(":")
+            await story(it, host, int(port))
+            it.stop()
+            await task
+
+        asyncio.run(told())
+
+    yield run
+
+
+def test_a_request_that_stands_still_is_given_up(
+    inside: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setattr("mqlab.serve.connection.HALF_S", 0.2)
+
+    async def story(it: Server, host: str, port: int) -> None:
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(PRODUCE_90_MB + b"x" * 1_000)
+        assert await reader.read() == b"", "the server closes it"
+        _, idle = await asyncio.open_connection(host, port)
+        await asyncio.sleep(0.6)
+        assert len(it.connections) == 1, "one that asks nothing may stay"
+        idle.close()
+
+    caplog.set_level(logging.INFO, "mqlab.serve")
+    inside(story)
+    assert "its request was not whole after" in caplog.text
+
+
+class Wire(asyncio.Transport):
+    """A connection's other end, which takes everything."""
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return ("127.0.0.1", 9092)
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+    def write(self, data: Any) -> None:
+        pass
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+def test_whole_requests_that_wait_their_turn_are_no_unfinished_ones() -> None:
+    """100 at once, by a client that does not read its answers; then the half of one."""
+    versions = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+
+    async def story() -> None:
+        it = Server(make_home(), Options())
+        it.driver.start()
+        one = Connection(it, 1)
+        one.connection_made(Wire())
+        one.pause_writing()
+        one.data_received(versions * 100)
+        assert not one.idle and one._late is None and it._held == {}
+        one.resume_writing()
+        while not one.idle or one._later:
+            await asyncio.sleep(0)
+            assert one._late is None and it._held_bytes == 0
+        assert one._asked == 100
+        one.data_received(versions[:7])
+        assert one._late is not None and it._held == {1: 7} and it._held_bytes == 7
+        one.data_received(versions[7:])
+        assert one._late is None and it._held == {} and it._held_bytes == 0
+
+    asyncio.run(story())
+
+
+def test_unfinished_requests_are_bounded_together(
+    inside: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setattr(server, "HELD", 3_000_000)
+
+    async def story(it: Server, host: str, port: int) -> None:
+        streams = [await asyncio.open_connection(host, port) for _ in range(4)]
+        for _, writer in streams:
+            writer.write(PRODUCE_90_MB + b"x" * 900_000)
+            await writer.drain()
+        done = [asyncio.create_task(reader.read()) for reader, _ in streams]
+        await asyncio.wait(done, return_when=asyncio.FIRST_COMPLETED)
+        assert it._held_bytes <= 3_000_000 and it._held_bytes == sum(it._held.values())
+        assert len(it.connections) == 3
+        for task in done:
+            task.cancel()
+        for _, writer in streams:
+            writer.close()
+
+    caplog.set_level(logging.INFO, "mqlab.serve")
+    inside(story)
+    assert caplog.text.count("too many bytes of unfinished requests") == 1
+
+
+# ---- what is said --------------------------------------------------------------------------
+
+
+def test_who_is_refused_and_who_goes_away_is_said(tmp_path: Path) -> None:
+    with Started(tmp_path) as broker:
+        with Raw(broker.address) as client:
+            for _ in range(3):
+                client.produce("missing", 0, batch([b"v"]))
+            pid = client.init("an-id").producer_id
+            client.end("an-id", pid, 7, True)
+        half = dial(broker.address)
+        half.sendall(PRODUCE_90_MB)
+        half.close()
+        garbage = dial(broker.address)
+        garbage.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        text = broker.said("went away in the middle of a request", "closing, a frame of")
+        assert text.count("PRODUCE refused, UNKNOWN_TOPIC_OR_PARTITION") == 1, "said once"
+        (line,) = [line for line in text.splitlines() if "END_TXN of an-id refused" in line]
+        assert re.search(
+            r"INFO mqlab \(127\.0\.0\.1:\d+, conn-\d+\): END_TXN of an-id refused, ", line
+        )
+        assert "INIT_PRODUCER_ID" not in text, "what goes well is not said"
+        garbage.close()
+
+
+def test_verbose_says_each_request_and_no_name_is_obeyed(tmp_path: Path) -> None:
+    with Started(tmp_path, "--verbose") as broker:
+        with Raw(broker.address) as client:
+            client.init("an-id")
+            frame = struct.pack(">hhih", 18, 0, 1, 8) + b"\x1b[31m\xe2\x80\xae"
+            client.send(struct.pack(">i", len(frame)) + frame)
+            client.read_frame()
+        text = broker.said("API_VERSIONS v0")
+        assert "INIT_PRODUCER_ID v4" in text
+        assert "\x1b" not in text and "\\x1b[31m\\u202e (127.0.0.1:" in text
+
+
+def test_a_host_that_others_reach_is_warned_of(tmp_path: Path) -> None:
+    with Started(tmp_path, "--host", "0.0.0.0") as broker:
+        text = broker.said("whoever reaches this machine can read, write and delete")
+        assert len(text.splitlines()) == 1
+    with Started(tmp_path) as broker, Raw(broker.address) as client:
+        client.init(None)
+        assert broker.errors.read_text() == ""
+
+
+def test_an_empty_name_is_no_folder() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mqlab", "serve", "kafka", "--data-dir", ""],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2 and "an empty name is no folder" in done.stderr
+    with pytest.raises(BrokerError, match="an empty name is no folder"):
+        serve(data_dir="")
