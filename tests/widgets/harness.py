@@ -5,9 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from mqlab_widgets.style import page_css
-
-TRAITS = ("chosen", "locked", "revealed")
+TRAITS = ("chosen", "locked", "revealed", "kept")
 
 # The model is anywidget's, as far as the module uses it.
 MODEL = """
@@ -60,7 +58,7 @@ def put(page: Any, widget: Any, theme: str = "light") -> None:
         return state(widget)
 
     page.expose_function("python", python)
-    css = page_css()
+    css = widget._css
     page.set_content(
         f'<!doctype html><html lang="en"><title>notebook</title><style>{css}</style>'
         f'<body data-jp-theme-light="{str(theme == "light").lower()}"><main><h1>Notebook</h1>'

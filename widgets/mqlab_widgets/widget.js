@@ -12,7 +12,7 @@ async function render({ model, el }, build) {
     return unpack(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
   };
   const has = (model.get("payload")?.byteLength ?? 0) > 0;
-  const player = has ? new Player(host, await fresh(), ui.kind !== "predict") : null;
+  const player = has ? new Player(host, await fresh(), true) : null;
   if (!has) host.lang = ui.lang;
   const update = build(model, host, player);
   let newest = 0;

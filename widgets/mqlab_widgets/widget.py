@@ -12,6 +12,7 @@ from typing import Any
 
 import anywidget
 import traitlets
+from IPython import get_ipython
 from IPython.display import display
 
 from mqlab.kernel.text import Lang, Text
@@ -19,10 +20,22 @@ from mqlab.kernel.text import Lang, Text
 from .payload import HERE
 from .style import page_css
 
+NO_EMPTY_WIDGET = (
+    "<style>.jp-OutputArea-child:has([data-still]) + .jp-OutputArea-child:not(:has(.mqlab))"
+    "{display:none}</style>"
+)
+
 
 def say(text: str | Text, lang: Lang) -> str:
     """A plain string is said as it is in every language."""
     return text.of(lang) if isinstance(text, Text) else text
+
+
+def cell_of_this_run() -> str:
+    """The id of the notebook's cell that is being run; empty where nobody says it."""
+    shell = get_ipython()
+    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    return str(parent.get("metadata", {}).get("cellId", ""))
 
 
 def join_modules(name: str) -> str:
@@ -40,6 +53,7 @@ class PictureWidget(anywidget.AnyWidget):
 
     def __init__(self, **traits: Any) -> None:
         self._name = secrets.token_hex(6)
+        self._is_shown = False
         super().__init__(**traits)
 
     def still_html(self) -> str:
@@ -50,10 +64,20 @@ class PictureWidget(anywidget.AnyWidget):
         """The same as plain text."""
         raise NotImplementedError
 
+    def summary(self) -> str:
+        """What is printed where neither widget nor still can be: on paper nothing is folded."""
+        return self.narration()
+
+    def still_output(self) -> dict[str, str]:
+        """The output before the widget, and what hides the widget's own where it never came to
+        life: "model not found" says nothing to a reader of yesterday's notebook."""
+        still = f'<div data-still="{self._name}">{self.still_html()}</div>{NO_EMPTY_WIDGET}'
+        return {"text/html": still, "text/plain": self.summary()}
+
     def _ipython_display_(self) -> None:
         show: Any = display  # IPython does not say its type
-        still = f'<div data-still="{self._name}">{self.still_html()}</div>'
-        show({"text/html": still, "text/plain": self.narration()}, raw=True)
+        show(self.still_output(), raw=True, display_id=self._name)
+        self._is_shown = True
         bundle = self._repr_mimebundle_()
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data:
