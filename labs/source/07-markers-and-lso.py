@@ -91,25 +91,7 @@ half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader"
 # then run on.
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "The client has its ok. What does a read_committed reader get from the two partitions now?",
-    options=[
-        "order-17 and paid-17: the commit has returned",
-        "nothing: no marker is written yet",
-        "order-17, invoice-16 and paid-17: all three are in the log",
-        "order-17 or paid-17, whichever was written first",
-    ],
-    answer=1,
-    explanations=[
-        "commit returns when PrepareCommit is durable at the coordinator, before any marker leaves.",
-        "A partition shows a transaction when its own marker is in its own log.",
-        "That is read_uncommitted: it reads up to the high watermark, decided or not.",
-        "Writing makes nothing visible. Each partition waits for its own marker.",
-    ],
-    trace=torn,
-    step=answered,
-    panels=["space-time", "graphs", "tables"],  # the other panels would give it away
-)
+Predict("07-commit-returned", trace=torn, step=answered, panels=["space-time", "graphs", "tables"])
 
 # %% [markdown]
 # ## Run
@@ -149,22 +131,7 @@ frontiers(torn, half)
 # Many drawings of Kafka show arrows that do not exist. Say first what you think, then look.
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "Who writes the commit marker into orders-0, and who tells the reader of it?",
-    options=[
-        "the producer writes it, the broker hands it to the reader",
-        "the coordinator writes it and pushes it to the reader",
-        "the leader of orders-0 writes it, and nobody tells the reader: it asks",
-        "the reader's group coordinator writes it, once the reader has acknowledged",
-    ],
-    answer=2,
-    explanations=[
-        "A producer only sends EndTxn. It never builds a control record, and would be refused.",
-        "The coordinator asks the leader (WriteTxnMarkers); it knows no consumers at all.",
-        "A marker is a record of the partition's log; a reader finds its effect when it fetches.",
-        "Only `__consumer_offsets` has its markers from the group coordinator, and no reader acks.",
-    ],
-)
+Predict("07-who-writes")
 
 # %%
 # Nobody asks the reader for anything, and only leaders write markers.
@@ -192,22 +159,7 @@ run plain: send orders-0 p, send orders-1 q, flush
 run fast: init, begin, send orders-0 f, commit
 """)
 Predict(
-    "What does a read_committed reader get while slow's transaction is open?",
-    options=[
-        "p, q and f: only slow's own record is hidden",
-        "nothing at all: one open transaction stops the whole topic",
-        "q alone: p and f lie behind s in their partition",
-        "q and f: records without a transaction wait, committed ones do not",
-        "fast's commit cannot return before slow has ended",
-    ],
-    answer=2,
-    explanations=[
-        "The LSO stands at s: everything behind it in orders-0 waits, whoever wrote it.",
-        "Each partition has its own LSO, and slow never wrote into orders-1.",
-        "A position has no holes: a reader cannot step over s and come back for it later.",
-        "Both wait: what counts is the place in the log, not whose record it is.",
-        "Writing and committing go on as ever; only readers of committed data wait, here.",
-    ],
+    "07-open-transaction",
     trace=behind,
     step=len(behind),
     panels=["space-time", "graphs", "tables"],
@@ -270,24 +222,7 @@ run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
 run app: begin, send orders-0 c, commit
 run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
 """)
-Predict(
-    "The reader has a (offset 0) and b (offset 1). Where does it stand, and what is its lag?",
-    options=[
-        "position 2, lag 0: two records, two offsets",
-        "position 2, lag 1 for ever: the marker can never be read",
-        "position 3, lag 0: it has stepped over the marker",
-        "position 1, lag 0: the position is the last record read",
-    ],
-    answer=2,
-    explanations=[
-        "The marker took offset 2. Offsets are places in the log, not numbers of messages.",
-        "A tool that subtracts the last record's offset shows that; the consumer itself steps over.",
-        "No application ever gets a marker, yet the position moves past it.",
-        "A position is the next offset to read, so it is last + 1 at least.",
-    ],
-    trace=commit,
-    step=first(commit, "Fetch @0") - 1,
-)
+Predict("07-position", trace=commit, step=first(commit, "Fetch @0") - 1)
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 for cell in commit.snapshot(-1).logs[0].cells:
@@ -319,44 +254,10 @@ run c: send orders-0 c6, commit
 run x: begin, send orders-0 x8, commit
 """
 mixed, mixed_run = partition_log(MIXED, "orders-0"), scenario(MIXED)
-Predict(
-    "A read_committed reader fetches this log from offset 0. What does the broker send it?",
-    options=[
-        "n0 n1 c3 c6 x8: the broker leaves out what was aborted",
-        "n0 n1 c3 c6 x8: aborted records were deleted when the abort marker came",
-        "everything up to the LSO, x2, x4 and the markers too, and a list of aborted transactions",
-        "everything; the client keeps it back until it sees the end marker of each transaction",
-    ],
-    answer=2,
-    explanations=[
-        "The broker does not look into batches one by one: it cuts at the LSO and adds a list.",
-        "An abort only appends. Records leave a log by retention or compaction, much later.",
-        "The client drops the batches of the listed producers: filtering is done at the reader.",
-        "No mode buffers. What is not decided is not sent, so there is nothing to keep back.",
-    ],
-    trace=mixed_run,
-    step=len(mixed_run),
-    panels=["space-time", "logs"],
-)
+Predict("07-fetch", trace=mixed_run, step=len(mixed_run), panels=["space-time", "logs"])
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "For each aborted transaction the leader keeps an entry in an index file, and a fetch brings a list. "
-    "What does the list say of the transaction x2 x4?",
-    options=[
-        "producer id, first offset 2, last offset 5: what the index file says",
-        "producer id and first offset 2",
-        "the transactional id of x",
-        "every aborted offset: 2 and 4",
-    ],
-    answer=1,
-    explanations=[
-        "Articles print these three, and the file does hold them. They do not all travel.",
-        "One producer id has one transaction open at a time, and the abort marker says where it ends.",
-        "No partition knows transactional ids. Only the coordinator does.",
-        "That could be a long list; one pair a transaction is enough.",
-    ],
-)
+Predict("07-aborted-list")
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 said, (entry,) = mixed.fetch(0), mixed.index
@@ -393,24 +294,7 @@ system kafka partitions=1 readers=reader
 run app: init, begin, send orders-0 a, flush
 """
 undecided_run = scenario(undecided)
-Predict(
-    "An application sets no isolation.level. Which one does it get?",
-    options=[
-        "read_committed: it is the safe one",
-        "read_uncommitted: it is the fast one",
-        "the level the producer has chosen",
-        "it depends on the client: Java read_uncommitted, librdkafka read_committed",
-    ],
-    answer=3,
-    explanations=[
-        "So it is in librdkafka (confluent-kafka in Python, Go, C#), but not in Java.",
-        "So it is in Java's ConsumerConfig, but librdkafka's CONFIGURATION.md says otherwise.",
-        "A producer cannot choose for its readers: both kinds may read one partition at once.",
-        "The same bytes, two answers: set it yourself, always.",
-    ],
-    trace=undecided_run,
-    step=len(undecided_run),
-)
+Predict("07-isolation", trace=undecided_run, step=len(undecided_run))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 DEFAULTS = {"Java consumer": "read_uncommitted", "librdkafka": "read_committed"}
@@ -686,19 +570,4 @@ check(LSO, lso)
 # says: "That is a bug in Kafka; a transaction is atomic." Which answer is right?
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "What do you answer?",
-    options=[
-        "Yes: read_committed must never show half of a transaction",
-        "No: every partition ends it the same way, but each at its own moment",
-        "No: the dashboard must have read uncommitted data",
-        "Yes: the producer should have waited for commit to return",
-    ],
-    answer=1,
-    explanations=[
-        "No isolation level of Kafka promises that: each partition has its own LSO.",
-        "The outcome is one, the moment is not. A dashboard that joins both must wait for both.",
-        "Both records are committed; one marker was simply written earlier than the other.",
-        "commit returns before the markers are written, so waiting for it changes nothing.",
-    ],
-)
+Predict("07-exit-ticket")

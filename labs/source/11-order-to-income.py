@@ -64,21 +64,7 @@ print(f"income {pounds(hook.tenths)}, should be {bench.expected}: {hook.error}")
 
 # %% jupyter={"source_hidden": true}
 Predict(
-    "One transaction per batch, killed after its commit. What does a reader of committed data get "
-    "from topic income in the end?",
-    options=[
-        "12:30 once: a transaction is atomic",
-        "12:30 once: the restarted job fences the old one",
-        "12:30 twice",
-        "nothing: the kill aborts the transaction",
-    ],
-    answer=2,
-    explanations=[
-        "Atomic, yes: the batch is in as a whole. And then it is in as a whole once more.",
-        "Fencing aborts what is open. This transaction is committed: there is nothing to abort.",
-        "Spark has not noted the batch as done and hands it over again, and the sink cannot know.",
-        "It was committed before the kill, and a commit stays.",
-    ],
+    "11-one-transaction",
     trace=scenario("""
 # One transaction per batch; the job dies after the commit and starts again
 system kafka topic=income partitions=1 producers=job:income-job
@@ -358,23 +344,7 @@ for source, sink, point in [
 
 # %% jupyter={"source_hidden": true}
 Predict(
-    "The checkpoint counts the batch 13:00 as done; its transaction is still open. A new process "
-    "starts, and its first call is initTransactions, as in any program. What becomes of 13:00?",
-    options=[
-        "it is committed: the checkpoint has it",
-        "it is lost",
-        "it is written once more, by the new process",
-        "it stays open for ever",
-    ],
-    answer=1,
-    explanations=[
-        "The broker knows nothing of checkpoints. It sees a new process with the same "
-        "transactional.id, and fences the old one.",
-        "The new process fences the old one, and so its transaction is aborted. Nobody hands the "
-        "batch over again, as the checkpoint has it as done.",
-        "It would have to be handed over again. But the checkpoint has it as done.",
-        "initTransactions ends it at once; without that its timeout would.",
-    ],
+    "11-pre-commit",
     trace=scenario("""
 # Pre-commit, then the checkpoint; killed before the commit
 system kafka topic=income partitions=1 producers=job:income-job,again:income-job
@@ -470,23 +440,7 @@ print(*bestsellers(rows), sep="; ")
 # ## Exit ticket
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "A colleague writes each batch into a database in one transaction, and commits the Kafka "
-    "offsets afterwards. The process dies in between. What happens?",
-    options=[
-        "Nothing: both are transactions",
-        "The batch is written twice, unless the database also holds the offsets",
-        "The batch is lost",
-        "Kafka rolls the database back",
-    ],
-    answer=1,
-    explanations=[
-        "Two transactions are not one. Between them there is a moment to die in.",
-        "The same window as commits/N: progress must be in the same transaction as the rows.",
-        "It is in the database. Only the progress is not.",
-        "Kafka knows nothing of the database.",
-    ],
-)
+Predict("11-exit-ticket")
 
 # %%
 live.stop()
