@@ -25,7 +25,7 @@ from .player import Player
 from .scene import Node
 from .style import page_css
 from .views import PANELS
-from .widget import PictureWidget, cell_of_this_run, join_modules, say
+from .widget import PictureWidget, find_running_cell, join_modules, say
 
 KNOWN = (
     *("trace", "step", "until", "shows", "name", "chosen", "revealed"),
@@ -103,7 +103,7 @@ class Predict(PictureWidget):
         if trace is not None:
             look = Look.of(title, lang, scale, panels)
             self._run = AskedRun.of(trace, position(trace, step), until, shows, look)
-        self.name, self._cell = name, cell_of_this_run()
+        self.name, self._cell = name, find_running_cell()
         super().__init__()
         if chosen != -1:
             self.chosen, self.locked, self.revealed = chosen, True, revealed

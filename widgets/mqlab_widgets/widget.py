@@ -31,7 +31,7 @@ def say(text: str | Text, lang: Lang) -> str:
     return text.of(lang) if isinstance(text, Text) else text
 
 
-def cell_of_this_run() -> str:
+def find_running_cell() -> str:
     """The id of the notebook's cell that is being run; empty where nobody says it."""
     shell = get_ipython()
     parent = shell.get_parent() if hasattr(shell, "get_parent") else {}

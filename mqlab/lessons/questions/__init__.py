@@ -57,7 +57,7 @@ class Question:
 
 def find_question(name: str) -> Question:
     """The question "07-first-marker"; ValueError where there is none of this name."""
-    asked = questions_of(name.partition("-")[0])
+    asked = load_questions(name.partition("-")[0])
     if name not in asked:
         near = get_close_matches(name, asked, 1)
         guess = f"did you mean {near[0]!r}? " if near else ""
@@ -66,7 +66,7 @@ def find_question(name: str) -> Question:
 
 
 @cache
-def questions_of(lab: str) -> Mapping[str, Question]:
+def load_questions(lab: str) -> Mapping[str, Question]:
     """The questions of the lab with this number, by their names, in the file's order."""
     file = files(__name__).joinpath(f"{lab}.toml")
     if not (lab.isalnum() and file.is_file()):

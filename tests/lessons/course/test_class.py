@@ -22,7 +22,7 @@ from mqlab.lessons.course.notebooks import (
     labs_in,
     read_source,
 )
-from mqlab.lessons.questions import CALL, Question, questions_of
+from mqlab.lessons.questions import CALL, Question, load_questions
 from tests.project.sources import ROOT
 
 from .sample_lab import SAMPLE
@@ -42,7 +42,7 @@ def predicts(lab: Lab) -> list[Question]:
         if cell.cell_type == "code"
         for call in CALL.finditer(cell.source)
     ]
-    asked = questions_of(lab.name[:2])
+    asked = load_questions(lab.name[:2])
     assert sorted(calls) == sorted(asked), "each question is asked once"
     return [asked[name] for name in calls]
 
