@@ -80,6 +80,7 @@ WIDE_TESTS = {
     "tests/scenario/test_commands.py",
     "tests/scenario/test_goldens.py",
     "tests/scenario/test_page.py",
+    "tests/scenario/test_view.py",
 }
 HEAVY = {"pyspark", "numpy", "pandas", "pyarrow", "mqlab.spark"}
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import main
-from mqlab.kernel import Trace
 
 SCENARIOS = Path(__file__).parents[2] / "datasets" / "scenarios" / "kafka"
 
@@ -94,19 +93,6 @@ def test_a_mistake_is_one_line_that_says_what_to_do(words, says, capsys):
     assert len(said.splitlines()) == 1
 
 
-def test_view_writes_a_page_a_picture_and_a_trace(scenario, tmp_path, capsys):
-    page, picture, data = (tmp_path / f"out.{kind}" for kind in ("html", "svg", "json"))
-    assert main(["view", str(scenario), "-o", str(page)]) == 0
-    assert main(["view", str(scenario), "-o", str(picture), "--step", "12"]) == 0
-    assert main(["view", str(scenario), "-o", str(data), "--trace"]) == 0
-    assert "http" not in page.read_text("utf-8").replace("http://www.w3.org/", "")
-    assert picture.read_text("utf-8").startswith("<svg")
-    assert "CompleteCommit" in Trace.load(data).narrate()
-    assert main(["view", str(data), "-o", str(page)]) == 0
-    assert main(["view", str(scenario), "--step", "999"]) == 2
-    assert "positions 0 to" in capsys.readouterr().err
-
-
 def test_explore_finds_and_tells(capsys):
     line = ["explore", "kafka", "app=init; begin; send orders-0 x; abort"]
     assert main([*line, "--off", "aborted_index"]) == 1
@@ -118,14 +104,16 @@ def test_explore_finds_and_tells(capsys):
 @pytest.mark.parametrize("damage", ["facts", "start", "changes"])
 def test_a_damaged_trace_is_refused_in_one_line(damage, scenario, tmp_path, capsys):
     data, page = tmp_path / "run.json", tmp_path / "page.html"
-    assert main(["view", str(scenario), "-o", str(data), "--trace"]) == 0
+    assert main(["view", str(scenario), "-o", str(data)]) == 0
     plain = json.loads(data.read_text("utf-8"))
     del plain[damage]
     data.write_text(json.dumps(plain), "utf-8")
     capsys.readouterr()
     assert main(["view", str(data), "-o", str(page)]) == 2
     said = capsys.readouterr().err
-    assert "is no trace: " in said and "mqlab view --trace" in said and len(said.splitlines()) == 1
+    assert (
+        "is no trace: " in said and "mqlab view -o run.json" in said and len(said.splitlines()) == 1
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
@@ -24,6 +24,7 @@ from .still import caption, folded_words, narrated, still
 from .style import page_css
 
 KNOWN = ("step", "title", "lang", "scale", "panels")
+Theme = Literal["", "light", "dark"]
 
 
 class Player:
@@ -63,9 +64,10 @@ class Player:
         """The step in words."""
         return caption(self.trace, self.step, self.look)
 
-    def svg(self, future: bool = True) -> str:
-        """The step as an SVG document with its own style; `future`: with the rows to come."""
-        return still(self.trace, self.step, self.look, future)
+    def svg(self, future: bool = True, theme: Theme = "") -> str:
+        """The step as an SVG document with its own style; `future`: with the rows to come;
+        `theme`: "light" or "dark" whatever a reader's own is."""
+        return still(self.trace, self.step, self.look, future, theme)
 
     def still_html(self, future: bool = True) -> str:
         """The step as an `<img>` and, folded, the run in words: what untrusted HTML may show."""
@@ -85,26 +87,29 @@ class Player:
             f'<script type="module">{module()}\nmount(document.getElementById("{name}"));</script>'
         )
 
-    def page(self) -> str:
+    def page(self, theme: Theme = "") -> str:
         """One self-contained page: opens from disk, steps without kernel or network."""
         title = xml(self.title or self.trace.system)
         return (
             f'<!doctype html><html lang="{self.look.lang}"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
             f"<title>{title}</title><style>{_PAGE}</style></head>"
-            f"<body><main>{self.html('h1')}</main></body></html>\n"
+            f"<body{_THEMES[theme]}><main>{self.html('h1')}</main></body></html>\n"
         )
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, theme: Theme = "") -> Path:
         """Write `step.svg` (this step) or `page.html` (all steps), by the name's ending."""
         path = Path(path)
         match path.suffix:
             case ".svg":
-                path.write_text(self.svg(), "utf-8")
+                path.write_text(self.svg(theme=theme), "utf-8")
             case ".html" | ".htm":
-                path.write_text(self.page(), "utf-8")
+                path.write_text(self.page(theme), "utf-8")
             case other:
-                raise ValueError(f"cannot save as {other!r}; use a name ending in .svg or .html")
+                raise ValueError(
+                    f"cannot save as {other!r}; use a name ending in .svg or .html "
+                    "(`mqlab view` writes .png and .gif too)"
+                )
         return path
 
     def _repr_html_(self) -> str:
@@ -122,6 +127,12 @@ class Player:
         return self.narration()
 
 
+#: a page says its theme as JupyterLab does
+_THEMES: dict[Theme, str] = {
+    "": "",
+    "light": ' data-jp-theme-light="true" style="color-scheme:light"',
+    "dark": ' data-jp-theme-light="false" style="color-scheme:dark"',
+}
 _PAGE = (
     ":root{color-scheme:light dark}body{margin:0;background:light-dark(#fff,#15181c)}"
     "main{max-width:1240px;margin:0 auto;padding:8px}"

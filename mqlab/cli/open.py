@@ -1,0 +1,31 @@
+"""`mqlab open TOKEN`: a run that somebody has sent, as a page in the browser."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..real.kafka.evidence import add_kafka_evidence
+from .errors import UserError
+from .pictures import add_picture_arguments, write_picture
+
+HELP = "show the run of a token, as a Playground's button or `mqlab explore` gives one"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "In a notebook: open_run(token) of mqlab.lab gives the run, to play on."
+    parser.add_argument("token", metavar="TOKEN", help="the whole text that was copied")
+    add_picture_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from mqlab.lessons.registry import reopen_run
+
+    try:
+        play, note = reopen_run(args.token)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    if said := note.of(args.lang):
+        print(said)
+    trace = add_kafka_evidence(play.trace, "")
+    return write_picture(trace, args, Path("run.html"), shown=True)
