@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..real.kafka.evidence import add_kafka_evidence
+from ..lessons.registry import reopen_run, with_evidence
 from .errors import UserError
 from .pictures import add_picture_arguments, write_picture
 
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from mqlab.lessons.registry import reopen_run
+    from mqlab_widgets.lecture import Lecture
 
     try:
         play, note = reopen_run(args.token)
@@ -27,5 +27,5 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     if said := note.of(args.lang):
         print(said)
-    trace = add_kafka_evidence(play.trace, "")
-    return write_picture(trace, args, Path("run.html"), shown=True)
+    trace = with_evidence(play.trace, "")
+    return write_picture(trace, args, Path("run.html"), Lecture(), shown=True)

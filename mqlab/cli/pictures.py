@@ -12,6 +12,7 @@ from .errors import UserError
 
 if TYPE_CHECKING:
     from mqlab_widgets import Player
+    from mqlab_widgets.lecture import Lecture
 
 KINDS = {
     ".html": "a page that steps through it",
@@ -34,17 +35,28 @@ def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", type=float, metavar="X", help="1.5 for larger letters")
     parser.add_argument("--lang", choices=("en", "zh"), default="en")
     parser.add_argument("--theme", choices=("light", "dark"), help="whatever a reader's own is")
+    parser.add_argument(
+        "--present", action="store_true",
+        help="a page for a lecture: full screen, as large as it goes, what is to come hidden; Page "
+        "Down plays a scene, b or . turns the screen black, f asks for the full screen",
+    )  # fmt: skip
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
 
 
-def write_picture(trace: Trace, args: argparse.Namespace, default: Path, shown: bool) -> int:
+def write_picture(
+    trace: Trace, args: argparse.Namespace, default: Path, lecture: Lecture, shown: bool
+) -> int:
     """Write what was asked for; where no name was given, a page, which the browser opens if it
     is to be `shown`."""
     out = args.output or default
+    if args.present and out.suffix != ".html":
+        raise UserError(
+            f"--present makes a page: name {out} with .html at its end, or leave it out"
+        )
     if out.suffix not in KINDS:
         raise UserError(f"cannot write {out}: name it by what it is to be ({KINDS_IN_WORDS})")
     try:
-        said = _write(trace, args, out)
+        said = _write(trace, args, out, lecture)
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
     print(f"wrote {out} ({out.stat().st_size / 1000:.0f} kB, {said})")
@@ -55,7 +67,7 @@ def write_picture(trace: Trace, args: argparse.Namespace, default: Path, shown: 
     return 0
 
 
-def _write(trace: Trace, args: argparse.Namespace, out: Path) -> str:
+def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) -> str:
     """Write the file; what there is to say of it."""
     if out.suffix == ".json":
         trace.save(out)
@@ -71,7 +83,10 @@ def _write(trace: Trace, args: argparse.Namespace, out: Path) -> str:
             out.write_bytes(photograph(page, player.svg()))
     else:
         player = _player(trace, args, at)
-        player.save(out, args.theme or "")
+        if args.present:
+            out.write_text(lecture.page(player, args.theme or ""), "utf-8")
+        else:
+            player.save(out, args.theme or "")
     return f"{len(trace)} facts" if out.suffix == ".html" else f"step {at} of {len(trace)}"
 
 
@@ -113,7 +128,7 @@ def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
     if width > MOST_PIXELS:
         raise UserError(
             f"--scale {look.scale:g} gives {width} pixels, and a .gif may have {MOST_PIXELS}: "
-            f"take --scale {look.scale * MOST_PIXELS / width * 0.99:.1f}, or leave out some --panels"
+            f"take --scale {look.scale * MOST_PIXELS / width * 0.99:.1f}, or fewer --panels"
         )
     with open_studio(args.theme or "light") as page:
         out.write_bytes(film(page, drawn, [_time(trace, step, steps) for step in steps]))

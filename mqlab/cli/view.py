@@ -20,16 +20,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from mqlab_widgets.lecture import Lecture
+
     path = Path(args.file)
-    trace = read_trace(path)
-    return write_picture(trace, args, Path(path.with_suffix(".html").name), shown=False)
+    if not path.is_file():
+        raise UserError(f"no file {path}: give a .scn file or a trace as .json")
+    if path.suffix == ".json":
+        trace, lecture = read_trace(path), Lecture()
+    else:
+        golden = open_scenario(path)
+        trace = with_evidence(golden.run.trace, path.stem)
+        scenes = tuple((caption.end, caption.text) for caption in golden.captions)
+        lecture = Lecture(" ".join(golden.script.comments[1:]), scenes)
+    default = Path(path.with_suffix(".html").name)
+    return write_picture(trace, args, default, lecture, shown=args.present)
 
 
 def read_trace(path: Path) -> Trace:
-    if not path.is_file():
-        raise UserError(f"no file {path}: give a .scn file or a trace as .json")
-    if path.suffix != ".json":
-        return with_evidence(open_scenario(path).run.trace, path.stem)
     try:
         return Trace.load(path)
     except ValueError as error:

@@ -1,11 +1,13 @@
 """`mqlab view` and `mqlab open`: pages, pictures, films and data of a run."""
 
 import base64
+import json
 import re
 import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+import zlib
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,34 @@ def test_view_writes_a_page_a_picture_and_a_trace(scenario, tmp_path, opened):
     assert "CompleteCommit" in Trace.load(data).narrate()
     assert main(["view", str(data), "-o", str(page)]) == 0
     assert opened == []
+
+
+def test_present_makes_a_lecture_of_a_scenario_and_opens_it(
+    scenario, tmp_path, monkeypatch, opened, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    text = "# Title.\n# The story.\nsystem kafka\n# It dies.\nkill tc\n---\n\nrestart tc\n---\n"
+    scenario.write_text(text, "utf-8")
+    assert main(["view", str(scenario), "--present"]) == 0
+    page = tmp_path / "basic-commit.html"
+    assert opened == [page.as_uri()]
+    meta = payload(page.read_text("utf-8"))["meta"]
+    assert meta["lecture"] == {
+        "story": "The story.", "scenes": [[1, "It dies."], [4, "restart tc"]],
+    }  # fmt: skip
+    assert meta["step"] == 0 and "Page Down" in meta["words"]["begin"]
+    assert main(["view", str(scenario), "-o", "run.json"]) == 0
+    assert main(["view", "run.json", "--present", "-o", "other.html"]) == 0
+    assert payload(Path("other.html").read_text("utf-8"))["meta"]["lecture"]["scenes"] == []
+    assert len(opened) == 1, "with a name of its own it is only written"
+    assert main(["view", str(scenario), "--present", "-o", "x.svg"]) == 2
+    assert "--present makes a page: name x.svg with .html" in capsys.readouterr().err
+
+
+def payload(page):
+    """What a page plays."""
+    found = re.search(r'class="payload">([^<]+)<', page)
+    return json.loads(zlib.decompress(base64.b64decode(found[1])))
 
 
 def test_panels_scale_language_and_theme_are_the_pictures(scenario, tmp_path):

@@ -76,26 +76,11 @@ class Player:
 
     def html(self, heading: str = "div") -> str:
         """The still, the payload and the module, as one piece of HTML."""
-        name = f"mqlab-{secrets.token_hex(6)}"
-        return (
-            f"<style>{page_css()}</style>"
-            f'<div class="mqlab" id="{name}" lang="{self.look.lang}" data-heading="{heading}">'
-            f"{self.still_html()}"
-            f'<script type="application/octet-stream" class="payload">'
-            f"{base64_of(self.payload)}</script>"
-            "</div>"
-            f'<script type="module">{module()}\nmount(document.getElementById("{name}"));</script>'
-        )
+        return mounted(self.still_html(), self.payload, heading)
 
     def page(self, theme: Theme = "") -> str:
         """One self-contained page: opens from disk, steps without kernel or network."""
-        title = xml(self.title or self.trace.system)
-        return (
-            f'<!doctype html><html lang="{self.look.lang}"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
-            f"<title>{title}</title><style>{_PAGE}</style></head>"
-            f"<body{_THEMES[theme]}><main>{self.html('h1')}</main></body></html>\n"
-        )
+        return document(self.title or self.trace.system, self.look.lang, self.html("h1"), theme)
 
     def save(self, path: str | Path, theme: Theme = "") -> Path:
         """Write `step.svg` (this step) or `page.html` (all steps), by the name's ending."""
@@ -145,6 +130,34 @@ def image(svg: str, alt: str) -> str:
     return f'<img src="data:image/svg+xml;base64,{data}" alt="{xml(alt)}">'
 
 
-def module() -> str:
-    """The player's JavaScript, safe inside a script element."""
-    return (HERE / "player.js").read_text("utf-8").replace("</", "<\\/")
+def mounted(still: str, payload: dict[str, Any], heading: str, more: str = "") -> str:
+    """A still and a payload, which the module plays in its place as soon as it runs. `more`: the
+    name of a function that is handed the player, of a .js and a .css file that it is in."""
+    name = f"mqlab-{secrets.token_hex(6)}"
+    mount = f'mount(document.getElementById("{name}"))'
+    files = (f"{more}.js",) if more else ()
+    styles = (f"{more}.css",) if more else ()
+    return (
+        f"<style>{page_css(*styles)}</style>"
+        f'<div class="mqlab" id="{name}" lang="{payload["meta"]["lang"]}" data-heading="{heading}">'
+        f"{still}"
+        f'<script type="application/octet-stream" class="payload">{base64_of(payload)}</script>'
+        "</div>"
+        f'<script type="module">{module(*files)}\n{more}({mount});</script>'
+    )
+
+
+def document(title: str, lang: Lang, body: str, theme: Theme) -> str:
+    """A page of its own around a piece of HTML."""
+    return (
+        f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
+        f"<title>{xml(title)}</title><style>{_PAGE}</style></head>"
+        f"<body{_THEMES[theme]}><main>{body}</main></body></html>\n"
+    )
+
+
+def module(*more: str) -> str:
+    """The player's JavaScript, and that of the files `more`, safe inside a script element."""
+    files = ("player.js", *more)
+    return "\n".join((HERE / name).read_text("utf-8") for name in files).replace("</", "<\\/")
