@@ -191,7 +191,9 @@ class Search:
             if prop.kind == "can_always":
                 at = self._stuck(1 << i) if self.complete else None
             if prop.kind != "sometimes" and at is not None:
-                examples[prop.name] = Counterexample(self.system, prop.name, self.schedule(at))
+                examples[prop.name] = Counterexample(
+                    self.system, prop.name, self.schedule(at), prop
+                )
             if prop.kind == "sometimes" and at is None and self.complete:
                 missing.append(prop.name)
         return Verdict(

@@ -23,8 +23,8 @@ from .role import (
     Send,
     Truncate,
 )
-from .snapshot import Snapshot
-from .system import System
+from .snapshot import Light, Snapshot
+from .system import Property, System
 from .text import Lang, Text, Words
 from .trace import GLYPHS, Fact, FactKind, Trace
 from .world import Moved, World, apply, homes, initial
@@ -51,10 +51,12 @@ def put_in_words(value: object) -> Text:
 
 @dataclass
 class Run:
-    """A system being run. `do` makes one choice; `trace` is what happened so far."""
+    """A system being run. `do` makes one choice; `trace` is what happened so far. `claims` have
+    a light in each Snapshot, before those of the system."""
 
     system: System
     title: Text = Text("")
+    claims: tuple[Property, ...] = ()
     world: World = field(init=False)
     choices: list[str] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
@@ -63,7 +65,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.world = initial(self.system)
-        self.snapshots = [self.system.snapshot(self.world)]
+        self.snapshots = [self._with_claims(self.system.snapshot(self.world), self.world)]
 
     def do(self, choice: Choice | str, at_ms: int = 0) -> list[Moved]:
         """Make one choice and tell its facts; ValueError where it is not possible."""
@@ -108,7 +110,15 @@ class Run:
                 why=telling.why,
             )
         )
-        self.snapshots.append(self._lit(self.system.snapshot(move.world)))
+        new = self._with_claims(self.system.snapshot(move.world), move.world)
+        self.snapshots.append(self._lit(new))
+
+    def _with_claims(self, new: Snapshot, world: World) -> Snapshot:
+        if not self.claims:
+            return new
+        names = {claim.name for claim in self.claims}
+        first = tuple(Light(c.name, c.sentence, c.holds(world)) for c in self.claims)
+        return replace(new, lights=first + tuple(g for g in new.lights if g.name not in names))
 
     def _lit(self, new: Snapshot) -> Snapshot:
         """A light that went red stays red: the invariant was broken in this run."""
