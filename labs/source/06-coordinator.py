@@ -93,7 +93,7 @@ Player(unfenced, step=find_red_step(unfenced, "money"))
 
 # %% jupyter={"source_hidden": true}
 fenced = scenario("""
-# The old instance is fenced in the middle of its transaction
+# A new instance starts while the old one has a transaction open
 system charges client=legacy partitions=1 producers=old:order-service,new:order-service
 run old: init, begin, send charges-0 order-17
 run new: init
@@ -233,7 +233,7 @@ print(answers(hanging, "admin"))
 # %% jupyter={"source_hidden": true}
 ADD = "AddPartitionsToTxn charges-0 pid=0 epoch=0, "
 LATE = """
-# A record of the first transaction arrives in the second one
+# A record of the first transaction is late
 system charges partitions=1 producers=app:order-service,hand:raw {kafka}
 run hand: InitProducerId
 run hand: {add}Produce charges-0 early pid=0 epoch=0 seq=0{p}, EndTxn abort pid=0 epoch=0{e}

@@ -152,7 +152,7 @@ data_flow()
 
 # %% jupyter={"source_hidden": true}
 behind = scenario("""
-# An open transaction holds up everything behind it, in its own partition
+# Three producers, and one of them takes its time
 system kafka partitions=2 producers=slow,plain:plain,fast readers=reader
 run slow: init, begin, send orders-0 s
 run plain: send orders-0 p, send orders-1 q, flush
