@@ -11,7 +11,7 @@ class Question {
     this.host = host;
     this.player = player;
     this.marks = [];
-    this.arrived = false;
+    this.telling = this.arrived = false;
     const { words, question, options } = this.ui;
     const name = `mqlab-ask-${++players}-${Math.random().toString(36).slice(2, 8)}`;
     this.labels = options.map((text, i) => make("label", {},
@@ -69,12 +69,14 @@ class Question {
 
   /** Python has said something: the rest of the run, and the verdict for its end. */
   async answered(data) {
-    if (!this.told || this.arrived) return this.update();
+    if (!this.told || this.telling) return this.update();
+    this.telling = true;
     this.keep();
     const { until } = this.ui;
     if (!this.player) return this.arrive();
     const { player } = this;
     const from = Math.min(player.current, until);
+    player.limit = until; // nobody runs past it before the verdict
     player.unfolded ||= Boolean(data.meta.facts[until - 1]?.fold);
     player.load(data, from);
     this.update();
@@ -107,17 +109,20 @@ class Question {
   arrive() {
     this.arrived = true;
     this.update();
+    if (!this.player) return;
+    this.player.limit = Infinity;
+    this.player.draw(this.player.step);
   }
 
   /** Light what answers: a panel, or a line in one. */
   mark(lit) {
-    for (const undo of this.marks.splice(0)) undo();
+    for (const rect of this.marks.splice(0)) rect.remove();
     if (!lit) return;
     for (const { panel: name, key } of this.ui.shows) {
       for (const { base, panel } of this.player.shown) {
         if (base !== name) continue;
-        const el = key && panel.lives.find((life) => life.key === key)?.el;
-        this.marks.push(el ? underline(el) : outline(panel.svg));
+        const el = key ? panel.lives.find((life) => life.key === key)?.el : panel.svg;
+        if (el) this.marks.push(underline(el));
       }
     }
   }
@@ -153,18 +158,15 @@ function keepArrows(event) {
   if (event.target.tagName === "INPUT" && event.key.startsWith("Arrow")) event.stopPropagation();
 }
 
+/** A band behind a line, or behind a whole panel. */
 function underline(el) {
-  const { x, y, width, height } = el.getBBox();
+  const { x, y, width, height } = el.viewBox ? el.viewBox.baseVal : el.getBBox();
+  const edge = el.viewBox ? 0 : 4;
   const rect = document.createElementNS(SVG, "rect");
-  for (const [name, value] of Object.entries({ class: "answer", x: x - 5, y: y - 3,
-    width: width + 10, height: height + 6, rx: 4 })) rect.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ class: "answer", x: x - edge, y: y - edge,
+    width: width + 2 * edge, height: height + 2 * edge, rx: 4 })) rect.setAttribute(name, value);
   el.prepend(rect);
-  return () => rect.remove();
-}
-
-function outline(svg) {
-  svg.classList.add("answers");
-  return () => svg.classList.remove("answers");
+  return rect;
 }
 
 /** Write the answer behind the question's name in the cell that asks it, so that it is saved,
@@ -195,10 +197,10 @@ async function ask({ model, el }) {
   const data = bytes().length ? await unpack(bytes()) : null;
   const player = data && new Player(host, data);
   const question = new Question(model, host, player);
-  const told = question.told;
-  if (told) question.arrive();
   question.update();
-  if (!told) question.hold();
+  question.telling = question.told; // then it opens at the asked moment
+  if (!question.told) question.hold();
+  else if (!player) question.arrive();
   const answered = async () => question.answered(player && await unpack(bytes()));
   model.on("change:ui", answered);
   return () => {
