@@ -67,7 +67,7 @@ class Play:
         """The run so far as text that reopens it."""
         return encode(self.system, self._run.trace)
 
-    def open(self, token: str) -> Text:
+    def open_token(self, token: str) -> Text:
         """Go to the run that a token of this very system holds. What is different here, where
         another engine made it, or nothing. Raises ValueError for any other text, and for a
         run that is not possible here."""

@@ -186,7 +186,7 @@ def test_a_token_reopens_exactly_its_run():
     play.do("restart store")
     assert tokens.decode(play.token).line == "toy 'app=keep a; keep b'"
     again = Play(Toy.from_options({"app": "keep a; keep b"}))
-    assert again.open(play.token) == NOTHING
+    assert again.open_token(play.token) == NOTHING
     assert again.trace == play.trace
     assert again.token == play.token
     again.undo()
@@ -203,7 +203,7 @@ def test_a_token_of_another_engine_is_replayed_and_says_what_changed():
     ]
     for end, says in cases:
         again = Play(TWO)
-        assert says in again.open(older(play.token, *end)).en
+        assert says in again.open_token(older(play.token, *end)).en
         assert again.trace == play.trace
 
 
@@ -211,9 +211,9 @@ def test_a_token_that_cannot_be_replayed_says_where_and_changes_nothing():
     play = Play(TWO, TORN)
     before = play.trace
     with pytest.raises(ValueError, match="its choice 2 of 2 is not possible here: `fire app`"):
-        play.open(older(play.token, choices=["call app", "fire app"]))
+        play.open_token(older(play.token, choices=["call app", "fire app"]))
     with pytest.raises(ValueError, match="another system, toy 'app=keep a': open it with"):
-        play.open(Play(ONE).token)
+        play.open_token(Play(ONE).token)
     assert play.trace == before
 
 

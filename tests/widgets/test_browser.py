@@ -293,6 +293,16 @@ def test_a_playground_in_the_browser(page: Any) -> None:
     page.wait_for_selector(".mqlab[data-step='0']")
     page.get_by_role("button", name="copy token").click()
     page.wait_for_function("document.querySelector('.status').textContent.startsWith('copied')")
+    assert "`mqlab open TOKEN`, or open_run(token) in a cell" in page.inner_text(".status")
+    page.get_by_role("textbox", name="paste a token").fill("token-next-next-old")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".mqlab[data-step='2']")
+    assert page.inner_text(".status") == "it tells the same as then"
+    assert page.evaluate("document.activeElement.value") == "", "the focus stays in the box"
+    page.keyboard.type("f b.")
+    page.get_by_role("button", name="open").click()
+    page.wait_for_selector(".status.failed")
+    assert "paste the whole text" in page.inner_text(".status")
 
 
 def test_a_prediction_is_locked_played_to_its_moment_and_then_judged(page: Any) -> None:

@@ -74,6 +74,19 @@ def test_a_click_that_is_not_possible_is_said_and_changes_nothing() -> None:
         ground.do("kill tc")
 
 
+def test_a_token_opens_in_a_playground_and_what_changed_is_said() -> None:
+    ground = Playground(FakePlay(), lang="zh")
+    ground._asked(None, {"type": "open", "token": "token-next-next"}, None)
+    assert ground.token == "token-next-next" and shown(ground)["meta"]["step"] == 2
+    assert (ground.ui["said"], ground.ui["error"]) == ("", "")
+    ground._asked(None, {"type": "open", "token": "token-next-old"}, None)
+    assert (ground.token, ground.ui["said"]) == ("token-next", "与当时相同")
+    ground._asked(None, {"type": "open", "token": "nonsense"}, None)
+    assert "paste the whole text" in ground.ui["error"] and ground.token == "token-next"
+    with pytest.raises(ValueError, match="not a token"):
+        ground.open_token("nonsense")
+
+
 def test_a_widget_is_preceded_by_a_still(monkeypatch: pytest.MonkeyPatch) -> None:
     for widget in (Playground(FakePlay()), Predict("Why?", ["a", "b"], 0)):
         still, live = outputs(widget, monkeypatch)

@@ -1,30 +1,43 @@
 // The actions of a playground. Follows player.js and widget.js in one module, whose names it uses.
 // Text from Python only ever becomes textContent.
 
-/** Playground: what may happen now, by node; faults; undo, reset, copy the token. */
+/** Playground: what may happen now, by node; faults; undo, reset, copy a token, open one. */
 function playground(model, host) {
   const groups = make("div", { className: "groups" });
   const status = make("span", { className: "status" });
   status.setAttribute("role", "status");
-  const tools = make("div", { className: "tools" });
-  host.append(make("div", { className: "acts" }, groups, tools));
   const send = (message) => model.send(message);
+  const { words } = model.get("ui");
+  const undo = button(words.undo, () => send({ type: "undo" }));
+  const reset = button(words.reset, () => send({ type: "reset" }));
+  const share = button(words.copy, async () => {
+    await copy(model.get("ui").token);
+    status.textContent = words.copied;
+  });
+  const tools = make("div", { className: "tools" }, undo, reset, share, paste(words, send), status);
+  host.append(make("div", { className: "acts" }, groups, tools));
   return () => {
-    const { words, nodes, token, error, moved } = model.get("ui");
+    const { nodes, error, said, moved } = model.get("ui");
     const focus = groups.contains(document.activeElement);
     groups.replaceChildren(...nodes.map((node) => actions(node, words, send)));
-    tools.replaceChildren(
-      button(words.undo, () => send({ type: "undo" }), { disabled: !moved }),
-      button(words.reset, () => send({ type: "reset" }), { disabled: !moved }),
-      button(words.copy, async () => {
-        await copy(token);
-        status.textContent = words.copied;
-      }),
-      status);
-    status.textContent = error;
+    undo.disabled = reset.disabled = !moved;
+    status.textContent = error || said;
     status.classList.toggle("failed", Boolean(error));
     if (focus) groups.querySelector("button")?.focus();
   };
+}
+
+/** A box for a token that somebody has sent. */
+function paste(words, send) {
+  const box = make("input", { type: "text", placeholder: words.paste, autocomplete: "off" });
+  box.setAttribute("aria-label", words.paste);
+  const open = (event) => {
+    event.preventDefault();
+    if (box.value.trim()) send({ type: "open", token: box.value });
+    box.value = "";
+  };
+  return make("form", { className: "paste", onsubmit: open }, box,
+    make("button", { type: "submit", textContent: words.open }));
 }
 
 function actions(node, words, send) {
