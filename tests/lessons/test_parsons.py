@@ -11,7 +11,7 @@ from mqlab_widgets import Ordering
 from mqlab_widgets.payload import HERE
 
 from mqlab.explore import Budget
-from mqlab.kernel import Text
+from mqlab.kernel import FactKind, Text
 from mqlab.lessons.kafka.exercises.commit import COMMIT
 from mqlab.lessons.kafka.systems.coordinator_pieces import PIECES
 from mqlab.lessons.parsons import Parsons, Piece, judge
@@ -51,7 +51,7 @@ def test_in_kafkas_order_the_pieces_do_what_the_coordinator_does(end: str, after
 
     def said(name: str) -> list[str]:
         facts = scenario(STORY.format(name=name, after=after, end=end))
-        return [f.line() for f in facts if f.peer != f.node and "effects done" not in f.line()]
+        return [f.line() for f in facts if f.peer != f.node and f.kind is not FactKind.KILL]
 
     assert said("end_txn") == said("kafka")
 

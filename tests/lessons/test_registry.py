@@ -16,7 +16,7 @@ kill tc when=WriteTxnMarkers#1 after=1
 
 def test_a_play_begins_where_a_scenario_ends_and_its_token_reopens_it():
     play = continue_scenario(TORN)
-    assert "killed (1 of 2 effects done)" in play.trace.narrate()
+    assert "killed: 1 of 2 markers had left" in play.trace.narrate()
     play.do("restart tc")
     assert open_run(play.token).trace.narrate() == play.trace.narrate()
 
