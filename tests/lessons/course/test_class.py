@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from mqlab.lessons.course.notebooks import (
     build,
     labs_in,
     read_source,
+    student_copy,
+    text_of,
 )
 from mqlab.lessons.questions import CALL, Question, load_questions
 from tests.project.sources import ROOT
@@ -126,6 +129,16 @@ def test_a_page_that_is_not_in_the_form_says_what_is_missing(tmp_path: Path) -> 
     page.unlink()
     with pytest.raises(LabError, match=r"no instructor's page for 07-sample: write 07\.md"):
         read_page(lab)
+
+
+@every_lab
+def test_no_copy_of_a_lab_answers_its_questions(lab: Lab) -> None:
+    """Neither the text that a student gets, nor what the solution's outputs show."""
+    source = read_source(lab)
+    texts = text_of(student_copy(source)) + lab.solution.read_text("utf-8")
+    for question in predicts(lab):
+        for why in question.explanations:
+            assert json.dumps(why, ensure_ascii=False)[1:-1] not in texts, question.name
 
 
 # --- a class ------------------------------------------------------------------------------
