@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from .snapshot import Snapshot
@@ -248,6 +249,8 @@ def _build(cls: Any, value: Any) -> Any:
         return tuple(_build(k, v) for k, v in zip(kinds, value, strict=True))
     if cls is FactKind:
         return FactKind(value)
+    if isinstance(cls, UnionType):  # a part that may be missing
+        return None if value is None else _build(get_args(cls)[0], value)
     if cls is int and type(value) is not int:  # NaN and 1e999 are numbers to Python's JSON
         raise ValueError(f"{value!r} stands where a whole number belongs")
     if cls in (str, bool) and type(value) is not cls:

@@ -4,7 +4,7 @@ import base64
 import json
 import random
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from mqlab.kernel import (
     Flush,
     Map,
     MemoryDisk,
+    Money,
     Play,
     Put,
     Trace,
@@ -152,6 +153,32 @@ def test_a_trace_is_what_the_committed_schema_says():
     judge.validate(trace)
     trace["facts"][0]["glyph"] = "?"
     assert not judge.is_valid(trace)
+
+
+def test_money_travels_with_a_trace_and_old_traces_have_none():
+    import jsonschema
+
+    schema = json.loads(Path(kernel.__file__).with_name("trace.schema.json").read_text("utf-8"))
+    judge = jsonschema.Draft202012Validator(schema)
+    plain = replay(TWO, TORN)
+    sums = [
+        Money(500, 100 * (i > 3), Text("due", "应收"), Text("seen"))
+        for i in range(len(plain.snapshots))
+    ]
+    shots = tuple(replace(s, money=sums[i] if i else None) for i, s in enumerate(plain.snapshots))
+    data = replace(plain, snapshots=shots).to_json()
+    judge.validate(data)
+    assert Trace.from_json(data).snapshots == shots
+    assert data["start"]["money"] is None and "=" in data["changes"][0]["money"]
+    assert data["changes"][3]["money"] == {"seen": {"=": 100}}
+    assert "money" not in data["changes"][4]
+    old = plain.to_json()
+    del old["start"]["money"]
+    judge.validate(old)
+    assert Trace.from_json(old) == plain
+    data["changes"][3]["money"] = {"seen": {"=": "100"}}
+    with pytest.raises(ValueError, match="whole number"):
+        Trace.from_json(data)
 
 
 @pytest.mark.parametrize(
