@@ -16,6 +16,7 @@ from ..scene import Scene
 from .graphs import graphs
 from .lights import lights
 from .logs import logs
+from .money import money
 from .readers import readers
 from .space_time import space_time, space_time_all
 from .tables import tables
@@ -59,6 +60,12 @@ PANELS: dict[str, Panel] = {
         "right",
         lambda t: any(s.readers for s in t.snapshots),
     ),
+    "money": Panel(
+        money,
+        Text("Money", "金额"),
+        "right",
+        lambda t: any(s.money is not None for s in t.snapshots),
+    ),
     "graphs": Panel(
         graphs,
         Text("Where the transaction is", "事务走到哪一步"),
@@ -80,6 +87,6 @@ PANELS: dict[str, Panel] = {
 }
 
 __all__ = [
-    "PANELS", "Panel", "View", "graphs", "lights", "logs", "readers", "space_time",
-    "space_time_all", "tables", "window",
+    "PANELS", "Panel", "View", "graphs", "lights", "logs", "money", "readers",
+    "space_time", "space_time_all", "tables", "window",
 ]  # fmt: skip
