@@ -1,6 +1,6 @@
 """The run in which a rule of lab 11 goes wrong, played by the engine.
 
-    system sink producers=job:income-job,again:income-job owed=12:00=5015,12:30=1621 last=again calls=4
+    system sink producers=job:income-job,again:income-job last=again calls=4 owed=12:00=5015,…
     run job: init
     run job: begin, send income-0 12:00=5015, commit
     kill job
