@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from mqlab_widgets import Player
-from mqlab_widgets.legend import EVIDENCE, SIGNS
+from mqlab_widgets.legend import EVIDENCE, MONEY_SIGNS, SIGNS, list_signs
 from mqlab_widgets.views import PANELS
 
 from mqlab.kernel.text import Lang, Text
@@ -33,7 +33,7 @@ def test_a_page_carries_the_legend_its_words_and_what_evidence_means(lang: Lang)
 
 
 def test_every_sentence_is_in_both_languages() -> None:
-    for text in (*SIGNS.values(), *EVIDENCE.values()):
+    for text in (*SIGNS.values(), *MONEY_SIGNS.values(), *EVIDENCE.values()):
         assert re.search(r"[a-z]{3}", text.en) and CHINESE.search(text.zh), text
 
 
@@ -43,6 +43,14 @@ def test_every_sign_is_one_that_views_draw() -> None:
     # not in the sample: an aborted record, a broken connection, a late request
     assert set(SIGNS) - drawn <= {"struck", "lost", "late", "clock", "change", "call"}
     assert {"f1", "f2"} <= drawn
+    assert set(MONEY_SIGNS) <= drawn
+
+
+def test_money_is_in_the_legend_of_runs_that_have_it() -> None:
+    run = sample()
+    poor = replace(run, snapshots=tuple(replace(s, money=None) for s in run.snapshots))
+    signs, fewer = (dict(list_signs(trace, "en")) for trace in (run, poor))
+    assert signs.keys() - fewer.keys() == set(MONEY_SIGNS)
 
 
 def classes(trace: Trace) -> list[str]:

@@ -50,6 +50,15 @@ SIGNS: dict[str, Text] = {
     ),
 }
 
+#: of runs that have money
+MONEY_SIGNS: dict[str, Text] = {
+    "money": Text(
+        "bar: the money that is; dashed, it is not settled yet; red, it is lost or counted twice",
+        "长条：实际金额；虚线表示尚未结清；红色表示丢失或多计",
+    ),
+    "due": Text("mark across the bar: the money that should be", "长条上的竖线：应有的金额"),
+}
+
 #: what a step rests on, by the kind of its evidence: told by shape and words, colour repeats it
 SHAPES = {"recorded": "●", "model": "○", "contradicts": "≠"}
 EVIDENCE: dict[str, Text] = {
@@ -79,7 +88,8 @@ def list_signs(trace: Trace, lang: Lang) -> list[list[str]]:
     last rows are the kinds of evidence that its steps have."""
     colon = "：" if lang == "zh" else ": "
     means = {name.en: text for name, text in trace.terms}
-    rows = [[sign, text.of(lang)] for sign, text in SIGNS.items()]
+    signs = SIGNS | (MONEY_SIGNS if any(s.money is not None for s in trace.snapshots) else {})
+    rows = [[sign, text.of(lang)] for sign, text in signs.items()]
     for name, colour in flag_colours(trace).items():
         said = means.get(name)
         rows.append([f"flag {colour}", f"{name}{colon}{said.of(lang)}" if said else name])
