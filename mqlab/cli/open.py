@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..lessons.registry import reopen_run, with_evidence
+from ..lessons.registry import reopen_run
 from .errors import UserError
 from .pictures import add_picture_arguments, write_picture
 
@@ -27,5 +27,4 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     if said := note.of(args.lang):
         print(said)
-    trace = with_evidence(play.trace, "")
-    return write_picture(trace, args, Path("run.html"), Lecture(), shown=True)
+    return write_picture(play.trace, args, Path("run.html"), Lecture(), shown=True)

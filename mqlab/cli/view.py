@@ -7,10 +7,12 @@ from pathlib import Path
 
 from ..kernel import Trace
 from ..lessons.registry import with_evidence
+from ..real.recording import FOLDER
 from .errors import UserError
 from .pictures import add_picture_arguments, write_picture
 from .run import open_scenario
 
+STORIES = FOLDER.parent / "scenarios"
 HELP = "a scenario (.scn) or trace (.json) as a page, a picture or a film"
 
 
@@ -29,7 +31,9 @@ def run(args: argparse.Namespace) -> int:
         trace, lecture = read_trace(path), Lecture()
     else:
         golden = open_scenario(path)
-        trace = with_evidence(golden.run.trace, path.stem)
+        trace = golden.run.trace
+        if path.resolve().is_relative_to(STORIES):  # recordings and articles speak of ours only
+            trace = with_evidence(trace, path.stem)
         scenes = tuple((caption.end, caption.text) for caption in golden.captions)
         lecture = Lecture(" ".join(golden.script.comments[1:]), scenes)
     default = Path(path.with_suffix(".html").name)

@@ -47,6 +47,15 @@ def test_view_writes_a_page_a_picture_and_a_trace(scenario, tmp_path, opened):
     assert opened == []
 
 
+def test_recordings_and_articles_speak_of_the_projects_own_scenarios_only(scenario, tmp_path):
+    told = []
+    for path in (SCENARIOS / scenario.name, scenario):
+        assert main(["view", str(path), "-o", str(tmp_path / "run.json")]) == 0
+        trace = Trace.load(tmp_path / "run.json")
+        told.append({fact.evidence.en.partition(" ")[0] for fact in trace})
+    assert told == [{"recorded", "contradicts", "model"}, {"model"}]
+
+
 def test_present_makes_a_lecture_of_a_scenario_and_opens_it(
     scenario, tmp_path, monkeypatch, opened, capsys
 ):
