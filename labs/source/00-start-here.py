@@ -160,7 +160,7 @@ print("the light can turn red:", "money" in verdict.counterexamples)
 # no good luck: no schedule with one kill, whoever is killed, turns the light red.
 #
 # Two more signs have appeared: ☞, the application calls something or gets its result, and ⏲, a timer
-# has fired. `tc` in the text is the *transaction coordinator* of the picture.
+# has fired.
 #
 # ### Your turn
 #
@@ -266,10 +266,10 @@ for how in ("kill", "power-cut"):
 base = scenario("""
 # Eventually consistent: the coordinator is away between two markers
 system shop producers=order-service,billing:plain
-kill tc when=WriteTxnMarkers#1 after=1
+kill coordinator when=WriteTxnMarkers#1 after=1
 run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
 run billing: send accounts-0 invoice, flush
-restart tc
+restart coordinator
 """)
 half = first(base, "invoice @")
 assert first(base, "commit: ok") < half  # the commit has returned
@@ -354,13 +354,13 @@ orders = {
         f"init, begin, {', '.join([BOOK] * 4)}, commit",
     ),
 }
-print(f"\n{'what it costs':<28}{'records':>8}{'markers':>9}{'of tc':>7}{'messages':>10}")
+print(f"\n{'what it costs':<28}{'records':>8}{'markers':>9}{'decided':>9}{'messages':>10}")
 for name, (producer, calls) in orders.items():
     run = scenario(f"system shop producers={producer}\nrun order-service: {calls}")
     print(f"{name:<28}{'{:>8}{:>9}{:>7}{:>10}'.format(*cost(run))}")
 
 # %% [markdown]
-# *Of tc* are the records of the coordinator; what `init` costs, once in the life of a producer, is left
+# *Decided* are the records of the coordinator; what `init` costs, once in the life of a producer, is left
 # out. A transaction has a fixed price: one marker in each partition, which takes an offset there, and
 # some records of the coordinator. Eight records in one transaction pay it once. So throughput wants many
 # records in a transaction. But a reader of committed data sees none of them before the commit: the time

@@ -204,7 +204,7 @@ for name, options in KAFKAS.items():
     both = scenario(f"system charges partitions=2 {options}{ONE}\nrun app: begin, send charges-0 x, abort")
     asks = [f for f in both if f.text.en.startswith("AddPartitions")]
     adds = {f.node.split("-")[0] for f in asks if "verify" not in f.text.en}
-    ends = [f.text.en[-1] for f in both if f.node == "tc" and f.text.en.startswith("ok epoch")]
+    ends = [f.text.en[-1] for f in both if f.node == "coordinator" and f.text.en.startswith("ok epoch")]
     rows.append((name, *(node.replace("charges", "leader") for node in adds), " → ".join(["0", *ends])))
 print(table("Kafka, client | who adds a partition | epoch of the producer", rows))
 print("\nnot reserved:", answers(scenario(UNASKED.format(off=""))).splitlines()[-1])
@@ -282,11 +282,11 @@ for off in ("", " off=sequence_check"):
 silent = scenario("""
 # The answer to a commit is late
 system charges partitions=1 max_block_ms=60000
-hold app→tc ⇒EndTxn
+hold app→coordinator ⇒EndTxn
 run app: init, begin, send charges-0 order-17, commit
 fire app max.block
 run app: begin, abort
-release app→tc ⇒EndTxn
+release app→coordinator ⇒EndTxn
 run app: commit
 """)
 Predict("06-commit-times-out", trace=silent, step=first(silent, "commit: unknown"))
@@ -299,7 +299,7 @@ at 1000
 run app: init, begin
 at 51000
 run app: send charges-0 order-17
-fire tc
+fire coordinator
 run app: commit
 """)
 Predict("06-clock", trace=clock, step=first(clock, "timeout order-service") - 1)
@@ -314,7 +314,7 @@ print(find_timeout("system kafka\nat 1000\nrun app: init, begin\nat 51000\nrun a
 SLOW = """
 system kafka partitions=1 groups=1 timeout_ms=1500 {kafka}
 run app: init, begin, send orders-0 a, flush
-fire tc
+fire coordinator
 run app: {call}, abort
 """
 rows = []
@@ -343,7 +343,7 @@ print("\n" + table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 # ### 4 Publish the decision
 #
 # Markers go out. Here the coordinator is killed when one of two has left, and another broker takes over
-# (`kill tc@1 when=WriteTxnMarkers#1 after=1`: in the step that sends the first marker, after one of its
+# (`kill coordinator@1 when=WriteTxnMarkers#1 after=1`: in the step that sends the first marker, after one of its
 # effects).
 
 # %% jupyter={"source_hidden": true}
@@ -351,8 +351,8 @@ failover = scenario("""
 # The coordinator dies between two markers, and another broker takes over
 system charges partitions=2 replicas=2
 run app: init, begin, send charges-0 order-17, flush, send charges-1 order-18, commit
-kill tc@1 when=WriteTxnMarkers#1 after=1
-run controller: fence tc 1
+kill coordinator@1 when=WriteTxnMarkers#1 after=1
+run controller: fence coordinator 1
 """, recorded="coordinator-failover-prepared")
 Predict("06-coordinator-dies", trace=failover, step=first(failover, "killed"))
 
@@ -369,8 +369,8 @@ BY_HAND = "run hand: WriteTxnMarkers orders-0 commit pid=0 epoch=1 coordinator=5
 REMEDIES = {
     "nothing": "",
     "a marker by hand": BY_HAND,
-    "one restart": "kill tc\nrestart tc\n",
-    "three restarts": "kill tc\nrestart tc\n" * 3,
+    "one restart": "kill coordinator\nrestart coordinator\n",
+    "three restarts": "kill coordinator\nrestart coordinator\n" * 3,
 }
 rows = []
 for remedy, lines in REMEDIES.items():
@@ -421,10 +421,10 @@ Predict("06-no-leader", trace=lost, step=first(lost, "commit: ok"))
 back_to_back = scenario("""
 # Two transactions of one producer, back to back
 system charges partitions=1
-hold tc→charges-0 WriteTxnMarkers
+hold coordinator→charges-0 WriteTxnMarkers
 run app: init, begin, send charges-0 order-17, commit
 run app: begin, send charges-0 order-18
-release tc→charges-0 WriteTxnMarkers
+release coordinator→charges-0 WriteTxnMarkers
 fire charges-0
 run app: commit
 """)
@@ -473,25 +473,25 @@ print(transitions(unfenced, fenced, once, clock))
 # commit and its request is under way. Deliver messages, kill the coordinator during a step, restart it.
 # Goal: the application is told *unknown*, and the reader has the charge.
 #
-# Then write that kill as one line and assign it to `kill`: `kill tc when=Kind#n after=K` kills the
+# Then write that kill as one line and assign it to `kill`: `kill coordinator when=Kind#n after=K` kills the
 # coordinator in the step that sends the n-th message of that kind (`⇒` marks an answer, a record goes by
 # its state), when K effects of that step are done. An answer has the form
-# `kill = "kill tc when=WriteTxnMarkers#1 after=0"`.
+# `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`.
 
 # %%
 play = continue_scenario("""
 system charges partitions=1 retries=1
-hold app→tc EndTxn#1
+hold app→coordinator EndTxn#1
 run app: init, begin, send charges-0 order-17, commit
 """)
 Playground(play)
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
-kill = "kill tc when=… after=…"
+kill = "kill coordinator when=… after=…"
 ### BEGIN SOLUTION
 # PrepareCommit is safe, and the step that would have answered does nothing any more.
-kill = "kill tc when=⇒EndTxn#1 after=0"
+kill = "kill coordinator when=⇒EndTxn#1 after=0"
 ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "kill-test", "points": 2}
@@ -521,7 +521,7 @@ for name in ("epoch_fencing", "prepare_before_markers", "transaction_timeout"):
     rows.append((name, case.anomaly, len(search(case).schedule), finds, kept.complete))
 print(table("switched off | anomaly | choices | switched on | all runs", rows))
 small = system("kafka partitions=1 retries=1 'app=init; begin; send orders-0 a; commit'")
-fault = Budget(kills=1, killable=("tc",), timers=1)
+fault = Budget(kills=1, killable=("coordinator",), timers=1)
 for outcome in ("COMMIT", "ABORT"):
     claim = never_unknown(small, outcome)
     shortest = explore(small, fault, (claim,)).counterexamples[claim.name]

@@ -28,7 +28,7 @@
 #
 # In Java, and in the Scala demo that many articles copy, the order service is `initTransactions();
 # beginTransaction(); send("orders", …); send("payments", …); commitTransaction();`. The lines `run app: …`
-# below say the same. `kill tc when=WriteTxnMarkers#1 after=1` kills the coordinator in the step that
+# below say the same. `kill coordinator when=WriteTxnMarkers#1 after=1` kills the coordinator in the step that
 # sends its first marker, after one effect of that step.
 #
 # Every transaction in this course goes through the same six stages. Keep them in view:
@@ -76,9 +76,9 @@ system kafka topic=orders,payments partitions=1 producers=app:order-service,bill
 run app: init, begin, send orders-0 order-17
 run billing: init, begin, send orders-0 invoice-16
 run app: send payments-0 paid-17, commit
-kill tc when=WriteTxnMarkers#1 after=1
+kill coordinator when=WriteTxnMarkers#1 after=1
 run reader: poll orders-0, poll payments-0
-restart tc
+restart coordinator
 run reader: poll payments-0
 """, recorded="basic-commit")
 answered = next(f.index for f in torn if f.label.en == "ok" and f.why.en.startswith("The client"))
@@ -382,24 +382,24 @@ for fact in twice:
 # that one marker arrives before the other. A crash makes the moment last.
 #
 # Then **find the kill** after which a reader has half of the order until the coordinator is back, and
-# assign it to `kill`. `kill tc when=Kind#n after=K` kills the coordinator in the step that sends the
+# assign it to `kill`. `kill coordinator when=Kind#n after=K` kills the coordinator in the step that sends the
 # n-th message of that kind, when K effects of that step are done (an answer is written with `⇒`). An
-# answer has the form `kill = "kill tc when=⇒EndTxn#1 after=0"`.
+# answer has the form `kill = "kill coordinator when=⇒EndTxn#1 after=0"`.
 
 # %%
 play = continue_scenario("""
 system kafka topic=orders,payments partitions=1
-hold app→tc EndTxn#1
+hold app→coordinator EndTxn#1
 run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
 """)
 Playground(play)
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
-kill = "kill tc when=… after=…"
+kill = "kill coordinator when=… after=…"
 ### BEGIN SOLUTION
 # The step that sends the markers has one effect a partition: stop after the first of two.
-kill = "kill tc when=WriteTxnMarkers#1 after=1"
+kill = "kill coordinator when=WriteTxnMarkers#1 after=1"
 ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "kill-test", "points": 2}
@@ -420,7 +420,7 @@ check(HALF, kill)
 
 # %%
 line = "kafka partitions=2 'app=init; begin; send orders-0 a; send orders-1 b; commit'"
-searched, kills = system(line), Budget(kills=1, killable=("tc",))
+searched, kills = system(line), Budget(kills=1, killable=("coordinator",))
 wanted = ("same outcome", "clean read", "decided first", "commits", "read back")
 claims = [claim for claim in searched.properties() if claim.name in wanted]
 Explorer(searched, kills, (whole(searched), *claims))
@@ -448,7 +448,7 @@ cases = [
     (
         "prepare_before_markers",
         line.replace("send orders-1", "flush; send orders-1"),
-        Budget(kills=1, killable=("tc",), timers=1),
+        Budget(kills=1, killable=("coordinator",), timers=1),
         "same outcome",
         "fractured outcome",
     ),

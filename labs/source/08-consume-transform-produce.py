@@ -256,7 +256,7 @@ run one: init, subscribe accounting orders, poll, begin, send income-0 tea+3, se
 fire __consumer_offsets-0 session/accounting/one-1
 run two: init, subscribe accounting orders, poll
 fire two retry
-fire tc timeout one
+fire coordinator timeout one
 fire two retry
 run two: begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
 """)

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--retries", type=_count, help="how often each timer that only asks again may run out"
     )
-    parser.add_argument("--killable", type=_names, help="which nodes may stop: tc,app")
+    parser.add_argument("--killable", type=_names, help="which nodes may stop: coordinator,app")
     parser.add_argument("--restartable", type=_names, help="which of them may start again")
     parser.add_argument("--states", type=_count, default=1_000_000, help="give up after so many")
     parser.add_argument("--view", metavar="PAGE", help="write the counterexample as a page")

@@ -20,7 +20,7 @@ DELIVER = Words("{src} → {dst}  {what}", "{src} → {dst}  {what}")
 DELIVER_LATE = Words("{src} ⇥ {dst}  {what} (late)", "{src} ⇥ {dst}  {what}（迟到）")
 ANSWER = Words("{src} ⇒ {dst}  {what}", "{src} ⇒ {dst}  {what}")
 OWN = Words("{node}: {what}", "{node}：{what}")
-APPENDED = Words("{log} is safe up to {end}", "{log} 已安全到 {end}")
+APPENDED = Words("learns that its record in {log} is safe", "得知它在 {log} 的记录已安全")
 CALLS = Words("{node} calls {what}", "{node} 调用 {what}")
 TIMER = Words("{node}: timer {name} runs out", "{node}：定时器 {name} 到时")
 BREAK = Words("break the connection {a} – {b}", "断开连接 {a} – {b}")
@@ -160,7 +160,7 @@ def _effects(moved: list[Moved]) -> int:
 def _own(event: object) -> Text:
     """A node's own event in words."""
     if hasattr(event, "log"):
-        return APPENDED(log=event.log, end=getattr(event, "end", 0))
+        return APPENDED(log=event.log)
     if hasattr(event, "body"):
         return put_in_words(event.body)
     return Text(f"{type(event).__name__} {getattr(event, 'peer', '')}".rstrip())

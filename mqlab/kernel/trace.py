@@ -104,7 +104,7 @@ class Fact:
     body: object = field(default=None, compare=False, repr=False)
 
     def line(self, lang: Lang = "en", width: int = 0) -> str:
-        """`tc  → o-0   WriteTxnMarkers commit epoch=1`, columns padded to `width`; what a
+        """`store → mirror  copy a`, columns padded to `width`; what a
         terminal would obey is written out."""
         node, peer, text = map(escape_unseen, (self.node, self.peer, self.text.of(lang)))
         return f"{node:<{width}} {escape_unseen(self.glyph)} {peer:<{width}}  {text}".rstrip()

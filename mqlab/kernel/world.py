@@ -393,9 +393,15 @@ def _break(
     return Moved(world, name, client, ConnectionLost(server, at_ms), None, what="break")
 
 
+def _find_node(world: World, name: str) -> NodeState:
+    if name not in world.nodes:
+        raise ValueError(f"there is no node {name!r}; there are: {', '.join(world.nodes)}")
+    return world.nodes[name]
+
+
 def _stop(system: System, world: World, name: str, power: bool) -> Moved:
     """A stop: the node's memory is gone, and every connection to and from it breaks."""
-    if name not in world.nodes or not world.nodes[name].up:
+    if not _find_node(world, name).up:
         raise ValueError(f"{name} cannot be stopped: it is not running")
     mine = {role for role, (node, _) in homes(system).items() if node == name}
     old = world.nodes[name]
@@ -415,7 +421,7 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
     """A start from the disk, whole or stopped after some effects. Nobody is connected to a
     node that is starting, so nobody hears of such a stop; what it asked for is under way."""
     name = choice.a
-    if name not in world.nodes or world.nodes[name].up:
+    if _find_node(world, name).up:
         raise ValueError(f"{name} cannot be restarted: it is running")
     spec = specs(system)[name]
     stages = start_node(spec, world.nodes[name], at_ms)

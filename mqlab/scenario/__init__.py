@@ -3,10 +3,10 @@
     # The coordinator is killed when one of two markers has left.
     system kafka transaction_version=2 partitions=2
     run app: init, begin, send orders-0 a, send orders-1 b, commit
-    kill tc when=WriteTxnMarkers#1 after=1
-    restart tc
+    kill coordinator when=WriteTxnMarkers#1 after=1
+    restart coordinator
     ---
-    app → tc    InitProducerId order-service
+    app         → coordinator  InitProducerId order-service
     …
 
 A blank line ends a narration, and more commands may follow, with dashes and a narration of

@@ -7,12 +7,12 @@ story is followed by what came of it.
     system kafka partitions=2
     run app: init, begin, send orders-0 a, send orders-1 b, commit
     ---
-    app → tc    InitProducerId order-service
+    app         → coordinator  InitProducerId order-service
     …
 
-    restart tc
+    restart coordinator
     ---
-    tc          ↻ recovered, {order-service: PrepareCommit}
+    coordinator ↻              recovered PrepareCommit, owes markers to orders-0, orders-1
     …
 """
 

@@ -36,9 +36,9 @@ CORRECT = [
 
 STORY = """
 system {name} partitions=2 readers=reader
-kill tc when=WriteTxnMarkers#1 after={after}
+kill coordinator when=WriteTxnMarkers#1 after={after}
 run app: init, begin, send orders-0 a, send orders-1 b, {end}
-restart tc
+restart coordinator
 run app: begin, send orders-0 c, commit
 run reader: poll orders-0, poll orders-1
 """

@@ -10,14 +10,14 @@ from mqlab.lessons.registry import continue_scenario, open_run, system
 TORN = """
 system kafka partitions=2
 run app: init, begin, send orders-0 a, send orders-1 b, commit
-kill tc when=WriteTxnMarkers#1 after=1
+kill coordinator when=WriteTxnMarkers#1 after=1
 """
 
 
 def test_a_play_begins_where_a_scenario_ends_and_its_token_reopens_it():
     play = continue_scenario(TORN)
     assert "killed: 1 of 2 markers had left" in play.trace.narrate()
-    play.do("restart tc")
+    play.do("restart coordinator")
     assert open_run(play.token).trace.narrate() == play.trace.narrate()
 
 

@@ -25,18 +25,18 @@ def test_run_tells_equal_from_different_and_rewrites(scenario, capsys):
     scenario.write_text(text.replace("CompleteCommit", "CompleteAbort"), "utf-8")
     assert main(["run", str(scenario)]) == 1
     said = capsys.readouterr().out
-    assert "-tc       ▮ disk      CompleteAbort" in said
-    assert "+tc       ▮ disk      CompleteCommit" in said
+    assert "-coordinator ▮ disk         CompleteAbort" in said
+    assert "+coordinator ▮ disk         CompleteCommit" in said
     assert f"if the change is meant: mqlab run --rewrite {scenario}" in said
     assert main(["run", "--rewrite", str(scenario)]) == 0
     assert scenario.read_text("utf-8") == text
 
 
 def test_a_new_scenario_is_told_and_can_be_kept(scenario, capsys):
-    scenario.write_text("# New.\nsystem kafka\nkill tc\n", "utf-8")
+    scenario.write_text("# New.\nsystem kafka\nkill coordinator\n", "utf-8")
     assert main(["run", str(scenario)]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("tc ✗     killed\n")
+    assert said.startswith("coordinator ✗              killed\n")
     assert f"new        {scenario}: to keep this narration, mqlab run --rewrite {scenario}" in said
     assert said.endswith("0 of 1 scenarios equal, 1 new\n")
     assert main(["run", "--lang", "zh", str(scenario)]) == 0
@@ -50,11 +50,12 @@ def test_a_new_scenario_is_told_and_can_be_kept(scenario, capsys):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("kill tc when=Market#1", "line 4 waits in vain: no step of tc emits Market#1; there was "
+        ("kill coordinator when=Market#1",
+         "line 4 waits in vain: no step of coordinator emits Market#1; there was "
          "Empty#1, ⇒InitProducerId#1"),
-        ("lose app→tc Prodce", "no Prodce#1 on app→tc; there was InitProducerId#1"),
-        ("hold app→tc ⇒InitProducerId#2",
-         "no ⇒InitProducerId#2 on app→tc; there was ⇒InitProducerId#1"),
+        ("lose app→coordinator Prodce", "no Prodce#1 on app→coordinator; there was InitProducerId#1"),
+        ("hold app→coordinator ⇒InitProducerId#2",
+         "no ⇒InitProducerId#2 on app→coordinator; there was ⇒InitProducerId#1"),
         ("late app→orders-0 Produce", "no Produce#1 on app→orders-0; there was nothing"),
     ],
 )  # fmt: skip
@@ -65,14 +66,14 @@ def test_a_line_that_waits_in_vain_is_named(line, says, scenario, capsys):
 
 
 def test_a_line_that_waited_for_what_came_is_not(scenario, capsys):
-    lines = "hold app→tc ⇒InitProducerId\nrun app: init"
+    lines = "hold app→coordinator ⇒InitProducerId\nrun app: init"
     scenario.write_text(f"system kafka partitions=1\n{lines}\n", "utf-8")
     assert main(["run", str(scenario)]) == 0
     assert capsys.readouterr().err == ""
 
 
 def test_run_prints_in_chinese(scenario, capsys):
-    scenario.write_text("system kafka\nkill tc\nrestart tc\n", "utf-8")
+    scenario.write_text("system kafka\nkill coordinator\nrestart coordinator\n", "utf-8")
     assert main(["run", "--print", "--lang", "zh", str(scenario)]) == 0
     assert "进程被杀" in capsys.readouterr().out
 
@@ -98,7 +99,7 @@ def test_explore_finds_and_tells(capsys):
     assert main([*line, "--off", "aborted_index"]) == 1
     said = capsys.readouterr().out
     assert "violated: clean read" in said
-    assert "orders-0 ▮ disk      x @0" in said
+    assert "orders-0    ▮ disk         x @0" in said
 
 
 @pytest.mark.parametrize("damage", ["facts", "start", "changes"])

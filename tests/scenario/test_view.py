@@ -60,14 +60,15 @@ def test_present_makes_a_lecture_of_a_scenario_and_opens_it(
     scenario, tmp_path, monkeypatch, opened, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    text = "# Title.\n# The story.\nsystem kafka\n# It dies.\nkill tc\n---\n\nrestart tc\n---\n"
+    commands = "kill coordinator\n---\n\nrestart coordinator\n---\n"
+    text = f"# Title.\n# The story.\nsystem kafka\n# It dies.\n{commands}"
     scenario.write_text(text, "utf-8")
     assert main(["view", str(scenario), "--present"]) == 0
     page = tmp_path / "basic-commit.html"
     assert opened == [page.as_uri()]
     meta = payload(page.read_text("utf-8"))["meta"]
     assert meta["lecture"] == {
-        "story": "The story.", "scenes": [[1, "It dies."], [4, "restart tc"]],
+        "story": "The story.", "scenes": [[1, "It dies."], [4, "restart coordinator"]],
     }  # fmt: skip
     assert meta["step"] == 0 and "Page Down" in meta["words"]["begin"]
     assert main(["view", str(scenario), "-o", "run.json"]) == 0
@@ -277,7 +278,7 @@ def test_what_is_compressed_can_be_read(pixels):
 
 def test_open_shows_the_run_of_a_token_in_a_page(tmp_path, monkeypatch, capsys, opened):
     play = Play(system("kafka partitions=1"))
-    play.do("kill tc")
+    play.do("kill coordinator")
     monkeypatch.chdir(tmp_path)
     assert main(["open", play.token]) == 0
     assert opened == [(tmp_path / "run.html").as_uri()]
@@ -292,7 +293,7 @@ def test_open_shows_the_run_of_a_token_in_a_page(tmp_path, monkeypatch, capsys, 
 
 def test_open_says_what_changed_since_a_token_was_made(tmp_path, monkeypatch, capsys):
     play = Play(system("kafka partitions=1"))
-    play.do("kill tc")
+    play.do("kill coordinator")
     with monkeypatch.context() as then:
         then.setattr("mqlab.kernel.token.digest", lambda system: "0" * 12)
         made = play.token

@@ -9,10 +9,10 @@ from . import words
 
 TERMS: tuple[tuple[Text, Text], ...] = (
     (
-        words.COORDINATOR(),
+        Text("coordinator"),
         Text(
             "The broker that keeps a transaction's state and decides it; it sends the markers.",
-            "保存事务状态并作出决定的 broker；标记由它发送。",
+            "事务协调器：保存事务状态并作出决定的 broker；标记由它发送。",
         ),
     ),
     (

@@ -22,7 +22,7 @@ STATES = Path(__file__).with_name("states.txt")
 SMALL = (
     Searched("commit", f"kafka {APP}"),
     Searched("commit, break", f"kafka {APP}", Budget(breaks=1)),
-    Searched("commit, stop", f"kafka {APP}", Budget(kills=1, killable=("tc",))),
+    Searched("commit, stop", f"kafka {APP}", Budget(kills=1, killable=("coordinator",))),
 )
 CASES = {**SAFEGUARD_CASES, **CLAIM_CASES}
 
