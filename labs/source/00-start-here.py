@@ -72,7 +72,9 @@ Predict("00-killed-between", trace=lossy, step=1)
 #
 # Below the logs are lights. The first one is *money in = money out*. It judges what is left **once nothing is under way**:
 # while the order service is at work, while a transaction is unfinished, or while an account is down,
-# it keeps its colour. At which step does it turn red? Later labs have a light of the same name.
+# it keeps its colour. At which step does it turn red? *Money* beside it says the same in pounds: the mark
+# is what was taken from customers, the bar what was given to the shop. A dashed difference may still
+# come right; a red one is lost. Labs 05 to 08 have the same light and the same bar.
 
 # %%
 Player(lossy, step=find_red_step(lossy, "money"))

@@ -53,7 +53,8 @@ from mqlab.lessons.kafka.lab05 import (
 # connects again and sends `p2` again.
 #
 # The light *money in = money out* is here too. It is red when a payment is counted twice, or when one
-# is missing although the order service was told that it is stored.
+# is missing although the order service was told that it is stored. *Money* adds it up: each payment is
+# of £5.
 #
 # ## Predict
 #

@@ -72,7 +72,7 @@ from mqlab.lessons.kafka.lab07 import (
 # %%
 torn = scenario("""
 # An order and its payment, and a coordinator that dies between two markers
-system kafka topic=orders,payments partitions=1 producers=app:order-service,billing readers=reader
+system orders producers=app:order-service,billing readers=reader
 run app: init, begin, send orders-0 order-17
 run billing: init, begin, send orders-0 invoice-16
 run app: send payments-0 paid-17, commit
@@ -99,7 +99,8 @@ Predict("07-commit-returned", trace=torn, step=answered, panels=["space-time", "
 # Step with the arrow keys, or drag the slider. The question at each step: what just happened, what
 # is durable, who can see what? Bookkeeping rows are folded; click the count to see them. At the step
 # with the yellow band the reader got `order-17` and not `paid-17`. Both belong to **T1**, and T1 is
-# committed: its decision is on the coordinator's disk.
+# committed: its decision is on the coordinator's disk. Of the £5 that this reader sees ordered it sees
+# nothing paid; *Money* calls that *not settled yet*, and the light *money* waits, as a marker is still owed.
 
 # %%
 Player(torn, step=half)
@@ -388,7 +389,7 @@ for fact in twice:
 
 # %%
 play = continue_scenario("""
-system kafka topic=orders,payments partitions=1
+system orders
 hold app→coordinator EndTxn#1
 run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
 """)
@@ -447,7 +448,7 @@ cases = [
     ("aborted_index", abort, Budget(), "clean read", "aborted read (G1a)"),
     (
         "prepare_before_markers",
-        line.replace("send orders-1", "flush; send orders-1"),
+        "orders 'app=init; begin; send orders-0 order-17; flush; send payments-0 paid-17; commit'",
         Budget(kills=1, killable=("coordinator",), timers=1),
         "same outcome",
         "fractured outcome",
@@ -463,10 +464,11 @@ for name, words, budget, promise, anomaly in cases:
 # P1 and G1a are the names in the literature (ANSI SQL, Adya): a *dirty read* (P1) is of something not
 # decided yet, an *aborted read* (G1a) of something that never was. Without the durable decision a
 # transaction may be committed in one partition and aborted in the other, a *fractured outcome*:
-# atomicity itself is gone. Look at the last one:
+# atomicity itself is gone. Look at the last one, as far as to where the order and its payment can never
+# agree again. In the hook half of an order was a matter of time; here *Money* turns red, and stays so.
 
 # %%
-Player(found["prepare_before_markers"].trace(), title="Markers before the decision")
+Player(verdict.counterexamples["money"].trace(), title="Markers before the decision")
 
 # %% [markdown]
 # ## Order: what does a leader do with a marker?

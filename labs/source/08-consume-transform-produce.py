@@ -57,7 +57,8 @@ from mqlab.lessons.kafka.lab08 import (
 #
 # The order service of the shop has taken an order: tea for £3. It stands in `orders-0` as `tea:3`. A
 # worker of the group `accounting` reads it, writes the income `tea+3` to `income-0` in a transaction,
-# commits, and then tells the group how far it has come. The light *money* watches: money in = money out.
+# commits, and then tells the group how far it has come. The light *money* watches: money in = money out;
+# *Money* sets what is booked as income (the bar) against what counts as read (the mark).
 # It dies before the last step. When the group has noticed (its *session* runs out), the platform
 # starts the worker again.
 #

@@ -145,7 +145,9 @@ for place in fetch_offsets(consumer(address, "spark-income-day"), "Order-day", 2
 #
 # Choose a sink and the moment of death, and press the button. The job starts, dies in batch 3, is
 # started again with the same checkpoint, and what it wrote is added up. Before each trial, say which
-# error you expect. The picture above goes on following the broker.
+# error you expect. While it runs, *Money* shows what accounting has added up so far (the bar) and what it
+# must come to (the mark): watch it at the kill, and when the job is back. To the broker amounts are bytes,
+# so the picture above, which goes on following it, has no money.
 
 # %%
 SINKS = ["at-least-once", "transactions", "exactly-once"]
@@ -155,6 +157,7 @@ kills = Trials(
     columns=["income", "error"],
     button="kill -9",
     caption=f"Two hours of orders; the income should be {bench.expected}",
+    money=True,
 )
 kills
 
@@ -311,6 +314,7 @@ ends = Trials(
     columns=["income", "error"],
     button="kill -9",
     caption=f"Other ends than Kafka's; the income should be {bench.expected}",
+    money=True,
 )
 ends
 

@@ -17,7 +17,7 @@ from mqlab.lessons.registry import scenario, system
 
 SOURCES = Path(__file__).parents[3] / "labs" / "source"
 SYSTEMS = ("shop", "payments", "charges", "income", "orders")
-LABS = ("00", "05", "06", "08")
+LABS = ("00", "05", "06", "07", "08")
 
 
 def stories(lab: str) -> Iterator[str]:
