@@ -164,20 +164,6 @@ def test_no_two_texts_overlap_at_any_step(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_narrow_cell_puts_the_right_column_below(page: Any, tmp_path: Path) -> None:
-    open_page(page, tmp_path, Player(sample(), step=21))
-    sizes = (
-        "() => [...document.querySelectorAll('svg.picture')].map((p) => p.getBoundingClientRect())"
-    )
-    wide = page.evaluate(sizes)
-    page.set_viewport_size({"width": 700, "height": 900})
-    narrow = page.evaluate(sizes)
-    assert wide[1]["left"] > wide[0]["right"]
-    assert narrow[1]["top"] >= narrow[0]["bottom"]
-    assert [b["width"] for b in narrow] == [b["width"] for b in wide], "text keeps its size"
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 def test_nothing_leaves_and_nothing_is_asked_for(
     page: Any, tmp_path: Path, requests: list[str]
 ) -> None:

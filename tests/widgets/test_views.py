@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from mqlab_widgets.scene import Node, Scene
@@ -68,7 +70,7 @@ def test_unfolding_adds_rows_and_renumbers_none() -> None:
 
 def test_the_band_stands_between_the_rows_on_a_folded_fact() -> None:
     trace = sample()
-    assert draw("space-time", trace, 4)["band"].attrs["height"] == 23
+    assert draw("space-time", trace, 4)["band"].attrs["height"] == 21
     assert draw("space-time", trace, 3)["band"].attrs["height"] == 6
 
 
@@ -117,7 +119,7 @@ def test_a_label_that_would_hide_its_arrow_stands_beside_it() -> None:
     long = Text("WriteTxnMarkers commit epoch=1")
     facts = (
         Fact(1, 1, "a", "→", long, "b"),
-        Fact(2, 2, "a", "→", long, "e"),
+        Fact(2, 2, "a", "→", long, "h"),
         Fact(3, 3, "h", "→", long, "g"),
     )
     trace = Trace("s", (), facts, (Snapshot(lanes=lanes),) * 4)
@@ -145,9 +147,43 @@ def test_a_label_too_wide_for_both_sides_is_whole_and_leaves_the_head_visible(wa
         assert x - wide > tip + 20
 
 
+def test_flags_that_stand_close_hang_beside_each_other() -> None:
+    """At the same offset, side by side, at the first offset, and at the right end."""
+    for at in ((0, 0), (0, 1), (1, 1), (5, 5), (39, 40)):
+        cells = tuple(Cell(i, f"r{i}") for i in range(max(at)))
+        log = Log("orders-0", cells, (Frontier("LSO", at[0]), Frontier("HW", at[1])))
+        seen = draw("logs", Trace("s", (), (), (Snapshot(logs=(log,)),)), 0)
+        ends = []
+        for name in ("LSO", "HW"):
+            pole = re.match(
+                r"translate\(([\d.-]+)", str(seen[f"flag:orders-0:{name}"].attrs["transform"])
+            )
+            cloth = seen[f"cloth:orders-0:{name}"].attrs
+            assert pole is not None
+            left = float(pole[1]) + float(cloth["x"] or 0)
+            ends.append((left, left + float(cloth["width"] or 0)))
+        assert ends[0][1] <= ends[1][0], at
+
+
+def test_names_of_many_lanes_stand_in_stairs_and_none_is_cut() -> None:
+    names = ("order-service", "coordinator", "orders-0", "payments-0", "reader", "billing")
+    lanes = tuple(Lane(n, Text(n), Text("leader")) for n in names)
+    facts = tuple(Fact(i, i, n, "·", Text("x")) for i, n in enumerate(names, 1))
+    seen = draw("space-time", Trace("s", (), facts, (Snapshot(lanes=lanes),) * 7), 1)
+    rows: dict[float, list[tuple[float, float]]] = {}
+    for name in names:
+        text = seen[f"lane:{name}"]
+        assert text.text == name
+        x, half = float(text.attrs["x"]), width(name, 12, bold=True) / 2
+        rows.setdefault(float(text.attrs["y"]), []).append((x - half, x + half))
+    assert len(rows) == 2
+    for row in rows.values():
+        assert all(a[1] < b[0] for a, b in pairwise(row))
+
+
 def test_logs_show_frontiers_hatching_and_control_records() -> None:
     seen = draw("logs", sample(), 19)
-    assert seen["flag:orders-0:LSO"].attrs["transform"] == "translate(44,0)"
+    assert seen["flag:orders-0:LSO"].attrs["transform"] == "translate(40,0)"
     assert "hatch:orders-0:1" in seen and "hatch:orders-0:0" not in seen
     assert seen["box:orders-0:2"].attrs["class"] == "diamond"
     assert "fresh" in str(seen["cell:orders-0:2"].attrs["class"])

@@ -15,7 +15,7 @@ from mqlab.kernel.trace import Fact, Trace
 from .legend import SHAPES, explain_evidence, find_kind, list_signs, list_terms
 from .lives import encode
 from .scene import Scene
-from .views import PANELS
+from .views import MOST_ROWS, PANELS
 
 HERE = Path(__file__).parent
 
@@ -38,6 +38,12 @@ WORDS = {
     "begin": Text("Press the right arrow to begin.", "按右箭头键开始。"),
     "empty": Text("Nothing has happened yet.", "还没有发生任何事。"),
     "evidence": Text("this step: ", "这一步："),
+    "now": Text("What stands now", "当前状态"),
+    "panels": Text("panels", "面板"),
+    "news": Text("changed at this step", "这一步有变化"),
+    "whole": Text("Whole window (f)", "全窗口（f）"),
+    "part": Text("Leave the whole window (f, Escape)", "退出全窗口（f、Esc）"),
+    "legend": Text("Legend (?)", "图例（?）"),
 }
 
 
@@ -108,7 +114,9 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
     sizes: dict[str, tuple[float, float]] = {}
 
     def scenes(name: str) -> Iterator[Scene]:
-        for scene in map(partial(PANELS[name].view, trace, lang=look.lang), range(len(trace) + 1)):
+        panel = PANELS[name]
+        view = partial(panel.view, rows=MOST_ROWS) if panel.rows else panel.view
+        for scene in map(partial(view, trace, lang=look.lang), range(len(trace) + 1)):
             old = sizes.get(name, (0, 0))
             sizes[name] = max(old[0], scene.width), max(old[1], scene.height)
             yield scene
@@ -125,16 +133,22 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
         "terms": list_terms(trace, look.lang),
         "evidence": explain_evidence(look.lang),
         "words": words(look.lang),
-        "panels": {
-            name: {
-                "size": [round(x, 1) for x in sizes[name]],
-                "side": PANELS[name].side,
-                "title": PANELS[name].title.of(look.lang),
-            }
-            for name in names
-        },
+        "panels": {name: describe(name, trace, look.lang, sizes[name]) for name in names},
     }
     return data
+
+
+def describe(name: str, trace: Trace, lang: Lang, size: tuple[float, float]) -> dict[str, Any]:
+    """A panel's size and place: all that the browser's layout asks of it."""
+    panel = PANELS[name]
+    return {
+        "size": [round(x, 1) for x in size],
+        "side": panel.side,
+        "title": panel.title.of(lang),
+        "tab": panel.tab.of(lang),
+        "pinned": panel.pinned,
+        "rows": panel.rows(trace, lang) if panel.rows else None,
+    }
 
 
 def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:

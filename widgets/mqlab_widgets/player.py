@@ -157,7 +157,12 @@ def document(title: str, lang: Lang, body: str, theme: Theme) -> str:
     )
 
 
+def read_modules(*more: str) -> str:
+    """The player's files as one module, and those of the files `more`, which may use its names."""
+    files = ("frame.js", "legend.js", "player.js", *more)
+    return "\n".join((HERE / file).read_text("utf-8") for file in files)
+
+
 def module(*more: str) -> str:
-    """The player's JavaScript, and that of the files `more`, safe inside a script element."""
-    files = ("player.js", *more)
-    return "\n".join((HERE / name).read_text("utf-8") for name in files).replace("</", "<\\/")
+    """The same, safe inside a script element."""
+    return read_modules(*more).replace("</", "<\\/")

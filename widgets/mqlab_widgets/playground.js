@@ -19,7 +19,9 @@ function playground(model, host) {
   return () => {
     const { nodes, error, said, moved } = model.get("ui");
     const focus = groups.contains(document.activeElement);
-    groups.replaceChildren(...nodes.map((node) => actions(node, words, send)));
+    // What goes on stands before what breaks.
+    const first = [...nodes].sort((a, b) => Boolean(b.steps.length) - Boolean(a.steps.length));
+    groups.replaceChildren(...first.map((node) => actions(node, words, send)));
     undo.disabled = reset.disabled = !moved;
     status.textContent = error || said;
     status.classList.toggle("failed", Boolean(error));
@@ -56,8 +58,8 @@ function actions(node, words, send) {
   });
   const faults = node.faults.map((option) =>
     button(option.label, () => act(option.choice), { className: option.kind }));
-  return make("fieldset", {}, make("legend", { textContent: node.title }), ...steps,
-    make("div", { className: "faults" }, ...faults));
+  return make("fieldset", {}, make("legend", { textContent: node.title }),
+    make("div", { className: "choices" }, ...steps, ...faults));
 }
 
 /** Copying needs a permission that not every page has; selecting the text always works. */

@@ -119,6 +119,7 @@ class Question {
     for (const rect of this.marks.splice(0)) rect.remove();
     if (!lit) return;
     for (const { panel: name, key } of this.ui.shows) {
+      this.player.show(name);
       for (const { base, panel } of this.player.shown) {
         if (base !== name) continue;
         const el = key ? panel.lives.find((life) => life.key === key)?.el : panel.svg;

@@ -2,7 +2,7 @@
 // player.js in one module, whose names it uses. Text from Python only ever becomes textContent.
 
 // The room, in px at scale 1, in which everything of a picture is in sight: a notebook's pane.
-const ROOM = { width: 1180, height: 700 };
+const ROOM = { width: 840, height: 640 };
 
 /** A run in scenes with captions, and the keys of a lecture. */
 class Lecture {

@@ -133,8 +133,9 @@ def folded_words(trace: Trace, step: int, look: Look, future: bool = True) -> st
 
 def _variant(names: list[str], unfold: bool) -> list[str]:
     """Of a folded and an unfolded panel, the one to show."""
-    both = {_base(n) for n in names if "/" in n}
-    return [n for n in names if _base(n) not in both or ("/" in n) == unfold]
+    both = {_base(n) for n in names if n.endswith("/all")}
+    roomy = [n for n in names if not n.endswith("/small")]
+    return [n for n in roomy if _base(n) not in both or n.endswith("/all") == unfold]
 
 
 def _place(trace: Trace, step: int, lang: Lang) -> str:

@@ -17,7 +17,7 @@ from IPython.display import display
 
 from mqlab.kernel.text import Lang, Text
 
-from .payload import HERE
+from .player import read_modules
 from .style import page_css
 
 NO_EMPTY_WIDGET = (
@@ -41,7 +41,7 @@ def find_running_cell() -> str:
 def join_modules(name: str) -> str:
     """One self-contained module: the player's file, what the widgets share, then `name`, which
     may use the names of both and says what is rendered."""
-    return "\n".join((HERE / file).read_text("utf-8") for file in ("player.js", "widget.js", name))
+    return read_modules("widget.js", name)
 
 
 class PictureWidget(anywidget.AnyWidget):
