@@ -111,7 +111,7 @@ def test_between_two_markers_nothing_is_lost_yet() -> None:
 def test_a_fractured_outcome_loses_the_payment_for_good() -> None:
     calls = "init; begin; send orders-0 order-17; flush; send payments-0 paid-17; commit"
     broken = system(f"orders 'app={calls}' off=prepare_before_markers")
-    found = explore(broken, Budget(kills=1, killable=("tc",), timers=1)).counterexamples
+    found = explore(broken, Budget(kills=1, killable=("coordinator",), timers=1)).counterexamples
     run = found["money"].trace()
     due, seen, missing, extra = sums(run)
     assert {due, seen} == {0, 500} and (missing, extra) == (due, seen)
