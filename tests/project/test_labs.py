@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mqlab.lessons.course import notebook_checks as checks
-from mqlab.lessons.course.notebooks import labs_in
+from mqlab.lessons.course.notebooks import Lab, labs_in
 from tests.project.sources import ROOT
 
 LABS = labs_in(ROOT / "labs")
@@ -21,5 +23,6 @@ def test_solutions_are_right() -> None:
     assert [line for lab in LABS for line in checks.solution_is_right(lab)] == []
 
 
-def test_untouched_stubs_are_wrong() -> None:
-    assert [line for lab in LABS for line in checks.stub_is_wrong(lab)] == []
+@pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
+def test_untouched_stubs_are_wrong(lab: Lab) -> None:
+    assert list(checks.stub_is_wrong(lab)) == []

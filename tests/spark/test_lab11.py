@@ -12,6 +12,9 @@ from mqlab.spark import Point
 
 pytestmark = pytest.mark.needs("java")
 RULES = {name: rule for name, rule, _ in decide.BELIEFS}
+ENDED = list(
+    zip(two_phase.BELIEFS, (Point.NEXT, Point.COMMITTED), reversed(two_phase.DEATHS), strict=True)
+)
 PLAYED = list(zip(decide.STORIES, RULES.values(), strict=True))  # each story refutes one belief
 
 
@@ -57,7 +60,7 @@ def test_a_transaction_that_outlives_its_process_is_ended_by_the_checkpoint(benc
 
 @pytest.mark.parametrize(
     ("belief", "point", "death"),
-    zip(two_phase.BELIEFS, (Point.NEXT, Point.COMMITTED), reversed(two_phase.DEATHS), strict=True),
+    ENDED,
     ids=[name for name, *_ in two_phase.BELIEFS],
 )
 def test_ended_otherwise_it_makes_the_sum_that_the_model_says(
