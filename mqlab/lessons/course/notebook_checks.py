@@ -153,7 +153,8 @@ def solution_is_right(lab: Lab) -> Iterator[str]:
 def stub_is_wrong(lab: Lab) -> Iterator[str]:
     """The untouched copy runs to its end, fails where one must write, and gets no point.
 
-    Cells that no answer reaches are not run: they do what they do in the solution, which nbval runs.
+    Cells that no answer reaches are not run: they do what they do in the solution, and nbval runs
+    that.
     """
     source = read_source(lab)
     student = student_copy(source)
