@@ -32,17 +32,17 @@ class Broker:
 
 
 @cache
-def all_brokers() -> dict[str, Broker]:
+def list_brokers() -> dict[str, Broker]:
     """Each broker by its name."""
     names = sorted(module.name for module in iter_modules(__path__))
     return {name: import_module(f"{__name__}.{name}").BROKER for name in names}
 
 
-def broker(name: str) -> Broker:
+def find_broker(name: str) -> Broker:
     """Raises LookupError with the known names."""
-    if name not in all_brokers():
-        raise LookupError(f"no broker {name!r}; there are: {', '.join(all_brokers())}")
-    return all_brokers()[name]
+    if name not in list_brokers():
+        raise LookupError(f"no broker {name!r}; there are: {', '.join(list_brokers())}")
+    return list_brokers()[name]
 
 
 def load(place: str) -> Any:

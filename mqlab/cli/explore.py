@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from ..brokers import all_brokers
+from ..brokers import list_brokers
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..kernel.token import encode
 from ..lessons.registry import system
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "system",
         nargs="+",
         metavar="SYSTEM",
-        help=f"a broker ({', '.join(all_brokers())}): its lesson system with its own bounds; or a "
+        help=f"a broker ({', '.join(list_brokers())}): its lesson system with its own bounds; or a "
         "system line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
     )
     parser.add_argument(
@@ -97,8 +97,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _table(args: argparse.Namespace) -> int:
-    if len(args.system) > 1 or args.system[0] not in all_brokers():
-        known = ", ".join(all_brokers())
+    if len(args.system) > 1 or args.system[0] not in list_brokers():
+        known = ", ".join(list_brokers())
         raise UserError(
             f"--safeguards and --table belong to a broker's lesson ({known}): mqlab explore "
             "kafka --safeguards"
@@ -128,9 +128,9 @@ def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
 
 def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
     """What is searched: the lesson's own where a broker is named and nothing more."""
-    if line not in all_brokers():
+    if line not in list_brokers():
         if claim is not None:
-            known = ", ".join(all_brokers())
+            known = ", ".join(list_brokers())
             raise UserError(
                 f"--claim belongs to a broker ({known}): expected `kafka --claim` and its name"
             )

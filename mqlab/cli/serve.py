@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ..brokers import all_brokers, broker, load
+from ..brokers import find_broker, list_brokers, load
 from .errors import UserError
 
 HELP = "serve an engine's broker to real clients"
@@ -20,14 +20,14 @@ HELP = "serve an engine's broker to real clients"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = parser.add_subparsers(dest="broker", metavar="NAME", required=True)
-    for name in all_brokers():
+    for name in list_brokers():
         one = names.add_parser(name, help=f"speak {name}'s protocol")
         add_server_arguments(one)
         options_of(name).add_arguments(one)
 
 
 def options_of(name: str) -> Any:
-    return load(broker(name).serve)
+    return load(find_broker(name).serve)
 
 
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:

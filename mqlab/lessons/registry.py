@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 
-from ..brokers import Broker, all_brokers, load
+from ..brokers import Broker, list_brokers, load
 from ..kernel import Play, Run, System, Text, Trace
 from ..kernel.token import decode
 from ..real.evidence import add_evidence
@@ -16,22 +16,22 @@ class Systems(Mapping[str, type[System]]):
     """The classes by their names. Each is loaded when a line names it: a lab needs one or two."""
 
     def __getitem__(self, name: str) -> type[System]:
-        found: type[System] = load(owner(name).systems[name])
+        found: type[System] = load(find_owner(name).systems[name])
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return (name for broker in all_brokers().values() for name in broker.systems)
+        return (name for broker in list_brokers().values() for name in broker.systems)
 
     def __len__(self) -> int:
-        return sum(len(broker.systems) for broker in all_brokers().values())
+        return sum(len(broker.systems) for broker in list_brokers().values())
 
 
 SYSTEMS = Systems()
 
 
-def owner(name: str) -> Broker:
+def find_owner(name: str) -> Broker:
     """The broker to which the system of this name belongs; KeyError where there is none."""
-    for broker in all_brokers().values():
+    for broker in list_brokers().values():
         if name in broker.systems:
             return broker
     raise KeyError(name)
@@ -53,7 +53,7 @@ def scenario(text: str, recorded: str = "") -> Trace:
 def with_evidence(trace: Trace, recorded: str) -> Trace:
     """The trace with the evidence that its broker's recordings give each fact."""
     name = trace.system.split()[0]
-    return add_evidence(trace, recorded, load(owner(name).witness))
+    return add_evidence(trace, recorded, load(find_owner(name).witness))
 
 
 def system(line: str) -> System:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import Any
 
-from ..brokers import broker, load
+from ..brokers import find_broker, load
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..kernel import Text
 from ..kernel.options import write_calls
@@ -71,7 +71,7 @@ class Searches:
 
 def searches_of(name: str) -> Searches:
     """A broker's, by its name; raises LookupError with the known names."""
-    found: Searches = load(broker(name).searches)
+    found: Searches = load(find_broker(name).searches)
     return found
 
 

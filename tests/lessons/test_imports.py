@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from mqlab.brokers import all_brokers
+from mqlab.brokers import list_brokers
 from mqlab.lessons.registry import SYSTEMS
 
 
@@ -14,7 +14,7 @@ def test_a_lab_loads_only_the_systems_that_it_names() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     elsewhere = {
         place.partition(":")[0]
-        for broker in all_brokers().values()
+        for broker in list_brokers().values()
         for name, place in broker.systems.items()
         if name not in ("kafka", "shop")
     }
@@ -23,6 +23,6 @@ def test_a_lab_loads_only_the_systems_that_it_names() -> None:
 
 
 def test_every_name_is_that_of_a_system() -> None:
-    assert {*all_brokers()} < {*SYSTEMS} and len({*SYSTEMS}) == len(SYSTEMS)
+    assert {*list_brokers()} < {*SYSTEMS} and len({*SYSTEMS}) == len(SYSTEMS)
     for name, kind in SYSTEMS.items():
         assert kind.from_options({}).line().partition(" ")[0] == name

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import mqlab.brokers
-from mqlab.brokers import all_brokers, broker, load
+from mqlab.brokers import find_broker, list_brokers, load
 from mqlab.cli import main
 from mqlab.lessons import registry
 from mqlab.lessons.searches import Searches, searches_of
@@ -51,15 +51,15 @@ def pigeons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One module more in the package, as a new broker adds it."""
     (tmp_path / "pigeons.py").write_text(PIGEONS, "utf-8")
     monkeypatch.setattr(mqlab.brokers, "__path__", [*mqlab.brokers.__path__, str(tmp_path)])
-    all_brokers.cache_clear()
+    list_brokers.cache_clear()
     yield
-    all_brokers.cache_clear()
+    list_brokers.cache_clear()
     sys.modules.pop("mqlab.brokers.pigeons", None)
 
 
-@pytest.mark.parametrize("name", all_brokers())
+@pytest.mark.parametrize("name", list_brokers())
 def test_every_place_is_there(name: str) -> None:
-    found = broker(name)
+    found = find_broker(name)
     assert isinstance(load(found.searches), Searches)
     assert isinstance(load(found.witness), Witness)
     assert all(callable(getattr(load(found.serve), function)) for function in SERVE)
@@ -67,26 +67,26 @@ def test_every_place_is_there(name: str) -> None:
 
 
 def test_an_unknown_name_is_told_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    known = ", ".join(all_brokers())
+    known = ", ".join(list_brokers())
     with pytest.raises(LookupError, match=f"no broker 'rabbit'; there are: {known}"):
-        broker("rabbit")
+        find_broker("rabbit")
     for command in ("serve", "real"):
         with pytest.raises(SystemExit):
             main([command, "rabbit"])
         said = capsys.readouterr().err
         assert "invalid choice: 'rabbit'" in said
-        assert all(f"'{name}'" in said for name in all_brokers())
+        assert all(f"'{name}'" in said for name in list_brokers())
 
 
 def test_the_list_imports_nothing_of_a_broker() -> None:
-    code = "from mqlab.brokers import all_brokers; all_brokers(); import sys; print(*sys.modules)"
+    code = "from mqlab.brokers import list_brokers; list_brokers(); import sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     ours = {name for name in done.stdout.split() if name.startswith("mqlab")}
-    assert ours == {"mqlab", "mqlab.brokers", *(f"mqlab.brokers.{name}" for name in all_brokers())}
+    assert ours == {"mqlab", "mqlab.brokers", *(f"mqlab.brokers.{name}" for name in list_brokers())}
 
 
 def test_a_new_broker_is_one_module_more(pigeons: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "pigeons" in all_brokers()
+    assert "pigeons" in list_brokers()
     assert searches_of("pigeons").lesson.name == "pigeons"
     trace = registry.scenario("system toy 'app=keep a'\ndo call app")
     assert any("Pigeons does what this line shows" in fact.why.en for fact in trace)

@@ -65,36 +65,11 @@ def find_needed_cells(cells: Sequence[Notebook]) -> list[int]:
     names: dict[int, Names | None] = {
         place: _names(cell.source) for place, cell in enumerate(cells) if cell.cell_type == "code"
     }
-    return _with_givers(names, _graded(cells, names))
-
-
-def find_reached_cells(cells: Sequence[Notebook]) -> list[int]:
-    """The places of the cells that an answer can change, and of those that these depend on: all
-    that `find_needed_cells` gives, and each cell that uses a name which an answer, or a cell that
-    an answer has reached, binds or changes before it.
-    """
-    names: dict[int, Names | None] = {
-        place: _names(cell.source) for place, cell in enumerate(cells) if cell.cell_type == "code"
-    }
-    found, changed = _graded(cells, names), set[str]()
-    for place, known in names.items():
-        if known and (known.used | known.used_later) & changed:
-            found.add(place)
-        if known and place in found:
-            changed |= known.changed
-    return _with_givers(names, found)
-
-
-def _graded(cells: Sequence[Notebook], names: dict[int, Names | None]) -> set[int]:
-    """The cells that are run in any case."""
-    return {
+    found = {
         place
         for place, known in names.items()
         if known is None or utils.is_grade(cells[place]) or utils.is_solution(cells[place])
     }
-
-
-def _with_givers(names: dict[int, Names | None], found: set[int]) -> list[int]:
     while more := _givers(names, found):
         found |= more
     return sorted(found)

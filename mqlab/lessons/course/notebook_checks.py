@@ -12,7 +12,6 @@ from pathlib import Path
 
 from nbgrader import utils
 
-from .grading import find_reached_cells
 from .notebooks import (
     Lab,
     Notebook,
@@ -151,13 +150,10 @@ def solution_is_right(lab: Lab) -> Iterator[str]:
 
 
 def stub_is_wrong(lab: Lab) -> Iterator[str]:
-    """The untouched copy runs to its end, fails where one must write, and gets no point.
-
-    Cells that no answer reaches are not run: they do what they do in the solution, which nbval runs.
-    """
+    """The untouched copy runs to its end, fails where one must write, and gets no point."""
     source = read_source(lab)
     student = student_copy(source)
-    executed = run_for_grading(student, source, lab.student.parent, find_reached_cells)
+    executed = run_for_grading(student, source, lab.student.parent)
     allowed = may_fail(executed)
     for place, cell in enumerate(executed.cells):
         error = _error(cell)

@@ -24,7 +24,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -378,14 +378,8 @@ def grades(executed: Notebook) -> Iterator[Grade]:
                 yield Grade(cell.metadata["nbgrader"]["grade_id"], points, most)
 
 
-def run_for_grading(
-    student: Notebook,
-    source: Notebook,
-    folder: Path,
-    choose: Callable[[Sequence[Notebook]], Collection[int]] | None = None,
-) -> Notebook:
-    """As autograding does: locked cells and hidden tests are put back, then all is run, or the
-    cells at the places that `choose` gives; the others are left empty."""
+def run_for_grading(student: Notebook, source: Notebook, folder: Path) -> Notebook:
+    """As autograding does: locked cells and hidden tests are put back, then all is run."""
     original = {
         cell.metadata["nbgrader"]["grade_id"]: cell.source
         for cell in source.cells
@@ -395,9 +389,4 @@ def run_for_grading(
     for cell in notebook.cells:
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
         cell.source = original.get(grade_id, cell.source)
-    if choose is not None:
-        chosen = choose(notebook.cells)
-        for place, cell in enumerate(notebook.cells):
-            if cell.cell_type == "code" and place not in chosen:
-                cell.source = ""
     return execute(notebook, folder, allow_errors=True)

@@ -217,25 +217,6 @@ def test_only_what_a_grade_depends_on_is_run(before: list[str], wanted: list[int
     assert grading.find_needed_cells(cells) == [*wanted, len(before)]
 
 
-@pytest.mark.parametrize(
-    ("after", "wanted"),
-    [
-        (["print(x)", "y = 2"], [1, 2]),
-        (["y = x", "z = y", "print(z)", "print(n)"], [1, 2, 3, 4]),
-        (["def f():\n    return x", "y = f()"], [1, 2, 3]),
-        (["n.append(1)", "print(n)"], [1]),
-        (["n.append(x)", "print(n)"], [0, 1, 2, 3]),
-        (["n += [1]", "print(n, x)"], [0, 1, 2, 3]),
-        (["%time 1"], [1, 2]),
-    ],
-)
-def test_what_an_answer_reaches_is_run_and_what_that_depends_on(
-    after: list[str], wanted: list[int]
-) -> None:
-    cells = [new_code_cell("n = []"), answer("x = 1"), *map(new_code_cell, after)]
-    assert grading.find_reached_cells(cells) == wanted
-
-
 def ran(source: str, command: tuple[str, ...] = grading.APART, timeout_s: int = 60) -> str:
     """What the cell printed, which may come in several messages, or the name of its error."""
     (outputs,) = grading.run_apart([new_code_cell(source)], command, timeout_s)
