@@ -38,10 +38,11 @@ def find_running_cell() -> str:
     return str(parent.get("metadata", {}).get("cellId", ""))
 
 
-def join_modules(name: str) -> str:
-    """One self-contained module: the player's file, what the widgets share, then `name`, which
-    may use the names of both and says what is rendered."""
-    return "\n".join((HERE / file).read_text("utf-8") for file in ("player.js", "widget.js", name))
+def join_modules(*names: str) -> str:
+    """One self-contained module: the player's file, what the widgets share, then the files
+    `names`, which may use the names of all before; the last says what is rendered."""
+    files = ("player.js", "widget.js", *names)
+    return "\n".join((HERE / file).read_text("utf-8") for file in files)
 
 
 class PictureWidget(anywidget.AnyWidget):
