@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count, pairwise, zip_longest
+from itertools import chain, count, pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,10 +69,12 @@ def take_sample(search: Search, most: int = MOST) -> Sample:
     for number in found.values():
         add(number)
     enough = most + len(worlds)
-    for one_of_each in zip_longest(*(_spread(*level) for level in reversed(levels))):
-        for number in one_of_each:
-            if number is not None and len(worlds) < enough:
-                add(number)
+    rounds = zip_longest(*(_spread(*level) for level in reversed(levels)))
+    for number in chain.from_iterable(rounds):
+        if len(worlds) >= enough:
+            break
+        if number is not None:
+            add(number)
     sizes = tuple(end - start for start, end in levels)
     return Sample(sizes, dict(sorted(worlds.items())), found)
 

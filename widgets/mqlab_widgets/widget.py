@@ -38,10 +38,10 @@ def find_running_cell() -> str:
     return str(parent.get("metadata", {}).get("cellId", ""))
 
 
-def join_modules(name: str) -> str:
-    """One self-contained module: the player's file, what the widgets share, then `name`, which
-    may use the names of both and says what is rendered."""
-    return read_modules("widget.js", name)
+def join_modules(*names: str) -> str:
+    """One self-contained module: the player's file, what the widgets share, then the files
+    `names`, which may use the names of all before; the last says what is rendered."""
+    return read_modules("widget.js", *names)
 
 
 class PictureWidget(anywidget.AnyWidget):
