@@ -53,7 +53,8 @@ def test_a_new_scenario_is_told_and_can_be_kept(scenario, capsys):
         ("kill coordinator when=Market#1",
          "line 4 waits in vain: no step of coordinator emits Market#1; there was "
          "Empty#1, ⇒InitProducerId#1"),
-        ("lose app→coordinator Prodce", "no Prodce#1 on app→coordinator; there was InitProducerId#1"),
+        ("lose app→coordinator Prodce",
+         "no Prodce#1 on app→coordinator; there was InitProducerId#1"),
         ("hold app→coordinator ⇒InitProducerId#2",
          "no ⇒InitProducerId#2 on app→coordinator; there was ⇒InitProducerId#1"),
         ("late app→orders-0 Produce", "no Produce#1 on app→orders-0; there was nothing"),
