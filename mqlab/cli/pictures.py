@@ -126,9 +126,10 @@ def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
     drawn = list(stills(trace, steps, look, args.theme or "light"))
     width, _ = size_of(drawn[0])
     if width > MOST_PIXELS:
+        fits = int(look.scale * MOST_PIXELS / width * 10) / 10
         raise UserError(
             f"--scale {look.scale:g} gives {width} pixels, and a .gif may have {MOST_PIXELS}: "
-            f"take --scale {look.scale * MOST_PIXELS / width * 0.99:.1f}, or fewer --panels"
+            f"take --scale {fits:g}, or fewer --panels"
         )
     with open_studio(args.theme or "light") as page:
         out.write_bytes(film(page, drawn, [_time(trace, step, steps) for step in steps]))

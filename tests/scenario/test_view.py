@@ -112,7 +112,7 @@ def test_panels_scale_language_and_theme_are_the_pictures(scenario, tmp_path):
         (["-o", "x.svg", "--step", "all"], "--step all: the run has positions 0 to"),
         (["-o", "x.gif", "--step", "12"], "--step 12: a .gif shows several, as in --step 3-"),
         (["-o", "x.gif", "--step", "9-3"], "--step 9-3: the run has positions 0 to"),
-        (["-o", "x.gif", "--scale", "4"], "and a .gif may have 2000: take --scale 1."),
+        (["-o", "x.gif", "--scale", "4"], "and a .gif may have 2000: take --scale "),
         (["-o", "x.svg", "--panels", "logz"], "there is no panel 'logz'; did you mean 'logs'?"),
         (["-o", "x.svg", "--scale", "9"], "scale=9.0: 1 is normal"),
     ],
@@ -125,6 +125,17 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
     said = capsys.readouterr().err
     assert says in said and len(said.splitlines()) == 1
     assert not list(tmp_path.glob("x*"))
+
+
+def test_the_scale_that_is_advised_fits(scenario, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "chromium", lambda: "")
+    command = ["view", str(scenario), "-o", str(tmp_path / "x.gif"), "--step", "0-3", "--scale"]
+    assert main([*command, "4"]) == 2
+    (advised,) = re.findall(r"take --scale (\S+),", capsys.readouterr().err)
+    assert main([*command, advised]) == 2
+    assert "needs Chromium" in capsys.readouterr().err
+    assert main([*command, f"{float(advised) + 0.1:.1f}"]) == 2
+    assert "take --scale" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("kind", "steps"), [("png", ["--step", "3"]), ("gif", [])])
