@@ -437,9 +437,9 @@ print("the five bestsellers are the same:", bestsellers(rows) == bestsellers(onc
 print(*bestsellers(rows), sep="; ")
 
 # %% [markdown]
-# One duplicated row is a minute with twice its income: little data per number, and everybody sees it. A
-# ranking bears many duplicates. *Exactly once* is worth its price where single numbers are looked at or
-# paid; a list of recommendations may live with at least once.
+# A minute's income rests on a few rows, so one row counted twice is seen at once. A ranking rests on
+# thousands, and stays as it is although many of them are counted twice. *Exactly once* is worth its price
+# where single numbers are looked at or paid; a list of recommendations may live with at least once.
 #
 # ## Exit ticket
 
