@@ -182,6 +182,8 @@ class Stage {
     this.changed = () => {};
     this.watch = new ResizeObserver(() => this.fit());
     this.watch.observe(host);
+    this.outer = host.parentElement?.closest(".mqlab");
+    if (this.outer) this.watch.observe(this.outer);
     this.around = undefined;
   }
 
@@ -221,15 +223,19 @@ class Stage {
     this.changed();
   }
 
-  /** What the host has besides the pictures, in px; it may be taller than all of that. */
+  /** What has to be in sight at once: the player, or the widget that it is a part of. */
+  get box() { return this.whole ? this.host : this.outer ?? this.host; }
+
+  /** What the box has besides the pictures, in px; it may be taller than all of that. */
   others() {
-    const { top } = this.host.getBoundingClientRect();
-    const ends = [...this.host.children]
+    const { box } = this;
+    const { top } = box.getBoundingClientRect();
+    const ends = [...box.children]
       .map((el) => el.getBoundingClientRect()).filter(({ height }) => height)
       .map(({ bottom }) => bottom);
-    const { paddingBottom } = getComputedStyle(this.host);
+    const { paddingBottom } = getComputedStyle(box);
     const end = Math.max(top, ...ends) + parseFloat(paddingBottom);
-    return Math.ceil(end - top - this.el.getBoundingClientRect().height + this.host.scrollTop);
+    return Math.ceil(end - top - this.el.getBoundingClientRect().height + box.scrollTop);
   }
 
   place(width, height) {

@@ -216,9 +216,9 @@ class Player {
     this.panels = data.panels.map((lives) => this.panel(lives, meta));
     this.folded = meta.facts.filter((fact) => fact.fold).length;
     this.foldButton.hidden = !this.folded;
+    this.step = -1; // the step before may not exist in this payload
     this.arrange();
     this.drawTicks();
-    this.step = -1;
     this.keepRoom();
     this.go(step);
   }

@@ -11,7 +11,7 @@ class Question {
     this.host = host;
     this.player = player;
     this.marks = [];
-    this.telling = this.arrived = false;
+    this.telling = this.arrived = this.lit = false;
     const { words, question, options } = this.ui;
     const name = `mqlab-ask-${++players}-${Math.random().toString(36).slice(2, 8)}`;
     this.labels = options.map((text, i) => make("label", {},
@@ -114,12 +114,14 @@ class Question {
     this.player.draw(this.player.step);
   }
 
-  /** Light what answers: a panel, or a line in one. */
+  /** Light what answers: a panel, or a line in one. It comes into sight when the light comes on;
+   *  a tab that is chosen afterwards stays. */
   mark(lit) {
+    if (lit && !this.lit) for (const { panel } of this.ui.shows) this.player.show(panel);
+    this.lit = lit;
     for (const rect of this.marks.splice(0)) rect.remove();
     if (!lit) return;
     for (const { panel: name, key } of this.ui.shows) {
-      this.player.show(name);
       for (const { base, panel } of this.player.shown) {
         if (base !== name) continue;
         const el = key ? panel.lives.find((life) => life.key === key)?.el : panel.svg;
