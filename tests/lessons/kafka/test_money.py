@@ -102,9 +102,10 @@ def test_lab_05_counts_a_payment_twice() -> None:
 def test_between_two_markers_nothing_is_lost_yet() -> None:
     """Half of an order is shown: the sums differ, and neither light nor money is wrong."""
     calls = "run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit\n"
-    torn = scenario(f"system orders\nkill tc when=WriteTxnMarkers#1 after=1\n{calls}")
+    kill = "kill coordinator when=WriteTxnMarkers#1 after=1"
+    torn = scenario(f"system orders\n{kill}\n{calls}")
     assert sums(torn) == (500, 0, 0, 0) and find_red_step(torn, "money") == 0
-    healed = scenario(f"system orders\nkill tc when=WriteTxnMarkers#1 after=1\n{calls}restart tc")
+    healed = scenario(f"system orders\n{kill}\n{calls}restart coordinator")
     assert sums(healed) == (500, 500, 0, 0)
 
 
