@@ -333,6 +333,26 @@ def test_a_prediction_is_locked_played_to_its_moment_and_then_judged(page: Any) 
     assert axe(page, "#widget") == []
 
 
+def test_what_answers_comes_into_sight_once_and_a_chosen_tab_stays(page: Any) -> None:
+    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+    from mqlab_widgets import Predict
+
+    page.set_viewport_size({"width": 560, "height": 500})
+    shows = ["readers: read_committed"]
+    put(page, Predict("?", ["a", "b"], 1, trace=sample(), step=14, until=17, shows=shows))
+    page.get_by_role("radio", name="a").check()
+    page.get_by_role("button", name="Lock my answer").click()
+    page.get_by_role("button", name="Run").click()
+    page.wait_for_selector(".verdict b")
+    page.locator("rect.answer").wait_for()
+    other = page.get_by_role("tab", name="Diagram")
+    assert other.get_attribute("aria-selected") == "false"
+    other.click()
+    settle(page)
+    assert other.get_attribute("aria-selected") == "true"
+    assert step_of(page) == 17 and page.locator("rect.answer").count() == 1
+
+
 def test_a_moment_that_is_folded_is_unfolded(page: Any) -> None:
     pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Predict

@@ -22,7 +22,7 @@ from mqlab.lessons.registry import system
 from tests.models.two_phase import TwoPhase
 
 from .harness import script_of, state
-from .test_browser import OVERLAPS, SCHEMES, axe
+from .test_browser import OVERLAPS, SCHEMES, axe, settle
 
 LINE = "kafka partitions=1 'app=init; begin; send orders-0 a; abort'"
 EVIL = "<img src=x onerror=alert(1)>"
@@ -299,6 +299,31 @@ def test_it_is_searched_and_read_by_keyboard(page: Any) -> None:
     assert focused.endswith(name), "the focus stays on the button that was used"
 
 
+PINNED = """() => [...document.querySelectorAll("svg.picture")]
+    .filter((svg) => ["space-time", "logs", "readers", "lights"].includes(svg.dataset.panel))
+    .filter((svg) => svg.checkVisibility()
+        && svg.getBoundingClientRect().bottom <= document.querySelector(".bottom")
+          .getBoundingClientRect().top).length"""
+
+
+@pytest.mark.needs("chromium")
+def test_tree_verdict_and_run_are_in_sight_at_once_in_a_notebooks_pane(page: Any) -> None:
+    page.set_viewport_size({"width": 950, "height": 679})
+    panel = broken()
+    panel.run()
+    put(page, panel, page.theme)
+    player = page.locator(".explorer .mqlab")
+    player.locator(".row.now").wait_for()
+    assert page.locator(".explorer").bounding_box()["height"] <= 679 - 10
+    assert page.evaluate(PINNED) == 4
+    assert "shortest run that breaks" in player.locator(".title").inner_text()
+    page.locator("summary").click()  # the claims are longer than what the picture can do without
+    page.wait_for_selector(".claims[open]")
+    settle(page)
+    assert player.bounding_box()["height"] <= 679 - 10, "then the player alone is in sight"
+    assert page.evaluate(PINNED) == 4
+
+
 @pytest.mark.needs("chromium")
 def test_the_tree_is_walked_and_played_by_keyboard_and_by_pointer(page: Any) -> None:
     panel = broken(title=EVIL)
@@ -321,10 +346,11 @@ def test_the_tree_is_walked_and_played_by_keyboard_and_by_pointer(page: Any) -> 
     page.keyboard.press("ArrowLeft")
     before = page.evaluate(here)
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('.caption').textContent.startsWith('A run')")
+    title = page.locator(".explorer .mqlab .title")
+    title.get_by_text("A run that leads to").wait_for()
     assert panel.ui["tree"]["at"] == before == page.evaluate(here), "the focus stays"
     page.locator("circle.bad").first.click()
-    page.wait_for_function("document.querySelector('.caption').textContent.startsWith('The sh')")
+    title.get_by_text("The shortest run").wait_for()
     assert page.locator(".way.bad").get_attribute("d")
 
 

@@ -132,3 +132,34 @@ def test_nothing_jumps_from_step_to_step(page: Any, tmp_path: Path) -> None:
         page.fill(".slide input", str(step))
         assert step_of(page) == step
         assert page.evaluate(places) == first, f"step {step}"
+
+
+PINNED = ("space-time", "logs", "readers", "money", "lights")
+
+
+def find_cut(page: Any) -> list[str]:
+    """The pinned pictures that are in sight and reach below the frame."""
+    settle(page)
+    limit = page.locator(".bottom").bounding_box()["y"]
+    pictures = [(name, page.locator(f"svg.picture[data-panel={name}]")) for name in PINNED]
+    boxes = [(name, svg.bounding_box()) for name, svg in pictures if svg.is_visible()]
+    return [name for name, box in boxes if box["y"] + box["height"] > limit]
+
+
+def test_what_is_in_sight_is_whole_at_every_height(page: Any, tmp_path: Path) -> None:
+    run = sample()
+    short = replace(
+        run, facts=run.facts[:2], snapshots=run.snapshots[:3]
+    )  # few rows ask for little
+    open_page(page, tmp_path, Player(short))
+    for height in range(400, 680, 20):
+        page.set_viewport_size({"width": 950, "height": height})
+        assert find_cut(page) == [], height
+
+
+def test_a_wide_window_has_two_columns_beside_the_diagram(page: Any, tmp_path: Path) -> None:
+    open_page(page, tmp_path, Player(sample(), step=21))
+    for width, columns in ((950, 1), (1240, 2)):
+        page.set_viewport_size({"width": width, "height": 779})
+        assert find_cut(page) == [] and page.locator(".right").count() == columns
+    assert all(column.locator("svg.picture").count() > 1 for column in page.locator(".right").all())

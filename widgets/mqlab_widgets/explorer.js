@@ -38,7 +38,6 @@ class Explorer {
     this.claims = make("details", { className: "claims", open: true },
       make("summary", { textContent: words.claims }),
       make("table", {}, make("thead", {}, head), this.rows));
-    this.caption = make("div", { className: "caption" });
     this.run = make("div", { className: "mqlab" });
     this.host.replaceChildren(
       make("div", { className: "top" },
@@ -47,7 +46,7 @@ class Explorer {
         make("div", { className: "figures" }, states, depth, rate)),
       make("div", { className: "searching" }, this.toggle, make("div", { className: "outcome" },
         this.verdict, make("div", { className: "within", textContent: within }))),
-      this.tree.el, this.claims, this.caption, this.run);
+      this.tree.el, this.claims, this.run);
   }
 
   press() {
@@ -71,13 +70,13 @@ class Explorer {
     if (this.verdict.textContent !== sentence) this.verdict.textContent = sentence;
     this.verdict.className = `verdict ${mood}`;
     this.list();
-    if (run !== this.caption.textContent) this.makeRoom(run);
+    if (run !== this.named) this.makeRoom(run);
     this.tree.update(tree, states);
   }
 
   /** A run needs the room: the tree becomes lower and the claims fold, but not in use. */
   makeRoom(run) {
-    this.caption.textContent = run;
+    this.named = run;
     this.host.classList.toggle("playing", Boolean(run));
     if (!this.claims.contains(document.activeElement)) this.claims.open = !run;
   }
@@ -115,10 +114,11 @@ class Explorer {
   async play() {
     const view = this.model.get("payload");
     const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-    this.run.hidden = this.caption.hidden = !bytes.length;
+    this.run.hidden = !bytes.length;
     this.player?.stop();
     if (!bytes.length) return;
     const data = await unpack(bytes);
+    Object.assign(data.meta, { title: this.ui.run, system: "" }); // the system stands above
     if (this.player) this.player.load(data, data.meta.step);
     else this.player = new Player(this.run, data);
   }

@@ -5,6 +5,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const GAP = 18, BETWEEN = 12; // px between columns, and between panels of a column
 const TABS = 34; // px: a row of tabs
 const LEAST = 190; // px that the pictures have however low the window is
+const BOX_LEAST = 300; // px of them below which not the whole box is in sight, but the player alone
 const LEFT_LEAST = 300; // px of the diagram beside the right column; it then scrolls sideways
 const TAB_LEAST = 100; // px of a panel behind a tab below the pinned ones
 const NARROW = 560; // px: below that the top line has no room for the system
@@ -117,7 +118,8 @@ class Tabs {
   }
 }
 
-const tall = (panels) => panels.reduce((sum, panel) => sum + panel.height + BETWEEN, -BETWEEN);
+const tall = (panels) => panels.reduce((sum, panel) => sum + panel.height, 0)
+  + BETWEEN * Math.max(0, panels.length - 1);
 
 /** Panels in columns: each column a list of panels and, at its end, groups that are tabs. */
 function arrange(left, right, width, height, words) {
@@ -137,15 +139,15 @@ const alone = (panels) =>
 
 /** As many panels in sight as the height allows, in one column or two. */
 function stack(panels, columns, height, words) {
-  if (tall(panels) <= height) return [{ panels, groups: [] }];
   const pinned = panels.filter((panel) => panel.pinned);
   const rest = panels.filter((panel) => !panel.pinned);
-  if (columns === 2) {
-    const both = halve(panels, height);
-    if (both) return both.map((part) => ({ panels: part, groups: [] }));
-    if (tall(pinned) <= height && rest.length) {
-      return [{ panels: pinned, groups: [] }, { panels: [], groups: alone(rest) }];
-    }
+  const both = columns === 2 && panels.length > 2 && halve(panels);
+  if (both && tall(both[0]) <= height && tall(both[1]) <= height) {
+    return both.map((part) => ({ panels: part, groups: [] }));
+  }
+  if (tall(panels) <= height) return [{ panels, groups: [] }];
+  if (columns === 2 && tall(pinned) <= height && rest.length) {
+    return [{ panels: pinned, groups: [] }, { panels: [], groups: alone(rest) }];
   }
   const left = height - tall(pinned) - BETWEEN - TABS;
   const need = Math.min(TAB_LEAST, ...rest.map((panel) => panel.height));
@@ -165,13 +167,11 @@ function behind(panels, height, words) {
 const hides = (columns) => columns.some(({ groups }) => groups.filter(({ panels }) =>
   panels.some((panel) => panel.pinned && panel.side === "right")).length > 1);
 
-/** Two columns of at most this height, in order; null where they do not fit. */
-function halve(panels, height) {
-  for (let cut = panels.length - 1; cut > 0; cut--) {
-    const parts = [panels.slice(0, cut), panels.slice(cut)];
-    if (parts.every((part) => tall(part) <= height)) return parts;
-  }
-  return null;
+/** Two columns, in order, as equally tall as they can be. */
+function halve(panels) {
+  const cuts = panels.slice(1).map((_, i) => [panels.slice(0, i + 1), panels.slice(i + 1)]);
+  const most = (parts) => Math.max(...parts.map(tall));
+  return cuts.reduce((best, parts) => (most(parts) < most(best) ? parts : best));
 }
 
 /** The pictures of a player in the room that its pane has: columns, tabs, fitted rows. */
@@ -214,7 +214,7 @@ class Stage {
   fit() {
     const width = this.el.clientWidth;
     if (!width || !this.panels.length) return;
-    const height = Math.max(LEAST, this.pane() - this.others() - (this.whole ? 0 : MARGIN));
+    const height = this.room();
     const now = `${width} ${height} ${this.whole}`;
     if (now === this.was) return;
     this.was = now;
@@ -223,12 +223,16 @@ class Stage {
     this.changed();
   }
 
-  /** What has to be in sight at once: the player, or the widget that it is a part of. */
-  get box() { return this.whole ? this.host : this.outer ?? this.host; }
+  /** The height that the pane has for the pictures: beside all that stands in the box that the
+   *  player is a part of, or where that is too much, beside the player's own. */
+  room() {
+    const pane = this.pane() - (this.whole ? 0 : MARGIN);
+    const inBox = this.outer && !this.whole ? pane - this.others(this.outer) : 0;
+    return Math.max(LEAST, inBox >= BOX_LEAST ? inBox : pane - this.others(this.host));
+  }
 
-  /** What the box has besides the pictures, in px; it may be taller than all of that. */
-  others() {
-    const { box } = this;
+  /** What a box has besides the pictures, in px; it may be taller than all of that. */
+  others(box) {
     const { top } = box.getBoundingClientRect();
     const ends = [...box.children]
       .map((el) => el.getBoundingClientRect()).filter(({ height }) => height)
