@@ -13,6 +13,8 @@ Runs
 
 Pictures
     Player, Playground, Explorer, Follow, Trials: see `mqlab_widgets`
+    vary(play, off=…, kill=…)  a picture below menus of ipywidgets that say what varies in its
+                        story; `mqlab.lessons.menus` makes some
     Predict("07-fetch", …)     asks a question of `mqlab.lessons.questions` before the run goes on
     Fold                a text that is opened by a click, for what repeats a picture
     columns(rows)       a table as text
@@ -42,7 +44,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mqlab_widgets import Explorer, Follow, Player, Playground, Trials
+    from mqlab_widgets import Explorer, Follow, Player, Playground, Trials, vary
 
     from .explore import Budget, explore
     from .kernel import Play
@@ -75,7 +77,7 @@ _ROOMS = {
     "mqlab.serve.kafka": ("serve",),
     "mqlab.spark": ("IncomeError", "Point", "income"),
     "mqlab.lessons.predict": ("Predict",),
-    "mqlab_widgets": ("Explorer", "Follow", "Player", "Playground", "Trials"),
+    "mqlab_widgets": ("Explorer", "Follow", "Player", "Playground", "Trials", "vary"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -107,6 +109,7 @@ __all__ = [
     "search",
     "serve",
     "system",
+    "vary",
     "with_everything_on",
 ]
 

@@ -46,6 +46,7 @@ from mqlab.lab import (
     scenario,
     search,
     system,
+    vary,
     with_everything_on,
 )
 from mqlab.lessons.kafka.lab06 import (
@@ -63,7 +64,9 @@ from mqlab.lessons.kafka.lab06 import (
     first,
     latest,
     list_calls,
+    list_kills,
     list_reads,
+    list_safeguards,
     never_unknown,
     read_recording,
     records,
@@ -508,6 +511,35 @@ check(UNANSWERED, kill)
 # %% [markdown]
 # ## Modify: which safeguard is necessary?
 #
+# Choose who dies and where, what is switched off, and which Kafka and client; the picture follows. After
+# which deaths does the reader have both charges, after which none, and after which one four? (`vary` takes
+# any menu of ipywidgets', so an experiment of your own is a function and a line.)
+
+# %%
+STORY = """
+# Two charges in one transaction, with what was chosen
+system charges partitions=2 {kafka}
+off {off}
+{kill}
+run app: init, begin, send charges-0 order-17, send charges-1 order-18, commit
+{back}
+"""
+
+
+def play(kill, off, kafka):
+    back = f"restart {kill.split()[1]}" if kill else ""
+    return Player(scenario(STORY.format(kafka=kafka, off=off, kill=kill, back=back)))
+
+
+nothing = STORY.format(kafka="", off="", kill="", back="")
+vary(
+    play,
+    kill=list_kills(nothing, "coordinator", "app"),
+    off=list_safeguards("charges", "epoch_fencing", "prepare_before_markers"),
+    kafka=[(name, options) for name, options in reversed(KAFKAS.items())],
+)
+
+# %% [markdown]
 # Before you run it, say for each line what will break. Then the explorer looks at every schedule: switch
 # a safeguard off, and it finds the shortest run that hurts; with it on, it finds nothing. The last lines
 # ask whether a commit without an answer always ends well.

@@ -44,7 +44,8 @@ def perform_lines(script: Script, system: System) -> Performance:
         try:
             driver.line(line)
         except ValueError as error:
-            raise ScenarioError(f"line {line.number}: {error}") from error
+            waits = "".join(f"; {idle}" for idle in driver.idle())
+            raise ScenarioError(f"line {line.number}: {error}{waits}") from error
         ends.append(len(driver.run.facts))
     return Performance(driver.run, tuple(ends), tuple(driver.idle()))
 
@@ -109,7 +110,7 @@ class _Driver:
             message = line.message
             if message is None:
                 node = line.words[0]
-                wanted = f"no step of {node} emits {_shown(line.kind)}#{line.n}"
+                wanted = f"no step of {node} emits {show_kind(line.kind)}#{line.n}"
                 came = {kind: n for (who, kind), n in self.emitted.items() if who == node}
             else:
                 way = (message.src, message.dst, message.answer)
@@ -119,7 +120,7 @@ class _Driver:
                 arrow = "⇒" if message.answer else ""
                 wanted = f"no {arrow}{message.kind}#{message.n} on {message.src}→{message.dst}"
                 came = {arrow + kind: n for kind, n in sent.items()}
-            said = ", ".join(f"{_shown(kind)}#{n}" for kind, n in came.items()) or "nothing"
+            said = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in came.items()) or "nothing"
             yield f"line {line.number} waits in vain: {wanted}; there was {said}"
 
     # -- what may happen -----------------------------------------------------------------
@@ -179,7 +180,7 @@ class _Driver:
             return choice
         stages = apply(self.system, self.run.world, choice, self.at_ms)
         node = stages[0].node
-        counts = Counter(kind for m in stages if (kind := _kind(m)))
+        counts = Counter(kind for m in stages if (kind := name_kind(m)))
         for armed in [a for a in self.armed if a.kind and a.words == (node,)]:
             before = self.emitted[node, armed.kind]
             if before < armed.n <= before + counts[armed.kind]:
@@ -193,7 +194,7 @@ class _Driver:
     def _do(self, choice: Choice) -> None:
         moved = self.run.do(choice, self.at_ms)
         for move in moved:
-            if kind := _kind(move):
+            if kind := name_kind(move):
                 self.emitted[move.node, kind] += 1
             self._notice(move.world)
 
@@ -240,12 +241,12 @@ class _Driver:
         return Message(choice.a, choice.b, kind, self.seen[key], answer)
 
 
-def _shown(kind: str) -> str:
+def show_kind(kind: str) -> str:
     """A kind as a scenario writes it."""
     return f"⇒{kind.removesuffix('Response')}" if kind.endswith("Response") else kind
 
 
-def _kind(move: Moved) -> str:
+def name_kind(move: Moved) -> str:
     """What an effect is called in `when=`: a message's type, or a record's first word."""
     match move.stage.effect if move.stage else None:
         case Send(body=body) | Reply(body=body):

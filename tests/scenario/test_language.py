@@ -170,3 +170,8 @@ def test_both_languages_tell_the_same_facts():
     assert len(english) == len(chinese)
     assert any("进程被杀" in line for line in chinese)
     assert all("已安全到 1" in b for a, b in zip(english, chinese, strict=True) if "up to 1" in a)
+
+
+def test_a_line_that_was_not_possible_says_what_was_waited_for_in_vain():
+    with pytest.raises(ScenarioError, match=r"line 4: store cannot .*; line 3 waits in vain: no"):
+        run(HEAD + RUN + "kill store when=Nothing#1\nrestart store")

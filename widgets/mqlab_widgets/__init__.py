@@ -1,7 +1,8 @@
 """Pictures of runs: `Player` scrubs a trace, `Playground` lets a learner move a system,
 `Predict` asks before it shows, `Ordering` lets one order the pieces of a protocol step,
 `Explorer` searches every schedule, `Follow` watches a running broker, `Trials` repeats an
-experiment with other choices and keeps what came of each.
+experiment with other choices and keeps what came of each, `vary` puts a picture below
+switches of ipywidgets.
 
 `Player` needs the standard library only; the others are widgets and need anywidget, so they
 are imported when they are first used.
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .playground import Playground
     from .predict import Predict
     from .trials import Trials
+    from .variation import vary
 
 _WIDGETS = {
     "Explorer": ".explorer",
@@ -27,9 +29,10 @@ _WIDGETS = {
     "Playground": ".playground",
     "Predict": ".predict",
     "Trials": ".trials",
+    "vary": ".variation",
 }
 
-__all__ = ["Explorer", "Follow", "Ordering", "Player", "Playground", "Predict", "Trials"]
+__all__ = ["Explorer", "Follow", "Ordering", "Player", "Playground", "Predict", "Trials", "vary"]
 
 
 def __getattr__(name: str) -> Any:

@@ -17,6 +17,7 @@ from ...kafka.states import NUMBERS, PREVIOUS, PREVIOUS_V2, TxnState
 from ...kernel import FAILED, Fact, FactKind, Outcome, Trace
 from ..atlas.data_flow import data_flow
 from ..lab00 import broker_map, find_red_step, first, map_table
+from ..menus import list_kills, list_safeguards
 from ..registry import run_scenario, scenario
 from ..tables import columns, find_lines, table
 from .exercises.admit import ADMIT
@@ -37,7 +38,9 @@ __all__ = [
     "latest",
     "map_table",
     "never_unknown",
+    "list_kills",
     "list_reads",
+    "list_safeguards",
     "read_recording",
     "records",
     "find_red_step",

@@ -1,0 +1,37 @@
+"""Menus of what can vary in a story, as pairs of words and values: for `vary`, or for any widget
+of ipywidgets.
+
+    Dropdown(options=list_safeguards("charges"))
+"""
+
+from __future__ import annotations
+
+from ..scenario.kills import find_kills
+from .registry import run_scenario, system
+
+Menu = list[tuple[str, str]]
+
+
+def list_safeguards(line: str, *names: str) -> Menu:
+    """A menu of what can be switched off in the system of this line: nothing, then each safeguard
+    (or those named) with its sentence. Values are names, as `off` takes them; nothing is ""."""
+    known = system(line).safeguards()
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise ValueError(f"no safeguard {', '.join(missing)}; there are: {', '.join(known)}")
+    return [("everything is on", "")] + [
+        (f"{name} is off: {known[name].en}", name) for name in names or known
+    ]
+
+
+def list_kills(story: str, *nodes: str) -> Menu:
+    """A menu of who dies where in a story: nobody, then each place in the steps of these nodes
+    (none named: of all), told as the picture tells it. Values are lines of a scenario; nobody
+    is ""."""
+    run = run_scenario(story)
+    known = run.world.nodes
+    missing = [node for node in nodes if node not in known]
+    if missing:
+        raise ValueError(f"no node {', '.join(missing)}; there are: {', '.join(known)}")
+    kills = find_kills(run, nodes)
+    return [("nobody dies", "")] + [(f"{k.node}, {k.step}: {k.told}", str(k)) for k in kills]
