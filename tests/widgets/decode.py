@@ -12,8 +12,13 @@ def decode(data: dict[str, Any], name: str, step: int) -> Tree:
     panel = next(p for p in data["panels"] if p["name"] == name)
     values = iter(panel["val"])
     born = 0
+    keys: list[str] = []
     alive: dict[int, Tree] = {-1: []}
     for i, key in enumerate(panel["key"]):
+        above = keys[i - panel["up"][i]] if panel["up"][i] else ""
+        if above and key.endswith(":*"):
+            key = key[:-1] + above.rpartition(":")[2]
+        keys.append(key)
         tag, *names = data["shapes"][panel["shape"][i]]
         attrs = {n: next(values) for n in names}
         born += panel["born"][i]

@@ -22,6 +22,8 @@ const SIGNS = {
   diamond: ["t1", "M4 10l16-9 16 9-16 9z", "diamond"],
   hatch: ["t1", BOX, "record", "M8 10l9-9M8 19l18-18M17 19l15-15M26 19l6-6", "hatch"],
   struck: ["t1", BOX, "record", "M11 10H29", "struck"],
+  money: ["", "M2 6h36v9h-36z", "money"],
+  due: ["", "M2 6h36v9h-36z", "ghost", "M26 2v17", "due"],
   flag: ["", "M5 2h30v14h-30z", "cloth", "M5 2V20", "pole"],
 };
 

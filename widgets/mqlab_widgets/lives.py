@@ -12,7 +12,7 @@ the step, patch what differs. The format, version 1:
        born: [±d…], len: [n…],          first step as a difference to the entry before
        val: [v…],                       first values of all lives, flat
        tl: [0 | {attribute: [step, value, Δstep, value…]}…],    null = attribute removed
-       key: [k…]}]}
+       key: [k…]}]}                     `hit:*` below `row:5` means `hit:5`
 
 A life ends when its tag, its parent or its place among its siblings changes; the order of
 the entries is then right at every step, and the browser never has to sort.
@@ -147,7 +147,7 @@ def _pack(root: _Life, shapes: dict[tuple[str, ...], int], last: int) -> dict[st
     out: dict[str, list[Any]] = {k: [] for k in ("shape", "up", "born", "len", "val", "tl", "key")}
     born_before = 0
 
-    def add(life: _Life, parent: int, end: int) -> None:
+    def add(life: _Life, parent: int, above: str, end: int) -> None:
         nonlocal born_before
         index = len(out["key"])
         shape = (life.node.tag, *life.first)
@@ -158,17 +158,24 @@ def _pack(root: _Life, shapes: dict[tuple[str, ...], int], last: int) -> dict[st
         out["len"].append(end - life.born + 1)
         out["val"].extend(life.first.values())
         out["tl"].append(_differences(life.timelines) or 0)
-        out["key"].append(life.node.key)
+        out["key"].append(_shorten(life.node.key, above))
         family(life, index, end)
 
     def family(parent: _Life, index: int, end: int) -> None:
         alive = set(map(id, parent.now))
         for child in parent.ever:
             # Whoever is still among the living ends when its parent does.
-            add(child, index, end if id(child) in alive else child.last)
+            add(child, index, parent.node.key, end if id(child) in alive else child.last)
 
     family(root, -1, last)
     return out
+
+
+def _shorten(key: str, above: str) -> str:
+    """Without the number that the parent's key ends in too: what is the same in every row takes
+    hardly any room."""
+    name, colon, number = key.rpartition(":")
+    return f"{name}:*" if colon and above.endswith(f":{number}") else key
 
 
 def _differences(timelines: dict[str, list[Any]]) -> dict[str, list[Any]]:

@@ -16,7 +16,7 @@ class Panel {
     })) this.svg.setAttribute(name, value);
     this.resize(box.size[1]);
     let born = 0, at = 0;
-    this.lives = lives.key.map((key, i) => {
+    this.lives = spell(lives).map((key, i) => {
       const [tag, ...names] = shapes[lives.shape[i]];
       born += lives.born[i];
       const first = {};
@@ -60,6 +60,17 @@ class Panel {
     }
     root.last = null;
   }
+}
+
+/** The keys in full: one that ends in `*` has its number from the life above it. */
+function spell({ key, up }) {
+  const full = [];
+  key.forEach((short, i) => {
+    const above = up[i] ? full[i - up[i]] : "";
+    full.push(above && short.endsWith(":*")
+      ? short.slice(0, -1) + above.slice(above.lastIndexOf(":") + 1) : short);
+  });
+  return full;
 }
 
 /** The steps, in order, at which a panel has something new: not those that take a mark away. */

@@ -18,7 +18,8 @@ NUMBER = 27  # px: where the number of a step ends; it begins in the picture
 GAP = 7  # between a lane and the end of an arrow
 HEAD_LENGTH = 10
 EDGE = 14  # between a label and what it stands beside, or the picture's end
-START = 44  # where labels may begin: numbers and names of transactions stand left of it
+TAG = 26  # px: the name of a transaction, right of the number
+START = NUMBER + 2 + TAG + 3  # where labels may begin: numbers and names stand left of it
 PADDING = 14  # of a label on a line, to each side: some of the line must stay visible
 
 
@@ -38,7 +39,7 @@ def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
             f"txn:{key}",
             NUMBER + 2,
             MID + 4,
-            fit(fact.txn, 26, 9.5, bold=True),
+            fit(fact.txn, TAG, 9.5, bold=True),
             f"tag {plan.txn[position]}",
         )
     cls = plan.txn[position]
@@ -106,8 +107,8 @@ def _on_line(
     head = HEAD_LENGTH + PADDING
     if narrow and tip < tail and wide <= total - EDGE - (tip + head):
         _label(scene, key, total - EDGE, text, f"{cls} end", 1)
-    elif narrow and tip > tail and wide <= tip - head - (START + EDGE):
-        _label(scene, key, START + EDGE, text, cls, 0)
+    elif narrow and tip > tail and wide <= tip - head - START:
+        _label(scene, key, START, text, cls, 0)
     else:
         _beside(scene, key, right, text, cls, total, left)
 

@@ -70,7 +70,8 @@ def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
         bottom = p.y(span.last) if step >= span.last and span.closed else (now + 1) * ROW
         scene.rect(span.key, x - w / 2, top, w, max(bottom - top, 1), f"span {span.cls}", rx=3)
     below = (now + 1) * ROW + (0 if exact else 3)
-    scene.rect("veil", 0, below, p.width, max(p.height - below, 0) + 4, "veil")
+    # As tall as all rows: while it slides, nothing below it may flash up. The viewport crops it.
+    scene.rect("veil", 0, below, p.width, p.height + 4, "veil")
 
 
 def _rows(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang, view: range) -> None:
