@@ -19,7 +19,7 @@ from .views import PANELS
 from .widths import fit, width, wrap
 
 EDGE, GUTTER, TOP = 24, 38, 62
-LINE_SIZE, WHY_SIZE = 11.5, 11.5
+LINE_SIZE, WHY_SIZE, WHY_LINES = 11.5, 11.5, 3
 Size = tuple[float, float]
 
 IN_WORDS = Words("The run in words, {n} lines", "这次运行的文字叙述，共 {n} 行")
@@ -169,8 +169,9 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
     chips = [trace.label.of(lang) or trace.system]
     if step:
         chips.append(WORDS["evidence"].of(lang) + chip(trace.facts[step - 1], lang))
+    own = width(chips[-1], 11) + 32 if step else 0  # the step's chip is kept whole
     for i, text in enumerate(chips):
-        text = fit(text, min(300, EDGE + room - x - 24), 11)
+        text = fit(text, min(300, EDGE + room - x - 24 - (0 if i else own)), 11)
         wide = width(text, 11) + 24
         if len(text) > 4:
             scene.rect(f"chip{i}", x, 19, wide, 19, "chip", rx=9.5)
@@ -199,7 +200,7 @@ def _bottom(
     said = fact.line(lang) if fact else WORDS["start"].of(lang)
     x, room = end + 40, total - EDGE - end - 40
     scene.text("said", x, y + 24, fit(said, room, LINE_SIZE, mono=True), "said")
-    lines = wrap(fact.why.of(lang), room, WHY_SIZE, 2) if fact else []
+    lines = wrap(fact.why.of(lang), room, WHY_SIZE, WHY_LINES) if fact else []
     for i, line in enumerate(lines):
         scene.text(f"why{i}", x, y + 42 + i * 16, line, "why")
-    return y + 46 + max(len(lines), 2 if always else 1) * 16
+    return y + 46 + max(len(lines), WHY_LINES if always else 1) * 16
