@@ -8,8 +8,9 @@ from array import array
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+from ..kernel.choice import parse
 from ..kernel.system import Property, System
-from ..kernel.world import initial
+from ..kernel.world import World, apply, initial
 from .budget import Budget
 from .judge import Judge
 from .memory import resident
@@ -44,7 +45,8 @@ class Search:
     """A search that can be advanced in slices, looked at and stopped.
 
     Worlds are numbered as they are found, so those of one depth have consecutive numbers
-    and a world's parent a smaller one.
+    and a world's parent a smaller one. It begins after the choices `start`, which are not counted
+    and cost nothing of the budget.
     """
 
     def __init__(
@@ -52,8 +54,9 @@ class Search:
         system: System,
         budget: Budget = Budget(),
         properties: tuple[Property, ...] | None = None,
+        start: tuple[str, ...] = (),
     ) -> None:
-        self.system, self.budget = system, budget
+        self.system, self.budget, self.start = system, budget, start
         self.properties = system.properties() if properties is None else properties
         names = dict.fromkeys(
             name for spec in system.nodes() for name in budget.counters(spec.name).values()
@@ -113,8 +116,14 @@ class Search:
         """Look no further; what was found stays."""
         self._running = None
 
+    def _first(self) -> World:
+        world = initial(self.system)
+        for choice in self.start:
+            world = apply(self.system, world, parse(choice))[-1].world
+        return world
+
     def _levels(self) -> Iterator[None]:
-        frontier = [self.fields.pack(initial(self.system))]
+        frontier = [self.fields.pack(self._first())]
         self._index[frontier[0]] = 0
         self._add(frontier[0], 0, 0)
         while frontier:
@@ -125,7 +134,7 @@ class Search:
             except _Full:
                 return
             except Exception as error:
-                done = "; ".join(self.schedule(self._at)) or "the start"
+                done = "; ".join((*self.start, *self.schedule(self._at))) or "the start"
                 error.add_note(f"raised while every choice was looked at after: {done}")
                 raise
             self.levels.append(len(frontier))
@@ -203,7 +212,7 @@ class Search:
         for prop in self.properties:
             at = told.get(prop.name)
             if prop.kind != "sometimes" and at is not None:
-                schedule = self.schedule(at)
+                schedule = (*self.start, *self.schedule(at))
                 examples[prop.name] = Counterexample(self.system, prop.name, schedule, prop)
             if prop.kind == "sometimes" and at is None and self.complete:
                 missing.append(prop.name)
@@ -249,7 +258,7 @@ class Search:
         return None if at is None else len(self.schedule(at))
 
     def schedule(self, at: int) -> tuple[str, ...]:
-        """A shortest way to the world with this number."""
+        """A shortest way to the world with this number, from where the search began."""
         schedule = []
         while at:
             at, choice = self.step_to(at)

@@ -14,8 +14,9 @@ from .application import AppState, Asking, Program
 from .choice import Choice, parse
 from .disk import Disk, MemoryDisk
 from .maps import Map
+from .offers import Gap, Option
 from .outcome import FAILED, OK, UNKNOWN, Outcome, build_failure, build_success
-from .play import Option, Play
+from .play import Play
 from .role import (
     Append,
     Appended,
@@ -67,7 +68,7 @@ __all__ = [
     "FAILED", "NOTHING", "OK", "UNKNOWN", "AppState", "Append", "AppendFailed", "Appended",
     "Asking", "Call", "Caller", "CancelTimer", "Cell", "Choice", "Config", "ConnectionLost",
     "Disk", "Effect", "Effects", "Event", "Fact", "FactKind", "Fired", "Flush", "Frontier",
-    "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Map", "MemoryDisk",
+    "Gap", "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Map", "MemoryDisk",
     "Money", "Named", "NodeSpec", "Option", "Outcome", "Play", "Program", "Property", "Put",
     "Quiet", "Reader", "Reply", "Request", "Response", "Return", "Run", "Send", "SetTimer",
     "Snapshot", "System", "Table", "Telling", "Text", "Trace", "Truncate", "Words", "World",

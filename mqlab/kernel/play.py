@@ -1,71 +1,101 @@
-"""The learner chooses: what may happen now, doing it, taking it back.
+"""The learner chooses: what may happen now, doing it, taking it back, trying another future.
 
-A play is nothing but a system and a list of choices, so a token holds it whole.
+A play is nothing but a system and a list of choices, so a token holds it whole. Every list that
+it was at stays, as a tree of futures.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from .choice import Choice
-from .run import Run, put_in_words
-from .system import System
-from .text import Text, Words
+from .choice import parse
+from .offers import (
+    Done,
+    Gap,
+    Option,
+    find_flights,
+    find_sent,
+    list_gaps,
+    list_options,
+    record_choice,
+)
+from .run import Run
+from .system import Property, System
+from .text import Text
 from .token import Token, decode, encode
 from .trace import Trace
-from .world import Moved, apply, current, list_choices
+from .world import Wire, list_choices
 
-DELIVER = Words("{src} → {dst}  {what}", "{src} → {dst}  {what}")
-DELIVER_LATE = Words("{src} ⇥ {dst}  {what} (late)", "{src} ⇥ {dst}  {what}（迟到）")
-ANSWER = Words("{src} ⇒ {dst}  {what}", "{src} ⇒ {dst}  {what}")
-OWN = Words("{node}: {what}", "{node}：{what}")
-APPENDED = Words("learns that its record in {log} is safe", "得知它在 {log} 的记录已安全")
-CALLS = Words("{node} calls {what}", "{node} 调用 {what}")
-TIMER = Words("{node}: timer {name} runs out", "{node}：定时器 {name} 到时")
-BREAK = Words("break the connection {a} – {b}", "断开连接 {a} – {b}")
-KILL = Words("kill {node}", "杀死 {node}")
-POWER = Words("cut {node}'s power", "{node} 断电")
-RESTART = Words("restart {node}", "重启 {node}")
+Choices = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """Something that may happen now. `kind`: call, deliver, local, timer, break, kill,
-    power or restart. `effects`: how many effects the step would have, so that the node
-    may be killed after 0 … effects of them (`f"{choice} kill=1"`)."""
+class _State:
+    """A run that one was at, and what is known of its choices."""
 
-    choice: str
-    label: Text
-    kind: str
-    node: str
-    effects: int = 0
+    run: Run
+    done: tuple[Done, ...] = ()
+    flights: Mapping[tuple[Wire, int], int] = field(default_factory=dict)
+
+    def after(self, choice: str) -> _State:
+        """One choice later; this state stays as it is."""
+        run = self.run.fork()
+        moved = run.do(choice)
+        done = (*self.done, record_choice(run, moved))
+        return _State(run, done, {**self.flights, **find_flights(run, moved)})
 
 
 class Play:
-    """A system under the learner's hand.
+    """A system under the learner's hand. It begins after the `choices` that it was given.
 
     Holding a message back needs no choice: what is not delivered waits. Raises ValueError,
     with what to do, for a choice that is not possible now.
     """
 
-    def __init__(
-        self, system: System, choices: tuple[str, ...] = (), title: Text = Text("")
-    ) -> None:
+    def __init__(self, system: System, choices: Sequence[str] = (), title: Text = Text("")) -> None:
         self.system = system
         self.title = title
-        self._run = Run(system, title)
+        self.claims: tuple[Property, ...] = ()
+        self._begin(choices)
+
+    def _begin(self, choices: Sequence[str]) -> None:
+        state = _State(Run(self.system, self.title, self.claims))
         for choice in choices:
-            self._run.do(choice)
+            state = state.after(choice)
+        self.start = tuple(state.run.choices)
+        self._states = {self.start: state}
+        self._now = state
 
     @property
     def trace(self) -> Trace:
-        return self._run.trace
+        return self._now.run.trace
+
+    @property
+    def choices(self) -> Choices:
+        """All that were made, with those it began after."""
+        return tuple(self._now.run.choices)
+
+    @property
+    def visited(self) -> tuple[Choices, ...]:
+        """Every list of choices that it was at, in the order in which they were first made."""
+        return tuple(self._states)
+
+    def find_trace(self, choices: Choices) -> Trace:
+        """The run of a list of choices that it was at."""
+        return self._states[choices].run.trace
 
     @property
     def token(self) -> str:
         """The run so far as text that reopens it."""
-        return encode(self.system, self._run.trace)
+        return encode(self.system, self._now.run.trace)
+
+    def watch(self, claim: Property) -> None:
+        """From now on this claim is the first light of the picture."""
+        self.claims = (claim,)
+        choices, start = self.choices, self.start
+        self._begin(start)
+        self.go_to(choices)
 
     def open_token(self, token: str) -> Text:
         """Go to the run that a token of this very system holds. What is different here, where
@@ -81,86 +111,89 @@ class Play:
 
     def replay(self, token: Token) -> Text:
         """The same for a token whose system line this system was made from."""
-        run = Run(self.system, self.title)
-        for number, choice in enumerate(token.choices, 1):
-            try:
-                run.do(choice)
-            except ValueError as error:
-                raise ValueError(
-                    "this token was made by another version of the engine, or with a function "
-                    f"that it does not hold; its choice {number} of {len(token.choices)} is not "
-                    f"possible here: {error}"
-                ) from error
-        self._run = run
-        return token.note(self.system, run.trace)
+        if token.choices[: len(self.start)] != self.start:
+            elsewhere = Play(self.system, (), self.title)
+            elsewhere.claims = self.claims
+            elsewhere._begin(())
+            note = elsewhere.replay(token)
+            self.start, self._now = (), elsewhere._now
+            self._states = {**elsewhere._states, **self._states}
+            return note
+        try:
+            self._reach(token.choices)
+        except _Impossible as error:
+            raise ValueError(
+                "this token was made by another version of the engine, or with a function "
+                f"that it does not hold; its choice {error.number} of {len(token.choices)} is not "
+                f"possible here: {error}"
+            ) from error
+        return token.note(self.system, self.trace)
 
     def do(self, choice: str) -> None:
-        self._run.do(choice)
+        state = self._now.after(choice)
+        self._now = self._states.setdefault(tuple(state.run.choices), state)
+
+    def branch(self, keep: int, choice: str) -> None:
+        """Another future: after the first `keep` choices comes this one."""
+        self._reach((*self.choices[:keep], choice))
+
+    def go_to(self, choices: Sequence[str]) -> None:
+        """Go to the run of these choices. Raises ValueError where that is not possible."""
+        self._reach(tuple(choices))
+
+    def go_on(self, held: Sequence[str] = (), most: int = 200) -> None:
+        """Everything happens that may without a fault and without a timer: what a node has still
+        to do, then messages, the one that was sent first first, then calls; but not what is
+        `held`. At most so many choices."""
+        for _ in range(most):
+            state, world = self._now, self._now.run.world
+            ready = [c for c in list_choices(self.system, world) if c.kind in _CALM]
+            waits = [c for c in ready if str(c) not in held]
+            if not waits:
+                return
+            self.do(
+                str(min(waits, key=lambda c: (_CALM[c.kind], find_sent(world, c, state.flights))))
+            )
+
+    def _reach(self, choices: Choices) -> None:
+        """Go there from the longest part of the way that is known. Nothing changes where it is
+        not possible."""
+        wanted = tuple(str(parse(choice)) for choice in choices)
+        known = next(n for n in range(len(wanted), -1, -1) if wanted[:n] in self._states)
+        state, fresh = self._states[wanted[:known]], {}
+        for number, choice in enumerate(wanted[known:], known + 1):
+            try:
+                state = state.after(choice)
+            except ValueError as error:
+                raise _Impossible(str(error), number) from error
+            fresh[wanted[:number]] = state
+        self._states |= fresh
+        self._now = state
 
     def undo(self) -> None:
         """Take the last choice back; nothing happens at the beginning."""
-        self._again(self._run.choices[:-1])
+        if len(self.choices) > len(self.start):
+            self._reach(self.choices[:-1])
 
     def reset(self) -> None:
-        self._again([])
-
-    def _again(self, choices: list[str]) -> None:
-        self._run = Run(self.system, self.title)
-        for choice in choices:
-            self._run.do(choice)
+        """Back to where it began; every future that was tried stays."""
+        self._reach(self.start)
 
     def options(self) -> tuple[Option, ...]:
         """Everything that may happen now: steps first, then faults."""
-        world = self._run.world
-        steps = [self._option(c) for c in list_choices(self.system, world)]
-        faults = []
-        for name, node in world.nodes.items():
-            if not node.up:
-                restart = Choice("restart", name)
-                effects = _effects(apply(self.system, world, restart))
-                label = RESTART(node=name)
-                faults.append(Option(str(restart), label, "restart", name, effects))
-                continue
-            for a, b in node.conns:
-                faults.append(Option(f"break {a} {b}", BREAK(a=a, b=b), "break", name))
-            faults.append(Option(f"kill {name}", KILL(node=name), "kill", name))
-            faults.append(Option(f"power {name}", POWER(node=name), "power", name))
-        return (*steps, *faults)
+        return list_options(self.system, self._now.run.world, self._now.flights)
 
-    def _option(self, choice: Choice) -> Option:
-        world = self._run.world
-        moved = apply(self.system, world, choice)
-        effects = _effects(moved)
-        event = moved[0].event
-        node = moved[0].node
-        match choice.kind:
-            case "request":
-                late = choice.conn != current(self.system, world, choice.a, choice.b)
-                words = DELIVER_LATE if late else DELIVER
-                what = put_in_words(getattr(event, "body", ""))
-                label, kind = words(src=choice.a, dst=choice.b, what=what), "deliver"
-            case "response":
-                what = put_in_words(getattr(event, "body", ""))
-                label, kind = ANSWER(src=choice.b, dst=choice.a, what=what), "deliver"
-            case "call":
-                label = CALLS(node=node, what=put_in_words(getattr(event, "body", "")))
-                kind = "call"
-            case "fire":
-                label, kind = TIMER(node=node, name=getattr(event, "timer", "")), "timer"
-            case _:
-                label, kind = OWN(node=node, what=_own(event)), "local"
-        return Option(str(choice), label, kind, node, effects)
+    def gaps(self) -> tuple[Gap, ...]:
+        """Where in this run a node might have died."""
+        return tuple(list_gaps(self.system, self._now.done, len(self.start)))
 
 
-def _effects(moved: list[Moved]) -> int:
-    return sum(m.stage is not None and m.stage.effect is not None for m in moved)
+_CALM = {"local": 0, "request": 1, "response": 1, "call": 2}
 
 
-@cache
-def _own(event: object) -> Text:
-    """A node's own event in words."""
-    if hasattr(event, "log"):
-        return APPENDED(log=event.log)
-    if hasattr(event, "body"):
-        return put_in_words(event.body)
-    return Text(f"{type(event).__name__} {getattr(event, 'peer', '')}".rstrip())
+class _Impossible(ValueError):
+    """A choice of a list, by its number, that is not possible."""
+
+    def __init__(self, why: str, number: int) -> None:
+        super().__init__(why)
+        self.number = number

@@ -7,6 +7,7 @@ world and writes the Trace; it contains no protocol logic.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -60,10 +61,21 @@ class Run:
     facts: list[Fact] = field(default_factory=list)
     snapshots: list[Snapshot] = field(init=False)
     steps: int = 0
+    counts: tuple[int, ...] = ()  # of the last choice: how many facts there were after each move
 
     def __post_init__(self) -> None:
         self.world = initial(self.system)
         self.snapshots = [self._with_claims(self.system.snapshot(self.world), self.world)]
+
+    def fork(self) -> Run:
+        """The same run, which goes on by itself from here."""
+        twin = copy(self)
+        twin.choices, twin.facts, twin.snapshots = (
+            list(self.choices),
+            list(self.facts),
+            list(self.snapshots),
+        )
+        return twin
 
     def do(self, choice: Choice | str, at_ms: int = 0) -> list[Moved]:
         """Make one choice and tell its facts; ValueError where it is not possible."""
@@ -72,10 +84,13 @@ class Run:
         self.steps += 1
         before = self.world
         told = len(self.facts)
+        counts = []
         for i, move in enumerate(moved):
             self.world = move.world
             for fact in self._told(moved, i, before):
                 self._add(replace(fact, at_ms=at_ms), move)
+            counts.append(len(self.facts))
+        self.counts = tuple(counts)
         self.choices.append(str(choice))
         if len(self.facts) == told and moved:
             self._nothing(moved[0], at_ms)

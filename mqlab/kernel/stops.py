@@ -58,19 +58,22 @@ Naming = Callable[[Effect], Named | None]
 
 
 def tell_stop(power: bool, effects: tuple[Effect, ...], done: int, name: Naming) -> Text:
-    """`effects`: of the whole step; `done`: how many of them had been done. Timers and what a
-    system has no name for are not told."""
+    """How a node stopped, and what of its step had been done (see `tell_progress`)."""
     how = (POWER_CUT if power else KILLED)()
+    told = tell_progress(effects, done, name)
+    return STOPPED(how=how, told=told) if told.en else how
+
+
+def tell_progress(effects: tuple[Effect, ...], done: int, name: Naming) -> Text:
+    """`effects`: of the whole step; `done`: how many of them had been done. Timers and what a
+    system has no name for are not told; nothing where that is all."""
     counted: dict[tuple[_Verbs, Text], list[tuple[Named, bool]]] = {}
     for i, effect in enumerate(effects):
         verbs, named = find_verbs(effect), name(effect)
         if verbs is not None and named is not None:
             counted.setdefault((verbs, named.many), []).append((named, i < done))
     told = [_tell(verbs, mine) for (verbs, _), mine in counted.items()]
-    if not told:
-        return how
-    both = Text(", ".join(t.en for t in told), "，".join(t.of("zh") for t in told))
-    return STOPPED(how=how, told=both)
+    return Text(", ".join(t.en for t in told), "，".join(t.of("zh") for t in told))
 
 
 def find_verbs(effect: Effect) -> _Verbs | None:

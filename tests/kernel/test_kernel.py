@@ -264,8 +264,11 @@ def test_play_offers_what_may_happen_and_takes_it_back():
     assert play.trace.narrate() != before
     play.undo()
     assert play.trace.narrate() == before
+    play.do("restart store")
     play.reset()
-    assert len(play.trace) == 0
+    assert play.trace.narrate() == before, "it begins again where it began"
+    play.undo()
+    assert play.trace.narrate() == before, "what it was given stays"
     with pytest.raises(ValueError, match="not possible"):
         play.do("fire app")
 

@@ -1,0 +1,209 @@
+"""What may happen next in a run, and where in it a node might have died: what a learner is offered.
+
+Everything is said in words that stand beside the node it is about, as a picture's lanes do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+
+from .choice import Choice, parse
+from .role import Appended, AppendFailed, ConnectionLost, Effect
+from .run import Run, put_in_words
+from .stops import tell_progress
+from .system import System
+from .text import NOTHING, Text, Words
+from .world import Moved, Wire, World, apply, current, list_choices
+
+DELIVER = Words("{what} arrives from {src}", "收到 {src} 的 {what}")
+DELIVER_LATE = Words(
+    "{what} arrives late from {src}: its connection has broken since",
+    "迟到的 {what} 从 {src} 到达：连接后来断开了",
+)
+ANSWER = Words("{src} answers: {what}", "收到 {src} 的应答：{what}")
+SAFE = Words("its disk reports: the record in {log} is safe", "磁盘报告：{log} 中的记录已安全写入")
+REFUSED = Words(
+    "it hears that its record in {log} could not be made safe", "得知 {log} 中的记录未能安全写入"
+)
+NOTICES = Words("it notices that the connection to {peer} is lost", "发觉与 {peer} 的连接已断开")
+CALLS = Words("the application calls {what}", "应用调用 {what}")
+TIMER = Words("the timer “{name}” runs out", "定时器“{name}”到时")
+BREAK = Words("break the connection to {b}", "断开与 {b} 的连接")
+KILL = Words("kill {node}", "杀死 {node}")
+POWER = Words("cut {node}'s power", "切断 {node} 的电源")
+RESTART = Words("restart {node}", "重启 {node}")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something that may happen now. `kind`: call, deliver, local, timer, break, kill,
+    power or restart; `what`: the message, call or timer itself. `stops`: what of the step would
+    have been done, for each number of effects after which its node may be killed
+    (`f"{choice} kill=1"`). `sent`: the fact that sent the message, 0 for none. `ends`: of a message
+    its sender and its receiver, of a connection its client and its server."""
+
+    choice: str
+    label: Text
+    kind: str
+    node: str
+    what: Text = NOTHING
+    stops: tuple[Text, ...] = ()
+    sent: int = 0
+    ends: tuple[str, str] = ("", "")
+
+    @property
+    def effects(self) -> int:
+        """How many effects the step would have."""
+        return max(len(self.stops) - 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A place in a run at which `node` might have died: after the fact number `after`. The first
+    `keep` choices stay as they are, then comes `kill`, or `power` for a power cut; `told`: what of
+    the step would have been done, nothing between two steps."""
+
+    after: int
+    node: str
+    keep: int
+    kill: str
+    power: str
+    told: Text = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A choice that was made: its step's node, role and effects (of a step that was stopped, or of
+    no step: none), the number of its first fact, and for each fact how many effects were done."""
+
+    choice: str
+    node: str
+    role: str = ""
+    effects: tuple[Effect, ...] = ()
+    first: int = 0
+    progress: tuple[int, ...] = ()
+
+
+Flights = Mapping[tuple[Wire, int], int]
+"""By wire and number: the fact that sent a message which may be under way."""
+
+
+def record_choice(run: Run, moved: list[Moved]) -> Done:
+    """What is to be known later of the last choice of a run."""
+    told = run.counts[0] if run.counts else len(run.facts)
+    before = sum(fact.step < run.steps for fact in run.facts[:told])
+    progress: list[int] = []
+    done, count = 0, before
+    for move, now in zip(moved, run.counts, strict=True):
+        done += _has_effect(move)
+        progress += [done] * (now - count)
+        count = now
+    stopped = parse(run.choices[-1]).stop >= 0 or moved[0].what not in ("step", "recover")
+    effects = tuple(m.stage.effect for m in moved if m.stage is not None and m.stage.effect)
+    name, role = (moved[0].node, moved[0].role) if moved else ("", "")
+    return Done(
+        run.choices[-1], name, role, () if stopped else effects, before + 1, tuple(progress)
+    )
+
+
+def find_flights(run: Run, moved: list[Moved]) -> dict[tuple[Wire, int], int]:
+    """The messages that the last choice of a run has sent, with the facts that tell it."""
+    sent = {}
+    for move, now in zip(moved, run.counts, strict=True):
+        stage = move.stage
+        if stage is not None and stage.wire is not None and stage.note is not None:
+            sent[stage.wire, stage.note.corr] = now
+    return sent
+
+
+def list_gaps(system: System, done: tuple[Done, ...], kept: int) -> Iterator[Gap]:
+    """Where a node might have died in a run, of which the first `kept` choices are given: between
+    two effects of a step, and between two steps, of the node that has acted."""
+    for number, step in enumerate(done[kept:], kept):
+        if not step.effects:
+            continue
+        name = partial(system.name_effect, step.role)
+        last = step.first + len(step.progress) - 1
+        for fact, effects in enumerate(step.progress, step.first):
+            if fact < last:
+                told = tell_progress(step.effects, effects, name)
+                kill, power = (f"{step.choice} {how}={effects}" for how in ("kill", "power"))
+                yield Gap(fact, step.node, number, kill, power, told)
+            elif number + 1 < len(done):
+                yield Gap(fact, step.node, number + 1, f"kill {step.node}", f"power {step.node}")
+
+
+def list_options(system: System, world: World, flights: Flights) -> tuple[Option, ...]:
+    """Everything that may happen now: steps first, then faults, what breaks least first."""
+    steps = [_option(system, world, choice, flights) for choice in list_choices(system, world)]
+    faults = []
+    for name, node in world.nodes.items():
+        if not node.up:
+            restart = Choice("restart", name)
+            stops = _stops(system, apply(system, world, restart))
+            label = RESTART(node=name)
+            faults.append(Option(str(restart), label, "restart", name, stops=stops))
+            continue
+        faults.append(Option(f"kill {name}", KILL(node=name), "kill", name))
+        faults.append(Option(f"power {name}", POWER(node=name), "power", name))
+        for a, b in node.conns:
+            broken = BREAK(b=b)
+            faults.append(Option(f"break {a} {b}", broken, "break", name, ends=(a, b)))
+    return (*steps, *faults)
+
+
+def _option(system: System, world: World, choice: Choice, flights: Flights) -> Option:
+    moved = apply(system, world, choice)
+    event, node = moved[0].event, moved[0].node
+    what = put_in_words(getattr(event, "body", ""))
+    sent, ends = find_sent(world, choice, flights), ("", "")
+    match choice.kind:
+        case "request":
+            late = choice.conn != current(system, world, choice.a, choice.b)
+            label, kind = (DELIVER_LATE if late else DELIVER)(src=choice.a, what=what), "deliver"
+            ends = (choice.a, choice.b)
+        case "response":
+            label, kind = ANSWER(src=choice.b, what=what), "deliver"
+            ends = (choice.b, choice.a)
+        case "call":
+            label, kind = CALLS(what=what), "call"
+        case "fire":
+            what = Text(getattr(event, "timer", ""))
+            label, kind = TIMER(name=what), "timer"
+        case _:
+            label, kind = _own(event), "local"
+    return Option(str(choice), label, kind, node, what, _stops(system, moved), sent, ends)
+
+
+def find_sent(world: World, choice: Choice, flights: Flights) -> int:
+    """The fact that sent the message that a choice delivers; 0 for any other choice."""
+    if choice.kind not in ("request", "response"):
+        return 0
+    wire = ("q" if choice.kind == "request" else "r", choice.a, choice.b, choice.conn)
+    return flights.get((wire, world.wires[wire][choice.index].corr), 0)
+
+
+def _stops(system: System, moved: list[Moved]) -> tuple[Text, ...]:
+    """What would have been done, after each number of effects."""
+    effects = tuple(m.stage.effect for m in moved if m.stage is not None and m.stage.effect)
+    name = partial(system.name_effect, moved[0].role)
+    return tuple(tell_progress(effects, done, name) for done in range(len(effects) + 1))
+
+
+def _has_effect(move: Moved) -> bool:
+    return move.stage is not None and move.stage.effect is not None
+
+
+@cache
+def _own(event: object) -> Text:
+    """A node's own event in words."""
+    match event:
+        case Appended(log=log):
+            return SAFE(log=log)
+        case AppendFailed(log=log):
+            return REFUSED(log=log)
+        case ConnectionLost(peer=peer):
+            return NOTICES(peer=peer)
+    return put_in_words(getattr(event, "body", type(event).__name__))

@@ -1,0 +1,117 @@
+"""A play as a tree of futures: going on, going elsewhere, and what is offered where."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqlab.kernel import Play, Property, Text, replay
+
+from .toy import Toy
+
+ONE = Toy.from_options({"app": "keep a"})
+TWO = Toy.from_options({"app": "keep a; keep b"})
+FIRST = ("call app", "app>store", "store.")
+STEPS = ("call", "deliver", "local", "timer")
+
+
+def test_every_future_that_was_tried_stays_and_opens_again() -> None:
+    play = Play(ONE)
+    for choice in FIRST:
+        play.do(choice)
+    whole = play.trace
+    play.branch(2, "store. kill=1")
+    assert play.trace.choices == (*FIRST[:2], "store. kill=1")
+    assert play.visited == ((), *(FIRST[:n] for n in (1, 2, 3)), play.choices)
+    play.go_to(FIRST)
+    assert play.trace == whole == replay(ONE, FIRST)
+    play.undo()
+    play.do("store. kill=1")
+    assert len(play.visited) == 5, "the same future again is the same"
+    assert play.find_trace(FIRST) == whole
+
+
+def test_a_way_that_is_not_possible_changes_nothing() -> None:
+    play = Play(ONE, FIRST[:1])
+    before = play.visited, play.choices
+    with pytest.raises(ValueError, match="not possible"):
+        play.go_to((*FIRST, "fire mirror"))
+    assert (play.visited, play.choices) == before
+
+
+def test_it_goes_on_to_the_end_but_not_with_what_is_held() -> None:
+    play = Play(ONE)
+    play.go_on(held=("app>store",))
+    assert play.choices == ("call app",)
+    play.go_on()
+    assert play.choices[:3] == FIRST
+    left = [option for option in play.options() if option.kind in ("call", "local", "deliver")]
+    assert left == [] and "kept @0" in play.trace.narrate()
+
+
+def test_a_claim_that_is_watched_is_the_first_light_of_every_future() -> None:
+    play = Play(ONE, FIRST)
+    never = Property(
+        "nothing", Text("nothing is kept"), lambda w: w.disk("store").log("values").end == 0
+    )
+    play.watch(never)
+    lights = [snapshot.lights[0] for snapshot in play.trace.snapshots]
+    assert {light.name for light in lights} == {"nothing"}
+    assert [light.ok for light in lights] == [True, True, False, *([False] * (len(lights) - 3))]
+    play.do("kill app")
+    assert play.trace.snapshots[-1].lights[0].name == "nothing"
+
+
+def test_a_message_knows_the_fact_that_sent_it_and_its_ends() -> None:
+    play = Play(ONE)
+    play.do("call app")
+    deliver = {o.choice: o for o in play.options()}["app>store"]
+    assert (deliver.kind, deliver.node, deliver.ends) == ("deliver", "store", ("app", "store"))
+    assert "keep a" in play.trace.facts[deliver.sent - 1].line()
+    assert deliver.label.en == "keep a arrives from app"
+    for choice in FIRST[1:]:
+        play.do(choice)
+    answer = {o.choice: o for o in play.options()}["app<store"]
+    assert play.trace.facts[answer.sent - 1].kind == "reply" and answer.ends == ("store", "app")
+
+
+def test_faults_come_after_steps_and_breaking_a_connection_last() -> None:
+    play = Play(ONE, FIRST)
+    kinds = [option.kind for option in play.options()]
+    assert kinds[:2] == ["deliver", "deliver"]
+    assert kinds.index("kill") < kinds.index("break")
+    assert all(kind not in STEPS for kind in kinds[kinds.index("kill") :])
+
+
+def test_a_gap_between_two_effects_is_the_death_exactly_there() -> None:
+    play = Play(ONE)
+    for choice in FIRST:
+        play.do(choice)
+    inside = [gap for gap in play.gaps() if "store. kill" in gap.kill]
+    assert [(gap.kill, gap.power, gap.node, gap.keep) for gap in inside] == [
+        (f"store. kill={n}", f"store. power={n}", "store", 2) for n in (0, 1)
+    ]
+    gap = inside[1]
+    assert gap.told.en == "KeepResponse had left, Copy had not left"
+    before = play.trace.facts
+    play.branch(gap.keep, gap.kill)
+    assert play.trace.facts[: gap.after] == before[: gap.after], "the same up to the gap"
+    assert play.trace.facts[gap.after].kind == "kill" and gap.after < len(before)
+
+
+def test_between_two_steps_the_node_that_has_acted_may_die() -> None:
+    play = Play(ONE)
+    for choice in FIRST:
+        play.do(choice)
+    between = {gap.after: gap for gap in play.gaps() if gap.kill.startswith("kill ")}
+    gap = between[1]
+    assert (gap.node, gap.keep, gap.told.en) == ("app", 1, "")
+    play.branch(gap.keep, gap.power)
+    assert play.choices == ("call app", "power app")
+
+
+def test_what_was_given_has_no_gaps() -> None:
+    assert Play(ONE, FIRST).gaps() == ()
+    play = Play(TWO, FIRST)
+    play.do("store>mirror")
+    play.do("kill app")
+    assert {gap.keep for gap in play.gaps()} <= {3, 4}
