@@ -166,12 +166,19 @@ print("the light can turn red:", "money" in verdict.counterexamples)
 #
 # ### Your turn
 #
-# The same order service, and nothing has happened yet. Let it call, deliver its messages, kill it or
-# the coordinator, restart them. Try to turn the light red. (One kill is not enough; *Durability* below
-# shows what is.)
+# The same order service. Both records are stored, and its request to commit is under way. Click the
+# message to deliver it, a lane to kill it or to cut its power, the red mark between two rows to go back
+# and let somebody die there; the buttons below do the same. *Turn the light red.* (One kill is not
+# enough; *Durability* below shows what is.)
 
 # %%
-Playground(continue_scenario(f"# Your order service\nsystem {whole}"))
+asked = continue_scenario("""
+# Your order service
+system shop
+hold order-service→coordinator EndTxn#1
+run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
+""")
+Playground(asked, goal="money")
 
 # %% [markdown]
 # ## What a message queue is

@@ -339,11 +339,12 @@ for client, settings in [
 # ## Find the shortest run that duplicates
 #
 # Here is the order service without numbers again. Let it call, deliver, hold messages back (what you do
-# not deliver waits), break connections, kill. *How few choices do you need to count a payment twice?*
+# not deliver waits), break connections, kill: in the picture, or by the buttons below it. *How few choices
+# do you need to count a payment twice?* When you have found a way, the explorer looks for a shorter one.
 
 # %%
 plain = "payments producers=order-service:plain 'order-service=send payments-0 p1; flush'"
-Playground(continue_scenario(f"# The order service, without numbers\nsystem {plain}"))
+Playground(continue_scenario(f"# The order service, without numbers\nsystem {plain}"), goal="money")
 
 # %% [markdown]
 # ## Modify: which safeguard is necessary?

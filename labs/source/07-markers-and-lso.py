@@ -377,10 +377,11 @@ for fact in twice:
 #
 # ## Find the crash
 #
-# Move the system yourself. The application has called `commit`; its request is under way. Deliver
-# messages, hold them (what you do not deliver waits), kill a node after some of its effects. *Find
-# the shortest run in which a reader gets half of a transaction.* You need no crash at all: it is enough
-# that one marker arrives before the other. A crash makes the moment last.
+# Move the system yourself. The application has called `commit`; its request is under way. Click a
+# message to deliver it or to hold it back, a lane to kill it, the red mark between two rows to go back and
+# kill the node exactly there. *Find the shortest run in which a reader gets half of a transaction.* You
+# need no crash at all: it is enough that one marker arrives before the other. A crash makes the moment
+# last.
 #
 # Then **find the kill** after which a reader has half of the order until the coordinator is back, and
 # assign it to `kill`. `kill coordinator when=Kind#n after=K` kills the coordinator in the step that sends the
@@ -389,11 +390,11 @@ for fact in twice:
 
 # %%
 play = continue_scenario("""
-system orders
+system orders claims=whole_read
 hold app→coordinator EndTxn#1
 run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
 """)
-Playground(play)
+Playground(play, goal="whole read")
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.

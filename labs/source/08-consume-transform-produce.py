@@ -312,8 +312,9 @@ print(table("commits | committed | end offset | lag, for ever", rows))
 # ## Find the shortest kill that counts an order twice
 #
 # Three workers, written as functions. `app` is a consumer and a producer in one; each call that fails
-# raises an exception. First the one from the hook. Kill it yourself: *how few choices do you need?* (A
-# restarted worker starts its function over.)
+# raises an exception. First the one from the hook: it has sent the tea's income and asks for the commit.
+# Kill it yourself, in the picture or by the buttons: *how few choices do you need until the order is
+# counted twice?* (A restarted worker starts its function over; *let it run* does what needs no decision.)
 
 # %%
 def position_last(app: App):
@@ -343,7 +344,11 @@ def in_one_transaction(app: App):
         app.commit()
 
 
-Playground(Play(build_worker(position_last)))
+play = Play(build_worker(position_last))
+play.go_on(held=["worker>income-0"])  # everything happens, but the income stays under way
+play.do("worker>income-0")
+play.go_on(held=["worker>coordinator"])  # and now the request to commit
+Playground(Play(play.system, play.choices), goal="counted once")
 
 # %% [markdown]
 # Now the explorer, with one kill of the worker at any moment, also in the middle of a step, and every

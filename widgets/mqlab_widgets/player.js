@@ -145,6 +145,7 @@ class Player {
     this.step = -1;
     this.wish = null;
     this.limit = Infinity;
+    this.drawn = () => {}; // after each step: what lies over the pictures moves with them
     // Whoever opens at a folded fact, or has just done it, wants to see it.
     this.unfolded = unfolded || Boolean(data.meta.facts[data.meta.step - 1]?.fold);
     this.frame();
@@ -347,6 +348,7 @@ class Player {
     off(["play"], stop === 0);
     this.host.dataset.step = step;
     this.stage.reveal();
+    this.drawn();
   }
 
   /** The next position that is not folded away, and the one before. */

@@ -1,32 +1,73 @@
-// The actions of a playground. Follows player.js and widget.js in one module, whose names it uses.
-// Text from Python only ever becomes textContent.
+// The actions of a playground. Follows acts.js in one module with player.js and widget.js, whose
+// names it uses. Text from Python only ever becomes textContent.
 
-/** Playground: what may happen now, by node; faults; undo, reset, copy a token, open one. */
-function playground(model, host) {
+/** Playground: what may happen now, in the picture and by node; its goal; undo, tokens. */
+function playground(model, host, player) {
+  const send = (message) => model.send(message);
+  const { words } = model.get("ui");
+  const spots = new Spots(player, words, send);
+  const goal = new GoalLine(words, send, (token) => share(token), () => player.show("lights"));
   const groups = make("div", { className: "groups" });
   const status = make("span", { className: "status" });
   status.setAttribute("role", "status");
-  const send = (message) => model.send(message);
-  const { words } = model.get("ui");
+  const share = async (token) => {
+    await copy(token);
+    status.textContent = words.copied;
+  };
   const undo = button(words.undo, () => send({ type: "undo" }));
   const reset = button(words.reset, () => send({ type: "reset" }));
-  const share = button(words.copy, async () => {
-    await copy(model.get("ui").token);
-    status.textContent = words.copied;
-  });
-  const tools = make("div", { className: "tools" }, undo, reset, share, paste(words, send), status);
-  host.append(make("div", { className: "acts" }, groups, tools));
+  const on = button(words.on, () => send({ type: "on" }), { title: words.on_title });
+  const token = button(words.copy, () => share(model.get("ui").token));
+  const tools = make("div", { className: "tools" },
+    on, undo, reset, token, paste(words, send), status);
+  host.append(make("div", { className: "acts" }, goal.el, groups, tools));
   return () => {
-    const { nodes, error, said, moved } = model.get("ui");
-    const focus = groups.contains(document.activeElement);
-    // What goes on stands before what breaks.
-    const first = [...nodes].sort((a, b) => Boolean(b.steps.length) - Boolean(a.steps.length));
-    groups.replaceChildren(...first.map((node) => actions(node, words, send)));
-    undo.disabled = reset.disabled = !moved;
-    status.textContent = error || said;
-    status.classList.toggle("failed", Boolean(error));
-    if (focus) groups.querySelector("button")?.focus();
+    const ui = model.get("ui");
+    spots.load(ui);
+    goal.load(ui.goal);
+    list(groups, ui.nodes, words, send);
+    // Not `disabled`: a button that switches itself off would take the focus with it.
+    for (const el of [undo, reset]) el.setAttribute("aria-disabled", !ui.moved);
+    status.textContent = ui.error || ui.said;
+    status.classList.toggle("failed", Boolean(ui.error));
   };
+}
+
+/** The goal in words, how many choices it took, and the shortest run. */
+class GoalLine {
+  constructor(words, send, share, celebrate) {
+    this.celebrate = celebrate;
+    this.text = make("span", { className: "text" });
+    this.text.setAttribute("role", "status");
+    this.show = button(words.show, () => send({ type: "show" }));
+    this.keep = button(words.keep, () => share(this.token));
+    this.el = make("div", { className: "goal", hidden: true }, this.text, this.show, this.keep);
+  }
+
+  load(goal) {
+    this.el.hidden = !goal;
+    if (!goal) return;
+    this.token = goal.token;
+    if (this.text.textContent !== goal.text) this.text.textContent = goal.text;
+    this.el.classList.toggle("reached", goal.reached);
+    if (goal.reached && !this.reached) this.celebrate();
+    this.reached = goal.reached;
+    const had = document.activeElement === this.show && !goal.shows;
+    this.keep.hidden = !goal.reached;
+    this.show.hidden = !goal.shows;
+    if (had) this.keep.focus();
+  }
+}
+
+/** The buttons of what may happen now; the one that was pressed keeps the focus, or its place. */
+function list(groups, nodes, words, send) {
+  const all = () => [...groups.querySelectorAll("button, select")];
+  const at = all().indexOf(document.activeElement);
+  // What goes on stands before what breaks.
+  const first = [...nodes].sort((a, b) => Boolean(b.steps.length) - Boolean(a.steps.length));
+  groups.replaceChildren(...first.map((node) => actions(node, words, send)));
+  const next = all()[at] ?? all().at(-1) ?? groups.closest(".mqlab");
+  if (at >= 0) next.focus({ preventScroll: true });
 }
 
 /** A box for a token that somebody has sent. */
@@ -46,20 +87,24 @@ function actions(node, words, send) {
   const act = (choice) => send({ type: "do", choice });
   const steps = node.steps.map((option) => {
     const row = make("div", { className: "act" }, button(option.label, () => act(option.choice)));
-    if (option.stops) {
-      const pick = make("select", { onchange: () => act(pick.value) },
-        make("option", { textContent: words.stop, value: "" }),
-        ...option.stops.map(({ choice, label }) =>
-          make("option", { value: choice, textContent: label })));
-      pick.setAttribute("aria-label", `${option.label}: ${words.stop}`);
-      row.append(pick);
-    }
+    if (option.stops) row.append(select(words.stop, option.label, option.stops, act));
     return row;
   });
-  const faults = node.faults.map((option) =>
-    button(option.label, () => act(option.choice), { className: option.kind }));
+  const breaks = node.faults.filter(({ kind }) => kind === "break");
+  const faults = node.faults.filter((option) => breaks.length < 2 || !breaks.includes(option))
+    .map((option) => button(option.label, () => act(option.choice), { className: option.kind }));
+  if (breaks.length > 1) faults.push(select(words.break, node.title, breaks, act, "break"));
   return make("fieldset", {}, make("legend", { textContent: node.title }),
     make("div", { className: "choices" }, ...steps, ...faults));
+}
+
+/** Several choices of one kind, which are done as soon as they are chosen. */
+function select(text, of, options, act, className = "") {
+  const pick = make("select", { className, onchange: () => act(pick.value) },
+    make("option", { textContent: text, value: "" }),
+    ...options.map(({ choice, label }) => make("option", { value: choice, textContent: label })));
+  pick.setAttribute("aria-label", `${of}: ${text}`);
+  return pick;
 }
 
 /** Copying needs a permission that not every page has; selecting the text always works. */

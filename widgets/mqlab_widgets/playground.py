@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from mqlab.kernel.play import Option
-from mqlab.kernel.text import Lang, Text, Words
+from IPython.display import update_display
+
+from mqlab.kernel import Property, System
+from mqlab.kernel.offers import Gap, Option
+from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.token import encode
 from mqlab.kernel.trace import Trace
 
+from .acts import list_nodes, list_spots
+from .goal import Goal, find_red
 from .lives import deflate
 from .payload import Look, build, refuse, tail
 from .player import Player
+from .style import page_css
 from .widget import PictureWidget, join_modules
 
-KNOWN = ("title", "lang", "scale", "panels")
-FAULTS = ("break", "kill", "power")
-STOPPABLE = ("deliver", "call", "local", "timer", "restart")
+KNOWN = ("goal", "title", "lang", "scale", "panels")
 
 WORDS = {
     "undo": Text("undo", "撤销"),
     "reset": Text("start again", "重新开始"),
+    "on": Text("let it run", "自动运行"),
+    "on_title": Text(
+        "Everything happens that may without a fault, except what you hold back",
+        "没有故障时会发生的都会发生，被压住的除外",
+    ),
     "copy": Text("copy token", "复制令牌"),
     "copied": Text(
         "copied; it opens again with `mqlab open TOKEN`, or open_run(token) in a cell",
@@ -29,36 +39,60 @@ WORDS = {
     "paste": Text("paste a token", "粘贴令牌"),
     "open": Text("open", "打开"),
     "stop": Text("kill during it …", "执行中杀死 …"),
+    "break": Text("break a connection …", "断开连接 …"),
+    "show": Text("Show me", "给我看"),
+    "keep": Text("copy the run you found", "复制你找到的运行"),
+    "acts": Text("Act in the picture", "在图中操作"),
+    "spots": Text(
+        "What can be done in the picture: arrows up and down, then Enter",
+        "图中可做的操作：上下箭头选择，再按回车",
+    ),
 }
-AFTER = Words("after {k} of {n} effects", "完成 {k}/{n} 个效果后")
 
 
 class Playable(Protocol):
     """What a playground moves; `mqlab.kernel.Play` is one."""
 
+    system: System
+    start: tuple[str, ...]
+
     @property
     def trace(self) -> Trace: ...
     @property
     def token(self) -> str: ...
+    @property
+    def choices(self) -> tuple[str, ...]: ...
+    def watch(self, claim: Property) -> None: ...
     def options(self) -> tuple[Option, ...]: ...
+    def gaps(self) -> tuple[Gap, ...]: ...
     def do(self, choice: str) -> None: ...
+    def branch(self, keep: int, choice: str) -> None: ...
+    def go_to(self, choices: Sequence[str]) -> None: ...
+    def go_on(self, held: Sequence[str] = ()) -> None: ...
+    def find_trace(self, choices: tuple[str, ...]) -> Trace: ...
     def open_token(self, token: str) -> Text: ...
     def undo(self) -> None: ...
     def reset(self) -> None: ...
 
 
 class Playground(PictureWidget):
-    """The picture of `play`'s run and, below it, everything that may happen now.
+    """The picture of `play`'s run and everything that may happen now: in the picture, and by
+    buttons below it. Moving it from Python (`playground.do(choice)`) and with the mouse is the
+    same.
 
-    Moving it from Python (`playground.do(choice)`) and with the mouse is the same.
+    `goal`: a claim that the learner is to break, by its name in the system, or a `Property`. Its
+    light is then the first one, and when it has turned red the shortest run that breaks it is
+    looked for, from where the play begins. `found` is the token of the run that she has found.
     """
 
-    _esm = join_modules("playground.js")
+    _esm = join_modules("acts.js", "playground.js")
+    _css = page_css("acts.css")
 
     def __init__(
         self,
         play: Playable,
         *,
+        goal: str | Property | None = None,
         title: str | None = None,
         lang: Lang = "en",
         scale: float = 1.0,
@@ -68,14 +102,33 @@ class Playground(PictureWidget):
         refuse("Playground", unknown, KNOWN)
         self._look = Look.of(title, lang, scale, panels)
         self.play = play
+        self.goal = Goal(play, goal) if goal is not None else None
+        if self.goal is not None:
+            play.watch(self.goal.claim)
+        self._held: tuple[str, ...] = ()
         super().__init__()
         self._show()
         self.on_msg(self._asked)
 
+    # -- moving ----------------------------------------------------------------------------
+
     def do(self, choice: str) -> None:
         """Raises ValueError, from the play, for a choice that is not possible now."""
-        self.play.do(choice)
-        self._show()
+        self._move(lambda: self.play.do(choice))
+
+    def branch(self, keep: int, choice: str) -> None:
+        """Another future: only the first `keep` choices of this run, and then this one."""
+        self._move(lambda: self.play.branch(keep, choice))
+
+    def go_on(self) -> None:
+        """Everything happens that may without a fault or a timer, but not what is held."""
+        self._move(lambda: self.play.go_on(self._held))
+
+    def hold(self, choice: str) -> None:
+        """Hold a message back, by the choice that would deliver it; or hold it no longer."""
+        held = self._held
+        self._held = tuple(c for c in held if c != choice) if choice in held else (*held, choice)
+        self._show(at=None)
 
     def open_token(self, token: str) -> None:
         """Go to the run of a token of this system; what another version of the engine does
@@ -90,15 +143,49 @@ class Playground(PictureWidget):
         self.play.reset()
         self._show()
 
+    def show_shortest(self) -> None:
+        """Open the shortest run that reaches the goal, which is looked for first if need be."""
+        if self.goal is None or not self.goal.found:
+            raise ValueError("there is no run to compare with: first reach the goal")
+        self.goal.find_shortest()
+        self.play.go_to(self.goal.show())
+        self._show(at=find_red(self.play.trace))
+
+    def _move(self, act: Callable[[], None]) -> None:
+        """Do it; where that has reached the goal, the picture stands at the fact that broke it."""
+        act()
+        red = self.goal.notice() if self.goal is not None else 0
+        self._show(at=red)
+        if red and self.goal is not None:
+            self.goal.search(self._tell)
+            self._keep()
+
     @property
     def token(self) -> str:
         return self.play.token
 
+    @property
+    def found(self) -> str:
+        """The token of the learner's run that reached the goal; nothing before that."""
+        if self.goal is None or not self.goal.found:
+            return ""
+        return encode(self.play.system, self._found_trace())
+
+    def _found_trace(self) -> Trace:
+        assert self.goal is not None
+        return self.play.find_trace((*self.goal.begin, *self.goal.found))
+
+    # -- showing ---------------------------------------------------------------------------
+
     def player(self) -> Player:
         """The run so far as a player that needs no kernel."""
+        return self._player(self.play.trace, None)
+
+    def _player(self, trace: Trace, step: int | None) -> Player:
         look = self._look
         return Player(
-            self.play.trace,
+            trace,
+            step=step,
             title=look.title,
             lang=look.lang,
             scale=look.scale,
@@ -106,66 +193,87 @@ class Playground(PictureWidget):
         )
 
     def still_html(self) -> str:
-        return self.player().still_html()
+        return self._kept().still_html()
 
     def narration(self) -> str:
-        return self.player().narration()
+        return self._kept().narration()
+
+    def _kept(self) -> Player:
+        """What stays in the notebook: the run that reached the goal, at the step that did."""
+        if self.found:
+            trace = self._found_trace()
+            return self._player(trace, find_red(trace))
+        return self.player()
+
+    def _keep(self) -> None:
+        if self._is_shown:
+            keep: Any = update_display  # IPython does not say its type
+            keep(self.still_output(), raw=True, display_id=self._name)
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
         """A click. What is not possible is said beside the buttons: there is no cell to fail."""
         try:
             match message:
+                case {"type": "do", "keep": int(keep), "choice": str(choice)}:
+                    self.branch(keep, choice)
                 case {"type": "do", "choice": str(choice)}:
                     self.do(choice)
+                case {"type": "hold", "choice": str(choice)}:
+                    self.hold(choice)
                 case {"type": "open", "token": str(token)}:
                     self.open_token(token)
+                case {"type": "on"}:
+                    self.go_on()
                 case {"type": "undo"}:
                     self.undo()
                 case {"type": "reset"}:
                     self.reset()
+                case {"type": "show"}:
+                    self.show_shortest()
         except ValueError as error:
             self._show(str(error))
 
-    def _show(self, error: str = "", said: str = "") -> None:
-        trace = tail(self.play.trace)
+    def _show(self, error: str = "", said: str = "", at: int | None = 0) -> None:
+        """Give the browser the picture of the run, at the fact `at` (0: at its end; None: where it
+        stands), and what can be done now."""
+        whole = self.play.trace
+        trace = tail(whole)
+        skipped = len(whole) - len(trace)
+        step = at - skipped if at and at > skipped else len(trace)
         with self.hold_sync():
-            self.payload = deflate(build(trace, len(trace), self._look))
-            self.ui = {
-                "kind": "play",
-                "still": self._name,
-                "nodes": self._nodes(trace),
-                "token": self.play.token,
-                "moved": len(trace) > 0,
-                "error": error,
-                "said": said,
-                "words": {name: text.of(self._look.lang) for name, text in WORDS.items()},
-            }
+            if at is not None:
+                self.payload = deflate(build(trace, step, self._look))
+            self.ui = self._describe(whole, skipped, error, said)
 
-    def _nodes(self, trace: Trace) -> list[dict[str, Any]]:
-        """Options by node, in the order of the lanes."""
-        titles = {lane.name: lane.title.of(self._look.lang) for lane in trace.snapshot(-1).lanes}
-        groups: dict[str, dict[str, Any]] = {
-            name: {"title": title, "steps": [], "faults": []} for name, title in titles.items()
-        }
-        for option in self.play.options():
-            group = groups.setdefault(
-                option.node, {"title": option.node, "steps": [], "faults": []}
-            )
-            group["faults" if option.kind in FAULTS else "steps"].append(self._option(option))
-        return [group for group in groups.values() if group["steps"] or group["faults"]]
+    def _tell(self) -> None:
+        """Only what is said of the goal has changed."""
+        self.ui = {**self.ui, "goal": self._describe_goal()}
 
-    def _option(self, option: Option) -> dict[str, Any]:
-        entry: dict[str, Any] = {
-            "choice": option.choice,
-            "label": option.label.of(self._look.lang),
-            "kind": option.kind,
+    def _describe(self, trace: Trace, skipped: int, error: str, said: str) -> dict[str, Any]:
+        look, options = self._look, self.play.options()
+        names = {lane.name: lane.title.of(look.lang) for lane in trace.snapshot(-1).lanes}
+        waiting = {option.choice for option in options}
+        self._held = tuple(choice for choice in self._held if choice in waiting)
+        return {
+            "kind": "play",
+            "still": self._name,
+            "nodes": list_nodes(options, names, look.lang),
+            "spots": list_spots(options, self.play.gaps(), names, self._held, look.lang),
+            "skipped": skipped,
+            "goal": self._describe_goal(),
+            "token": self.play.token,
+            "moved": len(self.play.choices) > len(self.play.start),
+            "error": error,
+            "said": said,
+            "words": {name: text.of(look.lang) for name, text in WORDS.items()},
         }
-        if option.kind in STOPPABLE and option.effects:
-            entry["stops"] = [
-                {
-                    "choice": f"{option.choice} kill={k}",
-                    "label": AFTER(k=k, n=option.effects).of(self._look.lang),
-                }
-                for k in range(option.effects + 1)
-            ]
-        return entry
+
+    def _describe_goal(self) -> dict[str, Any] | None:
+        if self.goal is None:
+            return None
+        return {
+            "text": self.goal.tell(self._look.lang),
+            "reached": bool(self.goal.found),
+            "shows": self.goal.offers,
+            "token": self.found,
+        }

@@ -1,0 +1,176 @@
+"""The goal of a playground: what counts, what is found, and the shortest run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+
+from mqlab_widgets import Playground
+from mqlab_widgets.goal import Goal, find_red, list_faults
+
+from mqlab.explore import Budget, explore
+from mqlab.kernel import Play, Property, Text
+from mqlab.lessons.registry import continue_scenario, open_run, system
+
+from .test_explorer_panel import run_loop
+from .test_widgets import outputs, shown
+
+PLAIN = "payments producers=order-service:plain 'order-service=send payments-0 p1; flush'"
+TWICE = (
+    "call order-service",
+    "break order-service payments-0",
+    "order-service.",
+    "order-service>payments-0",
+    "order-service>payments-0#1",
+)
+HALF = """
+system orders claims=whole_read
+hold app→coordinator EndTxn#1
+run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
+"""
+
+
+def play(choices: tuple[str, ...], **more: Any) -> Playground:
+    ground = Playground(Play(system(PLAIN)), goal="money", **more)
+    for choice in choices:
+        ground.do(choice)
+    return ground
+
+
+def text(ground: Playground) -> str:
+    found: str = ground.ui["goal"]["text"]
+    return found
+
+
+def test_the_goal_is_said_and_choices_are_counted_until_it_is_reached() -> None:
+    ground = play(TWICE[:1])
+    sentence = "money in = money out, once nothing is under way"
+    assert text(ground) == f"Your goal: break “{sentence}”. 1 choice so far."
+    assert not ground.ui["goal"]["reached"] and ground.found == ""
+    assert "已作 4 个选择" in text(play(TWICE[:4], lang="zh"))
+
+
+def test_the_picture_stands_at_the_step_that_broke_the_claim_and_marks_it() -> None:
+    ground = play(TWICE)
+    meta = shown(ground)["meta"]
+    red = find_red(ground.play.trace)
+    assert meta["step"] == red > 0 and meta["facts"][red - 1]["mark"] == "crash"
+    first = ground.play.trace.snapshots[red].lights[0]
+    assert (first.name, first.ok) == ("money", False)
+
+
+def test_a_longer_run_is_told_of_a_shorter_one_and_shows_it() -> None:
+    ground = play(())
+    for choice in ("kill payments-0", "restart payments-0", *TWICE[:1]):
+        ground.do(choice)
+    while not ground.ui["goal"]["reached"]:
+        option = next(o for o in ground.play.options() if o.choice in TWICE)
+        ground.do(option.choice)
+    mine = len(ground.play.choices)
+    assert f"in {mine} choices" in text(ground) and mine > len(TWICE)
+    assert ground.goal is not None and len(ground.goal.find_shortest()) == len(TWICE)
+    ground._tell()
+    assert "The shortest has 5" in text(ground) and ground.ui["goal"]["shows"]
+    kept = ground.found
+    ground._asked(None, {"type": "show"}, None)
+    assert len(ground.play.choices) == len(TWICE), "the shortest run is open"
+    assert shown(ground)["meta"]["step"] == find_red(ground.play.trace)
+    assert ground.found == kept and f"in {mine} choices" in text(ground), "hers is kept as hers"
+    assert not ground.ui["goal"]["shows"]
+
+
+def test_the_shortest_run_is_what_the_explorer_finds() -> None:
+    ground = play(TWICE)
+    assert ground.goal is not None
+    best = explore(system(PLAIN), list_faults(TWICE)).counterexamples["money"].schedule
+    assert len(ground.goal.find_shortest()) == len(best) == len(TWICE)
+    assert "No run is shorter (allowed: 1 broken connection)." in ground.goal.tell("en")
+
+
+def test_the_search_allows_the_faults_of_the_learners_own_run() -> None:
+    choices = (
+        "call a",
+        "a>b kill=1",
+        "power c",
+        "restart b power=0",
+        "break a b",
+        "fire a",
+        "kill a",
+    )
+    bounds = list_faults(choices)
+    assert (bounds.kills, bounds.power_cuts, bounds.breaks, bounds.timers) == (2, 2, 1, 1)
+    assert list_faults(("lose a>b",)) == Budget(breaks=1, states=bounds.states)
+
+
+def test_what_a_scenario_has_done_before_does_not_count() -> None:
+    ground = Playground(continue_scenario(HALF), goal="whole_read")
+    assert text(ground).endswith("0 choices so far.")
+    ground.go_on()
+    assert "You broke “a reader gets all of a committed" in text(ground)
+    assert ground.goal is not None
+    given = len(ground.play.start)
+    assert 5 <= len(ground.goal.found) < len(ground.play.choices) - given, "up to the red step only"
+    assert len(ground.goal.find_shortest()) == 5
+    ground.reset()
+    assert text(ground).startswith("You broke"), "it stays found"
+
+
+def test_a_search_that_is_given_up_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mqlab_widgets.goal.STATES", 4)
+    ground = play(TWICE)
+    assert ground.goal is not None and ground.goal.find_shortest() == TWICE
+    assert ground.goal.tell("en").endswith("longer ones were not all tried.")
+    assert "1 broken connection" in ground.goal.tell("en")
+
+
+def test_the_search_runs_beside_the_notebook() -> None:
+    async def main() -> tuple[str, str]:
+        ground = play(TWICE)
+        first = text(ground)
+        for _ in range(500):
+            await asyncio.sleep(0.001)
+            if "No run is shorter" in text(ground):
+                break
+        return first, text(ground)
+
+    first, last = run_loop(main)
+    assert "No run is shorter" not in first and "No run is shorter" in last
+
+
+def test_the_run_that_was_found_stays_in_the_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    ground = Playground(Play(system(PLAIN)), goal="money")
+    outputs(ground, monkeypatch)
+    kept: list[str] = []
+    monkeypatch.setattr(
+        "mqlab_widgets.playground.update_display",
+        lambda data, raw, display_id: kept.append(data["text/html"]),
+    )
+    for choice in (*TWICE, "kill payments-0"):
+        ground.do(choice)
+    assert len(kept) == 1 and "data:image/svg+xml" in kept[0]
+    assert ground.narration().count("▶") == 1, "at the step that broke the claim"
+    assert "kill" not in ground.narration()
+    again = open_run(ground.found)
+    assert again.trace.choices == TWICE
+
+
+def test_a_token_of_another_beginning_opens_and_counts_all() -> None:
+    ground = Playground(Play(system(PLAIN), TWICE[:2]), goal="money")
+    ground.open_token(Play(system(PLAIN), TWICE[:1]).token)
+    assert text(ground).endswith("1 choice so far.")
+    ground.undo()
+    assert ground.play.choices == () and not ground.ui["moved"]
+
+
+def test_goals_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ValueError, match="did you mean 'money'"):
+        Playground(Play(system(PLAIN)), goal="monye")
+    never = Property("never", Text("never"), lambda world: True, "sometimes")
+    with pytest.raises(ValueError, match="no claim that one moment can break"):
+        Goal(Play(system(PLAIN)), never)
+    with pytest.raises(TypeError, match="did you mean 'goal'"):
+        Playground(Play(system(PLAIN)), gaol="money")

@@ -1,0 +1,229 @@
+// Acting in the picture: spots over the diagram, each with a small menu of what can be done there.
+// Follows player.js and widget.js in one module, whose names it uses. Where a spot is follows from
+// the elements that Python drew; what it offers, and in which words, is said by Python (acts.py).
+
+const GAP_SIZE = [18, 9]; // px of the place between two rows at which a node may die
+const SIGN = 16; // px of the sign of something that a node may do by itself
+const LANE = 30; // px: the names of a lane
+
+/** A menu as ARIA has it: it takes the focus, and gives it back to what opened it. */
+class Menu {
+  constructor(host, pick) {
+    this.host = host;
+    this.pick = pick;
+    this.title = make("div", { className: "what" });
+    this.list = make("div", { className: "items" });
+    this.list.setAttribute("role", "menu");
+    this.el = make("div", { className: "menu", hidden: true }, this.title, this.list);
+    this.el.addEventListener("keydown", (event) => this.key(event));
+    this.el.addEventListener("focusout", ({ relatedTarget }) => {
+      if (!this.el.contains(relatedTarget) && relatedTarget !== this.opener) this.hide();
+    });
+    host.append(this.el);
+  }
+
+  get open() { return !this.el.hidden; }
+
+  show(opener, { title, items }) {
+    this.hide();
+    this.opener = opener;
+    this.title.textContent = title;
+    this.list.setAttribute("aria-label", title);
+    this.list.replaceChildren(...items.map((item) => {
+      const row = button(item.label, () => { this.close(); this.pick(item); },
+        { tabIndex: -1, className: item.kind });
+      row.setAttribute("role", "menuitem");
+      return row;
+    }));
+    opener.setAttribute("aria-expanded", true);
+    this.el.hidden = false;
+    this.place(opener);
+    this.list.firstChild.focus({ preventScroll: true });
+  }
+
+  /** Below what opened it, or above where there is no room, and never beyond the widget. */
+  place(opener) {
+    const from = opener.getBoundingClientRect(), host = this.host.getBoundingClientRect();
+    const { offsetWidth: wide, offsetHeight: tall } = this.el;
+    const left = Math.min(from.left - host.left, host.width - wide - 8);
+    const below = from.bottom - host.top + 2;
+    const top = below + tall > host.height ? from.top - host.top - tall - 2 : below;
+    this.el.style.left = `${Math.max(left, 4)}px`;
+    this.el.style.top = `${Math.max(Math.min(top, host.height - tall), 0)}px`;
+  }
+
+  hide() {
+    this.el.hidden = true;
+    this.opener?.setAttribute("aria-expanded", false);
+  }
+
+  close() {
+    this.hide();
+    this.opener?.focus({ preventScroll: true });
+  }
+
+  key(event) {
+    const rows = [...this.list.children], at = rows.indexOf(document.activeElement);
+    const to = { ArrowDown: (at + 1) % rows.length, Home: 0, End: rows.length - 1,
+      ArrowUp: (at + rows.length - 1) % rows.length }[event.key];
+    if (event.key === "Enter" && event.shiftKey) return;
+    event.stopPropagation();
+    if (to !== undefined) rows[to].focus();
+    else if (event.key === "Escape") this.close();
+    else if (event.key === "Tab") return this.close();
+    else return;
+    event.preventDefault();
+  }
+}
+
+/** The spots of the present picture: one stop of the Tab key, arrows up and down between them. */
+class Spots {
+  constructor(player, words, send) {
+    this.player = player;
+    this.all = [];
+    this.buttons = new Map();
+    this.menu = new Menu(player.host, (item) => send("hold" in item
+      ? { type: "hold", choice: item.hold }
+      : { type: "do", choice: item.choice, ...("keep" in item ? { keep: item.keep } : {}) }));
+    this.world = make("div", { className: "spots-world" });
+    this.el = make("div", { className: "spots" }, this.world);
+    this.el.setAttribute("role", "toolbar");
+    this.el.setAttribute("aria-orientation", "vertical");
+    this.el.setAttribute("aria-label", words.spots);
+    this.el.addEventListener("keydown", (event) => this.key(event));
+    // A new picture takes the spot that had the focus away: the focus waits at the widget and goes
+    // to the next spot, unless the learner has gone elsewhere.
+    const elsewhere = ({ type, target }) => {
+      const waits = type === "focusin" && target === player.host && this.mine;
+      this.mine = waits || this.el.contains(target) || this.menu.el.contains(target);
+    };
+    for (const name of ["focusin", "pointerdown"]) document.addEventListener(name, elsewhere);
+    player.drawn = () => this.place();
+  }
+
+  load({ spots, skipped }) {
+    this.all = spots;
+    this.skipped = skipped;
+    this.place();
+  }
+
+  /** Put a button over each spot that is in sight at this step. */
+  place() {
+    const panel = this.player.shown.find((p) => p.rows && p.visible);
+    this.el.hidden = !panel;
+    if (!panel?.rows.world.el) return; // not drawn yet
+    const box = panel.el.parentElement;
+    if (this.el.parentElement !== box) box.append(this.el);
+    const at = new Places(panel);
+    this.el.style.width = `${at.width}px`;
+    this.el.style.height = `${at.height}px`;
+    const shown = this.all.map((spot) => [spot, this.find(spot, at)])
+      .filter(([, place]) => place).sort(([, a], [, b]) => a[1] - b[1] || a[0] - b[0]);
+    const old = this.buttons;
+    this.buttons = new Map(shown.map(([spot, place]) => [spot.key, this.button(spot, place, old)]));
+    const kids = [...this.buttons.values()];
+    if (kids.length !== this.world.children.length
+        || kids.some((el, i) => el !== this.world.children[i])) this.world.replaceChildren(...kids);
+    if (!this.buttons.has(this.chosen)) {
+      const first = shown.find(([{ kind }]) => kind === "message" || kind === "own") ?? shown[0];
+      this.chosen = first?.[0].key;
+    }
+    const lost = [null, document.body, this.player.host].includes(document.activeElement);
+    this.choose(this.chosen, this.mine && lost && !this.menu.open);
+  }
+
+  /** x, y, width and height of a spot; nothing where it is not in sight. What may happen next is
+   *  done at the end of the run; where somebody might have died is in its past. */
+  find(spot, at) {
+    const { step, end } = this.player;
+    if (spot.kind === "gap") {
+      const x = at.lane(spot.lane), y = at.row(spot.at - this.skipped, 1);
+      const [w, h] = GAP_SIZE;
+      const fits = x !== null && y !== null && spot.at - this.skipped < step;
+      return fits ? [x - w / 2, y - h / 2, w, h] : null;
+    }
+    if (step < end) return null;
+    if (spot.kind === "message") {
+      const y = at.row(spot.at - this.skipped, 0), ends = spot.ends.map((lane) => at.lane(lane));
+      if (y === null || ends.includes(null)) return null;
+      const x = Math.min(...ends) + 9;
+      return [x, y + 2, Math.max(...ends) - 9 - x, at.high - 4];
+    }
+    const x = at.lane(spot.lane);
+    if (x === null) return null;
+    if (spot.kind === "lane") return [x - at.pitch / 2 + 2, 0, at.pitch - 4, LANE];
+    const mine = this.all.filter(({ kind, lane }) => kind === "own" && lane === spot.lane);
+    const shift = (mine.indexOf(spot) - (mine.length - 1) / 2) * (SIGN + 3);
+    return [x + shift - SIGN / 2, at.head - SIGN - 1, SIGN, SIGN];
+  }
+
+  button(spot, [x, y, w, h], old) {
+    const el = old.get(spot.key) ?? button("", () => this.open(spot.key), { tabIndex: -1 });
+    el.className = `spot ${spot.kind}${spot.held ? " held" : ""}`;
+    el.textContent = spot.glyph ?? "";
+    el.title = spot.title;
+    el.setAttribute("aria-label", spot.title);
+    el.setAttribute("aria-haspopup", "menu");
+    Object.assign(el.style,
+      { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` });
+    el.spot = spot;
+    return el;
+  }
+
+  choose(key, focus) {
+    this.chosen = key;
+    for (const [name, el] of this.buttons) el.tabIndex = name === key ? 0 : -1;
+    if (focus) (this.buttons.get(key) ?? this.player.host).focus({ preventScroll: true });
+  }
+
+  open(key) {
+    this.choose(key, false);
+    const el = this.buttons.get(key);
+    this.menu.show(el, el.spot);
+  }
+
+  key(event) {
+    const keys = [...this.buttons.keys()], at = keys.indexOf(this.chosen);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
+    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (keys[to] !== undefined) this.choose(keys[to], true);
+  }
+}
+
+/** Where lanes and rows of a diagram stand, in px of the page. */
+class Places {
+  constructor({ panel, rows }) {
+    this.panel = panel;
+    this.rows = rows;
+    this.scale = panel.scale;
+    this.width = panel.width * this.scale;
+    this.head = rows.head * this.scale;
+    this.high = rows.row * this.scale;
+    this.height = this.head + (rows.edge + rows.seen * rows.row) * this.scale;
+    this.down = shift(rows.world.el) + rows.head - rows.edge;
+    this.lives = new Map(panel.lives.filter((life) => life.el).map((life) => [life.key, life]));
+    const xs = [...this.lives].filter(([key]) => key.startsWith("life:"))
+      .map(([, life]) => Number(life.now.x1)).sort((a, b) => a - b);
+    this.pitch = (xs.length > 1 ? xs[1] - xs[0] : 2 * xs[0]) * this.scale;
+  }
+
+  lane(name) {
+    const life = this.lives.get(`life:${name}`);
+    return life ? Number(life.now.x1) * this.scale : null;
+  }
+
+  /** The top of a fact's row, `below` rows further down; null where it is not in sight. */
+  row(fact, below) {
+    const life = this.lives.get(`row:${fact}`);
+    if (!life) return null;
+    const y = (this.down + shift(life.el) + below * this.rows.row) * this.scale;
+    const { head, edge } = this.rows;
+    return y >= (head - edge) * this.scale - 1 && y + (1 - below) * this.high <= this.height + 1
+      ? y : null;
+  }
+}
+
+/** How far a group is moved down. */
+const shift = (el) => Number(/,(-?[\d.]+)\)/.exec(el.getAttribute("transform"))?.[1] ?? 0);

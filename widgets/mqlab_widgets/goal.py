@@ -1,0 +1,209 @@
+"""The goal of a playground: a claim that a learner tries to break, and the search for a shortest
+run that does.
+
+The search begins where the playground begins and allows what the learner's own run contains (as
+many kills, power cuts, broken connections and timers), so its shortest run is never longer. It
+runs a little at a time between whatever else the kernel is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Protocol
+
+from mqlab.explore import Budget, Search
+from mqlab.kernel import Property, System, parse
+from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.trace import Trace
+
+SLICE_S = 0.03  # of searching, between two things that the kernel is asked
+STATES = 400_000  # then a search is given up: a few seconds
+
+GOAL = Words("Your goal: break “{claim}”.", "目标：打破“{claim}”。")
+SO_FAR = {
+    True: Words("1 choice so far.", "已作 1 个选择。"),
+    False: Words("{n} choices so far.", "已作 {n} 个选择。"),
+}
+BROKEN = Words("You broke “{claim}” in {n} choices.", "你用 {n} 个选择打破了“{claim}”。")
+UNKNOWN = Text("Is there a shorter run?", "有更短的运行吗？")
+LOOKING = Words(
+    "Looking for a shorter run: {states} states so far …",
+    "正在搜索更短的运行：已搜 {states} 个状态 …",
+)
+SHORTER = Words("The shortest has {n} (allowed: {bounds}).", "最短的有 {n} 个（允许：{bounds}）。")
+SHORTEST = Words("No run is shorter (allowed: {bounds}).", "没有更短的运行（允许：{bounds}）。")
+GIVEN_UP = Words(
+    "No run of up to {n} choices breaks it (allowed: {bounds}); longer ones were not all tried.",
+    "不超过 {n} 个选择的运行都不会打破它（允许：{bounds}）；更长的没有全部尝试。",
+)
+
+Choices = tuple[str, ...]
+
+
+class Watched(Protocol):
+    """What a goal needs of a play."""
+
+    system: System
+    start: Choices
+
+    @property
+    def choices(self) -> Choices: ...
+    @property
+    def trace(self) -> Trace: ...
+
+
+def find_claim(system: System, goal: str | Property) -> Property:
+    """The claim of this name, as the system has it. Raises ValueError where there is none, and
+    for one that a single moment cannot break."""
+    if isinstance(goal, Property):
+        found = goal
+    else:
+        known = {claim.name: claim for claim in system.properties() if claim.kind == "always"}
+        name = goal.replace("_", " ")
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            guess = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(
+                f"goal={goal!r}: the system has no such claim; {guess}it has {', '.join(known)} "
+                "(a system line may name more: `claims=whole_read`)"
+            )
+        found = known[name]
+    if found.kind != "always":
+        raise ValueError(f"goal={found.name!r} is no claim that one moment can break")
+    return found
+
+
+def find_red(trace: Trace) -> int:
+    """The fact at which the first light turns red; 0 where it does not."""
+    red = (i for i, s in enumerate(trace.snapshots) if s.lights and not s.lights[0].ok)
+    return next(red, 0)
+
+
+def list_faults(choices: Choices) -> Budget:
+    """What a run contains, as the bounds of a search."""
+    parsed = [parse(choice) for choice in choices]
+    kinds = Counter(choice.kind for choice in parsed)
+    inside = Counter(choice.how for choice in parsed if choice.stop >= 0)
+    return Budget(
+        kills=kinds["kill"] + inside["kill"],
+        power_cuts=kinds["power"] + inside["power"],
+        breaks=kinds["break"] + kinds["lose"],
+        timers=kinds["fire"],
+        states=STATES,
+    )
+
+
+class Goal:
+    """`begin`: the choices that the play was given, which do not count. `found`: the learner's
+    choices up to the one that broke the claim, none so far. `shortest`: those of a shorter run, ()
+    where no run is shorter than the learner's, None while that is not known."""
+
+    def __init__(self, play: Watched, goal: str | Property) -> None:
+        self.play = play
+        self.begin = play.start
+        self.claim = find_claim(play.system, goal)
+        self.found: Choices = ()
+        self.shortest: Choices | None = None
+        self._search: Search | None = None
+        self._given_up = 0
+        self._told = False
+
+    def notice(self) -> int:
+        """Look at what the learner has just done: the fact at which the claim broke where that is
+        news, 0 otherwise. A run that was shown to her is none that she found."""
+        trace = self.play.trace
+        red = find_red(trace)
+        if not red or self._told:
+            return 0
+        given = len(self.begin)
+        own = trace.choices[given : trace.facts[red - 1].step]
+        if trace.choices[:given] != self.begin or not own:
+            return 0
+        if self.found and len(own) >= len(self.found):
+            return 0
+        self.found, self.shortest, self._given_up = own, None, 0
+        self._search = Search(self.play.system, list_faults(own), (self.claim,), self.begin)
+        return red
+
+    def search(self, tell: Callable[[], None]) -> None:
+        """Search beside whatever else the kernel does, and call `tell` when there is news; where
+        nothing could run beside it, the search waits for `find_shortest`."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        search = self._search
+        if search is not None:
+            self._task = loop.create_task(self._beside(search, tell))
+
+    async def _beside(self, search: Search, tell: Callable[[], None]) -> None:
+        slices = 0
+        while self._search is search and self._advance(search):
+            slices += 1
+            if not slices % 10:
+                tell()
+            await asyncio.sleep(0)
+        tell()
+
+    def find_shortest(self) -> Choices:
+        """Search to the end: the choices of a shortest run, the learner's own where none is
+        shorter."""
+        while self._search is not None and self._advance(self._search):
+            pass
+        return self.shortest or self.found
+
+    def _advance(self, search: Search) -> bool:
+        """A little of the search; whether there is more. Shorter runs only are looked for."""
+        more = search.advance(SLICE_S)
+        at = search.found.get(0)
+        if at is not None:
+            schedule = search.schedule(at)
+            self.shortest = schedule if len(schedule) < len(self.found) else ()
+        elif search.depth >= len(self.found) - 1 or search.complete:
+            self.shortest = ()
+        elif not more:
+            self._given_up = search.depth
+        if self.shortest is None and more:
+            return True
+        search.stop()
+        self._search = None
+        return False
+
+    def show(self) -> Choices:
+        """The shortest run, which the learner wants to see: from now on she finds no more."""
+        self._told = True
+        return (*self.begin, *(self.shortest or self.found))
+
+    @property
+    def offers(self) -> bool:
+        """Whether there is a shorter run to show."""
+        return bool(self.shortest) and not self._told
+
+    def tell(self, lang: Lang) -> str:
+        """Where the learner is, in a sentence or two."""
+        claim, n = self.claim.sentence.of(lang), len(self.found)
+        if not n:
+            given = self.play.choices[: len(self.begin)] == self.begin
+            done = len(self.play.choices) - given * len(self.begin)
+            return _join(lang, GOAL(claim=claim), SO_FAR[done == 1](n=done))
+        return _join(lang, BROKEN(claim=claim, n=n), self._compare())
+
+    def _compare(self) -> Text:
+        bounds = list_faults(self.found).text
+        if self._search is not None:
+            states = self._search.states
+            return LOOKING(states=f"{states:,}") if states > 1 else UNKNOWN
+        if self._given_up:
+            return GIVEN_UP(n=self._given_up, bounds=bounds)
+        return (
+            SHORTER(n=len(self.shortest), bounds=bounds)
+            if self.shortest
+            else SHORTEST(bounds=bounds)
+        )
+
+
+def _join(lang: Lang, *said: Text) -> str:
+    return (" " if lang == "en" else "").join(text.of(lang) for text in said)
