@@ -348,7 +348,11 @@ play = Play(build_worker(position_last))
 play.go_on(held=["worker>income-0"])  # everything happens, but the income stays under way
 play.do("worker>income-0")
 play.go_on(held=["worker>coordinator"])  # and now the request to commit
-Playground(Play(play.system, play.choices), goal="counted once")
+Playground(
+    Play(play.system, play.choices),
+    goal="counted once",
+    panels=["space-time", "logs", "readers", "lights", "graphs", "tables"],
+)
 
 # %% [markdown]
 # Now the explorer, with one kill of the worker at any moment, also in the middle of a step, and every

@@ -13,11 +13,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from mqlab_widgets import Player
+from mqlab_widgets import Player, Playground
 from mqlab_widgets.lives import deflate
 
+from mqlab.kernel import Play
+from mqlab.lessons.registry import system
+
+from .harness import put
 from .sample import long_trace
 
+STORY = "orders 'app=init; begin; send orders-0 order-17; send payments-0 paid-17; commit'"
 KINDS = ("forward", "back", "seek")
 # Patch and layout of one step, ms: forward, back, or seeks all over the trace.
 STEPS = """async (kind) => {
@@ -58,6 +63,51 @@ def measure(facts: int = 2_000, browser: Any = None) -> dict[str, float]:
     return out | (_in_browser(browser, page) if browser else {})
 
 
+# One click after the other on what may happen next, until nothing may: from the click to the drawn
+# picture, Python's part included; a choice that tells nothing draws nothing, and is left out.
+CLICKS = """async () => {
+  const host = document.querySelector(".mqlab"), times = [];
+  const frame = () => new Promise(requestAnimationFrame);
+  for (let n = 0; n < 60; n++) {
+    const next = [...host.querySelectorAll(".act button")]
+      .find((button) => !button.textContent.includes("timer"));
+    if (!next) break;
+    const start = performance.now(), before = host.dataset.step;
+    next.click();
+    while (host.dataset.step === before && performance.now() - start < 2000) await frame();
+    document.body.getBoundingClientRect();
+    const took = performance.now() - start;
+    if (took < 2000) times.push(took);
+    await frame();
+  }
+  times.sort((a, b) => a - b);
+  return { clicks: times.length, median: times[times.length >> 1],
+           p95: times[Math.floor(times.length * 0.95)] };
+}"""
+
+
+def measure_clicks(browser: Any) -> dict[str, float]:
+    """A playground of a transaction over two partitions, played to its end: how long a click
+    takes by the clock, and by the processor (the page's thread and Python's), in ms."""
+    play = Play(system(STORY))
+    context = browser.new_context(viewport={"width": 950, "height": 679})
+    tab = context.new_page()
+    put(tab, Playground(play))
+    tab.wait_for_selector(".mqlab[data-step]")
+    tools = context.new_cdp_session(tab)
+    tools.send("Performance.enable", {"timeDomain": "threadTicks"})
+    before = _busy(tools) + 1_000 * time.process_time()
+    took = tab.evaluate(CLICKS)
+    busy = _busy(tools) + 1_000 * time.process_time() - before
+    context.close()
+    return {
+        "playground_clicks": took["clicks"],
+        "playground_click_median_ms": round(took["median"], 1),
+        "playground_click_p95_ms": round(took["p95"], 1),
+        "playground_click_cpu_ms": round(busy / took["clicks"], 1),
+    }
+
+
 def _in_browser(browser: Any, page: str) -> dict[str, float]:
     found: dict[str, float] = {}
     with TemporaryDirectory() as folder:
@@ -95,8 +145,9 @@ def main() -> None:
         browser = session.chromium.launch(
             executable_path=doctor.chromium(), args=["--no-sandbox", "--disable-gpu"]
         )
+        clicks = measure_clicks(browser)
         for size in sizes:
-            print(measure(size, browser))
+            print(measure(size, browser) | clicks)
         browser.close()
 
 
