@@ -17,6 +17,7 @@ BROKEN = Text("No longer true", "已经不成立")
 LINE, TOP = 18, 22
 MORE = 14  # from a line of a sentence to its next
 ROOM = RIGHT - 22
+BOLD_ROOM = ROOM * 0.94  # what is broken is said in bold, which is so much wider
 
 
 def lights(trace: Trace, step: int, lang: Lang = "en") -> Scene:
@@ -58,8 +59,9 @@ def _tall(light: Light, lang: Lang) -> int:
     return LINE + (len(_lines(light, lang)) - 1) * MORE
 
 
-def _lines(light: Light, lang: Lang) -> list[str]:
-    return wrap(light.sentence.of(lang), ROOM, lines=3)
+@lru_cache(maxsize=512)
+def _lines(light: Light, lang: Lang) -> tuple[str, ...]:
+    return tuple(wrap(light.sentence.of(lang), ROOM if light.ok else BOLD_ROOM, lines=3))
 
 
 @lru_cache(maxsize=512)

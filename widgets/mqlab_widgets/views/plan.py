@@ -59,6 +59,7 @@ class Plan:
     down: list[tuple[str, int, int]]  # lane, first and last position while it is down
     txn: list[str]  # class of each fact's transaction, by position
     drawn: dict[int, Part] = field(default_factory=dict)
+    heads: dict[frozenset[str], Part] = field(default_factory=dict)  # names, by who is down
 
     @property
     def head(self) -> float:

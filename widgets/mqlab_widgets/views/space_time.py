@@ -5,7 +5,7 @@ from __future__ import annotations
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
-from ..scene import Scene
+from ..scene import Part, Scene
 from ..widths import fit
 from .marks import row
 from .plan import ROW, SLOTS, STAIRS, Plan, plan
@@ -95,10 +95,17 @@ def _rows(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang, view: rang
 
 def _header(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang) -> None:
     """Names of the lanes: they stay when the rows scroll, and turn red while a node is down."""
-    up = {lane.name: lane.up for lane in trace.snapshot(step).lanes}
+    down = frozenset(lane.name for lane in trace.snapshot(step).lanes if not lane.up)
+    if down not in p.heads:
+        p.heads[down] = _names(p, down, lang)
+    scene.use(p.heads[down])
+
+
+def _names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
+    scene = Scene()
     room = p.pitch * (2 if p.stairs else 1) - 6 if len(p.lanes) > 1 else 140
     for i, lane in enumerate(p.lanes):
-        cls = "lane" if up.get(lane.name, True) else "lane bad"
+        cls = "lane bad" if lane.name in down else "lane"
         x, low = p.x[lane.name], p.stairs * (i % 2) * STAIRS
         name, what = lane.title.of(lang), lane.subtitle.of(lang)
         with scene.group(f"head:{lane.name}"):
@@ -110,3 +117,4 @@ def _header(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang) -> None:
                 scene.text(f"sub:{lane.name}", x, below, subtitle, "sub mid")
             if (title, subtitle) != (name, what):
                 scene.title(f"full:{lane.name}", f"{name} · {what}" if what else name)
+    return scene.seal()
