@@ -26,10 +26,7 @@ class FakePlay:
 
     @property
     def trace(self) -> Trace:
-        n = len(self.done)
-        return replace(
-            self.whole, facts=self.whole.facts[:n], snapshots=self.whole.snapshots[: n + 1]
-        )
+        return self.find_trace(self.choices)
 
     @property
     def token(self) -> str:
@@ -50,6 +47,10 @@ class FakePlay:
     def choices(self) -> tuple[str, ...]:
         return tuple(self.done)
 
+    @property
+    def visited(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(self.choices[:n] for n in range(len(self.done) + 1))
+
     def watch(self, claim: Property) -> None:
         raise NotImplementedError
 
@@ -68,7 +69,9 @@ class FakePlay:
         self.done += [] if "next" in held else ["next", "next"]
 
     def find_trace(self, choices: tuple[str, ...]) -> Trace:
-        raise NotImplementedError
+        n = len(choices)
+        facts, snapshots = self.whole.facts[:n], self.whole.snapshots[: n + 1]
+        return replace(self.whole, facts=facts, snapshots=snapshots)
 
     def do(self, choice: str) -> None:
         if choice not in ("next", "next kill=1"):

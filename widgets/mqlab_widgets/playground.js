@@ -6,6 +6,8 @@ function playground(model, host, player) {
   const send = (message) => model.send(message);
   const { words } = model.get("ui");
   const spots = new Spots(player, words, send);
+  const branches = new Branches(words, send);
+  player.body.querySelector(".bottom").before(branches.el);
   const goal = new GoalLine(words, send, (token) => share(token), () => player.show("lights"));
   const groups = make("div", { className: "groups" });
   const status = make("span", { className: "status" });
@@ -25,6 +27,7 @@ function playground(model, host, player) {
     const ui = model.get("ui");
     spots.load(ui);
     goal.load(ui.goal);
+    branches.load(ui.branches);
     list(groups, ui.nodes, words, send);
     // Not `disabled`: a button that switches itself off would take the focus with it.
     for (const el of [undo, reset]) el.setAttribute("aria-disabled", !ui.moved);

@@ -14,6 +14,7 @@ from mqlab.kernel.token import encode
 from mqlab.kernel.trace import Trace
 
 from .acts import list_nodes, list_spots
+from .branches import draw_branches, list_visited
 from .goal import Goal, find_red
 from .lives import deflate
 from .payload import Look, build, refuse, tail
@@ -43,6 +44,7 @@ WORDS = {
     "show": Text("Show me", "给我看"),
     "keep": Text("copy the run you found", "复制你找到的运行"),
     "acts": Text("Act in the picture", "在图中操作"),
+    "branches": Text("futures that you have tried", "你尝试过的各种未来"),
     "spots": Text(
         "What can be done in the picture: arrows up and down, then Enter",
         "图中可做的操作：上下箭头选择，再按回车",
@@ -62,6 +64,8 @@ class Playable(Protocol):
     def token(self) -> str: ...
     @property
     def choices(self) -> tuple[str, ...]: ...
+    @property
+    def visited(self) -> tuple[tuple[str, ...], ...]: ...
     def watch(self, claim: Property) -> None: ...
     def options(self) -> tuple[Option, ...]: ...
     def gaps(self) -> tuple[Gap, ...]: ...
@@ -85,7 +89,7 @@ class Playground(PictureWidget):
     looked for, from where the play begins. `found` is the token of the run that she has found.
     """
 
-    _esm = join_modules("acts.js", "playground.js")
+    _esm = join_modules("acts.js", "branches.js", "playground.js")
     _css = page_css("acts.css")
 
     def __init__(
@@ -106,6 +110,7 @@ class Playground(PictureWidget):
         if self.goal is not None:
             play.watch(self.goal.claim)
         self._held: tuple[str, ...] = ()
+        self._broken: set[tuple[str, ...]] = set()
         super().__init__()
         self._show()
         self.on_msg(self._asked)
@@ -129,6 +134,11 @@ class Playground(PictureWidget):
         held = self._held
         self._held = tuple(c for c in held if c != choice) if choice in held else (*held, choice)
         self._show(at=None)
+
+    def visit(self, number: int) -> None:
+        """Open a future that was tried, by its number in the tree."""
+        self.play.go_to(list_visited(self.play)[number])
+        self._show()
 
     def open_token(self, token: str) -> None:
         """Go to the run of a token of this system; what another version of the engine does
@@ -222,6 +232,8 @@ class Playground(PictureWidget):
                     self.hold(choice)
                 case {"type": "open", "token": str(token)}:
                     self.open_token(token)
+                case {"type": "visit", "number": int(number)} if number in self._numbers():
+                    self.visit(number)
                 case {"type": "on"}:
                     self.go_on()
                 case {"type": "undo"}:
@@ -233,10 +245,16 @@ class Playground(PictureWidget):
         except ValueError as error:
             self._show(str(error))
 
+    def _numbers(self) -> range:
+        return range(len(list_visited(self.play)))
+
     def _show(self, error: str = "", said: str = "", at: int | None = 0) -> None:
         """Give the browser the picture of the run, at the fact `at` (0: at its end; None: where it
         stands), and what can be done now."""
         whole = self.play.trace
+        red = find_red(whole) if self.goal is not None else 0
+        if red:
+            self._broken.add(whole.choices[: whole.facts[red - 1].step])
         trace = tail(whole)
         skipped = len(whole) - len(trace)
         step = at - skipped if at and at > skipped else len(trace)
@@ -260,6 +278,7 @@ class Playground(PictureWidget):
             "nodes": list_nodes(options, names, look.lang),
             "spots": list_spots(options, self.play.gaps(), names, self._held, look.lang),
             "skipped": skipped,
+            "branches": draw_branches(self.play, self._broken, look.lang),
             "goal": self._describe_goal(),
             "token": self.play.token,
             "moved": len(self.play.choices) > len(self.play.start),
