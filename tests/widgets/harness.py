@@ -12,10 +12,13 @@ MODEL = """
 const state = await window.python({ type: "state" });
 const listeners = {};
 const decode = (text) => new DataView(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
-state.payload = decode(state.payload);
+const BYTES = ["payload", "other"];
+for (const name of BYTES) if (name in state) state[name] = decode(state[name]);
 const take = (now) => {
   for (const [name, value] of Object.entries(now)) {
-    state[name] = name === "payload" ? decode(value) : value;
+    state[name] = BYTES.includes(name) ? decode(value) : value;
+  }
+  for (const name of Object.keys(now)) {
     for (const tell of listeners[`change:${name}`] ?? []) tell();
   }
 };
@@ -23,7 +26,7 @@ const model = {
   get: (name) => state[name],
   set: (name, value) => { state[name] = value; },
   save_changes: () => window.python({ type: "save", state:
-    Object.fromEntries(Object.entries(state).filter(([k]) => k !== "payload" && k !== "ui")) }),
+    Object.fromEntries(Object.entries(state).filter(([k]) => ![...BYTES, "ui"].includes(k))) }),
   on: (event, tell) => (listeners[event] ??= []).push(tell),
   off: (event, tell) => { listeners[event] = listeners[event].filter((t) => t !== tell); },
   send: async (message) => take(await window.python(message)),
@@ -43,6 +46,8 @@ def script_of(widget: Any) -> str:
 def state(widget: Any) -> dict[str, Any]:
     traits = {name: getattr(widget, name) for name in TRAITS if widget.has_trait(name)}
     payload = base64.b64encode(widget.payload).decode()
+    if widget.has_trait("other"):
+        traits["other"] = base64.b64encode(widget.other).decode()
     return {"payload": payload, "ui": dict(widget.ui), **traits}
 
 

@@ -98,7 +98,6 @@ class Spots {
       this.mine = waits || this.el.contains(target) || this.menu.el.contains(target);
     };
     for (const name of ["focusin", "pointerdown"]) document.addEventListener(name, elsewhere);
-    player.drawn = () => this.place();
   }
 
   load({ spots, skipped }) {

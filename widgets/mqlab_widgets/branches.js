@@ -11,13 +11,19 @@ class Branches {
     this.svg = document.createElementNS(SVG, "svg");
     this.svg.setAttribute("role", "tree");
     this.svg.setAttribute("aria-label", words.branches);
-    this.el = make("div", { className: "branches", hidden: true }, this.svg);
+    this.words = words;
+    this.box = make("div", { className: "scroll" }, this.svg);
+    this.beside = button(words.beside, () => send({ type: "compare" }));
+    this.el = make("div", { className: "branches", hidden: true }, this.box, this.beside);
     this.svg.addEventListener("keydown", (event) => this.key(event));
     this.watch = new ResizeObserver(() => this.tree && this.draw());
-    this.watch.observe(this.el);
+    this.watch.observe(this.box);
   }
 
-  load(tree) {
+  load({ branches: tree, comparable, compared }) {
+    this.beside.textContent = compared ? this.words.single : this.words.beside;
+    this.beside.setAttribute("aria-pressed", Boolean(compared));
+    this.beside.setAttribute("aria-disabled", !comparable);
     const had = this.svg.contains(document.activeElement);
     this.tree = tree;
     this.at = tree.now;
@@ -28,7 +34,7 @@ class Branches {
 
   draw() {
     const { nodes, now, rows, columns } = this.tree;
-    const wide = Math.min((this.el.clientWidth - 24) / Math.max(columns, 1), MOST_COLUMN);
+    const wide = Math.min((this.box.clientWidth - 24) / Math.max(columns, 1), MOST_COLUMN);
     const place = ({ column, row }) => [12 + column * wide, LEAF * (row + 0.5) + 1];
     this.svg.setAttribute("width", 24 + wide * columns);
     this.svg.setAttribute("height", LEAF * rows + 2);
@@ -48,10 +54,10 @@ class Branches {
   /** The open node in sight, without moving anything else. */
   reveal() {
     const { row } = this.tree.nodes[this.at];
-    const top = LEAF * row, { scrollTop, clientHeight } = this.el;
-    if (top < scrollTop) this.el.scrollTop = top;
+    const top = LEAF * row, { scrollTop, clientHeight } = this.box;
+    if (top < scrollTop) this.box.scrollTop = top;
     else if (top + LEAF + 2 > scrollTop + clientHeight) {
-      this.el.scrollTop = top + LEAF + 2 - clientHeight;
+      this.box.scrollTop = top + LEAF + 2 - clientHeight;
     }
   }
 

@@ -44,7 +44,7 @@ def draw_branches(play: Tried, broken: Collection[Choices], lang: Lang) -> dict[
     for choices in visited:
         depth, said = len(choices) - given, BEGIN
         if depth:
-            said = NODE(n=depth, choice=_say(play, choices, lang))
+            said = NODE(n=depth, choice=say_choice(play, choices, lang))
         red = choices in broken
         nodes.append(
             {
@@ -60,7 +60,7 @@ def draw_branches(play: Tried, broken: Collection[Choices], lang: Lang) -> dict[
     return {"nodes": nodes, "now": now, "rows": max(rows.values()) + 1, "columns": columns}
 
 
-def _say(play: Tried, choices: Choices, lang: Lang) -> str:
+def say_choice(play: Tried, choices: Choices, lang: Lang) -> str:
     """What the last choice has come to: its last fact; where it has none, the choice itself."""
     facts = play.find_trace(choices).facts
     if facts and facts[-1].step == len(choices):

@@ -8,6 +8,8 @@ function playground(model, host, player) {
   const spots = new Spots(player, words, send);
   const branches = new Branches(words, send);
   player.body.querySelector(".bottom").before(branches.el);
+  const beside = new Beside(player, words);
+  player.drawn = () => { spots.place(); beside.follow(); };
   const goal = new GoalLine(words, send, (token) => share(token), () => player.show("lights"));
   const groups = make("div", { className: "groups" });
   const status = make("span", { className: "status" });
@@ -27,7 +29,8 @@ function playground(model, host, player) {
     const ui = model.get("ui");
     spots.load(ui);
     goal.load(ui.goal);
-    branches.load(ui.branches);
+    branches.load(ui);
+    beside.load(ui.compared, model.get("other"));
     list(groups, ui.nodes, words, send);
     // Not `disabled`: a button that switches itself off would take the focus with it.
     for (const el of [undo, reset]) el.setAttribute("aria-disabled", !ui.moved);

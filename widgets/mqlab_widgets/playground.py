@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
+import traitlets
 from IPython.display import update_display
 
 from mqlab.kernel import Property, System
@@ -14,7 +16,8 @@ from mqlab.kernel.token import encode
 from mqlab.kernel.trace import Trace
 
 from .acts import list_nodes, list_spots
-from .branches import draw_branches, list_visited
+from .beside import compare, find_fork
+from .branches import draw_branches, list_visited, say_choice
 from .goal import Goal, find_red
 from .lives import deflate
 from .payload import Look, build, refuse, tail
@@ -45,6 +48,11 @@ WORDS = {
     "keep": Text("copy the run you found", "复制你找到的运行"),
     "acts": Text("Act in the picture", "在图中操作"),
     "branches": Text("futures that you have tried", "你尝试过的各种未来"),
+    "beside": Text("side by side", "并排"),
+    "single": Text("one picture", "单图"),
+    "differs": Text(
+        "Marked: what the other future does not have.", "标记：另一种未来中没有的内容。"
+    ),
     "spots": Text(
         "What can be done in the picture: arrows up and down, then Enter",
         "图中可做的操作：上下箭头选择，再按回车",
@@ -89,8 +97,9 @@ class Playground(PictureWidget):
     looked for, from where the play begins. `found` is the token of the run that she has found.
     """
 
-    _esm = join_modules("acts.js", "branches.js", "playground.js")
+    _esm = join_modules("acts.js", "branches.js", "beside.js", "playground.js")
     _css = page_css("acts.css")
+    other = traitlets.Bytes(b"").tag(sync=True)
 
     def __init__(
         self,
@@ -111,6 +120,8 @@ class Playground(PictureWidget):
             play.watch(self.goal.claim)
         self._held: tuple[str, ...] = ()
         self._broken: set[tuple[str, ...]] = set()
+        self._at = self._left = tuple(play.choices)
+        self._beside = False
         super().__init__()
         self._show()
         self.on_msg(self._asked)
@@ -139,6 +150,20 @@ class Playground(PictureWidget):
         """Open a future that was tried, by its number in the tree."""
         self.play.go_to(list_visited(self.play)[number])
         self._show()
+
+    def compare(self) -> None:
+        """Put the future that was left last beside this one, or show this one alone again.
+        Raises ValueError where there is none."""
+        if not self._beside and self._find_other() is None:
+            raise ValueError("there is no other future yet: go back and choose something else")
+        self._beside = not self._beside
+        self._show()
+
+    def _find_other(self) -> tuple[str, ...] | None:
+        """The future that was left last, where it and the present one have parted."""
+        fork = find_fork(self._left, self.play.choices)
+        parted = fork < min(len(self._left), len(self.play.choices))
+        return self._left if parted else None
 
     def open_token(self, token: str) -> None:
         """Go to the run of a token of this system; what another version of the engine does
@@ -234,6 +259,8 @@ class Playground(PictureWidget):
                     self.open_token(token)
                 case {"type": "visit", "number": int(number)} if number in self._numbers():
                     self.visit(number)
+                case {"type": "compare"}:
+                    self.compare()
                 case {"type": "on"}:
                     self.go_on()
                 case {"type": "undo"}:
@@ -252,16 +279,44 @@ class Playground(PictureWidget):
         """Give the browser the picture of the run, at the fact `at` (0: at its end; None: where it
         stands), and what can be done now."""
         whole = self.play.trace
-        red = find_red(whole) if self.goal is not None else 0
-        if red:
-            self._broken.add(whole.choices[: whole.facts[red - 1].step])
+        self._remember(whole)
+        other = self._find_other() if self._beside else None
+        self._beside = other is not None
         trace = tail(whole)
         skipped = len(whole) - len(trace)
         step = at - skipped if at and at > skipped else len(trace)
         with self.hold_sync():
-            if at is not None:
+            ui = self._describe(whole, skipped, error, said)
+            if other is not None:
+                ui |= self._put_beside(other)
+            elif at is not None:
                 self.payload = deflate(build(trace, step, self._look))
-            self.ui = self._describe(whole, skipped, error, said)
+                self.other = b""
+            self.ui = ui
+
+    def _remember(self, trace: Trace) -> None:
+        """Which future was left, and after which choices the goal was reached."""
+        now = self.play.choices
+        if now[: len(self._at)] != self._at and self._left[: len(self._at)] != self._at:
+            self._left = self._at
+        self._at = now
+        red = find_red(trace) if self.goal is not None else 0
+        if red:
+            self._broken.add(trace.choices[: trace.facts[red - 1].step])
+
+    def _put_beside(self, other: tuple[str, ...]) -> dict[str, Any]:
+        """Both futures, the longer one first, at the first step that only one of them has."""
+        both = [self.play.choices, other]
+        both.sort(key=lambda choices: -len(self.play.find_trace(choices)))
+        first, second = (tail(self.play.find_trace(choices)) for choices in both)
+        compared = compare(first, second)
+        fork = find_fork(*both) + 1
+        titles = [say_choice(self.play, choices[:fork], self._look.lang) for choices in both]
+        step = min(compared.parts + 1, len(first))
+        for name, trace, title in zip(("payload", "other"), (first, second), titles, strict=True):
+            look = replace(self._look, title=title)
+            setattr(self, name, deflate(build(trace, min(step, len(trace)), look)))
+        return {"compared": {"rows": [list(rows) for rows in compared.rows]}, "spots": []}
 
     def _tell(self) -> None:
         """Only what is said of the goal has changed."""
@@ -279,6 +334,8 @@ class Playground(PictureWidget):
             "spots": list_spots(options, self.play.gaps(), names, self._held, look.lang),
             "skipped": skipped,
             "branches": draw_branches(self.play, self._broken, look.lang),
+            "comparable": self._find_other() is not None,
+            "compared": None,
             "goal": self._describe_goal(),
             "token": self.play.token,
             "moved": len(self.play.choices) > len(self.play.start),

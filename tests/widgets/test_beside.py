@@ -1,0 +1,119 @@
+"""Two futures side by side: what differs, in Python; one slider and the marks, in Chromium."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+import pytest
+
+pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+
+from mqlab_widgets import Playground
+from mqlab_widgets.beside import compare, find_fork
+
+from .harness import put
+from .test_acts import END_TXN, MARKERS, ground, page, spots, step  # noqa: F401
+from .test_browser import axe, settle
+from .test_widgets import shown
+
+in_browser = pytest.mark.needs("chromium")
+
+
+def both_futures(**more: Any) -> Playground:
+    """The coordinator goes on, and it dies when one of two markers has left."""
+    made = ground(*MARKERS, "coordinator>orders-0", "orders-0.", **more)
+    gap = next(s for s in spots(made, "gap").values() if "1 of 2 markers" in s["items"][0]["label"])
+    made.branch(gap["items"][0]["keep"], gap["items"][0]["choice"])
+    return made
+
+
+def second(made: Playground) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(zlib.decompress(made.other))
+    return data
+
+
+def test_only_what_the_other_does_not_tell_is_a_difference() -> None:
+    made = both_futures()
+    left, died = (made.play.find_trace(c) for c in (made._left, made.play.choices))
+    found = compare(left, died)
+    assert left.facts[: found.parts] == died.facts[: found.parts]
+    assert died.facts[found.parts].kind == "kill"
+    rows = [
+        [trace.facts[r - 1].line() for r in found.rows[i]] for i, trace in enumerate((left, died))
+    ]
+    assert rows[1] == ["coordinator ✗   killed: 1 of 2 markers had left"]
+    assert not set(rows[0]) & {fact.line() for fact in died} and len(rows[0]) > 3
+    assert compare(left, left).rows == ((), ()) and compare(left, left).parts == len(left)
+    assert (find_fork(("a", "b"), ("a", "c", "d")), find_fork(("a",), ("a", "b"))) == (1, 1)
+
+
+def test_the_future_that_was_left_stands_beside_the_present_one() -> None:
+    made = both_futures()
+    assert made.ui["comparable"] and made.ui["compared"] is None and made.other == b""
+    made._asked(None, {"type": "compare"}, None)
+    first, other = shown(made), second(made)
+    assert len(first["meta"]["facts"]) >= len(other["meta"]["facts"]), "the slider has the longer"
+    assert other["meta"]["title"] == "coordinator ✗ killed: 1 of 2 markers had left"
+    assert first["meta"]["title"] == "coordinator → payments-0 WriteTxnMarkers commit epoch=1"
+    parts = first["meta"]["step"] - 1
+    assert first["meta"]["facts"][:parts] == other["meta"]["facts"][:parts]
+    assert min(made.ui["compared"]["rows"][1]) == parts + 1 and made.ui["spots"] == []
+    made._asked(None, {"type": "compare"}, None)
+    assert made.other == b"" and made.ui["compared"] is None and made.ui["spots"] != []
+    assert shown(made)["meta"]["facts"][-1]["line"].endswith("1 of 2 markers had left")
+
+
+def test_without_another_future_there_is_nothing_to_compare() -> None:
+    made = ground(END_TXN)
+    assert not made.ui["comparable"]
+    made._asked(None, {"type": "compare"}, None)
+    assert "go back and choose something else" in made.ui["error"] and made.other == b""
+    made.undo()
+    assert not made.ui["comparable"], "the beginning of a future is no other one"
+    made.do("kill app")
+    assert made.ui["comparable"]
+    made.compare()
+    made.reset()
+    assert made.ui["compared"] is None and made.other == b"", "the two have not parted there"
+
+
+@in_browser
+def test_two_futures_share_one_slider_and_their_differences_are_marked(page: Any) -> None:  # noqa: F811
+    made = both_futures(goal="whole read")
+    put(page, made)
+    page.add_style_tag(content="h1 { display: none } body, main { margin: 0; padding: 0 }")
+    step(page, len(made.play.trace))
+    page.get_by_role("button", name="side by side").click()
+    page.wait_for_selector(".twin[data-step]")
+    settle(page)
+    left, right = page.locator(".mqlab.first"), page.locator(".mqlab.twin")
+    assert left.get_attribute("data-step") == right.get_attribute("data-step")
+    boxes = [host.bounding_box() for host in (left, right)]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"] and boxes[0]["y"] == boxes[1]["y"]
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight"), "one screen"
+    now = [host.locator(".row.now").bounding_box() for host in (left, right)]
+    assert now[0]["y"] == now[1]["y"], "the same step stands at the same height"
+    assert "killed: 1 of 2" in right.locator(".row.now.differs").text_content()
+    assert "WriteTxnMarkers" in left.locator(".row.now.differs").text_content()
+    assert left.locator(".row.past.differs").count() == 0
+    assert page.get_by_role("slider").count() == 1
+    left.focus()
+    page.keyboard.press("End")
+    page.wait_for_function(
+        "() => document.querySelector('.twin').dataset.step < "
+        "document.querySelector('.first').dataset.step"
+    )
+    page.get_by_role("tab", name="What stands now").click()
+    settle(page)
+    marked = "(host) => [...host.querySelectorAll('text.differs')].map((el) => el.textContent)"
+    assert any("part of T1: torn" in text for text in left.evaluate(marked))
+    assert any("waits at its LSO" in text for text in right.evaluate(marked))
+    assert "orders-0" not in left.evaluate(marked), "what both say is not marked"
+    assert axe(page, "#widget") == []
+    page.get_by_role("button", name="one picture").click()
+    page.wait_for_selector(".twin", state="hidden")
+    settle(page)
+    assert page.locator(".mqlab:not(.twin) .differs").count() == 0
+    assert left.count() == 0 and page.locator(".acts").is_visible()

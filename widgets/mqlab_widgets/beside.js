@@ -1,0 +1,112 @@
+// Two futures side by side on one slider. Follows branches.js in one module. The widget's own player
+// shows the longer one and has the controls; the other follows it, step by step.
+
+/** The second picture, and what marks the differences of the two. */
+class Beside {
+  constructor(player, words) {
+    this.player = player;
+    this.words = words;
+    this.host = make("div", { className: "mqlab twin", hidden: true });
+    this.twin = null;
+    player.host.after(this.host);
+    this.note = make("div", { className: "compared", textContent: words.differs, hidden: true });
+    player.body.append(this.note);
+    // Both of them are in sight or none is: one alone does not go over the whole window.
+    player.enlarge = () => (this.on ? null : Player.prototype.enlarge.call(player));
+    this.host.addEventListener("keydown", (event) => player.key(event));
+  }
+
+  get on() { return Boolean(this.compared); }
+
+  /** `compared`: which rows differ, of the first and of the second; `bytes`: the second run. */
+  async load(compared, bytes) {
+    const data = compared && bytes.byteLength ? await unpack(bytes) : null;
+    this.compared = data ? compared : null;
+    const { host } = this.player;
+    this.host.hidden = this.note.hidden = !data;
+    host.parentElement.classList.toggle("mqlab-pair", Boolean(data));
+    host.classList.toggle("first", Boolean(data));
+    if (!data) { this.unmark(); return; }
+    if (this.twin) this.twin.load(data, data.meta.step);
+    else this.start(data);
+    this.follow();
+  }
+
+  start(data) {
+    this.twin = new Player(this.host, data, true);
+    this.host.tabIndex = -1;
+    this.twin.body.querySelector(".bottom").before(make("div", { className: "branches" }));
+    this.twin.body.append(make("div", { className: "compared", textContent: this.words.differs }));
+    // A click on one of its rows moves both.
+    this.twin.go = (step) => this.player.go(this.opposite(step, this.twin, this.player));
+    this.twin.drawn = () => { if (this.on) { this.align(); this.mark(); } };
+  }
+
+  /** The position of one player that has as many facts before it as that of the other. */
+  opposite(step, from, to) {
+    const first = ({ data }) => data.meta.facts[0]?.index ?? 1;
+    return Math.max(0, Math.min(step + first(from) - first(to), to.end));
+  }
+
+  /** The other picture as the first stands: its step, what is folded, its tab. */
+  follow() {
+    const { player, twin } = this;
+    if (!this.on || player.step < 0) return;
+    if (twin.unfolded !== player.unfolded) {
+      twin.unfolded = player.unfolded;
+      twin.arrange();
+    }
+    player.stage.tabs.forEach(({ groups, chosen }, i) => {
+      const tabs = twin.stage.tabs[i];
+      const at = tabs?.groups.findIndex(({ name }) => name === groups[chosen].name) ?? -1;
+      if (at >= 0 && at !== tabs.chosen) tabs.pick(at);
+    });
+    twin.draw(this.opposite(player.step, player, twin));
+  }
+
+  /** Both diagrams show equally many rows, so that the same step stands at the same height. */
+  align() {
+    const players = [this.player, this.twin];
+    const both = players.map(({ shown }) => shown.find((p) => p.rows && p.visible)?.rows);
+    if (!both.every(Boolean)) return;
+    const count = Math.max(...both.map((rows) => rows.count));
+    const seen = Math.min(...both.map((rows) => rows.seen));
+    both.forEach((rows, i) => {
+      Object.assign(rows, { count, seen });
+      rows.panel.resize(rows.head + rows.edge + seen * rows.row);
+      rows.scroll(players[i].step);
+    });
+  }
+
+  mark() {
+    const { player, twin } = this;
+    [[player, twin], [twin, player]].forEach(([one, other], side) => {
+      const rows = new Set(this.compared.rows[side].map((row) => `row:${row}`));
+      for (const { base, panel, visible } of one.shown) {
+        if (!visible) continue;
+        const there = other.shown.find((p) => p.base === base)?.panel;
+        const lives = living(there);
+        for (const [key, life] of living(panel)) {
+          const differs = key.startsWith("row:") ? rows.has(key)
+            : base !== "space-time" && LEAVES.has(life.tag) && isOther(life, lives.get(key));
+          life.el.classList.toggle("differs", differs);
+        }
+      }
+    });
+  }
+
+  unmark() {
+    for (const el of this.player.host.querySelectorAll(".differs")) el.classList.remove("differs");
+  }
+}
+
+const LEAVES = new Set(["text", "rect", "path", "circle", "line"]);
+
+const living = (panel) => new Map(
+  (panel?.lives ?? []).filter(({ el }) => el).map((life) => [life.key, life]));
+
+/** If an element is not there in the other picture, or says something else, or looks otherwise. */
+function isOther(life, there) {
+  const look = ({ now }) => (now.class ?? "").replace(/ ?\bfresh\b/, "");
+  return !there || life.now["#"] !== there.now["#"] || look(life) !== look(there);
+}
