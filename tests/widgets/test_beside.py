@@ -80,7 +80,7 @@ def test_without_another_future_there_is_nothing_to_compare() -> None:
 
 
 @in_browser
-def test_two_futures_share_one_slider_and_their_differences_are_marked(page: Any) -> None:  # noqa: F811
+def test_two_futures_share_a_slider_and_differences_are_marked(page: Any) -> None:  # noqa: F811
     made = both_futures(goal="whole read")
     put(page, made)
     page.add_style_tag(content="h1 { display: none } body, main { margin: 0; padding: 0 }")

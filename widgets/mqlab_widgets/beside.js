@@ -1,5 +1,5 @@
-// Two futures side by side on one slider. Follows branches.js in one module. The widget's own player
-// shows the longer one and has the controls; the other follows it, step by step.
+// Two futures side by side on one slider. Follows branches.js in one module. The widget's own
+// player shows the longer one and has the controls; the other follows it, step by step.
 
 /** The second picture, and what marks the differences of the two. */
 class Beside {
