@@ -1,0 +1,5 @@
+"""Where RocketMQ's rooms are."""
+
+from . import Broker
+
+BROKER = Broker(systems={"rocketmq": "mqlab.rocketmq:RocketMQSystem"})
