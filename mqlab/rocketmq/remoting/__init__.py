@@ -17,6 +17,7 @@ that is why check-back exists.
 
 from .bodies import decode_json, encode_json
 from .codes import (
+    HandCode,
     MessageSysFlag,
     PullSysFlag,
     RequestCode,
@@ -50,6 +51,7 @@ from .records import (
 __all__ = [
     "BatchMessage",
     "Flag",
+    "HandCode",
     "MessageRecord",
     "MessageSysFlag",
     "PullSysFlag",
