@@ -91,9 +91,11 @@ class RocketMQConfig(Config):
     a search the timer. `reserved_hours`: fileReservedTime. `same_round`: a half that is put
     back is seen by the same round, as a quick dispatch allows. `topics`: what consumers may
     read, as "orders-0". `retry_max`: a group's retryMaxTimes.
-    `flush`: "async" acknowledges what the operating system holds, "sync" what is on the disk.
-    `in_sync`: how many copies must have a message before it is acknowledged: 1, the master's
-    own, or 2, a slave's as well (4.9: brokerRole=SYNC_MASTER; 5.5: inSyncReplicas)."""
+    `flush`: "async" acknowledges what the operating system holds, "sync" what is on the disk;
+    `flush_ms`: with "async", how long after a write the disk has it; 0: never by itself, so that a
+    lesson without power cuts has no timer for it. `in_sync`: how many copies must have a message
+    before it is acknowledged: 1, the master's own, or 2, that of the node `slave` as well (4.9:
+    brokerRole=SYNC_MASTER; 5.5: inSyncReplicas)."""
 
     release: str = "5.5"
     broker: str = "broker"
@@ -109,8 +111,9 @@ class RocketMQConfig(Config):
     topics: tuple[str, ...] = ()
     retry_max: int = 16
     flush: str = "async"
+    flush_ms: int = 0
     in_sync: int = 1
-    slave: str = ""
+    slave: str = "slave"
 
     @property
     def batches_ops(self) -> bool:

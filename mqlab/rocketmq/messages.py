@@ -198,8 +198,10 @@ class EndTransaction:
 
     def __str__(self) -> str:
         name = NAMES.get(self.end, str(self.end))
-        why = " from check" if self.from_check else ""
-        return f"EndTransaction {name} {self.words}{why}"
+        more = " from check" if self.from_check else ""
+        if not self.oneway:
+            more += f" {self.group} half@{self.queue_offset} log@{self.commit_log_offset}"
+        return f"EndTransaction {name} {self.words}{more}"
 
 
 #: what may stand in EndTransaction, and how a narration calls it
@@ -272,3 +274,31 @@ class ResumeCheckHalfMessage:
 @dataclass(frozen=True, slots=True)
 class ResumeCheckHalfMessageResponse(Answer):
     pass
+
+
+# ---- master ↔ slave --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HaReport:
+    """Slave → master: my copy of the commit log ends here."""
+
+    end: int
+    quiet = True
+
+    def __str__(self) -> str:
+        return f"HaReport {self.end}"
+
+
+@dataclass(frozen=True, slots=True)
+class HaTransfer:
+    """Master → slave: what follows in the commit log."""
+
+    records: tuple[Any, ...]
+
+    @property
+    def quiet(self) -> bool:
+        return not self.records
+
+    def __str__(self) -> str:
+        return f"HaTransfer {'; '.join(map(str, self.records)) or 'nothing'}"

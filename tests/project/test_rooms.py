@@ -27,7 +27,7 @@ ROOMS = {
         ("group",),
         ("check",),
         ("application", "broker"),
-        ("producer",),
+        ("consumer", "producer"),
         ("system",),
     ),
 }

@@ -25,7 +25,6 @@ from ..errors import (
     GROUP_WRONG,
     HALF_NOT_FOUND,
     QUEUE_OFFSET_WRONG,
-    TOO_LATE,
     ResponseCode,
 )
 from ..log import Stored, Writer, read_stored
@@ -57,7 +56,7 @@ def end_transaction(
     if half is None:
         return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, HALF_NOT_FOUND)
     if _comes_too_late(broker, ask, half, at_ms):
-        return broker, _answer(ask, caller, ResponseCode.ILLEGAL_OPERATION, TOO_LATE)
+        return broker, _answer(ask, caller, ResponseCode.ILLEGAL_OPERATION)
     wrong = _find_mismatch(ask, half) if "end_validation" in broker.config.on else ""
     if wrong:
         return broker, _answer(ask, caller, ResponseCode.SYSTEM_ERROR, wrong)

@@ -1,4 +1,5 @@
-"""A message arrives. One with TRAN_MSG goes to the half topic instead of its own.
+"""A message arrives. One with TRAN_MSG goes to the half topic instead of its own, one with DELAY
+to the queue of its delay level.
 
 Sources: SendMessageProcessor#sendMessage, TransactionalMessageServiceImpl#asyncPrepareMessage,
 TransactionalMessageBridge#parseHalfMessageInner (5.5.0).
@@ -14,6 +15,8 @@ from ..config import NOT_ALLOWED_TO_SEND
 from ..errors import NOT_ALLOWED, ResponseCode
 from ..log import Writer
 from ..messages import TRAN_MSG, UNIQ_KEY, SendMessage, SendMessageResponse
+from .delay import put_later, schedule_level
+from .safety import acknowledge
 
 if TYPE_CHECKING:
     from . import Broker
@@ -32,7 +35,10 @@ def store_message(
         return broker, (Reply(caller, refusal),)
     if message.get(TRAN_MSG) == "true":
         message = build_half(message, broker.config)
-    writer = Writer(disk, at_ms)
+    else:
+        message = put_later(message)
+    timer = schedule_level(message, disk, broker)
+    writer = Writer(disk, at_ms, notify=broker.config.flush == "sync")
     stored = writer.put(message)
     answer = SendMessageResponse(
         queue_id=ask.message.queue_id,
@@ -40,4 +46,5 @@ def store_message(
         commit_log_offset=stored.base,
         transaction_id=message.get(UNIQ_KEY) or "",
     )
-    return broker, (*writer.effects, Reply(caller, answer))
+    new, told = acknowledge(broker, stored, caller, answer)
+    return new, (*writer.effects, *timer, *told)

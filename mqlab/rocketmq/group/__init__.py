@@ -3,5 +3,8 @@
 The broker knows a client only by its heartbeats. All of this is memory: a broker that starts
 knows nobody, until they heartbeat again.
 
-    producers.py   whom the broker can ask about a half message
+    members.py    the connections of each group
+    producers.py  whom the broker can ask about a half message
+    sharing.py    which queues each consumer of a group reads, and which it has locked
+    messages.py   what consumers and the broker say to each other
 """

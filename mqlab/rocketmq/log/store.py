@@ -59,19 +59,19 @@ class Writer:
     """What one step appends: it gives each message the next offset of the commit log and of its
     queue, as the store does under its lock. A step makes one and takes its `effects`."""
 
-    def __init__(self, disk: Disk, at_ms: int) -> None:
-        self._disk, self._at_ms = disk, at_ms
+    def __init__(self, disk: Disk, at_ms: int, *, notify: bool = False) -> None:
+        """`notify`: a step follows when the records are written, and flushes them."""
+        self._disk, self._at_ms, self._notify = disk, at_ms, notify
         self._ends: dict[str, int] = {}
         self._effects: list[Effect] = []
         self.written: list[Stored] = []
 
-    def put(self, message: Message, *, notify: bool = False) -> Stored:
-        """Append a message and its queue entry. `notify`: the step that follows is told that the
-        message is written, and flushes it."""
+    def put(self, message: Message) -> Stored:
+        """Append a message and its queue entry."""
         offset = self._take_end(message.queue)
         stored = Stored(self._take_end(COMMIT_LOG), message, offset, self._at_ms)
         self.written.append(stored)
-        self._effects.append(Append(COMMIT_LOG, stored, notify=notify))
+        self._effects.append(Append(COMMIT_LOG, stored, notify=self._notify))
         self._effects.append(build_entry(stored))
         return stored
 

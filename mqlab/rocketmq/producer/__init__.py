@@ -57,6 +57,7 @@ from ...kernel.outcome import UNKNOWN
 from ..application import orders
 from ..application.listener import LOST, Finished, Rule, Task, run_task
 from ..config import RocketMQConfig
+from ..errors import ResponseCode
 from ..messages import (
     CheckTransactionState,
     EndTransactionResponse,
@@ -133,7 +134,9 @@ class Producer(Quiet):
             case Response(corr=corr, body=StatementResponse(value=value)):
                 return self._resume(corr, value)
             case Response(body=EndTransactionResponse() | ResumeCheckHalfMessageResponse() as said):
-                return self.finish(build_success(self.call, str(said)))
+                failed = said.code is not ResponseCode.SUCCESS
+                outcome = build_failure(self.call, said) if failed else build_success(self.call)
+                return self.finish(outcome)
             case ConnectionLost(peer=peer) if peer == self.config.cluster.database:
                 return self._lose_database()
             case ConnectionLost():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..application.orders import ANSWERS
+from ..consumer.calls import Consume, Outcome
 from ..producer.calls import End, Resume, SendInTransaction, SendPlain, SetListener
 from ..states import LocalTransactionState
 
@@ -14,6 +15,7 @@ ADVICE = {
     "listener": "listener EXECUTE CHECK …, each one of " + ", ".join(ANSWERS),
     "end": "end STATE ORDER [group=G] [queue_offset=N] [commit_log_offset=N] [from_check=1]",
     "resume": "resume COMMIT-LOG-OFFSET",
+    "consume": "consume [later | suspend] [ORDER …]",
 }
 
 
@@ -21,7 +23,7 @@ def parse_call(words: tuple[str, ...], queues: tuple[str, ...]) -> Any:
     """The call that the words of a line stand for; raises ValueError with advice."""
     plain = tuple(word for word in words if "=" not in word)
     given = dict(word.split("=", 1) for word in words if "=" in word)
-    found = _sent(plain, given, queues) or _by_hand(plain, given)
+    found = _sent(plain, given, queues) or _by_hand(plain, given) or _consumed(plain)
     if found is None or given:
         advice = ADVICE.get(words[0] if words else "", "one of: " + "; ".join(ADVICE.values()))
         raise ValueError(f"{' '.join(words)!r} is no call; expected {advice}")
@@ -49,6 +51,15 @@ def _by_hand(words: tuple[str, ...], given: dict[str, str]) -> Any:
             return End(state, order, group, *offsets, bool(_number(given, "from_check")))
         case ("resume", offset) if offset.isdigit():
             return Resume(int(offset))
+    return None
+
+
+def _consumed(words: tuple[str, ...]) -> Any:
+    match words:
+        case ("consume",):
+            return Consume()
+        case ("consume", outcome, *only) if outcome in tuple(Outcome):
+            return Consume(Outcome(outcome), tuple(only))
     return None
 
 

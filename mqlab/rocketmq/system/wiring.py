@@ -9,6 +9,8 @@ from ...kernel import NodeSpec
 from ..application import orders
 from ..application.database import Database
 from ..broker import Broker
+from ..broker.slave import Slave
+from ..consumer import Consumer, ConsumerConfig
 from ..producer import Producer, ProducerConfig
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ def nodes(system: RocketMQSystem) -> tuple[NodeSpec, ...]:
     specs = list(_producers(system))
     specs.append(NodeSpec(config.database, ((config.database, Database.recover),)))
     specs.append(NodeSpec(config.broker, ((config.broker, partial(Broker.recover, config)),)))
+    if system.slave == "on":
+        specs.append(NodeSpec(config.slave, ((config.slave, partial(Slave.recover, config)),)))
+    specs += _consumers(system)
     return tuple(specs)
 
 
@@ -36,5 +41,20 @@ def _producers(system: RocketMQSystem) -> list[NodeSpec]:
             check=rules.get("check", orders.check),
         )
         role = (name, partial(Producer.recover, config))
+        specs.append(NodeSpec(name, (role,), programs.get(name, ())))
+    return specs
+
+
+def _consumers(system: RocketMQSystem) -> list[NodeSpec]:
+    programs, specs = dict(system.programs), []
+    for name, group in system.consumers:
+        config = ConsumerConfig(
+            cluster=system.config,
+            name=name,
+            group=group,
+            queues=system.config.topics,
+            broadcasting=system.model == "broadcasting",
+        )
+        role = (name, partial(Consumer.recover, config))
         specs.append(NodeSpec(name, (role,), programs.get(name, ())))
     return specs
