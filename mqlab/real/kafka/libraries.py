@@ -118,7 +118,8 @@ def _check_jars(name: str, lib: Path) -> None:
     that is there would be on the class path."""
     if wrong := JARS.find_wrong(name, lib):
         raise RealBrokerError(
-            f"{name}: not as pinned in {JARS.pins.name}: {', '.join(wrong)}. Nothing of it was run; "
+            f"{name}: not as pinned in {JARS.pins.name}: {', '.join(wrong)}. "
+            "Nothing of it was run; "
             f"delete {lib.parent} and try again"
         )
 
