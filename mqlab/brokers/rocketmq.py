@@ -2,4 +2,7 @@
 
 from . import Broker
 
-BROKER = Broker(systems={"rocketmq": "mqlab.rocketmq:RocketMQSystem"})
+BROKER = Broker(
+    systems={"rocketmq": "mqlab.rocketmq:RocketMQSystem"},
+    serve="mqlab.serve.rocketmq.options",
+)
