@@ -58,7 +58,7 @@ from ..group.messages import (
 )
 from ..group.producers import Producers
 from ..group.sharing import Locks
-from ..log.offsets import PERSIST, Offsets, note_offsets, read_offsets, write_offsets
+from ..log.offsets import PERSIST, Offsets, read_offsets, write_offsets
 from ..log.store import Writer, find_undispatched
 from ..messages import EndTransaction, HaReport, ResumeCheckHalfMessage, SendMessage
 from . import back, checking, delay, end, groups, pull, safety, send
@@ -72,14 +72,15 @@ __all__ = ["Broker"]
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """`offsets`: how far every consumer group has come, the check service among them. `ops`:
-    ends that are not recorded yet. `producers`, `consumers`: who is connected. `holding`: pulls
-    that wait. `locks`: queues that orderly consumers have for themselves. `copied`: where the
-    slave's copy ends, None while it is not connected; `waiting`: answers that wait for it, or
-    for the disk."""
+    """`offsets`: how far every consumer group has come, the check service among them;
+    `unwritten`: the table on the disk is older. `ops`: ends that are not recorded yet.
+    `producers`, `consumers`: who is connected. `holding`: pulls that wait. `locks`: queues that
+    orderly consumers have for themselves. `copied`: where the slave's copy ends, None while it is
+    not connected; `waiting`: answers that wait for it, or for the disk."""
 
     config: RocketMQConfig
     offsets: Offsets = Offsets()
+    unwritten: bool = False
     ops: Pending = ()
     producers: Producers = Producers()
     consumers: Members = Members()
@@ -90,7 +91,7 @@ class Broker:
 
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
         new, effects = self._handle_event(event, disk)
-        noted = note_offsets(self.config, self.offsets, new.offsets, disk)
+        new, noted = pull.note_offsets(self, new, disk)
         later = (
             *checking.plan_round(new, event, effects, disk),
             *safety.plan_flush(new, effects),
@@ -148,7 +149,7 @@ class Broker:
             ops = write_batch(self.config, self.ops, writer, at_ms)
             return replace(self, ops=ops), writer.effects
         if timer == PERSIST:
-            return self, write_offsets(self.offsets, disk)
+            return replace(self, unwritten=False), write_offsets(self.offsets, disk)
         if timer == safety.FLUSH:
             return self, (Flush(),)
         if timer.startswith(safety.ACKNOWLEDGE):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ...kernel import Disk, Effects, SetTimer, replace
 from ..config import DELAY_LEVELS_S, SCHEDULE_TOPIC
 from ..log.offsets import offset_key
-from ..log.store import Stored, Writer, list_queues, read_queue
+from ..log.store import Stored, Writer, list_queues, read_queue, walk_queue
 from ..messages import DELAY, REAL_QID, REAL_TOPIC, Message, name_queue, split_queue
 
 if TYPE_CHECKING:
@@ -53,17 +53,14 @@ def deliver_level(broker: Broker, timer: str, disk: Disk, at_ms: int) -> Result:
     level = int(timer.rpartition(" ")[2])
     queue = name_queue(SCHEDULE_TOPIC, level - 1)
     start = _progress(broker, queue)
-    waiting = read_queue(disk, queue, start)
     writer = Writer(disk, at_ms)
-    count = 0
-    for stored in waiting:
-        if count and _time_left(stored, at_ms) > 0:
+    again: Effects = ()
+    for stored in walk_queue(disk, queue, start):
+        if writer.written and _time_left(stored, at_ms) > 0:
+            again = (SetTimer(timer, _time_left(stored, at_ms)),)
             break
         writer.put(_restore(stored.message))
-        count += 1
-    offsets = broker.offsets.set(offset_key(GROUP, queue), start + count)
-    more = waiting[count : count + 1]
-    again = tuple(SetTimer(timer, _time_left(stored, at_ms)) for stored in more)
+    offsets = broker.offsets.set(offset_key(GROUP, queue), start + len(writer.written))
     return replace(broker, offsets=offsets), (*writer.effects, *again)
 
 

@@ -33,7 +33,7 @@ from ..group.messages import (
     QueryConsumerOffset,
     UpdateConsumerOffset,
 )
-from ..log.offsets import offset_key
+from ..log.offsets import PERSIST, offset_key, write_offsets
 from ..log.store import QueueEntry, read_queue
 from ..messages import TAGS
 
@@ -61,6 +61,10 @@ class Held:
     caller: Caller
     ask: PullMessage
 
+    @property
+    def timer(self) -> str:
+        return f"{HOLD} {self.number} {self.ask.queue}"
+
 
 @dataclass(frozen=True, slots=True)
 class Holding:
@@ -69,10 +73,10 @@ class Holding:
     by_queue: Map[str, tuple[Held, ...]] = Map()
     count: int = 0
 
-    def add(self, caller: Caller, ask: PullMessage) -> Holding:
-        held = Held(self.count, caller, ask)
-        there = (*self.by_queue.get(ask.queue, ()), held)
-        return replace(self, by_queue=self.by_queue.set(ask.queue, there), count=self.count + 1)
+    def add(self, held: Held) -> Holding:
+        queue = held.ask.queue
+        there = (*self.by_queue.get(queue, ()), held)
+        return replace(self, by_queue=self.by_queue.set(queue, there), count=self.count + 1)
 
     def remove(self, *gone: Held) -> Holding:
         by_queue = self.by_queue
@@ -83,17 +87,18 @@ class Holding:
             )
         return replace(self, by_queue=by_queue)
 
-    def find(self, *, number: int | None = None, client: str = "") -> tuple[Held, ...]:
+    def of_client(self, client: str) -> tuple[Held, ...]:
         every = (held for there in self.by_queue.values() for held in there)
-        return tuple(h for h in every if h.number == number or h.caller.name == client)
+        return tuple(h for h in every if h.caller.name == client)
 
 
 def pull(broker: Broker, ask: PullMessage, caller: Caller, disk: Disk) -> Result:
     answer = _read(ask, disk)
     if answer.code is ResponseCode.PULL_NOT_FOUND and ask.hold_ms > 0:
-        holding = broker.holding.add(caller, ask)
-        timer = SetTimer(f"{HOLD} {broker.holding.count}", ask.hold_ms)
-        return replace(broker, holding=holding), (timer,)
+        held = Held(broker.holding.count, caller, ask)
+        return replace(broker, holding=broker.holding.add(held)), (
+            SetTimer(held.timer, ask.hold_ms),
+        )
     return broker, (Reply(caller, answer),)
 
 
@@ -125,22 +130,23 @@ def wake_pulls(broker: Broker, queue: str, disk: Disk) -> Result:
     for held in broker.holding.by_queue.get(queue, ()):
         answer = _read(held.ask, disk)
         if answer.code is not ResponseCode.PULL_NOT_FOUND:
-            done = (*done, CancelTimer(f"{HOLD} {held.number}"), Reply(held.caller, answer))
+            done = (*done, CancelTimer(held.timer), Reply(held.caller, answer))
             broker = replace(broker, holding=broker.holding.remove(held))
     return broker, done
 
 
 def end_hold(broker: Broker, timer: str, disk: Disk) -> Result:
     """It waited long enough."""
-    (held,) = broker.holding.find(number=int(timer.rpartition(" ")[2]))
+    queue = timer.split(" ", 2)[2]
+    (held,) = (h for h in broker.holding.by_queue[queue] if h.timer == timer)
     new = replace(broker, holding=broker.holding.remove(held))
     return new, (Reply(held.caller, _read(held.ask, disk)),)
 
 
 def drop_pulls(broker: Broker, client: str) -> Result:
     """Nobody is there to be answered any more."""
-    gone = broker.holding.find(client=client)
-    timers = tuple(CancelTimer(f"{HOLD} {held.number}") for held in gone)
+    gone = broker.holding.of_client(client)
+    timers = tuple(CancelTimer(held.timer) for held in gone)
     return replace(broker, holding=broker.holding.remove(*gone)), timers
 
 
@@ -156,6 +162,16 @@ def query_offset(broker: Broker, ask: QueryConsumerOffset, caller: Caller, disk:
     else:
         answer = OffsetResponse(queue=ask.queue, offset=offset)
     return broker, (Reply(caller, answer),)
+
+
+def note_offsets(old: Broker, new: Broker, disk: Disk) -> Result:
+    """After a change of the offsets in memory: they are written at the next pass, or at once."""
+    if new.offsets is old.offsets or new.offsets == old.offsets:
+        return new, ()
+    if new.config.persist_ms == 0:
+        return new, write_offsets(new.offsets, disk)
+    timer = () if new.unwritten else (SetTimer(PERSIST, new.config.persist_ms),)
+    return replace(new, unwritten=True), timer
 
 
 def update_offset(broker: Broker, ask: UpdateConsumerOffset) -> Result:

@@ -8,8 +8,8 @@ consumed since then is delivered again. The check service is a consumer like any
 
 from __future__ import annotations
 
-from ...kernel import CancelTimer, Disk, Effects, Map, Put, SetTimer
-from ..config import TRANS_GROUP, RocketMQConfig
+from ...kernel import Disk, Effects, Map, Put
+from ..config import TRANS_GROUP
 from .store import HALF_QUEUE, OP_QUEUE
 
 TABLE = "consumerOffset.json"
@@ -30,18 +30,6 @@ OP_KEY = offset_key(TRANS_GROUP, OP_QUEUE)
 def read_offsets(disk: Disk) -> Offsets:
     """The offsets as the last write of the table left them."""
     return disk.table(TABLE)
-
-
-def note_offsets(config: RocketMQConfig, old: Offsets, new: Offsets, disk: Disk) -> Effects:
-    """What a change of the offsets in memory asks for: a timer for the next write, or with no
-    interval the write itself."""
-    if new == old:
-        return ()
-    if config.persist_ms == 0:
-        return write_offsets(new, disk)
-    if new == disk.table(TABLE):
-        return (CancelTimer(PERSIST),)
-    return (SetTimer(PERSIST, config.persist_ms),) if old == disk.table(TABLE) else ()
 
 
 def write_offsets(offsets: Offsets, disk: Disk) -> Effects:

@@ -6,7 +6,9 @@ Sources: CommitLog#asyncPutMessage, ConsumeQueue, DefaultMessageStore#getMessage
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from ...kernel import Append, Disk, Effect, Effects
 from ..config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC, SCHEDULE_TOPIC
@@ -103,13 +105,17 @@ def read_stored(disk: Disk, commit_log_offset: int) -> Stored | None:
     return next(disk.log(COMMIT_LOG).read(commit_log_offset, commit_log_offset + 1), None)
 
 
+def walk_queue(disk: Disk, queue: str, start: int = 0) -> Iterator[Stored]:
+    """The messages of a queue from offset `start` on, read as they are asked for."""
+    for entry in disk.log(queue).read(start):
+        stored = read_stored(disk, entry.commit_log_offset)
+        if stored is not None:
+            yield stored
+
+
 def read_queue(disk: Disk, queue: str, start: int = 0, most: int | None = None) -> list[Stored]:
     """The messages of a queue from offset `start` on, at most so many (getMessage)."""
-    end = None if most is None else start + most
-    found = (
-        read_stored(disk, entry.commit_log_offset) for entry in disk.log(queue).read(start, end)
-    )
-    return [stored for stored in found if stored is not None]
+    return list(islice(walk_queue(disk, queue, start), most))
 
 
 def list_queues(disk: Disk, topic: str) -> tuple[str, ...]:

@@ -221,9 +221,9 @@ class Producer(Quiet):
 
     def _resume(self, corr: int, value: Any) -> tuple[Producer, Effects]:
         """The database has answered: the function goes on."""
-        if corr == EXECUTE and self.local is not None:
+        if corr == EXECUTE and self.local is not None and self.local.asked:
             return replace(self, local=self.local.tell(value)).run(EXECUTE)
-        if corr == CHECK and self.checks:
+        if corr == CHECK and self.checks and self.checks[0].asked:
             return replace(self, checks=(self.checks[0].tell(value), *self.checks[1:])).run(CHECK)
         return self, ()
 
