@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....kernel import Caller, Disk, Effects, Reply, replace
+from ....kernel import Caller, Disk, Effects, Reply, Request
+from ....rocketmq.group.messages import UpdateConsumerOffset
 from ....rocketmq.log import Stored, read_queue
-from ....rocketmq.log.offsets import note_offsets, offset_key
+from ....rocketmq.log.offsets import offset_key
 from ....rocketmq.messages import name_queue
 from ....rocketmq.remoting import ResponseCode
 from ..wire import asks
 from ..wire.answers import Said
 from ..wire.asks import Ask
+from .sending import FRONT
 from .topics import find_topic
 
 if TYPE_CHECKING:
@@ -69,11 +71,9 @@ def update_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk
 
 
 def note_position(front: Front, group: str, queue: str, offset: int, disk: Disk) -> Result:
-    """In memory at once, on the disk every five seconds."""
-    broker = front.broker
-    offsets = broker.offsets.set(offset_key(group, queue), offset)
-    noted = note_offsets(broker.config, broker.offsets, offsets, disk)
-    return replace(front, broker=replace(broker, offsets=offsets)), noted
+    """In memory at once, on the disk every five seconds: the broker keeps it."""
+    told = UpdateConsumerOffset(group, queue, offset)
+    return front.ask_broker(Request(Caller(FRONT), told), disk)
 
 
 # ---- queues ----------------------------------------------------------------------------------
