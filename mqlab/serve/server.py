@@ -14,6 +14,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -181,6 +182,20 @@ class Server:
         except Exception:
             log.exception("a timer could not be handled")
 
+    def obey(self, line: str) -> None:
+        """A hand on the clocks, for whoever started this process and cannot wait: after "fire ROLE
+        TIMER" that timer comes now, if it is set. Said when all that follows from it is done."""
+        word, _, rest = line.partition(" ")
+        role, _, timer = rest.partition(" ")
+        if word != "fire":
+            return
+        self._begin_turn()
+        found = False
+        with suppress(Exception):  # of a role; the driver has logged it
+            found = self.driver.fire_early(role, timer)
+        said = "fired" if found else "not set"
+        asyncio.get_running_loop().call_soon(lambda: print(said, flush=True))
+
     # -- life --------------------------------------------------------------------------------
 
     def stop(self) -> None:
@@ -200,7 +215,7 @@ class Server:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop)
         if self.options.until_input_ends:
-            _watch_input(self.stop)
+            _watch_input(self.stop, self.obey)
         port = listener.sockets[0].getsockname()[1]
         address = f"{self.options.host}:{port}"
         trace_url = f"http://127.0.0.1:{trace_port}/trace"
@@ -255,16 +270,23 @@ def _loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _watch_input(stop: Any) -> None:
+def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
     """Stop when standard input ends: whoever started this process holds its other end, and
-    it closes however that one dies."""
+    it closes however that one dies. Until then each line is to be obeyed."""
     loop = asyncio.get_running_loop()
     file = sys.stdin.fileno()
+    buffer = bytearray()
 
     def readable() -> None:
-        if not os.read(file, 4096):
+        data = os.read(file, 4096)
+        if not data:
             loop.remove_reader(file)
             stop()
+        buffer.extend(data)
+        *lines, rest = buffer.split(b"\n")
+        buffer[:] = rest
+        for line in lines:
+            obey(line.decode(errors="replace"))
 
     loop.add_reader(file, readable)
 

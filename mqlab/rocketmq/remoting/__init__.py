@@ -17,7 +17,6 @@ that is why check-back exists.
 
 from .bodies import decode_json, encode_json
 from .codes import (
-    HandCode,
     MessageSysFlag,
     PullSysFlag,
     RequestCode,
@@ -51,7 +50,6 @@ from .records import (
 __all__ = [
     "BatchMessage",
     "Flag",
-    "HandCode",
     "MessageRecord",
     "MessageSysFlag",
     "PullSysFlag",

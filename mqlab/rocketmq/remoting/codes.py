@@ -48,21 +48,6 @@ class RequestCode(IntEnum):
     LITE_PULL_MESSAGE = 361
 
 
-class HandCode(IntEnum):
-    """A hand on the broker's clocks: what one of its timers would do some time is done now, and then
-    answered. This project's server knows these codes, so that a program can tell round after round;
-    a real broker answers REQUEST_CODE_NOT_SUPPORTED.
-
-    RUN_CHECK_ROUND   one round of the check service; the fields transactionTimeOut (milliseconds)
-                      and transactionCheckMax stand for the broker's own settings in this round
-    WRITE_OP_BATCH    the op records that wait in memory are written (release 5.5)
-    PERSIST_OFFSETS   consumer offsets are written to the disk"""
-
-    RUN_CHECK_ROUND = 9037
-    WRITE_OP_BATCH = 9038
-    PERSIST_OFFSETS = 9039
-
-
 class ResponseCode(IntEnum):
     """`code` of an answer."""
 

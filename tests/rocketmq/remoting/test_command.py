@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mqlab.rocketmq.remoting import (
     Flag,
-    HandCode,
     RemotingCommand,
     RemotingError,
     RequestCode,
@@ -156,10 +155,6 @@ def test_what_the_binary_form_cannot_hold_is_refused() -> None:
         encode_command(binary)
     with pytest.raises(RemotingError, match="a text of 70000 bytes"):
         encode_command(replace(binary, code=1, fields={"a" * 70_000: ""}))
-
-
-def test_a_hand_on_the_clocks_takes_no_number_of_the_protocol() -> None:
-    assert not set(map(int, HandCode)) & set(map(int, RequestCode))
 
 
 def test_codes_have_the_names_of_the_source() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from mqlab.rocketmq.remoting import RequestCode, ResponseCode, decode_record
-from mqlab.serve import RunningBroker
+from mqlab.serve import BrokerError, RunningBroker
 from mqlab.serve.rocketmq import serve
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 
@@ -54,6 +54,23 @@ def test_any_producer_of_the_group_is_asked(broker: RunningBroker, topic: str, g
         (check,) = second.wait_for_checks(1)
         second.answer_check(check, group, COMMIT)
         assert bodies(second.read(topic)) == ["paid"]
+
+
+def test_a_timer_comes_when_whoever_started_the_broker_says_so() -> None:
+    """No time passes: a round is made because it is asked for, and is over when that is said."""
+    day = 86_400_000
+    with serve(check_interval_ms=day, timeout_ms=0, op_batch_ms=day, check_max=3) as broker:
+        assert not broker.fire("broker", "check"), "there is nothing to ask about"
+        with Raw(broker.address) as client:
+            client.beat("c1", ("shop",))
+            client.half("orders", b"paid", "shop", "k9")
+            assert broker.fire("broker", "check")
+            (check,) = client.wait_for_checks(1)
+            assert decode_record(check.body)[0].body == b"paid"
+            assert not broker.fire("nobody", "check")
+        broker.kill()
+        with pytest.raises(BrokerError, match="no timers"):
+            broker.fire("broker", "check")
 
 
 def test_who_has_left_the_group_is_not_asked(client: Raw, topic: str, group: str) -> None:
