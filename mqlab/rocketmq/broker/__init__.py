@@ -8,13 +8,12 @@ or with ROLLBACK first and COMMIT later: the message is delivered each time that
     send.py       a message arrives; a half goes to the half topic
     end.py        EndTransaction: look the half up, check it, write the message, record the end
     checking.py   when the check service makes its rounds (what a round does: `check/`)
-    pull.py       consumers read, wait, and report how far they have come
+    pull.py       consumers read, and report how far they have come
     back.py       what they could not process comes back by the retry topic, or is given up
     delay.py      delayed messages
-    groups.py     who is connected, and who reads what
+    groups.py     who is connected
     safety.py     when a message counts as stored: on the disk, on a slave
     slave.py      a copy of the commit log
-    lookup.py     ends of queues, messages by id and key
 
 *Durable*: the commit log. *Memory*: op records that wait to be written (5.1 and later), offsets
 since they were last written, who is connected. *What can go wrong:* the broker dies between the
@@ -31,7 +30,7 @@ TransactionalMessageCheckService, TransactionalOpBatchService (5.5.0).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from ...kernel import (
     Appended,
@@ -42,7 +41,6 @@ from ...kernel import (
     Event,
     Fired,
     Flush,
-    Reply,
     Request,
     Text,
     replace,
@@ -57,13 +55,10 @@ from ..group.messages import (
     UpdateConsumerOffset,
 )
 from ..group.producers import Producers
-from ..group.sharing import Locks
 from ..log.offsets import PERSIST, Offsets, read_offsets, write_offsets
 from ..log.store import Writer, find_undispatched
 from ..messages import EndTransaction, HaReport, ResumeCheckHalfMessage, SendMessage
 from . import back, checking, delay, end, groups, pull, safety, send
-from .lookup import LookUp, answer_lookup
-from .pull import HOLD, Holding, MessageArrived
 from .safety import Waiting
 from .words import tell_changes
 
@@ -74,9 +69,8 @@ __all__ = ["Broker"]
 class Broker:
     """`offsets`: how far every consumer group has come, the check service among them;
     `unwritten`: the table on the disk is older. `ops`: ends that are not recorded yet.
-    `producers`, `consumers`: who is connected. `holding`: pulls that wait. `locks`: queues that
-    orderly consumers have for themselves. `copied`: where the slave's copy ends, None while it is
-    not connected; `waiting`: answers that wait for it, or for the disk."""
+    `producers`, `consumers`: who is connected. `copied`: where the slave's copy ends, None while
+    it is not connected; `waiting`: answers that wait for it, or for the disk."""
 
     config: RocketMQConfig
     offsets: Offsets = Offsets()
@@ -84,8 +78,6 @@ class Broker:
     ops: Pending = ()
     producers: Producers = Producers()
     consumers: Members = Members()
-    holding: Holding = Holding()
-    locks: Locks = Locks()
     copied: int | None = None
     waiting: tuple[Waiting, ...] = ()
 
@@ -96,7 +88,6 @@ class Broker:
             *checking.plan_round(new, event, effects, disk),
             *safety.plan_flush(new, effects),
             *safety.copy_records(new, effects),
-            *pull.announce_arrivals(new, effects),
         )
         return new, (*effects, *noted, *later)
 
@@ -111,7 +102,7 @@ class Broker:
             case ConnectionLost(peer=peer) if peer == self.config.slave:
                 return safety.lose_slave(self), ()
             case ConnectionLost(peer=peer):
-                return groups.forget_client(self, peer)
+                return groups.forget_client(self, peer), ()
         # What was asked of a client is one-way; nothing else comes here.
         return self, ()
 
@@ -127,8 +118,6 @@ class Broker:
                 return checking.resume(self, body, caller, disk, at_ms)
             case PullMessage():
                 return pull.pull(self, body, caller, disk)
-            case MessageArrived(queue=queue):
-                return pull.wake_pulls(self, queue, disk)
             case QueryConsumerOffset():
                 return pull.query_offset(self, body, caller, disk)
             case UpdateConsumerOffset():
@@ -137,9 +126,7 @@ class Broker:
                 return back.take_back(self, body, caller, disk, at_ms)
             case HaReport():
                 return safety.take_report(self, body, caller, disk)
-            case _ if isinstance(body, get_args(LookUp)):
-                return self, (Reply(caller, answer_lookup(body, disk)),)
-        return groups.handle_request(self, body, caller, at_ms)
+        return groups.handle_request(self, body, caller)
 
     def _handle_timer(self, timer: str, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
         if timer == checking.CHECK:
@@ -154,8 +141,6 @@ class Broker:
             return self, (Flush(),)
         if timer.startswith(safety.ACKNOWLEDGE):
             return safety.give_up(self, timer)
-        if timer.startswith(HOLD):
-            return pull.end_hold(self, timer, disk)
         return delay.deliver_level(self, timer, disk, at_ms)
 
     def describe_changes(self, old: Broker | None) -> tuple[Text, ...]:

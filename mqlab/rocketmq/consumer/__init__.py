@@ -35,7 +35,6 @@ from ...kernel import (
     Map,
     Put,
     Quiet,
-    Request,
     Response,
     Return,
     Send,
@@ -108,9 +107,7 @@ class Consumer(Quiet):
                 return new._take_answer(said, disk)
             case ConnectionLost():
                 return replace(self, registered=False)._ask_again()
-            case Request():
-                return self, ()  # it looks who is there in every turn anyway
-        # An answer that nobody waits for any more.
+        # The answer to a heartbeat, or one that nobody waits for any more.
         return self, ()
 
     # -- one turn ----------------------------------------------------------------------------

@@ -5,6 +5,6 @@ knows nobody, until they heartbeat again.
 
     members.py    the connections of each group
     producers.py  whom the broker can ask about a half message
-    sharing.py    which queues each consumer of a group reads, and which it has locked
+    sharing.py    which queues each consumer of a group reads
     messages.py   what consumers and the broker say to each other
 """

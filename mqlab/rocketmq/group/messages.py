@@ -12,15 +12,12 @@ from ..messages import Answer
 
 @dataclass(frozen=True, slots=True)
 class PullMessage:
-    """PULL_MESSAGE 11. `most`: so many messages at most. `tags`: only those, () for all.
-    `hold_ms`: where there is nothing, wait so long for something; 0: answer at once."""
+    """PULL_MESSAGE 11. `most`: so many messages at most."""
 
     group: str
     queue: str
     offset: int
     most: int = 32
-    tags: tuple[str, ...] = ()
-    hold_ms: int = 0
 
     def __str__(self) -> str:
         return f"PullMessage {self.queue}@{self.offset}"
@@ -28,13 +25,11 @@ class PullMessage:
 
 @dataclass(frozen=True, slots=True)
 class PullMessageResponse(Answer):
-    """`next_offset`: where to read on; messages that were filtered out lie before it too."""
+    """`next_offset`: where to read on."""
 
     queue: str = ""
     messages: tuple[Stored, ...] = ()
     next_offset: int = 0
-    min_offset: int = 0
-    max_offset: int = 0
 
     def __str__(self) -> str:
         return ", ".join(s.message.words for s in self.messages) or self.words
@@ -68,44 +63,13 @@ class UpdateConsumerOffset:
 
 @dataclass(frozen=True, slots=True)
 class OffsetResponse(Answer):
-    """To each question for an offset."""
+    """`offset`: the group's, where one is known."""
 
     queue: str = ""
     offset: int = -1
 
     def __str__(self) -> str:
         return self.words if self.code else f"{self.queue}@{self.offset}"
-
-
-@dataclass(frozen=True, slots=True)
-class GetMinOffset:
-    """GET_MIN_OFFSET 31"""
-
-    queue: str
-
-    def __str__(self) -> str:
-        return f"GetMinOffset {self.queue}"
-
-
-@dataclass(frozen=True, slots=True)
-class GetMaxOffset:
-    """GET_MAX_OFFSET 30"""
-
-    queue: str
-
-    def __str__(self) -> str:
-        return f"GetMaxOffset {self.queue}"
-
-
-@dataclass(frozen=True, slots=True)
-class SearchOffset:
-    """SEARCH_OFFSET_BY_TIMESTAMP 29: the first message stored at this time or later"""
-
-    queue: str
-    at_ms: int
-
-    def __str__(self) -> str:
-        return f"SearchOffset {self.queue} {self.at_ms}"
 
 
 # ---- sending back ----------------------------------------------------------------------
@@ -151,79 +115,3 @@ class GetConsumerListByGroupResponse(Answer):
 
     def __str__(self) -> str:
         return ", ".join(self.members) or self.words
-
-
-@dataclass(frozen=True, slots=True)
-class NotifyConsumerIdsChanged:
-    """NOTIFY_CONSUMER_IDS_CHANGED 40, broker → consumer, one-way: look again who is there"""
-
-    group: str
-    quiet = True
-
-    def __str__(self) -> str:
-        return f"NotifyConsumerIdsChanged {self.group}"
-
-
-@dataclass(frozen=True, slots=True)
-class LockBatchMQ:
-    """LOCK_BATCH_MQ 41"""
-
-    group: str
-    queues: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"LockBatchMQ {self.group} {', '.join(self.queues)}"
-
-
-@dataclass(frozen=True, slots=True)
-class LockBatchMQResponse(Answer):
-    """`queues`: those that this client holds now."""
-
-    queues: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return ", ".join(self.queues) or self.words
-
-
-@dataclass(frozen=True, slots=True)
-class UnlockBatchMQ:
-    """UNLOCK_BATCH_MQ 42"""
-
-    group: str
-    queues: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"UnlockBatchMQ {self.group} {', '.join(self.queues)}"
-
-
-# ---- looking a message up --------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ViewMessageById:
-    """VIEW_MESSAGE_BY_ID 33: a message's id on the broker is its place in the commit log"""
-
-    commit_log_offset: int
-
-    def __str__(self) -> str:
-        return f"ViewMessageById {self.commit_log_offset}"
-
-
-@dataclass(frozen=True, slots=True)
-class QueryMessage:
-    """QUERY_MESSAGE 12: by a key, or by UNIQ_KEY"""
-
-    topic: str
-    key: str
-    most: int = 64
-
-    def __str__(self) -> str:
-        return f"QueryMessage {self.topic} {self.key}"
-
-
-@dataclass(frozen=True, slots=True)
-class FoundMessages(Answer):
-    messages: tuple[Stored, ...] = ()
-
-    def __str__(self) -> str:
-        return ", ".join(map(str, self.messages)) or self.words

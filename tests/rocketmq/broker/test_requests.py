@@ -1,4 +1,4 @@
-"""What clients ask of a broker besides transactions: reading, waiting, looking up, delays."""
+"""What clients ask of a broker besides transactions: reading, offsets, delays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from mqlab.kernel import (
     Caller,
-    CancelTimer,
     ConnectionLost,
     Fired,
     MemoryDisk,
@@ -18,23 +17,14 @@ from mqlab.kernel import (
     SetTimer,
 )
 from mqlab.rocketmq.broker import Broker
-from mqlab.rocketmq.broker.pull import MessageArrived
 from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC, SCHEDULE_TOPIC
 from mqlab.rocketmq.group.messages import (
     GetConsumerListByGroup,
-    GetMaxOffset,
-    GetMinOffset,
-    LockBatchMQ,
-    NotifyConsumerIdsChanged,
     PullMessage,
     QueryConsumerOffset,
-    QueryMessage,
-    SearchOffset,
-    UnlockBatchMQ,
     UpdateConsumerOffset,
-    ViewMessageById,
 )
-from mqlab.rocketmq.messages import DELAY, KEYS, TAGS, Heartbeat, Message, SendMessage
+from mqlab.rocketmq.messages import DELAY, KEYS, Heartbeat, HeartbeatResponse, Message, SendMessage
 from mqlab.rocketmq.remoting.codes import ResponseCode
 from tests.rocketmq.queues import apply_all, make_config, put, words_in
 
@@ -61,55 +51,34 @@ def message(body: str, *properties: tuple[str, str], queue: int = 0) -> Message:
     return Message("orders", queue, body).put((KEYS, body), *properties)
 
 
-THREE = put(MemoryDisk(), message("a"), message("b", (TAGS, "x")), message("c"))
+THREE = put(MemoryDisk(), message("a"), message("b"), message("c"))
 
 
 @pytest.mark.parametrize(
-    ("offset", "tags", "code", "bodies", "next_offset"),
+    ("offset", "most", "code", "bodies", "next_offset"),
     [
-        (0, (), ResponseCode.SUCCESS, ["a", "b", "c"], 3),
-        (2, (), ResponseCode.SUCCESS, ["c"], 3),
-        (3, (), ResponseCode.PULL_NOT_FOUND, [], 3),
-        (9, (), ResponseCode.PULL_OFFSET_MOVED, [], 3),
-        (0, ("x",), ResponseCode.SUCCESS, ["b"], 3),
-        (0, ("y",), ResponseCode.PULL_RETRY_IMMEDIATELY, [], 3),
+        (0, 32, ResponseCode.SUCCESS, ["a", "b", "c"], 3),
+        (0, 2, ResponseCode.SUCCESS, ["a", "b"], 2),
+        (2, 32, ResponseCode.SUCCESS, ["c"], 3),
+        (3, 32, ResponseCode.PULL_NOT_FOUND, [], 3),
+        (9, 32, ResponseCode.PULL_OFFSET_MOVED, [], 3),
     ],
 )
-def test_a_pull(offset, tags, code, bodies, next_offset):
-    said = Asked(THREE).ask(PullMessage("shop", "orders-0", offset, tags=tags))
+def test_a_pull(offset, most, code, bodies, next_offset):
+    said = Asked(THREE).ask(PullMessage("shop", "orders-0", offset, most))
     assert (said.code, said.next_offset) == (code, next_offset)
     assert [s.message.body for s in said.messages] == bodies
-    assert (said.min_offset, said.max_offset) == (0, 3)
 
 
-def test_a_pull_waits_for_a_message():
+def test_members_of_a_group():
     asked = Asked()
-    assert asked.ask(PullMessage("shop", "orders-0", 0, hold_ms=15_000)) is None
-    (timer,) = asked.effects
-    assert timer == SetTimer("hold 0 orders-0", 15_000)
-    asked.ask(SendMessage(message("other", queue=1), "g"), "app")
-    assert not [e for e in asked.effects if isinstance(e, Send)], "nobody waits for that queue"
-    asked.ask(SendMessage(message("a"), "g"), "app")
-    assert Send("broker", MessageArrived("orders-0")) in asked.effects
-    said = asked.ask(MessageArrived("orders-0"), "broker")
-    assert [s.message.body for s in said.messages] == ["a"]
-    assert CancelTimer("hold 0 orders-0") in asked.effects
-    assert len(asked.broker.holding.by_queue) == 0
-
-
-def test_a_pull_that_waited_long_enough_finds_nothing():
-    asked = Asked()
-    asked.ask(PullMessage("shop", "orders-0", 0, hold_ms=15_000))
-    said = asked.do(Fired("hold 0 orders-0", 15_000))
-    assert said.code is ResponseCode.PULL_NOT_FOUND
-
-
-def test_who_is_gone_waits_for_nothing():
-    asked = Asked()
-    asked.ask(PullMessage("shop", "orders-0", 0, hold_ms=15_000))
-    asked.do(ConnectionLost("shop"))
-    assert asked.effects == (CancelTimer("hold 0 orders-0"),)
-    assert len(asked.broker.holding.by_queue) == 0
+    assert asked.ask(GetConsumerListByGroup("shop")).code is ResponseCode.SYSTEM_ERROR
+    for client in ("one", "two", "one"):
+        asked.ask(Heartbeat(consumers=("shop",)), client)
+        assert asked.effects == (Send(client, HeartbeatResponse()),)
+    assert asked.ask(GetConsumerListByGroup("shop")).members == ("one", "two")
+    asked.do(ConnectionLost("one"))
+    assert asked.ask(GetConsumerListByGroup("shop")).members == ("two",)
 
 
 def test_offsets_of_a_group():
@@ -125,42 +94,6 @@ def test_offsets_of_a_group():
     assert asked.ask(QueryConsumerOffset("other", "orders-0")).offset == 0
     asked.do(Fired("persist offsets", 5_000))
     assert dict(asked.disk.table("consumerOffset.json").items()) == {"orders-0@shop": 1}
-
-
-def test_members_of_a_group_hear_of_each_other():
-    asked = Asked()
-    none = asked.ask(GetConsumerListByGroup("shop"))
-    assert none.code is ResponseCode.SYSTEM_ERROR
-    asked.ask(Heartbeat(consumers=("shop",)), "one")
-    asked.ask(Heartbeat(consumers=("shop",)), "two")
-    assert Send("one", NotifyConsumerIdsChanged("shop")) in asked.effects
-    assert asked.ask(GetConsumerListByGroup("shop")).members == ("one", "two")
-    asked.ask(Heartbeat(consumers=("shop",)), "two")
-    assert len(asked.effects) == 1, "nothing has changed"
-    asked.do(ConnectionLost("one"))
-    assert asked.effects == (Send("two", NotifyConsumerIdsChanged("shop")),)
-
-
-def test_locks_are_the_brokers():
-    asked = Asked()
-    assert asked.ask(LockBatchMQ("shop", ("orders-0",)), "one").queues == ("orders-0",)
-    assert asked.ask(LockBatchMQ("shop", ("orders-0",)), "two").queues == ()
-    asked.ask(UnlockBatchMQ("shop", ("orders-0",)), "one")
-    assert asked.ask(LockBatchMQ("shop", ("orders-0",)), "two").queues == ("orders-0",)
-
-
-def test_looking_up():
-    disk = put(put(MemoryDisk(), message("a"), at_ms=5), message("b"), at_ms=9)
-    asked = Asked(disk)
-    assert asked.ask(GetMinOffset("orders-0")).offset == 0
-    assert asked.ask(GetMaxOffset("orders-0")).offset == 2
-    found = [asked.ask(SearchOffset("orders-0", at)).offset for at in (0, 5, 6, 9, 10)]
-    assert found == [0, 0, 1, 1, 2]
-    (stored,) = asked.ask(ViewMessageById(1)).messages
-    assert stored.message.body == "b"
-    assert asked.ask(ViewMessageById(9)).code is ResponseCode.SYSTEM_ERROR
-    assert [s.base for s in asked.ask(QueryMessage("orders", "b")).messages] == [1]
-    assert asked.ask(QueryMessage("orders", "z")).code is ResponseCode.QUERY_NOT_FOUND
 
 
 @pytest.mark.parametrize("topic", [HALF_TOPIC, OP_TOPIC, DISCARD_TOPIC, SCHEDULE_TOPIC])

@@ -1,11 +1,11 @@
-"""Queues shared out, queues locked, and whose turn it is to be asked."""
+"""Queues shared out, and whose turn it is to be asked."""
 
 from __future__ import annotations
 
 import pytest
 
 from mqlab.rocketmq.group.producers import Producers
-from mqlab.rocketmq.group.sharing import LOCK_LIVES_MS, Locks, allocate_queues
+from mqlab.rocketmq.group.sharing import allocate_queues
 
 QUEUES = tuple(f"orders-{n}" for n in range(5))
 
@@ -23,18 +23,6 @@ def test_all_come_to_the_same_answer(members, shares):
 
 def test_who_is_not_in_the_group_reads_nothing():
     assert allocate_queues("x", ("a",), QUEUES) == ()
-
-
-def test_a_lock_is_held_by_one_until_it_is_given_back_or_too_old():
-    locks, mine = Locks().take("shop", "a", ("orders-0",), 0)
-    assert mine == ("orders-0",)
-    _, mine = locks.take("shop", "b", ("orders-0", "orders-1"), LOCK_LIVES_MS)
-    assert mine == ("orders-1",)
-    assert locks.take("other", "b", ("orders-0",), 0)[1] == ("orders-0",)
-    assert locks.take("shop", "b", ("orders-0",), LOCK_LIVES_MS + 1)[1] == ("orders-0",)
-    assert locks.give_back("shop", "b", ("orders-0",)) == locks
-    freed = locks.give_back("shop", "a", ("orders-0",))
-    assert freed.take("shop", "b", ("orders-0",), 1)[1] == ("orders-0",)
 
 
 def test_one_counter_for_all_groups():
