@@ -101,21 +101,22 @@ class Server:
 
     def deliver(self, name: str, event: Event, size: int = 0) -> None:
         """An event of this turn, `size` bytes on the wire. Raises what a role raised."""
-        if not self._turn:
-            self._begin_turn()
+        self.begin_turn()
         self.driver.deliver(name, event, size)
 
-    def _begin_turn(self) -> None:
+    def begin_turn(self) -> int:
+        """What time it is, in milliseconds: the same for all that happens in one turn."""
         if not self._turn:
             self._turn = True
             self.driver.begin_turn()
             asyncio.get_running_loop().call_soon(self._end_turn)
+        return self.driver.now
 
     def disconnect(self, connection: Connection) -> None:
         """A connection has broken, or was closed: whoever knows of the client hears it."""
         self.forget(connection)
         if connection.known and not self._stop.is_set():
-            self._begin_turn()
+            self.begin_turn()
             with suppress(Exception):  # of a role; the driver has logged it
                 self.driver.disconnect(connection.name)
 
@@ -126,9 +127,7 @@ class Server:
 
     def has_frames(self, connection: Connection) -> None:
         self._speaking.append(connection)
-        if not self._turn:
-            self._turn = True
-            asyncio.get_running_loop().call_soon(self._end_turn)
+        self.begin_turn()
 
     def flush_one(self, connection: Connection) -> None:
         """A connection is about to close: what it was answered leaves before."""
@@ -189,7 +188,7 @@ class Server:
         role, _, timer = rest.partition(" ")
         if word != "fire":
             return
-        self._begin_turn()
+        self.begin_turn()
         found = False
         with suppress(Exception):  # of a role; the driver has logged it
             found = self.driver.fire_early(role, timer)
