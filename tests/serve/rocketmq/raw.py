@@ -97,6 +97,11 @@ class Raw:
             self.hear()
         return self.checks
 
+    def wait_for_news(self, count: int) -> list[RemotingCommand]:
+        while len(self.told) < count:
+            self.hear()
+        return self.told
+
     @property
     def closed(self) -> bool:
         """Whether the server closes this connection, now or in a moment."""

@@ -45,7 +45,9 @@ from ....kernel import (
     replace,
 )
 from ....rocketmq.broker import Broker
-from ....rocketmq.config import RocketMQConfig
+from ....rocketmq.config import DLQ_PREFIX, RocketMQConfig
+from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
+from ....rocketmq.log import Stored
 from ....rocketmq.messages import (
     CheckTransactionState,
     EndTransaction,
@@ -118,7 +120,8 @@ class Front(Quiet):
 
     def ask_broker(self, event: Event, disk: Disk) -> Result:
         """Let the broker take an event, and look at what it does: its questions leave as
-        commands, and whoever waits for a queue that has grown is woken."""
+        commands, what is given up has a topic to lie in, and whoever waits for a queue that has
+        grown is woken."""
         broker, effects = self.broker.step(event, disk)
         new, done = replace(self, broker=broker), list[Any]()
         for effect in effects:
@@ -130,6 +133,8 @@ class Front(Quiet):
                 case Reply(caller=Caller(name=name, corr=number), body=body) if name == FRONT:
                     new, more = sending.take_stored(new, number, body)
                     done += more
+                case Append(entry=Stored(message=message)) if message.topic.startswith(DLQ_PREFIX):
+                    done += (*topics.create_once(disk, message.topic), effect)
                 case _:
                     done.append(effect)
         grown = {effect.log: None for effect in effects if isinstance(effect, Append)}
@@ -144,15 +149,18 @@ class Front(Quiet):
 
     # -- what depends on the release ---------------------------------------------------------
 
+    @property
+    def is_older(self) -> bool:
+        return self.config.rocketmq.release == "4.9"
+
     def code_of_illegal(self, code: ResponseCode) -> ResponseCode:
         """4.9 has one code for all that is wrong with a request."""
-        older = self.config.rocketmq.release == "4.9"
-        return ResponseCode.SYSTEM_ERROR if older else code
+        return ResponseCode.SYSTEM_ERROR if self.is_older else code
 
     def mark(self, message: Message) -> Message:
         """The properties that a broker adds to what it stores."""
         marked = message.put(("CLUSTER", topics.CLUSTER))
-        if self.config.rocketmq.release == "4.9":
+        if self.is_older:
             return marked
         return marked.put(("MSG_REGION", REGION), ("TRACE_ON", "true"))
 
@@ -173,9 +181,10 @@ def hand_over(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) ->
 HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
     asks.Send: sending.begin_send,
     EndTransaction: hand_over,
-    ResumeCheckHalfMessage: hand_over,
+    ConsumerSendMsgBack: hand_over,
+    ResumeCheckHalfMessage: sending.resume_half,
     asks.PullMessage: pulling.begin_pull,
-    asks.QueryConsumerOffset: offsets.query_offset,
+    QueryConsumerOffset: offsets.query_offset,
     asks.UpdateConsumerOffset: offsets.update_offset,
     ClientBeat: registry.take_heartbeat,
     asks.UnregisterClient: registry.unregister,

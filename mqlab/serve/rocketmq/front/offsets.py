@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....kernel import Caller, Disk, Effects, Reply, Request
-from ....rocketmq.group.messages import UpdateConsumerOffset
+from ....rocketmq.group.messages import OffsetResponse, QueryConsumerOffset, UpdateConsumerOffset
 from ....rocketmq.log import Stored, read_queue
 from ....rocketmq.log.offsets import offset_key
 from ....rocketmq.messages import name_queue
@@ -23,7 +23,6 @@ from .topics import find_topic
 if TYPE_CHECKING:
     from . import Front
 
-NOT_FOUND = "Not found, maybe this group consumer boot first"
 NO_TOPIC = "topic[{topic}] not exist, apply first please!"
 ILLEGAL_QUEUE = "queueId[{queue}] is illegal, topic:[{topic}] topicConfig.readQueueNums:[{most}]"
 Result = tuple["Front", Effects]
@@ -49,16 +48,12 @@ def say_number(name: str, number: int) -> Said:
 
 def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """A group that has never said anything begins at 0 where the queue's first message is still
-    at hand (4.9: also where there is none yet); elsewhere the client decides by itself."""
-    body: asks.QueryConsumerOffset = ask.body
-    queue = name_queue(body.topic, body.queue_id)
-    known = front.broker.offsets.get(offset_key(body.group, queue))
-    if known is not None:
-        return front, (Reply(caller, say_number("offset", known)),)
-    begins = disk.log(queue).end > 0 or front.config.rocketmq.release == "4.9"
-    if body.zero and begins:
-        return front, (Reply(caller, say_number("offset", 0)),)
-    return front, (Reply(caller, Said(ResponseCode.QUERY_NOT_FOUND, NOT_FOUND)),)
+    at hand; in 4.9 also where there is none yet."""
+    body: QueryConsumerOffset = ask.body
+    known = offset_key(body.group, body.queue) in front.broker.offsets
+    if front.is_older and not known and disk.log(body.queue).end == 0:
+        return front, (Reply(caller, OffsetResponse(queue=body.queue, offset=0)),)
+    return front.ask_broker(Request(caller, body, at_ms), disk)
 
 
 def update_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
@@ -100,7 +95,7 @@ def search_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk
     body: asks.SearchOffsetByTimestamp = ask.body
     queue = name_queue(body.topic, body.queue_id)
     at = find_since(disk, queue, body.at_ms)
-    if at == disk.log(queue).end and front.config.rocketmq.release == "4.9":
+    if at == disk.log(queue).end and front.is_older:
         at = max(at - 1, 0)
     return front, (Reply(caller, say_number("offset", at)),)
 

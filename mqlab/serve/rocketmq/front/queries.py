@@ -55,9 +55,9 @@ def find_messages(body: asks.QueryMessage, disk: Disk) -> Iterator[Stored]:
 
 
 def has_key(body: asks.QueryMessage, stored: Stored) -> bool:
-    if body.unique:
-        return stored.message.get(UNIQ_KEY) == body.key
-    return body.key in (stored.message.get(KEYS) or "").split(" ")
+    """Both kinds of keys stand in one index."""
+    message = stored.message
+    return body.key in (message.get(UNIQ_KEY), *(message.get(KEYS) or "").split(" "))
 
 
 def view_message(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....kernel import Caller, Disk, Effects, Reply, Request, replace
 from ....rocketmq.config import RETRY_PREFIX
-from ....rocketmq.group.producers import Producers
+from ....rocketmq.group.members import leave_group
 from ....rocketmq.messages import Heartbeat
 from ....rocketmq.remoting import ResponseCode, encode_json
 from ..wire import asks
@@ -40,22 +40,17 @@ def take_heartbeat(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
 
 
 def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """A client that shuts down says so for each of its groups; its connection stays a while."""
     body: asks.UnregisterClient = ask.body
-    new, told = front, Effects()
-    if body.producer:
-        producers = unregister_producer(front.broker.producers, body.producer, caller.name)
-        new = replace(new, broker=replace(front.broker, producers=producers))
-    if body.consumer:
-        clients, told = new.clients.unregister(caller.name, body.consumer)
-        new = replace(new, clients=clients)
-    return new, (Reply(caller, Said()), *told)
-
-
-def unregister_producer(there: Producers, group: str, client: str) -> Producers:
-    """One group of a client whose connection stays."""
-    left = tuple(c for c in there.groups.get(group, ()) if c != client)
-    groups = there.groups.set(group, left) if left else there.groups.remove(group)
-    return replace(there, groups=groups)
+    broker, client = front.broker, caller.name
+    groups = leave_group(broker.producers.groups, body.producer, client)
+    broker = replace(
+        broker,
+        producers=replace(broker.producers, groups=groups),
+        consumers=leave_group(broker.consumers, body.consumer, client),
+    )
+    clients, told = front.clients.unregister(client, body.consumer)
+    return replace(front, broker=broker, clients=clients), (Reply(caller, Said()), *told)
 
 
 def list_consumers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:

@@ -10,7 +10,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ....kernel import Caller, Disk, Effects, Reply, Request, Send, replace
-from ....rocketmq.messages import STORED, TRAN_MSG, Message, SendMessage, SendMessageResponse
+from ....rocketmq.log import read_stored
+from ....rocketmq.messages import (
+    CHECK_IMMUNITY,
+    CHECK_TIMES,
+    DELAY,
+    PREPARED_QUEUE_OFFSET,
+    REAL_QID,
+    REAL_TOPIC,
+    STORED,
+    TRAN_MSG,
+    Message,
+    ResumeCheckHalfMessage,
+    SendMessage,
+    SendMessageResponse,
+)
 from ....rocketmq.remoting import ResponseCode
 from ..wire import asks
 from ..wire.answers import Said, Sent
@@ -26,6 +40,11 @@ LARGEST = 4 << 20  # bytes of a body: maxMessageSize
 NOT_WRITABLE = "the broker[{host}] sending message is forbidden"
 TOO_LARGE = "the message is illegal, maybe msg body or properties length not matched."
 ILLEGAL_QUEUE = "request queueId[{queue}] is illegal, {topic}, at most {queues} queues"
+#: what the engine reads as numbers; a client may write anything
+NUMBERS = (CHECK_TIMES, PREPARED_QUEUE_OFFSET, CHECK_IMMUNITY, DELAY, REAL_QID)
+DIGITS = 10
+NO_NUMBER = "the property {name} is no number"
+NO_HALF = "Put message back to RMQ_SYS_TRANS_HALF_TOPIC failed."
 NO_BATCH = "batch messages cannot be in a transaction"
 Result = tuple["Front", Effects]
 
@@ -62,9 +81,32 @@ def find_fault(front: Front, body: asks.Send, topic: Topic) -> tuple[ResponseCod
         return front.code_of_illegal(ResponseCode.INVALID_PARAMETER), remark
     if any(len(message.body) > LARGEST for message in body.messages):
         return ResponseCode.MESSAGE_ILLEGAL, TOO_LARGE
+    for message in body.messages:
+        if wrong := find_wrong_number(message):
+            return ResponseCode.MESSAGE_ILLEGAL, NO_NUMBER.format(name=wrong)
     if body.batch and any(message.get(TRAN_MSG) for message in body.messages):
         return ResponseCode.MESSAGE_ILLEGAL, NO_BATCH
     return ResponseCode.SUCCESS, ""
+
+
+def find_wrong_number(message: Message) -> str:
+    """The name of a property that the engine could not read, "" where all is well. An immunity
+    that is no number means the broker's own, so of that one only the size matters."""
+    for name in NUMBERS:
+        text = message.get(name) or "0"
+        number = text.isdigit() or name == CHECK_IMMUNITY
+        if not (number and text.isascii() and len(text) < DIGITS):
+            return name
+    return ""
+
+
+def resume_half(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """Only what was a half can be one again."""
+    body: ResumeCheckHalfMessage = ask.body
+    stored = read_stored(disk, body.commit_log_offset)
+    if stored is not None and stored.message.get(REAL_TOPIC) is None:
+        return front, refuse(caller, ResponseCode.SYSTEM_ERROR, NO_HALF)
+    return front.ask_broker(Request(caller, body, at_ms), disk)
 
 
 def refuse(caller: Caller, code: ResponseCode, remark: str) -> Effects:

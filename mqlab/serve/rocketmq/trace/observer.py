@@ -24,6 +24,7 @@ from ....kernel import (
     Telling,
 )
 from ....kernel.run import BROKEN, RECOVERED, TIMER, describe_effect, new_fact
+from ....rocketmq.group.messages import ConsumerSendMsgBack
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import EndTransaction, EndTransactionResponse, SendMessageResponse
 from ...trace.recorder import Step
@@ -38,7 +39,7 @@ from .lanes import CONSUMER, PRODUCER, make_lanes
 from .model import Model
 from .picture import Picture
 
-TOLD_REQUESTS = (asks.Send, EndTransaction, asks.SendBack, asks.UpdateAndCreateTopic)
+TOLD_REQUESTS = (asks.Send, EndTransaction, ConsumerSendMsgBack, asks.UpdateAndCreateTopic)
 TOLD_ANSWERS = (SendMessageResponse, Sent, EndTransactionResponse)
 
 

@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from ....rocketmq.config import HALF_TOPIC
+from ....rocketmq.group.messages import OffsetResponse
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import (
     UNIQ_KEY,
@@ -117,9 +118,14 @@ def _stored(answers: tuple[SendMessageResponse, ...], here: Host) -> dict[str, s
     return fields
 
 
+def _offset(ask: Ask, answer: OffsetResponse, here: Host) -> Parts:
+    return ({} if answer.code else {"offset": str(answer.offset)}), b""
+
+
 WRITERS: dict[type, Callable[..., Parts]] = {
     Said: _said,
     Messages: _messages,
+    OffsetResponse: _offset,
     SendMessageResponse: _sent,
     Sent: _batch,
 }

@@ -84,6 +84,9 @@ class UpdateAndCreateTopic:
     perm: int
     sys_flag: int
 
+    def __str__(self) -> str:
+        return f"UpdateAndCreateTopic {self.topic}, {self.write_queues} queues"
+
 
 @dataclass(frozen=True, slots=True)
 class GetMaxOffset:
@@ -116,28 +119,16 @@ class GetEarliestMsgStoretime:
 @dataclass(frozen=True, slots=True)
 class Send:
     """One message, or a batch of some for one queue. `queues`: how many a topic gets that makes
-    itself; `most_times`: of a message that a consumer sends back by this way."""
+    itself."""
 
     group: str
     messages: tuple[Message, ...]
     batch: bool = False
     queues: int = 4
-    most_times: int = -1
 
     def __str__(self) -> str:
         more = f" and {len(self.messages) - 1} more" if self.batch else ""
         return f"{SendMessage(self.messages[0], self.group)}{more}"
-
-
-@dataclass(frozen=True, slots=True)
-class SendBack:
-    """A consumer could not process what lies there. `delay_level` 0: the broker chooses; less:
-    never again; `most_times` -1: as the group has it."""
-
-    group: str
-    commit_log_offset: int
-    delay_level: int
-    most_times: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +149,6 @@ class PullMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryConsumerOffset:
-    group: str
-    topic: str
-    queue_id: int
-    zero: bool
-
-
-@dataclass(frozen=True, slots=True)
 class UpdateConsumerOffset:
     group: str
     topic: str
@@ -175,14 +158,13 @@ class UpdateConsumerOffset:
 
 @dataclass(frozen=True, slots=True)
 class QueryMessage:
-    """By a key, or by the client's own id of a message (`unique`)."""
+    """By a key, or by the id that the client gave the message (UNIQ_KEY)."""
 
     topic: str
     key: str
     most: int
     begin_ms: int
     end_ms: int
-    unique: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ....kernel import Map, replace
-from ....rocketmq.messages import (
-    EndTransaction,
-    Message,
-    ResumeCheckHalfMessage,
-)
+from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
+from ....rocketmq.messages import EndTransaction, Message, ResumeCheckHalfMessage, name_queue
 from ....rocketmq.remoting import (
     PullSysFlag,
     RemotingCommand,
@@ -38,12 +35,10 @@ from ..front.clients import TAG, ClientBeat, Consumer, Subscription, read_expres
 from . import asks
 from .headers import Header, RequestError
 
-UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
 #: SendMessageRequestHeaderV2's short names of the fields that are read
 SHORT = {
     "producerGroup": "a", "topic": "b", "defaultTopicQueueNums": "d", "queueId": "e",
     "sysFlag": "f", "bornTimestamp": "g", "flag": "h", "properties": "i", "reconsumeTimes": "j",
-    "maxReconsumeTimes": "l",
 }  # fmt: skip
 ENDS = (TransactionType.NOT_TYPE, TransactionType.COMMIT_TYPE, TransactionType.ROLLBACK_TYPE)
 
@@ -119,7 +114,6 @@ def _read_send(
         messages=messages,
         batch=batch,
         queues=header.integer(name("defaultTopicQueueNums"), 4),
-        most_times=header.integer(name("maxReconsumeTimes"), -1),
     )
 
 
@@ -127,12 +121,13 @@ def _properties(text: str) -> Map[str, str]:
     return Map(decode_properties(text).items())
 
 
-def _send_back(command: RemotingCommand, header: Header) -> asks.SendBack:
-    return asks.SendBack(
+def _send_back(command: RemotingCommand, header: Header) -> ConsumerSendMsgBack:
+    return ConsumerSendMsgBack(
         group=header.text("group"),
         commit_log_offset=header.long("offset"),
         delay_level=header.integer("delayLevel"),
-        most_times=header.integer("maxReconsumeTimes", -1),
+        most=header.integer("maxReconsumeTimes", -1),
+        words=header.text("originMsgId", ""),
     )
 
 
@@ -187,13 +182,9 @@ def _only_tags(kind: str) -> None:
         )
 
 
-def _query_offset(command: RemotingCommand, header: Header) -> asks.QueryConsumerOffset:
-    return asks.QueryConsumerOffset(
-        header.text("consumerGroup"),
-        header.text("topic"),
-        header.integer("queueId"),
-        header.flag("setZeroIfNotFound", default=True),
-    )
+def _query_offset(command: RemotingCommand, header: Header) -> QueryConsumerOffset:
+    queue = name_queue(header.text("topic"), header.integer("queueId"))
+    return QueryConsumerOffset(header.text("consumerGroup"), queue)
 
 
 def _update_offset(command: RemotingCommand, header: Header) -> asks.UpdateConsumerOffset:
@@ -326,7 +317,6 @@ def _query_message(command: RemotingCommand, header: Header) -> asks.QueryMessag
         most=header.integer("maxNum"),
         begin_ms=header.long("beginTimestamp"),
         end_ms=header.long("endTimestamp"),
-        unique=header.flag(UNIQUE_KEY_QUERY),
     )
 
 
