@@ -22,20 +22,21 @@ class Broker:
     `systems`: name in a system line → its class. `searches`: its `Searches`. `witness`: its
     `Witness`, which gives the facts of those systems their evidence. `serve` and `real`: the
     modules with the options of `mqlab serve NAME` and `mqlab real NAME`; what stands in them
-    is said in `mqlab.cli.serve` and `mqlab.cli.real`."""
+    is said in `mqlab.cli.serve` and `mqlab.cli.real`. "": the broker has no such room."""
 
     systems: Mapping[str, str]
-    searches: str
-    witness: str
-    serve: str
-    real: str
+    searches: str = ""
+    witness: str = ""
+    serve: str = ""
+    real: str = ""
 
 
 @cache
-def list_brokers() -> dict[str, Broker]:
-    """Each broker by its name."""
+def list_brokers(room: str = "") -> dict[str, Broker]:
+    """Each broker by its name; with the name of a room, as "serve": each that has it."""
     names = sorted(module.name for module in iter_modules(__path__))
-    return {name: import_module(f"{__name__}.{name}").BROKER for name in names}
+    found = {name: import_module(f"{__name__}.{name}").BROKER for name in names}
+    return {name: broker for name, broker in found.items() if not room or getattr(broker, room)}
 
 
 def find_broker(name: str) -> Broker:

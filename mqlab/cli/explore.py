@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "system",
         nargs="+",
         metavar="SYSTEM",
-        help=f"a broker ({', '.join(list_brokers())}): its lesson system with its own bounds; or a "
-        "system line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
+        help=f"a broker ({', '.join(list_brokers('searches'))}): its lesson system with its own "
+        "bounds; or a system line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
     )
     parser.add_argument(
         "--off",
@@ -97,8 +97,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _table(args: argparse.Namespace) -> int:
-    if len(args.system) > 1 or args.system[0] not in list_brokers():
-        known = ", ".join(list_brokers())
+    if len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
+        known = ", ".join(list_brokers("searches"))
         raise UserError(
             f"--safeguards and --table belong to a broker's lesson ({known}): mqlab explore "
             "kafka --safeguards"
@@ -128,9 +128,9 @@ def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
 
 def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
     """What is searched: the lesson's own where a broker is named and nothing more."""
-    if line not in list_brokers():
+    if line not in list_brokers("searches"):
         if claim is not None:
-            known = ", ".join(list_brokers())
+            known = ", ".join(list_brokers("searches"))
             raise UserError(
                 f"--claim belongs to a broker ({known}): expected `kafka --claim` and its name"
             )

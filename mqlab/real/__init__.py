@@ -8,6 +8,7 @@
     compare.py      a run beside a recording; differences.py: what may stand
     evidence.py     what recordings say of a narrated trace
     oracle.py       what a broker hands in
+    jars.py         its jars, by Maven; processes.py, stories.py: what they are run with
     kafka/          Kafka's
 
 `mqlab real kafka record` runs the programs against the real thing and writes

@@ -157,7 +157,7 @@ class Connection(asyncio.Protocol):
             self._open[self._asked] = asked
         caller = Caller(self.name, self.number, self._asked)
         try:
-            event = Request(caller, asked.body, self.server.driver.now)
+            event = Request(caller, asked.body, self.server.begin_turn())
             self.server.deliver(self.server.home.front, event, size)
         except Exception:
             # The driver has logged it. Nobody but this client notices.
@@ -233,7 +233,7 @@ class Connection(asyncio.Protocol):
         if not role:
             self._say_refused("an answer", "to no push that waits for one")
             return
-        event = Response(self.name, corr, answered.body, self.server.driver.now)
+        event = Response(self.name, corr, answered.body, self.server.begin_turn())
         try:
             self.server.deliver(role, event, size)
         except Exception:

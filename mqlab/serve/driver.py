@@ -293,6 +293,14 @@ class Driver:
             heapq.heappop(heap)
         return heap[0][0] if heap else None
 
+    def fire_early(self, role: str, timer: str) -> bool:
+        """Fire a timer that is set, however long it has to go; False where none is set."""
+        if (role, timer) not in self._timers:
+            return False
+        self._set(role, timer, 0)
+        self.fire()
+        return True
+
     def fire(self) -> None:
         """Fire every timer that is due."""
         while (due := self.next_timer()) is not None and due <= self.now:

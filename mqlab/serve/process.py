@@ -74,6 +74,19 @@ class RunningBroker:
         self.stop()
         self._start(_port(self.address), _port(self.trace_url))
 
+    def fire(self, role: str, timer: str) -> bool:
+        """Let a timer of a role come now instead of when it is due, and wait for all that follows;
+        False where it is not set. For whoever must not depend on time. Raises BrokerError where
+        the broker has ended."""
+        if self._process is None or self._process.stdin is None or self._process.stdout is None:
+            raise BrokerError("a broker that does not run has no timers")
+        self._process.stdin.write(f"fire {role} {timer}\n")
+        self._process.stdin.flush()
+        said = self._process.stdout.readline().strip()
+        if not said:
+            raise BrokerError("the broker has ended")
+        return said == "fired"
+
     def __enter__(self) -> RunningBroker:
         return self
 

@@ -14,6 +14,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -100,21 +101,22 @@ class Server:
 
     def deliver(self, name: str, event: Event, size: int = 0) -> None:
         """An event of this turn, `size` bytes on the wire. Raises what a role raised."""
-        if not self._turn:
-            self._begin_turn()
+        self.begin_turn()
         self.driver.deliver(name, event, size)
 
-    def _begin_turn(self) -> None:
+    def begin_turn(self) -> int:
+        """What time it is, in milliseconds: the same for all that happens in one turn."""
         if not self._turn:
             self._turn = True
             self.driver.begin_turn()
             asyncio.get_running_loop().call_soon(self._end_turn)
+        return self.driver.now
 
     def disconnect(self, connection: Connection) -> None:
         """A connection has broken, or was closed: whoever knows of the client hears it."""
         self.forget(connection)
         if connection.known and not self._stop.is_set():
-            self._begin_turn()
+            self.begin_turn()
             with suppress(Exception):  # of a role; the driver has logged it
                 self.driver.disconnect(connection.name)
 
@@ -125,9 +127,7 @@ class Server:
 
     def has_frames(self, connection: Connection) -> None:
         self._speaking.append(connection)
-        if not self._turn:
-            self._turn = True
-            asyncio.get_running_loop().call_soon(self._end_turn)
+        self.begin_turn()
 
     def flush_one(self, connection: Connection) -> None:
         """A connection is about to close: what it was answered leaves before."""
@@ -181,6 +181,20 @@ class Server:
         except Exception:
             log.exception("a timer could not be handled")
 
+    def obey(self, line: str) -> None:
+        """A hand on the clocks, for whoever started this process and cannot wait: after "fire ROLE
+        TIMER" that timer comes now, if it is set. Said when all that follows from it is done."""
+        word, _, rest = line.partition(" ")
+        role, _, timer = rest.partition(" ")
+        if word != "fire":
+            return
+        self.begin_turn()
+        found = False
+        with suppress(Exception):  # of a role; the driver has logged it
+            found = self.driver.fire_early(role, timer)
+        said = "fired" if found else "not set"
+        asyncio.get_running_loop().call_soon(lambda: print(said, flush=True))
+
     # -- life --------------------------------------------------------------------------------
 
     def stop(self) -> None:
@@ -200,7 +214,7 @@ class Server:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop)
         if self.options.until_input_ends:
-            _watch_input(self.stop)
+            _watch_input(self.stop, self.obey)
         port = listener.sockets[0].getsockname()[1]
         address = f"{self.options.host}:{port}"
         trace_url = f"http://127.0.0.1:{trace_port}/trace"
@@ -255,16 +269,23 @@ def _loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _watch_input(stop: Any) -> None:
+def _watch_input(stop: Callable[[], None], obey: Callable[[str], None]) -> None:
     """Stop when standard input ends: whoever started this process holds its other end, and
-    it closes however that one dies."""
+    it closes however that one dies. Until then each line is to be obeyed."""
     loop = asyncio.get_running_loop()
     file = sys.stdin.fileno()
+    buffer = bytearray()
 
     def readable() -> None:
-        if not os.read(file, 4096):
+        data = os.read(file, 4096)
+        if not data:
             loop.remove_reader(file)
             stop()
+        buffer.extend(data)
+        *lines, rest = buffer.split(b"\n")
+        buffer[:] = rest
+        for line in lines:
+            obey(line.decode(errors="replace"))
 
     loop.add_reader(file, readable)
 

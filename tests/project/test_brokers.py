@@ -57,13 +57,29 @@ def pigeons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("mqlab.brokers.pigeons", None)
 
 
-@pytest.mark.parametrize("name", list_brokers())
-def test_every_place_is_there(name: str) -> None:
-    found = find_broker(name)
-    assert isinstance(load(found.searches), Searches)
-    assert isinstance(load(found.witness), Witness)
-    assert all(callable(getattr(load(found.serve), function)) for function in SERVE)
-    assert all(callable(getattr(load(found.real), function)) for function in REAL)
+@pytest.mark.parametrize("name", list_brokers("searches"))
+def test_searches_are_there(name: str) -> None:
+    assert isinstance(load(find_broker(name).searches), Searches)
+
+
+@pytest.mark.parametrize("name", list_brokers("witness"))
+def test_a_witness_is_there(name: str) -> None:
+    assert isinstance(load(find_broker(name).witness), Witness)
+
+
+@pytest.mark.parametrize("name", list_brokers("serve"))
+def test_the_options_of_a_server_are_there(name: str) -> None:
+    assert all(callable(getattr(load(find_broker(name).serve), said)) for said in SERVE)
+
+
+@pytest.mark.parametrize("name", list_brokers("real"))
+def test_the_tasks_with_a_real_broker_are_there(name: str) -> None:
+    assert all(callable(getattr(load(find_broker(name).real), said)) for said in REAL)
+
+
+@pytest.mark.parametrize("room", ["searches", "witness", "serve", "real"])
+def test_kafka_has_every_room(room: str) -> None:
+    assert "kafka" in list_brokers(room)
 
 
 def test_an_unknown_name_is_told_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +91,7 @@ def test_an_unknown_name_is_told_the_known_ones(capsys: pytest.CaptureFixture[st
             main([command, "rabbit"])
         said = capsys.readouterr().err
         assert "invalid choice: 'rabbit'" in said
-        assert all(f"'{name}'" in said for name in list_brokers())
+        assert all(f"'{name}'" in said for name in list_brokers(command))
 
 
 def test_the_list_imports_nothing_of_a_broker() -> None:

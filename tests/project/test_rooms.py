@@ -21,6 +21,15 @@ ROOMS = {
         ("claims",),
         ("system",),
     ),
+    "mqlab.rocketmq": (
+        ("remoting",),
+        ("log",),
+        ("group",),
+        ("check",),
+        ("application", "broker"),
+        ("consumer", "producer"),
+        ("system",),
+    ),
 }
 TOP = {"config", "errors", "messages", "states"}
 

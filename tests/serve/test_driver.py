@@ -102,6 +102,18 @@ def test_timers_fire_once_in_order_and_not_when_cancelled() -> None:
         assert [e.timer for e in heard if isinstance(e, Fired)] == fired
 
 
+def test_a_timer_can_be_fired_early_once_and_only_where_it_is_set() -> None:
+    it = driver()
+    it.deliver("a", Call((SetTimer("far", 60_000), SetTimer("other", 70_000))))
+    assert not it.fire_early("a", "never") and not it.fire_early("b", "far")
+    assert it.fire_early("a", "far") and not it.fire_early("a", "far")
+    assert [e.timer for e in it.roles["a"].heard if isinstance(e, Fired)] == ["far"]
+    assert it.next_timer() == it.now + 70_000
+    it.now += 60_000
+    it.fire()
+    assert [e.timer for e in it.roles["a"].heard if isinstance(e, Fired)] == ["far"]
+
+
 # ---- the disk -------------------------------------------------------------------------------
 
 

@@ -16,20 +16,17 @@ stops, halves it again.
 from __future__ import annotations
 
 import atexit
-import ctypes
-import re
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
 import time
 import weakref
 from pathlib import Path
 from typing import IO
 
+from ..processes import end_with_parent, free_ports, tail_log
 from ..program import RealBrokerError
-from .jars import class_path, folder
+from .jars import JARS
 from .wire import Raw
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
@@ -71,7 +68,7 @@ class RealKafka:
         self.version = version
         self.transaction_version = transaction_version
         self.settings = {**SETTINGS, **(settings or {})}
-        self._class_path = class_path(version)
+        self._class_path = JARS.class_path(version)
         self._home = tempfile.TemporaryDirectory(prefix="mqlab-kafka-")
         self.folder = Path(self._home.name)
         ports = free_ports(2 * brokers)
@@ -149,7 +146,7 @@ class RealKafka:
         return done.stdout
 
     def java(self, *flags: str) -> list[str]:
-        archive = folder(self.version) / "classes.jsa"
+        archive = JARS.folder(self.version) / "classes.jsa"
         shared = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
         return ["java", *FLAGS, *shared, *flags, "-cp", self._class_path]
 
@@ -207,7 +204,7 @@ class Node:
         return "".join(f"{key}={value}\n" for key, value in lines.items())
 
     def start(self) -> None:
-        archive = folder(self._kafka.version) / "classes.jsa"
+        archive = JARS.folder(self._kafka.version) / "classes.jsa"
         make = [] if archive.exists() else [f"-XX:ArchiveClassesAtExit={self.folder / 'new.jsa'}"]
         logging = f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}"
         self._said = open(self.folder / "said.log", "ab")  # noqa: SIM115 (as long as the process)
@@ -221,7 +218,7 @@ class Node:
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for us; the broker is told in an orderly way
-            preexec_fn=_end_with_parent,
+            preexec_fn=end_with_parent,
         )
 
     def terminate(self) -> None:
@@ -255,7 +252,7 @@ class Node:
         if self._said is not None:
             self._said.close()
             self._said = None
-        new, archive = self.folder / "new.jsa", folder(self._kafka.version) / "classes.jsa"
+        new, archive = self.folder / "new.jsa", JARS.folder(self._kafka.version) / "classes.jsa"
         if new.exists() and not archive.exists():
             # Across file systems a rename is no single act; a copy beside it is renamed.
             beside = archive.with_suffix(f".{self.number}")
@@ -268,25 +265,7 @@ class Node:
 
     def tail_log(self) -> str:
         """The last lines of its log that are about something wrong."""
-        text = (self.folder / "said.log").read_text("utf-8", errors="replace")
-        wrong = [line for line in text.splitlines() if re.search(r"ERROR|FATAL|Exception", line)]
-        return " / ".join(wrong[-3:]) or text[-300:].strip() or "it said nothing"
-
-
-def _end_with_parent() -> None:
-    """In the new process: be told (SIGTERM) when the one that started it dies in whatever
-    way. Linux knows how (PR_SET_PDEATHSIG); elsewhere an orderly end must do."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that are free now; all are held at once so that they differ."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+        return tail_log(self.folder / "said.log")
 
 
 def _end(kafka: weakref.ref[RealKafka]) -> None:

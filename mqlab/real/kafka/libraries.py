@@ -21,11 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..program import NotHere, RealBrokerError
-from .jars import CACHE as KAFKA_CACHE
-from .jars import PINS, wrong_jars
-from .stories import FLAGS
+from ..stories import JAVA_FLAGS
+from .jars import JARS
 
-CACHE = KAFKA_CACHE.parent / "clients"
+CACHE = JARS.cache.parent / "clients"
 SOURCES = Path(__file__).parent / "clients"
 
 POM = """\
@@ -104,22 +103,23 @@ def _java(library: Library) -> list[str]:
 
     def fetch(here: Path) -> None:
         (here / "pom.xml").write_text(POM.format(version=version), "utf-8")
-        repository = f"-Dmaven.repo.local={KAFKA_CACHE / 'maven'}"
+        repository = f"-Dmaven.repo.local={JARS.cache / 'maven'}"
         copy = ["dependency:copy-dependencies", "-DoutputDirectory=lib"]
         _run(["mvn", "-q", "-B", repository, *copy], here)
         _check_jars(name, here / "lib")
 
     lib = _once(name, fetch) / "lib"
     _check_jars(name, lib)  # what lies in the cache may have been changed since
-    return ["java", *FLAGS, "-cp", str(lib / "*"), str(SOURCES / "ClientStory.java")]
+    return ["java", *JAVA_FLAGS, "-cp", str(lib / "*"), str(SOURCES / "ClientStory.java")]
 
 
 def _check_jars(name: str, lib: Path) -> None:
     """Raises RealBrokerError where a jar is not the one that is pinned, or is not pinned: all
     that is there would be on the class path."""
-    if wrong := wrong_jars(name, lib):
+    if wrong := JARS.find_wrong(name, lib):
         raise RealBrokerError(
-            f"{name}: not as pinned in {PINS.name}: {', '.join(wrong)}. Nothing of it was run; "
+            f"{name}: not as pinned in {JARS.pins.name}: {', '.join(wrong)}. "
+            "Nothing of it was run; "
             f"delete {lib.parent} and try again"
         )
 

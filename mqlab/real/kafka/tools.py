@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from ..program import RealBrokerError
+from ..stories import JAVA_FLAGS
 from .client import Lab
-from .jars import class_path
-from .stories import CLIENT, FLAGS, SOURCES
+from .jars import JARS
+from .stories import CLIENT, SOURCES
 
 QUIET = "-Dlog4j2.level=OFF"  # how often a client warns depends on the moment
 KAFKA = "org.apache.kafka.tools"
@@ -70,11 +71,11 @@ class Tools:
 
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
-        path = class_path(CLIENT)
+        path = JARS.class_path(CLIENT)
         self._folder = tempfile.TemporaryDirectory(prefix="mqlab-tools-")
         lab.clients["kafka-tools"] = CLIENT
         self._process = subprocess.Popen(
-            ["java", *FLAGS, QUIET, "-cp", path, str(SOURCES / "Tools.java")],
+            ["java", *JAVA_FLAGS, QUIET, "-cp", path, str(SOURCES / "Tools.java")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

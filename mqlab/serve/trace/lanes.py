@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...kernel import Lane, Text, Words, escape_unseen, shorten
+from ...kernel import Lane, Text, Words
+from .texts import cut
 
 CLIENT = 0  # the first kind of lanes; the others are the broker's
 CLIENTS = 4
-TITLE = 60  # characters of a client's name; it may send 32,767
 SILENT = 1_000  # steps without a fact, after which a place may be taken
 
 CONNECTION = Words("{what}, {name}", "{what}，{name}")
@@ -105,7 +105,7 @@ class Lanes:
         for name in self.list_names(CLIENT):
             client = self.clients[name]
             subtitle = CONNECTION(what=client.what(), name=name)
-            title = Text(escape_unseen(shorten(client.title or name, TITLE)))
+            title = Text(cut(client.title or name))
             lanes.append(Lane(name, title, subtitle, client.up))
         for kind in range(1, len(self.most) + 1):
             lanes += [self.head(kind, name) for name in self.list_names(kind)]

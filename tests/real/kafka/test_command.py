@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
 
 from mqlab.cli import main
-from mqlab.real.kafka import jars
+from mqlab.real.jars import find_java
 from mqlab.real.kafka.differences import TABLE, page
 from mqlab.real.kafka.oracle import KAFKA
 from mqlab.real.runner import select_programs
@@ -15,7 +15,7 @@ from mqlab.real.runner import select_programs
 
 @pytest.fixture(autouse=True)
 def forgetful() -> None:
-    jars.find_missing.cache_clear()
+    find_java.cache_clear()
 
 
 def test_without_java_one_line_says_what_to_install(monkeypatch, capsys) -> None:
@@ -23,7 +23,7 @@ def test_without_java_one_line_says_what_to_install(monkeypatch, capsys) -> None
     assert main(["real", "kafka", "start"]) == 2
     said = capsys.readouterr().err
     assert "needs Java 17 or later: install" in said and len(said.splitlines()) == 1
-    jars.find_missing.cache_clear()
+    find_java.cache_clear()
 
 
 def test_a_version_that_is_not_pinned_is_refused(capsys) -> None:
@@ -49,11 +49,6 @@ def test_programs_are_chosen_by_level_and_by_need() -> None:
     assert not any(
         "java" in program.needs for program, _ in select_programs(KAFKA, without=("java",))
     )
-
-
-def test_the_pom_names_exact_versions() -> None:
-    pom = jars.POM.format(version="4.3.1", exclusions="")
-    assert pom.count("<version>4.3.1</version>") == 3 and "LATEST" not in pom
 
 
 def test_the_page_lists_every_difference_and_what_is_not_compared() -> None:

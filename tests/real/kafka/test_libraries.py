@@ -16,7 +16,7 @@ pytest.importorskip("kio", reason="raw requests need kio: run `make setup`")
 from mqlab.cli import main
 from mqlab.real.compare import read_recordings
 from mqlab.real.kafka import libraries
-from mqlab.real.kafka.jars import PINS
+from mqlab.real.kafka.jars import JARS
 from mqlab.real.kafka.libraries import JAVA, LIBRARIES, SOURCES, Library
 from mqlab.real.kafka.oracle import KAFKA
 from mqlab.real.program import RealBrokerError
@@ -73,7 +73,7 @@ def test_every_version_is_pinned_by_a_hash() -> None:
 
 def test_every_jar_of_every_java_client_is_pinned() -> None:
     """What kafka-clients needs is run too."""
-    names = [row.split("  ")[1] for row in PINS.read_text("utf-8").splitlines()]
+    names = [row.split("  ")[1] for row in JARS.pins.read_text("utf-8").splitlines()]
     for version in JAVA:
         here = f"kafka-clients-{version}/"
         found = {name.removeprefix(here) for name in names if name.startswith(here)}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from ...stories import play
 from ..admin import describe, fetch_offsets
 from ..client import Lab
 from ..libraries import LIBRARIES, Library
-from ..stories import play
 from . import LIBRARY, program
 
 

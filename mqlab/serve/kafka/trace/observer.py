@@ -38,12 +38,10 @@ from ....kernel import (
     Request,
     Send,
     Telling,
-    Text,
-    escape_unseen,
-    shorten,
 )
 from ....kernel.run import BROKEN, RECOVERED, TIMER, describe_effect, new_fact
 from ...trace.recorder import Step
+from ...trace.texts import clip
 from ..front import BROKER, PARTS, Gathering
 from ..front.internal import StateReader
 from ..wire.api import Ask
@@ -51,7 +49,6 @@ from .lanes import make_lanes
 from .model import Model
 from .picture import Picture
 
-LONGEST = 300  # characters of a fact: a client's id may have 32,767
 SILENT = (Watch, Unwatch, Watched)
 
 
@@ -250,12 +247,6 @@ class Observer:
                     at_ms=self._at_ms,
                 )
             )
-
-
-def clip(text: Text) -> Text:
-    """A text that a client has had a part in: short, and with nothing unseen in it."""
-    en, zh = (escape_unseen(shorten(words, LONGEST)) for words in (text.en, text.zh))
-    return Text(en, zh)
 
 
 def find_txn_id(body: object) -> str:

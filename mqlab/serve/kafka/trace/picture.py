@@ -15,9 +15,10 @@ from ....kafka.messages import READ_COMMITTED, READ_UNCOMMITTED
 from ....kafka.picture.graph import draw_graph
 from ....kafka.picture.strips import draw_cell, draw_frontiers
 from ....kafka.picture.tables import draw_positions, draw_states
-from ....kernel import Got, Log, Reader, escape_unseen, shorten
+from ....kernel import Got, Log, Reader
 from ....kernel.trace import plain_of as plain
-from ...trace.lanes import TITLE, Lanes
+from ...trace.lanes import Lanes
+from ...trace.texts import cut
 from .lanes import GROUP, LEADER
 from .lights import Lights
 from .model import Model, Row, count_shown
@@ -25,11 +26,6 @@ from .model import Model, Row, count_shown
 POSITIONS = 10  # of a group coordinator, and of each open transaction
 GOT = plain(Got("", ""))
 STATE_GRAPH = plain(draw_graph((), begun=False))
-
-
-def cut(text: str) -> str:
-    """A name that a client chose: short, and with nothing unseen in it."""
-    return escape_unseen(shorten(text, TITLE))
 
 
 def draw_cells(row: Row, readable: bool) -> list[Any]:

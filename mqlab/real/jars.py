@@ -1,0 +1,137 @@
+"""A real broker's own jars, fetched once by Maven into the project's cache folder.
+
+Versions are exact: a range would pick up a release of which only a part is published. Each jar
+has its SHA-256 in the broker's room, and no other is put on a class path: what Maven checks is
+what the same repository says. The folder is ignored by git; deleting it costs one download and
+nothing else.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .program import RealBrokerError
+
+CACHE = Path(__file__).parents[2] / ".cache"
+NEEDED_JAVA = 17
+
+
+@cache
+def find_java() -> int | None:
+    """The version of this machine's Java: 0 where it does not say, None where there is none."""
+    java = shutil.which("java")
+    if java is None:
+        return None
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(\d+)', said)
+    return int(found[1]) if found else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Jars:
+    """`product`: whose they are, as a reader calls it; `versions`: those that are pinned;
+    `cache`: where they are kept; `pins`: their digests, as `sha256sum -c` reads them;
+    `landmark`: the jar that is there when all are ("{version}" stands for it); `pom`: what
+    Maven is told of a version."""
+
+    product: str
+    versions: tuple[str, ...]
+    cache: Path
+    pins: Path
+    landmark: str
+    pom: Callable[[str], str]
+
+    def find_missing(self) -> str:
+        """What this machine lacks for a real broker, with what to do; nothing if it has all."""
+        needs, java = f"a real {self.product} needs Java {NEEDED_JAVA} or later", find_java()
+        if java is None:
+            return f"{needs}: install openjdk-17-jdk-headless"
+        if java < NEEDED_JAVA:
+            return f"{needs}, here is {java or 'one of unknown age'}: install a newer one"
+        if shutil.which("mvn") is None and not all(map(self._is_complete, self.versions)):
+            return (
+                f"the jars of a real {self.product} are fetched by Maven, and there is none: "
+                "install maven"
+            )
+        return ""
+
+    def folder(self, version: str) -> Path:
+        return self.cache / version
+
+    def _is_complete(self, version: str) -> bool:
+        return (self.folder(version) / "lib" / self.landmark.format(version=version)).exists()
+
+    def class_path(self, version: str) -> str:
+        """The class path of this version, after fetching it where it is not here yet.
+
+        Raises RealBrokerError where it cannot be had.
+        """
+        if version not in self.versions:
+            known = " or ".join(self.versions)
+            raise RealBrokerError(f"no {self.product} {version} is pinned here: take {known}")
+        if why := self.find_missing():
+            raise RealBrokerError(why)
+        if not self._is_complete(version):
+            self.cache.mkdir(parents=True, exist_ok=True)
+            # Programs run side by side, and so may commands: one fetches, the others wait for it.
+            with (self.cache / "lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not self._is_complete(version):
+                    self._fetch(version)
+        if wrong := self.find_wrong(version, self.folder(version) / "lib"):
+            raise RealBrokerError(self._refused(version, wrong))
+        # In full and in order: a class-data archive belongs to exactly one class path.
+        return ":".join(map(str, sorted((self.folder(version) / "lib").glob("*.jar"))))
+
+    def find_wrong(self, version: str, lib: Path) -> list[str]:
+        """The names of jars that are not as pinned, are not pinned, or are not there."""
+        rows = (row.split("  ", 1) for row in self.pins.read_text("utf-8").splitlines())
+        pinned = {
+            name.partition("/")[2]: digest
+            for digest, name in rows
+            if name.startswith(f"{version}/")
+        }
+        found = {path.name: _digest(path) for path in sorted(lib.glob("*.jar"))}
+        return sorted(
+            name for name in pinned.keys() | found.keys() if pinned.get(name) != found.get(name)
+        )
+
+    def _refused(self, version: str, wrong: list[str]) -> str:
+        names = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+        return (
+            f"{self.product} {version} is not what is pinned in {self.pins.name}: {names}. "
+            f"Nothing of it was run. Delete {self.folder(version)} and {self.cache / 'maven'} and "
+            "try again; if it stays so, the Maven repository that is asked here serves other files"
+        )
+
+    def _fetch(self, version: str) -> None:
+        """Into a folder aside, which gets its name when all is there."""
+        here = self.folder(version)
+        here.mkdir(parents=True, exist_ok=True)
+        (here / "pom.xml").write_text(self.pom(version), "utf-8")
+        aside = here / "lib.part"
+        shutil.rmtree(aside, ignore_errors=True)
+        command = ["mvn", "-q", "-B", f"-Dmaven.repo.local={self.cache / 'maven'}"]
+        command += ["dependency:copy-dependencies", f"-DoutputDirectory={aside}"]
+        done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            said = [line for line in done.stdout.splitlines() if "ERROR" in line][:3]
+            why = " ".join(said) or done.stderr.strip() or "it did not say why"
+            raise RealBrokerError(f"Maven could not fetch {self.product} {version}: {why}")
+        if wrong := self.find_wrong(version, aside):
+            raise RealBrokerError(self._refused(version, wrong))
+        shutil.rmtree(here / "lib", ignore_errors=True)
+        aside.rename(here / "lib")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

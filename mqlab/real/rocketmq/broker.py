@@ -1,0 +1,267 @@
+"""A real RocketMQ on this machine: one broker, for as long as a `with` lasts.
+
+    with RealRocketMQ("5.5.0") as rocketmq:
+        ... rocketmq.address ...
+        rocketmq.round()
+
+The released classes run unmodified in one process (`java/RoundHost.java`), which does on demand
+what their timers would do sooner or later: a check round, a batch of op records, writing
+consumer offsets to the disk. Those timers are therefore set to an hour. All else is RocketMQ's
+default, except what would need more than a small machine; it stands below.
+
+Everything listens on loopback, on a port nobody uses, with its data in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import weakref
+from pathlib import Path
+from typing import IO
+
+from ..processes import end_with_parent, free_ports, tail_log
+from ..program import RealBrokerError
+from .jars import JARS
+
+SOURCE = Path(__file__).parent / "java" / "RoundHost.java"
+CHECK_MAX = 3
+GRACE_S = 40.0
+NEVER_MS = "3600000"
+FLAGS = (
+    "-Xmx96m",
+    "-XX:MaxDirectMemorySize=128m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dtls.server.mode=disabled",
+)
+#: 4.9 reaches into Java's own packages; without, a start after kill -9 dies
+OPENED = (
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
+    "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+)
+
+#: what differs from RocketMQ's defaults in every recording
+SETTINGS = {
+    "brokerClusterName": "mqlab",
+    "brokerName": "broker-a",
+    "brokerId": "0",
+    "brokerIP1": "127.0.0.1",
+    "bindAddress": "127.0.0.1",
+    "mappedFileSizeCommitLog": "16777216",
+    "mappedFileSizeConsumeQueue": "600000",
+    "diskMaxUsedSpaceRatio": "99",
+    "timerWheelEnable": "false",
+    "transactionCheckInterval": NEVER_MS,
+    "transactionOpBatchInterval": NEVER_MS,
+    "flushConsumerOffsetInterval": NEVER_MS,
+    # Before its first flush the thread of this setting does nothing but ask for the time (5.5.0).
+    "transactionMetricFlushInterval": "500",
+    "transactionTimeOut": "1000",
+    "transactionCheckMax": str(CHECK_MAX),
+    "messageDelayLevel": " ".join(["1s"] * 18),
+}
+#: its own clocks again, for whoever starts one to look at: RocketMQ's defaults
+CLOCKS = {
+    "transactionCheckInterval": "30000",
+    "transactionOpBatchInterval": "3000",
+    "flushConsumerOffsetInterval": "5000",
+    "transactionTimeOut": "6000",
+    "transactionCheckMax": "15",
+    "messageDelayLevel": "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h",
+}
+#: 4.9 lets nobody pull from its own topics that it does not find here before its first start
+TOPICS = """\
+{"dataVersion":{"counter":1,"timestamp":0},"topicConfigTable":{
+ "RMQ_SYS_TRANS_HALF_TOPIC":{"order":false,"perm":6,"readQueueNums":1,
+  "topicFilterType":"SINGLE_TAG","topicName":"RMQ_SYS_TRANS_HALF_TOPIC","topicSysFlag":0,
+  "writeQueueNums":1},
+ "RMQ_SYS_TRANS_OP_HALF_TOPIC":{"order":false,"perm":6,"readQueueNums":1,
+  "topicFilterType":"SINGLE_TAG","topicName":"RMQ_SYS_TRANS_OP_HALF_TOPIC","topicSysFlag":0,
+  "writeQueueNums":1}}}
+"""
+
+
+class RealRocketMQ:
+    """`address`: of the broker; `name_server`: of the name server beside it, "" where none was
+    asked for."""
+
+    def __init__(
+        self,
+        version: str = "5.5.0",
+        settings: dict[str, str] | None = None,
+        name_server: bool = False,
+    ) -> None:
+        self.version = version
+        self._class_path = f"{_compiled(version)}:{JARS.class_path(version)}"
+        self._home = tempfile.TemporaryDirectory(prefix="mqlab-rocketmq-")
+        self.folder = Path(self._home.name)
+        # Beside its port a broker takes the one that is two less (for urgent clients).
+        port, names = _free_pair()
+        self.address = f"127.0.0.1:{port}"
+        self.name_server = f"127.0.0.1:{names}" if name_server else ""
+        self.settings = {**SETTINGS, "listenPort": str(port), **(settings or {})}
+        self._process: subprocess.Popen[str] | None = None
+        self._said: IO[bytes] | None = None
+        atexit.register(_end, weakref.ref(self))
+        try:
+            self._lay_out(port)
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> RealRocketMQ:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it at once and remove the data."""
+        self.kill()
+        self._home.cleanup()
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    # -- its clocks ------------------------------------------------------------------------
+
+    def round(self, timeout_ms: int = 0, check_max: int = CHECK_MAX) -> None:
+        """One check round: halves that are younger than `timeout_ms` are left alone."""
+        self._ask(f"round {timeout_ms} {check_max}")
+
+    def write_ops(self) -> None:
+        """The op records that are still in memory go into the op topic (5.x)."""
+        self._ask("ops")
+
+    def persist(self) -> None:
+        """Consumer offsets are written to the disk."""
+        self._ask("persist")
+
+    def _ask(self, line: str) -> None:
+        assert self._process is not None and self._process.stdin and self._process.stdout
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+        self._wait_for("done")
+
+    def _wait_for(self, word: str) -> None:
+        """Raises RealBrokerError where the process says anything else last."""
+        assert self._process is not None and self._process.stdout
+        for line in self._process.stdout:
+            if line.strip() == word:
+                return
+        raise RealBrokerError(f"RocketMQ {self.version} ended: {self.tail_log()}")
+
+    def tail_log(self) -> str:
+        """The last lines of its log that are about something wrong."""
+        return tail_log(self.folder / "said.log")
+
+    # -- its process -----------------------------------------------------------------------
+
+    def start(self) -> None:
+        """With the data there is; returns when it serves."""
+        opened = OPENED if self.version.startswith("4.") else ()
+        confs = [str(self.folder / "broker.conf")]
+        confs += [str(self.folder / "namesrv.conf")] if self.name_server else []
+        self._said = open(self.folder / "said.log", "ab")  # noqa: SIM115 (as long as the process)
+        self._process = subprocess.Popen(
+            ["java", *FLAGS, *opened, f"-Duser.home={self.folder}",
+             f"-Djava.io.tmpdir={self.folder / 'tmp'}",
+             f"-Drmq.logback.configurationFile={self.folder / 'conf' / 'logback_broker.xml'}",
+             "-cp", self._class_path, "RoundHost", *confs],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            text=True,
+            env={**os.environ, "ROCKETMQ_HOME": str(self.folder)},
+            start_new_session=True,  # Ctrl-C is for us
+            preexec_fn=end_with_parent,
+        )  # fmt: skip
+        self._wait_for("ready")
+
+    def kill(self) -> None:
+        """kill -9."""
+        self._finish(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """SIGTERM, and wait. 5.x takes up to 17 s."""
+        self._finish(signal.SIGTERM)
+
+    def _finish(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+            try:
+                self._process.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    pipe.close()
+            self._process = None
+        if self._said is not None:
+            self._said.close()
+            self._said = None
+
+    def _lay_out(self, port: int) -> None:
+        """The folders and files it expects below ROCKETMQ_HOME."""
+        for name in ("tmp", "conf", "store/config"):
+            (self.folder / name).mkdir(parents=True)
+        for name in ("namesrv", "broker"):
+            (self.folder / "conf" / f"logback_{name}.xml").write_text("<configuration/>", "utf-8")
+        store = self.folder / "store"
+        if self.version.startswith("4."):
+            (store / "config" / "topics.json").write_text(TOPICS, "utf-8")
+        places = {"storePathRootDir": store, "storePathCommitLog": store / "commitlog"}
+        given = {**self.settings, **places, "haListenPort": port + 1}
+        if self.name_server:
+            given["namesrvAddr"] = self.name_server
+            names = self.name_server.rpartition(":")[2]
+            conf = f"listenPort={names}\nbindAddress=127.0.0.1\n"
+            (self.folder / "namesrv.conf").write_text(conf, "utf-8")
+        lines = "".join(f"{name}={value}\n" for name, value in given.items())
+        (self.folder / "broker.conf").write_text(lines, "utf-8")
+
+
+def _free_pair() -> tuple[int, int]:
+    """A port whose neighbours a broker can have too, and another one."""
+    while True:
+        port, names = free_ports(2)
+        if abs(port - names) > 2 and 1026 < port < 65_000:
+            return port, names
+
+
+def _compiled(version: str) -> Path:
+    """The folder with the host's class for this version, compiled where it is not here yet."""
+    classes = JARS.folder(version) / "classes"
+    path = JARS.class_path(version)
+    with (JARS.cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = classes / "RoundHost.class"
+        if not made.exists() or made.stat().st_mtime < SOURCE.stat().st_mtime:
+            command = ["javac", "-cp", path, "-d", str(classes), str(SOURCE)]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+            except FileNotFoundError as error:
+                raise RealBrokerError(
+                    "a real RocketMQ needs a Java compiler: install openjdk-17-jdk-headless"
+                ) from error
+            if done.returncode != 0:
+                why = re.sub(r"\s+", " ", done.stderr).strip()
+                raise RealBrokerError(f"javac cannot compile {SOURCE.name}: {why}")
+    return classes
+
+
+def _end(rocketmq: weakref.ref[RealRocketMQ]) -> None:
+    alive = rocketmq()
+    if alive is not None:
+        alive.close()

@@ -1,0 +1,103 @@
+// What belongs to the Java client, told by it: java … Listener NAME_SERVER PREFIX TASK
+//
+// Every line printed is an observation: who, call, result, with tabs between.
+//
+//     throws      the local transaction throws; the check commits
+//     status      a send status that is not SEND_OK, from a master without its slave
+//     delay       a transactional message with a delay level
+//     no-answer   the local transaction returns null; the check returns null, throws, commits
+//     idle        a producer that has sent nothing: does the broker know of it?
+
+import java.util.ArrayDeque;
+import java.util.Collections;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.rocketmq.client.exception.MQClientException;
+import org.apache.rocketmq.client.producer.LocalTransactionState;
+import org.apache.rocketmq.client.producer.TransactionListener;
+import org.apache.rocketmq.client.producer.TransactionMQProducer;
+import org.apache.rocketmq.client.producer.TransactionSendResult;
+import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageExt;
+
+public class Listener {
+    static String prefix;
+
+    static class Told implements TransactionListener {
+        final String execute;
+        final Queue<String> checks = new ArrayDeque<>();
+        volatile int executed = 0;
+
+        Told(String execute, String... checks) {
+            this.execute = execute;
+            Collections.addAll(this.checks, checks);
+        }
+
+        @Override
+        public LocalTransactionState executeLocalTransaction(Message message, Object argument) {
+            executed++;
+            return answer("executeLocalTransaction " + new String(message.getBody()), execute);
+        }
+
+        @Override
+        public synchronized LocalTransactionState checkLocalTransaction(MessageExt message) {
+            String times = message.getProperty("TRANSACTION_CHECK_TIMES");
+            String call = "checkLocalTransaction " + new String(message.getBody()) + " (" + times + ")"
+                + " topic=" + message.getTopic().substring(prefix.length())
+                + " queue=" + message.getQueueId();
+            return answer(call, checks.isEmpty() ? "UNKNOW" : checks.poll());
+        }
+
+        private LocalTransactionState answer(String call, String what) {
+            tell(call, what);
+            if (what.equals("throws")) {
+                throw new IllegalStateException("the database is away");
+            }
+            return what.equals("null") ? null : LocalTransactionState.valueOf(what);
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        prefix = args[1].replaceAll("[^A-Za-z0-9_-]", "-");
+        String task = args[2];
+        TransactionMQProducer producer = new TransactionMQProducer(prefix + "order-service");
+        producer.setNamesrvAddr(args[0]);
+        Told listener = new Told(
+            task.equals("throws") ? "throws" : task.equals("no-answer") ? "null" : "COMMIT_MESSAGE",
+            task.equals("no-answer")
+                ? new String[] {"null", "throws", "COMMIT_MESSAGE"}
+                : new String[] {"COMMIT_MESSAGE"});
+        producer.setTransactionListener(listener);
+        producer.start();
+        if (!task.equals("idle")) {
+            Message message = new Message(prefix + "orders", "o1".getBytes());
+            if (task.equals("delay")) {
+                message.setDelayTimeLevel(5);
+            }
+            send(producer, message);
+            tell("local transactions run", String.valueOf(listener.executed));
+        }
+        System.out.println("sent"); // the program may go on
+        System.in.read(); // until it says so
+        producer.shutdown();
+        Runtime.getRuntime().halt(0);
+    }
+
+    private static void send(TransactionMQProducer producer, Message message) throws Exception {
+        String call = "sendMessageInTransaction o1";
+        try {
+            TransactionSendResult result = producer.sendMessageInTransaction(message, null);
+            String half = result.getQueueOffset() >= 0 ? " @" + result.getQueueOffset() : "";
+            tell(call, result.getSendStatus() + half + " " + result.getLocalTransactionState());
+        } catch (MQClientException refused) {
+            tell(call, refused.getClass().getSimpleName() + " " + refused.getErrorMessage());
+        }
+    }
+
+    static synchronized void tell(String call, String result) {
+        System.out.println("app\t" + call + "\t" + result);
+        System.out.flush();
+    }
+}

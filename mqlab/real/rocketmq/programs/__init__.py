@@ -1,0 +1,58 @@
+"""One client program for each scenario of the reference that a single client can replay.
+
+A program is a plain function over a `Lab`: it asks, and the lab notes what came back. It knows
+neither whether a real RocketMQ or this project's server answers, nor what the answer should be:
+that is what the recordings are for.
+
+All of RocketMQ's transactions go through two topics that a broker has once, so each program has a
+broker of its own, and counts offsets from 0.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+
+from ...program import CONTROL, JAVA, SLOW, Program
+from ..client import PROFILES, Lab
+
+#: rounds with settings of their own: several transactionTimeOuts, another transactionCheckMax
+ROUNDS = "rounds"
+
+Run = Callable[[Lab], None]
+
+_FOUND: dict[str, Program] = {}
+
+
+def program(
+    name: str,
+    reference: str,
+    *,
+    profiles: tuple[str, ...] = tuple(PROFILES),
+    needs: tuple[str, ...] = (),
+    settings: dict[str, str] | None = None,
+) -> Callable[[Run], Run]:
+    """Register a program. `profiles`: where it makes sense; `needs`: besides a broker of its own;
+    `settings`: of that broker."""
+
+    def register(run: Run) -> Run:
+        if name in _FOUND:
+            raise ValueError(f"two programs are called {name}")
+        given = tuple((settings or {}).items())
+        _FOUND[name] = Program(name, reference, run, profiles, (CONTROL, *needs), "", given)
+        return run
+
+    return register
+
+
+@cache
+def programs() -> dict[str, Program]:
+    """Every program, by name."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    return dict(sorted(_FOUND.items()))
+
+
+__all__ = ["ROUNDS", "CONTROL", "JAVA", "SLOW", "Lab", "Program", "program", "programs"]

@@ -1,0 +1,248 @@
+"""Halves that nobody has ended: the round that asks, and gives up."""
+
+from __future__ import annotations
+
+import time
+
+from ..client import Lab
+from ..producer import COMMIT, ROLLBACK, UNKNOW, Half, Producer
+from . import ROUNDS, program
+from .ends import begin
+
+
+@program(
+    "check-commits",
+    "EndTransactionProcessorTest.testProcessRequest_CheckMessage, testCheck_withCheck",
+)
+def check_commits(lab: Lab) -> None:
+    app, (o1,) = begin(lab, "o1")
+    app.end(o1, UNKNOW)
+    lab.round()
+    (copy,) = app.asked(1)
+    app.end(copy, COMMIT, from_check=True)
+    lab.write_ops()
+    lab.log("half", 2)
+    lab.log("op", 1)
+    lab.log("orders", 1)
+    lab.round()
+    app.asked(0)
+
+
+@program("young-half", "ServiceImplTest.testCheck_withCheck", needs=(ROUNDS,))
+def young_half(lab: Lab) -> None:
+    """A half younger than transactionTimeOut is left alone: the round has not come past it."""
+    app, _ = begin(lab, "o1")
+    lab.round(young=True)
+    app.asked(0)
+    lab.log("half", 1)
+    lab.round()
+    app.asked(1)
+
+
+@program("check-rolls-back", "EndTransactionProcessorTest.testProcessRequest_RollBack")
+def check_rolls_back(lab: Lab) -> None:
+    app, (o1,) = begin(lab, "o1")
+    app.end(o1, UNKNOW)
+    lab.round()
+    (copy,) = app.asked(1)
+    app.end(copy, ROLLBACK, from_check=True)
+    lab.write_ops()
+    lab.round()
+    app.asked(0)
+    lab.log("half", 2)
+    lab.log("op", 1)
+    lab.log("orders", 0)
+
+
+@program("local-transaction-throws", "DefaultMQProducerImpl.sendMessageInTransaction")
+def local_transaction_throws(lab: Lab) -> None:
+    """What a client sends after an exception is UNKNOW's number, and the check decides."""
+    app, (o1,) = begin(lab, "o1")
+    app.end(o1, UNKNOW)
+    lab.write_ops()
+    lab.log("op", 0)
+    lab.round()
+    (copy,) = app.asked(1)
+    app.end(copy, ROLLBACK, from_check=True)
+    lab.write_ops()
+    lab.log("op", 1)
+    lab.log("orders", 0)
+
+
+@program(
+    "never-resolved",
+    "ServiceImplTest.testCheck_withDiscard, CheckListenerTest.testResolveDiscardMsg",
+)
+def never_resolved(lab: Lab) -> None:
+    app, (o1,) = begin(lab, "o1")
+    app.end(o1, UNKNOW)
+    give_up(lab, app)
+    lab.log("half", 4)
+    lab.log("op", 0)
+    lab.log("discard", 1)
+    lab.log("orders", 0)
+
+
+def give_up(lab: Lab, app: Producer) -> Half:
+    """Rounds until the one half there is is parked. Its last check races with that: the third
+    round, or the one behind it, finds the copy of the third check."""
+    for told in (True, True, False):
+        lab.round(told=told)
+        (copy,) = app.asked(1)
+    lab.round()
+    app.asked(0)
+    return copy
+
+
+@program("commit-after-discard", "section 3.7: parked is not rolled back")
+def commit_after_discard(lab: Lab) -> None:
+    app, (o1,) = begin(lab, "o1")
+    copy = give_up(lab, app)
+    app.end(copy, COMMIT, from_check=True)
+    app.end(o1, COMMIT)
+    lab.write_ops()
+    lab.log("half", 4)
+    lab.log("discard", 1)
+    lab.log("orders", 2)
+
+
+@program("resumed-by-an-operator", "AdminBrokerProcessor#resumeCheckHalfMessage")
+def resumed_by_an_operator(lab: Lab) -> None:
+    """An operator takes it back into the half topic; it may be asked about anew."""
+    app, (o1,) = begin(lab, "o1")
+    give_up(lab, app)
+    (parked,) = lab.log("discard", 1)
+    app.resume(o1, parked.msg_id)
+    lab.log("half", 5)
+    lab.round()
+    (copy,) = app.asked(1)
+    app.end(copy, COMMIT, from_check=True)
+    lab.write_ops()
+    lab.log("half", 6)
+    lab.log("orders", 1)
+    lab.round()
+    app.asked(0)
+
+
+@program("check-limit-of-one", "TransactionalMessageServiceImpl.needDiscard", needs=(ROUNDS,))
+def check_limit_of_one(lab: Lab) -> None:
+    """Even a limit of 0 lets one check happen."""
+    app, (o1,) = begin(lab, "o1")
+    app.end(o1, UNKNOW)
+    lab.target.control.round(0, 0)
+    app.asked(1)
+    lab.target.control.round(0, 0)
+    app.asked(0)
+    lab.log("half", 2)
+    lab.log("discard", 1)
+
+
+@program("checker-null-then-throws", "DefaultMQProducerImpl.checkTransactionState")
+def checker_null_then_throws(lab: Lab) -> None:
+    """A checker that returns null sends nothing, one that throws sends UNKNOW; then it commits."""
+    app, _ = begin(lab, "o1")
+    lab.round()
+    app.asked(1)
+    lab.round()
+    (copy,) = app.asked(1)
+    app.end(copy, UNKNOW, from_check=True)
+    lab.round(told=False)
+    (copy,) = app.asked(1)
+    app.end(copy, COMMIT, from_check=True)
+    lab.write_ops()
+    lab.log("half", 4)
+    lab.log("op", 1)
+    lab.log("orders", 1)
+
+
+@program("five-way-mix", "TransactionalMsgIT.testMessageVisibility")
+def five_way_mix(lab: Lab) -> None:
+    """Ten messages; by five: commit, rollback, a check that commits, one that rolls back, none
+    that is ever answered."""
+    app, halves = begin(lab, *(f"o{n}" for n in range(10)))
+    for n, half in enumerate(halves):
+        app.end(half, (COMMIT, ROLLBACK, UNKNOW, UNKNOW, UNKNOW)[n % 5])
+    lab.write_ops()
+    answers = {2: COMMIT, 3: ROLLBACK}
+    for count, told in ((6, True), (2, True), (2, False), (0, True)):
+        lab.round(told=told)
+        for copy in app.asked(count):
+            if (kind := int(copy.words[1:]) % 5) in answers:
+                app.end(copy, answers[kind], from_check=True)
+        lab.write_ops()
+    lab.log("half", 20)
+    lab.log("op", 1 if lab.profile.name == "5.5" else 8)
+    lab.log("orders", 4)
+    lab.log("discard", 2)
+
+
+@program("around-a-pending-half", "TransactionalMessageServiceImpl.check, calculateOpOffset")
+def around_a_pending_half(lab: Lab) -> None:
+    """What was ended behind a half that was not: the round goes past all of them."""
+    app, (_, b, c) = begin(lab, "a", "b", "c")
+    app.end(b, COMMIT)
+    app.end(c, COMMIT)
+    lab.write_ops()
+    lab.log("op", 1 if lab.profile.name == "5.5" else 2)
+    lab.round()
+    app.asked(1)
+    lab.log("half", 4)
+    lab.log("orders", 2)
+
+
+@program(
+    "head-of-line",
+    "TransactionalMessageServiceImpl.check, step 7 of section 3.3",
+    needs=(ROUNDS,),
+)
+def head_of_line(lab: Lab) -> None:
+    """A young half stops the round: the older one behind it, put back there, has to wait."""
+    app, _ = begin(lab, "old")
+    time.sleep(6.5)
+    app.send("orders-0", "young")
+    for checks in (1, 0):
+        lab.round(timeout_ms=6_000)
+        app.asked(checks)
+    lab.log("half", 3)
+    lab.round()
+    app.asked(2)
+    lab.log("half", 5)
+
+
+@program("late-commit-delivers-twice", "section 3.8: issues 2694, 8158")
+def late_commit_delivers_twice(lab: Lab) -> None:
+    """A local transaction that outlives the first check: its commit names the half, the check the
+    copy."""
+    app, (o1,) = begin(lab, "o1")
+    lab.round()
+    app.asked(1)
+    app.end(o1, COMMIT)
+    lab.write_ops()
+    lab.log("orders", 1)
+    lab.round()
+    (copy,) = app.asked(1)
+    app.end(copy, COMMIT, from_check=True)
+    lab.write_ops()
+    lab.log("half", 3)
+    lab.log("op", 2)
+    lab.log("orders", 2)
+    lab.round()
+    app.asked(0)
+
+
+@program("op-batch-too-slow", "issues 9640, 10199: TransactionalOpBatchService", profiles=("5.5",))
+def op_batch_too_slow(lab: Lab) -> None:
+    """A round that comes before the op record is written asks about what has been committed."""
+    app, (o1,) = begin(lab, "o1")
+    app.end(o1, COMMIT)
+    lab.log("op", 0)
+    lab.log("orders", 1)
+    lab.round()
+    (copy,) = app.asked(1)
+    app.end(copy, COMMIT, from_check=True)
+    lab.write_ops()
+    lab.log("half", 2)
+    lab.log("op", 1)
+    lab.log("orders", 2)
+    lab.round()
+    app.asked(0)

@@ -1,0 +1,105 @@
+"""What becomes of a message that a consumer cannot process: the retry topic, then the DLQ."""
+
+from __future__ import annotations
+
+from ....rocketmq.remoting import MessageRecord, RequestCode
+from ..client import BROKER, Lab, tell
+from ..producer import COMMIT
+from . import SLOW, program
+from .ends import begin
+
+GROUP = "stock-service"
+RETRY, DLQ = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
+
+
+def subscribe(lab: Lab) -> None:
+    """A consumer group, made as an administrator makes it: its retry topic comes with it."""
+    from ....rocketmq.remoting import encode_json
+
+    body = {
+        "groupName": lab.wire(GROUP),
+        "consumeEnable": True,
+        "consumeFromMinEnable": True,
+        "consumeBroadcastEnable": True,
+        "retryQueueNums": 1,
+        "retryMaxTimes": 16,
+        "brokerId": 0,
+        "whichBrokerWhenConsumeSlowly": 1,
+        "notifyConsumerIdsChangedEnable": True,
+    }
+    lab.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, encode_json(body))
+
+
+def send_back(lab: Lab, record: MessageRecord, level: int = 0, most: int = 16) -> None:
+    """CONSUMER_SEND_MSG_BACK: this group could not process it."""
+    answer = lab.ask(
+        RequestCode.CONSUMER_SEND_MSG_BACK,
+        offset=record.physical_offset,
+        group=lab.wire(GROUP),
+        delayLevel=level,
+        originMsgId=record.properties["UNIQ_KEY"],
+        originTopic=lab.wire("orders"),
+        unitMode=False,
+        maxReconsumeTimes=most,
+    )
+    asked = f"ConsumerSendMsgBack {record.body.decode()} level={level}"
+    lab.note("stock", BROKER, asked, tell(answer))
+
+
+def redelivered(lab: Lab, offset: int) -> MessageRecord | None:
+    """Wait for the next message of the group's retry topic."""
+    found: list[MessageRecord] = []
+
+    def there() -> bool:
+        found[:] = lab.pull(RETRY, 0, offset)
+        return bool(found)
+
+    lab.wait_until(there)
+    return found[0] if found else None
+
+
+@program("seventeen-deliveries", "AbstractSendMessageProcessor.consumerSendMsgBack", needs=(SLOW,))
+def seventeen_deliveries(lab: Lab) -> None:
+    """Seventeen deliveries, with the delay levels 3 to 18, then the DLQ. Every level is one second
+    in these recordings."""
+    app, (o1,) = begin(lab, "o1")
+    app.end(o1, COMMIT)
+    (record,) = lab.log("orders", 1)
+    subscribe(lab)
+    deliveries = 1
+    while True:
+        send_back(lab, record)
+        back = redelivered(lab, deliveries - 1)
+        if back is None:
+            break
+        deliveries += 1
+        record = back
+        told = f"reconsumeTimes={back.reconsume_times} DELAY={back.properties.get('DELAY', '-')}"
+        lab.note("log", "%RETRY%", f"@{back.queue_offset}", f"{back.body.decode()} {told}")
+        if deliveries > 20:
+            break
+    for dead in lab.pull(DLQ):
+        told = f"{dead.body.decode()} reconsumeTimes={dead.reconsume_times}"
+        lab.note("log", "%DLQ%", f"@{dead.queue_offset}", told)
+    lab.note("stock", BROKER, "deliveries", deliveries)
+
+
+@program("straight-to-the-dlq", "AbstractSendMessageProcessor.consumerSendMsgBack: level -1")
+def straight_to_the_dlq(lab: Lab) -> None:
+    """And what a retried message still says of its transaction."""
+    app, (o1, o2) = begin(lab, "o1", "o2")
+    app.end(o1, COMMIT)
+    app.end(o2, COMMIT)
+    subscribe(lab)
+    first, second = lab.log("orders", 2)
+    send_back(lab, first, level=-1)
+    lab.wait_until(lambda: bool(lab.pull(DLQ)))
+    for dead in lab.pull(DLQ):
+        told = f"{dead.body.decode()} reconsumeTimes={dead.reconsume_times}"
+        lab.note("log", "%DLQ%", f"@{dead.queue_offset}", told)
+    send_back(lab, second)
+    again = redelivered(lab, 0)
+    names = ", ".join(sorted(again.properties)) if again else "nothing"
+    lab.note("log", "%RETRY%", "@0 properties", names)
+    if again:
+        lab.note("log", "%RETRY%", "@0 sysFlag", again.sys_flag)

@@ -1,0 +1,64 @@
+"""A consumer could not process a message: it comes back later, and after 16 times no more.
+
+The message is written once more, to the retry topic of the *group*, so that other groups do not
+get it again, and with a delay that grows: level 3 (10 s) the first time, level 18 (2 h) the last.
+After that it goes to the group's dead letter queue, where nobody reads it unless somebody looks.
+The producer hears nothing of all this. **A message that can never be processed is not rolled
+back, and its row stays.**
+
+Sources: AbstractSendMessageProcessor#consumerSendMsgBack, SubscriptionGroupConfig (5.5.0).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...kernel import Caller, Disk, Effects, Reply, replace
+from ..config import DLQ_PREFIX, RETRY_PREFIX, RocketMQConfig
+from ..errors import BACK_NOT_FOUND, ResponseCode
+from ..group.messages import ConsumerSendMsgBack, ConsumerSendMsgBackResponse
+from ..log import Stored, Writer, read_stored
+from ..messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, UNIQ_KEY, Message
+from ..states import TransactionType
+from .delay import put_later, schedule_level
+
+if TYPE_CHECKING:
+    from . import Broker
+
+Result = tuple["Broker", Effects]
+
+#: the first delay level of a retry
+FIRST_LEVEL = 3
+
+
+def take_back(
+    broker: Broker, ask: ConsumerSendMsgBack, caller: Caller, disk: Disk, at_ms: int
+) -> Result:
+    stored = read_stored(disk, ask.commit_log_offset)
+    if stored is None:
+        remark = BACK_NOT_FOUND.format(offset=ask.commit_log_offset)
+        refusal = ConsumerSendMsgBackResponse(ResponseCode.SYSTEM_ERROR, remark)
+        return broker, (Reply(caller, refusal),)
+    message = put_later(build_retry(ask, stored, broker.config))
+    timer = schedule_level(message, disk, broker)
+    writer = Writer(disk, at_ms)
+    writer.put(message)
+    return broker, (*writer.effects, *timer, Reply(caller, ConsumerSendMsgBackResponse()))
+
+
+def build_retry(ask: ConsumerSendMsgBack, stored: Stored, config: RocketMQConfig) -> Message:
+    """The copy for the group's retry topic, or for its dead letter queue."""
+    message, times = stored.message, stored.message.reconsume_times
+    most = config.retry_max if ask.most < 0 else ask.most
+    origin = message.get(ORIGIN_MESSAGE_ID) or message.get(UNIQ_KEY) or ""
+    topic = message.get(RETRY_TOPIC) or message.topic
+    copy = replace(
+        message.put((RETRY_TOPIC, topic), (ORIGIN_MESSAGE_ID, origin)),
+        queue_id=0,
+        reconsume_times=times + 1,
+        sys_flag=TransactionType.NOT_TYPE,
+    )
+    if times >= most or ask.delay_level < 0:
+        return replace(copy.clear((DELAY,)), topic=f"{DLQ_PREFIX}{ask.group}")
+    level = ask.delay_level or FIRST_LEVEL + times
+    return replace(copy.put((DELAY, str(level))), topic=f"{RETRY_PREFIX}{ask.group}")

@@ -1,0 +1,80 @@
+"""What a half message is turned into: a half, a copy of it, a parked one, the message itself.
+
+Sources: TransactionalMessageBridge#parseHalfMessageInner, #renewHalfMessageInner,
+DefaultTransactionalMessageCheckListener#resolveDiscardMsg,
+AbstractTransactionalMessageCheckListener#sendCheckMessage,
+EndTransactionProcessor#endMessageTransaction,
+AdminBrokerProcessor#resumeCheckHalfMessage (5.5.0).
+"""
+
+from __future__ import annotations
+
+from ...kernel import replace
+from ..config import DISCARD_TOPIC, HALF_TOPIC, RocketMQConfig
+from ..log import Stored
+from ..messages import (
+    CHECK_TIMES,
+    PREPARED_QUEUE_OFFSET,
+    REAL_QID,
+    REAL_TOPIC,
+    TRANSACTION_ID,
+    UNIQ_KEY,
+    CheckTransactionState,
+    Message,
+)
+from ..states import TransactionType
+
+
+def build_half(message: Message, config: RocketMQConfig) -> Message:
+    """An ordinary message of another topic: topic and queue are noted in properties, and the
+    PREPARED bit is *cleared*, or no queue entry would be written for it."""
+    if "half_topic" not in config.on:
+        return replace(message, sys_flag=TransactionType.NOT_TYPE)
+    half = message.put((REAL_TOPIC, message.topic), (REAL_QID, str(message.queue_id)))
+    if config.batches_ops:  # since 5.1
+        half = half.put((TRANSACTION_ID, message.get(UNIQ_KEY) or ""))
+    return replace(half, topic=HALF_TOPIC, queue_id=0, sys_flag=TransactionType.NOT_TYPE)
+
+
+def restore_message(half: Stored) -> Message:
+    """With its real topic and queue again."""
+    message = half.message
+    return replace(
+        message,
+        topic=message.get(REAL_TOPIC) or message.topic,
+        queue_id=int(message.get(REAL_QID) or 0),
+    )
+
+
+def build_committed(half: Stored, config: RocketMQConfig) -> Message:
+    """The message that consumers get: a complete new record. It keeps the half's properties, so
+    consumers see TRAN_MSG and PGROUP; 5.5 takes REAL_TOPIC and REAL_QID off."""
+    message = restore_message(half)
+    if config.release != "4.9":
+        message = message.clear((REAL_TOPIC, REAL_QID))
+    return replace(message, sys_flag=TransactionType.COMMIT_TYPE, prepared_offset=half.base)
+
+
+def build_copy(half: Stored, times: int) -> Message:
+    """The half once more, for the end of the half topic; when it was born stays."""
+    return half.message.put((CHECK_TIMES, str(times)))
+
+
+def mark_immune(half: Stored, message: Message) -> Message:
+    """A copy made while the half is immune says where the first one lies: its end may name that."""
+    if message.get(PREPARED_QUEUE_OFFSET) is not None:
+        return message
+    return message.put((PREPARED_QUEUE_OFFSET, str(half.queue_offset)))
+
+
+def build_parked(half: Stored) -> Message:
+    return replace(half.message, topic=DISCARD_TOPIC, queue_id=0)
+
+
+def build_resumed(stored: Stored) -> Message:
+    """Back into the half topic, with all its checks before it."""
+    return replace(stored.message, topic=HALF_TOPIC, queue_id=0).put((CHECK_TIMES, "0"))
+
+
+def build_question(half: Stored) -> CheckTransactionState:
+    return CheckTransactionState(restore_message(half), half.queue_offset, half.base)

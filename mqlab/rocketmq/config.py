@@ -1,0 +1,125 @@
+"""What the roles of one RocketMQ cluster agree on. Defaults are 5.5's, single master."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..kernel import Config, Text, Words
+
+#: TopicValidator: where an undecided message lies, where its end is recorded, where it is parked
+HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
+OP_TOPIC = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+DISCARD_TOPIC = "TRANS_CHECK_MAX_TIME_TOPIC"
+#: a delayed message waits here, one queue a level
+SCHEDULE_TOPIC = "SCHEDULE_TOPIC_XXXX"
+#: topics to which no client may send (TopicValidator#isNotAllowedSendTopic)
+NOT_ALLOWED_TO_SEND = frozenset({HALF_TOPIC, OP_TOPIC, DISCARD_TOPIC, SCHEDULE_TOPIC})
+#: the internal consumer group that holds both progress offsets (MixAll)
+TRANS_GROUP = "CID_RMQ_SYS_TRANS"
+RETRY_PREFIX = "%RETRY%"
+DLQ_PREFIX = "%DLQ%"
+#: messageDelayLevel: level 1 is the first of these 18
+DELAY_LEVELS_S = (1, 5, 10, 30, *range(60, 601, 60), 1_200, 1_800, 3_600, 7_200)
+
+SAFEGUARDS: dict[str, Text] = {
+    name: Words(en, zh)()
+    for name, (en, zh) in {
+        "half_topic": (
+            "an undecided message lies in the half topic, which no consumer subscribes to",
+            "未决消息存放在半消息主题，没有消费者订阅它",
+        ),
+        "op_topic": (
+            "every commit and rollback is recorded in the op topic, and the check passes over it",
+            "每次提交和回滚都记入 op 主题，回查时跳过",
+        ),
+        "check_back": (
+            "the broker asks about every half message that nobody has ended",
+            "broker 会回查没有结束的半消息",
+        ),
+        "check_limit": (
+            "a half message is asked about transactionCheckMax times at most, and then parked",
+            "半消息最多回查 transactionCheckMax 次，之后转存",
+        ),
+        "immunity": (
+            "a half message younger than transactionTimeOut is not asked about",
+            "存在时间不足 transactionTimeOut 的半消息不回查",
+        ),
+        "put_back": (
+            "a half message that is asked about is written again at the end of the half topic",
+            "被回查的半消息会重新写到半消息主题末尾",
+        ),
+        "any_producer": (
+            "any live producer of the group is asked, not only the one that sent",
+            "可以询问生产者组内任一存活的生产者，不限于发送者",
+        ),
+        "message_before_op": (
+            "a commit writes the message first and its op record second",
+            "提交时先写消息，再写 op 记录",
+        ),
+        "end_validation": (
+            "the end of a transaction must name its producer group and both offsets of its half",
+            "结束事务的请求必须写对生产者组和半消息的两个位点",
+        ),
+        "half_before_execute": (
+            "the local transaction runs only once the half message is stored (SEND_OK)",
+            "半消息存储成功（SEND_OK）之后才执行本地事务",
+        ),
+        "exception_is_unknown": (
+            "an exception in the local transaction means UNKNOW, so that the broker asks later",
+            "本地事务抛出异常视为 UNKNOW，由 broker 稍后回查",
+        ),
+        "consumer_retry": (
+            "what a consumer could not process comes back by its group's retry topic",
+            "消费失败的消息经由消费者组的重试主题再次投递",
+        ),
+        "idempotent_consumer": (
+            "the consumer looks up an order's key before it applies the order",
+            "消费者在处理订单之前先按业务键查重",
+        ),
+    }.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RocketMQConfig(Config):
+    """`release` "5.5" or "4.9": batched or synchronous op records, and what else differs.
+    `timeout_ms` is transactionTimeOut, `check_interval_ms` transactionCheckInterval (4.9: 60 s),
+    `check_max` transactionCheckMax. A search has no clock: every age is 0 there, and with
+    `timeout_ms` 0 a half may be asked about as soon as the check timer fires.
+    `op_batch_ms`, `op_batch_chars`: transactionOpBatchInterval, transactionOpMsgMaxSize.
+    `persist_ms`: flushConsumerOffsetInterval; 0: offsets are on the disk at once, which spares
+    a search the timer. `reserved_hours`: fileReservedTime. `same_round`: a half that is put
+    back is seen by the same round, as a quick dispatch allows. `topics`: what consumers may
+    read, as "orders-0". `retry_max`: a group's retryMaxTimes.
+    `flush`: "async" acknowledges what the operating system holds, "sync" what is on the disk;
+    `flush_ms`: with "async", how long after a write the disk has it; 0: never by itself, so that a
+    lesson without power cuts has no timer for it. `in_sync`: how many copies must have a message
+    before it is acknowledged: 1, the master's own, or 2, that of the node `slave` as well (4.9:
+    brokerRole=SYNC_MASTER; 5.5: inSyncReplicas)."""
+
+    release: str = "5.5"
+    broker: str = "broker"
+    database: str = "db"
+    timeout_ms: int = 6_000
+    check_interval_ms: int = 30_000
+    check_max: int = 15
+    op_batch_ms: int = 3_000
+    op_batch_chars: int = 4_096
+    persist_ms: int = 5_000
+    reserved_hours: int = 72
+    same_round: int = 0
+    topics: tuple[str, ...] = ()
+    retry_max: int = 16
+    flush: str = "async"
+    flush_ms: int = 0
+    in_sync: int = 1
+    slave: str = "slave"
+
+    @property
+    def batches_ops(self) -> bool:
+        """Since 5.1.0 op records wait in memory and leave together."""
+        return self.release != "4.9"
+
+    def order_of(self, step: str, *parts: str) -> tuple[str, ...]:
+        """The parts of a step as written, or as `order` says; what it leaves out is not done."""
+        return dict(self.order).get(step, parts)

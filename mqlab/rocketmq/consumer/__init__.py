@@ -1,0 +1,198 @@
+"""The consumer: delivered at least once, applied once.
+
+A push consumer pulls. In each turn it finds out who else is in its group and which queues are
+its own, pulls them, hands the messages to its listener, and reports how far it has come. What the
+listener could not process it *sends back*: the broker writes a copy to the retry topic of the
+group, for later. Then, and only then, the offset moves on.
+
+The listener of these lessons applies orders to a table of its own. The consumer can be killed
+after an order was applied and before its offset was reported; a half can be committed twice; a
+message can be sent back twice. So the same order comes again, and **only who looks the order up
+before applying it applies it once**. The look-up and the change are one row, in one statement.
+
+**Durable**: the table of applied orders; in broadcasting mode the offsets too, which lie with the
+consumer then. *Memory*: positions, who is in the group. *What can go wrong:* anything above; and in
+broadcasting mode a failure is written to a log file, and the message never comes again.
+
+*Left out:* threads and batches (one message after the other here), flow control, the 5 s between
+two reports of an offset, pop consumption of 5.x.
+Read on in DefaultMQPushConsumerImpl, ConsumeMessageConcurrentlyService#processConsumeResult,
+ConsumeMessageOrderlyService, RebalanceImpl (5.5.0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...kernel import (
+    Call,
+    Config,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Map,
+    Put,
+    Quiet,
+    Response,
+    Return,
+    Send,
+    build_failure,
+    build_success,
+    replace,
+)
+from ..config import RETRY_PREFIX, RocketMQConfig
+from ..errors import ResponseCode
+from ..group.messages import (
+    ConsumerSendMsgBackResponse,
+    GetConsumerListByGroup,
+    GetConsumerListByGroupResponse,
+    OffsetResponse,
+    PullMessage,
+    PullMessageResponse,
+    QueryConsumerOffset,
+    UpdateConsumerOffset,
+)
+from ..group.sharing import allocate_queues
+from ..messages import Heartbeat, name_queue
+from . import listening
+from .calls import Consume
+
+__all__ = ["Consumer", "ConsumerConfig"]
+
+#: where a consumer in broadcasting mode keeps its own offsets
+LOCAL_OFFSETS = "offsets.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerConfig(Config):
+    """`group`: the consumer group. `queues`: of the topics it has subscribed to. `broadcasting`:
+    every member gets every message."""
+
+    cluster: RocketMQConfig = RocketMQConfig()
+    name: str = "shop"
+    group: str = "shop"
+    queues: tuple[str, ...] = ()
+    broadcasting: bool = False
+
+    @property
+    def retry_queue(self) -> str:
+        return name_queue(f"{RETRY_PREFIX}{self.group}", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer(Quiet):
+    """`positions`: the next offset of each queue that it reads. `call`: what has not returned;
+    `asked`: requests under way; `pulled`: what came so far in this turn; `told`: what became of
+    each message, for the call's result."""
+
+    config: ConsumerConfig
+    registered: bool = False
+    positions: Map[str, int] = Map()
+    call: Consume | None = None
+    asked: tuple[Any, ...] = ()
+    pulled: tuple[PullMessageResponse, ...] = ()
+    told: tuple[str, ...] = ()
+
+    def step(self, event: Event, disk: Disk) -> tuple[Consumer, Effects]:
+        match event:
+            case Call(body=Consume() as call):
+                return replace(self, call=call)._begin_turn(disk)
+            case Call(body=call):
+                why = build_failure(call, "a consumer has no such call")
+                return self, (Return(why),)
+            case Response(body=said) if self.asked:
+                new = replace(self, asked=self.asked[1:])
+                return new._take_answer(said, disk)
+            case ConnectionLost():
+                return replace(self, registered=False)._ask_again()
+        # The answer to a heartbeat, or one that nobody waits for any more.
+        return self, ()
+
+    # -- one turn ----------------------------------------------------------------------------
+
+    def _begin_turn(self, disk: Disk) -> tuple[Consumer, Effects]:
+        new, beat = self._register()
+        if self.config.broadcasting:
+            kept = disk.table(LOCAL_OFFSETS)
+            positions = Map((queue, kept.get(queue, 0)) for queue in self.config.queues)
+            new, pulls = replace(new, positions=positions)._pull()
+            return new, (*beat, *pulls)
+        new, asks = new.ask(GetConsumerListByGroup(self.config.group))
+        return new, (*beat, *asks)
+
+    def _take_answer(self, said: Any, disk: Disk) -> tuple[Consumer, Effects]:
+        """What an answer brings; the next questions go out once all of these are answered."""
+        match said:
+            case GetConsumerListByGroupResponse(members=members):
+                return self._take_queues(members)
+            case OffsetResponse(queue=queue, offset=offset, code=code):
+                known = code is ResponseCode.SUCCESS
+                positions = self.positions.set(queue, offset if known else 0)
+                new = replace(self, positions=positions)
+                return (new, ()) if new.asked else new._pull()
+            case PullMessageResponse():
+                new = replace(self, pulled=(*self.pulled, said))
+                return (new, ()) if new.asked else listening.listen(new, disk)
+            case ConsumerSendMsgBackResponse():
+                return (self, ()) if self.asked else self.finish_turn()
+        raise TypeError(f"a consumer never asks for a {type(said).__name__}")
+
+    def _take_queues(self, members: tuple[str, ...]) -> tuple[Consumer, Effects]:
+        """Which queues are mine: of each topic by itself, the retry topic too. What was mine and
+        is no more is forgotten, for somebody else moves its offset now."""
+        me, config = self.config.name, self.config
+        mine = allocate_queues(me, members, config.queues)
+        mine = (*mine, *allocate_queues(me, members, (config.retry_queue,)))
+        kept = Map((q, self.positions[q]) for q in mine if q in self.positions)
+        new = replace(self, positions=kept)
+        unknown = tuple(QueryConsumerOffset(config.group, q) for q in mine if q not in kept)
+        return new.ask(*unknown) if unknown else new._pull()
+
+    def _pull(self) -> tuple[Consumer, Effects]:
+        group = self.config.group
+        if not self.positions:
+            return self.finish_turn()
+        return self.ask(*(PullMessage(group, q, at) for q, at in self.positions.items()))
+
+    def finish_turn(self) -> tuple[Consumer, Effects]:
+        """Report how far it has come, and be done with the call."""
+        before = {p.queue: p.next_offset - len(p.messages) for p in self.pulled}
+        moved = [(q, at) for q, at in self.positions.items() if before.get(q, at) != at]
+        reports: Effects
+        if self.config.broadcasting:
+            reports = tuple(Put(LOCAL_OFFSETS, queue, at) for queue, at in moved)
+        else:
+            broker, group = self.config.cluster.broker, self.config.group
+            reports = tuple(Send(broker, UpdateConsumerOffset(group, q, at)) for q, at in moved)
+        result = build_success(self.call, ", ".join(self.told) or "nothing")
+        new = replace(self, call=None, pulled=(), told=())
+        return new, (*reports, Return(result))
+
+    # -- the connection ----------------------------------------------------------------------
+
+    def ask(self, *bodies: Any) -> tuple[Consumer, Effects]:
+        """Questions to the broker, which answers them in order."""
+        broker = self.config.cluster.broker
+        sends = tuple(Send(broker, body) for body in bodies)
+        return replace(self, asked=(*self.asked, *bodies)), sends
+
+    def _register(self) -> tuple[Consumer, Effects]:
+        if self.registered:
+            return self, ()
+        beat = Heartbeat(consumers=(self.config.group,))
+        return replace(self, registered=True), (Send(self.config.cluster.broker, beat),)
+
+    def _ask_again(self) -> tuple[Consumer, Effects]:
+        """The connection broke: what was not answered is asked once more. A message that had been
+        taken back already comes back twice."""
+        if not self.asked:
+            return self, ()
+        new, beat = self._register()
+        new, asks = replace(new, asked=()).ask(*self.asked)
+        return new, (*beat, *asks)
+
+    @classmethod
+    def recover(cls, config: ConsumerConfig, disk: Disk, at_ms: int) -> tuple[Consumer, Effects]:
+        return cls(config), ()

@@ -1,0 +1,117 @@
+"""What consumers and the broker say to each other. A request's class is called as its code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..log import Stored
+from ..messages import Answer
+
+# ---- reading ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PullMessage:
+    """PULL_MESSAGE 11. `most`: so many messages at most."""
+
+    group: str
+    queue: str
+    offset: int
+    most: int = 32
+
+    def __str__(self) -> str:
+        return f"PullMessage {self.queue}@{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class PullMessageResponse(Answer):
+    """`next_offset`: where to read on."""
+
+    queue: str = ""
+    messages: tuple[Stored, ...] = ()
+    next_offset: int = 0
+
+    def __str__(self) -> str:
+        return ", ".join(s.message.words for s in self.messages) or self.words
+
+
+# ---- offsets ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class QueryConsumerOffset:
+    """QUERY_CONSUMER_OFFSET 14"""
+
+    group: str
+    queue: str
+
+    def __str__(self) -> str:
+        return f"QueryConsumerOffset {self.group} {self.queue}"
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateConsumerOffset:
+    """UPDATE_CONSUMER_OFFSET 15, one-way"""
+
+    group: str
+    queue: str
+    offset: int
+
+    def __str__(self) -> str:
+        return f"UpdateConsumerOffset {self.group} {self.queue}@{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetResponse(Answer):
+    """`offset`: the group's, where one is known."""
+
+    queue: str = ""
+    offset: int = -1
+
+    def __str__(self) -> str:
+        return self.words if self.code else f"{self.queue}@{self.offset}"
+
+
+# ---- sending back ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerSendMsgBack:
+    """CONSUMER_SEND_MSG_BACK 36: the consumer could not process a message. `delay_level` 0: the
+    broker chooses, -1: no more tries. `most`: how often it may come back, -1: as the broker's
+    configuration says."""
+
+    group: str
+    commit_log_offset: int
+    delay_level: int = 0
+    most: int = -1
+    words: str = ""
+
+    def __str__(self) -> str:
+        return f"ConsumerSendMsgBack {self.words}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerSendMsgBackResponse(Answer):
+    pass
+
+
+# ---- who reads what --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GetConsumerListByGroup:
+    """GET_CONSUMER_LIST_BY_GROUP 38"""
+
+    group: str
+
+    def __str__(self) -> str:
+        return f"GetConsumerListByGroup {self.group}"
+
+
+@dataclass(frozen=True, slots=True)
+class GetConsumerListByGroupResponse(Answer):
+    members: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join(self.members) or self.words

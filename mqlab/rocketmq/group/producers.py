@@ -1,0 +1,38 @@
+"""Whom can the broker ask? The connections of each producer group.
+
+A check goes to *some* connection of the group, in turn: not to the process that sent the half,
+which may be dead, and not to all. Whoever registered is asked, also a process that has never
+sent anything. A connection that closes is forgotten at once.
+
+Sources: ProducerManager#registerProducer, #getAvailableChannel, #doChannelCloseEvent (5.5.0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...kernel import Map, replace
+from .members import Members, join_group, leave_groups
+
+
+@dataclass(frozen=True, slots=True)
+class Producers:
+    """`asked`: one counter for all groups, by which their connections take turns."""
+
+    groups: Members = Map()
+    asked: int = 0
+
+    def register(self, group: str, client: str) -> Producers:
+        return replace(self, groups=join_group(self.groups, group, client))
+
+    def forget(self, client: str) -> Producers:
+        return replace(self, groups=leave_groups(self.groups, client))
+
+    def choose(self, group: str, only: str | None = None) -> tuple[Producers, str | None]:
+        """The next connection of the group, None where there is none. `only`: no other will do."""
+        there: tuple[str, ...] = self.groups.get(group, ())
+        if only is not None:
+            return self, only if only in there else None
+        if not there:
+            return self, None
+        return replace(self, asked=self.asked + 1), there[self.asked % len(there)]

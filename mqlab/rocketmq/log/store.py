@@ -1,0 +1,142 @@
+"""Records of the commit log, the queue entries that point to them, writing and reading.
+
+Sources: CommitLog#asyncPutMessage, ConsumeQueue, DefaultMessageStore#getMessage,
+#lookMessageByOffset, #recoverTopicQueueTable (5.5.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from ...kernel import Append, Disk, Effect, Effects
+from ..config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC, SCHEDULE_TOPIC
+from ..messages import Message, name_queue
+
+COMMIT_LOG = "commitlog"
+#: how a record is called in a narration, and in `kill … when=half#1`
+KINDS = {HALF_TOPIC: "half", OP_TOPIC: "op", DISCARD_TOPIC: "discard", SCHEDULE_TOPIC: "delayed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A message in the commit log, at offset `base`; `queue_offset` is its number in its queue."""
+
+    base: int
+    message: Message
+    queue_offset: int
+    store_ms: int = 0
+
+    @property
+    def last(self) -> int:
+        return self.base
+
+    @property
+    def kind(self) -> str:
+        return KINDS.get(self.message.topic, "message")
+
+    def __str__(self) -> str:
+        where = "" if self.kind in ("half", "op", "discard") else f" in {self.message.queue}"
+        times = f" ({self.message.check_times})" if self.message.check_times else ""
+        return f"{self.kind} {self.message.words}{times} @{self.queue_offset}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEntry:
+    """An entry of a consume queue: where in the commit log the message lies."""
+
+    base: int
+    commit_log_offset: int
+
+    @property
+    def last(self) -> int:
+        return self.base
+
+    def __str__(self) -> str:
+        return f"entry @{self.base} points to {self.commit_log_offset}"
+
+
+class Writer:
+    """What one step appends: it gives each message the next offset of the commit log and of its
+    queue, as the store does under its lock. A step makes one and takes its `effects`."""
+
+    def __init__(self, disk: Disk, at_ms: int, *, notify: bool = False) -> None:
+        """`notify`: a step follows when the records are written, and flushes them."""
+        self._disk, self._at_ms, self._notify = disk, at_ms, notify
+        self._ends: dict[str, int] = {}
+        self._effects: list[Effect] = []
+        self.written: list[Stored] = []
+
+    def put(self, message: Message) -> Stored:
+        """Append a message and its queue entry."""
+        offset = self._take_end(message.queue)
+        stored = Stored(self._take_end(COMMIT_LOG), message, offset, self._at_ms)
+        self.written.append(stored)
+        self._effects.append(Append(COMMIT_LOG, stored, notify=self._notify))
+        self._effects.append(build_entry(stored))
+        return stored
+
+    def add(self, *effects: Effect) -> None:
+        """Something else that this step does, behind what was written so far."""
+        self._effects += effects
+
+    @property
+    def effects(self) -> Effects:
+        return tuple(self._effects)
+
+    def _take_end(self, log: str) -> int:
+        end = self._ends.get(log)
+        if end is None:
+            end = self._disk.log(log).end
+        self._ends[log] = end + 1
+        return end
+
+
+def build_entry(stored: Stored) -> Append:
+    """Writing the queue entry of a record."""
+    return Append(stored.message.queue, QueueEntry(stored.queue_offset, stored.base), notify=False)
+
+
+def read_stored(disk: Disk, commit_log_offset: int) -> Stored | None:
+    """The record at an offset of the commit log (lookMessageByOffset)."""
+    if commit_log_offset < 0:
+        return None
+    return next(disk.log(COMMIT_LOG).read(commit_log_offset, commit_log_offset + 1), None)
+
+
+def walk_queue(disk: Disk, queue: str, start: int = 0) -> Iterator[Stored]:
+    """The messages of a queue from offset `start` on, read as they are asked for."""
+    for entry in disk.log(queue).read(start):
+        stored = read_stored(disk, entry.commit_log_offset)
+        if stored is not None:
+            yield stored
+
+
+def read_queue(disk: Disk, queue: str, start: int = 0, most: int | None = None) -> list[Stored]:
+    """The messages of a queue from offset `start` on, at most so many (getMessage)."""
+    return list(islice(walk_queue(disk, queue, start), most))
+
+
+def list_queues(disk: Disk, topic: str) -> tuple[str, ...]:
+    """The queues of a topic that hold something."""
+    return tuple(q for q in disk.logs(f"{topic}-") if q.rpartition("-")[0] == topic)
+
+
+def find_undispatched(disk: Disk) -> Effects:
+    """The queue entries that a stop has cut off: their messages are in the commit log behind
+    whatever the queues point to."""
+    queues = [disk.log(name) for name in disk.logs() if name != COMMIT_LOG]
+    lasts = [entry.commit_log_offset for q in queues if q.end for entry in q.read(q.end - 1)]
+    first = max(lasts, default=-1) + 1
+    return tuple(build_entry(stored) for stored in disk.log(COMMIT_LOG).read(first))
+
+
+def name_system_queue(topic: str) -> str:
+    """Half, op and discard topic have one queue each."""
+    return name_queue(topic, 0)
+
+
+HALF_QUEUE = name_system_queue(HALF_TOPIC)
+OP_QUEUE = name_system_queue(OP_TOPIC)
+DISCARD_QUEUE = name_system_queue(DISCARD_TOPIC)

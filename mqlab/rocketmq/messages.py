@@ -1,0 +1,304 @@
+"""What producers, the broker, consumers and a database say to each other, and what a message is.
+
+A message is a topic, a body and *properties*: words under names, and nearly all that
+RocketMQ knows of a transaction stands in them. Field names follow the protocol's; a request's
+class is called as the code that it has on the wire (RequestCode).
+
+A queue is written "orders-0". Two offsets must be told apart: a *queue offset* counts the
+messages of one queue; a *commit log offset* says where in the one log of a broker a message
+lies. Here it counts records, where the real one counts bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..kernel import Map, replace
+from .errors import ResponseCode
+from .states import SendStatus, TransactionType
+
+# ---- properties (MessageConst) ---------------------------------------------------------
+
+TRAN_MSG = "TRAN_MSG"
+PGROUP = "PGROUP"
+UNIQ_KEY = "UNIQ_KEY"
+TRANSACTION_ID = "__transactionId__"
+KEYS = "KEYS"
+TAGS = "TAGS"
+DELAY = "DELAY"
+REAL_TOPIC = "REAL_TOPIC"
+REAL_QID = "REAL_QID"
+RETRY_TOPIC = "RETRY_TOPIC"
+ORIGIN_MESSAGE_ID = "ORIGIN_MESSAGE_ID"
+CHECK_TIMES = "TRANSACTION_CHECK_TIMES"
+CHECK_IMMUNITY = "CHECK_IMMUNITY_TIME_IN_SECONDS"
+PREPARED_QUEUE_OFFSET = "TRAN_PREPARED_QUEUE_OFFSET"
+
+Properties = Map[str, str]
+NO_PROPERTIES: Properties = Map()
+
+
+def name_queue(topic: str, queue_id: int) -> str:
+    """A queue by one word, which is also the name of its file on the disk."""
+    return f"{topic}-{queue_id}"
+
+
+def split_queue(queue: str) -> tuple[str, int]:
+    """Topic and number of a queue that is written "orders-0"."""
+    topic, _, number = queue.rpartition("-")
+    return topic, int(number)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as a producer sends it and as the broker keeps it (MessageExtBrokerInner).
+
+    `born_ms`, `born_host`: when and by whom it was made; both stay when it is written again.
+    `sys_flag`: its transaction bits. `prepared_offset`: of a committed message, where its half
+    lies in the commit log. `reconsume_times`: how often a consumer has sent it back."""
+
+    topic: str
+    queue_id: int
+    body: Any
+    properties: Properties = NO_PROPERTIES
+    born_ms: int = 0
+    born_host: str = ""
+    sys_flag: int = TransactionType.NOT_TYPE
+    prepared_offset: int = 0
+    reconsume_times: int = 0
+    flag: int = 0
+
+    @property
+    def queue(self) -> str:
+        return name_queue(self.topic, self.queue_id)
+
+    @property
+    def words(self) -> str:
+        """How a lesson names it: its body, or the key it is known by."""
+        return self.body if isinstance(self.body, str) else str(self.get(KEYS) or "message")
+
+    @property
+    def check_times(self) -> int:
+        """How often it was asked about; 0: the property is not there."""
+        return int(self.get(CHECK_TIMES) or 0)
+
+    def get(self, name: str) -> str | None:
+        found: str | None = self.properties.get(name)
+        return found
+
+    def put(self, *pairs: tuple[str, str]) -> Message:
+        """This message with these properties as well."""
+        properties = self.properties
+        for name, value in pairs:
+            properties = properties.set(name, value)
+        return replace(self, properties=properties)
+
+    def clear(self, names: Iterable[str]) -> Message:
+        """This message without these properties."""
+        properties = self.properties
+        for name in names:
+            properties = properties.remove(name)
+        return replace(self, properties=properties)
+
+
+# ---- what most answers begin with ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    code: ResponseCode = ResponseCode.SUCCESS
+    remark: str = ""
+
+    @property
+    def words(self) -> str:
+        name = "ok" if self.code is ResponseCode.SUCCESS else self.code.name
+        return f"{name} {self.remark}".rstrip()
+
+    def __str__(self) -> str:
+        return self.words
+
+
+# ---- producer → broker -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """HEART_BEAT 34: who is behind a connection. Only by this does the broker know whom it can
+    ask. `producers`: the producer groups of this client; `consumers`: its consumer groups."""
+
+    producers: tuple[str, ...] = ()
+    consumers: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"Heartbeat {', '.join((*self.producers, *self.consumers))}"
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatResponse(Answer):
+    """The broker's answer. Here it is the first thing the broker sends over its own direction of
+    the connection, so that it hears when the client is gone."""
+
+    quiet = True
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessage:
+    """SEND_MESSAGE_V2 310. `message.properties[TRAN_MSG]` makes it a half message."""
+
+    message: Message
+    group: str
+
+    def __str__(self) -> str:
+        half = " half" if self.message.get(TRAN_MSG) == "true" else ""
+        return f"SendMessage{half} {self.message.queue} {self.message.words}"
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessageResponse(Answer):
+    """`queue_offset`, `commit_log_offset`: of the *half* where it is one, though `queue_id` is
+    that of the real topic."""
+
+    status: SendStatus = SendStatus.SEND_OK
+    queue_id: int = 0
+    queue_offset: int = -1
+    commit_log_offset: int = -1
+    transaction_id: str = ""
+
+    def __str__(self) -> str:
+        if self.code not in STORED:
+            return self.words
+        return f"{self.status} @{self.queue_offset}"
+
+
+#: codes of an answer to a message that was stored all the same
+STORED: dict[ResponseCode, SendStatus] = {
+    ResponseCode.SUCCESS: SendStatus.SEND_OK,
+    ResponseCode.FLUSH_DISK_TIMEOUT: SendStatus.FLUSH_DISK_TIMEOUT,
+    ResponseCode.FLUSH_SLAVE_TIMEOUT: SendStatus.FLUSH_SLAVE_TIMEOUT,
+    ResponseCode.SLAVE_NOT_AVAILABLE: SendStatus.SLAVE_NOT_AVAILABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EndTransaction:
+    """END_TRANSACTION 37. Clients send it one-way: no answer, no retry, and whatever error the
+    broker finds nobody hears. `oneway` False: a raw client that waits for the answer.
+    `end` is a TransactionType, or a number that is none."""
+
+    group: str
+    end: int
+    queue_offset: int
+    commit_log_offset: int
+    from_check: bool = False
+    oneway: bool = True
+    words: str = ""
+    remark: str = ""
+
+    def __str__(self) -> str:
+        name = NAMES.get(self.end, str(self.end))
+        more = " from check" if self.from_check else ""
+        if not self.oneway:
+            more += f" {self.group} half@{self.queue_offset} log@{self.commit_log_offset}"
+        return f"EndTransaction {name} {self.words}{more}"
+
+
+#: what may stand in EndTransaction, and how a narration calls it
+NAMES: dict[int, str] = {
+    TransactionType.NOT_TYPE: "NOT_TYPE",
+    TransactionType.COMMIT_TYPE: "COMMIT",
+    TransactionType.ROLLBACK_TYPE: "ROLLBACK",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EndTransactionResponse(Answer):
+    """To a raw client only."""
+
+
+# ---- broker → producer -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CheckTransactionState:
+    """CHECK_TRANSACTION_STATE 39, one-way, over the producer's own connection. `message` has its
+    real topic and queue again; the offsets are those of the copy that was just put back."""
+
+    message: Message
+    queue_offset: int
+    commit_log_offset: int
+
+    def __str__(self) -> str:
+        return f"CheckTransactionState {self.message.words} ({self.message.check_times})"
+
+
+# ---- application ↔ database ------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement, committed by itself: `get`, `put` or `delete`."""
+
+    verb: str
+    key: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.verb, self.key, self.value)))
+
+
+@dataclass(frozen=True, slots=True)
+class StatementResponse:
+    """`value`: what was read, None where there is no such row."""
+
+    value: str | None = None
+
+    def __str__(self) -> str:
+        return "ok" if self.value is None else self.value
+
+
+# ---- an operator -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeCheckHalfMessage:
+    """RESUME_CHECK_HALF_MESSAGE 323: take a half that was given up back into the half topic."""
+
+    commit_log_offset: int
+
+    def __str__(self) -> str:
+        return f"ResumeCheckHalfMessage @{self.commit_log_offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeCheckHalfMessageResponse(Answer):
+    pass
+
+
+# ---- master ↔ slave --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HaReport:
+    """Slave → master: my copy of the commit log ends here."""
+
+    end: int
+    quiet = True
+
+    def __str__(self) -> str:
+        return f"HaReport {self.end}"
+
+
+@dataclass(frozen=True, slots=True)
+class HaTransfer:
+    """Master → slave: what follows in the commit log."""
+
+    records: tuple[Any, ...]
+
+    @property
+    def quiet(self) -> bool:
+        return not self.records
+
+    def __str__(self) -> str:
+        return f"HaTransfer {'; '.join(map(str, self.records)) or 'nothing'}"

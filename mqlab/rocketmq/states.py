@@ -1,0 +1,70 @@
+"""The words for how a transaction stands, and the table of a half message's states.
+
+One table, three uses: roles check against it, views draw it, lessons teach it. The broker has
+no such table: **RocketMQ keeps no state for each transaction.** What the table says is read from
+three queues, the half topic, the op topic and the topic of messages that are given up.
+Sources: LocalTransactionState, SendStatus, MessageSysFlag (5.5.0).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+
+
+class LocalTransactionState(StrEnum):
+    """What a transaction listener returns. UNKNOW is spelled so."""
+
+    COMMIT_MESSAGE = "COMMIT_MESSAGE"
+    ROLLBACK_MESSAGE = "ROLLBACK_MESSAGE"
+    UNKNOW = "UNKNOW"
+
+
+class SendStatus(StrEnum):
+    """How well a message is stored. Only SEND_OK lets the local transaction run."""
+
+    SEND_OK = "SEND_OK"
+    FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
+    FLUSH_SLAVE_TIMEOUT = "FLUSH_SLAVE_TIMEOUT"
+    SLAVE_NOT_AVAILABLE = "SLAVE_NOT_AVAILABLE"
+
+
+class TransactionType(IntEnum):
+    """Bits 2 and 3 of a message's sysFlag, and the field commitOrRollback of EndTransaction.
+    No record with PREPARED or ROLLBACK is ever written: a half message is an ordinary message of
+    another topic, and a rollback writes an op record only."""
+
+    NOT_TYPE = 0
+    PREPARED_TYPE = 4
+    COMMIT_TYPE = 8
+    ROLLBACK_TYPE = 12
+
+
+#: what a listener returns → what EndTransaction carries
+END_OF: dict[LocalTransactionState, TransactionType] = {
+    LocalTransactionState.COMMIT_MESSAGE: TransactionType.COMMIT_TYPE,
+    LocalTransactionState.ROLLBACK_MESSAGE: TransactionType.ROLLBACK_TYPE,
+    LocalTransactionState.UNKNOW: TransactionType.NOT_TYPE,
+}
+
+
+class HalfState(StrEnum):
+    """How one transaction stands, as its records say."""
+
+    HALF = "half"
+    ASKED = "asked"
+    COMMITTED = "committed"
+    ROLLED_BACK = "rolled back"
+    DISCARDED = "discarded"
+
+
+_H = HalfState
+
+#: state → the states it may be entered from. That a transaction which was rolled back or
+#: discarded can still be committed is how the real broker behaves: no table forbids it.
+PREVIOUS: dict[HalfState, frozenset[HalfState]] = {
+    _H.HALF: frozenset(),
+    _H.ASKED: frozenset({_H.HALF, _H.ASKED, _H.COMMITTED, _H.ROLLED_BACK}),
+    _H.COMMITTED: frozenset(HalfState),
+    _H.ROLLED_BACK: frozenset({_H.HALF, _H.ASKED, _H.DISCARDED, _H.COMMITTED, _H.ROLLED_BACK}),
+    _H.DISCARDED: frozenset({_H.HALF, _H.ASKED, _H.COMMITTED, _H.ROLLED_BACK}),
+}

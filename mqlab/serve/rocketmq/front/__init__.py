@@ -1,0 +1,203 @@
+"""The broker's front: what stands between a client's commands and the engine's broker.
+
+The engine's broker stores halves, ends transactions and lets the check service ask; it is the
+very role that the lessons step through. Around it stands what a real client needs besides, and
+what a lesson does without: topics and the routes to them, members of consumer groups, long
+polling, locks on queues, look-ups. A command is read into a request (`wire/requests.py`); one
+that is the broker's own is handed to it, with the client's connection as the caller, so that the
+broker's question about a transaction goes out over that very connection.
+
+    topics.py     routes, and topics that are made or make themselves
+    registry.py   heartbeats, members of groups, locks; clients.py and locks.py hold them
+    sending.py    what is looked at before a message is stored; batches
+    pulling.py    the long poll
+    offsets.py    how far groups have come, where queues begin and end
+    queries.py    messages by key and by id
+
+**Durable** are the table `topics`, the commit log and what the broker says of offsets. **Memory**
+is who is connected, who waits, who holds a lock.
+
+*What can go wrong.* A client leaves while its request is under way: what it asked for happens all
+the same. A broker that starts knows nobody, so it can ask nobody until they heartbeat again.
+*Left out:* other brokers, slaves, access control, SQL filters, pop consumption, message tracks.
+Read on in BrokerController#registerProcessor and the processors named in each file (5.5.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....kernel import (
+    Append,
+    Caller,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Quiet,
+    Reply,
+    Request,
+    Send,
+    replace,
+)
+from ....rocketmq.broker import Broker
+from ....rocketmq.config import DLQ_PREFIX, RocketMQConfig
+from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
+from ....rocketmq.log import Stored
+from ....rocketmq.messages import (
+    CheckTransactionState,
+    EndTransaction,
+    HeartbeatResponse,
+    Message,
+    ResumeCheckHalfMessage,
+)
+from ....rocketmq.remoting import ResponseCode
+from ..wire import asks
+from ..wire.answers import REGION, Question
+from ..wire.asks import Ask
+from . import offsets, pulling, queries, registry, sending, topics
+from .clients import ClientBeat, Clients
+from .locks import Locks
+from .pulling import PULL, Held
+from .sending import FRONT, Batch, StoreNext
+
+__all__ = ["FRONT", "Front", "FrontConfig"]
+
+Result = tuple["Front", Effects]
+
+
+@dataclass(frozen=True, slots=True)
+class FrontConfig:
+    """`auto_create`: autoCreateTopicEnable."""
+
+    rocketmq: RocketMQConfig = field(default_factory=RocketMQConfig)
+    auto_create: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """To the front itself: these queues have grown, and somebody waits for that."""
+
+    queues: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Front(Quiet):
+    """`here`: the address at which clients reach this broker; `held`: pulls that wait, by number,
+    `waiting`: their numbers by queue; `batches`: batches that are not stored whole."""
+
+    config: FrontConfig
+    broker: Broker
+    here: tuple[str, int] = ("127.0.0.1", 0)
+    clients: Clients = Clients()
+    locks: Locks = Locks()
+    held: Map[int, Held] = Map()
+    waiting: Map[str, tuple[int, ...]] = Map()
+    batches: Map[int, Batch] = Map()
+    last: int = 0
+
+    def step(self, event: Event, disk: Disk) -> Result:
+        match event:
+            case Request(caller=caller, body=Ask() as ask, at_ms=at_ms):
+                here = self if self.here == ask.here else replace(self, here=ask.here)
+                return HANDLERS[type(ask.body)](here, caller, ask, at_ms, disk)
+            case Request(body=StoreNext(number=number), at_ms=at_ms):
+                return sending.store_next(self, number, at_ms, disk)
+            case Request(body=Wake(queues=queues)):
+                return pulling.wake(self, queues, disk)
+            case Fired(timer=timer) if timer.startswith(PULL):
+                return pulling.end_wait(self, int(timer.removeprefix(PULL)), disk)
+            case ConnectionLost(peer=peer):
+                return self._forget(peer, event, disk)
+        # The broker's own: a timer of the check service, say.
+        return self.ask_broker(event, disk)
+
+    # -- the engine's broker -----------------------------------------------------------------
+
+    def ask_broker(self, event: Event, disk: Disk) -> Result:
+        """Let the broker take an event, and look at what it does: its questions leave as
+        commands, what is given up has a topic to lie in, and whoever waits for a queue that has
+        grown is woken."""
+        broker, effects = self.broker.step(event, disk)
+        new, done = replace(self, broker=broker), list[Any]()
+        for effect in effects:
+            match effect:
+                case Send(body=HeartbeatResponse()):
+                    continue  # in a lesson the broker's direction of the connection opens so
+                case Send(to=client, body=CheckTransactionState() as check):
+                    done.append(Send(client, Question(check, self.here)))
+                case Reply(caller=Caller(name=name, corr=number), body=body) if name == FRONT:
+                    new, more = sending.take_stored(new, number, body)
+                    done += more
+                case Append(entry=Stored(message=message)) if message.topic.startswith(DLQ_PREFIX):
+                    done += (*topics.create_once(disk, message.topic), effect)
+                case _:
+                    done.append(effect)
+        grown = {effect.log: None for effect in effects if isinstance(effect, Append)}
+        awaited = tuple(queue for queue in grown if queue in self.waiting)
+        return new, (*done, *((Send(FRONT, Wake(awaited)),) if awaited else ()))
+
+    def _forget(self, client: str, event: ConnectionLost, disk: Disk) -> Result:
+        new, effects = self.ask_broker(event, disk)
+        new, ended = pulling.forget_client(new, client)
+        clients, told = new.clients.forget(client)
+        return replace(new, clients=clients), (*effects, *ended, *told)
+
+    # -- what depends on the release ---------------------------------------------------------
+
+    @property
+    def is_older(self) -> bool:
+        return self.config.rocketmq.release == "4.9"
+
+    def code_of_illegal(self, code: ResponseCode) -> ResponseCode:
+        """4.9 has one code for all that is wrong with a request."""
+        return ResponseCode.SYSTEM_ERROR if self.is_older else code
+
+    def mark(self, message: Message) -> Message:
+        """The properties that a broker adds to what it stores."""
+        marked = message.put(("CLUSTER", topics.CLUSTER))
+        if self.is_older:
+            return marked
+        return marked.put(("MSG_REGION", REGION), ("TRACE_ON", "true"))
+
+    @staticmethod
+    def recover(config: FrontConfig, disk: Disk, at_ms: int) -> Result:
+        broker, effects = Broker.recover(config.rocketmq, disk, at_ms)
+        return Front(config, broker), effects
+
+
+# ---- who handles what ------------------------------------------------------------------------
+
+
+def hand_over(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """The broker's own business."""
+    return front.ask_broker(Request(caller, ask.body, at_ms), disk)
+
+
+HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
+    asks.Send: sending.begin_send,
+    EndTransaction: hand_over,
+    ConsumerSendMsgBack: hand_over,
+    ResumeCheckHalfMessage: sending.resume_half,
+    asks.PullMessage: pulling.begin_pull,
+    QueryConsumerOffset: offsets.query_offset,
+    asks.UpdateConsumerOffset: offsets.update_offset,
+    ClientBeat: registry.take_heartbeat,
+    asks.UnregisterClient: registry.unregister,
+    asks.GetConsumerListByGroup: registry.list_consumers,
+    asks.LockBatchMq: registry.lock_queues,
+    asks.UnlockBatchMq: registry.unlock_queues,
+    asks.GetRouteInfoByTopic: topics.answer_route,
+    asks.GetBrokerClusterInfo: topics.answer_cluster,
+    asks.UpdateAndCreateTopic: topics.create_topic,
+    asks.GetMaxOffset: offsets.answer_bound,
+    asks.GetMinOffset: offsets.answer_bound,
+    asks.GetEarliestMsgStoretime: offsets.answer_earliest,
+    asks.SearchOffsetByTimestamp: offsets.search_offset,
+    asks.QueryMessage: queries.query_messages,
+    asks.ViewMessageById: queries.view_message,
+}

@@ -1,0 +1,137 @@
+"""Who is connected: the members of each consumer group, and what each group subscribes to.
+
+A client says who it is by its heartbeat, on the connection that it came by; the broker keeps that
+in memory and forgets it with the connection. Whenever a member comes or goes, all members of its
+group are told that the ids have changed (NOTIFY_CONSUMER_IDS_CHANGED, one-way), ask for the list,
+and each works out for itself which queues are its own: there is no coordinator who assigns them.
+
+A group has one subscription, whichever member spoke last. A member that pulls by another one is
+refused until its own heartbeat has come.
+
+Source: ConsumerManager#registerConsumer, ConsumerGroupInfo#updateSubscription,
+ClientManageProcessor#heartBeat, DefaultConsumerIdsChangeListener (5.5.0). Left out: a client that
+keeps its connection and says nothing for two minutes stays registered here. Producer groups are
+the engine's broker's: it asks them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ....kernel import Effects, Map, Send, replace
+from ....rocketmq.remoting import RemotingCommand, RequestCode
+from ..wire.headers import RequestError
+
+ALL = "*"
+TAG = "TAG"
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """What a group wants of a topic. `tags`: empty for all; `version`: of the expression."""
+
+    topic: str
+    tags: frozenset[str] = frozenset()
+    version: int = 0
+
+    def wants(self, tag: str | None) -> bool:
+        return not self.tags or tag in self.tags
+
+
+def read_expression(topic: str, text: str | None, version: int = 0) -> Subscription:
+    """`TagA || TagB`, or `*` (FilterAPI#buildSubscriptionData)."""
+    if not text or text.strip() == ALL:
+        return Subscription(topic, version=version)
+    tags = frozenset(tag.strip() for tag in text.split("||") if tag.strip())
+    if not tags:
+        raise RequestError(f"subString split error: {text[:100]}")
+    return Subscription(topic, tags, version)
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """One consumer group of a client."""
+
+    group: str
+    subscriptions: tuple[Subscription, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClientBeat:
+    """A heartbeat: the client's id and its groups."""
+
+    client_id: str
+    producers: tuple[str, ...] = ()
+    consumers: tuple[Consumer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A consumer group: its members' ids by connection, its subscriptions by topic."""
+
+    members: Map[str, str] = Map()
+    subscriptions: Map[str, Subscription] = Map()
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """The consumer groups that have a member."""
+
+    groups: Map[str, Group] = Map()
+
+    def find(self, group: str) -> Group | None:
+        found: Group | None = self.groups.get(group)
+        return found
+
+    def list_ids(self, group: str) -> tuple[str, ...]:
+        found = self.find(group)
+        return tuple(sorted(set(found.members.values()))) if found is not None else ()
+
+    # -- coming and going --------------------------------------------------------------------
+
+    def register(self, connection: str, beat: ClientBeat) -> tuple[Clients, Effects]:
+        new, effects = self, list[Any]()
+        for consumer in beat.consumers:
+            old = new.find(consumer.group) or Group()
+            group = _subscribed(old, consumer.subscriptions)
+            group = replace(group, members=old.members.set(connection, beat.client_id))
+            new = replace(new, groups=new.groups.set(consumer.group, group))
+            changed = tuple(group.subscriptions) != tuple(old.subscriptions)
+            if connection not in old.members or changed:
+                effects += _tell(consumer.group, group)
+        return new, tuple(effects)
+
+    def unregister(self, connection: str, group: str) -> tuple[Clients, Effects]:
+        found = self.find(group)
+        if found is None or connection not in found.members:
+            return self, ()
+        left = replace(found, members=found.members.remove(connection))
+        if not left.members:
+            return replace(self, groups=self.groups.remove(group)), ()
+        return replace(self, groups=self.groups.set(group, left)), _tell(group, left)
+
+    def forget(self, connection: str) -> tuple[Clients, Effects]:
+        """A connection is gone, and with it whoever spoke over it."""
+        new, effects = self, list[Any]()
+        for name, group in self.groups.items():
+            if connection in group.members:
+                new, told = new.unregister(connection, name)
+                effects += told
+        return new, tuple(effects)
+
+
+def _subscribed(group: Group, given: tuple[Subscription, ...]) -> Group:
+    """The group by what this member says: newer expressions replace older ones, and a topic that
+    it does not name is no longer subscribed to."""
+    kept = {}
+    for one in given:
+        old = group.subscriptions.get(one.topic)
+        kept[one.topic] = one if old is None or one.version > old.version else old
+    return replace(group, subscriptions=Map(kept.items()))
+
+
+def _tell(name: str, group: Group) -> Effects:
+    """NOTIFY_CONSUMER_IDS_CHANGED to every member."""
+    told = RemotingCommand(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, {"consumerGroup": name})
+    return tuple(Send(connection, told) for connection in group.members)

@@ -1,0 +1,116 @@
+"""How far consumer groups have come, and from where to where a queue goes.
+
+Source: ConsumerManageProcessor, AdminBrokerProcessor#getMaxOffset, #getMinOffset,
+#searchOffsetByTimestamp, #getEarliestMsgStoretime, DefaultMessageStore (4.9.7, 5.5.0).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....kernel import Caller, Disk, Effects, Reply, Request
+from ....rocketmq.group.messages import OffsetResponse, QueryConsumerOffset, UpdateConsumerOffset
+from ....rocketmq.log import Stored, read_queue
+from ....rocketmq.log.offsets import offset_key
+from ....rocketmq.messages import name_queue
+from ....rocketmq.remoting import ResponseCode
+from ..wire import asks
+from ..wire.answers import Said
+from ..wire.asks import Ask
+from .sending import FRONT
+from .topics import find_topic
+
+if TYPE_CHECKING:
+    from . import Front
+
+NO_TOPIC = "topic[{topic}] not exist, apply first please!"
+ILLEGAL_QUEUE = "queueId[{queue}] is illegal, topic:[{topic}] topicConfig.readQueueNums:[{most}]"
+Result = tuple["Front", Effects]
+
+
+def find_queue(front: Front, disk: Disk, topic: str, queue_id: int) -> Said | str:
+    """The name of a queue, or what is said where there is none."""
+    found = find_topic(disk, topic)
+    if found is None:
+        return Said(ResponseCode.TOPIC_NOT_EXIST, NO_TOPIC.format(topic=topic))
+    if not 0 <= queue_id < found.read_queues:
+        remark = ILLEGAL_QUEUE.format(queue=queue_id, topic=topic, most=found.read_queues)
+        return Said(front.code_of_illegal(ResponseCode.INVALID_PARAMETER), remark)
+    return name_queue(topic, queue_id)
+
+
+def say_number(name: str, number: int) -> Said:
+    return Said(fields=((name, str(number)),))
+
+
+# ---- consumer groups -------------------------------------------------------------------------
+
+
+def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """A group that has never said anything begins at 0 where the queue's first message is still
+    at hand; in 4.9 also where there is none yet."""
+    body: QueryConsumerOffset = ask.body
+    known = offset_key(body.group, body.queue) in front.broker.offsets
+    if front.is_older and not known and disk.log(body.queue).end == 0:
+        return front, (Reply(caller, OffsetResponse(queue=body.queue, offset=0)),)
+    return front.ask_broker(Request(caller, body, at_ms), disk)
+
+
+def update_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: asks.UpdateConsumerOffset = ask.body
+    queue = find_queue(front, disk, body.topic, body.queue_id)
+    if isinstance(queue, Said):
+        return front, (Reply(caller, queue),)
+    new, effects = note_position(front, body.group, queue, body.offset, disk)
+    return new, (*effects, Reply(caller, Said()))
+
+
+def note_position(front: Front, group: str, queue: str, offset: int, disk: Disk) -> Result:
+    """In memory at once, on the disk every five seconds: the broker keeps it."""
+    told = UpdateConsumerOffset(group, queue, offset)
+    return front.ask_broker(Request(Caller(FRONT), told), disk)
+
+
+# ---- queues ----------------------------------------------------------------------------------
+
+
+def answer_bound(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """GET_MAX_OFFSET and GET_MIN_OFFSET; of a queue that is not there both are 0."""
+    body: asks.GetMaxOffset | asks.GetMinOffset = ask.body
+    log = disk.log(name_queue(body.topic, body.queue_id))
+    at = log.end if isinstance(body, asks.GetMaxOffset) else log.start
+    return front, (Reply(caller, say_number("offset", at)),)
+
+
+def answer_earliest(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: asks.GetEarliestMsgStoretime = ask.body
+    found = read_queue(disk, name_queue(body.topic, body.queue_id), 0, 1)
+    stored_ms = found[0].store_ms if found else -1
+    return front, (Reply(caller, say_number("timestamp", stored_ms)),)
+
+
+def search_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """The first message that was stored at that time or later. Where there is none, 5.5 says
+    the end of the queue, 4.9 its last message."""
+    body: asks.SearchOffsetByTimestamp = ask.body
+    queue = name_queue(body.topic, body.queue_id)
+    at = find_since(disk, queue, body.at_ms)
+    if at == disk.log(queue).end and front.is_older:
+        at = max(at - 1, 0)
+    return front, (Reply(caller, say_number("offset", at)),)
+
+
+def find_since(disk: Disk, queue: str, since_ms: int) -> int:
+    """By halving: messages are stored one after the other."""
+    low, high = disk.log(queue).start, disk.log(queue).end
+    while low < high:
+        middle = (low + high) // 2
+        if read_at(disk, queue, middle).store_ms < since_ms:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def read_at(disk: Disk, queue: str, offset: int) -> Stored:
+    return read_queue(disk, queue, offset, 1)[0]

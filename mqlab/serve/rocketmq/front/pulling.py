@@ -1,0 +1,191 @@
+"""Pulling: what a consumer gets, and how long it waits where there is nothing.
+
+A pull that finds nothing is held, up to the time that the client allows, and looked at again when
+its queue has grown (long polling); so a push consumer is one that pulls. Messages whose tag the
+group has not subscribed to are passed over here; a client that is told to ask again at once moves
+on behind them.
+
+Source: PullMessageProcessor#processRequest, PullRequestHoldService, DefaultMessageStore#getMessage
+(5.5.0). Left out: SQL expressions, reading from a slave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ....kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, replace
+from ....rocketmq.log import Stored
+from ....rocketmq.log.store import read_stored
+from ....rocketmq.messages import TAGS
+from ....rocketmq.remoting import ResponseCode
+from ..wire.answers import Messages, Said
+from ..wire.asks import Ask, PullMessage
+from .clients import Subscription
+from .offsets import find_queue, note_position
+
+if TYPE_CHECKING:
+    from . import Front
+
+MOST = 32  # maxTransferCountOnMessageInMemory: messages in one answer
+BYTES = 256 << 10  # maxTransferBytesOnMessageInMemory; the first message goes in any case
+PASSED = 800  # maxFilterMessageSize: entries that one pull looks at
+LONGEST_MS = 60_000
+PULL = "pull "  # how the names of timers begin that end a wait
+NO_GROUP = "the consumer's group info not exist"
+NO_SUBSCRIPTION = "the consumer's subscription not exist"
+NOT_LATEST = "the consumer's subscription not latest"
+Result = tuple["Front", Effects]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A pull that waits: who asks, for what, in which queue, of which tags."""
+
+    caller: Caller
+    body: PullMessage
+    queue: str
+    wanted: Subscription
+
+
+# ---- asking ----------------------------------------------------------------------------------
+
+
+def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: PullMessage = ask.body
+    queue = find_queue(front, disk, body.topic, body.queue_id)
+    if isinstance(queue, Said):
+        return front, (Reply(caller, queue),)
+    wanted = find_subscription(front, body)
+    if isinstance(wanted, Said):
+        return front, (Reply(caller, wanted),)
+    new, noted = front, Effects()
+    if body.commit is not None and body.commit >= 0:
+        new, noted = note_position(front, body.group, queue, body.commit, disk)
+    held = Held(caller, body, queue, wanted)
+    answer = read_messages(held, disk)
+    if answer.code != ResponseCode.PULL_NOT_FOUND or body.suspend_ms <= 0:
+        return new, (*noted, Reply(caller, answer))
+    new, waiting = hold(new, held)
+    return new, (*noted, *waiting)
+
+
+def find_subscription(front: Front, body: PullMessage) -> Subscription | Said:
+    """What the request brings along, or what the group's heartbeats have said."""
+    if body.subscription is not None:
+        return body.subscription
+    group = front.clients.find(body.group)
+    if group is None:
+        return Said(ResponseCode.SUBSCRIPTION_NOT_EXIST, NO_GROUP)
+    known: Subscription | None = group.subscriptions.get(body.topic)
+    if known is None:
+        return Said(ResponseCode.SUBSCRIPTION_NOT_EXIST, NO_SUBSCRIPTION)
+    if known.version < body.version:
+        return Said(ResponseCode.SUBSCRIPTION_NOT_LATEST, NOT_LATEST)
+    return known
+
+
+def read_messages(held: Held, disk: Disk) -> Messages:
+    """GetMessageStatus and the code that it becomes."""
+    log, at = disk.log(held.queue), held.body.offset
+    start, end = log.start, log.end
+    if end == 0 or not start <= at <= end:
+        # Behind the end, before the beginning, or a queue in which nothing ever was.
+        back = 0 if end == 0 else (start if at < start else end)
+        moved = ResponseCode.PULL_OFFSET_MOVED if at != back else ResponseCode.PULL_NOT_FOUND
+        return build_answer(moved, back, start, end)
+    if at == end:
+        return build_answer(ResponseCode.PULL_NOT_FOUND, at, start, end)
+    found, behind = choose_messages(held, disk)
+    code = ResponseCode.SUCCESS if found else ResponseCode.PULL_RETRY_IMMEDIATELY
+    return build_answer(code, behind, start, end, found)
+
+
+def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
+    """The messages that are wanted, and the offset behind the last that was looked at."""
+    at, most = held.body.offset, max(1, min(held.body.most, MOST))
+    found: list[Stored] = []
+    size = 0
+    for entry in disk.log(held.queue).read(at, at + PASSED):
+        stored = read_stored(disk, entry.commit_log_offset)
+        if stored is None:
+            break
+        if held.wanted.wants(stored.message.get(TAGS)):
+            size += len(stored.message.body)
+            if len(found) == most or (found and size > BYTES):
+                break
+            found.append(stored)
+        at = entry.last + 1
+    return tuple(found), at
+
+
+def build_answer(
+    code: ResponseCode, behind: int, start: int, end: int, found: tuple[Stored, ...] = ()
+) -> Messages:
+    fields = (
+        ("suggestWhichBrokerId", "0"),
+        ("nextBeginOffset", str(behind)),
+        ("minOffset", str(start)),
+        ("maxOffset", str(end)),
+    )
+    return Messages(code, "", fields, found)
+
+
+# ---- waiting ---------------------------------------------------------------------------------
+
+
+def hold(front: Front, held: Held) -> Result:
+    number = front.last + 1
+    waiting = (*front.waiting.get(held.queue, ()), number)
+    new = replace(
+        front,
+        last=number,
+        held=front.held.set(number, held),
+        waiting=front.waiting.set(held.queue, waiting),
+    )
+    return new, (SetTimer(name_timer(number), min(held.body.suspend_ms, LONGEST_MS)),)
+
+
+def name_timer(number: int) -> str:
+    return f"{PULL}{number}"
+
+
+def end_wait(front: Front, number: int, disk: Disk) -> Result:
+    """Its time is over: it hears what there is, which may be nothing."""
+    held = front.held.get(number)
+    if held is None:
+        return front, ()
+    return drop(front, number), (Reply(held.caller, read_messages(held, disk)),)
+
+
+def wake(front: Front, queues: tuple[str, ...], disk: Disk) -> Result:
+    """These queues have grown. A pull that wants none of what is new goes on waiting."""
+    new, effects = front, Effects()
+    for queue in queues:
+        for number in front.waiting.get(queue, ()):
+            held = new.held[number]
+            answer = read_messages(held, disk)
+            if answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY:
+                behind = replace(held.body, offset=int(dict(answer.fields)["nextBeginOffset"]))
+                new = replace(new, held=new.held.set(number, replace(held, body=behind)))
+            elif answer.code != ResponseCode.PULL_NOT_FOUND:
+                new = drop(new, number)
+                effects = (*effects, CancelTimer(name_timer(number)), Reply(held.caller, answer))
+    return new, effects
+
+
+def drop(front: Front, number: int) -> Front:
+    queue = front.held[number].queue
+    left = tuple(n for n in front.waiting[queue] if n != number)
+    waiting = front.waiting.set(queue, left) if left else front.waiting.remove(queue)
+    return replace(front, held=front.held.remove(number), waiting=waiting)
+
+
+def forget_client(front: Front, client: str) -> Result:
+    """Nobody is there any more to hear the answers."""
+    new, effects = front, Effects()
+    for number, held in front.held.items():
+        if held.caller.name == client:
+            new = drop(new, number)
+            effects = (*effects, CancelTimer(name_timer(number)))
+    return new, effects

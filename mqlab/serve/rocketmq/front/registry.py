@@ -1,0 +1,78 @@
+"""Heartbeats and what follows from them: who is there, who shares a group, who holds a queue.
+
+Source: ClientManageProcessor#heartBeat, #unregisterClient, ConsumerManageProcessor
+#getConsumerListByGroup, AdminBrokerProcessor#lockBatchMQ, #unlockBatchMQ (5.5.0).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....kernel import Caller, Disk, Effects, Reply, Request, replace
+from ....rocketmq.config import RETRY_PREFIX
+from ....rocketmq.group.members import leave_group
+from ....rocketmq.messages import Heartbeat
+from ....rocketmq.remoting import ResponseCode, encode_json
+from ..wire import asks
+from ..wire.answers import Said
+from ..wire.asks import Ask
+from .clients import ClientBeat
+from .topics import BROKER_NAME, create_once
+
+if TYPE_CHECKING:
+    from . import Front
+
+NOBODY = "no consumer for this group, {group}"
+Result = tuple["Front", Effects]
+
+
+def take_heartbeat(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """The broker hears of both kinds of groups, for it asks producers; each consumer group gets
+    its retry topic."""
+    beat: ClientBeat = ask.body
+    groups = tuple(consumer.group for consumer in beat.consumers)
+    new, known = front.ask_broker(Request(caller, Heartbeat(beat.producers, groups), at_ms), disk)
+    retries: Effects = ()
+    for group in groups:
+        retries = (*retries, *create_once(disk, f"{RETRY_PREFIX}{group}"))
+    clients, told = new.clients.register(caller.name, beat)
+    return replace(new, clients=clients), (*known, *retries, Reply(caller, Said()), *told)
+
+
+def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """A client that shuts down says so for each of its groups; its connection stays a while."""
+    body: asks.UnregisterClient = ask.body
+    broker, client = front.broker, caller.name
+    groups = leave_group(broker.producers.groups, body.producer, client)
+    broker = replace(
+        broker,
+        producers=replace(broker.producers, groups=groups),
+        consumers=leave_group(broker.consumers, body.consumer, client),
+    )
+    clients, told = front.clients.unregister(client, body.consumer)
+    return replace(front, broker=broker, clients=clients), (Reply(caller, Said()), *told)
+
+
+def list_consumers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: asks.GetConsumerListByGroup = ask.body
+    ids = front.clients.list_ids(body.group)
+    if not ids:
+        remark = NOBODY.format(group=body.group)
+        return front, (Reply(caller, Said(ResponseCode.SYSTEM_ERROR, remark)),)
+    return front, (Reply(caller, Said(body=encode_json({"consumerIdList": list(ids)}))),)
+
+
+def lock_queues(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: asks.LockBatchMq = ask.body
+    locks, got = front.locks.lock(body.group, body.client_id, body.queues, at_ms)
+    rows: list[Any] = [
+        {"brokerName": BROKER_NAME, "queueId": queue_id, "topic": topic} for topic, queue_id in got
+    ]
+    answer = Said(body=encode_json({"lockOKMQSet": rows}))
+    return replace(front, locks=locks), (Reply(caller, answer),)
+
+
+def unlock_queues(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: asks.UnlockBatchMq = ask.body
+    locks = front.locks.unlock(body.group, body.client_id, body.queues)
+    return replace(front, locks=locks), (Reply(caller, Said()),)

@@ -1,0 +1,60 @@
+"""A topic: how many queues it has and what may be done with them (TopicConfig, 5.5.0)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ....rocketmq.config import (
+    DISCARD_TOPIC,
+    HALF_TOPIC,
+    OP_TOPIC,
+    SCHEDULE_TOPIC,
+)
+
+READ, WRITE, INHERIT = 4, 2, 1  # PermName
+#: the topic whose settings a new one takes, where topics make themselves (TopicValidator)
+AUTO_CREATE = "TBW102"
+AUTO_QUEUES = 8  # defaultTopicQueueNums
+MOST_QUEUES = 1_024
+NAME = re.compile(r"[%|a-zA-Z0-9_-]+")
+LONGEST = 127
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """`read_queues`, `write_queues`: equal but while somebody takes queues away."""
+
+    name: str
+    read_queues: int = 4
+    write_queues: int = 4
+    perm: int = READ | WRITE
+    sys_flag: int = 0
+
+    @property
+    def queues(self) -> int:
+        return max(self.read_queues, self.write_queues)
+
+
+#: topics that are there from the start, as in TopicConfigManager's constructor
+SYSTEM = {
+    name: Topic(name, count, count, perm)
+    for name, count, perm in (
+        (AUTO_CREATE, AUTO_QUEUES, READ | WRITE | INHERIT),
+        (HALF_TOPIC, 1, READ | WRITE),
+        (OP_TOPIC, 1, READ | WRITE),
+        (DISCARD_TOPIC, 1, READ | WRITE),
+        (SCHEDULE_TOPIC, 18, READ | WRITE),
+    )
+}
+
+
+def name_fault(name: str) -> str:
+    """What is wrong with a topic's name, in the broker's words; "" where nothing is."""
+    if not name.strip():
+        return "The specified topic is blank."
+    if NAME.fullmatch(name) is None:
+        return "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+    if len(name) > LONGEST:
+        return f"The specified topic is longer than topic max length {LONGEST}."
+    return ""

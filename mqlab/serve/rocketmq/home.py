@@ -1,0 +1,52 @@
+"""RocketMQ's home in the server: see `serve/home.py` for what each part is.
+
+One role plays name server and broker: the front, which holds the engine's broker. All its logs
+keep everything: the commit log and, for each queue, the entries that point into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from ...kernel import Disk, Effects, Event, Quiet, Reply
+from ..disk import ServerDisk
+from ..home import Home, Start
+from .entries import ENTRIES
+from .frames import RocketMQFrames, push_command
+from .front import FRONT, Front, FrontConfig
+from .trace.observer import Observer
+from .wire.answers import Messages
+
+
+def make_home(config: FrontConfig | None = None) -> Home:
+    config = config if config is not None else FrontConfig()
+    return Home(
+        name="rocketmq",
+        system=f"rocketmq release={config.rocketmq.release}",
+        frames=RocketMQFrames,
+        push=push_command,
+        front=FRONT,
+        starting=partial(start_roles, config),
+        gone=Nobody(),
+        entries=ENTRIES,
+        observe=Observer,
+        weigh=weigh_messages,
+    )
+
+
+def start_roles(config: FrontConfig, disk: ServerDisk) -> Iterator[Start]:
+    yield Start(FRONT, partial(Front.recover, config))
+
+
+class Nobody(Quiet):
+    """Plays a role that is no more. Here roles do not come and go."""
+
+    def step(self, event: Event, disk: Disk) -> tuple[Nobody, Effects]:
+        return self, ()
+
+
+def weigh_messages(effects: Effects) -> int:
+    """The bytes of messages that answers refer to."""
+    answers = (e.body for e in effects if isinstance(e, Reply) and isinstance(e.body, Messages))
+    return sum(len(stored.message.body) for answer in answers for stored in answer.found)

@@ -1,0 +1,107 @@
+"""What `mqlab serve rocketmq` can be told beyond what any server can.
+
+The command line reads this module to list the options, so the broker itself is imported only
+when a home is made. Where nothing is said, the release's own defaults hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..home import Home
+
+RELEASES = ("5.5", "4.9")
+INTERVAL_MS = {"5.5": 30_000, "4.9": 60_000}
+DAYS = 24 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class RocketMQOptions:
+    """`check_max`: transactionCheckMax; `check_interval_ms`: transactionCheckInterval, None for
+    the release's own; `timeout_ms`: transactionTimeOut; `op_batch_ms`:
+    transactionOpBatchInterval."""
+
+    release: str = "5.5"
+    check_max: int = 15
+    check_interval_ms: int | None = None
+    timeout_ms: int = 6_000
+    op_batch_ms: int = 3_000
+
+    def home(self) -> Home:
+        """Raises ServeError for a number that no broker can work with."""
+        from ...rocketmq.config import SAFEGUARDS, RocketMQConfig
+        from ..home import ServeError
+        from .front import FrontConfig
+        from .home import make_home
+
+        interval_ms = self.check_interval_ms
+        if interval_ms is None:
+            interval_ms = INTERVAL_MS[self.release]
+        given = {
+            "--check-max": (self.check_max, 1),
+            "--check-interval": (interval_ms, 1),
+            "--transaction-timeout": (self.timeout_ms, 0),
+            "--op-batch-interval": (self.op_batch_ms, 1),
+        }
+        for name, (number, least) in given.items():
+            if not least <= number <= DAYS:
+                raise ServeError(f"{name} {number}: name a number from {least} to {DAYS}")
+        config = RocketMQConfig(
+            on=frozenset(SAFEGUARDS),
+            release=self.release,
+            timeout_ms=self.timeout_ms,
+            check_interval_ms=interval_ms,
+            check_max=self.check_max,
+            op_batch_ms=self.op_batch_ms,
+        )
+        return make_home(FrontConfig(config))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(port=9876)
+    parser.add_argument(
+        "--release", choices=RELEASES, default=RELEASES[0], help="(default: %(default)s)"
+    )
+    parser.add_argument(
+        "--check-max",
+        type=int,
+        default=15,
+        metavar="N",
+        help="ask about a half message so often at most (default: 15)",
+    )
+    parser.add_argument(
+        "--check-interval",
+        type=int,
+        metavar="MS",
+        help="time between two rounds of the check (default: 30000, in 4.9 60000)",
+    )
+    parser.add_argument(
+        "--transaction-timeout",
+        type=int,
+        default=6_000,
+        metavar="MS",
+        help="age at which a half message is first asked about (default: 6000)",
+    )
+    parser.add_argument(
+        "--op-batch-interval",
+        type=int,
+        default=3_000,
+        metavar="MS",
+        help="how long 5.5 lets op records wait (default: 3000); what is shorter than that above "
+        "asks about halves that have ended",
+    )
+
+
+def read_arguments(args: argparse.Namespace) -> Home:
+    """Raises ServeError."""
+    options = RocketMQOptions(
+        args.release,
+        args.check_max,
+        args.check_interval,
+        args.transaction_timeout,
+        args.op_batch_interval,
+    )
+    return options.home()

@@ -1,0 +1,169 @@
+"""From steps to facts: what a lesson's `Run` tells, told of a server that goes on.
+
+The broker's front is glass: a client's request is told as sent to the broker, an answer as coming
+from it. What only fills the page is not told: pulls that found nothing, positions, routes,
+heartbeats after the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ....kernel import (
+    Append,
+    Effect,
+    Event,
+    Fact,
+    FactKind,
+    Fired,
+    Reply,
+    Request,
+    Send,
+    Telling,
+)
+from ....kernel.run import BROKEN, RECOVERED, TIMER, describe_effect, new_fact
+from ....rocketmq.group.messages import ConsumerSendMsgBack
+from ....rocketmq.log import Stored
+from ....rocketmq.messages import EndTransaction, EndTransactionResponse, SendMessageResponse
+from ...trace.recorder import Step
+from ...trace.texts import clip
+from ..front import FRONT, Front
+from ..front.clients import ClientBeat
+from ..front.pulling import PULL
+from ..wire import asks
+from ..wire.answers import Messages, Question, Sent
+from ..wire.asks import Ask
+from .lanes import CONSUMER, PRODUCER, make_lanes
+from .model import Model
+from .picture import Picture
+
+TOLD_REQUESTS = (asks.Send, EndTransaction, ConsumerSendMsgBack, asks.UpdateAndCreateTopic)
+TOLD_ANSWERS = (SendMessageResponse, Sent, EndTransactionResponse)
+
+
+class Observer:
+    """`tell`, where given, is called with each fact, the model being as it was just then."""
+
+    def __init__(self, started_ms: int, log: Callable[[str], Any]) -> None:
+        self.model = Model()
+        self.lanes = make_lanes()
+        self.picture = Picture(self.model, self.lanes)
+        self.draw = self.picture.now
+        self.facts = 0
+        self.steps = 0
+        self._started_ms = started_ms
+        self._tell: Callable[[Fact], None] | None = None
+        self._at_ms = 0
+
+    def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
+        """The next step; its facts are counted, and told where somebody listens."""
+        at_ms, name, new, event, effects = step
+        self.steps += 1
+        self._at_ms, self._tell = at_ms - self._started_ms, tell
+        if new is None:
+            self._left(name)
+            return
+        old, self.picture.broker = self.picture.broker, new.broker
+        if event is None:
+            self._recovered(new)
+            return
+        self._began(old, new, event)
+        for effect in effects:
+            self._done(effect)
+
+    def skip(self, step: Step) -> None:
+        """A step that nobody will ever be told of: only what a later picture needs is noted.
+        It counts as one fact, so that a follower sees by the numbers that it missed some."""
+        at_ms, name, new, event, effects = step
+        self.steps += 1
+        self.facts += 1
+        self._at_ms, self._tell = at_ms - self._started_ms, None
+        if new is None:
+            self._left(name)
+            return
+        self.picture.broker = new.broker
+        if isinstance(event, Request) and isinstance(event.body, Ask):
+            self._seen(event.caller.name, event.body)
+        for effect in effects:
+            if isinstance(effect, Append) and isinstance(effect.entry, Stored):
+                self.model.note_message(effect.entry)
+
+    # -- clients -------------------------------------------------------------------------------
+
+    def _seen(self, conn: str, ask: Ask) -> None:
+        """A client is known by its group, and as a consumer once it has said that it is one."""
+        known = self.lanes.clients.get(conn)
+        title, what = (known.title, known.what) if known else ("", PRODUCER)
+        match ask.body:
+            case ClientBeat(consumers=(first, *_)):
+                title, what = first.group, CONSUMER
+            case ClientBeat(client_id=client_id):
+                title = title or client_id
+            case asks.Send(group=group) | EndTransaction(group=group) if what is PRODUCER:
+                title = group or title
+        self.lanes.note_client(conn, title, what)
+
+    def _left(self, conn: str) -> None:
+        if self.lanes.end_client(conn):
+            self._add(new_fact(FactKind.BREAK, conn, BROKEN()), Telling(fold=True))
+        self.lanes.forget_clients()
+
+    # -- the broker ------------------------------------------------------------------------------
+
+    def _recovered(self, new: Front) -> None:
+        if self.lanes.admit(FRONT, self.steps):
+            for text in new.broker.describe_changes(None) or (RECOVERED(),):
+                self._add(new_fact(FactKind.RECOVERY, FRONT, text), Telling())
+
+    def _began(self, old: Any, new: Front, event: Event) -> None:
+        """What precedes the effects: a request, a timer, what has changed in memory."""
+        if isinstance(event, Request) and isinstance(event.body, Ask):
+            self._seen(event.caller.name, event.body)
+            if isinstance(event.body.body, TOLD_REQUESTS):
+                self._fact(event.caller.name, FRONT, Send(FRONT, event.body))
+        if isinstance(event, Fired) and not event.timer.startswith(PULL):
+            self._add(new_fact(FactKind.TIMER, FRONT, TIMER(name=event.timer)), Telling())
+        for text in new.broker.describe_changes(old) if old is not None else ():
+            self._add(new_fact(FactKind.CHANGE, FRONT, text), Telling())
+
+    def _done(self, effect: Effect) -> None:
+        match effect:
+            case Append(entry=Stored() as stored):
+                self.model.note_message(stored)
+                self._fact(FRONT, "disk", effect)
+            case Send(to=to, body=Question()):
+                self._fact(FRONT, to, effect)
+            case Reply(caller=caller, body=Messages(found=(first, *_))):
+                self._fact(FRONT, caller.name, Reply(caller, first))
+            case Reply(caller=caller, body=body) if isinstance(body, TOLD_ANSWERS):
+                self._fact(FRONT, caller.name, effect)
+
+    # -- facts ---------------------------------------------------------------------------------
+
+    def _fact(self, node: str, peer: str, effect: Effect) -> None:
+        """An effect's fact, if everybody in it has a lane; its words only where somebody
+        listens."""
+        admit, step = self.lanes.admit, self.steps
+        if not admit(node, step) or (peer != "disk" and not admit(peer, step)):
+            return
+        if self._tell is None:
+            self.facts += 1
+        elif (fact := describe_effect(node, effect)) is not None:
+            self._add(fact, Telling())
+
+    def _add(self, fact: Fact, told: Telling) -> None:
+        self.facts += 1
+        if self._tell is not None:
+            self._tell(
+                replace(
+                    fact,
+                    index=self.facts,
+                    step=self.steps,
+                    text=clip(fact.text),
+                    txn=told.txn,
+                    fold=fact.fold or told.fold,
+                    at_ms=self._at_ms,
+                )
+            )

@@ -1,0 +1,186 @@
+"""Answers: what roles say, as commands.
+
+A message leaves as a record of the commit log, as a real broker gives it away. What differs is
+the number that says where it lies: the real one counts bytes, the engine counts records. To a
+client it is a number that it is given and gives back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+
+from ....rocketmq.config import HALF_TOPIC
+from ....rocketmq.group.messages import OffsetResponse
+from ....rocketmq.log import Stored
+from ....rocketmq.messages import (
+    UNIQ_KEY,
+    Answer,
+    CheckTransactionState,
+    SendMessageResponse,
+)
+from ....rocketmq.remoting import (
+    MessageRecord,
+    RemotingCommand,
+    RequestCode,
+    answer_to,
+    encode_record,
+    make_msg_id,
+)
+from .asks import Ask
+
+REGION = "DefaultRegion"
+Host = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Said(Answer):
+    """An answer of the front's own: header fields, and a body that is ready."""
+
+    fields: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Messages(Answer):
+    """Messages as they lie in the log, with header fields: to a pull, a query, a look-up."""
+
+    fields: tuple[tuple[str, str], ...] = ()
+    found: tuple[Stored, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sent(Answer):
+    """What became of a batch: the answer to each of its messages."""
+
+    answers: tuple[SendMessageResponse, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """CHECK_TRANSACTION_STATE, on its way to a client of the broker at `here`."""
+
+    check: CheckTransactionState
+    here: Host
+
+    def __str__(self) -> str:
+        return str(self.check)
+
+
+# ---- words of one answer ---------------------------------------------------------------------
+
+
+def write_answer(ask: Ask, answer: Any, here: Host) -> RemotingCommand:
+    writer = WRITERS.get(type(answer), _plain)
+    fields, body = writer(ask, answer, here)
+    return answer_to(ask.command, answer.code, fields, body, answer.remark)
+
+
+Parts = tuple[dict[str, str], bytes]
+
+
+def _plain(ask: Ask, answer: Answer, here: Host) -> Parts:
+    return {}, b""
+
+
+def _said(ask: Ask, answer: Said, here: Host) -> Parts:
+    return dict(answer.fields), answer.body
+
+
+def _messages(ask: Ask, answer: Messages, here: Host) -> Parts:
+    return dict(answer.fields), b"".join(write_record(stored, here) for stored in answer.found)
+
+
+def _sent(ask: Ask, answer: SendMessageResponse, here: Host) -> Parts:
+    return _stored((answer,), here), b""
+
+
+def _batch(ask: Ask, answer: Sent, here: Host) -> Parts:
+    return _stored(answer.answers, here), b""
+
+
+def _stored(answers: tuple[SendMessageResponse, ...], here: Host) -> dict[str, str]:
+    """SendMessageResponseHeader; the ids of a batch stand in a row."""
+    first = answers[0]
+    if first.queue_offset < 0:
+        return {}
+    fields = {
+        "msgId": ",".join(make_msg_id(here, one.commit_log_offset) for one in answers),
+        "queueId": str(first.queue_id),
+        "queueOffset": str(first.queue_offset),
+        "MSG_REGION": REGION,
+        "TRACE_ON": "true",
+    }
+    if first.transaction_id:
+        fields["transactionId"] = first.transaction_id
+    return fields
+
+
+def _offset(ask: Ask, answer: OffsetResponse, here: Host) -> Parts:
+    return ({} if answer.code else {"offset": str(answer.offset)}), b""
+
+
+WRITERS: dict[type, Callable[..., Parts]] = {
+    Said: _said,
+    Messages: _messages,
+    OffsetResponse: _offset,
+    SendMessageResponse: _sent,
+    Sent: _batch,
+}
+
+
+# ---- records ---------------------------------------------------------------------------------
+
+
+def write_record(stored: Stored, here: Host) -> bytes:
+    message = stored.message
+    body = message.body
+    return encode_record(
+        MessageRecord(
+            topic=message.topic,
+            body=body.encode() if isinstance(body, str) else body,
+            properties=dict(message.properties.items()),
+            queue_id=message.queue_id,
+            queue_offset=stored.queue_offset,
+            physical_offset=stored.base,
+            flag=message.flag,
+            sys_flag=message.sys_flag,
+            born_timestamp=message.born_ms,
+            born_host=read_host(message.born_host, here),
+            store_timestamp=stored.store_ms,
+            store_host=here,
+            reconsume_times=message.reconsume_times,
+            prepared_offset=message.prepared_offset,
+        )
+    )
+
+
+def write_host(host: Host) -> str:
+    return f"{host[0]}:{host[1]}"
+
+
+def read_host(text: str, otherwise: Host) -> Host:
+    """What `write_host` wrote; what the broker itself has written was born where it is stored."""
+    address, _, port = text.rpartition(":")
+    try:
+        return str(ip_address(address)), int(port)
+    except ValueError:
+        return otherwise
+
+
+def write_question(question: Question) -> RemotingCommand:
+    """CheckTransactionStateRequestHeader, and the message with its real topic."""
+    check, here = question.check, question.here
+    key = check.message.get(UNIQ_KEY) or ""
+    fields = {
+        "topic": HALF_TOPIC,
+        "tranStateTableOffset": str(check.queue_offset),
+        "commitLogOffset": str(check.commit_log_offset),
+        "msgId": key,
+        "transactionId": key,
+        "offsetMsgId": make_msg_id(here, check.commit_log_offset),
+    }
+    stored = Stored(check.commit_log_offset, check.message, check.queue_offset)
+    return RemotingCommand(RequestCode.CHECK_TRANSACTION_STATE, fields, write_record(stored, here))

@@ -1,0 +1,172 @@
+"""Requests of clients that the engine's roles have no word for: they are about topics, about who
+is connected, or read what lies in the log. The server's front answers them.
+
+A request's class is called as its code. `topic` and `queue_id` are always the client's words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ....rocketmq.messages import Message, SendMessage
+from ....rocketmq.remoting import RemotingCommand
+from ..front.clients import ClientBeat, Subscription
+
+__all__ = ["ClientBeat"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request as it came, what it says, and the address at which it has reached us."""
+
+    command: RemotingCommand
+    body: Any
+    here: tuple[str, int] = ("127.0.0.1", 0)
+
+    def __str__(self) -> str:
+        return str(self.body)
+
+
+# ---- name server -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GetRouteInfoByTopic:
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetBrokerClusterInfo:
+    pass
+
+
+# ---- clients ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class UnregisterClient:
+    """A client leaves: one of its groups, or one of each kind."""
+
+    producer: str
+    consumer: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetConsumerListByGroup:
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class LockBatchMq:
+    """`queues`: (topic, queue id) of each."""
+
+    group: str
+    client_id: str
+    queues: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnlockBatchMq:
+    group: str
+    client_id: str
+    queues: tuple[tuple[str, int], ...]
+
+
+# ---- topics and queues -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateAndCreateTopic:
+    topic: str
+    read_queues: int
+    write_queues: int
+    perm: int
+    sys_flag: int
+
+    def __str__(self) -> str:
+        return f"UpdateAndCreateTopic {self.topic}, {self.write_queues} queues"
+
+
+@dataclass(frozen=True, slots=True)
+class GetMaxOffset:
+    topic: str
+    queue_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class GetMinOffset:
+    topic: str
+    queue_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOffsetByTimestamp:
+    topic: str
+    queue_id: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class GetEarliestMsgStoretime:
+    topic: str
+    queue_id: int
+
+
+# ---- messages --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """One message, or a batch of some for one queue. `queues`: how many a topic gets that makes
+    itself."""
+
+    group: str
+    messages: tuple[Message, ...]
+    batch: bool = False
+    queues: int = 4
+
+    def __str__(self) -> str:
+        more = f" and {len(self.messages) - 1} more" if self.batch else ""
+        return f"{SendMessage(self.messages[0], self.group)}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class PullMessage:
+    """`commit`: a position that the client wants noted, None for none; `suspend_ms`: how long it
+    may wait for a message, 0 for not at all; `subscription`: what it wants, None for what its
+    group has subscribed to, by `version`."""
+
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+    most: int
+    commit: int | None = None
+    suspend_ms: int = 0
+    subscription: Subscription | None = None
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateConsumerOffset:
+    group: str
+    topic: str
+    queue_id: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryMessage:
+    """By a key, or by the id that the client gave the message (UNIQ_KEY)."""
+
+    topic: str
+    key: str
+    most: int
+    begin_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ViewMessageById:
+    commit_log_offset: int

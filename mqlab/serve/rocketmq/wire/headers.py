@@ -1,0 +1,61 @@
+"""The fields of a request's header, read one by one.
+
+A header is texts under names (extFields). What a processor needs and does not find, or cannot
+read as a number, it refuses with SYSTEM_ERROR and the words of the exception that the real
+one throws (CommandCustomHeader#checkFields, RemotingCommand#decodeCommandCustomHeader, 5.5.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ....rocketmq.remoting import RemotingCommand, ResponseCode
+
+INT, LONG = 1 << 31, 1 << 63
+TRUE = "true"
+
+
+class RequestError(Exception):
+    """A request that is refused as it stands: `code` and `remark` are the answer's."""
+
+    def __init__(self, remark: str, code: ResponseCode = ResponseCode.SYSTEM_ERROR) -> None:
+        super().__init__(remark)
+        self.code = code
+        self.remark = remark
+
+
+class Header:
+    """The fields of one request."""
+
+    def __init__(self, command: RemotingCommand) -> None:
+        self._fields: Mapping[str, str] = command.fields
+
+    def text(self, name: str, default: str | None = None) -> str:
+        value = self._fields.get(name, default)
+        if value is None:
+            raise RequestError(f"the custom field <{name}> is null")
+        return value
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        return self._number(name, default, INT)
+
+    def long(self, name: str, default: int | None = None) -> int:
+        return self._number(name, default, LONG)
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Java's Boolean.parseBoolean: everything but "true" is false."""
+        return self._fields.get(name, TRUE if default else "").lower() == TRUE
+
+    def _number(self, name: str, default: int | None, limit: int) -> int:
+        text = self._fields.get(name)
+        if text is None and default is not None:
+            return default
+        text = self.text(name)
+        digits = text[1:] if text[:1] in ("-", "+") else text
+        # int() also takes spaces, underlines and digits of other scripts; Java does not.
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= 19):
+            raise RequestError(f'For input string: "{text[:100]}"')
+        number = int(text)
+        if not -limit <= number < limit:
+            raise RequestError(f'For input string: "{text}"')
+        return number

@@ -1,0 +1,352 @@
+"""What a client's command asks, as a request that the roles understand.
+
+A table from the code to whoever reads it. Whatever is not in it is refused with
+REQUEST_CODE_NOT_SUPPORTED, as a real broker refuses it; what cannot be read, with SYSTEM_ERROR.
+
+Source: RequestCode; the request headers in org.apache.rocketmq.remoting.protocol.header (5.5.0)
+and org.apache.rocketmq.common.protocol.header (4.9.7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....kernel import Map, replace
+from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
+from ....rocketmq.messages import EndTransaction, Message, ResumeCheckHalfMessage, name_queue
+from ....rocketmq.remoting import (
+    PullSysFlag,
+    RemotingCommand,
+    RemotingError,
+    RequestCode,
+    ResponseCode,
+    answer_to,
+    decode_batch,
+    decode_json,
+    decode_properties,
+    encode_command,
+    name_request,
+    read_msg_id,
+)
+from ....rocketmq.states import TransactionType
+from ...protocol import Refused
+from ..front.clients import TAG, ClientBeat, Consumer, Subscription, read_expression
+from . import asks
+from .headers import Header, RequestError
+
+#: SendMessageRequestHeaderV2's short names of the fields that are read
+SHORT = {
+    "producerGroup": "a", "topic": "b", "defaultTopicQueueNums": "d", "queueId": "e",
+    "sysFlag": "f", "bornTimestamp": "g", "flag": "h", "properties": "i", "reconsumeTimes": "j",
+}  # fmt: skip
+ENDS = (TransactionType.NOT_TYPE, TransactionType.COMMIT_TYPE, TransactionType.ROLLBACK_TYPE)
+
+
+def read_request(command: RemotingCommand, born_host: str) -> Any:
+    """Raises Refused, with the answer's frame."""
+    reader = READERS.get(command.code)
+    try:
+        if reader is None:
+            remark = f" request type {command.code} not supported"
+            raise RequestError(remark, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
+        if reader in (_send, _send_v2, _send_batch):
+            return reader(command, Header(command), born_host)
+        return reader(command, Header(command))
+    except RequestError as error:
+        raise refuse(command, error.code, error.remark) from error
+    except RemotingError as error:
+        raise refuse(command, ResponseCode.SYSTEM_ERROR, str(error)) from error
+
+
+def refuse(command: RemotingCommand, code: ResponseCode, remark: str) -> Refused:
+    """Of a one-way request only the server's log hears."""
+    frame = encode_command(answer_to(command, code, remark=remark))
+    return Refused(b"" if command.is_oneway else frame, f"{name_request(command.code)}: {remark}")
+
+
+# ---- messages --------------------------------------------------------------------------------
+
+
+def _send(command: RemotingCommand, header: Header, born_host: str) -> asks.Send:
+    return _read_send(command, header, {}, born_host)
+
+
+def _send_v2(command: RemotingCommand, header: Header, born_host: str) -> asks.Send:
+    return _read_send(command, header, SHORT, born_host)
+
+
+def _send_batch(command: RemotingCommand, header: Header, born_host: str) -> asks.Send:
+    return _read_send(command, header, SHORT, born_host, batch=True)
+
+
+def _read_send(
+    command: RemotingCommand,
+    header: Header,
+    names: dict[str, str],
+    born_host: str,
+    batch: bool = False,
+) -> asks.Send:
+    def name(long: str) -> str:
+        return names.get(long, long)
+
+    first = Message(
+        topic=header.text(name("topic")),
+        queue_id=header.integer(name("queueId")),
+        body=command.body,
+        properties=_properties(header.text(name("properties"), "")),
+        born_ms=header.long(name("bornTimestamp"), 0),
+        born_host=born_host,
+        sys_flag=header.integer(name("sysFlag"), 0),
+        reconsume_times=header.integer(name("reconsumeTimes"), 0),
+        flag=header.integer(name("flag"), 0),
+    )
+    messages: tuple[Message, ...] = (first,)
+    if batch:
+        messages = tuple(
+            replace(first, body=m.body, properties=Map(m.properties.items()), flag=m.flag)
+            for m in decode_batch(command.body)
+        )
+        if not messages:
+            raise RequestError("a batch of no messages", ResponseCode.MESSAGE_ILLEGAL)
+    return asks.Send(
+        group=header.text(name("producerGroup"), ""),
+        messages=messages,
+        batch=batch,
+        queues=header.integer(name("defaultTopicQueueNums"), 4),
+    )
+
+
+def _properties(text: str) -> Map[str, str]:
+    return Map(decode_properties(text).items())
+
+
+def _send_back(command: RemotingCommand, header: Header) -> ConsumerSendMsgBack:
+    return ConsumerSendMsgBack(
+        group=header.text("group"),
+        commit_log_offset=header.long("offset"),
+        delay_level=header.integer("delayLevel"),
+        most=header.integer("maxReconsumeTimes", -1),
+        words=header.text("originMsgId", ""),
+    )
+
+
+def _end_transaction(command: RemotingCommand, header: Header) -> EndTransaction:
+    end = header.integer("commitOrRollback")
+    if end not in ENDS:
+        raise RequestError("commitOrRollback field wrong")
+    return EndTransaction(
+        group=header.text("producerGroup"),
+        end=TransactionType(end),
+        queue_offset=header.long("tranStateTableOffset"),
+        commit_log_offset=header.long("commitLogOffset"),
+        from_check=header.flag("fromTransactionCheck"),
+        oneway=command.is_oneway,
+        words=header.text("transactionId", header.text("msgId", "")),
+        remark=command.remark,
+    )
+
+
+def _resume(command: RemotingCommand, header: Header) -> ResumeCheckHalfMessage:
+    _, offset = read_msg_id(header.text("msgId"))
+    return ResumeCheckHalfMessage(offset)
+
+
+# ---- consumers -------------------------------------------------------------------------------
+
+
+def _pull(command: RemotingCommand, header: Header) -> asks.PullMessage:
+    flags = header.integer("sysFlag")
+    topic, version = header.text("topic"), header.long("subVersion", 0)
+    wanted = None
+    if flags & PullSysFlag.SUBSCRIPTION:
+        _only_tags(header.text("expressionType", TAG))
+        wanted = read_expression(topic, header.text("subscription", "*"), version)
+    return asks.PullMessage(
+        group=header.text("consumerGroup"),
+        topic=topic,
+        queue_id=header.integer("queueId"),
+        offset=header.long("queueOffset"),
+        most=header.integer("maxMsgNums"),
+        commit=header.long("commitOffset") if flags & PullSysFlag.COMMIT_OFFSET else None,
+        suspend_ms=header.long("suspendTimeoutMillis") if flags & PullSysFlag.SUSPEND else 0,
+        subscription=wanted,
+        version=version,
+    )
+
+
+def _only_tags(kind: str) -> None:
+    if kind not in ("", TAG, "null"):
+        raise RequestError(
+            f"The broker does not support consumer to filter message by {kind}",
+        )
+
+
+def _query_offset(command: RemotingCommand, header: Header) -> QueryConsumerOffset:
+    queue = name_queue(header.text("topic"), header.integer("queueId"))
+    return QueryConsumerOffset(header.text("consumerGroup"), queue)
+
+
+def _update_offset(command: RemotingCommand, header: Header) -> asks.UpdateConsumerOffset:
+    return asks.UpdateConsumerOffset(
+        header.text("consumerGroup"),
+        header.text("topic"),
+        header.integer("queueId"),
+        header.long("commitOffset"),
+    )
+
+
+# ---- clients: their bodies are JSON ----------------------------------------------------------
+
+
+class Body:
+    """A JSON object of a body, read field by field."""
+
+    def __init__(self, value: Any) -> None:
+        if not isinstance(value, dict):
+            raise RequestError("a body that is no JSON object")
+        self._value = value
+
+    def text(self, name: str, default: str = "") -> str:
+        value = self._value.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise RequestError(f"{name} is no text")
+        return value
+
+    def number(self, name: str) -> int:
+        value = self._value.get(name, 0)
+        if type(value) is not int or not -(1 << 63) <= value < 1 << 63:
+            raise RequestError(f"{name} is no number")
+        return value
+
+    def rows(self, name: str) -> list[Body]:
+        value = self._value.get(name) or []
+        if not isinstance(value, list):
+            raise RequestError(f"{name} is no list")
+        return [Body(row) for row in value]
+
+
+def _heartbeat(command: RemotingCommand, header: Header) -> ClientBeat:
+    body = Body(decode_json(command.body))
+    return ClientBeat(
+        client_id=body.text("clientID"),
+        producers=tuple(row.text("groupName") for row in body.rows("producerDataSet")),
+        consumers=tuple(_consumer(row) for row in body.rows("consumerDataSet")),
+    )
+
+
+def _consumer(row: Body) -> Consumer:
+    return Consumer(
+        row.text("groupName"),
+        tuple(_subscription(one) for one in row.rows("subscriptionDataSet")),
+    )
+
+
+def _subscription(row: Body) -> Subscription:
+    _only_tags(row.text("expressionType", TAG))
+    return read_expression(row.text("topic"), row.text("subString"), row.number("subVersion"))
+
+
+def _unregister(command: RemotingCommand, header: Header) -> asks.UnregisterClient:
+    return asks.UnregisterClient(header.text("producerGroup", ""), header.text("consumerGroup", ""))
+
+
+def _list_consumers(command: RemotingCommand, header: Header) -> asks.GetConsumerListByGroup:
+    return asks.GetConsumerListByGroup(header.text("consumerGroup"))
+
+
+def _lock(command: RemotingCommand, header: Header) -> asks.LockBatchMq:
+    return asks.LockBatchMq(*_locked(command))
+
+
+def _unlock(command: RemotingCommand, header: Header) -> asks.UnlockBatchMq:
+    return asks.UnlockBatchMq(*_locked(command))
+
+
+def _locked(command: RemotingCommand) -> tuple[str, str, tuple[tuple[str, int], ...]]:
+    body = Body(decode_json(command.body))
+    queues = tuple((row.text("topic"), row.number("queueId")) for row in body.rows("mqSet"))
+    return body.text("consumerGroup"), body.text("clientId"), queues
+
+
+# ---- topics, and what lies in the log --------------------------------------------------------
+
+
+def _route(command: RemotingCommand, header: Header) -> asks.GetRouteInfoByTopic:
+    return asks.GetRouteInfoByTopic(header.text("topic"))
+
+
+def _cluster(command: RemotingCommand, header: Header) -> asks.GetBrokerClusterInfo:
+    return asks.GetBrokerClusterInfo()
+
+
+def _create_topic(command: RemotingCommand, header: Header) -> asks.UpdateAndCreateTopic:
+    return asks.UpdateAndCreateTopic(
+        header.text("topic"),
+        header.integer("readQueueNums"),
+        header.integer("writeQueueNums"),
+        header.integer("perm"),
+        header.integer("topicSysFlag", 0),
+    )
+
+
+def _max_offset(command: RemotingCommand, header: Header) -> asks.GetMaxOffset:
+    return asks.GetMaxOffset(header.text("topic"), header.integer("queueId"))
+
+
+def _min_offset(command: RemotingCommand, header: Header) -> asks.GetMinOffset:
+    return asks.GetMinOffset(header.text("topic"), header.integer("queueId"))
+
+
+def _earliest(command: RemotingCommand, header: Header) -> asks.GetEarliestMsgStoretime:
+    return asks.GetEarliestMsgStoretime(header.text("topic"), header.integer("queueId"))
+
+
+def _search(command: RemotingCommand, header: Header) -> asks.SearchOffsetByTimestamp:
+    return asks.SearchOffsetByTimestamp(
+        header.text("topic"), header.integer("queueId"), header.long("timestamp")
+    )
+
+
+def _query_message(command: RemotingCommand, header: Header) -> asks.QueryMessage:
+    return asks.QueryMessage(
+        topic=header.text("topic"),
+        key=header.text("key"),
+        most=header.integer("maxNum"),
+        begin_ms=header.long("beginTimestamp"),
+        end_ms=header.long("endTimestamp"),
+    )
+
+
+def _view(command: RemotingCommand, header: Header) -> asks.ViewMessageById:
+    return asks.ViewMessageById(header.long("offset"))
+
+
+READERS: dict[int, Callable[..., Any]] = {
+    RequestCode.SEND_MESSAGE: _send,
+    RequestCode.SEND_MESSAGE_V2: _send_v2,
+    RequestCode.SEND_BATCH_MESSAGE: _send_batch,
+    RequestCode.CONSUMER_SEND_MSG_BACK: _send_back,
+    RequestCode.END_TRANSACTION: _end_transaction,
+    RequestCode.RESUME_CHECK_HALF_MESSAGE: _resume,
+    RequestCode.PULL_MESSAGE: _pull,
+    RequestCode.LITE_PULL_MESSAGE: _pull,
+    RequestCode.QUERY_CONSUMER_OFFSET: _query_offset,
+    RequestCode.UPDATE_CONSUMER_OFFSET: _update_offset,
+    RequestCode.HEART_BEAT: _heartbeat,
+    RequestCode.UNREGISTER_CLIENT: _unregister,
+    RequestCode.GET_CONSUMER_LIST_BY_GROUP: _list_consumers,
+    RequestCode.LOCK_BATCH_MQ: _lock,
+    RequestCode.UNLOCK_BATCH_MQ: _unlock,
+    RequestCode.GET_ROUTEINFO_BY_TOPIC: _route,
+    RequestCode.GET_BROKER_CLUSTER_INFO: _cluster,
+    RequestCode.UPDATE_AND_CREATE_TOPIC: _create_topic,
+    RequestCode.GET_MAX_OFFSET: _max_offset,
+    RequestCode.GET_MIN_OFFSET: _min_offset,
+    RequestCode.GET_EARLIEST_MSG_STORETIME: _earliest,
+    RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: _search,
+    RequestCode.QUERY_MESSAGE: _query_message,
+    RequestCode.VIEW_MESSAGE_BY_ID: _view,
+}

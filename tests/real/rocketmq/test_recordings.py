@@ -1,0 +1,159 @@
+"""What real brokers answered: the files, and the engine beside them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mqlab.kernel import FactKind, Trace
+from mqlab.real.recording import FOLDER, Recording, load_recordings
+from mqlab.real.rocketmq.differences import PAGE, TABLE, page
+from mqlab.real.rocketmq.hosts import VERSIONS
+from mqlab.real.rocketmq.oracle import ROCKETMQ
+from mqlab.real.rocketmq.programs import programs
+from mqlab.real.runner import select_programs
+from mqlab.rocketmq import RocketMQSystem
+from mqlab.scenario import load
+
+SCENARIOS = Path(__file__).parents[3] / "datasets" / "scenarios" / "rocketmq"
+RECORDED = {
+    name: recording
+    for version in VERSIONS.values()
+    for name, recording in load_recordings(f"rocketmq-{version}").items()
+}
+
+
+def told(name: str, profile: str = "5.5") -> Recording:
+    return RECORDED[f"{profile}/{name}"]
+
+
+def answers(name: str, asked: str, profile: str = "5.5") -> list[str]:
+    """What came of the questions that begin so."""
+    return [o.answered for o in told(name, profile).observations if o.asked.startswith(asked)]
+
+
+def held(name: str, place: str, profile: str = "5.5") -> list[str]:
+    """The messages of a queue as they were pulled last, without their half."""
+    rows = {o.asked: o.answered for o in told(name, profile).observations if o.to == place}
+    return [text.partition(" of half")[0] for text in rows.values() if text != "nothing"]
+
+
+# ---- the files ---------------------------------------------------------------------------
+
+
+def test_every_program_has_its_recordings_and_every_recording_its_program() -> None:
+    assert set(RECORDED) == {f"{profile}/{p.name}" for p, profile in select_programs(ROCKETMQ)}
+
+
+def test_each_recording_is_of_its_release_and_says_who_spoke() -> None:
+    for name, recording in RECORDED.items():
+        assert recording.broker == f"rocketmq-{VERSIONS[recording.profile]}", name
+        client = {"rocketmq-client": VERSIONS[recording.profile]}
+        assert recording.clients == (client if recording.scenario.startswith("java-") else {})
+
+
+def test_every_program_says_where_it_comes_from() -> None:
+    for program in programs().values():
+        assert program.reference and program.profiles, program.name
+
+
+def test_every_listed_difference_is_one() -> None:
+    asked = [(name, o) for name, recording in RECORDED.items() for o in recording.observations]
+    for row in TABLE:
+        assert any(row.covers(o) and row.about(name) for name, o in asked), row
+
+
+def test_the_page_of_differences_is_fresh() -> None:
+    assert PAGE.read_text("utf-8") == page(), "run `mqlab real rocketmq compare --page`"
+
+
+def test_no_recording_holds_what_is_never_the_same_twice() -> None:
+    moving = re.compile(r"127\.0\.0\.1|\b[0-9A-F]{32}\b|\b1\d{12}\b|/tmp/|half @\?")
+    for name, recording in RECORDED.items():
+        assert not moving.search(recording.text()), name
+
+
+def test_each_recording_is_small() -> None:
+    for folder in VERSIONS.values():
+        for path in (FOLDER / f"rocketmq-{folder}").rglob("*.json"):
+            assert path.stat().st_size < 20_000
+
+
+# ---- what they say -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", VERSIONS)
+def test_a_rollback_writes_an_op_record_and_a_later_commit_delivers(profile: str) -> None:
+    assert held("rollback", "op", profile) and not held("rollback", "orders-0", profile)
+    assert held("rollback-then-commit", "orders-0", profile) == ["message o1 @0"]
+    assert answers("rollback-then-commit", "check round", profile) == [
+        "half offset 1, op offset 0",
+        "half offset 1, op offset 2",
+    ]
+
+
+@pytest.mark.parametrize("profile", VERSIONS)
+def test_a_half_is_asked_about_three_times_and_parked(profile: str) -> None:
+    checks = [f"CheckTransactionState o1 ({n})" for n in (1, 2, 3)]
+    seen = [o.asked for o in told("never-resolved", profile).observations if o.who == "broker"]
+    assert seen == [*checks, "CheckTransactionState"]
+    assert held("never-resolved", "discard", profile) == ["discard o1 (3) @0"]
+    assert len(held("commit-after-discard", "orders-0", profile)) == 2
+
+
+def test_the_op_record_that_a_kill_takes_delivers_a_second_time_in_5_5_only() -> None:
+    assert len(held("op-lost-by-a-kill", "orders-0", "5.5")) == 2
+    assert len(held("op-lost-by-a-kill", "orders-0", "4.9")) == 1
+
+
+def test_5_5_refuses_a_late_end_of_a_half_with_an_immunity_and_4_9_does_not() -> None:
+    assert answers("immunity-late-end-refused", "EndTransaction", "5.5") == [
+        "ILLEGAL_OPERATION",
+        "ok",
+        "ok",
+    ]
+    assert set(answers("immunity-late-end-refused", "EndTransaction", "4.9")) == {"ok"}
+
+
+def test_seventeen_deliveries_and_then_the_dead_letter_queue() -> None:
+    for profile in VERSIONS:
+        assert answers("seventeen-deliveries", "deliveries", profile) == ["17"]
+        rows = told("seventeen-deliveries", profile).observations
+        levels = [re.sub(r".*DELAY=", "", o.answered) for o in rows if o.to == "%RETRY%"]
+        assert levels == [str(n) for n in range(3, 19)]
+
+
+# ---- the engine beside them --------------------------------------------------------------
+
+
+def narrated(name: str) -> Trace:
+    return load(SCENARIOS / f"{name}.scn", {"rocketmq": RocketMQSystem}).run.trace
+
+
+def appended(trace: Trace, kind: str) -> list[str]:
+    """What the engine has written into the half, op or discard topic, or into real ones, without
+    the name of the queue."""
+    lines = [fact.text.en for fact in trace.facts if fact.kind is FactKind.APPEND]
+    found = [line.partition(" in ")[0] for line in lines if line.startswith(f"{kind} ")]
+    return sorted(found, key=lambda line: int(line.rpartition("@")[2]))
+
+
+#: scenarios that tell the story of the program of their name step by step
+ALIKE = (
+    "commit", "rollback", "check-commits", "check-rolls-back", "never-resolved",
+    "local-transaction-throws", "broker-killed-after-offsets", "broker-killed-before-offsets",
+    "op-lost-by-a-kill",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    [("half", "half"), ("op", "op"), ("discard", "discard"), ("orders-0", "message")],
+)
+def test_the_engine_writes_what_the_real_broker_wrote(name: str, place: str, kind: str) -> None:
+    looked = [o for o in told(name).observations if o.to == place and o.asked.startswith("Pull")]
+    if looked:
+        assert appended(narrated(name), kind) == held(name, place)

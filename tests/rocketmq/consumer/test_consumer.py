@@ -1,0 +1,157 @@
+"""The consumer: delivered at least once, applied once; retries, delays, the dead letter queue."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqlab.kernel import MemoryDisk
+from mqlab.rocketmq.broker.back import build_retry
+from mqlab.rocketmq.config import DELAY_LEVELS_S
+from mqlab.rocketmq.group.messages import ConsumerSendMsgBack
+from mqlab.rocketmq.messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, TRAN_MSG
+from tests.rocketmq.driven import drive, queue, results, rows
+from tests.rocketmq.queues import in_queue, make_config, make_message, put
+
+SYSTEM = "system rocketmq consumers=shop"
+SEND = "run app: send orders-0 o1, send orders-0 o2"
+
+
+def test_it_reads_on_where_it_was():
+    run = drive(f"{SYSTEM}\n{SEND}\nrun shop: consume, consume")
+    assert results(run, "shop") == ["ok o1, o2", "ok nothing"]
+    assert rows(run, "shop", "applied") == {"o1": 1, "o2": 1}
+
+
+@pytest.mark.parametrize(("off", "times"), [("", 1), (" off=idempotent_consumer", 2)])
+def test_killed_before_its_offset_was_reported_it_gets_the_order_again(off, times):
+    run = drive(f"""{SYSTEM}{off}
+run app: send orders-0 o1
+kill shop when=UpdateConsumerOffset#1 after=1
+run shop: consume
+restart shop""")
+    assert rows(run, "shop", "applied") == {"o1": times}
+
+
+@pytest.mark.parametrize(("persisted", "again"), [("fire broker persist offsets\n", False),
+                                                  ("", True)])  # fmt: skip
+def test_a_broker_killed_before_it_wrote_the_offsets_delivers_again(persisted, again):
+    run = drive(f"""{SYSTEM}
+run app: send orders-0 o1
+run shop: consume
+{persisted}kill broker
+restart broker
+kill shop
+restart shop""")
+    assert results(run, "shop") == ["ok o1 known" if again else "ok nothing"]
+
+
+# -- what cannot be processed ------------------------------------------------------------
+
+
+def test_what_fails_comes_back_later_and_holds_nothing_up():
+    run = drive(f"""{SYSTEM}
+{SEND}
+run shop: consume later o1, consume
+at 10000
+fire broker delay level 3
+run shop: consume""")
+    assert results(run, "shop") == ["ok o1 sent back, o2", "ok nothing", "ok o1"]
+    assert rows(run, "shop", "applied") == {"o1": 1, "o2": 1}
+
+
+def test_a_retry_is_for_its_group_only():
+    run = drive("""\
+system rocketmq consumers=shop:shop,stock:stock
+run app: send orders-0 o1
+run shop: consume later
+at 10000
+fire broker delay level 3
+run shop: consume
+run stock: consume""")
+    assert results(run, "shop")[-1] == "ok o1"
+    assert results(run, "stock") == ["ok o1"], "once, from the topic itself"
+
+
+def test_after_sixteen_retries_it_is_given_up():
+    lines, now = [], 0
+    for level in range(3, 19):
+        now += DELAY_LEVELS_S[level - 1] * 1_000
+        lines += [f"at {now}", f"fire broker delay level {level}", "run shop: consume later"]
+    retried = "\n".join(lines)
+    run = drive(f"{SYSTEM}\nrun app: send orders-0 o1\nrun shop: consume later\n{retried}")
+    assert len([r for r in results(run, "shop") if r == "ok o1 sent back"]) == 17
+    (dead,) = in_queue(run.world.disk("broker"), "%DLQ%shop-0")
+    assert dead.message.reconsume_times == 17
+    times = [s.message.reconsume_times for s in in_queue(run.world.disk("broker"), "%RETRY%shop-0")]
+    assert times == list(range(1, 17))
+    assert now == (4 * 3_600 + 45 * 60 + 40) * 1_000
+
+
+def test_a_retry_says_where_it_came_from():
+    disk = put(MemoryDisk(), make_message("o1"))
+    (stored,) = in_queue(disk, "orders-0")
+    copy = build_retry(ConsumerSendMsgBack("shop", 0), stored, make_config())
+    assert (copy.topic, copy.queue_id, copy.reconsume_times) == ("%RETRY%shop", 0, 1)
+    assert (copy.get(RETRY_TOPIC), copy.get(ORIGIN_MESSAGE_ID)) == ("orders", "id-o1")
+    assert (copy.get(DELAY), copy.get(TRAN_MSG)) == ("3", "true")
+
+
+@pytest.mark.parametrize(
+    ("delay", "most", "topic", "level"),
+    [(0, -1, "%RETRY%shop", "3"), (5, -1, "%RETRY%shop", "5"), (-1, -1, "%DLQ%shop", None),
+     (0, 0, "%DLQ%shop", None)],
+)  # fmt: skip
+def test_the_level_is_asked_for_or_chosen(delay, most, topic, level):
+    (stored,) = in_queue(put(MemoryDisk(), make_message("o1")), "orders-0")
+    copy = build_retry(ConsumerSendMsgBack("shop", 0, delay, most), stored, make_config())
+    assert (copy.topic, copy.get(DELAY), copy.reconsume_times) == (topic, level, 1)
+
+
+def test_without_retries_a_failure_is_lost():
+    run = drive(f"{SYSTEM} off=consumer_retry\n{SEND}\nrun shop: consume later o1, consume")
+    assert results(run, "shop") == ["ok o1 dropped, o2", "ok nothing"]
+
+
+def test_an_orderly_listener_stops_its_queue():
+    run = drive(f"{SYSTEM}\n{SEND}\nrun shop: consume suspend o1, consume")
+    assert results(run, "shop") == ["ok o1 suspended", "ok o1, o2"]
+
+
+def test_in_broadcasting_mode_each_gets_all_and_nothing_comes_back():
+    run = drive("""\
+system rocketmq consumers=one:shop,two:shop model=broadcasting
+run app: send orders-0 o1
+run one: consume later, consume
+kill one
+restart one
+run two: consume""")
+    assert results(run, "one") == ["ok nothing", "ok nothing"]
+    assert results(run, "two") == ["ok o1"]
+
+
+# -- sharing -----------------------------------------------------------------------------
+
+
+def test_two_consumers_share_the_queues_and_one_takes_over():
+    text = """\
+system rocketmq queues=2 consumers=one:shop,two:shop
+run one: consume
+run two: consume
+run app: send orders-0 a, send orders-1 b
+run one: consume
+run two: consume"""
+    run = drive(text)
+    assert (results(run, "one")[-1], results(run, "two")[-1]) == ("ok a", "ok b")
+    run = drive(f"{text}\nkill two\nrun app: send orders-1 c\nrun one: consume")
+    assert results(run, "one")[-1] == "ok c"
+
+
+def test_what_was_asked_on_a_connection_that_broke_is_asked_again():
+    run = drive(f"""{SYSTEM}
+run app: send orders-0 o1
+lose shop→broker ⇒ConsumerSendMsgBack#1
+run shop: consume later
+at 10000
+fire broker delay level 3""")
+    assert results(run, "shop") == ["ok o1 sent back"]
+    assert queue(run, "%RETRY%shop-0") == ["o1", "o1"], "taken back twice"

@@ -1,0 +1,256 @@
+"""The producer: half, local transaction, end; and what it says when it is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqlab.kernel import Call, MemoryDisk, Response, Return, Send
+from mqlab.rocketmq.messages import (
+    EndTransaction,
+    Heartbeat,
+    SendMessage,
+    SendMessageResponse,
+    Statement,
+)
+from mqlab.rocketmq.producer import Producer, ProducerConfig
+from mqlab.rocketmq.producer.calls import SendInTransaction
+from mqlab.rocketmq.remoting.codes import ResponseCode
+from mqlab.rocketmq.states import SendStatus, TransactionType
+from tests.rocketmq.driven import drive, queue, results, rows
+from tests.rocketmq.queues import DISCARD, HALF, in_queue, make_config
+
+SEND = SendInTransaction("orders-0", "o1")
+BASE = "system rocketmq check_interval_ms=7000"
+
+
+def sends(effects):
+    return [e.body for e in effects if isinstance(e, Send)]
+
+
+def begun(**changes):
+    """A producer that has sent its half."""
+    config = ProducerConfig(cluster=make_config(**changes))
+    producer, _ = Producer.recover(config, MemoryDisk(), 0)
+    return producer.step(Call(SEND), MemoryDisk())
+
+
+def answered(status):
+    producer, _ = begun()
+    said = SendMessageResponse(ResponseCode(CODES[status]), "", status, 0, 3, 5, "id")
+    return producer.step(Response("broker", 0, said), MemoryDisk())
+
+
+CODES = {
+    SendStatus.SEND_OK: 0,
+    SendStatus.FLUSH_DISK_TIMEOUT: 10,
+    SendStatus.SLAVE_NOT_AVAILABLE: 11,
+    SendStatus.FLUSH_SLAVE_TIMEOUT: 12,
+}
+
+
+def test_the_half_is_marked_and_says_whose_it_is():
+    _, effects = begun()
+    heartbeat, half = sends(effects)
+    assert heartbeat == Heartbeat(("order-service",))
+    assert isinstance(half, SendMessage)
+    message = half.message
+    assert message.sys_flag == TransactionType.PREPARED_TYPE
+    assert (message.get("TRAN_MSG"), message.get("PGROUP")) == ("true", "order-service")
+    assert message.get("UNIQ_KEY") == "app.1.1"
+
+
+def test_only_send_ok_lets_the_local_transaction_run():
+    producer, effects = answered(SendStatus.SEND_OK)
+    assert sends(effects) == [Statement("put", "o1", "paid")]
+    assert producer.local is not None
+
+
+@pytest.mark.parametrize("status", [s for s in SendStatus if s is not SendStatus.SEND_OK])
+def test_any_other_status_ends_with_rollback_unrun(status):
+    producer, effects = answered(status)
+    end = EndTransaction("order-service", TransactionType.ROLLBACK_TYPE, 3, 5, words="o1")
+    assert sends(effects) == [end]
+    (returned,) = [e.value for e in effects if isinstance(e, Return)]
+    assert returned.result == f"ok {status} ROLLBACK_MESSAGE"
+    assert producer.local is None and producer.call is None
+
+
+def test_a_refused_half_is_an_exception_and_nothing_is_ended():
+    producer, _ = begun()
+    said = SendMessageResponse(ResponseCode.NO_PERMISSION, "read only")
+    producer, effects = producer.step(Response("broker", 0, said), MemoryDisk())
+    (returned,) = [e.value for e in effects if isinstance(e, Return)]
+    assert returned.result == "failed MQClientException: NO_PERMISSION read only"
+    assert sends(effects) == []
+
+
+@pytest.mark.parametrize(
+    ("execute", "state", "end"),
+    [
+        ("COMMIT_MESSAGE", "COMMIT_MESSAGE", "COMMIT"),
+        ("ROLLBACK_MESSAGE", "ROLLBACK_MESSAGE", "ROLLBACK"),
+        ("UNKNOW", "UNKNOW", "NOT_TYPE"),
+        ("null", "UNKNOW", "NOT_TYPE"),
+        ("throw", "UNKNOW", "NOT_TYPE"),
+    ],
+)
+def test_what_the_listener_returns_is_what_the_broker_is_told(execute, state, end):
+    run = drive(f"{BASE}\nrun app: listener {execute} UNKNOW, send-in-transaction orders-0 o1")
+    assert results(run)[-1] == f"ok SEND_OK {state}"
+    assert f"EndTransaction {end} o1" in run.narrate()
+
+
+def test_without_that_safeguard_an_exception_is_a_rollback():
+    """Article row 50: the row is committed, and its message never comes."""
+
+    def execute(order, db, memory):
+        db.put(order)
+        raise ValueError("the call after it failed")
+
+    on = drive(f"{BASE}\nrun app: send-in-transaction orders-0 o1", execute=execute)
+    off = drive(
+        f"{BASE} off=exception_is_unknown\nrun app: send-in-transaction orders-0 o1\n"
+        "at 7000\nfire broker op batch\nfire broker check",
+        execute=execute,
+    )
+    assert results(on) == ["ok SEND_OK UNKNOW"]
+    assert results(off) == ["ok SEND_OK ROLLBACK_MESSAGE"]
+    assert rows(off) == {"o1": "paid"} and queue(off, "orders-0") == []
+
+
+@pytest.mark.parametrize(
+    ("check", "delivered"),
+    [("COMMIT_MESSAGE", ["o1 (1)"]), ("ROLLBACK_MESSAGE", []), ("UNKNOW", []), ("null", []),
+     ("throw", [])],
+)  # fmt: skip
+def test_an_answer_to_a_check(check, delivered):
+    run = drive(f"""{BASE}
+run app: listener UNKNOW {check}, send-in-transaction orders-0 o1
+at 7000
+fire broker check""")
+    assert queue(run, "orders-0") == delivered
+    assert ("from check" in run.narrate()) is (check != "null")
+
+
+def test_checks_are_answered_one_after_the_other():
+    """One thread: while the first waits for the database, the second has not begun."""
+
+    def execute(order, db, memory):
+        raise TimeoutError
+
+    lines = f"""{BASE}
+run app: send-in-transaction orders-0 o1, send-in-transaction orders-0 o2
+hold app→db ⇒Statement#1
+at 7000
+fire broker check"""
+    run = drive(lines, execute=execute)
+    assert [(t.order, t.journal) for t in run.world.role("app").checks] == [("o1", ()), ("o2", ())]
+    assert run.narrate().count("app    → db") == 1
+    run = drive(f"{lines}\nrelease app→db ⇒Statement#1", execute=execute)
+    assert run.world.role("app").checks == () and run.narrate().count("app    → db") == 2
+
+
+def test_a_send_whose_answer_is_lost_is_repeated_with_its_key():
+    run = drive(f"""{BASE}
+lose app→broker ⇒SendMessage#1
+run app: send-in-transaction orders-0 o1""")
+    keys = [s.message.get("UNIQ_KEY") for s in in_queue(run.world.disk("broker"), HALF)]
+    assert keys == ["app.1.1", "app.1.1"]
+    assert results(run) == ["ok SEND_OK COMMIT_MESSAGE"]
+
+
+def test_a_send_is_given_up_after_three_tries():
+    lost = "".join(f"lose app→broker SendMessage#{n}\n" for n in (1, 2, 3))
+    run = drive(f"{BASE}\n{lost}run app: send-in-transaction orders-0 o1")
+    assert results(run) == ["failed MQClientException: no answer"]
+    assert rows(run) == {}, "the local transaction was never run"
+
+
+def test_without_that_safeguard_the_local_transaction_does_not_wait_for_the_half():
+    lost = "".join(f"lose app→broker SendMessage#{n}\n" for n in (1, 2, 3))
+    run = drive(f"{BASE} off=half_before_execute\n{lost}run app: send-in-transaction orders-0 o1")
+    assert rows(run) == {"o1": "paid"} and queue(run, HALF) == []
+    run = drive(f"{BASE} off=half_before_execute\nrun app: send-in-transaction orders-0 o1")
+    assert queue(run, "orders-0") == ["o1"]
+
+
+NO_DELAY = "failed MQClientException: Transactional messages do not support delayed delivery"
+
+
+@pytest.mark.parametrize(
+    ("release", "result"), [("4.9", "ok SEND_OK COMMIT_MESSAGE"), ("5.5", NO_DELAY)]
+)
+def test_a_delay_level_is_cleared_or_refused(release, result):
+    run = drive(f"{BASE} release={release}\nrun app: send-in-transaction orders-0 o1 delay=5")
+    assert results(run) == [result]
+    assert queue(run, "orders-0") == (["o1"] if release == "4.9" else [])
+
+
+# -- being findable ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "known"),
+    [("release=4.9", True), ("release=5.5", False), ("release=5.5 early=on", True)],
+)
+def test_who_is_known_before_it_has_sent_anything(options, known):
+    run = drive(f"system rocketmq {options}\nat 1")
+    assert ("order-service" in run.world.role("broker").producers.groups) is known
+
+
+def test_a_producer_whose_process_died_is_forgotten():
+    run = drive("system rocketmq early=on\nat 1\nkill app")
+    assert "order-service" not in run.world.role("broker").producers.groups
+
+
+@pytest.mark.parametrize(("release", "when"), [("5.5", "its next send"), ("4.9", "its heartbeat")])
+def test_after_a_broken_connection_it_registers_again(release, when):
+    lines = [f"{BASE} release={release}", "run app: send orders-0 a", "kill broker",
+             "restart broker", "run app: send orders-0 b"]  # fmt: skip
+    run = drive("\n".join(lines))
+    known = "order-service" in run.world.role("broker").producers.groups
+    assert known is (when == "its next send")
+    run = drive("\n".join([*lines, "fire app heartbeat"]))
+    assert "order-service" in run.world.role("broker").producers.groups
+
+
+# -- a process that starts over ----------------------------------------------------------
+
+
+def test_a_restarted_process_is_not_asked_again_what_it_was_asked():
+    run = drive(f"""{BASE}
+kill app when=Statement#1 after=0
+run app: send-in-transaction orders-0 o1, send-in-transaction orders-0 o2
+restart app""")
+    assert results(run) == ["unknown the process died", "ok SEND_OK COMMIT_MESSAGE"]
+    assert queue(run, HALF) == ["o1", "o2"]
+
+
+def test_message_ids_differ_from_life_to_life():
+    run = drive(f"""{BASE}
+run app: send orders-0 a
+kill app
+restart app
+run app: send orders-0 b""")
+    keys = [s.message.get("UNIQ_KEY") for s in in_queue(run.world.disk("broker"), "orders-0")]
+    assert keys == ["app.1.1", "app.2.1"]
+
+
+# -- by hand -----------------------------------------------------------------------------
+
+
+def test_an_end_by_hand_needs_a_half_from_here():
+    run = drive(f"{BASE}\nrun app: end COMMIT_MESSAGE o9")
+    assert results(run) == ["failed no half of o9 was sent from here"]
+
+
+def test_a_parked_half_can_be_taken_back():
+    run = drive(f"""{BASE} check_max=1
+run app: listener UNKNOW UNKNOW, send-in-transaction orders-0 o1
+at 7000
+fire broker check
+at 14000
+fire broker check
+run app: resume 2, resume 99""")
+    assert results(run)[-2:] == ["ok", "failed SYSTEM_ERROR"]
+    assert queue(run, DISCARD) == ["o1 (1)"] and queue(run, HALF) == ["o1", "o1 (1)", "o1"]

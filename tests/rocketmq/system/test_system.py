@@ -1,0 +1,78 @@
+"""The system line, what a scenario may say, and who is told what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqlab.rocketmq import SAFEGUARDS, RocketMQSystem
+from mqlab.rocketmq.states import PREVIOUS, HalfState
+from mqlab.rocketmq.system.verbs import ADVICE, parse_call
+
+QUEUES = ("orders-0",)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["send-in-transaction orders-0 o1", "send-in-transaction orders-0 o1 immunity=60 delay=5",
+     "send orders-0 o1 delay=3", "listener UNKNOW null throw COMMIT_MESSAGE",
+     "end ROLLBACK_MESSAGE o1 group=g queue_offset=1 commit_log_offset=2 from_check=1",
+     "resume 3", "consume", "consume later o1 o2", "consume suspend"],
+)  # fmt: skip
+def test_a_call_is_written_as_it_is_read(words):
+    call = parse_call(tuple(words.split()), QUEUES)
+    assert str(call) == words
+    line = RocketMQSystem(programs=(("app", (call,)),)).line()
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [("send-in-transaction orders-0", ADVICE["send-in-transaction"]),
+     ("send orders-9 o1", "no queue 'orders-9'; there are: orders-0"),
+     ("send orders-0 o1 colour=red", ADVICE["send"]),
+     ("listener COMMIT_MESSAGE", "listener EXECUTE CHECK"),
+     ("listener UNKNOWN UNKNOW", "UNKNOW, null, throw"),
+     ("end PERHAPS o1", ADVICE["end"]),
+     ("end UNKNOW o1 queue_offset=x", "queue_offset=x: expected a whole number"),
+     ("dance", "one of: send-in-transaction")],
+)  # fmt: skip
+def test_what_is_no_call_is_told_what_would_be(words, why):
+    with pytest.raises(ValueError) as refused:
+        parse_call(tuple(words.split()), QUEUES)
+    assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [({"release": "6"}, "release=6: expected 4.9 or 5.5"), ({"early": "1"}, "expected on or off"),
+     ({"model": "x"}, "expected clustering or broadcasting"), ({"in_sync": "3"}, "expected 1 or 2"),
+     ({"flush": "now"}, "expected async or sync"), ({"off": "gravity"}, "no safeguard 'gravity'"),
+     ({"check_interval_ms": "0"}, "expected at least 1"), ({"app": "dance"}, "is no call"),
+     ({"queues": "101"}, "a picture has room for 100")],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_words(options, why):
+    with pytest.raises(ValueError) as refused:
+        RocketMQSystem.from_options(options)
+    assert why in str(refused.value)
+
+
+def test_a_line_is_read_back():
+    line = {"release": "4.9", "check_max": "3", "consumers": "shop", "off": "op_topic,half_topic",
+            "app": "send-in-transaction orders-0 o1"}  # fmt: skip
+    found = RocketMQSystem.from_options(line)
+    assert found.check_interval_ms == 60_000, "as 4.9 does"
+    assert found.config.on == frozenset(SAFEGUARDS) - {"op_topic", "half_topic"}
+    again = RocketMQSystem.from_options(
+        dict(word.split("=", 1) for word in __import__("shlex").split(found.line())[1:])
+    )
+    assert again == found
+
+
+def test_every_safeguard_says_its_sentence_in_both_languages():
+    for name, text in SAFEGUARDS.items():
+        assert text.en and text.zh and text.en != text.zh, name
+
+
+def test_the_table_of_states_names_every_state():
+    assert set(PREVIOUS) == set(HalfState)
+    assert PREVIOUS[HalfState.HALF] == frozenset(), "a transaction begins there"

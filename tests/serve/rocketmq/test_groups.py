@@ -1,0 +1,110 @@
+"""Consumer groups over the wire: members, subscriptions, locks, what is sent back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqlab.rocketmq.remoting import (
+    RequestCode,
+    ResponseCode,
+    decode_json,
+    encode_json,
+    read_msg_id,
+)
+from mqlab.serve import RunningBroker
+from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
+
+
+def list_ids(client: Raw, group: str) -> list[str]:
+    said = client.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, consumerGroup=group)
+    return decode_json(said.body)["consumerIdList"] if said.code == SUCCESS else []
+
+
+def lock(client: Raw, code: int, group: str, who: str, *queues: tuple[str, int]) -> Any:
+    rows = [{"topic": topic, "brokerName": "broker-a", "queueId": i} for topic, i in queues]
+    body = encode_json({"consumerGroup": group, "clientId": who, "mqSet": rows})
+    return client.ask(code, body)
+
+
+def test_members_hear_of_each_other(broker: RunningBroker, topic: str, group: str) -> None:
+    with Raw(broker.address) as first, Raw(broker.address) as second:
+        first.beat("b", consumers={group: {topic: "*"}})
+        assert list_ids(first, group) == ["b"]
+        second.beat("a", consumers={group: {topic: "*"}})
+        told = first.wait_for_news(2)[1]  # the first is that it came itself
+        assert told.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED and told.is_oneway
+        assert told.fields == {"consumerGroup": group}
+        assert list_ids(first, group) == ["a", "b"]
+        left = second.ask(RequestCode.UNREGISTER_CLIENT, clientID="a", consumerGroup=group)
+        assert left.code == SUCCESS
+        assert len(first.wait_for_news(3)) == 3 and list_ids(second, group) == ["b"]
+    with Raw(broker.address) as third:
+        while list_ids(third, group):
+            pass
+        said = third.ask(RequestCode.GET_CONSUMER_LIST_BY_GROUP, consumerGroup=group)
+        assert said.remark == f"no consumer for this group, {group}"
+
+
+def test_a_group_has_its_retry_topic(client: Raw, topic: str, group: str) -> None:
+    client.beat("a", consumers={group: {topic: "*"}})
+    route = client.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, topic=f"%RETRY%{group}")
+    assert decode_json(route.body)["queueDatas"][0]["readQueueNums"] == 1
+
+
+def test_who_pulls_by_a_subscription_that_is_not_known_is_refused(
+    client: Raw, topic: str, group: str
+) -> None:
+    client.put(topic, b"a", TAGS="a")
+    client.put(topic, b"b", TAGS="b")
+
+    def said(version: int, of: str = topic) -> int:
+        return client.pull(of, 0, group, sysFlag=0, subVersion=version).code
+
+    client.create(f"{topic}-other")
+    assert said(0) == ResponseCode.SUBSCRIPTION_NOT_EXIST
+    client.beat("c", consumers={group: {topic: "b"}})
+    assert said(0, f"{topic}-other") == ResponseCode.SUBSCRIPTION_NOT_EXIST
+    assert said(2) == ResponseCode.SUBSCRIPTION_NOT_LATEST
+    assert said(1) == SUCCESS
+    got = client.pull(topic, 0, group, sysFlag=0, subVersion=1)
+    assert got.fields["nextBeginOffset"] == "2" and got.body.count(b"TAGS") == 1
+
+
+def test_a_queue_is_locked_for_one_client(broker: RunningBroker, topic: str, group: str) -> None:
+    take, free = RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ
+    queues = (topic, 0), (topic, 1)
+
+    def mine(client: Raw, who: str) -> list[int]:
+        said = lock(client, take, group, who, *queues)
+        return [row["queueId"] for row in decode_json(said.body)["lockOKMQSet"]]
+
+    with Raw(broker.address) as one, Raw(broker.address) as two:
+        assert mine(one, "a") == [0, 1]
+        assert mine(two, "b") == []
+        assert mine(two, "a") == [0, 1], "the same client, over another connection"
+        assert lock(one, free, group, "a", (topic, 1)).code == SUCCESS
+        assert mine(two, "b") == [1]
+
+
+def test_what_is_sent_back_comes_again_and_then_to_the_dead_letters(
+    client: Raw, topic: str, group: str
+) -> None:
+    client.beat("a", consumers={group: {topic: "*"}})
+    sent = client.put(topic, b"bad")
+    _, offset = read_msg_id(sent.fields["msgId"])
+
+    def back(at: int, level: int) -> int:
+        return client.ask(
+            RequestCode.CONSUMER_SEND_MSG_BACK, group=group, offset=at, delayLevel=level,
+            originMsgId="x", originTopic=topic, maxReconsumeTimes=16,
+        ).code  # fmt: skip
+
+    assert back(offset, 1) == SUCCESS
+    waiting = client.begin_pull(f"%RETRY%{group}", 0, group, sysFlag=6)
+    assert client.answer(waiting).code == SUCCESS
+    (again,) = client.read(f"%RETRY%{group}")
+    assert (again.body, again.reconsume_times) == (b"bad", 1)
+    assert again.properties["RETRY_TOPIC"] == topic
+    assert back(again.physical_offset, -1) == SUCCESS
+    assert bodies(client.read(f"%DLQ%{group}")) == ["bad"]
+    assert back(1 << 40, 0) == ResponseCode.SYSTEM_ERROR

@@ -1,0 +1,219 @@
+"""Messages over the wire: topics, sends, pulls, positions, look-ups."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from mqlab.rocketmq.remoting import (
+    BatchMessage,
+    RequestCode,
+    ResponseCode,
+    decode_json,
+    decode_records,
+    encode_batch,
+    make_msg_id,
+    read_msg_id,
+)
+from mqlab.serve import RunningBroker
+from mqlab.serve.rocketmq import serve
+from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
+
+INVALID, ILLEGAL = ResponseCode.INVALID_PARAMETER, ResponseCode.MESSAGE_ILLEGAL
+
+
+# ---- topics ----------------------------------------------------------------------------------
+
+
+def test_a_route_leads_back_to_where_it_was_asked_for(
+    broker: RunningBroker, client: Raw, topic: str
+) -> None:
+    ask = {"code": RequestCode.GET_ROUTEINFO_BY_TOPIC, "topic": topic}
+    assert client.ask(**ask).code == ResponseCode.TOPIC_NOT_EXIST  # type: ignore[arg-type]
+    assert client.create(topic, 3).code == SUCCESS
+    route = decode_json(client.ask(**ask).body)  # type: ignore[arg-type]
+    (row,), (one,) = route["queueDatas"], route["brokerDatas"]
+    assert (row["readQueueNums"], row["writeQueueNums"], row["perm"]) == (3, 3, 6)
+    assert one["brokerAddrs"] == {"0": broker.address} and one["brokerName"] == row["brokerName"]
+
+
+def test_a_topic_makes_itself_with_as_many_queues_as_the_client_counts_on(
+    client: Raw, topic: str
+) -> None:
+    client.put(topic, b"x", queue=3)
+    route = client.ask(RequestCode.GET_ROUTEINFO_BY_TOPIC, topic=topic)
+    assert decode_json(route.body)["queueDatas"][0]["writeQueueNums"] == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "queues", "remark"),
+    [
+        ("", 1, "The specified topic is blank."),
+        ("a b", 1, "The specified topic contains illegal characters"),
+        ("a" * 128, 1, "The specified topic is longer than topic max length 127."),
+        ("TBW102", 1, "The topic[TBW102] is conflict with system topic."),
+        ("fine", 0, "a topic has from 1 to 1024 queues here, not 0"),
+    ],
+)
+def test_a_topic_that_cannot_be_is_refused(
+    client: Raw, name: str, queues: int, remark: str
+) -> None:
+    said = client.create(name, queues)
+    assert said.code == INVALID and said.remark.startswith(remark)
+
+
+def test_in_4_9_whatever_is_wrong_has_one_code() -> None:
+    with serve(release="4.9") as older, Raw(older.address) as client:
+        assert client.create("a b").code == ResponseCode.SYSTEM_ERROR
+        client.create("t")
+        assert client.put("t", b"x", queue=1).code == ResponseCode.SYSTEM_ERROR
+        ask = {"consumerGroup": "g", "topic": "t", "queueId": 0}
+        assert client.ask(RequestCode.QUERY_CONSUMER_OFFSET, **ask).fields["offset"] == "0"
+        client.put("t", b"x")
+        tomorrow = int(time.time() + 86_400) * 1000
+        search = {"topic": "t", "queueId": 0, "timestamp": tomorrow}
+        said = client.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, **search)
+        assert said.fields["offset"] == "0"
+
+
+# ---- sending ---------------------------------------------------------------------------------
+
+
+def test_a_batch_is_stored_whole(client: Raw, topic: str) -> None:
+    client.create(topic)
+    batch = encode_batch(BatchMessage(f"m{i}".encode(), {"UNIQ_KEY": f"u{i}"}) for i in range(3))
+    fields = {"a": "g", "b": topic, "e": 0, "f": 0, "g": 1, "h": 0, "i": "", "j": 0, "m": "true"}
+    said = client.ask(RequestCode.SEND_BATCH_MESSAGE, batch, **fields)
+    assert said.code == SUCCESS and said.fields["queueOffset"] == "0"
+    records = client.read(topic)
+    assert bodies(records) == ["m0", "m1", "m2"]
+    assert [record.properties["UNIQ_KEY"] for record in records] == ["u0", "u1", "u2"]
+    assert said.fields["msgId"].split(",") == [record.msg_id for record in records]
+
+
+def test_a_batch_has_no_part_in_a_transaction(client: Raw, topic: str) -> None:
+    client.create(topic)
+    batch = encode_batch([BatchMessage(b"a", {"TRAN_MSG": "true"})])
+    fields = {"a": "g", "b": topic, "e": 0, "f": 4, "g": 1, "h": 0, "i": "", "j": 0, "m": "true"}
+    assert client.ask(RequestCode.SEND_BATCH_MESSAGE, batch, **fields).code == ILLEGAL
+    assert client.read(topic) == []
+
+
+def test_queues_and_sizes_have_limits(client: Raw, topic: str) -> None:
+    client.create(topic, 2)
+    assert client.put(topic, b"x", queue=2).code == INVALID
+    assert client.put(topic, bytes((4 << 20) + 1)).code == ILLEGAL
+    chosen = client.put(topic, b"x", queue=-1)
+    assert chosen.code == SUCCESS and chosen.fields["queueId"] in ("0", "1")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["TRANSACTION_CHECK_TIMES", "TRAN_PREPARED_QUEUE_OFFSET", "REAL_QID", "DELAY",
+     "CHECK_IMMUNITY_TIME_IN_SECONDS"],
+)  # fmt: skip
+@pytest.mark.parametrize("value", ["²", "9" * 5_000])
+def test_a_number_that_the_broker_could_not_read_is_refused(
+    client: Raw, topic: str, name: str, value: str
+) -> None:
+    """Such a half would stop the check service at every round."""
+    said = client.half(topic, b"x", "g", "k", **{name: value})
+    assert said.code == ILLEGAL and name in said.remark
+
+
+def test_a_delayed_message_comes_later(client: Raw, topic: str) -> None:
+    client.create(topic)
+    client.put(topic, b"late", DELAY="1")
+    client.put(topic, b"at once")
+    assert bodies(client.read(topic)) == ["at once"]
+    waiting = client.begin_pull(topic, 1, sysFlag=6)
+    (late,) = decode_records(client.answer(waiting).body)
+    assert late.body == b"late" and late.properties["DELAY"] == "1"
+
+
+# ---- pulling ---------------------------------------------------------------------------------
+
+
+def test_a_held_pull_ends_with_its_time(client: Raw, topic: str) -> None:
+    client.create(topic)
+    said = client.pull(topic, 0, sysFlag=6, suspendTimeoutMillis=100)
+    assert said.code == ResponseCode.PULL_NOT_FOUND and said.fields["nextBeginOffset"] == "0"
+
+
+def test_only_the_tags_that_are_wanted(client: Raw, topic: str) -> None:
+    for tag in "abcab":
+        client.put(topic, tag.encode(), TAGS=tag)
+    got = client.pull(topic, 0, subscription="a || c")
+    assert bodies(decode_records(got.body)) == ["a", "c", "a"]
+    assert got.fields["nextBeginOffset"] == "5"
+    none = client.pull(topic, 1, subscription="z")
+    assert (none.code, none.fields["nextBeginOffset"]) == (20, "5")
+
+
+def test_a_pull_behind_the_end_is_sent_back(client: Raw, topic: str) -> None:
+    client.put(topic, b"x")
+    said = client.pull(topic, 9)
+    assert (said.code, said.fields["nextBeginOffset"]) == (ResponseCode.PULL_OFFSET_MOVED, "1")
+
+
+def test_one_answer_is_never_too_large(client: Raw, topic: str) -> None:
+    for _ in range(4):
+        client.put(topic, bytes(200 << 10))
+    got = client.pull(topic, 0)
+    assert len(decode_records(got.body)) == 1 and got.fields["nextBeginOffset"] == "1"
+    assert len(client.read(topic)) == 4
+
+
+def test_a_pull_may_note_a_position(client: Raw, topic: str, group: str) -> None:
+    client.put(topic, b"x")
+    client.pull(topic, 0, group, sysFlag=5, commitOffset=1)
+    ask = {"consumerGroup": group, "topic": topic, "queueId": 0}
+    assert client.ask(RequestCode.QUERY_CONSUMER_OFFSET, **ask).fields["offset"] == "1"
+
+
+def test_where_a_new_group_begins(client: Raw, topic: str, group: str) -> None:
+    client.create(topic)
+    ask = {"consumerGroup": group, "topic": topic, "queueId": 0}
+    asked = client.ask(RequestCode.QUERY_CONSUMER_OFFSET, **ask)
+    assert asked.code == ResponseCode.QUERY_NOT_FOUND
+    client.put(topic, b"x")
+    assert client.ask(RequestCode.QUERY_CONSUMER_OFFSET, **ask).fields["offset"] == "0"
+
+
+# ---- looking ---------------------------------------------------------------------------------
+
+
+def test_a_queue_from_where_to_where(client: Raw, topic: str) -> None:
+    def said(code: int, name: str = "offset", **more: object) -> str:
+        return client.ask(code, topic=topic, queueId=0, **more).fields[name]
+
+    before = int(time.time() * 1000) - 1000
+    for i in range(3):
+        client.put(topic, f"m{i}".encode())
+    assert said(RequestCode.GET_MIN_OFFSET) == "0" and said(RequestCode.GET_MAX_OFFSET) == "3"
+    search = RequestCode.SEARCH_OFFSET_BY_TIMESTAMP
+    assert said(search, timestamp=before) == "0"
+    assert said(search, timestamp=before + 86_400_000) == "3"
+    assert int(said(RequestCode.GET_EARLIEST_MSG_STORETIME, "timestamp")) >= before
+
+
+def test_messages_by_key_and_by_id(client: Raw, topic: str) -> None:
+    def query(key: str, **more: object) -> list[str]:
+        ask = {"topic": topic, "key": key, "maxNum": 10, "beginTimestamp": 0,
+               "endTimestamp": 1 << 60, **more}  # fmt: skip
+        said = client.ask(RequestCode.QUERY_MESSAGE, **ask)
+        assert said.code == (SUCCESS if said.body else ResponseCode.QUERY_NOT_FOUND)
+        return bodies(decode_records(said.body))
+
+    sent = client.put(topic, b"one", KEYS="k1 k2", UNIQ_KEY="u1")
+    client.put(topic, b"two", queue=1, KEYS="k2")
+    assert (query("k1"), query("k2"), query("u1")) == (["one"], ["one", "two"], ["one"])
+    assert query("k2", maxNum=1) == ["two"] and query("k3") == []
+    assert query("k2", endTimestamp=1) == [] == query("k2", beginTimestamp=1 << 50)
+    where, offset = read_msg_id(sent.fields["msgId"])
+    found = client.ask(RequestCode.VIEW_MESSAGE_BY_ID, offset=offset)
+    (record,) = decode_records(found.body)
+    assert record.body == b"one" and make_msg_id(where, offset) == record.msg_id
+    missing = client.ask(RequestCode.VIEW_MESSAGE_BY_ID, offset=1 << 40)
+    assert missing.code == ResponseCode.SYSTEM_ERROR
