@@ -4,7 +4,7 @@ The unchanged system is searched with the same bounds and keeps every claim, so 
 found is the fault and nothing else.
 """
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
@@ -24,10 +24,9 @@ from mqlab.kafka.messages import (
 )
 from mqlab.kafka.states import PREPARED
 from mqlab.kernel import Call, Map, Reply, Response, Send
-from mqlab.kernel.system import NodeSpec
-from mqlab.lessons.kafka.cases import NEXT, SHORT, TWIN
+from mqlab.lessons.kafka.cases import NEXT, SEARCHES, SHORT, TWIN
 from mqlab.lessons.registry import system
-from tests.lessons.kafka.renew import CASES
+from tests.models.faults import changed, faulty
 
 
 class AskedLater(Leader):
@@ -164,38 +163,6 @@ class HastyPositions(GroupCoordinator):
         return GroupCoordinator.step(self, event, disk)
 
 
-def changed(value, kind):
-    """The same state as another class."""
-    return kind(**{f.name: getattr(value, f.name) for f in fields(value)})
-
-
-def faulty(line, fault):
-    """The system of a line with every role of a kind replaced by a faulty one."""
-    (kind,) = fault.__bases__
-    base = type(system(line))
-
-    class Faulty(base):
-        def nodes(self):
-            return tuple(self._mutated(spec) for spec in super().nodes())
-
-        def _mutated(self, spec):
-            roles = tuple((name, starting(recover)) for name, recover in spec.roles)
-            return NodeSpec(spec.name, roles, spec.program)
-
-    def starting(recover):
-        def start(disk, at_ms):
-            role, effects = recover(disk, at_ms)
-            if type(role) is not kind:
-                return role, effects
-            role = changed(role, fault)
-            return fault.started(role, effects) if hasattr(fault, "started") else (role, effects)
-
-        return start
-
-    plain = system(line)
-    return Faulty(**{f.name: getattr(plain, f.name) for f in fields(plain)})
-
-
 ONE = f"kafka partitions=1 {SHORT}"
 PLAIN = "kafka partitions=1 producers=app:- 'app=send orders-0 a; flush'"
 READ = (
@@ -223,7 +190,7 @@ FAULTS = [
     ("fault", "line", "budget", "broken"), FAULTS, ids=[row[0].__name__ for row in FAULTS]
 )
 def test_a_deliberate_fault_is_found(fault, line, budget, broken):
-    verdict = explore(faulty(line, fault), budget)
+    verdict = explore(faulty(system(line), fault), budget)
     assert broken in verdict.counterexamples, verdict
 
 
@@ -235,5 +202,5 @@ def test_without_the_fault_nothing_is_found(line, budget):
 
 
 def test_every_claim_is_broken_by_a_fault_or_a_case():
-    broken = {row[3] for row in FAULTS} | {case.broken for case in CASES.values()}
+    broken = {row[3] for row in FAULTS} | {case.broken for case in SEARCHES.cases}
     assert broken == {claim.name for claim in (*LIT, *CLAIMS.values())}

@@ -1,0 +1,11 @@
+"""Small systems of Kafka that every test run searches."""
+
+from mqlab.explore import Budget
+from mqlab.lessons.kafka.cases import APP
+from mqlab.lessons.searches import Searched
+
+SMALL = (
+    Searched("commit", f"kafka {APP}"),
+    Searched("commit, break", f"kafka {APP}", Budget(breaks=1)),
+    Searched("commit, stop", f"kafka {APP}", Budget(kills=1, killable=("tc",))),
+)

@@ -1,0 +1,134 @@
+"""Each safeguard is necessary, and what a real broker does not promise is shown.
+
+The files in datasets/scenarios/<broker>/counterexamples are what the searches found: renew them
+with `python -m tests.lessons.renew <broker>`.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mqlab.cli import main
+from mqlab.lessons.registry import SYSTEMS, system
+from mqlab.lessons.searches import exhaust, script, search, searches_of, with_everything_on
+from mqlab.scenario import load
+from tests.lessons.renew import BROKERS, counts, folder_of, path_of, small_of
+
+SEARCHES = {broker: searches_of(broker) for broker in BROKERS}
+
+
+def every(kind):
+    """Each search of a kind, with its broker."""
+    found = [(broker, s) for broker, all_of in SEARCHES.items() for s in kind(all_of)]
+    names = [f"{broker}: {one.name}" for broker, one in found]
+    return pytest.mark.parametrize(("broker", "case"), found, ids=names)
+
+
+@pytest.mark.parametrize("broker", BROKERS)
+def test_every_safeguard_has_its_case(broker):
+    searches = SEARCHES[broker]
+    assert set(searches.safeguards) == set(system(searches.lesson.line).safeguards())
+    assert all(case.off == name == case.name for name, case in searches.safeguards.items())
+    paths = {path_of(broker, case) for case in searches.cases}
+    assert paths == set(folder_of(broker).glob("*.scn"))
+
+
+@every(lambda searches: searches.cases)
+def test_the_shortest_run_is_as_committed_and_its_light_is_red(broker, case):
+    path = path_of(broker, case)
+    assert script(case, search(case)) == path.read_text("utf-8")
+    run = load(path, SYSTEMS).run
+    assert case.broken in [light.name for light in run.snapshots[-1].lights if not light.ok]
+    before = run.snapshots[0].lights
+    assert all(light.ok for light in before)
+
+
+@every(lambda searches: searches.safeguards.values())
+def test_with_the_safeguard_on_the_same_search_ends_and_finds_nothing(broker, case):
+    verdict = with_everything_on(case)
+    assert verdict.complete
+    assert not verdict.counterexamples, verdict
+    assert verdict.states == counts(broker)[f"{case.name} on"]
+
+
+@every(lambda searches: searches.claims.values())
+def test_what_a_broker_does_not_promise_breaks_with_everything_on(broker, case):
+    assert not case.off
+    named = system(case.line).claims
+    assert case.broken.replace(" ", "_") in named, "a light of its own shows it"
+    verdict = with_everything_on(case)
+    assert verdict.complete
+    assert case.broken in verdict.counterexamples
+
+
+@pytest.mark.parametrize("broker", BROKERS)
+def test_the_table_is_printed_and_the_same_under_another_hash_seed(broker):
+    done = subprocess.run(
+        [sys.executable, "-m", "mqlab", "explore", broker, "--safeguards"],
+        env={**os.environ, "PYTHONHASHSEED": "4242"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    head, _, *rows = done.stdout.splitlines()
+    assert head.split() == ["missing", "anomaly", "broken", "choices"]
+    cases = SEARCHES[broker].cases
+    assert len(rows) == len(cases)
+    for row, case in zip(rows, cases, strict=True):
+        lines = path_of(broker, case).read_text("utf-8").splitlines()
+        choices = [s for s in lines if s.startswith("do ") and not s.startswith("do run ")]
+        assert case.anomaly.en in row
+        assert case.broken in row
+        assert int(row.split()[-1]) == len(choices)
+
+
+@pytest.mark.parametrize(
+    ("broker", "searched"),
+    [(broker, one) for broker in BROKERS for one in small_of(broker)],
+    ids=lambda given: getattr(given, "name", given),
+)
+def test_with_every_safeguard_on_a_small_search_ends_and_finds_nothing(broker, searched):
+    verdict = exhaust(searched)
+    assert verdict.complete
+    assert verdict.ok, verdict
+    assert verdict.states == counts(broker)[searched.name]
+
+
+@pytest.mark.parametrize("broker", BROKERS)
+def test_every_lesson_system_but_the_whole_has_its_count(broker):
+    """The whole is what one would like to search in one go, and does not fit."""
+    known, systems = counts(broker), SEARCHES[broker].systems
+    uncounted = [searched.name for searched in systems if searched.name not in known]
+    assert len(uncounted) <= 1
+    assert all(known[s.name] <= 1_000_000 for s in systems if s.name in known)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["kafka", "--claim", "peace"], "one of torn-read, late-end-txn, late-marker, power-cut"),
+        (["shop", "--table"], "mqlab explore kafka"),
+        (["shop", "--claim", "torn-read"], "expected `kafka --claim`"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_write(words, says, capsys):
+    assert main(["explore", *words]) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_claim_is_shown_by_its_shortest_run(capsys):
+    assert main(["explore", "kafka", "--claim", "late-end-txn"]) == 1
+    said = capsys.readouterr().out
+    assert "violated: decided as asked, in 30 choices" in said
+    assert "shortest counterexample to “decided as asked”" in said
+
+
+def test_a_search_that_finds_nothing_says_so():
+    case = SEARCHES["kafka"].safeguards["lso"]
+    with pytest.raises(LookupError, match="“clean read” holds within complete within"):
+        search(type(case)(case.name, case.title, case.anomaly, case.line, case.broken))
