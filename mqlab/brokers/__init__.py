@@ -1,4 +1,5 @@
-"""The brokers there are: one module a broker, found by looking into this package.
+"""The brokers there are, and the classical models beside them: one module each, found by
+looking into this package.
 
 Such a module has `BROKER`, which says where the broker's rooms are. Places are texts, so that
 nothing of a broker is imported before somebody asks for it, and what one room needs (kio, Spark)
@@ -22,13 +23,14 @@ class Broker:
     `systems`: name in a system line → its class. `searches`: its `Searches`. `witness`: its
     `Witness`, which gives the facts of those systems their evidence. `serve` and `real`: the
     modules with the options of `mqlab serve NAME` and `mqlab real NAME`; what stands in them
-    is said in `mqlab.cli.serve` and `mqlab.cli.real`."""
+    is said in `mqlab.cli.serve` and `mqlab.cli.real`. The last three are "" for a model that
+    nobody has built: there is nothing to record and no client to speak to it."""
 
     systems: Mapping[str, str]
     searches: str
-    witness: str
-    serve: str
-    real: str
+    witness: str = ""
+    serve: str = ""
+    real: str = ""
 
 
 @cache
@@ -36,6 +38,11 @@ def list_brokers() -> dict[str, Broker]:
     """Each broker by its name."""
     names = sorted(module.name for module in iter_modules(__path__))
     return {name: import_module(f"{__name__}.{name}").BROKER for name in names}
+
+
+def list_having(room: str) -> tuple[str, ...]:
+    """The names of those that have such a room: "witness", "serve" or "real"."""
+    return tuple(name for name, broker in list_brokers().items() if getattr(broker, room))
 
 
 def find_broker(name: str) -> Broker:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..brokers import find_broker, list_brokers, load
+from ..brokers import find_broker, list_having, load
 from .errors import UserError
 
 HELP = "start a real broker, record what it answers, compare the engine with it"
@@ -24,7 +24,7 @@ HELP = "start a real broker, record what it answers, compare the engine with it"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = parser.add_subparsers(dest="broker", metavar="NAME", required=True)
-    for name in list_brokers():
+    for name in list_having("real"):
         room = room_of(name)
         one = names.add_parser(name, help=f"whose protocol: {name}'s")
         one.add_argument("task", choices=("start", "record", "compare"), help="what to do")

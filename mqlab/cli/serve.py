@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ..brokers import find_broker, list_brokers, load
+from ..brokers import find_broker, list_having, load
 from .errors import UserError
 
 HELP = "serve an engine's broker to real clients"
@@ -20,7 +20,7 @@ HELP = "serve an engine's broker to real clients"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = parser.add_subparsers(dest="broker", metavar="NAME", required=True)
-    for name in list_brokers():
+    for name in list_having("serve"):
         one = names.add_parser(name, help=f"speak {name}'s protocol")
         add_server_arguments(one)
         options_of(name).add_arguments(one)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import mqlab.brokers
-from mqlab.brokers import find_broker, list_brokers, load
+from mqlab.brokers import find_broker, list_brokers, list_having, load
 from mqlab.cli import main
+from mqlab.kernel import System
 from mqlab.lessons import registry
 from mqlab.lessons.searches import Searches, searches_of
 from mqlab.real.evidence import Witness
@@ -61,6 +62,12 @@ def pigeons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_every_place_is_there(name: str) -> None:
     found = find_broker(name)
     assert isinstance(load(found.searches), Searches)
+    assert all(issubclass(load(place), System) for place in found.systems.values())
+
+
+@pytest.mark.parametrize("name", list_having("real"))
+def test_every_place_of_a_real_broker_is_there(name: str) -> None:
+    found = find_broker(name)
     assert isinstance(load(found.witness), Witness)
     assert all(callable(getattr(load(found.serve), function)) for function in SERVE)
     assert all(callable(getattr(load(found.real), function)) for function in REAL)
@@ -75,7 +82,7 @@ def test_an_unknown_name_is_told_the_known_ones(capsys: pytest.CaptureFixture[st
             main([command, "rabbit"])
         said = capsys.readouterr().err
         assert "invalid choice: 'rabbit'" in said
-        assert all(f"'{name}'" in said for name in list_brokers())
+        assert all(f"'{name}'" in said for name in list_having(command))
 
 
 def test_the_list_imports_nothing_of_a_broker() -> None:

@@ -15,7 +15,7 @@ from mqlab_widgets.widget import join_modules
 from mqlab.explore import Budget, explore
 from mqlab.kernel import Property, Text
 from mqlab.lessons.registry import system
-from tests.models.two_phase import TwoPhase
+from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 
 from .harness import MODEL, state
 from .test_browser import OVERLAPS, SCHEMES, axe
@@ -42,9 +42,9 @@ def result(panel: Explorer, name: str) -> str:
 
 
 def test_a_search_to_its_end_says_what_explore_says() -> None:
-    panel = Explorer(TwoPhase(3))
+    panel = Explorer(TwoPhaseSet(managers=3))
     assert "Nothing has been searched" in panel.narration()
-    assert panel.run() == explore(TwoPhase(3)) == panel.verdict
+    assert panel.run() == explore(TwoPhaseSet(managers=3)) == panel.verdict
     assert panel.sentence == "Complete: nothing is violated in any of 288 states."
     assert result(panel, "consistent") == "held"
     assert result(panel, "commits").startswith("reached in ")
@@ -70,7 +70,7 @@ def test_the_kernel_does_other_things_while_it_searches_and_a_search_can_be_stop
     monkeypatch.setattr("mqlab_widgets.explorer.SLICE_S", 0)
 
     async def notebook() -> tuple[int, Explorer]:
-        panel = Explorer(TwoPhase(7))
+        panel = Explorer(TwoPhaseSet(managers=7))
         panel._asked(panel, {"type": "start"}, None)
         turns = 0
         while panel.verdict.states < 3_000:
@@ -90,7 +90,7 @@ def test_the_kernel_does_other_things_while_it_searches_and_a_search_can_be_stop
 
 def test_a_search_can_be_begun_again_while_one_runs() -> None:
     async def notebook() -> Explorer:
-        panel = Explorer(TwoPhase(5))
+        panel = Explorer(TwoPhaseSet(managers=5))
         panel.start()
         panel.start()
         while panel.ui["phase"] != "done":
@@ -104,7 +104,9 @@ def test_a_claim_that_raises_is_said_where_the_search_is_shown() -> None:
     def holds(world: object) -> bool:
         raise ValueError("nobody knows")
 
-    panel = Explorer(TwoPhase(3), properties=(Property("odd", Text("it is odd"), holds),))
+    panel = Explorer(
+        TwoPhaseSet(managers=3), properties=(Property("odd", Text("it is odd"), holds),)
+    )
     panel.run()
     assert panel.sentence == "ValueError: nobody knows"
     assert panel.ui["mood"] == "bad"
@@ -112,14 +114,14 @@ def test_a_claim_that_raises_is_said_where_the_search_is_shown() -> None:
 
 def test_what_stands_in_a_saved_notebook_is_escaped() -> None:
     claim = Property(EVIL, Text(EVIL), lambda world: True)
-    panel = Explorer(TwoPhase(3), properties=(claim,))
+    panel = Explorer(TwoPhaseSet(managers=3), properties=(claim,))
     assert "<img" not in panel.still_html()
     assert "&lt;img" in panel.still_html()
 
 
 def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(TypeError, match="budgit"):
-        Explorer(TwoPhase(3), budgit=Budget())
+        Explorer(TwoPhaseSet(managers=3), budgit=Budget())
 
 
 # ---- in Chromium -----------------------------------------------------------------------

@@ -1,0 +1,10 @@
+"""Where the classical models stand. Nobody has built them, so there is nothing to record."""
+
+from . import Broker
+
+BROKER = Broker(
+    systems={
+        "two_phase_set": "mqlab.patterns.two_phase.oracle:TwoPhaseSet",
+    },
+    searches="mqlab.lessons.patterns.cases:SEARCHES",
+)

@@ -1,0 +1,11 @@
+"""Floor 2: the classical models of distributed transactions, as pure roles.
+
+No broker is behind them: these are the protocols that textbooks name and articles compare
+brokers with. Each is a room, and the rooms do not know each other:
+
+    two_phase/     two-phase commit, presumed abort: who is prepared waits for the coordinator
+
+At this top lies what all rooms use: `model.py` (what is common to their systems), `client.py`
+(an application's calls), `records.py` (what stands in a log), `picture.py` (lanes, strips, one
+sentence why). README.md says where each model was published and what is left out.
+"""
