@@ -6,11 +6,14 @@ Runs
     scenario(text)      the trace of a scenario, written as in a `.scn` file
     system(line)        a system to search or to play with, from its system line
     continue_scenario(text)   a run that begins where a scenario ends, for a Playground
-    open_run(token)     the very run that somebody has sent as a token
+    open_run(token)     the run that somebody has sent as a token (a Playground's button copies
+                        one): `Playground(open_run("…"))` plays on, `Player(open_run("…").trace)`
+                        shows it
     Play                a run that is moved choice by choice
 
 Pictures
-    Player, Playground, Predict, Explorer, Follow, Trials: see `mqlab_widgets`
+    Player, Playground, Explorer, Follow, Trials: see `mqlab_widgets`
+    Predict("07-fetch", …)     asks a question of `mqlab.lessons.questions` before the run goes on
     Fold                a text that is opened by a click, for what repeats a picture
     columns(rows)       a table as text
     glossary(word)      the words of the course
@@ -39,7 +42,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mqlab_widgets import Explorer, Follow, Player, Playground, Predict, Trials
+    from mqlab_widgets import Explorer, Follow, Player, Playground, Trials
 
     from .explore import Budget, explore
     from .kernel import Play
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from .lessons.check import Exercise, check
     from .lessons.kafka.cases import SAFEGUARD_CASES
     from .lessons.parsons import Parsons, Piece
+    from .lessons.predict import Predict
     from .lessons.registry import continue_scenario, open_run, scenario, system
     from .lessons.searches import search, with_everything_on
     from .lessons.tables import columns
@@ -70,7 +74,8 @@ _ROOMS = {
     "mqlab.lessons.atlas.glossary": ("glossary",),
     "mqlab.serve.kafka": ("serve",),
     "mqlab.spark": ("IncomeError", "Point", "income"),
-    "mqlab_widgets": ("Explorer", "Follow", "Player", "Playground", "Predict", "Trials"),
+    "mqlab.lessons.predict": ("Predict",),
+    "mqlab_widgets": ("Explorer", "Follow", "Player", "Playground", "Trials"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -51,24 +51,7 @@ system shop producers=order-service:plain
 kill order-service when=Produce#1 after=1
 run order-service: send accounts-0 C-5, send accounts-1 S+5, flush
 """)
-Predict(
-    "C-5 is on its way and the order service is killed. What do the two accounts show in the end?",
-    options=[
-        "customer −5, shop +5: the queue finishes what was begun",
-        "customer −5, shop 0: the money is gone",
-        "customer 0, shop 0: the broker takes the first record back",
-        "an error: a reader is told that the booking is incomplete",
-    ],
-    answer=1,
-    explanations=[
-        "The queue knows of one record. Nobody told it that another one belongs to it.",
-        "A record that has left arrives, and the other one was never sent.",
-        "The broker cannot know that this record was half of something.",
-        "For the broker and for the reader nothing is wrong: one record, stored and read.",
-    ],
-    trace=lossy,
-    step=1,
-)
+Predict("00-killed-between", trace=lossy, step=1)
 
 # %% [markdown]
 # This is the whole run. Step through it with the arrow keys or the slider. Time runs downwards, and
@@ -89,7 +72,9 @@ Predict(
 #
 # Below the logs are lights. The first one is *money in = money out*. It judges what is left **once nothing is under way**:
 # while the order service is at work, while a transaction is unfinished, or while an account is down,
-# it keeps its colour. At which step does it turn red? Later labs have a light of the same name.
+# it keeps its colour. At which step does it turn red? *Money* beside it says the same in pounds: the mark
+# is what was taken from customers, the bar what was given to the shop. A dashed difference may still
+# come right; a red one is lost. Labs 05 to 08 have the same light and the same bar.
 
 # %%
 Player(lossy, step=find_red_step(lossy, "money"))
@@ -155,27 +140,7 @@ restart order-service
 fire order-service
 """)
 undecided = first(safe, "recovered")
-Predict(
-    "The order service has just been started again, and has called nothing yet. What are the two "
-    "readers shown?",
-    options=[
-        "both nothing: what a killed process wrote is taken back",
-        "both C-5: nobody has aborted it",
-        "read_uncommitted is shown C-5, read_committed nothing",
-        "both nothing: the record gets into the log at the commit",
-    ],
-    answer=2,
-    explanations=[
-        "The broker does not know yet that the process is gone, and a log never loses a record.",
-        "Not aborted is not yet committed. The transaction is open, so it may still end either way.",
-        "The record is in the log, and its transaction is open.",
-        "It is in the log like any other record since it arrived. Only what is shown depends on the "
-        "commit.",
-    ],
-    trace=safe,
-    step=undecided,
-    panels=["space-time", "graphs", "tables"],  # the other panels would give it away
-)
+Predict("00-started-again", trace=safe, step=undecided, panels=["space-time", "graphs", "tables"])
 
 # %%
 Player(safe, step=undecided)
@@ -197,7 +162,7 @@ print("the light can turn red:", "money" in verdict.counterexamples)
 # no good luck: no schedule with one kill, whoever is killed, turns the light red.
 #
 # Two more signs have appeared: ☞, the application calls something or gets its result, and ⏲, a timer
-# has fired. `tc` in the text is the *transaction coordinator* of the picture.
+# has fired.
 #
 # ### Your turn
 #
@@ -277,25 +242,7 @@ def stop_broker(how):
 
 
 cut = stop_broker("power-cut")
-Predict(
-    "The power of accounts-0 is cut and comes back, and its broker starts again. What do the two "
-    "accounts show?",
-    options=[
-        "customer −5, shop +5: the order was committed",
-        "customer 0, shop 0: a transaction is lost as a whole",
-        "customer 0, shop +5: one half of it is lost",
-        "nothing: the broker refuses to start with a damaged log",
-    ],
-    answer=2,
-    explanations=[
-        "Committed says that all partitions agree. It does not say that a disk has it.",
-        "Each broker loses what it had not flushed itself; the other one lost nothing.",
-        "This broker had flushed nothing, and there is no other copy.",
-        "Its log is not damaged, only shorter. It starts, and nobody is told.",
-    ],
-    trace=cut,
-    step=first(cut, "power cut") - 1,
-)
+Predict("00-power-cut", trace=cut, step=first(cut, "power cut") - 1)
 
 # %% tags=["nbval-check-output"]
 for how in ("kill", "power-cut"):
@@ -321,10 +268,10 @@ for how in ("kill", "power-cut"):
 base = scenario("""
 # Eventually consistent: the coordinator is away between two markers
 system shop producers=order-service,billing:plain
-kill tc when=WriteTxnMarkers#1 after=1
+kill coordinator when=WriteTxnMarkers#1 after=1
 run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
 run billing: send accounts-0 invoice, flush
-restart tc
+restart coordinator
 """)
 half = first(base, "invoice @")
 assert first(base, "commit: ok") < half  # the commit has returned
@@ -409,13 +356,13 @@ orders = {
         f"init, begin, {', '.join([BOOK] * 4)}, commit",
     ),
 }
-print(f"\n{'what it costs':<28}{'records':>8}{'markers':>9}{'of tc':>7}{'messages':>10}")
+print(f"\n{'what it costs':<28}{'records':>8}{'markers':>9}{'decided':>9}{'messages':>10}")
 for name, (producer, calls) in orders.items():
     run = scenario(f"system shop producers={producer}\nrun order-service: {calls}")
     print(f"{name:<28}{'{:>8}{:>9}{:>7}{:>10}'.format(*cost(run))}")
 
 # %% [markdown]
-# *Of tc* are the records of the coordinator; what `init` costs, once in the life of a producer, is left
+# *Decided* are the records of the coordinator; what `init` costs, once in the life of a producer, is left
 # out. A transaction has a fixed price: one marker in each partition, which takes an offset there, and
 # some records of the coordinator. Eight records in one transaction pay it once. So throughput wants many
 # records in a transaction. But a reader of committed data sees none of them before the commit: the time
@@ -448,25 +395,7 @@ for name, (producer, calls) in orders.items():
 # Back to the run in which the coordinator was killed between two markers.
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "A new coordinator starts, and its predecessor's memory is gone. How does it know that this "
-    "transaction is to be committed?",
-    options=[
-        "it asks the order service, which has called commit",
-        "it asks the partitions which of them has a marker",
-        "it reads the decision in a log of its own",
-        "it does not know, and aborts to be safe",
-    ],
-    answer=2,
-    explanations=[
-        "That is RocketMQ's way. Kafka's coordinator asks no client, and this one may be gone.",
-        "No partition is ever asked. With no marker written yet, none could say.",
-        "PrepareCommit, in the topic __transaction_state: step on, and look at what it recovers.",
-        "commit has returned: the order service was told that it is committed.",
-    ],
-    trace=base,
-    step=first(base, "killed"),
-)
+Predict("00-new-coordinator", trace=base, step=first(base, "killed"))
 
 # %% [markdown]
 # And the other two brokers? Open their maps and find out, for each of the three: What is gone when a
@@ -548,22 +477,7 @@ glossary()
 # reads uncommitted, the ledger reads committed.
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "What have the two been shown, a day later?",
-    options=[
-        "both: room −1, since what is written is written",
-        "the ledger nothing; the screen room −1, a booking that does not exist",
-        "both nothing: aborted records are deleted",
-        "the ledger room −1 and then the bill: the broker finishes the transaction",
-    ],
-    answer=1,
-    explanations=[
-        "In the log, yes; a reader of committed data is not given what was aborted.",
-        "An aborted read: readers of uncommitted data are not told that it was taken back.",
-        "They stay in the log; only readers of committed data skip them.",
-        "Only the hotel knows the bill. Others can abort an open transaction, not finish it.",
-    ],
-)
+Predict("00-exit-ticket")
 
 # %% [markdown]
 # **What you know now.** A queue keeps messages and promises nothing about two of them. A transaction

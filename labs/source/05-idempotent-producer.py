@@ -53,7 +53,8 @@ from mqlab.lessons.kafka.lab05 import (
 # connects again and sends `p2` again.
 #
 # The light *money in = money out* is here too. It is red when a payment is counted twice, or when one
-# is missing although the order service was told that it is stored.
+# is missing although the order service was told that it is stored. *Money* adds it up: each payment is
+# of £5.
 #
 # ## Predict
 #
@@ -66,24 +67,7 @@ system payments producers=order-service:plain
 run order-service: send payments-0 p1, send payments-0 p2, flush
 lose order-service→payments-0 ⇒Produce#2
 """)
-Predict(
-    "The order service will send p2 again. What does the log hold in the end?",
-    options=[
-        "p1 p2: the leader sees that it has p2 already",
-        "p1 p2: the network delivers nothing twice",
-        "p1 p2 p2: to the leader it is one more message",
-        "p1: what was not acknowledged is taken back",
-    ],
-    answer=2,
-    explanations=[
-        "By what should it see that? Two equal payments may well be two payments.",
-        "Inside one connection, yes. This is another connection, and another request.",
-        "Nothing in the second request says that it is the first one again.",
-        "A leader takes nothing back. The answer was lost, the message was not.",
-    ],
-    trace=twice,
-    step=first(twice, "connection broken"),
-)
+Predict("05-sent-again", trace=twice, step=first(twice, "connection broken"))
 
 # %% [markdown]
 # ## Run
@@ -221,26 +205,7 @@ run order-service: send payments-0 p1, flush, send payments-0 p2, flush
 power-cut payments-0 when=p2 after=0
 restart payments-0
 """)
-Predict(
-    "The leader is back with an empty log, and p2 comes again with sequence number 1. What does the "
-    "leader say?",
-    options=[
-        "OUT_OF_ORDER_SEQUENCE_NUMBER: number 0 is missing",
-        "nothing, until p1 has been sent again",
-        "ok: it knows nothing of this producer, which may begin anywhere",
-        "an error: it does not know this producer id",
-    ],
-    answer=2,
-    explanations=[
-        "To know that 0 is missing it would have to remember this producer.",
-        "A leader never waits for a batch, and the producer has no reason to send p1: it was told ok.",
-        "p1 was acknowledged and is gone, and nobody is told. Numbers find a hole only in what is "
-        "remembered.",
-        "That would stop every producer that has been silent for a day, too.",
-    ],
-    trace=cut,
-    step=first(cut, "power cut"),
-)
+Predict("05-empty-log", trace=cut, step=first(cut, "power cut"))
 
 # %% [markdown]
 # This is a *lost write* without any error: idempotence protects against duplicates, and only copies on
@@ -260,25 +225,7 @@ run hand: produce payments-0 q1|q2 seq=0 pid=8
 kill payments-0
 restart payments-0
 """)
-Predict(
-    "Producer 7 has written three batches, producer 8 one. The leader recovers, and writes a file "
-    "again. How much of producer 7 is in it?",
-    options=[
-        "its last sequence number, which is all that a leader compares",
-        "the range of its last batch, with its offset",
-        "the ranges of its last five batches, here three",
-        "its records, so that a retry can be compared",
-    ],
-    answer=1,
-    explanations=[
-        "With the number alone the leader could not answer a retry with the old offset.",
-        "Last number, last offset, and how many records before it the batch begins.",
-        "Memory has room for five, a file for one: after a restart one batch is recognised.",
-        "No leader looks into records, and they are in the log already.",
-    ],
-    trace=files,
-    step=first(files, "killed"),
-)
+Predict("05-snapshot-file", trace=files, step=first(files, "killed"))
 
 # %% tags=["nbval-check-output"]
 print(snapshot_files(files))
@@ -301,25 +248,7 @@ run order-service: send payments-0 p1, send payments-0 p2, flush
 kill order-service
 restart order-service
 """)
-Predict(
-    "The order service has sent p1 and p2 and is killed. Started again, it sends p1 and p2. How often "
-    "is p1 counted?",
-    options=[
-        "once: it comes with the number 0, and the leader knows number 0",
-        "once: the leader sees that it is the same payment",
-        "twice: to the leader it comes from another producer",
-        "once: the order service is fenced and may not send",
-    ],
-    answer=2,
-    explanations=[
-        "The number 0 of another producer id. The new session asked for an id of its own.",
-        "No leader looks into a payment. It compares producer id, epoch and numbers.",
-        "A new session has a new producer id, and counts from 0 like everybody.",
-        "Only a producer with a transactional id can be fenced: it says who it is.",
-    ],
-    trace=restarted,
-    step=first(restarted, "killed"),
-)
+Predict("05-new-session", trace=restarted, step=first(restarted, "killed"))
 
 # %% [markdown]
 # And two more experiments. Two instances of the order service, `north` and `south`, send to two
@@ -372,25 +301,7 @@ def lose_answers(batches, option=""):
 
 
 fine = scenario(lose_answers(5))
-Predict(
-    "Five batches are stored, their five answers are lost, all five are sent again. What does the "
-    "leader say?",
-    options=[
-        "an error for the first one: fewer than five may be under way",
-        "ok to all five, and stores none of them",
-        "ok to the last one only: it keeps the largest number",
-        "ok to all five, and stores them: this is another connection",
-    ],
-    answer=1,
-    explanations=[
-        "At most five, not fewer: the leader remembers five, so the oldest of five is still known.",
-        "Each is exactly one of the last five batches.",
-        "It keeps the ranges of five batches.",
-        "Producer id and epoch say who sends, on whichever connection.",
-    ],
-    trace=fine,
-    step=first(fine, "connection broken"),
-)
+Predict("05-five-answers-lost", trace=fine, step=first(fine, "connection broken"))
 
 # %% [markdown]
 # The same with six, which needs a client that is built without the usual check. Below it, what real
@@ -606,22 +517,7 @@ print(ACCEPT.check(pulsar))
 # with the same message again. A colleague asks: "Can a passenger be counted twice now?"
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "What do you answer?",
-    options=[
-        "No: the producer is idempotent, so the leader recognises it",
-        "Yes: to the producer a second send is a new message with a new number",
-        "No: after a timeout the message is certainly not stored",
-        "Yes: after a new connection the leader has forgotten the producer",
-    ],
-    answer=1,
-    explanations=[
-        "It recognises numbers, not contents. The second call gets the next number.",
-        "The client's own retries keep the number. What the application repeats is new.",
-        "A timeout means unknown: it may be stored, or be under way still.",
-        "The connection does not matter: pid, epoch and number travel in each batch.",
-    ],
-)
+Predict("05-exit-ticket")
 
 # %% [markdown]
 # **What you know now.** A retry is recognised by pid, epoch and a range of numbers, among the last five

@@ -93,7 +93,7 @@ Player(unfenced, step=find_red_step(unfenced, "money"))
 
 # %% jupyter={"source_hidden": true}
 fenced = scenario("""
-# The old instance is fenced in the middle of its transaction
+# A new instance starts while the old one has a transaction open
 system charges client=legacy partitions=1 producers=old:order-service,new:order-service
 run old: init, begin, send charges-0 order-17
 run new: init
@@ -101,27 +101,7 @@ fire new retry
 run new: begin, send charges-0 order-17, commit
 run old: commit
 """, recorded="init-during-ongoing")
-Predict(
-    "The new instance calls initTransactions(). What becomes of the transaction that the old one "
-    "has left open?",
-    options=[
-        "nothing: Kafka cannot know that the old instance was replaced",
-        "the new instance takes it over and goes on with it",
-        "it stays open until its timeout; the new instance has to wait",
-        "the coordinator aborts it at once, with an epoch above that of the old instance",
-        "it is committed: its record is in the log already",
-    ],
-    answer=3,
-    explanations=[
-        "It knows: both gave the same transactional.id, and each was given its own epoch.",
-        "Nobody can go on with a transaction of another epoch; the new one begins with a clean slate.",
-        "That would be so with another transactional.id. The same id is what saves the waiting.",
-        "Watch the epoch: 0 is the old one's, the abort carries 1, the new instance is given 2.",
-        "A record in the log is not a decision. Nobody has asked to commit.",
-    ],
-    trace=fenced,
-    step=first(fenced, "CONCURRENT_TRANSACTIONS") - 2,
-)
+Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTIONS") - 2)
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print("without fencing:", list_reads(unfenced).splitlines()[0])
@@ -163,24 +143,7 @@ run old: init, begin, send charges-0 order-17
 run new: init, begin, send charges-0 order-17, commit
 run old: commit
 """, recorded="lab06-random-ids-never-fence")
-Predict(
-    "Each instance makes up a random transactional.id when it starts. What becomes of the zombie?",
-    options=[
-        "it is fenced all the same: the producer id is what counts",
-        "it is fenced by the group, when both are in one consumer group",
-        "its transaction commits, and order 17 is charged twice",
-        "its commit fails: two transactions are open in one partition",
-    ],
-    answer=2,
-    explanations=[
-        "Another transactional.id gets another producer id, so there is nothing to compare.",
-        "Neither of the two consumes anything here; a group fences the offsets of its members only.",
-        "Nobody knows that the two are one application: random ids never fence each other.",
-        "Many transactions may be open in one partition; that is their normal life.",
-    ],
-    trace=random_ids,
-    step=first(random_ids, "commit: ok"),
-)
+Predict("06-random-ids", trace=random_ids, step=first(random_ids, "commit: ok"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(list_calls(random_ids, "old"))
@@ -230,43 +193,8 @@ hanging = scenario(
     + "run hand: EndTxn abort pid=0 epoch=0 v=4\n"
     + "run admin: find-hanging orders-0, describe app, abort-hanging orders-0@0, find-hanging orders-0"
 )
-begin = Predict(
-    "The application calls beginTransaction(). What happens at the broker?",
-    options=[
-        "the coordinator writes Ongoing for this id",
-        "the coordinator notes the time: the timeout runs from now on",
-        "a marker goes to every partition of the topic",
-        "nothing: no request is sent",
-    ],
-    answer=3,
-    explanations=[
-        "Ongoing is written when the first partition is noted, not before.",
-        "The clock starts with the first partition as well; stage 3 measures it.",
-        "Markers end a transaction; nothing marks its beginning.",
-        "begin only changes a variable in the client. Kafka learns of it with the first record.",
-    ],
-    trace=once,
-    step=first(once, "init: ok"),
-)
-unnoted = Predict(
-    "A record goes straight to its partition, and its leader does not ask (as before Kafka 3.6). The "
-    "coordinator has noted nothing. What becomes of the record?",
-    options=[
-        "its transaction is aborted when the timeout runs out",
-        "it is read at once: it belongs to no transaction",
-        "its transaction stays open, and readers of committed data wait behind it for ever",
-        "the leader drops it when the producer ends its transaction",
-    ],
-    answer=2,
-    explanations=[
-        "The coordinator's clock starts with the first partition that it notes. It has noted none.",
-        "The batch says that it is transactional, so the leader opens a transaction with it.",
-        "Nobody knows that a marker is missing: a hanging transaction, until somebody looks for it.",
-        "Ending sends markers to the noted partitions; and nothing is ever dropped from a log.",
-    ],
-    trace=hanging,
-    step=first(hanging, "Produce a"),
-)
+begin = Predict("06-begin", trace=once, step=first(once, "init: ok"))
+unnoted = Predict("06-not-noted", trace=hanging, step=first(hanging, "Produce a"))
 display(data_flow(), broker_map("kafka"), begin, unnoted)
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -276,7 +204,7 @@ for name, options in KAFKAS.items():
     both = scenario(f"system charges partitions=2 {options}{ONE}\nrun app: begin, send charges-0 x, abort")
     asks = [f for f in both if f.text.en.startswith("AddPartitions")]
     adds = {f.node.split("-")[0] for f in asks if "verify" not in f.text.en}
-    ends = [f.text.en[-1] for f in both if f.node == "tc" and f.text.en.startswith("ok epoch")]
+    ends = [f.text.en[-1] for f in both if f.node == "coordinator" and f.text.en.startswith("ok epoch")]
     rows.append((name, *(node.replace("charges", "leader") for node in adds), " → ".join(["0", *ends])))
 print(table("Kafka, client | who adds a partition | epoch of the producer", rows))
 print("\nnot reserved:", answers(scenario(UNASKED.format(off=""))).splitlines()[-1])
@@ -305,7 +233,7 @@ print(answers(hanging, "admin"))
 # %% jupyter={"source_hidden": true}
 ADD = "AddPartitionsToTxn charges-0 pid=0 epoch=0, "
 LATE = """
-# A record of the first transaction arrives in the second one
+# A record of the first transaction is late
 system charges partitions=1 producers=app:order-service,hand:raw {kafka}
 run hand: InitProducerId
 run hand: {add}Produce charges-0 early pid=0 epoch=0 seq=0{p}, EndTxn abort pid=0 epoch=0{e}
@@ -318,24 +246,7 @@ late = {
     name: scenario(LATE.format(kafka=kafka, **(NEW if "v2" in name else OLD)))
     for name, kafka in KAFKAS.items()
 }
-Predict(
-    "What becomes of the late record?",
-    options=[
-        "the leader refuses it: its transaction has ended",
-        "it is written and counts as aborted, like the rest of its transaction",
-        "it is written, and committed with the second transaction",
-        "the coordinator refuses it: it knows which records belong together",
-    ],
-    answer=2,
-    explanations=[
-        "The leader knows a producer id, an epoch and a sequence number. With TV0 all three fit.",
-        "A record carries no number of its transaction; whatever comes before the marker belongs to it.",
-        "Same producer id, same epoch, the next sequence number: it is part of what is open now.",
-        "The coordinator never sees a record. It knows partitions.",
-    ],
-    trace=late["TV0"],
-    step=first(late["TV0"], "Produce late") - 1,
-)
+Predict("06-late-record", trace=late["TV0"], step=first(late["TV0"], "Produce late") - 1)
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 rows = []
@@ -371,31 +282,14 @@ for off in ("", " off=sequence_check"):
 silent = scenario("""
 # The answer to a commit is late
 system charges partitions=1 max_block_ms=60000
-hold app→tc ⇒EndTxn
+hold app→coordinator ⇒EndTxn
 run app: init, begin, send charges-0 order-17, commit
 fire app max.block
 run app: begin, abort
-release app→tc ⇒EndTxn
+release app→coordinator ⇒EndTxn
 run app: commit
 """)
-Predict(
-    "commitTransaction() throws a TimeoutException. What do you know, and what do you do?",
-    options=[
-        "it failed: abort, and charge the order again in a new transaction",
-        "it failed: the broker has rolled it back",
-        "it succeeded: the coordinator always finishes what it was asked for",
-        "unknown: call commit again, or close the producer and start a new one",
-    ],
-    answer=3,
-    explanations=[
-        "Perhaps it is committed: then you charge twice. The client does not even let you abort.",
-        "Perhaps, perhaps not. No answer is not a no.",
-        "Only if PrepareCommit was written. If not, the timeout will abort it.",
-        "The same call again asks the coordinator what has become of it.",
-    ],
-    trace=silent,
-    step=first(silent, "commit: unknown"),
-)
+Predict("06-commit-times-out", trace=silent, step=first(silent, "commit: unknown"))
 
 # %% jupyter={"source_hidden": true}
 clock = scenario("""
@@ -405,28 +299,10 @@ at 1000
 run app: init, begin
 at 51000
 run app: send charges-0 order-17
-fire tc
+fire coordinator
 run app: commit
 """)
-Predict(
-    "A Java producer with all defaults begins at 1 s and sends its first record at 51 s. From when "
-    "on may the coordinator abort its transaction?",
-    options=[
-        "61 s: one minute after begin",
-        "111 s: one minute after the first record",
-        "951 s: the default is 15 minutes",
-        "never: only an administrator aborts a transaction",
-    ],
-    answer=1,
-    explanations=[
-        "begin sends nothing, so no clock can start there.",
-        "60 s from the first partition. The coordinator looks every 10 s, so it happens at 120 s.",
-        "15 minutes is transaction.max.timeout.ms: the most that the *broker* allows.",
-        "The coordinator does it by itself, as it does for a new instance: epoch + 1, markers.",
-    ],
-    trace=clock,
-    step=first(clock, "timeout order-service") - 1,
-)
+Predict("06-clock", trace=clock, step=first(clock, "timeout order-service") - 1)
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(requests(once))
@@ -438,7 +314,7 @@ print(find_timeout("system kafka\nat 1000\nrun app: init, begin\nat 51000\nrun a
 SLOW = """
 system kafka partitions=1 groups=1 timeout_ms=1500 {kafka}
 run app: init, begin, send orders-0 a, flush
-fire tc
+fire coordinator
 run app: {call}, abort
 """
 rows = []
@@ -467,7 +343,7 @@ print("\n" + table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 # ### 4 Publish the decision
 #
 # Markers go out. Here the coordinator is killed when one of two has left, and another broker takes over
-# (`kill tc@1 when=WriteTxnMarkers#1 after=1`: in the step that sends the first marker, after one of its
+# (`kill coordinator@1 when=WriteTxnMarkers#1 after=1`: in the step that sends the first marker, after one of its
 # effects).
 
 # %% jupyter={"source_hidden": true}
@@ -475,27 +351,10 @@ failover = scenario("""
 # The coordinator dies between two markers, and another broker takes over
 system charges partitions=2 replicas=2
 run app: init, begin, send charges-0 order-17, flush, send charges-1 order-18, commit
-kill tc@1 when=WriteTxnMarkers#1 after=1
-run controller: fence tc 1
+kill coordinator@1 when=WriteTxnMarkers#1 after=1
+run controller: fence coordinator 1
 """, recorded="coordinator-failover-prepared")
-Predict(
-    "The client has its ok, one partition has its marker, the coordinator dies. What happens?",
-    options=[
-        "the partition without a marker aborts after the timeout",
-        "the new coordinator sends the marker to the partition that lacks it",
-        "the new coordinator sends all markers again, with a higher coordinator epoch",
-        "the producer must commit again: the new coordinator knows nothing of it",
-    ],
-    answer=2,
-    explanations=[
-        "The timeout ends Ongoing transactions only. This one is decided.",
-        "It cannot know which one lacks it: answers to markers are only in memory.",
-        "It finds PrepareCommit and owes every marker anew. A second one changes nothing.",
-        "It reads the whole partition of __transaction_state before it serves anybody.",
-    ],
-    trace=failover,
-    step=first(failover, "killed"),
-)
+Predict("06-coordinator-dies", trace=failover, step=first(failover, "killed"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(find_lines(failover, "killed", "load", "commit marker", "CompleteC", width=11))
@@ -510,8 +369,8 @@ BY_HAND = "run hand: WriteTxnMarkers orders-0 commit pid=0 epoch=1 coordinator=5
 REMEDIES = {
     "nothing": "",
     "a marker by hand": BY_HAND,
-    "one restart": "kill tc\nrestart tc\n",
-    "three restarts": "kill tc\nrestart tc\n" * 3,
+    "one restart": "kill coordinator\nrestart coordinator\n",
+    "three restarts": "kill coordinator\nrestart coordinator\n" * 3,
 }
 rows = []
 for remedy, lines in REMEDIES.items():
@@ -556,55 +415,20 @@ run admin: describe order-service, find-hanging charges-0
 """
 kept = scenario(LEADERLESS.format(defect=""))
 lost = scenario(LEADERLESS.format(defect="skip_leaderless_marker=1"), recorded="leaderless-marker")
-Predict(
-    "The application runs on Kafka 4.3.1. What becomes of order 17, which was acknowledged?",
-    options=[
-        "the marker waits until the partition has a leader, and is then written",
-        "the commit is taken back: the coordinator writes PrepareAbort",
-        "the coordinator writes CompleteCommit without a marker: nobody will ever read it",
-        "the application hears of it: its next call fails",
-    ],
-    answer=2,
-    explanations=[
-        "So it is designed, and so our engine does it unless told otherwise. 4.3.1 does not.",
-        "No arrow leads from PrepareCommit to PrepareAbort.",
-        "4.3.1 takes a partition without a leader for a deleted one: KAFKA-20734.",
-        "It was told ok, and everything it does next works as usual.",
-    ],
-    trace=lost,
-    step=first(lost, "commit: ok"),
-)
+Predict("06-no-leader", trace=lost, step=first(lost, "commit: ok"))
 
 # %% jupyter={"source_hidden": true}
 back_to_back = scenario("""
 # Two transactions of one producer, back to back
 system charges partitions=1
-hold tc→charges-0 WriteTxnMarkers
+hold coordinator→charges-0 WriteTxnMarkers
 run app: init, begin, send charges-0 order-17, commit
 run app: begin, send charges-0 order-18
-release tc→charges-0 WriteTxnMarkers
+release coordinator→charges-0 WriteTxnMarkers
 fire charges-0
 run app: commit
 """)
-Predict(
-    "Stage 6: commit has returned, a marker is still under way, and the same producer begins its next "
-    "transaction and sends. What happens?",
-    options=[
-        "it waits a moment: the coordinator answers CONCURRENT_TRANSACTIONS until all is complete",
-        "it goes on at once: nobody waits for CompleteCommit",
-        "every producer of this coordinator waits for the marker",
-        "it is fenced: a producer may not have two transactions",
-    ],
-    answer=0,
-    explanations=[
-        "An id has one transition under way at most. Only this producer's next transaction waits.",
-        "Readers and other producers do not wait for it. This producer's next transaction does.",
-        "Each id has a state of its own.",
-        "The answer is retriable: the same request succeeds a moment later.",
-    ],
-    trace=back_to_back,
-    step=first(back_to_back, "Produce order-18"),
-)
+Predict("06-back-to-back", trace=back_to_back, step=first(back_to_back, "Produce order-18"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 for name, run in {"as designed": kept, "as in 4.3.1": lost}.items():
@@ -649,25 +473,25 @@ print(transitions(unfenced, fenced, once, clock))
 # commit and its request is under way. Deliver messages, kill the coordinator during a step, restart it.
 # Goal: the application is told *unknown*, and the reader has the charge.
 #
-# Then write that kill as one line and assign it to `kill`: `kill tc when=Kind#n after=K` kills the
+# Then write that kill as one line and assign it to `kill`: `kill coordinator when=Kind#n after=K` kills the
 # coordinator in the step that sends the n-th message of that kind (`⇒` marks an answer, a record goes by
 # its state), when K effects of that step are done. An answer has the form
-# `kill = "kill tc when=WriteTxnMarkers#1 after=0"`.
+# `kill = "kill coordinator when=WriteTxnMarkers#1 after=0"`.
 
 # %%
 play = continue_scenario("""
 system charges partitions=1 retries=1
-hold app→tc EndTxn#1
+hold app→coordinator EndTxn#1
 run app: init, begin, send charges-0 order-17, commit
 """)
 Playground(play)
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
-kill = "kill tc when=… after=…"
+kill = "kill coordinator when=… after=…"
 ### BEGIN SOLUTION
 # PrepareCommit is safe, and the step that would have answered does nothing any more.
-kill = "kill tc when=⇒EndTxn#1 after=0"
+kill = "kill coordinator when=⇒EndTxn#1 after=0"
 ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "kill-test", "points": 2}
@@ -697,7 +521,7 @@ for name in ("epoch_fencing", "prepare_before_markers", "transaction_timeout"):
     rows.append((name, case.anomaly, len(search(case).schedule), finds, kept.complete))
 print(table("switched off | anomaly | choices | switched on | all runs", rows))
 small = system("kafka partitions=1 retries=1 'app=init; begin; send orders-0 a; commit'")
-fault = Budget(kills=1, killable=("tc",), timers=1)
+fault = Budget(kills=1, killable=("coordinator",), timers=1)
 for outcome in ("COMMIT", "ABORT"):
     claim = never_unknown(small, outcome)
     shortest = explore(small, fault, (claim,)).counterexamples[claim.name]
@@ -813,19 +637,4 @@ check(ADMIT, admit)
 # and calls commit.
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "What becomes of the tickets in the old pod's open transaction?",
-    options=[
-        "they are sold: its PrepareCommit is written when it asks",
-        "they were returned when the new pod started: aborted with a higher epoch",
-        "they stay open until the old pod's transaction times out",
-        "pod 1 takes them over: it is the same application",
-    ],
-    answer=1,
-    explanations=[
-        "Its epoch is old: the coordinator answers PRODUCER_FENCED and writes nothing.",
-        "initTransactions of the new pod aborted it, before that pod could begin anything.",
-        "The new pod does not wait for a timeout: that is what the same id is for.",
-        "shop-1 is another id: another producer, perhaps another coordinator.",
-    ],
-)
+Predict("06-exit-ticket")

@@ -28,7 +28,7 @@
 #
 # In Java, and in the Scala demo that many articles copy, the order service is `initTransactions();
 # beginTransaction(); send("orders", …); send("payments", …); commitTransaction();`. The lines `run app: …`
-# below say the same. `kill tc when=WriteTxnMarkers#1 after=1` kills the coordinator in the step that
+# below say the same. `kill coordinator when=WriteTxnMarkers#1 after=1` kills the coordinator in the step that
 # sends its first marker, after one effect of that step.
 #
 # Every transaction in this course goes through the same six stages. Keep them in view:
@@ -72,13 +72,13 @@ from mqlab.lessons.kafka.lab07 import (
 # %%
 torn = scenario("""
 # An order and its payment, and a coordinator that dies between two markers
-system kafka topic=orders,payments partitions=1 producers=app:order-service,billing readers=reader
+system orders producers=app:order-service,billing readers=reader
 run app: init, begin, send orders-0 order-17
 run billing: init, begin, send orders-0 invoice-16
 run app: send payments-0 paid-17, commit
-kill tc when=WriteTxnMarkers#1 after=1
+kill coordinator when=WriteTxnMarkers#1 after=1
 run reader: poll orders-0, poll payments-0
-restart tc
+restart coordinator
 run reader: poll payments-0
 """, recorded="basic-commit")
 answered = next(f.index for f in torn if f.label.en == "ok" and f.why.en.startswith("The client"))
@@ -91,25 +91,7 @@ half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader"
 # then run on.
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "The client has its ok. What does a read_committed reader get from the two partitions now?",
-    options=[
-        "order-17 and paid-17: the commit has returned",
-        "nothing: no marker is written yet",
-        "order-17, invoice-16 and paid-17: all three are in the log",
-        "order-17 or paid-17, whichever was written first",
-    ],
-    answer=1,
-    explanations=[
-        "commit returns when PrepareCommit is durable at the coordinator, before any marker leaves.",
-        "A partition shows a transaction when its own marker is in its own log.",
-        "That is read_uncommitted: it reads up to the high watermark, decided or not.",
-        "Writing makes nothing visible. Each partition waits for its own marker.",
-    ],
-    trace=torn,
-    step=answered,
-    panels=["space-time", "graphs", "tables"],  # the other panels would give it away
-)
+Predict("07-commit-returned", trace=torn, step=answered, panels=["space-time", "graphs", "tables"])
 
 # %% [markdown]
 # ## Run
@@ -117,7 +99,8 @@ Predict(
 # Step with the arrow keys, or drag the slider. The question at each step: what just happened, what
 # is durable, who can see what? Bookkeeping rows are folded; click the count to see them. At the step
 # with the yellow band the reader got `order-17` and not `paid-17`. Both belong to **T1**, and T1 is
-# committed: its decision is on the coordinator's disk.
+# committed: its decision is on the coordinator's disk. Of the £5 that this reader sees ordered it sees
+# nothing paid; *Money* calls that *not settled yet*, and the light *money* waits, as a marker is still owed.
 
 # %%
 Player(torn, step=half)
@@ -149,22 +132,7 @@ frontiers(torn, half)
 # Many drawings of Kafka show arrows that do not exist. Say first what you think, then look.
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "Who writes the commit marker into orders-0, and who tells the reader of it?",
-    options=[
-        "the producer writes it, the broker hands it to the reader",
-        "the coordinator writes it and pushes it to the reader",
-        "the leader of orders-0 writes it, and nobody tells the reader: it asks",
-        "the reader's group coordinator writes it, once the reader has acknowledged",
-    ],
-    answer=2,
-    explanations=[
-        "A producer only sends EndTxn. It never builds a control record, and would be refused.",
-        "The coordinator asks the leader (WriteTxnMarkers); it knows no consumers at all.",
-        "A marker is a record of the partition's log; a reader finds its effect when it fetches.",
-        "Only `__consumer_offsets` has its markers from the group coordinator, and no reader acks.",
-    ],
-)
+Predict("07-who-writes")
 
 # %%
 # Nobody asks the reader for anything, and only leaders write markers.
@@ -185,29 +153,14 @@ data_flow()
 
 # %% jupyter={"source_hidden": true}
 behind = scenario("""
-# An open transaction holds up everything behind it, in its own partition
+# Three producers, and one of them takes its time
 system kafka partitions=2 producers=slow,plain:plain,fast readers=reader
 run slow: init, begin, send orders-0 s
 run plain: send orders-0 p, send orders-1 q, flush
 run fast: init, begin, send orders-0 f, commit
 """)
 Predict(
-    "What does a read_committed reader get while slow's transaction is open?",
-    options=[
-        "p, q and f: only slow's own record is hidden",
-        "nothing at all: one open transaction stops the whole topic",
-        "q alone: p and f lie behind s in their partition",
-        "q and f: records without a transaction wait, committed ones do not",
-        "fast's commit cannot return before slow has ended",
-    ],
-    answer=2,
-    explanations=[
-        "The LSO stands at s: everything behind it in orders-0 waits, whoever wrote it.",
-        "Each partition has its own LSO, and slow never wrote into orders-1.",
-        "A position has no holes: a reader cannot step over s and come back for it later.",
-        "Both wait: what counts is the place in the log, not whose record it is.",
-        "Writing and committing go on as ever; only readers of committed data wait, here.",
-    ],
+    "07-open-transaction",
     trace=behind,
     step=len(behind),
     panels=["space-time", "graphs", "tables"],
@@ -270,24 +223,7 @@ run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
 run app: begin, send orders-0 c, commit
 run reader: poll orders-0, position orders-0, end-offset orders-0, lag orders-0
 """)
-Predict(
-    "The reader has a (offset 0) and b (offset 1). Where does it stand, and what is its lag?",
-    options=[
-        "position 2, lag 0: two records, two offsets",
-        "position 2, lag 1 for ever: the marker can never be read",
-        "position 3, lag 0: it has stepped over the marker",
-        "position 1, lag 0: the position is the last record read",
-    ],
-    answer=2,
-    explanations=[
-        "The marker took offset 2. Offsets are places in the log, not numbers of messages.",
-        "A tool that subtracts the last record's offset shows that; the consumer itself steps over.",
-        "No application ever gets a marker, yet the position moves past it.",
-        "A position is the next offset to read, so it is last + 1 at least.",
-    ],
-    trace=commit,
-    step=first(commit, "Fetch @0") - 1,
-)
+Predict("07-position", trace=commit, step=first(commit, "Fetch @0") - 1)
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 for cell in commit.snapshot(-1).logs[0].cells:
@@ -319,44 +255,10 @@ run c: send orders-0 c6, commit
 run x: begin, send orders-0 x8, commit
 """
 mixed, mixed_run = partition_log(MIXED, "orders-0"), scenario(MIXED)
-Predict(
-    "A read_committed reader fetches this log from offset 0. What does the broker send it?",
-    options=[
-        "n0 n1 c3 c6 x8: the broker leaves out what was aborted",
-        "n0 n1 c3 c6 x8: aborted records were deleted when the abort marker came",
-        "everything up to the LSO, x2, x4 and the markers too, and a list of aborted transactions",
-        "everything; the client keeps it back until it sees the end marker of each transaction",
-    ],
-    answer=2,
-    explanations=[
-        "The broker does not look into batches one by one: it cuts at the LSO and adds a list.",
-        "An abort only appends. Records leave a log by retention or compaction, much later.",
-        "The client drops the batches of the listed producers: filtering is done at the reader.",
-        "No mode buffers. What is not decided is not sent, so there is nothing to keep back.",
-    ],
-    trace=mixed_run,
-    step=len(mixed_run),
-    panels=["space-time", "logs"],
-)
+Predict("07-fetch", trace=mixed_run, step=len(mixed_run), panels=["space-time", "logs"])
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "For each aborted transaction the leader keeps an entry in an index file, and a fetch brings a list. "
-    "What does the list say of the transaction x2 x4?",
-    options=[
-        "producer id, first offset 2, last offset 5: what the index file says",
-        "producer id and first offset 2",
-        "the transactional id of x",
-        "every aborted offset: 2 and 4",
-    ],
-    answer=1,
-    explanations=[
-        "Articles print these three, and the file does hold them. They do not all travel.",
-        "One producer id has one transaction open at a time, and the abort marker says where it ends.",
-        "No partition knows transactional ids. Only the coordinator does.",
-        "That could be a long list; one pair a transaction is enough.",
-    ],
-)
+Predict("07-aborted-list")
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 said, (entry,) = mixed.fetch(0), mixed.index
@@ -393,24 +295,7 @@ system kafka partitions=1 readers=reader
 run app: init, begin, send orders-0 a, flush
 """
 undecided_run = scenario(undecided)
-Predict(
-    "An application sets no isolation.level. Which one does it get?",
-    options=[
-        "read_committed: it is the safe one",
-        "read_uncommitted: it is the fast one",
-        "the level the producer has chosen",
-        "it depends on the client: Java read_uncommitted, librdkafka read_committed",
-    ],
-    answer=3,
-    explanations=[
-        "So it is in librdkafka (confluent-kafka in Python, Go, C#), but not in Java.",
-        "So it is in Java's ConsumerConfig, but librdkafka's CONFIGURATION.md says otherwise.",
-        "A producer cannot choose for its readers: both kinds may read one partition at once.",
-        "The same bytes, two answers: set it yourself, always.",
-    ],
-    trace=undecided_run,
-    step=len(undecided_run),
-)
+Predict("07-isolation", trace=undecided_run, step=len(undecided_run))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 DEFAULTS = {"Java consumer": "read_uncommitted", "librdkafka": "read_committed"}
@@ -498,24 +383,24 @@ for fact in twice:
 # that one marker arrives before the other. A crash makes the moment last.
 #
 # Then **find the kill** after which a reader has half of the order until the coordinator is back, and
-# assign it to `kill`. `kill tc when=Kind#n after=K` kills the coordinator in the step that sends the
+# assign it to `kill`. `kill coordinator when=Kind#n after=K` kills the coordinator in the step that sends the
 # n-th message of that kind, when K effects of that step are done (an answer is written with `⇒`). An
-# answer has the form `kill = "kill tc when=⇒EndTxn#1 after=0"`.
+# answer has the form `kill = "kill coordinator when=⇒EndTxn#1 after=0"`.
 
 # %%
 play = continue_scenario("""
-system kafka topic=orders,payments partitions=1
-hold app→tc EndTxn#1
+system orders
+hold app→coordinator EndTxn#1
 run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
 """)
 Playground(play)
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
-kill = "kill tc when=… after=…"
+kill = "kill coordinator when=… after=…"
 ### BEGIN SOLUTION
 # The step that sends the markers has one effect a partition: stop after the first of two.
-kill = "kill tc when=WriteTxnMarkers#1 after=1"
+kill = "kill coordinator when=WriteTxnMarkers#1 after=1"
 ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "kill-test", "points": 2}
@@ -536,7 +421,7 @@ check(HALF, kill)
 
 # %%
 line = "kafka partitions=2 'app=init; begin; send orders-0 a; send orders-1 b; commit'"
-searched, kills = system(line), Budget(kills=1, killable=("tc",))
+searched, kills = system(line), Budget(kills=1, killable=("coordinator",))
 wanted = ("same outcome", "clean read", "decided first", "commits", "read back")
 claims = [claim for claim in searched.properties() if claim.name in wanted]
 Explorer(searched, kills, (whole(searched), *claims))
@@ -563,8 +448,8 @@ cases = [
     ("aborted_index", abort, Budget(), "clean read", "aborted read (G1a)"),
     (
         "prepare_before_markers",
-        line.replace("send orders-1", "flush; send orders-1"),
-        Budget(kills=1, killable=("tc",), timers=1),
+        "orders 'app=init; begin; send orders-0 order-17; flush; send payments-0 paid-17; commit'",
+        Budget(kills=1, killable=("coordinator",), timers=1),
         "same outcome",
         "fractured outcome",
     ),
@@ -579,10 +464,11 @@ for name, words, budget, promise, anomaly in cases:
 # P1 and G1a are the names in the literature (ANSI SQL, Adya): a *dirty read* (P1) is of something not
 # decided yet, an *aborted read* (G1a) of something that never was. Without the durable decision a
 # transaction may be committed in one partition and aborted in the other, a *fractured outcome*:
-# atomicity itself is gone. Look at the last one:
+# atomicity itself is gone. Look at the last one, as far as to where the order and its payment can never
+# agree again. In the hook half of an order was a matter of time; here *Money* turns red, and stays so.
 
 # %%
-Player(found["prepare_before_markers"].trace(), title="Markers before the decision")
+Player(verdict.counterexamples["money"].trace(), title="Markers before the decision")
 
 # %% [markdown]
 # ## Order: what does a leader do with a marker?
@@ -686,19 +572,4 @@ check(LSO, lso)
 # says: "That is a bug in Kafka; a transaction is atomic." Which answer is right?
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "What do you answer?",
-    options=[
-        "Yes: read_committed must never show half of a transaction",
-        "No: every partition ends it the same way, but each at its own moment",
-        "No: the dashboard must have read uncommitted data",
-        "Yes: the producer should have waited for commit to return",
-    ],
-    answer=1,
-    explanations=[
-        "No isolation level of Kafka promises that: each partition has its own LSO.",
-        "The outcome is one, the moment is not. A dashboard that joins both must wait for both.",
-        "Both records are committed; one marker was simply written earlier than the other.",
-        "commit returns before the markers are written, so waiting for it changes nothing.",
-    ],
-)
+Predict("07-exit-ticket")

@@ -57,7 +57,8 @@ from mqlab.lessons.kafka.lab08 import (
 #
 # The order service of the shop has taken an order: tea for £3. It stands in `orders-0` as `tea:3`. A
 # worker of the group `accounting` reads it, writes the income `tea+3` to `income-0` in a transaction,
-# commits, and then tells the group how far it has come. The light *money* watches: money in = money out.
+# commits, and then tells the group how far it has come. The light *money* watches: money in = money out;
+# *Money* sets what is booked as income (the bar) against what counts as read (the mark).
 # It dies before the last step. When the group has noticed (its *session* runs out), the platform
 # starts the worker again.
 #
@@ -78,24 +79,7 @@ fire __consumer_offsets-0 session/accounting/worker-1
 restart worker
 """)
 dead = first(apart, "killed")
-Predict(
-    "The income is committed, and the worker starts over. How often is the tea counted?",
-    options=[
-        "once: the transaction is exactly-once, whatever dies",
-        "once: the order was read, so it is not read again",
-        "twice: the group does not know that the order was read",
-        "not at all: the restarted worker aborts what its old self wrote",
-    ],
-    answer=2,
-    explanations=[
-        "The transaction held the output only. Each of its parts counts once, and there are two.",
-        "Who would know? The position was in the worker's memory, and that is gone.",
-        "It reads the order again, in a new transaction, and that one commits too.",
-        "It would abort an open transaction. This one is committed.",
-    ],
-    trace=apart,
-    step=dead,
-)
+Predict("08-apart", trace=apart, step=dead)
 
 # %% tags=["nbval-check-output"]
 print(list_calls(apart), "\n")
@@ -170,24 +154,7 @@ fire reader retry
 run worker: begin, send-offsets accounting orders-0@9, abort
 run reader: committed accounting orders-0
 """)
-Predict(
-    "A transaction holds the position 1, undecided. What is the asker told?",
-    options=[
-        "1: it is in the log",
-        "the position before: what is not committed does not exist",
-        "nothing yet: ask again",
-        "an error: the partition is locked, start over",
-    ],
-    answer=2,
-    explanations=[
-        "If that transaction aborts, the asker would have skipped an order.",
-        "If that transaction commits, the asker would count the order twice.",
-        "UNSTABLE_OFFSET_COMMIT. The consumer asks again by itself, and its poll gives nothing.",
-        "It is retriable: nothing has to start over.",
-    ],
-    trace=pending,
-    step=first(pending, "OffsetFetch"),
-)
+Predict("08-pending", trace=pending, step=first(pending, "OffsetFetch"))
 
 # %% tags=["nbval-check-output"]
 print(offsets(pending), "\n")
@@ -236,24 +203,7 @@ run worker: send-offsets accounting orders-0@1, abort, position orders-0, poll
 run worker: committed accounting orders-0, seek orders-0@0, poll
 """)
 gone = first(aborted, "abort: ok")
-Predict(
-    "The transaction is aborted. What does the next poll give?",
-    options=[
-        "the tea again: the abort has put the consumer back",
-        "nothing: the consumer stands behind the tea",
-        "the tea again: the group's position is before the tea",
-        "an error: the consumer must be closed",
-    ],
-    answer=1,
-    explanations=[
-        "No request of an abort goes to the consumer, and nothing in it listens to one.",
-        "Its position is memory. The abort dropped the position that was to be committed.",
-        "The group's is; it is asked for only when a partition is assigned.",
-        "Nothing is wrong with the consumer. It just goes on, behind the tea.",
-    ],
-    trace=aborted,
-    step=gone,
-)
+Predict("08-after-abort", trace=aborted, step=gone)
 
 # %% tags=["nbval-check-output"]
 print(list_calls(aborted))
@@ -279,24 +229,7 @@ run two: init, subscribe accounting orders, poll, begin, send income-0 tea+3, se
 run one: send-offsets accounting orders-0@1, commit{end}
 """
 fenced = scenario(ZOMBIE.format(off="", end=", abort"), recorded="group-old-generation")
-Predict(
-    "One sends income and position in its own transaction. What keeps the tea from counting twice?",
-    options=[
-        "nothing: its transaction is its own, and commits",
-        "its epoch is older than two's",
-        "the group coordinator: one is no member any more",
-        "the leader of income-0: it has a tea already",
-    ],
-    answer=2,
-    explanations=[
-        "So it was before KIP-447, unless every partition had its own transactional id.",
-        "Epochs are counted for each transactional id, and these are two.",
-        "Member and generation go with the position, and are compared with the group's.",
-        "Leaders do not look into records.",
-    ],
-    trace=fenced,
-    step=first(fenced, "CompleteCommit"),
-)
+Predict("08-two-of-a-kind", trace=fenced, step=first(fenced, "CompleteCommit"))
 
 # %% tags=["nbval-check-output"]
 print(list_calls(fenced, "one"))
@@ -324,28 +257,11 @@ run one: init, subscribe accounting orders, poll, begin, send income-0 tea+3, se
 fire __consumer_offsets-0 session/accounting/one-1
 run two: init, subscribe accounting orders, poll
 fire two retry
-fire tc timeout one
+fire coordinator timeout one
 fire two retry
 run two: begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
 """)
-Predict(
-    "Two owns the partition and asks where to begin. One is silent, its transaction open. What now?",
-    options=[
-        "two begins at once: the group has given one up, and its position with it",
-        "two waits until one's transaction is aborted by its timeout",
-        "two's init has aborted one's transaction, so nothing is pending",
-        "two reads from the older position, and the tea counts twice",
-    ],
-    answer=1,
-    explanations=[
-        "The group has; the transaction coordinator has not. The pending position may still commit.",
-        "UNSTABLE_OFFSET_COMMIT, again and again, until transaction.timeout.ms is over.",
-        "An init aborts what its own transactional id has left open, and two has another.",
-        "So old clients did (KIP-447). Today it is told to ask again.",
-    ],
-    trace=stalled,
-    step=first(stalled, "UNSTABLE"),
-)
+Predict("08-takes-over", trace=stalled, step=first(stalled, "UNSTABLE"))
 
 # %% tags=["nbval-check-output"]
 print(offsets(stalled), "\n")
@@ -625,24 +541,7 @@ restart first
 fire first retry
 run second: poll, begin, send ledger-0 tea=3, send-offsets booking income-0@3, commit, poll
 """)
-Predict(
-    "The income stands in its log, undecided. What does the second stage read?",
-    options=[
-        "the income: the record is in the log",
-        "nothing, until the first stage's transaction is decided",
-        "the income, and it must take it back when the first stage aborts",
-        "nothing for ever: an aborted record blocks the partition",
-    ],
-    answer=1,
-    explanations=[
-        "Only under read_uncommitted. The default of Java, so set isolation.level!",
-        "read_committed stops at the LSO. What it passes on is decided, for good.",
-        "It never saw it. No stage needs to undo what another has done.",
-        "Once the abort marker is there the LSO moves on, and the record is skipped.",
-    ],
-    trace=stages,
-    step=first(stages, "killed"),
-)
+Predict("08-second-stage", trace=stages, step=first(stages, "killed"))
 
 # %% tags=["nbval-check-output"]
 print(list_calls(stages, "second"))
@@ -733,24 +632,7 @@ for name, run in (("apart", granted_twice), ("in the transaction", granted_once)
 # `send_offsets` and `commit`, and started again.
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "How many credits count, and how many SMS go out, for the loan it was working on?",
-    options=[
-        "one credit, one SMS: the transaction covers the function",
-        "two credits, two SMS: it was not committed, so it is done again",
-        "one credit, two SMS",
-        "no credit, one SMS: the position was sent, so the loan counts as read",
-    ],
-    answer=2,
-    explanations=[
-        "It covers what is written to Kafka. The SMS service is somewhere else.",
-        "The first credit was aborted with its transaction: one is left.",
-        "The first credit and its position are aborted together; the first SMS is on its way.",
-        "Sent is not committed: the position was pending, and the abort dropped it.",
-    ],
-    trace=granted_once,
-    step=first(granted_once, "killed"),
-)
+Predict("08-exit-ticket", trace=granted_once, step=first(granted_once, "killed"))
 
 # %% [markdown]
 # **What you know now.** Position and output are one decision, because the position is a record like any

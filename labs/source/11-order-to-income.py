@@ -64,21 +64,7 @@ print(f"income {pounds(hook.tenths)}, should be {bench.expected}: {hook.error}")
 
 # %% jupyter={"source_hidden": true}
 Predict(
-    "One transaction per batch, killed after its commit. What does a reader of committed data get "
-    "from topic income in the end?",
-    options=[
-        "12:30 once: a transaction is atomic",
-        "12:30 once: the restarted job fences the old one",
-        "12:30 twice",
-        "nothing: the kill aborts the transaction",
-    ],
-    answer=2,
-    explanations=[
-        "Atomic, yes: the batch is in as a whole. And then it is in as a whole once more.",
-        "Fencing aborts what is open. This transaction is committed: there is nothing to abort.",
-        "Spark has not noted the batch as done and hands it over again, and the sink cannot know.",
-        "It was committed before the kill, and a commit stays.",
-    ],
+    "11-one-transaction",
     trace=scenario("""
 # One transaction per batch; the job dies after the commit and starts again
 system kafka topic=income partitions=1 producers=job:income-job
@@ -159,7 +145,9 @@ for place in fetch_offsets(consumer(address, "spark-income-day"), "Order-day", 2
 #
 # Choose a sink and the moment of death, and press the button. The job starts, dies in batch 3, is
 # started again with the same checkpoint, and what it wrote is added up. Before each trial, say which
-# error you expect. The picture above goes on following the broker.
+# error you expect. While it runs, *Money* shows what accounting has added up so far (the bar) and what it
+# must come to (the mark): watch it at the kill, and when the job is back. To the broker amounts are bytes,
+# so the picture above, which goes on following it, has no money.
 
 # %%
 SINKS = ["at-least-once", "transactions", "exactly-once"]
@@ -169,6 +157,7 @@ kills = Trials(
     columns=["income", "error"],
     button="kill -9",
     caption=f"Two hours of orders; the income should be {bench.expected}",
+    money=True,
 )
 kills
 
@@ -325,6 +314,7 @@ ends = Trials(
     columns=["income", "error"],
     button="kill -9",
     caption=f"Other ends than Kafka's; the income should be {bench.expected}",
+    money=True,
 )
 ends
 
@@ -358,23 +348,7 @@ for source, sink, point in [
 
 # %% jupyter={"source_hidden": true}
 Predict(
-    "The checkpoint counts the batch 13:00 as done; its transaction is still open. A new process "
-    "starts, and its first call is initTransactions, as in any program. What becomes of 13:00?",
-    options=[
-        "it is committed: the checkpoint has it",
-        "it is lost",
-        "it is written once more, by the new process",
-        "it stays open for ever",
-    ],
-    answer=1,
-    explanations=[
-        "The broker knows nothing of checkpoints. It sees a new process with the same "
-        "transactional.id, and fences the old one.",
-        "The new process fences the old one, and so its transaction is aborted. Nobody hands the "
-        "batch over again, as the checkpoint has it as done.",
-        "It would have to be handed over again. But the checkpoint has it as done.",
-        "initTransactions ends it at once; without that its timeout would.",
-    ],
+    "11-pre-commit",
     trace=scenario("""
 # Pre-commit, then the checkpoint; killed before the commit
 system kafka topic=income partitions=1 producers=job:income-job,again:income-job
@@ -463,30 +437,14 @@ print("the five bestsellers are the same:", bestsellers(rows) == bestsellers(onc
 print(*bestsellers(rows), sep="; ")
 
 # %% [markdown]
-# One duplicated row is a minute with twice its income: little data per number, and everybody sees it. A
-# ranking bears many duplicates. *Exactly once* is worth its price where single numbers are looked at or
-# paid; a list of recommendations may live with at least once.
+# A minute's income rests on a few rows, so one row counted twice is seen at once. A ranking rests on
+# thousands, and stays as it is although many of them are counted twice. *Exactly once* is worth its price
+# where single numbers are looked at or paid; a list of recommendations may live with at least once.
 #
 # ## Exit ticket
 
 # %% jupyter={"source_hidden": true}
-Predict(
-    "A colleague writes each batch into a database in one transaction, and commits the Kafka "
-    "offsets afterwards. The process dies in between. What happens?",
-    options=[
-        "Nothing: both are transactions",
-        "The batch is written twice, unless the database also holds the offsets",
-        "The batch is lost",
-        "Kafka rolls the database back",
-    ],
-    answer=1,
-    explanations=[
-        "Two transactions are not one. Between them there is a moment to die in.",
-        "The same window as commits/N: progress must be in the same transaction as the rows.",
-        "It is in the database. Only the progress is not.",
-        "Kafka knows nothing of the database.",
-    ],
-)
+Predict("11-exit-ticket")
 
 # %%
 live.stop()

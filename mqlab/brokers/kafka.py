@@ -6,6 +6,7 @@ BROKER = Broker(
     systems={
         "kafka": "mqlab.kafka:KafkaSystem",
         "shop": "mqlab.lessons.kafka.systems.shop:ShopSystem",
+        "orders": "mqlab.lessons.kafka.systems.orders:OrdersSystem",
         "payments": "mqlab.lessons.kafka.systems.payments:PaymentsSystem",
         "end_txn": "mqlab.lessons.kafka.systems.end_txn:EndTxnSystem",
         "asking": "mqlab.lessons.kafka.systems.asking:AskingSystem",

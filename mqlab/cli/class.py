@@ -86,12 +86,21 @@ def _grade(course: Course) -> int:
 
 
 def _report(course: Course) -> int:
-    from mqlab.lessons.course import beliefs
+    from mqlab.lessons.course import beliefs, notebooks, predictions
 
     answers = beliefs.answers_in(course)
     path = course.folder / "beliefs.csv"
     beliefs.write_csv(answers, path)
-    print(f"{beliefs.table(answers)}\n\nby student: {path}")
+    known = predictions.read_beliefs(notebooks.labs_in(FOLDER))
+    predicted = predictions.find_predictions(course, known)
+    shown = course.folder / "predictions.csv"
+    predictions.write_csv(predicted, shown)
+    print(f"{beliefs.table(answers)}\n")
+    print(
+        "before they saw it:\n"
+        + (predictions.draw_histogram(predicted) or "nothing is predicted yet")
+    )
+    print(f"\nby student: {path}, {shown}")
     return 0
 
 

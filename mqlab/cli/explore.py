@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--retries", type=_count, help="how often each timer that only asks again may run out"
     )
-    parser.add_argument("--killable", type=_names, help="which nodes may stop: tc,app")
+    parser.add_argument("--killable", type=_names, help="which nodes may stop: coordinator,app")
     parser.add_argument("--restartable", type=_names, help="which of them may start again")
     parser.add_argument("--states", type=_count, default=1_000_000, help="give up after so many")
     parser.add_argument("--view", metavar="PAGE", help="write the counterexample as a page")
@@ -181,7 +181,7 @@ def _tell(names: list[str], example: Counterexample) -> None:
     trace = example.trace()
     said = ", ".join(f"“{name}”" for name in names)
     print(f"\nshortest counterexample to {said}:\n{trace}")
-    print(f"\nthe same run as a token:\n{encode(example.system, trace.choices)}")
+    print(f"\nthe same run, to see: mqlab open {encode(example.system, trace)}")
 
 
 def _view(examples: list[Counterexample], page: Path) -> None:

@@ -1,9 +1,12 @@
-"""`mqlab run FILE…`: scenarios against their expected narration."""
+"""`mqlab run FILE…`: scenarios against their expected narration; a new one is told."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections import Counter
 from pathlib import Path
+from shlex import quote
 
 from ..kernel import escape_unseen
 from ..lessons.registry import SYSTEMS
@@ -14,34 +17,54 @@ from .errors import UserError
 HELP = "run scenarios (.scn) and compare with their expected narration"
 
 
+PAGE = "datasets/scenarios/README.md"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = f"How to write a scenario: {PAGE}, with examples to copy."
     parser.add_argument("files", nargs="+", metavar="FILE", help=".scn files or folders of them")
     parser.add_argument("--rewrite", action="store_true", help="write what this engine narrates")
     parser.add_argument("--print", action="store_true", dest="show", help="print the narration")
-    parser.add_argument("--lang", choices=("en", "zh"), default="en", help="with --print")
+    parser.add_argument("--lang", choices=("en", "zh"), default="en", help="of the narration")
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: every file equal (or rewritten); 1: some differ."""
-    different = 0
+    """0: every file equal, new or rewritten; 1: some differ."""
+    counts = Counter[str]()
     paths = list(scenario_files(args.files))
     for path in paths:
         golden = open_scenario(path)
         if args.show:
             print(golden.run.narrate(args.lang))
-        elif args.rewrite:
-            if not golden.equal:
-                rewrite(golden)
-                print(f"rewritten  {path}")
-        elif golden.equal:
-            print(f"equal      {path}")
         else:
-            different += 1
-            print(f"DIFFERENT  {path}")
-            print(*map(escape_unseen, golden.diff().splitlines()), sep="\n")
+            counts[_tell(golden, args)] += 1
+        for sentence in golden.done.idle:
+            print(f"{path}: {sentence}", file=sys.stderr)
     if not args.show:
-        print(f"{len(paths) - different} of {len(paths)} scenarios equal")
-    return 1 if different else 0
+        new = f", {counts['new']} new" if counts["new"] else ""
+        print(f"{counts['equal']} of {len(paths)} scenarios equal{new}")
+    return 1 if counts["DIFFERENT"] else 0
+
+
+def _tell(golden: Golden, args: argparse.Namespace) -> str:
+    """What became of one file: equal (also when it has just been rewritten), new, DIFFERENT."""
+    path = golden.path
+    if args.rewrite:
+        if not golden.equal:
+            rewrite(golden)
+            print(f"rewritten  {path}")
+        return "equal"
+    if golden.new and golden.run.facts:
+        print(golden.run.narrate(args.lang))
+        print(f"new        {path}: to keep this narration, mqlab run --rewrite {quote(str(path))}")
+        return "new"
+    if golden.equal:
+        print(f"equal      {path}")
+        return "equal"
+    print(f"DIFFERENT  {path}")
+    print(*map(escape_unseen, golden.diff().splitlines()), sep="\n")
+    print(f"if the change is meant: mqlab run --rewrite {quote(str(path))}")
+    return "DIFFERENT"
 
 
 def scenario_files(names: list[str]) -> list[Path]:

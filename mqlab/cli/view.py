@@ -1,4 +1,4 @@
-"""`mqlab view FILE -o page.html`: a scenario as one page that steps without kernel or net."""
+"""`mqlab view FILE`: a scenario or a trace as a page, a picture or a film."""
 
 from __future__ import annotations
 
@@ -7,44 +7,43 @@ from pathlib import Path
 
 from ..kernel import Trace
 from ..lessons.registry import with_evidence
+from ..real.recording import FOLDER
 from .errors import UserError
+from .pictures import add_picture_arguments, write_picture
 from .run import open_scenario
 
-HELP = "turn a scenario (.scn) or trace (.json) into a self-contained page"
+STORIES = FOLDER.parent / "scenarios"
+HELP = "a scenario (.scn) or trace (.json) as a page, a picture or a film"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a .scn file, or a trace as .json")
-    parser.add_argument("-o", "--output", metavar="PAGE", help="an .html or .svg file to write")
-    parser.add_argument("--step", type=int, default=0, help="where to open it (default: start)")
-    parser.add_argument("--lang", choices=("en", "zh"), default="en")
-    parser.add_argument("--trace", action="store_true", help="write the trace as JSON instead")
+    add_picture_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from mqlab_widgets import Player
+    from mqlab_widgets.lecture import Lecture
 
-    trace = read_trace(Path(args.file))
-    suffix = ".json" if args.trace else ".html"
-    out = Path(args.output or Path(args.file).with_suffix(suffix).name)
-    if not 0 <= args.step <= len(trace):
-        raise UserError(f"--step {args.step}: the trace has positions 0 to {len(trace)}")
-    if args.trace:
-        trace.save(out)
+    path = Path(args.file)
+    if not path.is_file():
+        raise UserError(f"no file {path}: give a .scn file or a trace as .json")
+    if path.suffix == ".json":
+        trace, lecture = read_trace(path), Lecture()
     else:
-        Player(trace, step=args.step, lang=args.lang).save(str(out))
-    print(f"wrote {out} ({out.stat().st_size / 1000:.0f} kB, {len(trace)} facts)")
-    return 0
+        golden = open_scenario(path)
+        trace = golden.run.trace
+        if path.resolve().is_relative_to(STORIES):  # recordings and articles speak of ours only
+            trace = with_evidence(trace, path.stem)
+        scenes = tuple((caption.end, caption.text) for caption in golden.captions)
+        lecture = Lecture(" ".join(golden.script.comments[1:]), scenes)
+    default = Path(path.with_suffix(".html").name)
+    return write_picture(trace, args, default, lecture, shown=args.present)
 
 
 def read_trace(path: Path) -> Trace:
-    if not path.is_file():
-        raise UserError(f"no file {path}: give a .scn file or a trace as .json")
-    if path.suffix != ".json":
-        return with_evidence(open_scenario(path).run.trace, path.stem)
     try:
         return Trace.load(path)
     except ValueError as error:
         raise UserError(
-            f"{path} is no trace: {error}; give a file that `mqlab view --trace` has written"
+            f"{path} is no trace: {error}; give a file that `mqlab view -o run.json` has written"
         ) from error

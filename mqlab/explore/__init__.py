@@ -11,7 +11,17 @@ each neighbourhood of a node (`moves.py`), however many worlds share it.
 """
 
 from .budget import Budget
+from .sample import Drawn, Sample, take_sample
 from .search import Search, explore
 from .verdict import Counterexample, Verdict
 
-__all__ = ["Budget", "Counterexample", "Search", "Verdict", "explore"]
+__all__ = [
+    "Budget",
+    "Counterexample",
+    "Drawn",
+    "Sample",
+    "Search",
+    "Verdict",
+    "explore",
+    "take_sample",
+]

@@ -63,6 +63,7 @@ class Search:
         self.fields = self._judge.fields = Fields(system, self._judge.read, counters)
         self.moves = Moves(system, budget, self.fields)
         self.levels: list[int] = []  # worlds by depth, as far as the search is through
+        self.starts = [0]  # the first world of each depth, also of the one that is being found
         self.transitions = 0
         self.seconds = 0.0
         self.complete = False
@@ -74,6 +75,7 @@ class Search:
         self._awaited = (1 << len(self.properties)) - 1
         self._lasting = any(p.kind == "can_always" for p in self.properties)
         self._news, self._edges, self._ends = array("Q"), array("I"), array("Q")
+        self._stuck_at: dict[int, int | None] = {}
         self._resident = resident()
         self._running: Iterator[None] | None = self._levels()
 
@@ -116,6 +118,7 @@ class Search:
         self._index[frontier[0]] = 0
         self._add(frontier[0], 0, 0)
         while frontier:
+            self.starts.append(self.states)
             following: list[int] = []
             try:
                 yield from self._level(frontier, following)
@@ -183,15 +186,25 @@ class Search:
 
     # -- the verdict ---------------------------------------------------------------------
 
-    def verdict(self) -> Verdict:
-        """What was found so far."""
-        examples, missing = {}, []
+    def tell_worlds(self) -> dict[str, int]:
+        """By claim: the first world that refutes it, or in which what must be reachable is."""
+        out = {}
         for i, prop in enumerate(self.properties):
             at = self.found.get(i)
             if prop.kind == "can_always":
-                at = self._stuck(1 << i) if self.complete else None
+                at = self._first_stuck(i) if self.complete else None
+            if at is not None:
+                out[prop.name] = at
+        return out
+
+    def verdict(self) -> Verdict:
+        """What was found so far."""
+        examples, missing, told = {}, [], self.tell_worlds()
+        for prop in self.properties:
+            at = told.get(prop.name)
             if prop.kind != "sometimes" and at is not None:
-                examples[prop.name] = Counterexample(self.system, prop.name, self.schedule(at))
+                schedule = self.schedule(at)
+                examples[prop.name] = Counterexample(self.system, prop.name, schedule, prop)
             if prop.kind == "sometimes" and at is None and self.complete:
                 missing.append(prop.name)
         return Verdict(
@@ -205,6 +218,12 @@ class Search:
             self.seconds,
             max(0, resident() - self._resident),
         )
+
+    def _first_stuck(self, place: int) -> int | None:
+        """Worked out once, when the search is complete."""
+        if place not in self._stuck_at:
+            self._stuck_at[place] = self._stuck(1 << place)
+        return self._stuck_at[place]
 
     def _stuck(self, bit: int) -> int | None:
         """The first world from which none of the good ones can be reached. From the last
@@ -233,9 +252,15 @@ class Search:
         """A shortest way to the world with this number."""
         schedule = []
         while at:
-            schedule.append(str(self.moves.choices[self._choices[at]]))
-            at = self._parents[at]
+            at, choice = self.step_to(at)
+            schedule.append(choice)
         return tuple(reversed(schedule))
+
+    def step_to(self, world: int) -> tuple[int, str]:
+        """The world before the one with this number, and the choice that leads from there to
+        it; of the first world itself and no choice."""
+        choice = self.moves.choices[self._choices[world]] if world else ""
+        return self._parents[world], str(choice)
 
 
 class _Full(Exception):

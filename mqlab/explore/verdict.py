@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ..kernel.run import replay
-from ..kernel.system import System
+from ..kernel.run import Run
+from ..kernel.system import Property, System
 from ..kernel.trace import Trace
 from .budget import Budget
 
@@ -17,9 +17,22 @@ class Counterexample:
     system: System
     property: str
     schedule: tuple[str, ...]
+    claim: Property = field(compare=False, repr=False)
 
     def trace(self) -> Trace:
-        return replay(self.system, self.schedule)
+        """The run. The claim is its first light, red from the fact that breaks it; from the
+        last fact where none shows it, for a world does not tell that it leads nowhere good."""
+        lit = self.claim
+        if lit.kind == "can_always":
+            lit = replace(lit, holds=lambda world: True)
+        run = Run(self.system, claims=(lit,))
+        for choice in self.schedule:
+            run.do(choice)
+        trace = run.trace
+        *before, last = trace.snapshots
+        light, *others = last.lights
+        last = replace(last, lights=(replace(light, ok=False), *others))
+        return replace(trace, snapshots=(*before, last))
 
 
 @dataclass(frozen=True)

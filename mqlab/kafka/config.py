@@ -79,7 +79,7 @@ class KafkaConfig(Config):
     transaction_version: int = 2
     release: str = "4.3"
     skip_leaderless_marker: int = 0
-    coordinator: str = "tc"
+    coordinator: str = "coordinator"
     txn_partitions: int = 50
     offsets_partitions: int = 1
     max_timeout_ms: int = 900_000

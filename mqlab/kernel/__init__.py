@@ -51,10 +51,12 @@ from .snapshot import (
     Lane,
     Light,
     Log,
+    Money,
     Reader,
     Snapshot,
     Table,
 )
+from .stops import Named, name_plainly
 from .system import NodeSpec, Property, System, Telling
 from .text import NOTHING, Lang, Text, Words, escape_unseen, shorten
 from .trace import Fact, FactKind, Trace
@@ -66,8 +68,9 @@ __all__ = [
     "Asking", "Call", "Caller", "CancelTimer", "Cell", "Choice", "Config", "ConnectionLost",
     "Disk", "Effect", "Effects", "Event", "Fact", "FactKind", "Fired", "Flush", "Frontier",
     "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Map", "MemoryDisk",
-    "NodeSpec", "Option", "Outcome", "Play", "Program", "Property", "Put", "Quiet", "Reader",
-    "Reply", "Request", "Response", "Return", "Run", "Send", "SetTimer", "Snapshot", "System",
-    "Table", "Telling", "Text", "Trace", "Truncate", "Words", "World", "escape_unseen",
-    "build_failure", "build_success", "parse", "replace", "replay", "shorten", "simulate",
+    "Money", "Named", "NodeSpec", "Option", "Outcome", "Play", "Program", "Property", "Put",
+    "Quiet", "Reader", "Reply", "Request", "Response", "Return", "Run", "Send", "SetTimer",
+    "Snapshot", "System", "Table", "Telling", "Text", "Trace", "Truncate", "Words", "World",
+    "build_failure", "build_success", "escape_unseen", "name_plainly", "parse", "replace",
+    "replay", "shorten", "simulate",
 ]  # fmt: skip

@@ -2,16 +2,16 @@
 pasted.
 
     call app            the application makes its next call
-    app>tc              the oldest request from app reaches tc
-    app<tc              the oldest answer from tc reaches app
-    app>tc#0            the same on connection 0, which broke since (a late request)
-    tc.                 tc's next event of its own (Appended, a message to itself)
-    fire tc             tc's next timer runs out;  `fire tc retry` names one
-    break app tc        the connection breaks;  `lose app>tc` loses its oldest request too
-    kill tc             the process dies between two steps;  `power tc`: a power cut
-    restart tc            a stopped node starts;  `restart tc kill=1`: it is stopped again
+    app>store           the oldest request from app reaches store
+    app<store           the oldest answer from store reaches app
+    app>store#0         the same on connection 0, which broke since (a late request)
+    store.              store's next event of its own (Appended, a message to itself)
+    fire store          store's next timer runs out;  `fire store retry` names one
+    break app store     the connection breaks;  `lose app>store` loses its oldest request too
+    kill store          the process dies between two steps;  `power store`: a power cut
+    restart store       a stopped node starts;  `restart store kill=1`: it is stopped again
                           after the first effect of its recovery
-    app>tc kill=1       the step is done, but the process dies after its first effect
+    app>store kill=1    the step is done, but the process dies after its first effect
     run app init; begin   the application is given more calls (a scenario's line)
 """
 

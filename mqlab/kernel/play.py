@@ -12,7 +12,7 @@ from .choice import Choice
 from .run import Run, put_in_words
 from .system import System
 from .text import Text, Words
-from .token import encode
+from .token import Token, decode, encode
 from .trace import Trace
 from .world import Moved, apply, current, list_choices
 
@@ -20,7 +20,7 @@ DELIVER = Words("{src} → {dst}  {what}", "{src} → {dst}  {what}")
 DELIVER_LATE = Words("{src} ⇥ {dst}  {what} (late)", "{src} ⇥ {dst}  {what}（迟到）")
 ANSWER = Words("{src} ⇒ {dst}  {what}", "{src} ⇒ {dst}  {what}")
 OWN = Words("{node}: {what}", "{node}：{what}")
-APPENDED = Words("{log} is safe up to {end}", "{log} 已安全到 {end}")
+APPENDED = Words("learns that its record in {log} is safe", "得知它在 {log} 的记录已安全")
 CALLS = Words("{node} calls {what}", "{node} 调用 {what}")
 TIMER = Words("{node}: timer {name} runs out", "{node}：定时器 {name} 到时")
 BREAK = Words("break the connection {a} – {b}", "断开连接 {a} – {b}")
@@ -64,8 +64,35 @@ class Play:
 
     @property
     def token(self) -> str:
-        """The run so far as text that reopens it (`mqlab.kernel.token.decode`)."""
-        return encode(self.system, tuple(self._run.choices))
+        """The run so far as text that reopens it."""
+        return encode(self.system, self._run.trace)
+
+    def open_token(self, token: str) -> Text:
+        """Go to the run that a token of this very system holds. What is different here, where
+        another engine made it, or nothing. Raises ValueError for any other text, and for a
+        run that is not possible here."""
+        found = decode(token)
+        if found.line != self.system.line():
+            raise ValueError(
+                f"this token belongs to another system, {found.line}: open it with "
+                "`mqlab open TOKEN`, or with open_run(token) in a cell"
+            )
+        return self.replay(found)
+
+    def replay(self, token: Token) -> Text:
+        """The same for a token whose system line this system was made from."""
+        run = Run(self.system, self.title)
+        for number, choice in enumerate(token.choices, 1):
+            try:
+                run.do(choice)
+            except ValueError as error:
+                raise ValueError(
+                    "this token was made by another version of the engine, or with a function "
+                    f"that it does not hold; its choice {number} of {len(token.choices)} is not "
+                    f"possible here: {error}"
+                ) from error
+        self._run = run
+        return token.note(self.system, run.trace)
 
     def do(self, choice: str) -> None:
         self._run.do(choice)
@@ -133,7 +160,7 @@ def _effects(moved: list[Moved]) -> int:
 def _own(event: object) -> Text:
     """A node's own event in words."""
     if hasattr(event, "log"):
-        return APPENDED(log=event.log, end=getattr(event, "end", 0))
+        return APPENDED(log=event.log)
     if hasattr(event, "body"):
         return put_in_words(event.body)
     return Text(f"{type(event).__name__} {getattr(event, 'peer', '')}".rstrip())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from .choice import Choice, parse
 from .role import (
@@ -23,20 +24,17 @@ from .role import (
     Send,
     Truncate,
 )
-from .snapshot import Snapshot
-from .system import System
+from .snapshot import Light, Snapshot
+from .stops import tell_stop
+from .system import Property, System
 from .text import Lang, Text, Words
 from .trace import GLYPHS, Fact, FactKind, Trace
 from .world import Moved, World, apply, homes, initial
 
-KILLED = Words("killed ({done} of {all} effects done)", "进程被杀（{all} 个效果完成了 {done} 个）")
-KILLED_IDLE = Words("killed", "进程被杀")
-POWER_CUT = Words(
-    "power cut ({done} of {all} effects done)", "断电（{all} 个效果完成了 {done} 个）"
-)
-POWER_CUT_IDLE = Words("power cut", "断电")
 RECOVERED = Words("recovered", "已恢复")
 BROKEN = Words("connection broken", "连接断开")
+COMES_LATE = Words("{what} (late)", "{what}（迟到）")
+SENT_BEFORE = Words("{what} (sent before, arrives now)", "{what}（早先发出，现在才到）")
 IDLE = Words("{what}: nothing to do", "{what}：无事可做")
 TIMER = Words("timer {name}", "定时器 {name}")
 NOTED = Words("{table}[{key}] = {value}", "{table}[{key}] = {value}")
@@ -51,10 +49,12 @@ def put_in_words(value: object) -> Text:
 
 @dataclass
 class Run:
-    """A system being run. `do` makes one choice; `trace` is what happened so far."""
+    """A system being run. `do` makes one choice; `trace` is what happened so far. `claims` have
+    a light in each Snapshot, before those of the system."""
 
     system: System
     title: Text = Text("")
+    claims: tuple[Property, ...] = ()
     world: World = field(init=False)
     choices: list[str] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.world = initial(self.system)
-        self.snapshots = [self.system.snapshot(self.world)]
+        self.snapshots = [self._with_claims(self.system.snapshot(self.world), self.world)]
 
     def do(self, choice: Choice | str, at_ms: int = 0) -> list[Moved]:
         """Make one choice and tell its facts; ValueError where it is not possible."""
@@ -97,6 +97,10 @@ class Run:
         telling = self.system.tell(move.world, move.role, event, effect)
         if telling.hide:
             return
+        why = telling.why if telling.why.en else self.system.explain(fact)
+        label = telling.label
+        if fact.kind is FactKind.LATE and label.en:
+            label = COMES_LATE(what=label)
         self.facts.append(
             replace(
                 fact,
@@ -104,11 +108,19 @@ class Run:
                 step=self.steps,
                 txn=telling.txn,
                 fold=fact.fold or telling.fold,
-                label=telling.label,
-                why=telling.why,
+                label=label,
+                why=why,
             )
         )
-        self.snapshots.append(self._lit(self.system.snapshot(move.world)))
+        new = self._with_claims(self.system.snapshot(move.world), move.world)
+        self.snapshots.append(self._lit(new))
+
+    def _with_claims(self, new: Snapshot, world: World) -> Snapshot:
+        if not self.claims:
+            return new
+        names = {claim.name for claim in self.claims}
+        first = tuple(Light(c.name, c.sentence, c.holds(world)) for c in self.claims)
+        return replace(new, lights=first + tuple(g for g in new.lights if g.name not in names))
 
     def _lit(self, new: Snapshot) -> Snapshot:
         """A light that went red stays red: the invariant was broken in this run."""
@@ -119,7 +131,7 @@ class Run:
     def _told(self, moved: list[Moved], i: int, before: World) -> Iterable[Fact]:
         move = moved[i]
         if move.what in ("stop", "power"):
-            yield _stopped(move)
+            yield self._stopped(move)
         elif move.what == "break":
             assert isinstance(move.event, ConnectionLost)
             yield new_fact(FactKind.BREAK, move.role, BROKEN(), move.event.peer)
@@ -130,13 +142,20 @@ class Run:
             if fact is not None:
                 yield fact
 
+    def _stopped(self, move: Moved) -> Fact:
+        power = move.what == "power"
+        name = partial(self.system.name_effect, move.role)
+        text = tell_stop(power, move.planned, move.done, name)
+        return new_fact(FactKind.POWER_CUT if power else FactKind.KILL, move.node, text)
+
     def _began(self, move: Moved, before: World) -> Iterable[Fact]:
         """What precedes a step's effects: lateness, a timer, a recovery, and what the role
         says has changed in its memory."""
         event = move.event
         if isinstance(event, Request) and move.late:
             body = event.body
-            yield new_fact(FactKind.LATE, event.caller.name, put_in_words(body), move.role, body)
+            text = SENT_BEFORE(what=put_in_words(body))
+            yield new_fact(FactKind.LATE, event.caller.name, text, move.role, body)
         elif isinstance(event, Fired):
             name = event.timer
             yield new_fact(FactKind.TIMER, move.role, TIMER(name=name), body=name)
@@ -159,6 +178,7 @@ class Run:
             snapshots=tuple(self.snapshots),
             title=self.title,
             label=self.system.label(),
+            terms=self.system.terms(),
         )
 
     def narrate(self, lang: Lang = "en") -> str:
@@ -176,15 +196,6 @@ def new_fact(
 ) -> Fact:
     """A fact of this kind, with its glyph; its index and step are given where it is added."""
     return Fact(0, 0, node, GLYPHS[kind], text, peer, fold=fold, kind=kind, body=body)
-
-
-def _stopped(move: Moved) -> Fact:
-    power = move.what == "power"
-    kind = FactKind.POWER_CUT if power else FactKind.KILL
-    if move.event is None and not move.planned:  # between two steps
-        return new_fact(kind, move.node, (POWER_CUT_IDLE if power else KILLED_IDLE)())
-    text = (POWER_CUT if power else KILLED)(done=move.done, all=move.planned)
-    return new_fact(kind, move.node, text)
 
 
 def describe_effect(role: str, effect: Effect) -> Fact | None:

@@ -27,7 +27,7 @@ def simulate(
 ) -> Trace:
     """Run a system in simulated time until nothing is left to do or `until_ms` is over.
 
-    `faults`: (at_ms, choice) pairs, for example `(500, "kill tc")`. A fault that is not
+    `faults`: (at_ms, choice) pairs, for example `(500, "kill store")`. A fault that is not
     possible at its time raises ValueError.
     """
     run = Run(system, title)

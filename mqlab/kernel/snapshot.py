@@ -1,8 +1,8 @@
 """What a picture needs to know of a world, in words every broker shares.
 
 A `Snapshot` is what `System.snapshot(world)` gives after each fact: lanes, logs with
-their frontiers, what each reader would get now, state graphs, internal tables and the
-lights of the invariants. Views draw Snapshots and know no broker.
+their frontiers, what each reader would get now, state graphs, internal tables, the
+lights of the invariants and the money. Views draw Snapshots and know no broker.
 """
 
 from __future__ import annotations
@@ -124,6 +124,29 @@ class Light:
 
 
 @dataclass(frozen=True, slots=True)
+class Money:
+    """The money that should be (`due`) and the money that is (`seen`), in pence or cents; what
+    each of them is in words (`owed`, `shown`).
+
+    `missing` of what is due will never come, `extra` of what is seen should not be there. What
+    else lies between the two sums is not settled yet: something is still under way.
+    """
+
+    due: int
+    seen: int
+    owed: Text
+    shown: Text
+    missing: int = 0
+    extra: int = 0
+    currency: str = "£"
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing is lost and nothing is counted twice."""
+        return not self.missing and not self.extra
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """One position of the slider, without the space-time history (that is the facts)."""
 
@@ -133,3 +156,4 @@ class Snapshot:
     graphs: tuple[Graph, ...] = ()
     tables: tuple[Table, ...] = ()
     lights: tuple[Light, ...] = ()
+    money: Money | None = None

@@ -11,7 +11,9 @@ from .disk import Disk
 from .options import check_bounds, check_off, read_line, write_line
 from .role import Effect, Effects, Event
 from .snapshot import Snapshot
+from .stops import Named, name_plainly
 from .text import NOTHING, Text
+from .trace import Fact
 
 if TYPE_CHECKING:
     from .world import NodeState, World
@@ -89,6 +91,10 @@ class System:
         """How a picture names the system; the system line where nothing shorter is said."""
         return Text(self.line())
 
+    def terms(self) -> tuple[tuple[Text, Text], ...]:
+        """The broker's own words that a picture of it shows, with one sentence each."""
+        return ()
+
     @classmethod
     def from_options(cls, given: Mapping[str, str]) -> Self:
         """The system of a `system NAME key=value …` line; raises ValueError with advice."""
@@ -110,6 +116,14 @@ class System:
 
     def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
         return Telling()
+
+    def explain(self, fact: Fact) -> Text:
+        """One sentence why, of a fact for which `tell` has none."""
+        return NOTHING
+
+    def name_effect(self, role: str, effect: Effect) -> Named | None:
+        """What an effect of a role is called where a stop tells if it was done; None: untold."""
+        return name_plainly(effect)
 
     def properties(self) -> tuple[Property, ...]:
         return ()

@@ -1,9 +1,10 @@
-"""Tokens: a run as a piece of text that reopens exactly that run.
+"""Tokens: a run as a piece of text that reopens that run.
 
-A token holds the system line, the choices and a digest of the engine that made it: the
-source of floors 0 to 2 as far as the system uses them, and of every function that a
-learner put into the system. Another digest is refused: the same choices could then mean
-another run. Committed files hold `.scn`, never tokens.
+A token holds the system line, the choices, a digest of the engine that made it (the source
+of floors 0 to 2 as far as the system uses them, and of every function that a learner put into
+the system), and how the run ended: how many facts it had and a digest of its narration. The
+same engine gives exactly that run. Another one replays the choices, and what it tells is
+compared with what the token says. Committed files hold `.scn`, never tokens.
 """
 
 from __future__ import annotations
@@ -16,23 +17,65 @@ import json
 import sys
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from .system import System
+from .text import NOTHING, Text, Words
+from .trace import Trace
 
 NO_TOKEN = "this is not a token: paste the whole text that was copied"
 
+CHANGED = Words(
+    "This token was made by another version of the engine, or with a function that it does not "
+    "hold. All its {n} choices are possible here; {end}.",
+    "这个令牌由另一版本的引擎生成，或用到了它不包含的函数。它的 {n} 个选择在这里都可行；{end}。",
+)
+AS_BEFORE = Text("the narration is what it was then", "叙述与当时相同")
+OTHERWISE = Words(
+    "but the narration is another: {then} facts then, {now} here",
+    "但叙述不同：当时 {then} 个事实，这里 {now} 个",
+)
+UNSAID = Text(
+    "if it tells the same as then, so old a token does not say",
+    "是否与当时相同，这么旧的令牌没有记录",
+)
 
-def encode(system: System, choices: tuple[str, ...]) -> str:
-    """The token of a run: URL-safe text."""
-    body = json.dumps([system.line(), list(choices), digest(system)], ensure_ascii=False)
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a token holds. `made`: the digest of the engine. `facts` and `told`: how many facts
+    the run had and the digest of its narration; -1 and nothing in tokens of before."""
+
+    line: str
+    choices: tuple[str, ...]
+    made: str
+    facts: int = -1
+    told: str = ""
+
+    def note(self, system: System, trace: Trace) -> Text:
+        """What is to be said of the run that its choices gave here; nothing where the engine
+        that made it is this one."""
+        if self.made == digest(system):
+            return NOTHING
+        end: Text = UNSAID
+        if self.told:
+            same = self.told == _told(trace)
+            end = AS_BEFORE if same else OTHERWISE(then=self.facts, now=len(trace))
+        return CHANGED(n=len(self.choices), end=end)
+
+
+def encode(system: System, trace: Trace) -> str:
+    """The token of a run of this system: URL-safe text."""
+    held = [system.line(), list(trace.choices), digest(system), len(trace), _told(trace)]
+    body = json.dumps(held, ensure_ascii=False)
     return base64.urlsafe_b64encode(zlib.compress(body.encode(), 9)).decode().rstrip("=")
 
 
-def open_token(token: str) -> tuple[str, tuple[str, ...], str]:
-    """(system line, choices, digest); ValueError where the text is no token."""
+def decode(token: str) -> Token:
+    """What a token holds; ValueError where the text is none."""
     try:
         packed = base64.urlsafe_b64decode(token.strip() + "=" * (-len(token.strip()) % 4))
         unpack = zlib.decompressobj()
@@ -40,19 +83,18 @@ def open_token(token: str) -> tuple[str, tuple[str, ...], str]:
     except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
         raise ValueError(NO_TOKEN) from error
     match found:
-        case [str(line), [*choices], str(made)] if all(isinstance(c, str) for c in choices):
-            return line, tuple(choices), made
+        case [str(line), [*choices], str(made), *end] if all(isinstance(c, str) for c in choices):
+            match end:
+                case []:
+                    return Token(line, tuple(choices), made)
+                case [int(facts), str(told)]:
+                    return Token(line, tuple(choices), made, facts, told)
     raise ValueError(NO_TOKEN)
 
 
-def check(system: System, made: str) -> None:
-    """ValueError where the token was made by another engine or another function."""
-    if made != digest(system):
-        raise ValueError(
-            "this token was made by another version of the engine (or of the function in "
-            f"it): its digest is {made}, this one is {digest(system)}; open it with the "
-            "version that made it, or do the run again"
-        )
+def _told(trace: Trace) -> str:
+    lines = "\n".join(fact.line() for fact in trace.facts)
+    return hashlib.sha256(lines.encode()).hexdigest()[:8]
 
 
 def digest(system: System) -> str:

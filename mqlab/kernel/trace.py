@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from .snapshot import Snapshot
@@ -103,7 +104,7 @@ class Fact:
     body: object = field(default=None, compare=False, repr=False)
 
     def line(self, lang: Lang = "en", width: int = 0) -> str:
-        """`tc  → o-0   WriteTxnMarkers commit epoch=1`, columns padded to `width`; what a
+        """`store → mirror  copy a`, columns padded to `width`; what a
         terminal would obey is written out."""
         node, peer, text = map(escape_unseen, (self.node, self.peer, self.text.of(lang)))
         return f"{node:<{width}} {escape_unseen(self.glyph)} {peer:<{width}}  {text}".rstrip()
@@ -116,7 +117,8 @@ SAVED = tuple(f for f in fields(Fact) if f.compare)
 class Trace:
     """A run. Position 0 is before the first fact, position n after fact n.
 
-    `system` is the line that makes the system again, `label` how a picture names it.
+    `system` is the line that makes the system again, `label` how a picture names it, `terms`
+    the broker's words in it with a sentence each.
     """
 
     system: str
@@ -125,6 +127,7 @@ class Trace:
     snapshots: tuple[Snapshot, ...]
     title: Text = NOTHING
     label: Text = NOTHING
+    terms: tuple[tuple[Text, Text], ...] = ()
 
     def __len__(self) -> int:
         return len(self.facts)
@@ -152,6 +155,7 @@ class Trace:
             "system": self.system,
             "title": self.title.json(),
             "label": self.label.json(),
+            "terms": [[name.json(), means.json()] for name, means in self.terms],
             "choices": list(self.choices),
             "facts": [sparse(f) for f in self.facts],
             "start": plain[0],
@@ -187,6 +191,7 @@ class Trace:
             snapshots=tuple(snapshots),
             title=Text.from_json(data["title"]),
             label=Text.from_json(data.get("label", "")),
+            terms=_build(tuple[tuple[Text, Text], ...], data.get("terms", [])),
         )
 
     def save(self, path: str | Path) -> None:
@@ -244,6 +249,8 @@ def _build(cls: Any, value: Any) -> Any:
         return tuple(_build(k, v) for k, v in zip(kinds, value, strict=True))
     if cls is FactKind:
         return FactKind(value)
+    if isinstance(cls, UnionType):  # a part that may be missing
+        return None if value is None else _build(get_args(cls)[0], value)
     if cls is int and type(value) is not int:  # NaN and 1e999 are numbers to Python's JSON
         raise ValueError(f"{value!r} stands where a whole number belongs")
     if cls in (str, bool) and type(value) is not cls:

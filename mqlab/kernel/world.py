@@ -191,7 +191,7 @@ class Moved(NamedTuple):
     what: str = "step"  # step | stop | power | recover | break
     late: bool = False
     done: int = 0  # of a stop inside a step: effects done,
-    planned: int = 0  # and effects the whole step would have had
+    planned: tuple[Effect, ...] = ()  # and the effects the whole step would have had
 
 
 @cache
@@ -312,8 +312,14 @@ def _step(system: System, world: World, choice: Choice, at_ms: int) -> list[Move
         moved.append(Moved(world, node_name, me, event, stage, late=late))
     if choice.stop >= 0:
         stop = _stop(system, world, node_name, choice.how == "power")
-        moved.append(stop._replace(event=event, done=len(moved) - 1, planned=len(stages) - 1))
+        planned = _list_effects(stages)
+        done = len(moved) - 1
+        moved.append(stop._replace(role=me, event=event, done=done, planned=planned))
     return moved
+
+
+def _list_effects(stages: list[Stage]) -> tuple[Effect, ...]:
+    return tuple(stage.effect for stage in stages if stage.effect is not None)
 
 
 def _event(
@@ -387,9 +393,15 @@ def _break(
     return Moved(world, name, client, ConnectionLost(server, at_ms), None, what="break")
 
 
+def _find_node(world: World, name: str) -> NodeState:
+    if name not in world.nodes:
+        raise ValueError(f"there is no node {name!r}; there are: {', '.join(world.nodes)}")
+    return world.nodes[name]
+
+
 def _stop(system: System, world: World, name: str, power: bool) -> Moved:
     """A stop: the node's memory is gone, and every connection to and from it breaks."""
-    if name not in world.nodes or not world.nodes[name].up:
+    if not _find_node(world, name).up:
         raise ValueError(f"{name} cannot be stopped: it is not running")
     mine = {role for role, (node, _) in homes(system).items() if node == name}
     old = world.nodes[name]
@@ -409,11 +421,11 @@ def _restart(system: System, world: World, choice: Choice, at_ms: int) -> list[M
     """A start from the disk, whole or stopped after some effects. Nobody is connected to a
     node that is starting, so nobody hears of such a stop; what it asked for is under way."""
     name = choice.a
-    if name not in world.nodes or world.nodes[name].up:
+    if _find_node(world, name).up:
         raise ValueError(f"{name} cannot be restarted: it is running")
     spec = specs(system)[name]
     stages = start_node(spec, world.nodes[name], at_ms)
-    planned = sum(stage.effect is not None for _, stage in stages)
+    planned = _list_effects([stage for _, stage in stages])
     moved: list[Moved] = []
     done = 0
     for role, stage in stages:

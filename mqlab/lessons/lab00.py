@@ -47,7 +47,7 @@ def cost(trace: Trace) -> tuple[int, int, int, int]:
     facts = [fact for fact in trace if fact.index > start]
     written = [fact for fact in facts if fact.kind is FactKind.APPEND]
     markers = sum(isinstance(fact.body, Batch) and fact.body.control != "" for fact in written)
-    decided = sum(fact.node == "tc" for fact in written)
+    decided = sum(fact.node == "coordinator" for fact in written)
     messages = sum(fact.kind in (FactKind.SEND, FactKind.REPLY) for fact in facts)
     return len(written) - markers - decided, markers, decided, messages
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 
 from ..brokers import Broker, list_brokers, load
-from ..kernel import Play, Run, System, Trace
-from ..kernel.token import check, open_token
+from ..kernel import Play, Run, System, Text, Trace
+from ..kernel.token import decode
 from ..real.evidence import add_evidence
 from ..scenario import parse_script, perform, system_of
 
@@ -61,12 +62,22 @@ def system(line: str) -> System:
     return system_of(line, SYSTEMS)
 
 
+def reopen_run(token: str) -> tuple[Play, Text]:
+    """The run of a token, and what is different here where another engine made it. Raises
+    ValueError where the text is no token, and where the run is not possible here."""
+    found = decode(token)
+    play = Play(system(found.line))
+    return play, play.replay(found)
+
+
 def open_run(token: str) -> Play:
-    """Reopen a token; ValueError where it is none or another engine made it."""
-    line, choices, made = open_token(token)
-    found = system(line)
-    check(found, made)
-    return Play(found, choices)
+    """The run that somebody has sent as a token, to play on: `Playground(open_run("…"))`. A
+    token of another version of the engine is replayed, and a warning says what has changed;
+    ValueError says why where that is not possible."""
+    play, note = reopen_run(token)
+    if note.en:
+        warnings.warn(note.en, stacklevel=2)
+    return play
 
 
 def continue_scenario(text: str) -> Play:

@@ -3,10 +3,10 @@
     # The coordinator is killed when one of two markers has left.
     system kafka transaction_version=2 partitions=2
     run app: init, begin, send orders-0 a, send orders-1 b, commit
-    kill tc when=WriteTxnMarkers#1 after=1
-    restart tc
+    kill coordinator when=WriteTxnMarkers#1 after=1
+    restart coordinator
     ---
-    app → tc    InitProducerId order-service
+    app         → coordinator  InitProducerId order-service
     …
 
 A blank line ends a narration, and more commands may follow, with dashes and a narration of
@@ -29,11 +29,12 @@ the answer to it. At once happen: `kill NODE`, `power-cut NODE`, `restart NODE`
 `do CHOICE` is one choice of a schedule, and nothing runs after it: so a counterexample is kept.
 """
 
-from .golden import Golden, load, rewrite, write_in_blocks
+from .golden import Caption, Golden, load, rewrite, write_in_blocks
 from .language import Script, parse_script, system_of
 from .runner import perform
 
 __all__ = [
+    "Caption",
     "Golden",
     "Script",
     "load",

@@ -7,25 +7,26 @@ story is followed by what came of it.
     system kafka partitions=2
     run app: init, begin, send orders-0 a, send orders-1 b, commit
     ---
-    app → tc    InitProducerId order-service
+    app         → coordinator  InitProducerId order-service
     …
 
-    restart tc
+    restart coordinator
     ---
-    tc          ↻ recovered, {order-service: PrepareCommit}
+    coordinator ↻              recovered PrepareCommit, owes markers to orders-0, orders-1
     …
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from ..kernel import Run
-from .language import DASHES, Registry, Script, parse_script, system_of
-from .runner import perform_lines
+from .language import DASHES, Line, Registry, Script, parse_script, system_of
+from .runner import Performance, perform_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +70,61 @@ def join_blocks(blocks: tuple[Block, ...], narrations: tuple[str, ...]) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """What a lecture shows beside a part of the story. `end`: how many facts there are when the
+    part is over."""
+
+    end: int
+    text: str
+
+
 @dataclass(frozen=True)
 class Golden:
-    """A scenario file: what it says, what it expects, and the run. `ends`: for each line of
-    the script how many facts there were after it."""
+    """A scenario file: what it says, what it expects, and what happened."""
 
     path: Path
     blocks: tuple[Block, ...]
     script: Script
-    run: Run
-    ends: tuple[int, ...]
+    done: Performance
+
+    @property
+    def run(self) -> Run:
+        return self.done.run
 
     @property
     def narrations(self) -> tuple[str, ...]:
         """What the commands of each block caused in this run, a fact a line."""
         facts = self.run.narrate().splitlines()
-        done = [0]
-        for block in self.blocks:
-            here = (end for line, end in zip(self.script.lines, self.ends, strict=True)
-                    if line.number <= block.last)  # fmt: skip
-            done.append(max(here, default=0))
+        done = [0, *map(self._facts_after, self.blocks)]
         return tuple("\n".join(facts[a:b]) for a, b in pairwise(done))
+
+    def _facts_after(self, block: Block) -> int:
+        """How many facts there are when a block's commands are done."""
+        lines = zip(self.script.lines, self.done.ends, strict=True)
+        return max((end for line, end in lines if line.number <= block.last), default=0)
+
+    @property
+    def captions(self) -> tuple[Caption, ...]:
+        """The story in parts: a block each, or where there is one block only, each command that
+        causes something. A part is told by its comments; without any, by its commands."""
+        blocks = self.blocks
+        if len(blocks) == 1:
+            blocks = _blocks_by_command(self.path.read_text("utf-8"), self.script, self.done.ends)
+        found: list[Caption] = []
+        told: list[str] = []  # what has not caused anything yet belongs to the next part
+        for block in blocks:
+            told += _told_in(block)
+            end = self._facts_after(block)
+            if end > (found[-1].end if found else 0):
+                found.append(Caption(end, "\n".join(told)))
+                told = []
+        return tuple(found)
+
+    @property
+    def new(self) -> bool:
+        """Nobody has written down yet what should come out."""
+        return not any(block.narration for block in self.blocks)
 
     @property
     def expected(self) -> str:
@@ -124,28 +159,52 @@ def load(path: str | Path, registry: Registry) -> Golden:
     path = Path(path)
     text = path.read_text("utf-8")
     script = parse_script(text)
-    run, ends = perform_lines(script, system_of(script.system, registry))
-    return Golden(path, split_blocks(text), script, run, ends)
+    done = perform_lines(script, system_of(script.system, registry))
+    return Golden(path, split_blocks(text), script, done)
 
 
 def write_in_blocks(commands: str, registry: Registry) -> str:
     """The text of a scenario file with these commands, in which each command that causes
     something ends a block. Raises ScenarioError where the commands cannot be done."""
     script = parse_script(commands)
-    run, ends = perform_lines(script, system_of(script.system, registry))
-    facts, lines = run.narrate().splitlines(), commands.splitlines()
-    blocks: list[Block] = []
-    narrations: list[str] = []
-    line = fact = 0
-    for command, end in zip(script.lines, ends, strict=True):
-        if end > fact:
-            blocks.append(Block("\n".join(lines[line : command.number]), "", command.number))
-            narrations.append("\n".join(facts[fact:end]))
-            line, fact = command.number, end
-    if line < len(lines):  # commands at the end that cause nothing
-        blocks.append(Block("\n".join(lines[line:]), "", len(lines)))
-        narrations.append("")
-    return join_blocks(tuple(blocks), tuple(narrations))
+    done = perform_lines(script, system_of(script.system, registry))
+    facts = done.run.narrate().splitlines()
+    blocks = _blocks_by_command(commands, script, done.ends)
+    cuts = [0, *(end for _, end in _causing(script, done.ends)), len(facts)]
+    narrations = ["\n".join(facts[a:b]) for a, b in pairwise(cuts)]
+    return join_blocks(blocks, tuple(narrations[: len(blocks)]))
+
+
+def _causing(script: Script, ends: tuple[int, ...]) -> Iterator[tuple[Line, int]]:
+    """The commands that cause something, and how many facts there are after each."""
+    before = 0
+    for line, end in zip(script.lines, ends, strict=True):
+        if end > before:
+            yield line, end
+            before = end
+
+
+def _blocks_by_command(text: str, script: Script, ends: tuple[int, ...]) -> tuple[Block, ...]:
+    """Blocks without narration: each ends with a command that causes something, the last with
+    the commands."""
+    lines = text.partition(f"\n{DASHES}\n")[0].splitlines()
+    cuts = [line.number for line, _ in _causing(script, ends)]
+    if not cuts or cuts[-1] < len(lines):
+        cuts.append(len(lines))
+    return tuple(Block("\n".join(lines[a:b]), "", b) for a, b in pairwise([0, *cuts]))
+
+
+def _told_in(block: Block) -> list[str]:
+    """The comments of a block as one line, or its commands, without those that only lie in
+    wait and without single choices. The system line and the story above it belong to the
+    whole file."""
+    lines = [line.strip() for line in block.source.splitlines() if line.strip()]
+    heads = [i for i, line in enumerate(lines, 1) if line.startswith("system ")]
+    lines = lines[max(heads, default=0) :]
+    comments = [line.lstrip("# ") for line in lines if line.startswith("#")]
+    silent = ("#", "off ", "do ", "hold ", "lose ", "late ")
+    commands = [line for line in lines if not line.startswith(silent) and " when=" not in line]
+    return [" ".join(comments)] if comments else commands
 
 
 def rewrite(golden: Golden) -> None:

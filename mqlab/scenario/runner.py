@@ -4,6 +4,7 @@ choice and no more, so that a schedule somebody found can be kept as a scenario.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..kernel import Append, Choice, Reply, Run, Send, System, Text, World
@@ -20,13 +21,23 @@ class Waiting:
     message: Message | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """A script's run. `ends`: for each line how many facts there were when nothing was left to
+    do. `idle`: for each line that waited for something that never came, a sentence."""
+
+    run: Run
+    ends: tuple[int, ...]
+    idle: tuple[str, ...]
+
+
 def perform(script: Script, system: System) -> Run:
     """Run a whole script; ScenarioError names the line that was not possible."""
-    return perform_lines(script, system)[0]
+    return perform_lines(script, system).run
 
 
-def perform_lines(script: Script, system: System) -> tuple[Run, tuple[int, ...]]:
-    """The same, and for each line how many facts there were when nothing was left to do."""
+def perform_lines(script: Script, system: System) -> Performance:
+    """The same, with what is known of each line."""
     driver = _Driver(script, system)
     ends = []
     for line in script.lines:
@@ -35,7 +46,7 @@ def perform_lines(script: Script, system: System) -> tuple[Run, tuple[int, ...]]
         except ValueError as error:
             raise ScenarioError(f"line {line.number}: {error}") from error
         ends.append(len(driver.run.facts))
-    return driver.run, tuple(ends)
+    return Performance(driver.run, tuple(ends), tuple(driver.idle()))
 
 
 class _Driver:
@@ -91,6 +102,25 @@ class _Driver:
             self.queue.remove(ready)
             self._take(ready)
         raise ScenarioError("still running after 100,000 steps: a loop without an end")
+
+    def idle(self) -> Iterator[str]:
+        """The armed lines whose message or step never came, and what came instead."""
+        for line in self.armed:
+            message = line.message
+            if message is None:
+                node = line.words[0]
+                wanted = f"no step of {node} emits {_shown(line.kind)}#{line.n}"
+                came = {kind: n for (who, kind), n in self.emitted.items() if who == node}
+            else:
+                way = (message.src, message.dst, message.answer)
+                sent = {key[2]: n for key, n in self.seen.items() if (*key[:2], key[3]) == way}
+                if sent.get(message.kind, 0) >= message.n:
+                    continue  # it came, and is still held
+                arrow = "⇒" if message.answer else ""
+                wanted = f"no {arrow}{message.kind}#{message.n} on {message.src}→{message.dst}"
+                came = {arrow + kind: n for kind, n in sent.items()}
+            said = ", ".join(f"{_shown(kind)}#{n}" for kind, n in came.items()) or "nothing"
+            yield f"line {line.number} waits in vain: {wanted}; there was {said}"
 
     # -- what may happen -----------------------------------------------------------------
 
@@ -208,6 +238,11 @@ class _Driver:
         key = (choice.a, choice.b, kind, answer)
         self.seen[key] += 1
         return Message(choice.a, choice.b, kind, self.seen[key], answer)
+
+
+def _shown(kind: str) -> str:
+    """A kind as a scenario writes it."""
+    return f"⇒{kind.removesuffix('Response')}" if kind.endswith("Response") else kind
 
 
 def _kind(move: Moved) -> str:

@@ -12,6 +12,8 @@ import pytest
 from tests.widgets.test_browser import OVERLAPS
 
 from .jupyter import errors, jupyterlab, open_notebook, run_all, set_theme
+from .panes import SIZES as PANES
+from .panes import find_faults, set_size
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -80,6 +82,13 @@ def test_an_order_is_judged_where_it_is_made(lab: Any) -> None:
     ordering.get_by_text("Judge this order").click()
     ordering.locator(".verdict .yes").wait_for()
     assert page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex") == cell
+
+
+@pytest.mark.parametrize("size", PANES, ids=lambda s: f"{s[0]}x{s[1]}")
+def test_everything_is_in_sight_at_once(lab: Any, size: tuple[int, int]) -> None:
+    page, _ = lab
+    assert find_faults(page, "07", size) == {}
+    set_size(page, PANES[0])
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")

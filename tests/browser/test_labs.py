@@ -12,11 +12,13 @@ import pytest
 from tests.widgets.test_browser import OVERLAPS
 
 from .jupyter import errors, jupyterlab, open_notebook, run_all, set_theme
+from .panes import SIZES, find_faults, set_size
 
 pytestmark = pytest.mark.needs("chromium")
 
 #: notebook → how many pictures it shows at least
 LABS = {
+    "00-start-here": 6,
     "05-idempotent-producer": 6,
     "06-coordinator": 12,
     "08-consume-transform-produce": 6,
@@ -61,6 +63,12 @@ def test_no_table_is_wrapped_in_a_common_window(opened: Opened) -> None:
     opened.page.set_viewport_size({"width": 700, "height": 800})
     opened.page.wait_for_function(f"() => ({WRAPPED})().length > 0")  # the measure works
     opened.page.set_viewport_size({"width": 1280, "height": 800})
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_everything_is_in_sight_at_once(opened: Opened, size: tuple[int, int]) -> None:
+    assert find_faults(opened.page, opened.lab, size) == {}
+    set_size(opened.page, SIZES[0])
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -25,9 +25,9 @@ def asked(*words):
 
 def test_a_bare_kafka_is_the_lesson_system_with_its_own_bounds():
     assert asked("kafka") == (lesson_system(), BUDGET)
-    line, bounds = asked("kafka", "--kills", "1", "--killable", "tc,app")
+    line, bounds = asked("kafka", "--kills", "1", "--killable", "coordinator,app")
     assert line == lesson_system()
-    assert (bounds.kills, bounds.timers, bounds.killable) == (1, 0, ("tc", "app"))
+    assert (bounds.kills, bounds.timers, bounds.killable) == (1, 0, ("coordinator", "app"))
 
 
 def test_without_one_safeguard_it_is_the_smallest_system_that_needs_it():
@@ -53,7 +53,7 @@ def test_what_was_found_is_told_viewed_and_reopened(capsys, tmp_path):
     said = capsys.readouterr().out
     assert "“clean read”" in said
     assert "clean read" in page.read_text("utf-8")
-    token = re.search(r"as a token:\n(\S+)", said)[1]
+    token = re.search(r"mqlab open (\S+)", said)[1]
     lights = {g.name: g.ok for g in open_run(token).trace.snapshot(-1).lights}
     assert lights["clean read"] is False
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.explore import Budget, Search, explore
-from mqlab.kernel import Run
+from mqlab.kernel import Property, Run, Text
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 from tests.kernel.toy import make_toy
 from tests.models.plain import reachable
@@ -74,6 +74,48 @@ def test_without_it_the_shortest_run_that_breaks_the_claim_is_found():
     assert len(trace.choices) == 6
     assert "store ▮ disk  value a @1" in [fact.line() for fact in trace]
     assert [light.ok for light in trace.snapshot(-1).lights] == [False]
+
+
+def lights_of(claim, budget=BREAK, system=RISKY):
+    """In the counterexample's picture: the claim's light at every position."""
+    trace = explore(system, budget, (claim,)).counterexamples[claim.name].trace()
+    assert all(snapshot.lights[0].name == claim.name for snapshot in trace.snapshots)
+    return [snapshot.lights[0].ok for snapshot in trace.snapshots], trace
+
+
+def test_a_claim_that_has_no_light_of_its_own_is_red_where_it_is_refuted():
+    def holds(world):
+        return world.nodes["store"].up or len(world.disk("mirror").table("copies")) == 1
+
+    claim = Property("copied", Text("what a dead store has kept is with its mirror"), holds)
+    shown, trace = lights_of(claim, Budget(kills=1, killable=("store",)))
+    assert shown == [True] * len(trace) + [False]
+    assert trace.facts[-1].kind == "kill"
+    others = [light.name for light in trace.snapshot(-1).lights[1:]]
+    assert others == ["kept once"], "the system's own lights stay"
+
+
+def test_a_claim_that_is_a_light_already_stands_first_and_once():
+    shown, trace = lights_of(RISKY.properties()[0])
+    assert [light.name for light in trace.snapshot(-1).lights] == ["kept once"]
+    assert shown.index(False) == next(
+        n for n, fact in enumerate(trace, 1) if fact.line() == "store ▮ disk  value a @1"
+    )
+
+
+def test_where_nothing_good_can_follow_the_last_fact_is_red():
+    calm = Property(
+        "never lost",
+        Text("no connection was ever lost"),
+        lambda world: all(not number for _, number in conns(world)),
+        kind="can_always",
+    )
+    shown, _ = lights_of(calm)
+    assert shown[-2:] == [True, False] and all(shown[:-1])
+
+
+def conns(world):
+    return [pair for node in world.nodes.values() for pair in node.conns.items()]
 
 
 def test_what_is_never_reached_is_missing():

@@ -198,11 +198,11 @@ def test_a_marker_written_once_more_does_not_disturb_the_next_transaction():
     log = Log(KafkaConfig(on=ON))
     first = Batch(("a",), pid=1, epoch=0, first_seq=0, transactional=True)
     (ask,) = log.do(Request(ME, Produce(first, "t")))
-    log.do(Response("tc", ask.corr, AddPartitionsToTxnResponse()))
+    log.do(Response("coordinator", ask.corr, AddPartitionsToTxnResponse()))
     log.end(1, 1, commit=True)
     (ask,) = log.do(Request(ME, Produce(replace(first, epoch=1), "t")))
     log.end(1, 1, commit=True)  # its answer was lost, so it comes again
-    told = log.do(Response("tc", ask.corr, AddPartitionsToTxnResponse()))
+    told = log.do(Response("coordinator", ask.corr, AddPartitionsToTxnResponse()))
     assert any(isinstance(e, Append) for e in told)
 
 
@@ -212,8 +212,8 @@ def test_a_pause_ends_with_its_question():
     batch = Batch(("a",), pid=1, epoch=0, first_seq=0, transactional=True)
     (ask,) = log.do(Request(ME, Produce(batch, "t")))
     busy = AddPartitionsToTxnResponse(Error.CONCURRENT_TRANSACTIONS)
-    (pause,) = log.do(Response("tc", ask.corr, busy))
-    effects = log.do(ConnectionLost("tc"))
+    (pause,) = log.do(Response("coordinator", ask.corr, busy))
+    effects = log.do(ConnectionLost("coordinator"))
     assert CancelTimer(pause.timer) in effects
 
 

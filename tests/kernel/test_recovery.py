@@ -18,10 +18,10 @@ def lines(trace):
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("kill=0", "killed (0 of 2 effects done)"),
-        ("kill=1", "killed (1 of 2 effects done)"),
-        ("power=1", "power cut (1 of 2 effects done)"),
-        ("kill=2", "killed (2 of 2 effects done)"),
+        ("kill=0", "killed: 0 of 2 messages Copy had left"),
+        ("kill=1", "killed: 1 of 2 messages Copy had left"),
+        ("power=1", "power cut: 1 of 2 messages Copy had left"),
+        ("kill=2", "killed: 2 of 2 messages Copy had left"),
     ],
 )
 def test_a_schedule_and_a_play_are_the_same_run(how, words):

@@ -71,7 +71,7 @@ def test_the_light_does_not_judge_while_something_is_under_way() -> None:
     """Between two markers the sum is -5, and a marker is owed; when the coordinator is gone for
     good the light still waits."""
     base = scenario(
-        "system shop\nkill tc when=WriteTxnMarkers#1 after=1\n"
+        "system shop\nkill coordinator when=WriteTxnMarkers#1 after=1\n"
         f"run order-service: init, begin, {PAY}, commit"
     )
     assert balances(base).splitlines()[1].split() == ["read_committed", "-5", "+0", "-5"]
@@ -79,8 +79,8 @@ def test_the_light_does_not_judge_while_something_is_under_way() -> None:
     assert light.ok
     assert light.sentence.en == "money in = money out, once nothing is under way"
     ended = scenario(
-        "system shop\nkill tc when=WriteTxnMarkers#1 after=1\n"
-        f"run order-service: init, begin, {PAY}, commit\nrestart tc"
+        "system shop\nkill coordinator when=WriteTxnMarkers#1 after=1\n"
+        f"run order-service: init, begin, {PAY}, commit\nrestart coordinator"
     )
     assert find_red_step(ended, "money") == 0
     assert balances(ended).splitlines()[1].split() == ["read_committed", "-5", "+5", "+0"]

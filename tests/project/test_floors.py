@@ -81,6 +81,8 @@ WIDE_TESTS = {
     "tests/explore/test_command.py",
     "tests/scenario/test_commands.py",
     "tests/scenario/test_goldens.py",
+    "tests/scenario/test_page.py",
+    "tests/scenario/test_view.py",
 }
 HEAVY = {"pyspark", "numpy", "pandas", "pyarrow", "mqlab.spark"}
 

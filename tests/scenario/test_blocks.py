@@ -82,3 +82,31 @@ def test_an_error_names_the_line_of_the_file(file):
     number = text.splitlines().index("run app: dance") + 1
     with pytest.raises(ScenarioError, match=f"line {number}: 'dance' is no call"):
         load(file, SYSTEMS)
+
+
+def captions(file, text):
+    file.write_text(text, "utf-8")
+    return [(caption.end, caption.text) for caption in load(file, SYSTEMS).captions]
+
+
+def test_a_blocks_comments_are_its_caption_and_without_any_its_commands(file):
+    text = file.read_text("utf-8")
+    kept = len(load(file, SYSTEMS).run.facts) - 1
+    assert captions(file, text) == [(kept, "run app: keep a"), (kept + 1, "at 5\nkill app")]
+    told = text.replace("run app", "# One value\n# is kept.\nrun app").replace(
+        "at 5", "# Dead.\nat 5"
+    )
+    assert captions(file, told) == [(kept, "One value is kept."), (kept + 1, "Dead.")]
+
+
+def test_a_file_of_one_block_has_a_caption_for_each_command_that_causes_something(file):
+    kept = len(load(file, SYSTEMS).run.facts) - 1
+    expected = [(kept, "run app: keep a"), (kept + 1, "at 5\nkill app")]
+    assert captions(file, COMMANDS) == expected
+    assert captions(file, f"{COMMANDS}\n---\nwhatever\n") == expected
+    assert captions(file, f"{COMMANDS}\nheal\n") == expected, "heal causes nothing"
+
+
+def test_what_causes_nothing_yet_is_told_with_what_comes_of_it(file):
+    first, second = "# Two things.\nat 5\n---\n\n", "kill app\n---\n"
+    assert captions(file, f"system toy\n{first}{second}") == [(1, "Two things.\nkill app")]

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import main
-from mqlab.kernel import Trace
 
 SCENARIOS = Path(__file__).parents[2] / "datasets" / "scenarios" / "kafka"
 
@@ -26,14 +25,56 @@ def test_run_tells_equal_from_different_and_rewrites(scenario, capsys):
     scenario.write_text(text.replace("CompleteCommit", "CompleteAbort"), "utf-8")
     assert main(["run", str(scenario)]) == 1
     said = capsys.readouterr().out
-    assert "-tc       ▮ disk      CompleteAbort" in said
-    assert "+tc       ▮ disk      CompleteCommit" in said
+    assert "-coordinator ▮ disk         CompleteAbort" in said
+    assert "+coordinator ▮ disk         CompleteCommit" in said
+    assert f"if the change is meant: mqlab run --rewrite {scenario}" in said
     assert main(["run", "--rewrite", str(scenario)]) == 0
     assert scenario.read_text("utf-8") == text
 
 
+def test_a_new_scenario_is_told_and_can_be_kept(scenario, capsys):
+    scenario.write_text("# New.\nsystem kafka\nkill coordinator\n", "utf-8")
+    assert main(["run", str(scenario)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("coordinator ✗              killed\n")
+    assert f"new        {scenario}: to keep this narration, mqlab run --rewrite {scenario}" in said
+    assert said.endswith("0 of 1 scenarios equal, 1 new\n")
+    assert main(["run", "--lang", "zh", str(scenario)]) == 0
+    assert "进程被杀" in capsys.readouterr().out
+    assert main(["run", "--rewrite", str(scenario)]) == 0
+    assert capsys.readouterr().out.endswith("1 of 1 scenarios equal\n")
+    assert main(["run", str(scenario)]) == 0
+    assert capsys.readouterr().out == f"equal      {scenario}\n1 of 1 scenarios equal\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("kill coordinator when=Market#1",
+         "line 4 waits in vain: no step of coordinator emits Market#1; there was "
+         "Empty#1, ⇒InitProducerId#1"),
+        ("lose app→coordinator Prodce",
+         "no Prodce#1 on app→coordinator; there was InitProducerId#1"),
+        ("hold app→coordinator ⇒InitProducerId#2",
+         "no ⇒InitProducerId#2 on app→coordinator; there was ⇒InitProducerId#1"),
+        ("late app→orders-0 Produce", "no Produce#1 on app→orders-0; there was nothing"),
+    ],
+)  # fmt: skip
+def test_a_line_that_waits_in_vain_is_named(line, says, scenario, capsys):
+    scenario.write_text(f"# New.\nsystem kafka partitions=1\nrun app: init\n{line}\n", "utf-8")
+    assert main(["run", str(scenario)]) == 0
+    assert says in capsys.readouterr().err
+
+
+def test_a_line_that_waited_for_what_came_is_not(scenario, capsys):
+    lines = "hold app→coordinator ⇒InitProducerId\nrun app: init"
+    scenario.write_text(f"system kafka partitions=1\n{lines}\n", "utf-8")
+    assert main(["run", str(scenario)]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_run_prints_in_chinese(scenario, capsys):
-    scenario.write_text("system kafka\nkill tc\nrestart tc\n", "utf-8")
+    scenario.write_text("system kafka\nkill coordinator\nrestart coordinator\n", "utf-8")
     assert main(["run", "--print", "--lang", "zh", str(scenario)]) == 0
     assert "进程被杀" in capsys.readouterr().out
 
@@ -54,38 +95,27 @@ def test_a_mistake_is_one_line_that_says_what_to_do(words, says, capsys):
     assert len(said.splitlines()) == 1
 
 
-def test_view_writes_a_page_a_picture_and_a_trace(scenario, tmp_path, capsys):
-    page, picture, data = (tmp_path / f"out.{kind}" for kind in ("html", "svg", "json"))
-    assert main(["view", str(scenario), "-o", str(page)]) == 0
-    assert main(["view", str(scenario), "-o", str(picture), "--step", "12"]) == 0
-    assert main(["view", str(scenario), "-o", str(data), "--trace"]) == 0
-    assert "http" not in page.read_text("utf-8").replace("http://www.w3.org/", "")
-    assert picture.read_text("utf-8").startswith("<svg")
-    assert "CompleteCommit" in Trace.load(data).narrate()
-    assert main(["view", str(data), "-o", str(page)]) == 0
-    assert main(["view", str(scenario), "--step", "999"]) == 2
-    assert "positions 0 to" in capsys.readouterr().err
-
-
 def test_explore_finds_and_tells(capsys):
     line = ["explore", "kafka", "app=init; begin; send orders-0 x; abort"]
     assert main([*line, "--off", "aborted_index"]) == 1
     said = capsys.readouterr().out
     assert "violated: clean read" in said
-    assert "orders-0 ▮ disk      x @0" in said
+    assert "orders-0    ▮ disk         x @0" in said
 
 
 @pytest.mark.parametrize("damage", ["facts", "start", "changes"])
 def test_a_damaged_trace_is_refused_in_one_line(damage, scenario, tmp_path, capsys):
     data, page = tmp_path / "run.json", tmp_path / "page.html"
-    assert main(["view", str(scenario), "-o", str(data), "--trace"]) == 0
+    assert main(["view", str(scenario), "-o", str(data)]) == 0
     plain = json.loads(data.read_text("utf-8"))
     del plain[damage]
     data.write_text(json.dumps(plain), "utf-8")
     capsys.readouterr()
     assert main(["view", str(data), "-o", str(page)]) == 2
     said = capsys.readouterr().err
-    assert "is no trace: " in said and "mqlab view --trace" in said and len(said.splitlines()) == 1
+    assert (
+        "is no trace: " in said and "mqlab view -o run.json" in said and len(said.splitlines()) == 1
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from tests.kernel.toy import Toy
 HEAD = "system toy\n"
 RUN = "run app: keep a, keep b\n"
 TWICE = "value a @1"  # the store kept it again
+HALF = "killed: KeepResponse had left, Copy had not left"
 
 
 def run(text):
@@ -101,7 +102,7 @@ def test_a_lost_request_never_arrives_and_a_late_one_does():
     lost = lines(HEAD + "off once\nlose app→store Keep\n" + RUN + "fire app\n")
     assert "app ☞   keep a: ok @0" in lost and f"store ▮ disk  {TWICE}" not in lost
     late = HEAD + "off once\nlate app→store Keep\n" + RUN + "fire app\nrelease app→store Keep\n"
-    assert "app ⇥ store  keep a" in lines(late)
+    assert "app ⇥ store  keep a (sent before, arrives now)" in lines(late)
     assert lines(late).count("store ▮ disk  value a @0") == 1
     assert run(late).snapshot(-1).lights[0].ok is False
     assert run(late.replace("off once\n", "")).snapshot(-1).lights[0].ok
@@ -117,9 +118,9 @@ def test_of_a_lost_answer_the_client_hears_that_the_connection_broke():
 @pytest.mark.parametrize(
     ("when", "facts"),
     [
-        ("Copy after=1", ["store ⇒ app  kept @0", "store ✗   killed (1 of 2 effects done)"]),
-        ("Copy#1 after=0", ["store ✗   killed (0 of 2 effects done)"]),
-        ("⇒Keep after=1", ["store ⇒ app  kept @0", "store ✗   killed (1 of 2 effects done)"]),
+        ("Copy after=1", ["store ⇒ app  kept @0", f"store ✗   {HALF}"]),
+        ("Copy#1 after=0", ["store ✗   killed: KeepResponse had not left, Copy had not left"]),
+        ("⇒Keep after=1", ["store ⇒ app  kept @0", f"store ✗   {HALF}"]),
     ],
 )
 def test_a_node_is_stopped_inside_the_step_that_a_line_names(when, facts):
@@ -130,13 +131,13 @@ def test_a_node_is_stopped_inside_the_step_that_a_line_names(when, facts):
 
 def test_an_entry_too_names_a_step_and_power_may_go():
     cut = lines(HEAD + "power-cut store when=value#2 after=1\n" + RUN + "restart store")
-    assert cut[-2:] == ["store ✗   power cut (1 of 1 effects done)", "store ↻   safe up to 0"]
+    assert cut[-2:] == ["store ✗   power cut: value was written", "store ↻   safe up to 0"]
 
 
 def test_an_armed_kill_strikes_inside_a_recovery_too():
     text = HEAD + "kill store when=Copy#3 after=1\n" + RUN + "kill store\nrestart store"
     assert "restart store kill=1" in run(text).choices
-    assert "store ✗   killed (1 of 2 effects done)" in lines(text)
+    assert "store ✗   killed: 1 of 2 messages Copy had left" in lines(text)
 
 
 @pytest.mark.parametrize("how", ["kill=1", "power=1", "kill=2"])

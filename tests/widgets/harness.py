@@ -5,10 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from mqlab_widgets.player import module
-from mqlab_widgets.style import page_css
-
-TRAITS = ("chosen", "locked", "revealed")
+TRAITS = ("chosen", "locked", "revealed", "kept")
 
 # The model is anywidget's, as far as the module uses it.
 MODEL = """
@@ -32,9 +29,15 @@ const model = {
   send: async (message) => take(await window.python(message)),
 };
 window.take = take;
-await render({ model, el: document.getElementById("widget") });
+await front.render({ model, el: document.getElementById("widget") });
 document.body.dataset.ready = "yes";
 """
+
+
+def script_of(widget: Any) -> str:
+    """A script element: the widget's module, as anywidget would load it, around `MODEL`."""
+    source = str(widget._esm).replace("export default", "const front =") + MODEL
+    return f'<script type="module">{source.replace("</", "<" + chr(92) + "/")}</script>'
 
 
 def state(widget: Any) -> dict[str, Any]:
@@ -55,11 +58,11 @@ def put(page: Any, widget: Any, theme: str = "light") -> None:
         return state(widget)
 
     page.expose_function("python", python)
-    css = page_css()
+    css = widget._css
     page.set_content(
         f'<!doctype html><html lang="en"><title>notebook</title><style>{css}</style>'
         f'<body data-jp-theme-light="{str(theme == "light").lower()}"><main><h1>Notebook</h1>'
         f'<div data-still="{widget.ui["still"]}">{widget.still_html()}</div>'
-        f'<div id="widget"></div></main><script type="module">{module()}{MODEL}</script>'
+        f'<div id="widget"></div></main>{script_of(widget)}'
     )
     page.wait_for_selector("body[data-ready=yes]")

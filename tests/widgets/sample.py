@@ -17,6 +17,7 @@ from mqlab.kernel.snapshot import (
     Lane,
     Light,
     Log,
+    Money,
     Reader,
     Snapshot,
     Table,
@@ -99,6 +100,12 @@ class Writer:
                 else ()
             ),
             lights=LIGHTS,
+            money=Money(
+                500 * len(self.uncommitted),
+                500 * len(self.committed),
+                Text("ordered", "已下单"),
+                Text("seen by readers", "读者看到"),
+            ),
         )
 
     def say(self, node: str, glyph: str, peer: str, text: str, **more: object) -> None:

@@ -164,20 +164,6 @@ def test_no_two_texts_overlap_at_any_step(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_narrow_cell_puts_the_right_column_below(page: Any, tmp_path: Path) -> None:
-    open_page(page, tmp_path, Player(sample(), step=21))
-    sizes = (
-        "() => [...document.querySelectorAll('svg.picture')].map((p) => p.getBoundingClientRect())"
-    )
-    wide = page.evaluate(sizes)
-    page.set_viewport_size({"width": 700, "height": 900})
-    narrow = page.evaluate(sizes)
-    assert wide[1]["left"] > wide[0]["right"]
-    assert narrow[1]["top"] >= narrow[0]["bottom"]
-    assert [b["width"] for b in narrow] == [b["width"] for b in wide], "text keeps its size"
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
 def test_nothing_leaves_and_nothing_is_asked_for(
     page: Any, tmp_path: Path, requests: list[str]
 ) -> None:
@@ -293,32 +279,88 @@ def test_a_playground_in_the_browser(page: Any) -> None:
     page.wait_for_selector(".mqlab[data-step='0']")
     page.get_by_role("button", name="copy token").click()
     page.wait_for_function("document.querySelector('.status').textContent.startsWith('copied')")
+    assert "`mqlab open TOKEN`, or open_run(token) in a cell" in page.inner_text(".status")
+    page.get_by_role("textbox", name="paste a token").fill("token-next-next-old")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".mqlab[data-step='2']")
+    assert page.inner_text(".status") == "it tells the same as then"
+    assert page.evaluate("document.activeElement.value") == "", "the focus stays in the box"
+    page.keyboard.type("f b.")
+    page.get_by_role("button", name="open").click()
+    page.wait_for_selector(".status.failed")
+    assert "paste the whole text" in page.inner_text(".status")
 
 
-def test_a_question_hides_what_comes_until_it_is_locked_and_run(page: Any) -> None:
+def test_a_prediction_is_locked_played_to_its_moment_and_then_judged(page: Any) -> None:
     pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Predict
 
-    ask = Predict("Torn?", ["no", "yes"], 1, ["It is.", "Half of T1."], trace=sample(), step=17)
+    ask = Predict(
+        "Torn?", ["no", "yes"], 1, ["It is.", "Half of T1."], trace=sample(), step=14, until=17,
+        shows=["readers: read_committed"], panels=["space-time", "graphs"],
+    )  # fmt: skip
     put(page, ask)
-    page.wait_for_selector(".mqlab[data-step='17']")
+    page.wait_for_selector(".mqlab[data-step='14']")
     run, lock = (page.get_by_role("button", name=n) for n in ("Run", "Lock my answer"))
-    assert run.is_disabled() and lock.is_disabled()
-    future = page.locator(".row.future")
-    assert future.count() and not any(row.is_visible() for row in future.all())
+    assert lock.is_disabled() and not run.is_visible()
     page.focus(".mqlab")
     page.keyboard.press("End")
-    assert step_of(page) == 17
+    assert step_of(page) == 14
+    assert page.get_by_text("What a reader gets now").count() == 0
     page.get_by_role("radio", name="no").check()
     lock.click()
-    assert page.get_by_role("radio", name="yes").is_disabled()
     assert ask.locked and ask.chosen == 0
+    assert page.get_by_role("radio").count() == 1, "the answer one gave is left"
+    assert "Half of T1." not in page.content()
+    page.evaluate(
+        "() => new MutationObserver(() => { window.seen = (window.seen ?? []).concat(["
+        "[Number(document.querySelector('.mqlab').dataset.step),"
+        " document.querySelector('.verdict').textContent]]); })"
+        ".observe(document.querySelector('.mqlab'), { attributeFilter: ['data-step'] })"
+    )
     run.click()
+    page.wait_for_selector(".verdict b")
+    assert step_of(page) == 17, "it stays at the asked moment"
     assert "Not so." in page.inner_text(".verdict") and "Half of T1." in page.inner_text(".verdict")
-    assert ask.revealed
-    page.focus(".mqlab")
-    page.keyboard.press("End")
-    assert step_of(page) == 23
+    assert [said for step, said in page.evaluate("window.seen") if step < 17 and said] == []
+    lit = page.locator("rect.answer")
+    assert lit.count() == 1 and "read_committed" in lit.locator("..").text_content()
+    assert ask.revealed and not run.is_visible()
+    page.keyboard.press("End")  # the focus has stayed in the widget
+    page.wait_for_function("() => document.querySelector('.mqlab').dataset.step === '23'")
+    assert page.locator("rect.answer").count() == 0
+    assert "Not so." in page.inner_text(".verdict")
+    assert axe(page, "#widget") == []
+
+
+def test_a_moment_that_is_folded_is_unfolded(page: Any) -> None:
+    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+    from mqlab_widgets import Predict
+
+    folded = next(i for i, fact in enumerate(sample().facts, 1) if fact.fold)
+    put(page, Predict("?", ["a", "b"], 1, trace=sample(), step=folded - 1, until=folded))
+    page.get_by_role("radio", name="a").check()
+    page.get_by_role("button", name="Lock my answer").click()
+    page.get_by_role("button", name="Run").click()
+    page.wait_for_selector(".verdict b")
+    assert (
+        page.locator(".row.now").text_content() == page.locator(".row.now").text_content().strip()
+    )
+    assert page.locator(".row.now .num").text_content() == str(folded)
+
+
+def test_what_was_answered_before_is_there_at_once(page: Any) -> None:
+    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+    from mqlab_widgets import Predict
+
+    ask = Predict(
+        "Torn?", ["no", "yes"], 1, ["It is.", "Half."], trace=sample(), step=14, until=17,
+        chosen=1, revealed=True,
+    )  # fmt: skip
+    put(page, ask)
+    page.wait_for_selector(".mqlab[data-step='17']")
+    assert page.inner_text(".verdict") == "Right. yes Half."
+    assert not page.get_by_role("button", name="Run").is_visible()
 
 
 def test_a_question_without_a_run(page: Any) -> None:
@@ -330,6 +372,7 @@ def test_a_question_without_a_run(page: Any) -> None:
     page.get_by_role("radio", name="unknown").check()
     page.get_by_role("button", name="Lock my answer").click()
     page.get_by_role("button", name="Run").click()
+    page.wait_for_selector(".verdict b")
     assert "Right." in page.inner_text(".verdict")
     assert ask.right is True
     assert axe(page, "#widget") == []

@@ -10,6 +10,8 @@ pytest.importorskip("ipywidgets")
 
 from mqlab_widgets import Trials
 
+from mqlab.kernel import Money, Text
+
 
 def run(sink: str, point: str, *, say: Callable[[str], None]) -> tuple[str, str]:
     say(f"killing {sink}")
@@ -50,3 +52,25 @@ def test_what_fails_is_a_row_and_is_escaped(trials: Trials) -> None:
 def test_nothing_to_choose_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one choice"):
         Trials({}, run, ["sum"])
+
+
+def test_the_money_of_a_trial_is_drawn_while_it_runs_and_gone_at_the_next() -> None:
+    words = Text("<ordered>"), Text("added up")
+    drawn: list[str] = []
+
+    def run(how: str, *, say: Callable[[str], None], show: Callable[[Money], None]) -> tuple[str]:
+        drawn.append(trials.money.value)
+        for seen, extra in ((40, 0), (130, 30), (100, 0)):
+            show(Money(100, seen, *words, extra=extra))
+            drawn.append(trials.money.value)
+        return ("ok",)
+
+    trials = Trials({"how": ["now"]}, run, ["error"], money=True)
+    assert trials.try_out("now") == ("now", "ok")
+    empty, under_way, twice, after = drawn
+    assert empty == "" and "£0.60 not settled yet" in under_way and "bad" not in under_way
+    assert "£0.30 too much" in twice and "right again, but it was wrong" in after
+    assert "&lt;ordered&gt; £1.00" in after and "<ordered>" not in after
+    assert trials.money in trials.children
+    trials.try_out("now")
+    assert drawn[4] == "" and drawn[5] == under_way

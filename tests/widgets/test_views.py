@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from mqlab_widgets.scene import Node, Scene
@@ -10,7 +12,18 @@ from mqlab_widgets.views import PANELS
 from mqlab_widgets.views.plan import plan
 from mqlab_widgets.widths import fit, width, wrap
 
-from mqlab.kernel.snapshot import Cell, Frontier, Got, Lane, Light, Log, Reader, Snapshot, Table
+from mqlab.kernel.snapshot import (
+    Cell,
+    Frontier,
+    Got,
+    Lane,
+    Light,
+    Log,
+    Money,
+    Reader,
+    Snapshot,
+    Table,
+)
 from mqlab.kernel.text import Text
 from mqlab.kernel.trace import Fact, Trace
 
@@ -57,7 +70,7 @@ def test_unfolding_adds_rows_and_renumbers_none() -> None:
 
 def test_the_band_stands_between_the_rows_on_a_folded_fact() -> None:
     trace = sample()
-    assert draw("space-time", trace, 4)["band"].attrs["height"] == 23
+    assert draw("space-time", trace, 4)["band"].attrs["height"] == 21
     assert draw("space-time", trace, 3)["band"].attrs["height"] == 6
 
 
@@ -106,7 +119,7 @@ def test_a_label_that_would_hide_its_arrow_stands_beside_it() -> None:
     long = Text("WriteTxnMarkers commit epoch=1")
     facts = (
         Fact(1, 1, "a", "→", long, "b"),
-        Fact(2, 2, "a", "→", long, "e"),
+        Fact(2, 2, "a", "→", long, "h"),
         Fact(3, 3, "h", "→", long, "g"),
     )
     trace = Trace("s", (), facts, (Snapshot(lanes=lanes),) * 4)
@@ -134,9 +147,43 @@ def test_a_label_too_wide_for_both_sides_is_whole_and_leaves_the_head_visible(wa
         assert x - wide > tip + 20
 
 
+def test_flags_that_stand_close_hang_beside_each_other() -> None:
+    """At the same offset, side by side, at the first offset, and at the right end."""
+    for at in ((0, 0), (0, 1), (1, 1), (5, 5), (39, 40)):
+        cells = tuple(Cell(i, f"r{i}") for i in range(max(at)))
+        log = Log("orders-0", cells, (Frontier("LSO", at[0]), Frontier("HW", at[1])))
+        seen = draw("logs", Trace("s", (), (), (Snapshot(logs=(log,)),)), 0)
+        ends = []
+        for name in ("LSO", "HW"):
+            pole = re.match(
+                r"translate\(([\d.-]+)", str(seen[f"flag:orders-0:{name}"].attrs["transform"])
+            )
+            cloth = seen[f"cloth:orders-0:{name}"].attrs
+            assert pole is not None
+            left = float(pole[1]) + float(cloth["x"] or 0)
+            ends.append((left, left + float(cloth["width"] or 0)))
+        assert ends[0][1] <= ends[1][0], at
+
+
+def test_names_of_many_lanes_stand_in_stairs_and_none_is_cut() -> None:
+    names = ("order-service", "coordinator", "orders-0", "payments-0", "reader", "billing")
+    lanes = tuple(Lane(n, Text(n), Text("leader")) for n in names)
+    facts = tuple(Fact(i, i, n, "·", Text("x")) for i, n in enumerate(names, 1))
+    seen = draw("space-time", Trace("s", (), facts, (Snapshot(lanes=lanes),) * 7), 1)
+    rows: dict[float, list[tuple[float, float]]] = {}
+    for name in names:
+        text = seen[f"lane:{name}"]
+        assert text.text == name
+        x, half = float(text.attrs["x"]), width(name, 12, bold=True) / 2
+        rows.setdefault(float(text.attrs["y"]), []).append((x - half, x + half))
+    assert len(rows) == 2
+    for row in rows.values():
+        assert all(a[1] < b[0] for a, b in pairwise(row))
+
+
 def test_logs_show_frontiers_hatching_and_control_records() -> None:
     seen = draw("logs", sample(), 19)
-    assert seen["flag:orders-0:LSO"].attrs["transform"] == "translate(44,0)"
+    assert seen["flag:orders-0:LSO"].attrs["transform"] == "translate(40,0)"
     assert "hatch:orders-0:1" in seen and "hatch:orders-0:0" not in seen
     assert seen["box:orders-0:2"].attrs["class"] == "diamond"
     assert "fresh" in str(seen["cell:orders-0:2"].attrs["class"])
@@ -191,7 +238,78 @@ def test_a_broken_invariant_turns_its_light_and_the_heading_red() -> None:
     assert "good" in str(seen["lamp:a"].attrs["class"])
 
 
-@pytest.mark.parametrize("panel", ["space-time", "logs", "readers", "tables", "lights"])
+def moneyed(*sums: tuple[int, ...]) -> Trace:
+    """A run of (due, seen, missing, extra)."""
+    words = Text("ordered", "已下单"), Text("seen by readers", "读者看到")
+    shots = [Snapshot(money=Money(due, seen, *words, *more)) for due, seen, *more in sums]
+    facts = (Fact(i, i, "n", "·", Text("x")) for i in range(1, len(sums)))
+    return Trace("s", (), tuple(facts), tuple(shots))
+
+
+def test_money_is_a_bar_on_one_scale_with_a_mark_and_both_sums_in_words() -> None:
+    run = moneyed((0, 0), (1000, 500), (1000, 1000))
+    middle, end = draw("money", run, 1), draw("money", run, 2)
+    assert middle["seen"].text == "seen by readers £5.00"
+    assert middle["due"].text == "ordered £10.00"
+    assert middle["judged"].text == "£5.00 not settled yet"
+    assert middle["rest"].attrs["class"] == "money open"
+    assert "judged" not in end and "bad" not in svg("money", run, 2)
+    assert middle["mark"].attrs == end["mark"].attrs, "the scale is that of the whole run"
+    assert float(end["bar"].attrs["width"]) == pytest.approx(
+        2 * float(middle["bar"].attrs["width"]), abs=0.2
+    )
+
+
+@pytest.mark.parametrize(
+    ("sums", "said", "kind", "red"),
+    [
+        ((1000, 500, 500, 0), "£5.00 missing", "missing", {"judged", "due", "mark"}),
+        ((1000, 1500, 0, 500), "£5.00 too much", "extra", {"judged", "seen"}),
+        ((123456, 123456, 5, 5), "£0.05 missing · £0.05 too much", "missing", {"judged", "mark"}),
+    ],
+)
+def test_money_is_red_and_says_how_much_is_wrong(
+    sums: tuple[int, ...], said: str, kind: str, red: set[str]
+) -> None:
+    seen = draw("money", moneyed((1000, 0), sums), 1)
+    assert seen["judged"].text == said
+    assert seen["rest"].attrs["class"] == f"money {kind}"
+    assert {key for key, node in seen.items() if "bad" in str(node.attrs.get("class"))} == red
+
+
+def test_money_that_was_wrong_stays_red() -> None:
+    run = moneyed((500, 0), (500, 0, 500, 0), (1000, 0), (1000, 500, 500, 0), (500, 500))
+    said = [draw("money", run, step)["judged"].text for step in range(5)]
+    assert said == [
+        "£5.00 not settled yet", "£5.00 missing", "£10.00 missing", "£5.00 missing",
+        "right again, but it was wrong",
+    ]  # fmt: skip
+    assert [node.text for node in draw("money", moneyed((7, 7)), 0).values() if node.text] == [
+        "Money", "seen by readers £0.07", "ordered £0.07",
+    ]  # fmt: skip
+
+
+def test_the_scale_of_the_money_does_not_betray_that_a_payment_will_be_counted_twice() -> None:
+    once, twice = moneyed((1000, 1000), (1000, 1000)), moneyed((1000, 1000), (1000, 1500, 0, 500))
+    assert svg("money", once, 0) == svg("money", twice, 0)
+
+
+def test_long_names_of_sums_are_shortened_and_never_the_figures() -> None:
+    words = Text("taken from the accounts of all customers in this country of ours")
+    money = Money(123_456_789_00, 123_456_788_00, words, words, missing=100)
+    seen = draw("money", Trace("s", (), (), (Snapshot(money=money),)), 0)
+    assert seen["seen"].text.endswith("… £123,456,788.00")
+    assert seen["due"].text.endswith("… £123,456,789.00")
+    left = width(seen["seen"].text, bold=True)
+    assert left < float(seen["due"].attrs["x"]) - width(seen["due"].text, bold=True)
+
+
+def test_no_money_no_panel() -> None:
+    assert not PANELS["money"].shows(Trace("s", (), (), (Snapshot(),)))
+    assert PANELS["money"].shows(moneyed((0, 0)))
+
+
+@pytest.mark.parametrize("panel", ["space-time", "logs", "readers", "tables", "lights", "money"])
 def test_payload_text_is_escaped_wherever_it_is_drawn(panel: str) -> None:
     shot = Snapshot(
         lanes=(Lane("a", Text(EVIL), Text(EVIL)),),
@@ -199,6 +317,7 @@ def test_payload_text_is_escaped_wherever_it_is_drawn(panel: str) -> None:
         readers=(Reader(EVIL, (Got(EVIL, EVIL),), Text(EVIL)),),
         tables=(Table(Text(EVIL), (EVIL,), ((EVIL,),)),),
         lights=(Light(EVIL, Text(EVIL)),),
+        money=Money(1, 0, Text(EVIL), Text(EVIL), currency=EVIL),
     )
     trace = Trace(EVIL, (), (Fact(1, 1, "a", "·", Text(EVIL), txn=EVIL),), (shot, shot))
     drawn = svg(panel, trace, 1)
@@ -208,7 +327,7 @@ def test_payload_text_is_escaped_wherever_it_is_drawn(panel: str) -> None:
 
 def test_no_scene_grows_with_the_trace() -> None:
     short, long = long_trace(100), long_trace(1_000)
-    for panel in ("space-time", "logs", "readers", "tables"):
+    for panel in ("space-time", "logs", "readers", "tables", "money"):
         few = max(len(PANELS[panel].view(short, s)) for s in range(60, 100))
         many = len(PANELS[panel].view(long, 990))
         assert many <= few + 25, panel

@@ -23,6 +23,7 @@ pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
 
 from mqlab_widgets import Follow, Playground, Predict
 from mqlab_widgets.follow import Tail
+from traitlets import TraitError
 
 
 def shown(widget: Any) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def shown(widget: Any) -> dict[str, Any]:
 def outputs(widget: Any, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
     """The outputs a cell would get."""
     got: list[dict[str, str]] = []
-    monkeypatch.setattr("mqlab_widgets.widget.display", lambda data, raw: got.append(data))
+    monkeypatch.setattr("mqlab_widgets.widget.display", lambda data, **_: got.append(data))
     widget._ipython_display_()
     return got
 
@@ -73,25 +74,114 @@ def test_a_click_that_is_not_possible_is_said_and_changes_nothing() -> None:
         ground.do("kill tc")
 
 
+def test_a_token_opens_in_a_playground_and_what_changed_is_said() -> None:
+    ground = Playground(FakePlay(), lang="zh")
+    ground._asked(None, {"type": "open", "token": "token-next-next"}, None)
+    assert ground.token == "token-next-next" and shown(ground)["meta"]["step"] == 2
+    assert (ground.ui["said"], ground.ui["error"]) == ("", "")
+    ground._asked(None, {"type": "open", "token": "token-next-old"}, None)
+    assert (ground.token, ground.ui["said"]) == ("token-next", "与当时相同")
+    ground._asked(None, {"type": "open", "token": "nonsense"}, None)
+    assert "paste the whole text" in ground.ui["error"] and ground.token == "token-next"
+    with pytest.raises(ValueError, match="not a token"):
+        ground.open_token("nonsense")
+
+
 def test_a_widget_is_preceded_by_a_still(monkeypatch: pytest.MonkeyPatch) -> None:
     for widget in (Playground(FakePlay()), Predict("Why?", ["a", "b"], 0)):
         still, live = outputs(widget, monkeypatch)
         assert f'data-still="{widget.ui["still"]}"' in still["text/html"]
-        assert still["text/plain"] == live["text/plain"]
+        assert still["text/plain"] == widget.narration()
+        assert live["text/plain"] == f"{type(widget).__name__}()", "told once, not twice"
         assert "application/vnd.jupyter.widget-view+json" in live
         assert "<script" not in still["text/html"]
 
 
-def test_a_question_keeps_what_comes_to_itself() -> None:
-    ask = Predict(
+def asked(**more: Any) -> Predict:
+    return Predict(
         "Is the reader given half of T1?", ["no", Text("yes", "是")], "yes",
-        ["It waits.", "Torn."], trace=sample(), step=14,
+        ["It waits.", "Torn."], trace=sample(), **{"step": 14, **more},
     )  # fmt: skip
+
+
+def sent(widget: Any) -> str:
+    """Everything that the browser has of a widget."""
+    return json.dumps([widget.ui, shown(widget) if widget.payload else ""])
+
+
+def test_a_question_keeps_what_comes_and_the_answer_to_itself() -> None:
+    ask = asked(panels=["space-time"])
     assert ask.right is None and ask.answer == 1
     assert "process killed" not in ask.narration()
     assert "EndTxn commit" in ask.narration() and "2. yes" in ask.narration()
     ask.chosen, ask.locked = 1, True
     assert ask.right is True
+    for held in (sent(ask), ask.still_html(), ask.summary()):
+        assert "Torn." not in held and "process killed" not in held
+    assert sample().title.en not in sent(ask), "a story's title may say how it ends"
+    ask._asked(ask, {"type": "run"}, None)
+    assert ask.revealed and "Torn." in sent(ask) and "process killed" in sent(ask)
+    assert "readers" in shown(ask)["meta"]["panels"], "afterwards every panel is there"
+
+
+def test_a_question_is_told_only_when_an_answer_is_locked() -> None:
+    ask = asked()
+    ask._asked(ask, {"type": "run"}, None)
+    assert not ask.revealed
+    ask.revealed = True
+    assert not ask.is_told and "Torn." not in sent(ask)
+
+
+def test_a_verdict_says_the_learners_option_and_the_right_one() -> None:
+    ask = asked(chosen=0, revealed=True)
+    assert ask.locked and ask.verdict() == [
+        (False, "Not so.", "no", "It waits."),
+        (True, "Instead:", "yes", "Torn."),
+    ]
+    assert asked(chosen=1, revealed=True, lang="zh").verdict() == [(True, "正确。", "是", "Torn.")]
+
+
+def test_the_asked_moment_is_found_by_words_or_is_now_or_the_end() -> None:
+    def until(asked_for: object) -> int:
+        return asked(until=asked_for, chosen=0, revealed=True).ui["until"]
+
+    assert until("process killed") == 18
+    assert until("tc → o-0 WriteTxnMarkers") == 17, "one blank between the words of a line"
+    assert (until("now"), until(16), until(None)) == (14, 16, len(sample()))
+    told = asked(until="process killed", chosen=0, revealed=True)
+    assert shown(told)["meta"]["step"] == 18 and "step 18 of 23" in told.summary()
+    with pytest.raises(ValueError, match="no step after 14 says that"):
+        until("Produce a")
+    with pytest.raises(ValueError, match="comes before the step of the question"):
+        until(3)
+
+
+def test_what_answers_is_a_panel_or_a_line_of_it() -> None:
+    ask = asked(shows=["lights", "readers: read_uncommitted"], chosen=0, revealed=True)
+    assert ask.ui["shows"] == [
+        {"panel": "lights", "key": ""},
+        {"panel": "readers", "key": "reader:read_uncommitted"},
+    ]
+    with pytest.raises(ValueError, match="nothing in the panel 'readers' says 'pulsar'"):
+        asked(shows=["readers: pulsar"])
+    with pytest.raises(ValueError, match="no panel 'reader'"):
+        asked(shows=["reader"])
+
+
+def test_the_still_of_a_question_says_what_was_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = asked()
+    kept: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        "mqlab_widgets.predict.update_display",
+        lambda data, raw, display_id: kept.append((data["text/html"], display_id)),
+    )
+    ask.chosen, ask.locked = 0, True
+    assert not kept, "nothing to renew before it was shown"
+    outputs(ask, monkeypatch)
+    ask.revealed = True
+    ((html, name),) = kept
+    assert name == ask.ui["still"] and "Your answer:</b> no" in html
+    assert "Not so." in html and "Torn." in html and "<details>" in html
 
 
 def test_a_question_refuses_what_makes_no_sense() -> None:
@@ -101,6 +191,8 @@ def test_a_question_refuses_what_makes_no_sense() -> None:
         Predict("?", ["a", "b"], 0, ["only one"])
     with pytest.raises(TypeError, match="did you mean 'trace'"):
         Predict("?", ["a"], 0, trac=sample())
+    with pytest.raises(TraitError, match="the options are 0 to 1"):
+        Predict("?", ["a", "b"], 0, chosen=2)
 
 
 def lines(trace: Trace, after: int = 0) -> list[str]:

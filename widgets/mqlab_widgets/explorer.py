@@ -12,13 +12,29 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from mqlab.explore import Budget, Counterexample, Search, Verdict
-from mqlab.kernel import Property, System
-from mqlab.kernel.text import Lang, Text, Words
+from mqlab.explore import Budget, Counterexample, Sample, Search, Verdict, take_sample
+from mqlab.kernel import Property, System, parse, replay
+from mqlab.kernel.text import Lang
+from mqlab.kernel.trace import Trace
 
 from .lives import deflate
 from .payload import Look, build, refuse
 from .player import Player
+from .search_words import (
+    COMPLETE,
+    READY,
+    RESULTS,
+    RUNNING,
+    SHOWN,
+    STOPPED,
+    VIOLATED,
+    VISITED,
+    WITHIN,
+    WORDS,
+    describe_bounds,
+    describe_choice,
+    name_nodes,
+)
 from .style import page_css
 from .widget import PictureWidget, join_modules
 
@@ -26,47 +42,6 @@ KNOWN = ("budget", "properties", "title", "lang", "scale", "panels")
 SLICE_S = 0.1
 TELL_S = 0.25  # between two reports to the browser
 
-WORDS = {
-    "title": Text("Every schedule", "所有可能的执行"),
-    "start": Text("Search", "开始搜索"),
-    "again": Text("Search again", "重新搜索"),
-    "stop": Text("Stop", "停止"),
-    "states": Text("states", "个状态"),
-    "depth": Text("choices deep", "步深"),
-    "rate": Text("states/s", "个状态/秒"),
-    "levels": Text("states at each depth", "每一深度的状态数"),
-    "claim": Text("claim", "命题"),
-    "kind": Text("must hold", "要求"),
-    "result": Text("result", "结果"),
-    "always": Text("always", "始终"),
-    "sometimes": Text("sometimes", "有时"),
-    "can_always": Text("can always", "始终可达"),
-    "show": Text("show the run", "显示这次运行"),
-    "shown": Text("The shortest run that breaks “{name}”:", "推翻“{name}”的最短运行："),
-}
-READY = Text("Nothing has been searched yet.", "尚未搜索。")
-RUNNING = Text("Searching …", "正在搜索 …")
-COMPLETE = Words(
-    "Complete: nothing is violated in any of {n} states.", "已搜完：{n} 个状态中没有发现违反。"
-)
-VIOLATED = Words(
-    "{broken} of {all} claims are violated; {n} states were searched.",
-    "{all} 个命题中有 {broken} 个被违反；搜索了 {n} 个状态。",
-)
-STOPPED = Words(
-    "Not exhaustive: no violation in the {n} states that were searched.",
-    "未搜完：已搜索的 {n} 个状态中没有违反。",
-)
-WITHIN = Words("within: {budget}", "范围：{budget}")
-RESULTS = {
-    "open": Words("not violated so far", "目前未被违反"),
-    "held": Words("held", "成立"),
-    "violated": Words("violated in {n} choices", "{n} 步内被违反"),
-    "reached": Words("reached in {n} choices", "{n} 步内到达"),
-    "unreached": Words("not reached so far", "目前未到达"),
-    "never": Words("never reached", "从未到达"),
-    "later": Words("known at the end", "搜完才知道"),
-}
 GOOD, BAD = ("held", "reached"), ("violated", "never")
 
 
@@ -77,7 +52,7 @@ class Explorer(PictureWidget):
     button does; `run()` searches to the end before it returns.
     """
 
-    _esm = join_modules("explorer.js")
+    _esm = join_modules("search_tree.js", "explorer.js")
     _css = page_css("explorer.css")
 
     def __init__(
@@ -98,9 +73,13 @@ class Explorer(PictureWidget):
         self._phase = "ready"
         self._error = ""
         self._shown = ""
+        self._visited: int | None = None
         self._told = 0.0
         self._task: asyncio.Task[None] | None = None
         self._search: Search | None = Search(*self._asked_for)
+        self._names = name_nodes(system, lang)
+        self._told_choices = {"": ""}  # the same few in many states
+        self._bounds = describe_bounds(system, budget, self._names, lang)
         super().__init__()
         self._keep(self._search)
         self._show()
@@ -138,10 +117,10 @@ class Explorer(PictureWidget):
 
     def _begin(self) -> Search:
         self.stop()
-        self._phase, self._error, self._shown = "running", "", ""
+        self._phase, self._error = "running", ""
         self._search = search = Search(*self._asked_for)
         self._keep(search)
-        self._show()
+        self._play("", None)
         return search
 
     async def _beside(self, search: Search) -> None:
@@ -170,13 +149,19 @@ class Explorer(PictureWidget):
     def _end(self, search: Search) -> None:
         self._keep(search)
         self._phase, self._search = "done", None  # a million states are given back
+        if self.payload or not self._shortest():
+            self._show()  # the learner already plays a run, or there is none
+        else:
+            self._play(self._shortest(), None)
+
+    def _shortest(self) -> str:
+        """The claim that is refuted in the fewest choices so far."""
         broken = self._verdict.counterexamples
-        self._shown = min(broken, key=lambda name: len(broken[name].schedule), default="")
-        self._show()
+        return min(broken, key=lambda name: len(broken[name].schedule), default="")
 
     def _keep(self, search: Search) -> None:
         """What is shown of a search, so that the search itself need not be kept."""
-        self._levels = list(search.levels)
+        self._sample: Sample = take_sample(search)
         self._told = time.monotonic()
         self._verdict = verdict = search.verdict()
         self._results = [
@@ -196,9 +181,10 @@ class Explorer(PictureWidget):
         found = self.counterexample(name)
         if found is None:
             return None
-        look = self._look
+        trace, look = found.trace(), self._look
+        at = first_red(trace)
         return Player(
-            found.trace(), title=look.title, lang=look.lang, scale=look.scale, panels=look.panels
+            trace, step=at, title=look.title, lang=look.lang, scale=look.scale, panels=look.panels
         )
 
     @property
@@ -212,7 +198,8 @@ class Explorer(PictureWidget):
         if self._phase != "done":
             return (READY if self._phase == "ready" else RUNNING).of(lang)
         if broken:
-            return VIOLATED(broken=broken, all=len(self._results), n=states).of(lang)
+            words = VIOLATED[broken == 1]
+            return words(broken=broken, all=len(self._results), n=states).of(lang)
         return (COMPLETE if verdict.complete else STOPPED)(n=states).of(lang)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -245,7 +232,7 @@ class Explorer(PictureWidget):
         return self._look.title or WORDS["title"].of(self._look.lang)
 
     def _within(self) -> str:
-        return WITHIN(budget=self._verdict.budget.text).of(self._look.lang)
+        return WITHIN(bounds=self._bounds).of(self._look.lang)
 
     def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
         match message:
@@ -253,43 +240,93 @@ class Explorer(PictureWidget):
                 self.start()
             case {"type": "stop"}:
                 self.stop()
-            case {"type": "show", "name": str(name)} if self.counterexample(name):
-                self._shown = name
-                self._show()
+            case {"type": "show", "name": str(name)} if self._verdict.counterexamples.get(name):
+                self._play(name, None)
+            case {"type": "visit", "number": int(number)} if number in self._sample.worlds:
+                here = (name for name, at in self._sample.found.items() if at == number)
+                refuted = [name for name in here if name in self._verdict.counterexamples]
+                self._play(refuted[0] if refuted else "", None if refuted else number)
 
-    def _show(self) -> None:
-        lang, verdict, player = self._look.lang, self._verdict, None
-        if self._phase == "done":
-            player = self.player()
+    def _play(self, name: str, number: int | None) -> None:
+        """Give the browser another run: of a refuted claim, to a state, or none."""
+        self._shown, self._visited = name, number
+        trace: Trace | None = None
+        if name:
+            trace = self._verdict.counterexamples[name].trace()
+        elif number is not None:
+            trace = replay(self._asked_for[0], self._sample.schedule(number))
         with self.hold_sync():
-            if player is None:
+            if trace is None:
                 self.payload = b""
             else:
-                self.payload = deflate(build(player.trace, len(player.trace), self._look))
-            self.ui = {
-                "kind": "explorer",
-                "still": self._name,
-                "lang": lang,
-                "scale": self._look.scale,
-                "title": self._heading(),
-                "system": verdict.system.label().of(lang),
-                "within": self._within(),
-                "phase": self._phase,
-                "states": verdict.states,
-                "depth": max(len(self._levels) - 1, 0),
-                "rate": round(verdict.states / verdict.seconds) if verdict.seconds else 0,
-                "levels": self._levels,
-                "sentence": self.sentence,
-                "mood": self._mood(),
-                "rows": self.rows(),
-                "shown": self._shown,
-                "words": {name: text.of(lang) for name, text in WORDS.items()},
-            }
+                at = first_red(trace) if name else len(trace)
+                self.payload = deflate(build(trace, at, self._look))
+            self._show()
+
+    def _show(self) -> None:
+        lang, verdict = self._look.lang, self._verdict
+        self.ui = {
+            "kind": "explorer",
+            "still": self._name,
+            "lang": lang,
+            "scale": self._look.scale,
+            "title": self._heading(),
+            "system": verdict.system.label().of(lang),
+            "within": self._within(),
+            "phase": self._phase,
+            "states": verdict.states,
+            "depth": max(len(self._sample.sizes) - 1, 0),
+            "rate": round(verdict.states / verdict.seconds) if verdict.seconds else 0,
+            "tree": self._tree(),
+            "sentence": self.sentence,
+            "mood": self._mood(),
+            "rows": self.rows(),
+            "shown": self._shown,
+            "run": self._run_in_words(),
+            "words": {name: text.of(lang) for name, text in WORDS.items()},
+        }
+
+    def _run_in_words(self) -> str:
+        lang = self._look.lang
+        if self._visited is not None:
+            return VISITED().of(lang)
+        return SHOWN(name=self._shown).of(lang) if self._shown else ""
+
+    def _tree(self) -> dict[str, Any]:
+        """The sample: of each state its number, its parent's, its depth, its rank among those
+        of its depth and what leads to it; the states that claims are about; the one that is
+        played."""
+        sample, lang = self._sample, self._look.lang
+
+        def told(choice: str) -> str:
+            if choice not in self._told_choices:
+                self._told_choices[choice] = describe_choice(parse(choice), self._names, lang)
+            return self._told_choices[choice]
+
+        broken = self._verdict.counterexamples
+        at = self._visited
+        if at is None:
+            at = sample.found.get(self._shown or self._shortest())
+        return {
+            "sizes": list(sample.sizes),
+            "states": [
+                [w.number, w.parent, w.depth, w.rank, told(w.choice)]
+                for w in sample.worlds.values()
+            ],
+            "found": [[name, at, name in broken] for name, at in sample.found.items()],
+            "at": at,
+        }
 
     def _mood(self) -> str:
         if self._error or (self._phase == "done" and not self._verdict.ok):
             return "bad"
         return "good" if self._phase == "done" and self._verdict.complete else ""
+
+
+def first_red(trace: Trace) -> int:
+    """The position at which the first light turns red, the last one where it does not."""
+    red = (i for i, s in enumerate(trace.snapshots) if s.lights and not s.lights[0].ok)
+    return next(red, len(trace))
 
 
 def _result(prop: Property, verdict: Verdict, choices: int | None) -> tuple[str, int]:

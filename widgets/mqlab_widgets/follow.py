@@ -23,7 +23,7 @@ from mqlab.kernel.trace import FORMAT, Fact, Trace, patch
 from .lives import deflate
 from .payload import WINDOW, Look, build, refuse
 from .player import Player
-from .widget import PictureWidget
+from .widget import PictureWidget, join_modules
 
 KNOWN = ("title", "lang", "scale", "panels", "every_s")
 
@@ -113,6 +113,8 @@ def opener_of(url: str) -> OpenerDirector:
 
 class Follow(PictureWidget):
     """A player that goes on by itself. `stop()` ends it; closing the widget does too."""
+
+    _esm = join_modules("follow.js")
 
     def __init__(
         self,

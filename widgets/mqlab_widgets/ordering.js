@@ -1,5 +1,5 @@
-// The list of a Parsons exercise. Follows player.js in one module: `make`, `button`, `unpack`,
-// `hideStill` and `Player` are that file's. Text from Python only ever becomes textContent.
+// The list of a Parsons exercise. Follows player.js and widget.js in one module, whose names it
+// uses. Text from Python only ever becomes textContent.
 
 /** Pieces not in use on the left, the learner's order on the right, verdict and run below. */
 class Ordering {

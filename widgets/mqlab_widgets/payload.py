@@ -12,9 +12,10 @@ from typing import Any
 from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Fact, Trace
 
+from .legend import SHAPES, explain_evidence, find_kind, list_signs, list_terms
 from .lives import encode
 from .scene import Scene
-from .views import PANELS
+from .views import MOST_ROWS, PANELS
 
 HERE = Path(__file__).parent
 
@@ -37,6 +38,12 @@ WORDS = {
     "begin": Text("Press the right arrow to begin.", "按右箭头键开始。"),
     "empty": Text("Nothing has happened yet.", "还没有发生任何事。"),
     "evidence": Text("this step: ", "这一步："),
+    "now": Text("What stands now", "当前状态"),
+    "panels": Text("panels", "面板"),
+    "news": Text("changed at this step", "这一步有变化"),
+    "whole": Text("Whole window (f)", "全窗口（f）"),
+    "part": Text("Leave the whole window (f, Escape)", "退出全窗口（f、Esc）"),
+    "legend": Text("Legend (?)", "图例（?）"),
 }
 
 
@@ -107,7 +114,9 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
     sizes: dict[str, tuple[float, float]] = {}
 
     def scenes(name: str) -> Iterator[Scene]:
-        for scene in map(partial(PANELS[name].view, trace, lang=look.lang), range(len(trace) + 1)):
+        panel = PANELS[name]
+        view = partial(panel.view, rows=MOST_ROWS) if panel.rows else panel.view
+        for scene in map(partial(view, trace, lang=look.lang), range(len(trace) + 1)):
             old = sizes.get(name, (0, 0))
             sizes[name] = max(old[0], scene.width), max(old[1], scene.height)
             yield scene
@@ -120,17 +129,26 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
         "scale": look.scale,
         "step": step,
         "facts": facts(trace, look.lang),
+        "legend": list_signs(trace, look.lang),
+        "terms": list_terms(trace, look.lang),
+        "evidence": explain_evidence(look.lang),
         "words": words(look.lang),
-        "panels": {
-            name: {
-                "size": [round(x, 1) for x in sizes[name]],
-                "side": PANELS[name].side,
-                "title": PANELS[name].title.of(look.lang),
-            }
-            for name in names
-        },
+        "panels": {name: describe(name, trace, look.lang, sizes[name]) for name in names},
     }
     return data
+
+
+def describe(name: str, trace: Trace, lang: Lang, size: tuple[float, float]) -> dict[str, Any]:
+    """A panel's size and place: all that the browser's layout asks of it."""
+    panel = PANELS[name]
+    return {
+        "size": [round(x, 1) for x in size],
+        "side": panel.side,
+        "title": panel.title.of(lang),
+        "tab": panel.tab.of(lang),
+        "pinned": panel.pinned,
+        "rows": panel.rows(trace, lang) if panel.rows else None,
+    }
 
 
 def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
@@ -144,7 +162,7 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
             "line": fact.line(lang),
             "why": fact.why.of(lang),
             "evidence": chip(fact, lang),
-            "kind": kind(fact),
+            "kind": find_kind(fact),
             "mark": mark(fact, now > broken),
         }
         if fact.fold:
@@ -154,19 +172,9 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
     return out
 
 
-#: what a line rests on is told by shape and words; colour only repeats it
-SHAPES = {"recorded": "●", "contradicts": "≠", "model": "○"}
-
-
-def kind(fact: Fact) -> str:
-    """The first word of a fact's evidence: "model", "recorded" or "contradicts"."""
-    first = fact.evidence.en.partition(" ")[0]
-    return first if first in SHAPES else "model"
-
-
 def chip(fact: Fact, lang: Lang) -> str:
     """A fact's evidence, with its shape."""
-    return f"{SHAPES[kind(fact)]} {fact.evidence.of(lang)}"
+    return f"{SHAPES[find_kind(fact)]} {fact.evidence.of(lang)}"
 
 
 def mark(fact: Fact, breaks: bool) -> str:

@@ -1,19 +1,20 @@
 // The player: draws the lives that Python encoded (see lives.py), and nothing it was not told.
-// One module, by hand: the same file is inlined into a notebook output, into a page, and is
-// the front end of the widgets. Text from Python only ever becomes textContent.
+// By hand, and one module: frame.js, legend.js and this file are inlined into a notebook output and
+// a page; widget.js and a widget's own file follow where Python answers (see widget.py). Text from
+// Python only ever becomes textContent.
 
-const SVG = "http://www.w3.org/2000/svg";
 let players = 0;
 
 /** A panel: who is alive at a step, patched into one <svg>. */
 class Panel {
   constructor(lives, shapes, box, scale) {
     this.svg = document.createElementNS(SVG, "svg");
-    const [width, height] = box.size;
+    this.scale = scale;
+    [this.width] = box.size;
     for (const [name, value] of Object.entries({
-      class: "picture", role: "img", "aria-label": box.title, viewBox: `0 0 ${width} ${height}`,
-      width: width * scale, height: height * scale,
+      class: "picture", role: "img", "aria-label": box.title, width: this.width * scale,
     })) this.svg.setAttribute(name, value);
+    this.resize(box.size[1]);
     let born = 0, at = 0;
     this.lives = lives.key.map((key, i) => {
       const [tag, ...names] = shapes[lives.shape[i]];
@@ -24,6 +25,18 @@ class Panel {
                lines: Object.entries(lives.tl[i] || {}).map(timeline),
                now: null, el: null, last: null };
     });
+  }
+
+  resize(height) {
+    this.svg.setAttribute("viewBox", `0 0 ${this.width} ${height}`);
+    this.svg.setAttribute("height", height * this.scale);
+  }
+
+  /** If something appears or says something else after `before`, up to `step`. */
+  isNew(before, step) {
+    this.news ??= newsOf(this.lives);
+    const k = latest(this.news, step);
+    return k >= 0 && this.news[k] > before;
   }
 
   seek(step) {
@@ -47,6 +60,21 @@ class Panel {
     }
     root.last = null;
   }
+}
+
+/** The steps, in order, at which a panel has something new: not those that take a mark away. */
+function newsOf(lives) {
+  const steps = new Set();
+  for (const { born, first, lines } of lives) {
+    steps.add(born);
+    for (const { name, steps: at, values } of lines) at.forEach((step, k) => {
+      const was = (k ? values[k - 1] : first[name]) ?? "";
+      const calm = name === "class" && /(^| )fresh( |$)/.test(was);
+      const tells = ["#", "class", "transform"].includes(name);
+      if (tells && values[k] !== null && !calm) steps.add(step);
+    });
+  }
+  return [...steps].sort((a, b) => a - b);
 }
 
 function timeline([name, flat]) {
@@ -82,16 +110,11 @@ function put(el, name, value) {
   else el.setAttribute(name, value);
 }
 
-const make = (tag, props = {}, ...kids) => {
-  const el = Object.assign(document.createElement(tag), props);
-  el.append(...kids);
-  return el;
-};
-
 const ICONS = {
   first: "M4 4h2.4v12H4zM16 4v12L7.6 10z", back: "M14.5 4v12L6 10z", play: "M6 4v12l9.5-6z",
   pause: "M5 4h3.6v12H5zM11.4 4H15v12h-3.6z", next: "M5.5 4v12l6.6-6zM13 4h2.4v12H13z",
   last: "M4 4v12l8.4-6zM13.6 4H16v12h-2.4z",
+  whole: "M3 3h6v2H5v4H3zM11 3h6v6h-2V5h-4zM3 11h2v4h4v2H3zM15 11h2v6h-6v-2h4z",
 };
 
 function icon(name) {
@@ -133,8 +156,9 @@ class Player {
     this.place = make("span");
     this.foldButton = make("button",
       { type: "button", className: "link", onclick: () => this.fold() });
-    this.left = make("div", { className: "left", onclick: (event) => this.clicked(event) });
-    this.right = make("div", { className: "right" });
+    this.stage = new Stage(this.host, this.id, {});
+    this.stage.el.addEventListener("click", (event) => this.clicked(event));
+    this.stage.changed = () => { if (this.step >= 0) this.draw(this.step); };
     this.slider = make("input", { type: "range", min: 0, step: 1, id: `${this.id}-slider`,
       oninput: () => this.go(Number(this.slider.value)) });
     this.ticks = document.createElementNS(SVG, "svg");
@@ -142,25 +166,30 @@ class Player {
     this.ticks.setAttribute("aria-hidden", "true");
     this.line = make("div", { className: "line" });
     this.why = make("div", { className: "why" });
-    const say = make("div", { className: "say" }, this.line, this.why);
-    say.setAttribute("aria-live", "polite");
+    this.say = make("div", { className: "say" }, this.line, this.why);
+    this.say.setAttribute("aria-live", "polite");
     const controls = make("div", { className: "controls" },
       button("first", () => this.go(0)), button("back", () => this.go(this.before())),
       button("play", () => this.play()), button("next", () => this.go(this.after())),
       button("last", () => this.go(this.end)),
       make("div", { className: "slide" }, this.ticks, this.slider));
-    const bottom = make("div", { className: "bottom" }, controls, say);
-    this.body = make("div", { className: "body" }, this.left, this.right, bottom);
+    this.legend = new Legend(this.id, () => this.host.focus({ preventScroll: true }));
+    this.body = make("div", { className: "body" }, this.stage.el,
+      make("div", { className: "bottom" }, controls, this.say), this.legend.el);
     this.host.replaceChildren(
-      make("div", { className: "top" }, this.title, this.system, this.evidence,
-        make("span", { className: "count" }, this.place, this.foldButton)),
+      make("div", { className: "top" }, this.title, this.system,
+        make("span", { className: "rest" }, this.evidence),
+        make("span", { className: "count" }, this.place, this.foldButton),
+        this.legend.button, button("whole", () => this.enlarge())),
       this.body);
-    new ResizeObserver(() => this.reflow()).observe(this.body);
     this.buttons.play.classList.add("main");
     this.host.tabIndex = 0;
     this.host.setAttribute("role", "group");
     this.host.setAttribute("aria-labelledby", `${this.id}-title`);
     this.host.addEventListener("keydown", (event) => this.key(event));
+    this.host.addEventListener("fullscreenchange", () => {
+      if (document.fullscreenElement) this.rescale(); else this.shrink();
+    });
   }
 
   /** Another payload into the same frame: a playground moved, a followed broker went on. */
@@ -168,6 +197,7 @@ class Player {
     this.data = data;
     const { meta } = data;
     const { words } = meta;
+    if (this.stage.whole && !meta.given) return this.rescale();
     this.end = meta.facts.length;
     this.host.lang = meta.lang;
     this.host.style.setProperty("--scale", meta.scale);
@@ -176,46 +206,69 @@ class Player {
     if (!meta.title) this.host.setAttribute("aria-label", words.player);
     this.system.textContent = this.system.title = meta.system;
     this.system.hidden = !meta.system;
-    for (const [name, el] of Object.entries(this.buttons)) {
-      el.title = words[name];
-      el.setAttribute("aria-label", words[name]);
-    }
+    for (const name in this.buttons) this.label(name, name);
+    if (this.stage.whole) this.label("whole", "part");
+    if (this.timer) this.label("play", "pause");
     this.slider.setAttribute("aria-label", words.slider);
     this.slider.max = this.end;
-    this.panels = data.panels.map((lives) => {
-      const box = meta.panels[lives.name];
-      const [base, variant] = lives.name.split("/");
-      const panel = new Panel(lives, data.shapes, box, meta.scale);
-      return { base, variant, side: box.side, panel };
-    });
+    this.stage.words = words;
+    this.legend.load(meta.legend ?? [], words);
+    this.panels = data.panels.map((lives) => this.panel(lives, meta));
     this.folded = meta.facts.filter((fact) => fact.fold).length;
     this.foldButton.hidden = !this.folded;
+    this.step = -1; // the step before may not exist in this payload
     this.arrange();
     this.drawTicks();
-    this.step = -1;
+    this.keepRoom();
     this.go(step);
   }
 
-  /** Panels into their columns; of two variants only the one that is wanted. */
-  arrange() {
-    const both = new Set(this.panels.filter((p) => p.variant).map((p) => p.base));
-    this.shown = this.panels.filter(
-      (p) => !both.has(p.base) || Boolean(p.variant) === this.unfolded);
-    for (const side of ["left", "right"]) {
-      const here = this.shown.filter((p) => p.side === side);
-      this[side].replaceChildren(...here.map((p) => p.panel.svg));
-      this[side].hidden = !this[side].childElementCount;
-    }
-    this.reflow();
+  /** A panel with its place: what the stage arranges. */
+  panel(lives, meta) {
+    const { size, side, tab, pinned, rows } = meta.panels[lives.name];
+    const [base, variant] = lives.name.split("/");
+    const panel = new Panel(lives, this.data.shapes, meta.panels[lives.name], meta.scale);
+    panel.svg.dataset.panel = base;
+    const shows = meta.facts.map((fact) => variant === "all" || !fact.fold);
+    return {
+      base, variant, side, tab, pinned, panel, el: panel.svg, visible: true,
+      width: size[0] * meta.scale, height: size[1] * meta.scale,
+      rows: rows && new Rows(panel, rows, shows),
+    };
   }
 
-  /** Where the right column has no room it goes below, and the controls stay at the rows. */
-  reflow() {
-    const wide = (side) => Math.max(0, ...this.shown.filter((p) => p.side === side)
-      .map((p) => Number(p.panel.svg.getAttribute("width"))));
-    const both = wide("left") + wide("right") + 29 * this.data.meta.scale;
-    this.host.classList.toggle("narrow", both > this.body.clientWidth);
+  /** The narration has the room that its longest sentences need, so that nothing jumps. */
+  keepRoom() {
+    const { facts, words } = this.data.meta;
+    const long = [({ line }) => line.length, ({ why }) => why.length,
+      ({ line, why }) => line.length + why.length];
+    const said = new Set(long.flatMap((length) =>
+      [...facts].sort((a, b) => length(b) - length(a)).slice(0, 3)));
+    said.add({ line: words.start, why: words.begin });
+    this.say.style.minHeight = "";
+    const heights = [...said].map(({ line, why }) => {
+      this.line.textContent = line;
+      this.why.textContent = why;
+      return this.say.offsetHeight;
+    });
+    this.say.style.minHeight = `${Math.max(...heights)}px`;
+    this.saidAt = this.say.clientWidth;
   }
+
+  /** Of two variants only the one that is wanted; where room is short the stage takes the small
+   *  one. */
+  arrange() {
+    const both = new Set(this.panels.filter((p) => p.variant === "all").map((p) => p.base));
+    const shown = this.panels.filter(({ base, variant }) => variant !== "small"
+      && (!both.has(base) || (variant === "all") === this.unfolded));
+    for (const panel of shown) {
+      panel.small = this.panels.find((p) => p.variant === "small" && p.base === panel.base);
+    }
+    this.stage.show(shown, this.data.meta.scale);
+  }
+
+  /** The panels that are arranged, in sight or behind a tab. */
+  get shown() { return this.stage.panels; }
 
   drawTicks() {
     const { facts } = this.data.meta;
@@ -254,8 +307,9 @@ class Player {
 
   draw(step) {
     this.step = step;
-    for (const { panel } of this.shown) panel.seek(step);
-    const { facts, words } = this.data.meta;
+    if (this.say.clientWidth !== this.saidAt) this.keepRoom();
+    this.stage.seek(step, this.before(step));
+    const { facts, words, evidence } = this.data.meta;
     const fact = facts[step - 1];
     const total = facts.length ? facts[facts.length - 1].index : 0;
     const number = fact ? fact.index : facts.length ? facts[0].index - 1 : 0;
@@ -270,13 +324,18 @@ class Player {
     this.why.textContent = fact ? fact.why : this.end ? words.begin : words.empty;
     this.evidence.textContent = fact ? `${words.evidence}${fact.evidence}` : "";
     this.evidence.hidden = !fact;
-    this.evidence.title = fact ? fact.evidence : "";
+    this.evidence.title = fact ? evidence[fact.kind] : "";
     this.evidence.dataset.kind = fact ? fact.kind : "";
     const stop = Math.min(this.end, this.limit);
-    this.buttons.first.disabled = this.buttons.back.disabled = step === 0;
-    this.buttons.last.disabled = this.buttons.next.disabled = step >= stop;
-    this.buttons.play.disabled = stop === 0;
+    // Not `disabled`: a button that switches itself off would take the focus with it.
+    const off = (names, idle) => {
+      for (const name of names) this.buttons[name].setAttribute("aria-disabled", idle);
+    };
+    off(["first", "back"], step === 0);
+    off(["next", "last"], step >= stop);
+    off(["play"], stop === 0);
     this.host.dataset.step = step;
+    this.stage.reveal();
   }
 
   /** The next position that is not folded away, and the one before. */
@@ -286,8 +345,8 @@ class Player {
     return step;
   }
 
-  before() {
-    let step = Math.max(this.current - 1, 0);
+  before(from = this.current) {
+    let step = Math.max(from - 1, 0);
     while (step > 0 && this.hides(step)) step--;
     return step;
   }
@@ -299,6 +358,9 @@ class Player {
 
   hides(step) { return !this.unfolded && this.data.meta.facts[step - 1].fold; }
 
+  /** Bring the panel of this name into sight. */
+  show(base) { this.stage.open(base); }
+
   fold() {
     this.unfolded = !this.unfolded;
     this.arrange();
@@ -306,7 +368,7 @@ class Player {
   }
 
   clicked(event) {
-    for (let el = event.target; el && el !== this.left; el = el.parentNode) {
+    for (let el = event.target; el && el !== this.stage.el; el = el.parentNode) {
       const [kind, step] = (el.mqlabKey ?? "").split(":");
       if (kind === "row") { this.stop(); return this.go(Number(step)); }
       if (kind === "fold") return this.fold();
@@ -324,6 +386,34 @@ class Player {
     this.look("pause");
   }
 
+  /** Over the whole window: by the browser if it lets us, else over what surrounds us. */
+  async enlarge() {
+    if (this.stage.whole) return this.shrink();
+    this.host.classList.add("whole");
+    this.rescale();
+    try {
+      await this.host.requestFullscreen();
+    } catch {
+      // Not allowed here, such as in a frame: the class alone spreads it.
+    }
+  }
+
+  shrink() {
+    if (document.fullscreenElement === this.host) document.exitFullscreen();
+    if (!this.stage.whole) return;
+    this.host.classList.remove("whole");
+    this.rescale();
+  }
+
+  /** In the whole window everything is as large as it allows. */
+  rescale() {
+    const { meta } = this.data;
+    meta.given ??= meta.scale;
+    const room = Math.min(innerWidth / WHOLE.width, innerHeight / WHOLE.height);
+    meta.scale = meta.given * (this.stage.whole ? Math.max(1, room) : 1);
+    this.load(this.data, Math.max(this.current, 0));
+  }
+
   stop() {
     clearInterval(this.timer);
     this.timer = null;
@@ -331,25 +421,35 @@ class Player {
   }
 
   look(name) {
-    const { words } = this.data.meta;
     this.buttons.play.replaceChildren(icon(name));
-    this.buttons.play.title = words[name];
-    this.buttons.play.setAttribute("aria-label", words[name]);
+    this.label("play", name);
   }
 
-  /** Arrow keys belong to the player: JupyterLab would take them for its own. */
+  label(name, word) {
+    const text = this.data.meta.words[word];
+    this.buttons[name].title = text;
+    this.buttons[name].setAttribute("aria-label", text);
+  }
+
+  /** What the buttons say; a key that JupyterLab would take for a command stays here, but
+   *  Shift+Enter runs the cell and Escape leaves, unless something of ours is open. */
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { target } = event;
+    const { key, target } = event;
+    const open = this.legend.open || this.stage.whole;
+    if ((key === "Enter" && event.shiftKey) || (key === "Escape" && !open)) return;
+    event.stopPropagation();
     const typing = target !== this.slider && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
+    const pressing = key === " " && target.tagName === "BUTTON";
     const act = {
       ArrowRight: () => this.go(this.after()), ArrowLeft: () => this.go(this.before()),
       Home: () => this.go(0), End: () => this.go(this.end), " ": () => this.play(),
-    }[event.key];
-    event.stopPropagation();
-    if (!act || typing || (event.key === " " && target.tagName === "BUTTON")) return;
+      f: () => this.enlarge(), "?": () => this.legend.toggle(),
+      Escape: () => (this.legend.open ? this.legend.toggle() : this.shrink()),
+    }[key];
+    if (!act || pressing || (typing && key !== "Escape")) return;
     event.preventDefault();
-    if (event.key !== " ") this.stop();
+    if (/^(Arrow|Home|End)/.test(key)) this.stop();
     act();
   }
 }
@@ -365,164 +465,7 @@ export async function mount(host) {
   const data = await unpack(Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
   const player = new Player(host, data);
   host.mqlab = player;
+  // A page of its own is about nothing else: its keys work at once.
+  if (host.dataset.heading === "h1") host.focus({ preventScroll: true });
   return player;
 }
-
-/** A widget: the same player around a payload that Python renews, with what it may ask. */
-async function render({ model, el }) {
-  const ui = model.get("ui");
-  hideStill(ui.still);
-  const host = make("div", { className: "mqlab" });
-  el.append(host);
-  const fresh = async () => {
-    const view = model.get("payload");
-    return unpack(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
-  };
-  const has = (model.get("payload")?.byteLength ?? 0) > 0;
-  const player = has ? new Player(host, await fresh(), ui.kind !== "predict") : null;
-  if (!has) host.lang = ui.lang;
-  const build = { play: playground, predict, follow }[ui.kind];
-  const update = build(model, host, player);
-  let newest = 0;
-  const renew = async () => {
-    const mine = ++newest;
-    const data = await fresh();
-    if (mine !== newest) return;
-    const tail = player.current >= player.end;
-    // A reader who looks back at an earlier step of a followed run is left there.
-    const kept = data.meta.facts.findIndex((fact) => fact.index === player.index) + 1;
-    player.load(data, ui.kind === "follow" && !tail ? kept : data.meta.step);
-  };
-  model.on("change:payload", renew);
-  model.on("change:ui", update);
-  update();
-  return () => {
-    player?.stop();
-    model.off("change:payload", renew);
-    model.off("change:ui", update);
-  };
-}
-
-/** The still in the output before stands in for the widget only where there is none. */
-function hideStill(id) {
-  for (const still of document.querySelectorAll(`[data-still="${id}"]`)) {
-    (still.closest(".jp-OutputArea-child") ?? still).style.display = "none";
-  }
-}
-
-const button = (text, act, props = {}) =>
-  make("button", { type: "button", textContent: text, onclick: act, ...props });
-
-/** Playground: what may happen now, by node; faults; undo, reset, copy the token. */
-function playground(model, host) {
-  const groups = make("div", { className: "groups" });
-  const status = make("span", { className: "status" });
-  status.setAttribute("role", "status");
-  const tools = make("div", { className: "tools" });
-  host.append(make("div", { className: "acts" }, groups, tools));
-  const send = (message) => model.send(message);
-  return () => {
-    const { words, nodes, token, error, moved } = model.get("ui");
-    const focus = groups.contains(document.activeElement);
-    groups.replaceChildren(...nodes.map((node) => actions(node, words, send)));
-    tools.replaceChildren(
-      button(words.undo, () => send({ type: "undo" }), { disabled: !moved }),
-      button(words.reset, () => send({ type: "reset" }), { disabled: !moved }),
-      button(words.copy, async () => {
-        await copy(token);
-        status.textContent = words.copied;
-      }),
-      status);
-    status.textContent = error;
-    status.classList.toggle("failed", Boolean(error));
-    if (focus) groups.querySelector("button")?.focus();
-  };
-}
-
-function actions(node, words, send) {
-  const act = (choice) => send({ type: "do", choice });
-  const steps = node.steps.map((option) => {
-    const row = make("div", { className: "act" }, button(option.label, () => act(option.choice)));
-    if (option.stops) {
-      const pick = make("select", { onchange: () => act(pick.value) },
-        make("option", { textContent: words.stop, value: "" }),
-        ...option.stops.map(({ choice, label }) =>
-          make("option", { value: choice, textContent: label })));
-      pick.setAttribute("aria-label", `${option.label}: ${words.stop}`);
-      row.append(pick);
-    }
-    return row;
-  });
-  const faults = node.faults.map((option) =>
-    button(option.label, () => act(option.choice), { className: option.kind }));
-  return make("fieldset", {}, make("legend", { textContent: node.title }), ...steps,
-    make("div", { className: "faults" }, ...faults));
-}
-
-/** Copying needs a permission that not every page has; selecting the text always works. */
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const box = make("textarea", { value: text });
-    document.body.append(box);
-    box.select();
-    document.execCommand("copy");
-    box.remove();
-  }
-}
-
-/** Predict: choose, lock, and only then see what happens. */
-function predict(model, host, player) {
-  const { words, question, options, answer, explanations } = model.get("ui");
-  const name = `mqlab-ask-${++players}-${Math.random().toString(36).slice(2, 8)}`;
-  const labels = options.map((text, i) => make("label", {},
-    make("input", { type: "radio", name, value: i, onchange: () => set("chosen", i) }), text));
-  const lock = button(words.lock, () => set("locked", true));
-  const run = button(words.run, () => { set("revealed", true); player?.play(); });
-  const verdict = make("div", { className: "verdict" });
-  verdict.setAttribute("aria-live", "polite");
-  host.prepend(make("div", { className: "ask" },
-    make("fieldset", {}, make("legend", { textContent: question }), ...labels),
-    make("div", { className: "buttons" }, lock, run), verdict));
-  const set = (trait, value) => { model.set(trait, value); model.save_changes(); update(); };
-  const from = player?.step >= 0 ? player.step : player?.wish ?? 0;
-  const update = () => {
-    const [chosen, locked, revealed] = ["chosen", "locked", "revealed"].map((t) => model.get(t));
-    labels.forEach((label, i) => {
-      label.firstChild.checked = i === chosen;
-      label.firstChild.disabled = locked;
-      label.classList.toggle("chosen", i === chosen);
-    });
-    lock.disabled = locked || chosen < 0;
-    run.disabled = !locked || revealed;
-    host.classList.toggle("veiled", !revealed);
-    if (player) {
-      player.limit = revealed ? Infinity : from;
-      player.draw(Math.min(player.current, player.limit));
-    }
-    if (!revealed) return verdict.replaceChildren();
-    const right = chosen === answer;
-    const lines = [[right ? "yes" : "no", right ? words.right : words.wrong, chosen]];
-    if (!right) lines.push(["yes", words.answer, answer]);
-    verdict.replaceChildren(...lines.map(([cls, word, i]) => make("div", {},
-      make("b", { className: cls, textContent: `${word} ` }),
-      make("q", { textContent: options[i] }), ` ${explanations[i]}`)));
-  };
-  for (const trait of ["chosen", "locked", "revealed"]) model.on(`change:${trait}`, update);
-  return update;
-}
-
-/** Follow: where the facts come from, and whether they still come. */
-function follow(model, host) {
-  const status = make("div", { className: "status" });
-  status.setAttribute("role", "status");
-  host.append(status);
-  return () => {
-    const { status: text, failed } = model.get("ui");
-    status.textContent = text;
-    status.classList.toggle("failed", failed);
-  };
-}
-
-export default { render };

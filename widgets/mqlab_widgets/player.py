@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
@@ -20,10 +20,11 @@ from mqlab.kernel.trace import Trace
 from .lives import base64_of
 from .payload import HERE, Look, build, position, refuse
 from .scene import xml
-from .still import caption, still
+from .still import caption, folded_words, narrated, still
 from .style import page_css
 
 KNOWN = ("step", "title", "lang", "scale", "panels")
+Theme = Literal["", "light", "dark"]
 
 
 class Player:
@@ -63,47 +64,37 @@ class Player:
         """The step in words."""
         return caption(self.trace, self.step, self.look)
 
-    def svg(self, future: bool = True) -> str:
-        """The step as an SVG document with its own style; `future`: with the rows to come."""
-        return still(self.trace, self.step, self.look, future)
+    def svg(self, future: bool = True, theme: Theme = "") -> str:
+        """The step as an SVG document with its own style; `future`: with the rows to come;
+        `theme`: "light" or "dark" whatever a reader's own is."""
+        return still(self.trace, self.step, self.look, future, theme)
 
     def still_html(self, future: bool = True) -> str:
-        """The step as an `<img>`, its text in words: what untrusted HTML may show."""
-        return image(self.svg(future), self.caption)
+        """The step as an `<img>` and, folded, the run in words: what untrusted HTML may show."""
+        words = folded_words(self.trace, self.step, self.look, future)
+        return image(self.svg(future), self.caption) + words
 
     def html(self, heading: str = "div") -> str:
         """The still, the payload and the module, as one piece of HTML."""
-        name = f"mqlab-{secrets.token_hex(6)}"
-        return (
-            f"<style>{page_css()}</style>"
-            f'<div class="mqlab" id="{name}" lang="{self.look.lang}" data-heading="{heading}">'
-            f"{self.still_html()}"
-            f'<script type="application/octet-stream" class="payload">'
-            f"{base64_of(self.payload)}</script>"
-            "</div>"
-            f'<script type="module">{module()}\nmount(document.getElementById("{name}"));</script>'
-        )
+        return mounted(self.still_html(), self.payload, heading)
 
-    def page(self) -> str:
+    def page(self, theme: Theme = "") -> str:
         """One self-contained page: opens from disk, steps without kernel or network."""
-        title = xml(self.title or self.trace.system)
-        return (
-            f'<!doctype html><html lang="{self.look.lang}"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
-            f"<title>{title}</title><style>{_PAGE}</style></head>"
-            f"<body><main>{self.html('h1')}</main></body></html>\n"
-        )
+        return document(self.title or self.trace.system, self.look.lang, self.html("h1"), theme)
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, theme: Theme = "") -> Path:
         """Write `step.svg` (this step) or `page.html` (all steps), by the name's ending."""
         path = Path(path)
         match path.suffix:
             case ".svg":
-                path.write_text(self.svg(), "utf-8")
+                path.write_text(self.svg(theme=theme), "utf-8")
             case ".html" | ".htm":
-                path.write_text(self.page(), "utf-8")
+                path.write_text(self.page(theme), "utf-8")
             case other:
-                raise ValueError(f"cannot save as {other!r}; use a name ending in .svg or .html")
+                raise ValueError(
+                    f"cannot save as {other!r}; use a name ending in .svg or .html "
+                    "(`mqlab view` writes .png and .gif too)"
+                )
         return path
 
     def _repr_html_(self) -> str:
@@ -114,14 +105,19 @@ class Player:
 
     def narration(self, future: bool = True) -> str:
         """The run as text, one fact a line; the current one is marked."""
-        lines = self.trace.narrate(self.look.lang).splitlines()[: None if future else self.step]
-        marked = [f"{'▶' if i == self.step else ' '} {line}" for i, line in enumerate(lines, 1)]
+        marked = narrated(self.trace, self.step, self.look.lang, future)
         return "\n".join([self.title, *marked] if self.title else marked)
 
     def __repr__(self) -> str:
         return self.narration()
 
 
+#: a page says its theme as JupyterLab does
+_THEMES: dict[Theme, str] = {
+    "": "",
+    "light": ' data-jp-theme-light="true" style="color-scheme:light"',
+    "dark": ' data-jp-theme-light="false" style="color-scheme:dark"',
+}
 _PAGE = (
     ":root{color-scheme:light dark}body{margin:0;background:light-dark(#fff,#15181c)}"
     "main{max-width:1240px;margin:0 auto;padding:8px}"
@@ -134,6 +130,39 @@ def image(svg: str, alt: str) -> str:
     return f'<img src="data:image/svg+xml;base64,{data}" alt="{xml(alt)}">'
 
 
-def module() -> str:
-    """The player's JavaScript, safe inside a script element."""
-    return (HERE / "player.js").read_text("utf-8").replace("</", "<\\/")
+def mounted(still: str, payload: dict[str, Any], heading: str, more: str = "") -> str:
+    """A still and a payload, which the module plays in its place as soon as it runs. `more`: the
+    name of a function that is handed the player, of a .js and a .css file that it is in."""
+    name = f"mqlab-{secrets.token_hex(6)}"
+    mount = f'mount(document.getElementById("{name}"))'
+    files = (f"{more}.js",) if more else ()
+    styles = (f"{more}.css",) if more else ()
+    return (
+        f"<style>{page_css(*styles)}</style>"
+        f'<div class="mqlab" id="{name}" lang="{payload["meta"]["lang"]}" data-heading="{heading}">'
+        f"{still}"
+        f'<script type="application/octet-stream" class="payload">{base64_of(payload)}</script>'
+        "</div>"
+        f'<script type="module">{module(*files)}\n{more}({mount});</script>'
+    )
+
+
+def document(title: str, lang: Lang, body: str, theme: Theme) -> str:
+    """A page of its own around a piece of HTML."""
+    return (
+        f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
+        f"<title>{xml(title)}</title><style>{_PAGE}</style></head>"
+        f"<body{_THEMES[theme]}><main>{body}</main></body></html>\n"
+    )
+
+
+def read_modules(*more: str) -> str:
+    """The player's files as one module, and those of the files `more`, which may use its names."""
+    files = ("frame.js", "legend.js", "player.js", *more)
+    return "\n".join((HERE / file).read_text("utf-8") for file in files)
+
+
+def module(*more: str) -> str:
+    """The same, safe inside a script element."""
+    return read_modules(*more).replace("</", "<\\/")

@@ -12,7 +12,7 @@ from mqlab.kernel.trace import Trace
 from .lives import deflate
 from .payload import Look, build, refuse, tail
 from .player import Player
-from .widget import PictureWidget
+from .widget import PictureWidget, join_modules
 
 KNOWN = ("title", "lang", "scale", "panels")
 FAULTS = ("break", "kill", "power")
@@ -22,7 +22,12 @@ WORDS = {
     "undo": Text("undo", "撤销"),
     "reset": Text("start again", "重新开始"),
     "copy": Text("copy token", "复制令牌"),
-    "copied": Text("copied: it reopens exactly this run", "已复制：可以重新打开这次运行"),
+    "copied": Text(
+        "copied; it opens again with `mqlab open TOKEN`, or open_run(token) in a cell",
+        "已复制；重新打开：`mqlab open TOKEN`，或在单元格中用 open_run(token)",
+    ),
+    "paste": Text("paste a token", "粘贴令牌"),
+    "open": Text("open", "打开"),
     "stop": Text("kill during it …", "执行中杀死 …"),
 }
 AFTER = Words("after {k} of {n} effects", "完成 {k}/{n} 个效果后")
@@ -37,6 +42,7 @@ class Playable(Protocol):
     def token(self) -> str: ...
     def options(self) -> tuple[Option, ...]: ...
     def do(self, choice: str) -> None: ...
+    def open_token(self, token: str) -> Text: ...
     def undo(self) -> None: ...
     def reset(self) -> None: ...
 
@@ -46,6 +52,8 @@ class Playground(PictureWidget):
 
     Moving it from Python (`playground.do(choice)`) and with the mouse is the same.
     """
+
+    _esm = join_modules("playground.js")
 
     def __init__(
         self,
@@ -68,6 +76,11 @@ class Playground(PictureWidget):
         """Raises ValueError, from the play, for a choice that is not possible now."""
         self.play.do(choice)
         self._show()
+
+    def open_token(self, token: str) -> None:
+        """Go to the run of a token of this system; what another version of the engine does
+        otherwise is said beside the buttons. Raises ValueError, from the play, for any other."""
+        self._show(said=self.play.open_token(token).of(self._look.lang))
 
     def undo(self) -> None:
         self.play.undo()
@@ -104,6 +117,8 @@ class Playground(PictureWidget):
             match message:
                 case {"type": "do", "choice": str(choice)}:
                     self.do(choice)
+                case {"type": "open", "token": str(token)}:
+                    self.open_token(token)
                 case {"type": "undo"}:
                     self.undo()
                 case {"type": "reset"}:
@@ -111,7 +126,7 @@ class Playground(PictureWidget):
         except ValueError as error:
             self._show(str(error))
 
-    def _show(self, error: str = "") -> None:
+    def _show(self, error: str = "", said: str = "") -> None:
         trace = tail(self.play.trace)
         with self.hold_sync():
             self.payload = deflate(build(trace, len(trace), self._look))
@@ -122,6 +137,7 @@ class Playground(PictureWidget):
                 "token": self.play.token,
                 "moved": len(trace) > 0,
                 "error": error,
+                "said": said,
                 "words": {name: text.of(self._look.lang) for name, text in WORDS.items()},
             }
 

@@ -1,44 +1,72 @@
 """`Predict`: a question that must be answered before the run goes on.
 
-The learner chooses, locks the choice, and then runs. While the question is open, the rows
-after `step` are hidden; after it, the explanation of the chosen answer stands beside them.
+The learner chooses, locks the choice, and runs: the run plays to the asked moment, what answers
+the question is marked there, and only then the verdict stands beside it. Until then the browser
+holds neither the answer nor the rest of the run. What was answered is in the notebook: the still
+in the output before the widget says it where no kernel runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from html import escape
+from typing import Any
 
 import traitlets
+from IPython.display import update_display
 
 from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
 from .lives import deflate
-from .payload import refuse
+from .payload import Look, position, refuse
 from .player import Player
-from .widget import PictureWidget, say
+from .scene import Node
+from .style import page_css
+from .views import PANELS
+from .widget import PictureWidget, find_running_cell, join_modules, say
 
-KNOWN = ("trace", "step", "title", "lang", "scale", "panels")
+KNOWN = (
+    *("trace", "step", "until", "shows", "name", "chosen", "revealed"),
+    *("title", "lang", "scale", "panels"),
+)
+NOW = "now"
 
 WORDS = {
     "lock": Text("Lock my answer", "锁定答案"),
     "run": Text("Run", "运行"),
+    "mine": Text("Your answer:", "你的答案："),
     "right": Text("Right.", "正确。"),
     "wrong": Text("Not so.", "不对。"),
     "answer": Text("Instead:", "实际上："),
+    "unkept": Text(
+        "Run this cell again to keep your answer in the notebook.",
+        "请再次运行本单元，把你的答案保存到笔记本中。",
+    ),
 }
 
 
 class Predict(PictureWidget):
     """`answer` is one of the options, or its index; `explanations` one for each option.
 
-    `chosen` (index, -1 for none), `locked` and `revealed` can be read in the next cell.
+    The picture stands at `step`, with nothing that comes after it. `until` is the asked moment,
+    to which the run plays: words of a later line of the narration, a position, or "now", which is
+    `step` itself; default the last position. `shows`: what answers there, besides the row: names
+    of panels ("readers"), or of a line in one by its words ("readers: read_committed"). `panels`
+    are those that are seen while the question is open; afterwards all are.
+
+    `chosen` (index, -1 for none), `locked` and `revealed` can be read in the next cell. Given
+    with the call, they are what was answered before; the browser writes them into the call that
+    begins with `name`.
     """
 
+    _esm = join_modules("predict.js")
+    _css = page_css("predict.css")
     chosen = traitlets.Int(-1).tag(sync=True)
     locked = traitlets.Bool(False).tag(sync=True)
     revealed = traitlets.Bool(False).tag(sync=True)
+    kept = traitlets.Bool(True).tag(sync=True)
 
     def __init__(
         self,
@@ -49,6 +77,11 @@ class Predict(PictureWidget):
         *,
         trace: Trace | None = None,
         step: int = 0,
+        until: int | str | None = None,
+        shows: Sequence[str] = (),
+        name: str = "",
+        chosen: int = -1,
+        revealed: bool = False,
         title: str | None = None,
         lang: Lang = "en",
         scale: float = 1.0,
@@ -59,46 +92,118 @@ class Predict(PictureWidget):
         self.question = say(question, lang)
         self.options = [say(option, lang) for option in options]
         self.answer = _index(answer, options)
-        self.explanations = [say(text, lang) for text in explanations]
-        if self.explanations and len(self.explanations) != len(self.options):
+        self.explanations = [say(text, lang) for text in explanations] or [""] * len(options)
+        if len(self.explanations) != len(self.options):
             raise ValueError(
                 f"{len(self.options)} options need as many explanations, not "
                 f"{len(self.explanations)}; say nothing with an empty string"
             )
-        self._player: Player | None = None
-        payload = b""
+        self._lang: Lang = lang
+        self._run = None
         if trace is not None:
-            self._player = Player(
-                trace, step=step, title=title, lang=lang, scale=scale, panels=panels
-            )
-            payload = deflate(self._player.payload)
-        super().__init__(payload=payload)
-        self.ui = {
-            "kind": "predict",
-            "still": self._name,
-            "lang": lang,
-            "question": self.question,
-            "options": self.options,
-            "answer": self.answer,
-            "explanations": self.explanations or [""] * len(self.options),
-            "words": {name: text.of(lang) for name, text in WORDS.items()},
-        }
+            look = Look.of(title, lang, scale, panels)
+            self._run = AskedRun.of(trace, position(trace, step), until, shows, look)
+        self.name, self._cell = name, find_running_cell()
+        super().__init__()
+        if chosen != -1:
+            self.chosen, self.locked, self.revealed = chosen, True, revealed
+        self._show()
+        self.observe(self._answered, ["locked", "revealed"])
+        self.on_msg(self._asked)
 
     @property
     def right(self) -> bool | None:
         """If the locked answer is right; None while the question is open."""
         return self.chosen == self.answer if self.locked else None
 
+    @property
+    def is_told(self) -> bool:
+        """Locked and run: the verdict may be seen."""
+        return self.locked and self.revealed
+
+    @traitlets.validate("chosen")
+    def _is_an_option(self, proposal: dict[str, Any]) -> int:
+        chosen = int(proposal["value"])
+        if not -1 <= chosen < len(self.options):
+            last = len(self.options) - 1
+            raise traitlets.TraitError(f"chosen={chosen}: the options are 0 to {last}")
+        return chosen
+
+    def player(self) -> Player | None:
+        """The run as far as it may be seen; None where the question has none."""
+        if self._run is None:
+            return None
+        return self._run.told() if self.is_told else self._run.open()
+
+    def verdict(self) -> list[tuple[bool, str, str, str]]:
+        """Once told: is it right, the word for that, the option, its explanation; of the learner's
+        option and, where it is wrong, of the right one."""
+        if not self.is_told:
+            return []
+        word = {key: WORDS[key].of(self._lang) for key in ("right", "wrong", "answer")}
+        lines = [(bool(self.right), word["right" if self.right else "wrong"], self.chosen)]
+        if not self.right:
+            lines.append((True, word["answer"], self.answer))
+        return [(ok, said, self.options[i], self.explanations[i]) for ok, said, i in lines]
+
     def still_html(self) -> str:
-        items = "".join(f"<li>{escape(option)}</li>" for option in self.options)
-        picture = self._player.still_html(future=False) if self._player else ""
-        return f"<p>{escape(self.question)}</p><ol>{items}</ol>{picture}"
+        mine = escape(WORDS["mine"].of(self._lang))
+        items = [escape(option) for option in self.options]
+        if self.locked:
+            items[self.chosen] = f"<b>{mine}</b> {items[self.chosen]}"
+        told = "".join(
+            f"<p><b>{escape(said)}</b> {escape(f'“{option}” {why}')}</p>"
+            for _, said, option, why in self.verdict()
+        )
+        player = self.player()
+        return (
+            f"<p><b>{escape(self.question)}</b></p><ol><li>{'</li><li>'.join(items)}</li></ol>"
+            f"{told}{player.still_html() if player else ''}"
+        )
 
     def narration(self) -> str:
-        lines = [self.question, *(f"  {i}. {text}" for i, text in enumerate(self.options, 1))]
-        if self._player:
-            lines.append(self._player.narration(future=False))
-        return "\n".join(lines)
+        player = self.player()
+        return "\n".join([*self._in_words(), *([player.narration()] if player else [])])
+
+    def summary(self) -> str:
+        player = self.player()
+        return "\n".join([*self._in_words(), *([player.caption] if player else [])])
+
+    def _in_words(self) -> Iterator[str]:
+        yield self.question
+        yield from (f"  {i}. {text}" for i, text in enumerate(self.options, 1))
+        if self.locked:
+            yield f"{WORDS['mine'].of(self._lang)} {self.options[self.chosen]}"
+        yield from (f"{said} “{option}” {why}" for _, said, option, why in self.verdict())
+
+    def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
+        if message.get("type") == "run" and self.locked:
+            self.revealed = True
+
+    def _answered(self, _change: object) -> None:
+        """The picture that may be seen now, and the still that stays in the notebook."""
+        self._show()
+        if self._is_shown:
+            keep: Any = update_display  # IPython does not say its type
+            keep(self.still_output(), raw=True, display_id=self._name)
+
+    def _show(self) -> None:
+        player = self.player()
+        with self.hold_sync():
+            self.payload = deflate(player.payload) if player else b""
+            self.ui = {
+                "kind": "predict",
+                "still": self._name,
+                "cell": self._cell,
+                "name": self.name,
+                "lang": self._lang,
+                "question": self.question,
+                "options": self.options,
+                "verdict": [list(line) for line in self.verdict()],
+                "until": self._run.until if self._run and self.is_told else None,
+                "shows": self._run.lines() if self._run and self.is_told else [],
+                "words": {name: text.of(self._lang) for name, text in WORDS.items()},
+            }
 
 
 def _index(answer: int | str, options: Sequence[str | Text]) -> int:
@@ -108,3 +213,94 @@ def _index(answer: int | str, options: Sequence[str | Text]) -> int:
     if isinstance(answer, int) and 0 <= answer < len(names):
         return answer
     raise ValueError(f"answer={answer!r} is none of the options; give one of {names} or its index")
+
+
+# --- the run of a question -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRun:
+    """`step`: where the question is asked; `until`: where the run answers it; `shows`: the panels
+    that answer, each with words of one line of it, or none."""
+
+    trace: Trace
+    step: int
+    until: int
+    shows: tuple[tuple[str, str], ...]
+    look: Look
+
+    @staticmethod
+    def of(
+        trace: Trace, step: int, until: int | str | None, shows: Sequence[str], look: Look
+    ) -> AskedRun:
+        pairs = tuple((name.strip(), words.strip()) for name, _, words in _parted(shows))
+        run = AskedRun(trace, step, find_step(trace, step, until), pairs, look)
+        run.lines()  # a mistake is reported where it was made
+        return run
+
+    def open(self) -> Player:
+        """As far as `step`, without the title of the story, which may say how it ends."""
+        seen = replace(
+            self.trace,
+            facts=self.trace.facts[: self.step],
+            snapshots=self.trace.snapshots[: self.step + 1],
+        )
+        look = self.look
+        title = "" if look.title is None else look.title
+        return Player(
+            seen, title=title, lang=look.lang, scale=look.scale, panels=look.panels
+        )  # fmt: skip
+
+    def told(self) -> Player:
+        """All of it, with every panel."""
+        look = self.look
+        return Player(
+            self.trace, step=self.until, title=look.title, lang=look.lang, scale=look.scale
+        )
+
+    def lines(self) -> list[dict[str, str]]:
+        """What answers at `until`: panels, and the keys of what is drawn there, "" for all."""
+        return [{"panel": name, "key": self._key(name, words)} for name, words in self.shows]
+
+    def _key(self, name: str, words: str) -> str:
+        Look.of(None, "en", 1, [name])  # ValueError where there is no such panel
+        if not PANELS[name].shows(self.trace):
+            raise ValueError(f"shows={name!r}: this run has nothing for that panel")
+        if not words:
+            return ""
+        scene = PANELS[name].view(self.trace, self.until, lang=self.look.lang)
+        key = _key_of(scene.nodes, words)
+        if key is None:
+            raise ValueError(f"shows: nothing in the panel {name!r} says {words!r} at that step")
+        return key
+
+
+def _parted(shows: Sequence[str]) -> list[tuple[str, str, str]]:
+    return [one.partition(":") for one in ([shows] if isinstance(shows, str) else shows)]
+
+
+def _key_of(nodes: Sequence[Node], words: str) -> str | None:
+    """The first group that has a text with `words`, the innermost one."""
+    for node in nodes:
+        inside = _key_of([child for child in node.children if child.children], words)
+        if inside is not None:
+            return inside
+        if any(words in one.text for one in (node, *node.children)):
+            return node.key
+    return None
+
+
+def find_step(trace: Trace, after: int, until: int | str | None) -> int:
+    """The position that `until` means; ValueError where it is none, or comes before `after`."""
+    if until is None:
+        return len(trace)
+    if until == NOW:
+        return after
+    if isinstance(until, int):
+        if position(trace, until) < after:
+            raise ValueError(f"until={until} comes before the step of the question, {after}")
+        return position(trace, until)
+    for place, fact in enumerate(trace.facts[after:], after + 1):
+        if until in " ".join(fact.line().split()):
+            return place
+    raise ValueError(f"until={until!r}: no step after {after} says that")

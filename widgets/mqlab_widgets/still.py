@@ -1,4 +1,4 @@
-"""One step as an SVG of its own: what a reader sees where no script runs.
+"""One step as an SVG of its own, and the run in words: what a reader sees where no script runs.
 
 The layout is the player's, computed in Python. The style travels inside: an `<img>` sees
 no CSS of its page.
@@ -6,10 +6,13 @@ no CSS of its page.
 
 from __future__ import annotations
 
-from mqlab.kernel.text import Lang
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from mqlab.kernel.text import Lang, Words
 from mqlab.kernel.trace import Trace
 
-from .payload import WORDS, Look, chip, facts
+from .payload import WINDOW, WORDS, Look, chip, facts
 from .scene import Scene, xml
 from .style import svg_css
 from .views import PANELS
@@ -17,30 +20,71 @@ from .widths import fit, width, wrap
 
 EDGE, GUTTER, TOP = 24, 38, 62
 LINE_SIZE, WHY_SIZE = 11.5, 11.5
+Size = tuple[float, float]
+
+IN_WORDS = Words("The run in words, {n} lines", "这次运行的文字叙述，共 {n} 行")
 
 
-def still(trace: Trace, step: int, look: Look, future: bool = True) -> str:
-    """A complete SVG document of one position; `future`: with the rows to come, faint."""
-    fact = trace.facts[step - 1] if step else None
-    names = _variant(look.names(trace), unfold=fact is not None and fact.fold)
-    drawn = [(PANELS[n].side, PANELS[n].view(trace, step, lang=look.lang)) for n in names]
-    left = max((s.width for side, s in drawn if side == "left"), default=-GUTTER)
-    right = max((s.width for side, s in drawn if side == "right"), default=-GUTTER)
+def still(
+    trace: Trace,
+    step: int,
+    look: Look,
+    future: bool = True,
+    theme: str = "",
+    room: Mapping[str, Size] = MappingProxyType({}),
+) -> str:
+    """A complete SVG document of one position; `future`: with the rows to come, faint; `theme`:
+    light or dark, whatever the reader's own is; `room`: for each panel the least place it has."""
+    drawn = [
+        (PANELS[name].side, scene, _larger(room.get(_base(name)), scene))
+        for name, scene in _scenes(trace, step, look)
+    ]
+    left = max((size[0] for side, _, size in drawn if side == "left"), default=-GUTTER)
+    right = max((size[0] for side, _, size in drawn if side == "right"), default=-GUTTER)
     total = max(EDGE + left + GUTTER + right + EDGE, 640)
     pictures, bottom = _columns(drawn, left)
     frame = Scene()
     _top(frame, trace, step, look, total)
-    height = _bottom(frame, trace, step, look.lang, total, bottom)
+    height = _bottom(frame, trace, step, look.lang, total, bottom, bool(room))
     body = pictures + "".join(node.svg() for node in frame.nodes)
     name = "mqlab" if future else "mqlab veiled"
+    own = _OWN + (f".mqlab{{color-scheme:{theme}}}" if theme else "")
     paper = f'<rect class="paper" width="{total:g}" height="{height:g}"/>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{name}" '
         f'width="{total * look.scale:g}" height="{height * look.scale:g}" '
         f'viewBox="0 0 {total:g} {height:g}" role="img" '
-        f'aria-label="{xml(caption(trace, step, look))}"><style>{svg_css(body, _OWN)}</style>'
+        f'aria-label="{xml(caption(trace, step, look))}"><style>{svg_css(body, own)}</style>'
         f"{paper}{body}</svg>"
     )
+
+
+def stills(trace: Trace, steps: Sequence[int], look: Look, theme: str = "") -> Iterator[str]:
+    """Stills of several positions, in which every panel keeps its place: the frames of a film.
+    What is to come is hidden."""
+    room: dict[str, Size] = {}
+    for step in steps:
+        for name, scene in _scenes(trace, step, look):
+            room[_base(name)] = _larger(room.get(_base(name)), scene)
+    for step in steps:
+        yield still(trace, step, look, False, theme, room)
+
+
+def _scenes(trace: Trace, step: int, look: Look) -> list[tuple[str, Scene]]:
+    """The panels of one position, each drawn."""
+    unfold = bool(step) and trace.facts[step - 1].fold
+    names = _variant(look.names(trace), unfold)
+    return [(name, PANELS[name].view(trace, step, lang=look.lang)) for name in names]
+
+
+def _base(name: str) -> str:
+    """A panel's name without its variant."""
+    return name.partition("/")[0]
+
+
+def _larger(size: Size | None, scene: Scene) -> Size:
+    width, height = size or (0, 0)
+    return max(width, scene.width), max(height, scene.height)
 
 
 _OWN = (
@@ -66,10 +110,32 @@ def caption(trace: Trace, step: int, look: Look) -> str:
     return ". ".join(part.rstrip(".") for part in parts if part)
 
 
+def narrated(trace: Trace, step: int, lang: Lang, future: bool = True) -> list[str]:
+    """The run, one fact a line; the current one is marked. Without `future`: as far as it."""
+    lines = trace.narrate(lang).splitlines()[: None if future else step]
+    return [f"{'▶' if i == step else ' '} {line}" for i, line in enumerate(lines, 1)]
+
+
+def folded_words(trace: Trace, step: int, look: Look, future: bool = True) -> str:
+    """The run in words, opened by a click: HTML that needs no script. Of a long run, the part
+    around the step."""
+    lines = narrated(trace, step, look.lang, future)
+    if not lines:
+        return ""
+    first = max(0, min(step - WINDOW // 2, len(lines) - WINDOW))
+    shown = lines[first : first + WINDOW]
+    before = ["  …"] if first else []
+    after = ["  …"] if first + WINDOW < len(lines) else []
+    summary = IN_WORDS(n=len(lines)).of(look.lang)
+    text = xml("\n".join([*before, *shown, *after]))
+    return f"<details><summary>{xml(summary)}</summary><pre>{text}</pre></details>"
+
+
 def _variant(names: list[str], unfold: bool) -> list[str]:
     """Of a folded and an unfolded panel, the one to show."""
-    both = {n.partition("/")[0] for n in names if "/" in n}
-    return [n for n in names if n.partition("/")[0] not in both or ("/" in n) == unfold]
+    both = {_base(n) for n in names if n.endswith("/all")}
+    roomy = [n for n in names if not n.endswith("/small")]
+    return [n for n in roomy if _base(n) not in both or n.endswith("/all") == unfold]
 
 
 def _place(trace: Trace, step: int, lang: Lang) -> str:
@@ -77,15 +143,15 @@ def _place(trace: Trace, step: int, lang: Lang) -> str:
     return place.format(n=trace.facts[step - 1].index if step else 0, of=trace.facts[-1].index)
 
 
-def _columns(drawn: list[tuple[str, Scene]], left: float) -> tuple[str, float]:
+def _columns(drawn: list[tuple[str, Scene, Size]], left: float) -> tuple[str, float]:
     """The panels below each other in their columns, and where the longer column ends."""
     ends = {"left": float(TOP), "right": float(TOP)}
     x = {"left": float(EDGE), "right": EDGE + left + GUTTER}
     out = []
-    for side, panel in drawn:
+    for side, panel, size in drawn:
         inner = "".join(node.svg() for node in panel.nodes)
         out.append(f'<g transform="translate({x[side]:g},{ends[side]:g})">{inner}</g>')
-        ends[side] += panel.height + 14
+        ends[side] += size[1] + 14
     return "".join(out), max(ends.values())
 
 
@@ -113,8 +179,11 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
     scene.line("top-rule", EDGE, 50, total - EDGE, 50, "rule")
 
 
-def _bottom(scene: Scene, trace: Trace, step: int, lang: Lang, total: float, y: float) -> float:
-    """A rail with the steps, the narrated line and the sentence why; returns the height."""
+def _bottom(
+    scene: Scene, trace: Trace, step: int, lang: Lang, total: float, y: float, always: bool
+) -> float:
+    """A rail with the steps, the narrated line and the sentence why; returns the height, which
+    is `always` that of a long sentence, or of this one."""
     scene.line("bottom-rule", EDGE, y, total - EDGE, y, "rule")
     start, end, middle = EDGE + 8, total * 0.42, y + 27
     unit = (end - start) / max(len(trace), 1)
@@ -133,4 +202,4 @@ def _bottom(scene: Scene, trace: Trace, step: int, lang: Lang, total: float, y: 
     lines = wrap(fact.why.of(lang), room, WHY_SIZE, 2) if fact else []
     for i, line in enumerate(lines):
         scene.text(f"why{i}", x, y + 42 + i * 16, line, "why")
-    return y + 46 + max(len(lines), 1) * 16
+    return y + 46 + max(len(lines), 2 if always else 1) * 16

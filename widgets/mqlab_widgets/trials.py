@@ -1,8 +1,9 @@
 """`Trials`: an experiment with choices, a button that runs it, and a table that grows.
 
 The experiment is any function `run(*choices, say)`: it calls `say` with a line whenever it has
-got further, and gives the cells of its row. What raises becomes a row too, so that a table never
-hides a trial. `run` may take long; the line below the button says what it is doing.
+got further, and gives the cells of its row. With `money=True` it is also given `show`, to be called
+with sums of money while it goes on. What raises becomes a row too, so that a table never hides a
+trial. `run` may take long; the line below the button says what it is doing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
 import ipywidgets as w
+
+from .money_bar import MoneyBar
 
 Say = Callable[[str], None]
 Run = Callable[..., Sequence[str]]
@@ -34,6 +37,7 @@ class Trials(w.VBox):  # type: ignore[misc]
         *,
         button: str = "Run",
         caption: str = "What came of each trial",
+        money: bool = False,
     ) -> None:
         if not choices or not columns:
             raise ValueError("give at least one choice and one column")
@@ -50,9 +54,11 @@ class Trials(w.VBox):  # type: ignore[misc]
         self.button = w.Button(description=button, button_style="danger", tooltip=button)
         self.button.on_click(lambda _: self.try_out(*(menu.value for menu in self.menus)))
         self.status = w.HTML("Choose, then press the button.")
+        self.money = MoneyBar()
+        self._more = {"show": self.money.show} if money else {}
         self.table = w.HTML(self._table())
         super().__init__([w.HBox([*self.menus, self.button], layout=w.Layout(flex_flow="row wrap")),
-                          self.status, self.table])  # fmt: skip
+                          self.status, self.money, self.table])  # fmt: skip
 
     def try_out(self, *choices: str, say: Say | None = None) -> tuple[str, ...]:
         """Run one trial, add its row to the table and give it."""
@@ -63,8 +69,9 @@ class Trials(w.VBox):  # type: ignore[misc]
                 say(line)
 
         self.button.disabled = True
+        self.money.clear()
         try:
-            found = tuple(self._run(*choices, say=tell))
+            found = tuple(self._run(*choices, say=tell, **self._more))
         except Exception as error:
             found = (f"{type(error).__name__}: {error}", *[""] * (len(self._columns) - 1))
         finally:

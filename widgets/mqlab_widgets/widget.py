@@ -12,14 +12,18 @@ from typing import Any
 
 import anywidget
 import traitlets
+from IPython import get_ipython
 from IPython.display import display
 
 from mqlab.kernel.text import Lang, Text
 
-from .payload import HERE
+from .player import read_modules
 from .style import page_css
 
-RENDERED = "export default { render };"
+NO_EMPTY_WIDGET = (
+    "<style>.jp-OutputArea-child:has([data-still]) + .jp-OutputArea-child:not(:has(.mqlab))"
+    "{display:none}</style>"
+)
 
 
 def say(text: str | Text, lang: Lang) -> str:
@@ -27,23 +31,29 @@ def say(text: str | Text, lang: Lang) -> str:
     return text.of(lang) if isinstance(text, Text) else text
 
 
-def join_modules(name: str) -> str:
-    """One self-contained module: the player's file, then `name`, which may use its names and
-    says what is rendered."""
-    player = (HERE / "player.js").read_text("utf-8")
-    return player.replace(RENDERED, "") + "\n" + (HERE / name).read_text("utf-8")
+def find_running_cell() -> str:
+    """The id of the notebook's cell that is being run; empty where nobody says it."""
+    shell = get_ipython()
+    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    return str(parent.get("metadata", {}).get("cellId", ""))
+
+
+def join_modules(*names: str) -> str:
+    """One self-contained module: the player's file, what the widgets share, then the files
+    `names`, which may use the names of all before; the last says what is rendered."""
+    return read_modules("widget.js", *names)
 
 
 class PictureWidget(anywidget.AnyWidget):
     """`payload` is what the player plays; `ui` describes everything around it."""
 
-    _esm: Path | str = HERE / "player.js"
     _css: Path | str = page_css()
     payload = traitlets.Bytes(b"").tag(sync=True)
     ui = traitlets.Dict().tag(sync=True)
 
     def __init__(self, **traits: Any) -> None:
         self._name = secrets.token_hex(6)
+        self._is_shown = False
         super().__init__(**traits)
 
     def still_html(self) -> str:
@@ -54,14 +64,24 @@ class PictureWidget(anywidget.AnyWidget):
         """The same as plain text."""
         raise NotImplementedError
 
+    def summary(self) -> str:
+        """What is printed where neither widget nor still can be: on paper nothing is folded."""
+        return self.narration()
+
+    def still_output(self) -> dict[str, str]:
+        """The output before the widget, and what hides the widget's own where it never came to
+        life: "model not found" says nothing to a reader of yesterday's notebook."""
+        still = f'<div data-still="{self._name}">{self.still_html()}</div>{NO_EMPTY_WIDGET}'
+        return {"text/html": still, "text/plain": self.summary()}
+
     def _ipython_display_(self) -> None:
         show: Any = display  # IPython does not say its type
-        still = f'<div data-still="{self._name}">{self.still_html()}</div>'
-        show({"text/html": still, "text/plain": self.narration()}, raw=True)
+        show(self.still_output(), raw=True, display_id=self._name)
+        self._is_shown = True
         bundle = self._repr_mimebundle_()
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data:
-            show({**data, "text/plain": self.narration()}, raw=True)
+            show({**data, "text/plain": f"{type(self).__name__}()"}, raw=True)
 
     def __repr__(self) -> str:
         return self.narration()

@@ -93,7 +93,7 @@ AdminCall = List | Describe | Producers | FindHanging | AbortHanging
 
 @dataclass(frozen=True, slots=True)
 class AdminConfig(Config):
-    coordinator: str = "tc"
+    coordinator: str = "coordinator"
 
 
 @dataclass(frozen=True, slots=True)

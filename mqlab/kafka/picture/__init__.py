@@ -10,6 +10,9 @@ record belongs to which transaction is worked out here, from `__transaction_stat
 `meaning.py`, which is the Telling, one `match` a kind of message. The rest is a file a part:
 
     words.py      every sentence, in both languages
+    why.py        one sentence why for each kind of step    errors.py   and for each error
+    effects.py    what an effect is called where a stop tells if it was done (a lesson only)
+    terms.py      the words that a picture shows, a sentence each: tooltips and glossary
     tables.py     `__transaction_state`, `.txnindex`, `__consumer_offsets`, members
     graph.py      the state graph, and which transaction it shows
     cluster.py    the names of a lesson's cluster, and who leads what
@@ -19,6 +22,6 @@ record belongs to which transaction is worked out here, from `__transaction_stat
 
 The last six are for a lesson, whose whole world can be looked at. A running server has no
 world: `mqlab/serve/kafka/trace` takes notes of steps in bounded memory, and draws and explains
-them with the upper four. So a fact folds alike in both, and a column is named once. The claims
+them with the others. So a fact folds alike in both, and a column is named once. The claims
 behind the lights stand in `mqlab/kafka/claims`; they ask `view.py` too.
 """

@@ -44,12 +44,11 @@ from ..replication import Leadership
 from ..replication.messages import FetchReplica, FetchReplicaResponse, Found, Load, Metadata
 from ..states import TxnState
 from . import words
+from .errors import explain_error
 from .transactions import Txn, find_current, find_last
 
 #: part of every run, and no news
 EXPECTED = frozenset({Error.CONCURRENT_TRANSACTIONS, Error.MEMBER_ID_REQUIRED})
-#: refused for being outside the group's current generation
-OUTSIDE = frozenset({Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.FENCED_INSTANCE_ID})
 WHY_STATE = {
     TxnState.EMPTY: words.WHY_EMPTY,
     TxnState.ONGOING: words.WHY_ONGOING,
@@ -151,8 +150,7 @@ def explain_answer(
     name = _asked(known, asked, txn_id)
     error: Error = getattr(body, "error", Error.NONE)
     if error:
-        why = (words.WHY_FENCED if error in OUTSIDE else words.WHY_REFUSED)(error=error.name)
-        return Telling(name, is_expected(error, sender), Text(error.name), why)
+        return Telling(name, is_expected(error, sender), Text(error.name), explain_error(error))
     match body:
         case EndTxnResponse():
             return Telling(name, label=Text("ok"), why=words.WHY_ANSWERED())

@@ -34,40 +34,40 @@ def draw_snapshot(cluster: Cluster, world: World, properties: tuple[Property, ..
 
 
 def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
-    tc = cluster.config.coordinator
-    logs = ", ".join(sorted({txn_log(i, cluster.config).rsplit("-", 1)[1] for i in cluster.ids}))
-    named: list[tuple[str, Text, Text]] = [
-        _producer_lane(cluster, name, txn_id) for name, txn_id in cluster.producers
+    """A lane is called as its node is, in the narration and in schedules; what it is stands
+    below."""
+    below: list[tuple[str, Text]] = [
+        (name, _producer(cluster, name, txn_id)) for name, txn_id in cluster.producers
     ]
     if cluster.ids:
-        subtitle = Text(words.TXN_LOG().en + f" {logs}", words.TXN_LOG().zh + f" {logs}")
-        if cluster.replicas == 1:
-            named.append((tc, words.COORDINATOR(), subtitle))
-        else:
-            named += [(node, words.COORDINATOR(), Text(node)) for node in cluster.copies(tc)]
+        below += _copies(cluster, world, cluster.config.coordinator, _txn_logs(cluster))
     for partition in cluster.partitions:
-        named += [
-            (n, Text(n), _leads(cluster, world, partition, n)) for n in cluster.copies(partition)
-        ]
-    named += [(n, words.GROUP(), Text(n)) for g in cluster.groups for n in cluster.copies(g)]
-    named += [(r, Text(r), words.READER()) for r in cluster.readers]
-    named += [(a, Text(a), words.ADMIN()) for a in cluster.admins]
+        below += _copies(cluster, world, partition, words.LEADER())
+    for group in cluster.groups:
+        below += _copies(cluster, world, group, words.GROUP())
+    below += [(reader, words.READER()) for reader in cluster.readers]
+    below += [(admin, words.ADMIN()) for admin in cluster.admins]
     if cluster.replicas > 1:
-        named.append(("controller", Text("controller"), words.CONTROLLER()))
-    return tuple(Lane(name, title, sub, world.nodes[name].up) for name, title, sub in named)
+        below.append(("controller", words.CONTROLLER()))
+    return tuple(Lane(name, Text(name), what, world.nodes[name].up) for name, what in below)
 
 
-def _leads(cluster: Cluster, world: World, partition: str, node: str) -> Text:
-    return (words.LEADER if cluster.leader(world, partition) == node else words.FOLLOWER)()
+def _copies(cluster: Cluster, world: World, name: str, leads: Text) -> list[tuple[str, Text]]:
+    """The nodes that hold a log; `leads`: what the one is that leads it."""
+    leader = cluster.leader(world, name)
+    return [(n, leads if n == leader else words.FOLLOWER()) for n in cluster.copies(name)]
 
 
-def _producer_lane(cluster: Cluster, name: str, txn_id: str) -> tuple[str, Text, Text]:
-    """Called by its transactional id; two instances with one id by their own names."""
-    twins = sum(other == txn_id for _, other in cluster.producers) > 1
-    if txn_id and twins:
-        return name, Text(name), Text(txn_id)
-    kind = words.WORKER if name in cluster.workers else words.PRODUCER
-    return name, Text(txn_id or name), kind()
+def _txn_logs(cluster: Cluster) -> Text:
+    logs = ", ".join(sorted({txn_log(i, cluster.config).rsplit("-", 1)[1] for i in cluster.ids}))
+    return words.TXN_LOGS(logs=logs)
+
+
+def _producer(cluster: Cluster, name: str, txn_id: str) -> Text:
+    """Its transactional id, where it has one that is not its name."""
+    if txn_id and txn_id != name:
+        return Text(txn_id)
+    return (words.WORKER if name in cluster.workers else words.PRODUCER)()
 
 
 def _draw_latest(seen: View) -> Graph:

@@ -38,12 +38,17 @@ class WorldKnown:
         return txn_id in self.cluster.ids[:1]
 
     def find_kind(self, name: str) -> Kind:
-        name = name.partition("@")[0]  # a copy speaks for its partition
-        if name == self.cluster.config.coordinator:
-            return Kind.COORDINATOR
-        if name in self.cluster.partitions:
-            return Kind.PARTITION
-        return Kind.GROUP if name in self.cluster.groups else Kind.CLIENT
+        return find_kind(self.cluster, name)
+
+
+def find_kind(cluster: Cluster, name: str) -> Kind:
+    """What a node of a lesson is; a copy ("orders-0@2") speaks for its partition."""
+    name = name.partition("@")[0]
+    if name == cluster.config.coordinator:
+        return Kind.COORDINATOR
+    if name in cluster.partitions:
+        return Kind.PARTITION
+    return Kind.GROUP if name in cluster.groups else Kind.CLIENT
 
 
 def tell(

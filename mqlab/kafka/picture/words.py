@@ -6,8 +6,8 @@ from ...kernel import Words
 
 PRODUCER = Words("producer", "生产者")
 WORKER = Words("worker", "消费并生产")
-COORDINATOR = Words("coordinator", "事务协调器")
 TXN_LOG = Words("transaction log", "事务日志")
+TXN_LOGS = Words("transaction log {logs}", "事务日志 {logs}")
 GROUP = Words("group coordinator", "组协调器")
 LEADER = Words("leader", "leader")
 FOLLOWER = Words("follower", "follower")

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, Self
 
 from ...kernel import (
     Effect,
     Event,
+    Fact,
+    Named,
     NodeSpec,
     Property,
     Snapshot,
@@ -29,8 +31,11 @@ from ...kernel.options import SORTED, UNWRITTEN, Most, Order, Pairs, Programs
 from ..claims.invariants import CLAIMS, properties, replicated_claims
 from ..config import SAFEGUARDS, KafkaConfig
 from ..picture.cluster import Cluster
+from ..picture.effects import name_effect
 from ..picture.snapshot import draw_snapshot
-from ..picture.telling import tell
+from ..picture.telling import find_kind, tell
+from ..picture.terms import TERMS
+from ..picture.why import explain_fact
 from . import verbs, wiring
 
 # a role, a lane and a log each
@@ -119,6 +124,9 @@ class KafkaSystem(System):
         off = f" · off: {', '.join(self.off)}" if self.off else ""
         return Text(f"Kafka · transaction.version {self.transaction_version}{client}{off}")
 
+    def terms(self) -> tuple[tuple[Text, Text], ...]:
+        return TERMS
+
     # -- nodes ---------------------------------------------------------------------------
 
     @cached_property
@@ -176,6 +184,12 @@ class KafkaSystem(System):
 
     def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
         return tell(self.cluster, world, role, event, effect)
+
+    def explain(self, fact: Fact) -> Text:
+        return explain_fact(fact, partial(find_kind, self.cluster))
+
+    def name_effect(self, role: str, effect: Effect) -> Named | None:
+        return name_effect(role, effect)
 
     def properties(self) -> tuple[Property, ...]:
         return self._properties

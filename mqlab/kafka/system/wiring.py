@@ -1,8 +1,8 @@
 """Which role stands on which node.
 
-With one replica every role is a node of its own, called by what it leads: `tc`, `orders-0`.
-With several, each *copy* is one: `orders-0@1`, `orders-0@2`, `tc@1` …; a `controller` says
-who leads, and clients find their way by a router.
+With one replica every role is a node of its own, called by what it leads: `coordinator`,
+`orders-0`. With several, each *copy* is one: `orders-0@1`, `orders-0@2`, `coordinator@1` …; a
+`controller` says who leads, and clients find their way by a router.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ STAGES = {
 #: role → (its name in the figure, where its line stands)
 ROLES = {
     "app": ("producer", 185),
-    "tc": ("coordinator", 395),
+    "coordinator": ("coordinator", 395),
     "orders-0": ("leader of orders-0", 595),
     "reader": ("consumer", 745),
 }
@@ -106,7 +106,7 @@ def _completes(body: object) -> bool:
 
 
 def _role(node: str) -> str:
-    """Of several replicas ("tc@1") the role."""
+    """Of several replicas ("coordinator@1") the role."""
     return node.partition("@")[0]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
+from ...kafka.picture.terms import MEANS
 from ..tables import columns
 
 
@@ -153,19 +154,17 @@ TERMS = (
     Term(
         "transaction coordinator",
         "事务协调器",
-        "The broker that keeps a transaction's state and decides it; it sends the markers.",
+        MEANS["coordinator"],
     ),
     Term(
         "transactional id",
         "事务 ID（transactional.id）",
-        "The lasting name of a producer, not of one transaction; whoever comes back with it "
-        "shuts out its predecessor.",
+        MEANS["transactionalId"],
     ),
     Term(
         "producer epoch",
         "生产者纪元（epoch）",
-        "Rises when a producer begins anew or is aborted by its coordinator, with "
-        "transaction.version 2 and a v2 client at every end; older ones are refused.",
+        MEANS["epoch"],
     ),
     Term(
         "fencing",
@@ -180,29 +179,27 @@ TERMS = (
     Term(
         "marker, control record",
         "控制消息",
-        "A record that says how a transaction ended here; the broker writes it, and it takes "
-        "an offset.",
+        MEANS["marker"],
     ),
     Term(
         "high watermark, HW",
         "高水位",
-        "The end of what all in-sync replicas hold; it says nothing about transactions.",
+        MEANS["HW"],
     ),
     Term(
         "last stable offset, LSO",
         "最后稳定位移",
-        "Everything below it is decided; readers of committed data stop here. Some articles "
-        "write “Log Stable Offset”: there is no such name.",
+        f"{MEANS['LSO']} Some articles write “Log Stable Offset”: there is no such name.",
     ),
     Term(
         "read committed",
         "读已提交",
-        "Reading only what is decided and was not aborted.",
+        MEANS["read_committed"],
     ),
     Term(
         "read uncommitted",
         "读未提交",
-        "Reading everything up to the high watermark, decided or not.",
+        MEANS["read_uncommitted"],
     ),
     Term(
         "consume–transform–produce",

@@ -69,7 +69,8 @@ SAMPLE_CONFIG = "c.ExchangeCollect.check_owner = False\n"
 # What a course consists of; anything else in its folder is somebody's own.
 OURS = {
     MARKER, "nbgrader_config.py", "source", "release", "submitted", "autograded", "feedback",
-    "exchange", "cache", "gradebook.db", "gradebook.csv", "beliefs.csv", "students.zip",
+    "exchange", "cache", "gradebook.db", "gradebook.csv", "beliefs.csv",
+    "predictions.csv", "students.zip",
 }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def _lesson_systems() -> tuple[Searched, ...]:
         one = f"kafka {versions} partitions=1 {SHORT}"
         offsets = f"kafka {versions} partitions=1 groups=1 {OFFSETS}"
         two, both = f"kafka {versions} {APP}", f"kafka {versions} {TWIN} {SHORT} {NEXT}"
-        stops = Budget(kills=1, killable=("tc",), retries=1)
+        stops = Budget(kills=1, killable=("coordinator",), retries=1)
         few = Budget(breaks=1, timers=1, retries=1)
         out += [
             Searched(f"twin, {name}", lesson_system(name), BUDGET),
@@ -147,7 +147,7 @@ _SAFEGUARDS = (
         Text("fractured outcome (atomicity violated)", "结局分裂（违反原子性）"),
         _BOTH,
         "same outcome",
-        Budget(kills=1, killable=("tc",), timers=1),
+        Budget(kills=1, killable=("coordinator",), timers=1),
         "prepare_before_markers",
     ),
     Case(

@@ -104,7 +104,7 @@ def latest(trace: Trace, position: int = -1) -> str:
     return columns([found.columns, *found.rows])
 
 
-def requests(trace: Trace, coordinator: str = "tc") -> str:
+def requests(trace: Trace, coordinator: str = "coordinator") -> str:
     """What each request to the coordinator writes, and what is done when it is answered."""
     rows = []
     for fact in trace:
@@ -157,7 +157,7 @@ def find_timeout(text: str) -> str:
     """When the timeout of a transaction that is open at the end of a run will run out."""
     run = run_scenario(text)
     begun = next(f.at_ms for f in run.trace if _begins(f.body))
-    _, timer, after_ms = run.world.nodes["tc"].timers[0]
+    _, timer, after_ms = run.world.nodes["coordinator"].timers[0]
     return f"{timer}: set at {begun / 1000:g} s, runs out at {(begun + after_ms) / 1000:g} s"
 
 

@@ -331,7 +331,7 @@ def _decides(body: object) -> bool:
 def _left(run: Run) -> str:
     """Which of `KILLS` a run shows."""
     shown = {got.log for got in run.trace.snapshot(-1).readers[0].got}
-    if run.world.nodes["tc"].up:
+    if run.world.nodes["coordinator"].up:
         return ALIVE
     if not shown:
         decided = any(_decides(fact.body) for fact in run.trace)

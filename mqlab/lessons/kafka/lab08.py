@@ -105,7 +105,7 @@ def _sends_income(body: object) -> bool:
     return isinstance(body, Outcome) and isinstance(body.call, SendRecord)
 
 
-ROLES = {"tc": "transaction coordinator", "__consumer_offsets-0": "group coordinator"}
+ROLES = {"coordinator": "transaction coordinator", "__consumer_offsets-0": "group coordinator"}
 
 
 def actors(trace: Trace) -> str:

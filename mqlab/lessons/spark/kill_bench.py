@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,10 +34,12 @@ from .decide import (
 )
 from .two_phase import DEATHS
 from .two_phase import PAIRS as OPEN
+from .watching import Show, add_up, watch_money
 
 if TYPE_CHECKING:
     from ...spark.crashes import Cell, Ground
     from ...spark.job import Row
+    from ...spark.sinks import Target
 
 KEPT, GONE = "kept", "deleted once delivered"
 
@@ -58,14 +60,26 @@ class Bench:
     @property
     def expected(self) -> str:
         """The income of the two hours, computed without Spark."""
-        return pounds(sum(amounts_of_batches(HALF_HOUR)))
+        return pounds(self._due)
 
-    def kill(self, sink: str, point: str, rule: Rule | None = None, say: Say = print) -> Cell:
-        """Kill the job once at `point` of batch 3, start it again, and add up its output.
+    @property
+    def _due(self) -> int:
+        return sum(amounts_of_batches(HALF_HOUR))
+
+    def kill(
+        self,
+        sink: str,
+        point: str,
+        rule: Rule | None = None,
+        say: Say = print,
+        show: Show | None = None,
+    ) -> Cell:
+        """Kill the job once at `point` of batch 3, start it again, and add up its output. `show`,
+        where given, is called with the money again and again while the job runs.
 
         Raises IncomeError, whose text says what to do next.
         """
-        from ...spark import connector
+        from ...spark import connector, crashes
         from ...spark.crashes import run_cell
         from ...spark.kills import Point
         from ...spark.sink_choice import OWN
@@ -74,14 +88,36 @@ class Bench:
         if sink == OWN:
             connector.fetch()  # raises what is missing
         name = self._name()
-        return run_cell(
-            ground, sink, Point(point), hard=True, name=name, rule=rule, more=True, say=say
-        )
+        with self._watching(sink, crashes.target_of(ground, name), show):
+            cell = run_cell(
+                ground, sink, Point(point), hard=True, name=name, rule=rule, more=True, say=say
+            )
+        self._sum_up(cell, show)
+        return cell
 
-    def trial(self, sink: str, point: str, *, say: Say) -> tuple[str, str]:
+    def trial(
+        self, sink: str, point: str, *, say: Say, show: Show | None = None
+    ) -> tuple[str, str]:
         """The same, as the row of a table: the income and its error."""
-        cell = self.kill(sink, point, say=say)
+        cell = self.kill(sink, point, say=say, show=show)
         return pounds(cell.tenths), cell.error or "ok"
+
+    def _watching(
+        self, sink: str, target: Target, show: Show | None
+    ) -> AbstractContextManager[None]:
+        """Show the money of this output while a job writes it."""
+        from ...spark import job, topics
+
+        def read() -> list[Row]:
+            with topics.broker_errors(self.address):
+                return job.read_output(sink, target)
+
+        return nullcontext() if show is None else watch_money(read, self._due, show)
+
+    def _sum_up(self, cell: Cell, show: Show | None) -> None:
+        """The money when all is over."""
+        if show is not None:
+            show(add_up(cell.rows, self._due, over=True))
 
     def try_rule(self, rule: Rule, say: Say = print) -> None:
         """Put the rule into the sink and let it live through the three stories. A rule that is
@@ -120,7 +156,9 @@ class Bench:
             target = replace(fresh, checkpoint=target.checkpoint)
         return crashes.restart(ground, target, "exactly-once", Point.COMMITTED, rule)
 
-    def try_ends(self, source: str, sink: str, point: str, *, say: Say) -> tuple[str, str]:
+    def try_ends(
+        self, source: str, sink: str, point: str, *, say: Say, show: Show | None = None
+    ) -> tuple[str, str]:
         """A job between other ends, as the row of a table: the income, and its error.
 
         `source` "kept" is topic Order. With "deleted once delivered" the broker deletes
@@ -131,16 +169,18 @@ class Bench:
         from ...spark.kills import Point
 
         if source == KEPT:
-            return self.trial(sink, point, say=say)
+            return self.trial(sink, point, say=say, show=show)
         ground = self._fed(f"queue-{self._name()}", say)
         target = crashes.target_of(ground, self._name())
         job.create_topics(target)
-        crashes.kill_hard(ground, target, sink, Point(point), say=say)
-        self._ready()
-        ends = checkpoint.cut_of(target.checkpoint, KILLED).offsets
-        topics.delete_before(self.address, ground.source, ends)
-        say("the source has deleted what it had delivered; starting the job again")
-        cell = crashes.restart(ground, target, sink, Point(point))
+        with self._watching(sink, target, show):
+            crashes.kill_hard(ground, target, sink, Point(point), say=say)
+            self._ready()
+            ends = checkpoint.cut_of(target.checkpoint, KILLED).offsets
+            topics.delete_before(self.address, ground.source, ends)
+            say("the source has deleted what it had delivered; starting the job again")
+            cell = crashes.restart(ground, target, sink, Point(point))
+        self._sum_up(cell, show)
         gone = ", and the job cannot go on" if cell.stopped else ""
         return pounds(cell.tenths), f"{cell.error or 'ok'}{gone}"
 

@@ -1,13 +1,13 @@
 """The run in which a rule of lab 11 goes wrong, played by the engine.
 
-    system sink producers=job:income-job,again:income-job owed=12:00,12:30 last=again calls=4
+    system sink producers=job:income-job,again:income-job last=again calls=4 owed=12:00=5015,…
     run job: init
     run job: begin, send income-0 12:00=5015, commit
     kill job
     run again: init
     run again: begin, send income-0 12:30=1621, commit
 
-One transaction per batch; a batch's record is the half hour whose income it holds. *Money in =
+One transaction per batch; a batch's record is a half hour and its income in pounds. *Money in =
 money out*: a reader of committed data gets no half hour twice, and once the process `last` has
 made its `calls` and nothing is open, it gets each half hour that is owed.
 """
@@ -15,14 +15,14 @@ made its `calls` and nothing is open, it gets each half hour that is owed.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...kafka.claims.invariants import reads
 from ...kafka.messages import READ_COMMITTED
 from ...kafka.picture.view import read_world
 from ...kafka.states import COMPLETED
-from ...kernel import Property, Run, Words, World
+from ...kernel import Money, Property, Run, Snapshot, Words, World
 from ...kernel.world import NodeState
 from ..kafka.systems.asking import AskingSystem
 from ..registry import run_scenario
@@ -30,12 +30,14 @@ from ..registry import run_scenario
 MONEY = Words(
     "money in = money out: each half hour is counted once", "进账 = 出账：每半小时只计入一次"
 )
+ORDERED = Words("ordered", "订单金额")
+ADDED_UP = Words("added up by accounting", "会计汇总")
 
 
 @dataclass(frozen=True)
 class SinkSystem(AskingSystem):
-    """`asking` with the topic `income` and the light `money`. `owed`: the half hours; `last`: the
-    process after whose so many calls they must be there."""
+    """`asking` with the topic `income`, the light `money`, and the money itself. `owed`: the half
+    hours with their income; `last`: the process after whose so many calls they must be there."""
 
     topic: str = "income"
     partitions: int = 1
@@ -50,18 +52,36 @@ class SinkSystem(AskingSystem):
         money = Property("money", MONEY(), self._balanced, "always", self._money_reads)
         return (money, *super()._properties)
 
+    def snapshot(self, world: World) -> Snapshot:
+        got = self._got(world)
+        due = {find_half(record): find_pence(record) for record in (*got, *self.owed)}
+        seen = sum(map(find_pence, got))
+        money = Money(
+            sum(due.values()),
+            seen,
+            ORDERED(),
+            ADDED_UP(),
+            missing=sum(due[half] for half in self._missing(world)),
+            extra=seen - sum(due[half] for half in {*map(find_half, got)}),
+        )
+        return replace(super().snapshot(world), money=money)
+
     def _balanced(self, world: World) -> bool:
-        seen = read_world(self.cluster, world)
-        got = [
-            value.partition("=")[0]
-            for batch, _ in seen.list_readable(f"{self.topic}-0", READ_COMMITTED)
-            for value in batch.records
-        ]
-        if len(got) > len(set(got)):
-            return False
-        if any(txn.state not in COMPLETED for txn in seen.list_txns()):
-            return True
-        return not self._is_over(world.nodes.get(self.last)) or {*self.owed} <= {*got}
+        got = [*map(find_half, self._got(world))]
+        return len(got) == len(set(got)) and not self._missing(world)
+
+    def _got(self, world: World) -> list[str]:
+        """What accounting, a reader of committed data, is given."""
+        shown = read_world(self.cluster, world).list_readable(f"{self.topic}-0", READ_COMMITTED)
+        return [value for batch, _ in shown for value in batch.records]
+
+    def _missing(self, world: World) -> set[str]:
+        """The half hours that must be there by now, and are not."""
+        if any(t.state not in COMPLETED for t in read_world(self.cluster, world).list_txns()):
+            return set()
+        if not self._is_over(world.nodes.get(self.last)):
+            return set()
+        return {*map(find_half, self.owed)} - {*map(find_half, self._got(world))}
 
     def _is_over(self, node: NodeState | None) -> bool:
         """Whether a process has made its last call."""
@@ -69,6 +89,17 @@ class SinkSystem(AskingSystem):
 
     def _money_reads(self, name: str, node: NodeState) -> Hashable:
         return reads(self.cluster, name, node), name == self.last and self._is_over(node)
+
+
+def find_half(record: str) -> str:
+    """The 12:30 of `12:30=1621`."""
+    return record.partition("=")[0]
+
+
+def find_pence(record: str) -> int:
+    """The 1621 of `12:30=1621`, in pence."""
+    amount = record.partition("=")[2]
+    return 100 * int(amount) if amount.isdecimal() else 0
 
 
 def play_lives(lives: Sequence[Sequence[Sequence[str]]], owed: Sequence[str], why: str) -> Run:

@@ -16,7 +16,15 @@ from dataclasses import dataclass
 from ...kernel import Run, Text
 from ..check import RuleError
 from ..verdict import NOT_WRITTEN, Verdict
-from .decide import HALF_HOUR, HALVES, KILLED, Outcome, Remembered, amounts_of_batches, records_of
+from .decide import (
+    HALF_HOUR,
+    KILLED,
+    Outcome,
+    Remembered,
+    amounts_of_batches,
+    list_owed,
+    records_of,
+)
 
 Rule = Callable[[int, int], str]
 Pair = tuple[int, int]
@@ -76,7 +84,7 @@ class Death:
                 [
                     f"# {self.title}",
                     "system sink producers=job:income-job,hand:raw,again:income-job "
-                    f"owed={','.join(HALVES[KILLED - 1 :])} last=again "
+                    f"owed={','.join(list_owed(KILLED))} last=again "
                     f"calls={1 + 3 * len(again)}",
                     f"run job: init, begin, {_sent(KILLED)}",
                     "kill job",

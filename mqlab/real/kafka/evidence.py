@@ -9,7 +9,7 @@ from ..evidence import Contradiction, Witness
 
 VERSION = "4.3.1"
 #: a coordinator or a leader: nobody sees from outside what they ask
-BROKERS = re.compile(r"^tc(@|$)|-\d+(@\d+)?$")
+BROKERS = re.compile(r"^coordinator(@|$)|-\d+(@\d+)?$")
 #: producer ids: a broker hands out blocks of 1,000, so they are never the same twice
 IDS = re.compile(r"\bpid=(-?\d+)")
 
@@ -28,7 +28,7 @@ CONTRADICTIONS = (
         FactKind.REPLY,
         r"^ok epoch=\d+$",
         Text("the epoch marks each rebirth of a producer", "epoch 标记生产者的每一次重生"),
-        r"^tc$",
+        r"^coordinator$",
     ),
     Contradiction(
         FactKind.RETURN,
@@ -71,9 +71,11 @@ def is_seen(node: str) -> bool:
 
 
 def role_of(node: str) -> str:
-    """Of several replicas of a role ("orders-0@1") the role; every partition of
-    __consumer_offsets is the group coordinator."""
+    """As recordings call it. Of several replicas of a role ("orders-0@1") the role; every
+    partition of __consumer_offsets is the group coordinator."""
     role = node.partition("@")[0]
+    if role == "coordinator":
+        return "tc"
     return "gc" if role.startswith("__consumer_offsets") else role
 
 

@@ -62,11 +62,11 @@ def searched(line, budget):
     [
         (ONE, Budget(breaks=1)),
         (OPEN, Budget(breaks=1, timers=1, retries=1)),
-        (ONE, Budget(kills=2, killable=("tc",))),
+        (ONE, Budget(kills=2, killable=("coordinator",))),
         (OPEN, Budget(power_cuts=1, kills=1, killable=("orders-0", "app"), restartable=("app",))),
         ("kafka partitions=2 'app=init; begin; send orders-1 a'", Budget(kills=1, timers=1)),
         ("kafka partitions=1 replicas=2 'app=init; begin; send orders-0 a'", Budget(timers=1)),
-        (OFFSETS, Budget(kills=1, killable=("tc", "app"))),
+        (OFFSETS, Budget(kills=1, killable=("coordinator", "app"))),
     ],
     ids=str,
 )

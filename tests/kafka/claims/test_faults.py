@@ -171,7 +171,7 @@ READ = (
 )
 TWO = "kafka 'app=init; begin; send orders-0 a; flush; send orders-1 b; commit'"
 TWINS = f"kafka partitions=1 {TWIN} {SHORT} {NEXT}"
-STOP = Budget(kills=1, killable=("tc",), timers=1)
+STOP = Budget(kills=1, killable=("coordinator",), timers=1)
 FAULTS = [
     (AskedLater, ONE, STOP, "ends"),
     (EarlyMarkers, ONE, STOP, "decided first"),

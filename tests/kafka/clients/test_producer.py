@@ -218,7 +218,7 @@ def test_after_the_last_epoch_it_needs_a_new_id():
     client = idempotent().role
     client = idempotent(epoch=32_767).send("b").answer(GAP, GAP)
     assert client.role.state is S.INITIALIZING
-    assert client.requests == ["tc InitProducerId"]
+    assert client.requests == ["coordinator InitProducerId"]
     client.answer(InitProducerIdResponse(pid=8, epoch=0)).fired()
     assert [(s.body.batch.pid, s.body.batch.epoch) for s in client.sent] == [(8, 0), (8, 0)]
     assert [s.body.batch.first_seq for s in client.sent] == [0, 1]
@@ -269,7 +269,7 @@ def test_those_behind_a_refused_batch_move_up():
     assert client.fired().requests == ["o-0 Produce b epoch=3 seq=0"]
     client.call(Abort())
     assert len(client.sent) == 1, "the end waits for what is under way"
-    assert client.answer(OK).requests == ["tc EndTxn abort epoch=3"]
+    assert client.answer(OK).requests == ["coordinator EndTxn abort epoch=3"]
 
 
 # ---- the transaction ---------------------------------------------------------------------
@@ -277,16 +277,19 @@ def test_those_behind_a_refused_batch_move_up():
 
 def test_a_legacy_client_adds_partitions_before_it_writes():
     client = Client(client="legacy").begun().send("a").send("b", to="o-1")
-    assert client.requests == ["tc AddPartitionsToTxn {o-0}"]
+    assert client.requests == ["coordinator AddPartitionsToTxn {o-0}"]
     client.answer(ADDED)
-    assert client.requests == ["o-0 Produce a epoch=3 seq=0", "tc AddPartitionsToTxn {o-1}"]
+    assert client.requests == [
+        "o-0 Produce a epoch=3 seq=0",
+        "coordinator AddPartitionsToTxn {o-1}",
+    ]
 
 
 def test_offsets_wait_for_the_partition_that_is_being_added():
     client = Client(client="legacy").begun().send("a").call(OFFSETS)
-    assert client.requests == ["tc AddPartitionsToTxn {o-0}"]
+    assert client.requests == ["coordinator AddPartitionsToTxn {o-0}"]
     client.answer(ADDED)
-    assert client.requests[-1] == "tc AddOffsetsToTxn g"
+    assert client.requests[-1] == "coordinator AddOffsetsToTxn g"
     client.sent = client.sent[1:]
     client.answer(ADDED)
     body = client.sent[0].body
@@ -312,7 +315,7 @@ def test_nothing_sent_means_no_request_at_the_end():
 
 def test_an_abort_drops_what_has_not_left():
     client = Client(client="legacy").begun().send("a").call(Abort())
-    assert client.answer(ADDED).requests == ["tc EndTxn abort epoch=3"]
+    assert client.answer(ADDED).requests == ["coordinator EndTxn abort epoch=3"]
     client.answer(EndTxnResponse())
     assert client.call(Begin()).send("b").answer(ADDED).requests == ["o-0 Produce b epoch=3 seq=0"]
 
@@ -321,7 +324,7 @@ def test_a_legacy_client_raises_its_epoch_after_the_abort_and_only_then():
     client = Client(client="legacy").begun().send("a").answer(ADDED)
     client.answer(ProduceResponse(Error.TRANSACTION_ABORTABLE)).call(Abort())
     client.answer(EndTxnResponse())
-    assert client.requests == ["tc InitProducerId t pid=7 epoch=3"]
+    assert client.requests == ["coordinator InitProducerId t pid=7 epoch=3"]
     assert client.role.state is S.INITIALIZING
     client.answer(InitProducerIdResponse(Error.CONCURRENT_TRANSACTIONS)).fired()
     client.answer(InitProducerIdResponse(pid=7, epoch=4))
@@ -360,11 +363,11 @@ def test_a_call_that_timed_out_and_then_succeeded_must_still_be_called_again():
 
 
 def test_a_commit_that_gets_no_answer_is_given_up_and_may_be_called_again():
-    client = Client(retries=1).begun().send("a").answer(OK).call(Commit()).lost("tc")
-    assert client.requests == ["tc EndTxn commit epoch=3"]
-    assert client.lost("tc").heard[-1] == "commit: unknown TimeoutException"
+    client = Client(retries=1).begun().send("a").answer(OK).call(Commit()).lost("coordinator")
+    assert client.requests == ["coordinator EndTxn commit epoch=3"]
+    assert client.lost("coordinator").heard[-1] == "commit: unknown TimeoutException"
     assert client.requests == []
-    assert client.call(Commit()).requests == ["tc EndTxn commit epoch=3"]
+    assert client.call(Commit()).requests == ["coordinator EndTxn commit epoch=3"]
 
 
 def test_a_fence_while_nobody_waits_is_told_to_the_retried_call():

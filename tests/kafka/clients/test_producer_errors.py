@@ -142,7 +142,7 @@ def test_wrong_group_metadata_can_be_aborted(mode, error):
     client.answer(OffsetCommitResponse(error)).call(Commit(), Abort())
     assert client.heard[0].endswith(f"CommitFailedException ({error.name}), abortable")
     assert client.heard[1].startswith("commit: failed CommitFailedException")
-    assert client.requests == ["tc EndTxn abort epoch=3"]
+    assert client.requests == ["coordinator EndTxn abort epoch=3"]
     client.answer(EndTxnResponse(pid=7, epoch=4 if mode == "v2" else 3))
     assert client.heard[-1] == "abort: ok"
 
@@ -155,7 +155,7 @@ def test_a_retriable_error_is_asked_again_after_a_pause(mode):
     client.answer(ProduceResponse()).call(Commit())
     client.answer(EndTxnResponse(E.COORDINATOR_LOAD_IN_PROGRESS))
     assert (client.requests, client.timers[-1]) == ([], ("retry", 100))
-    assert client.fired().requests == ["tc EndTxn commit epoch=3"]
+    assert client.fired().requests == ["coordinator EndTxn commit epoch=3"]
 
 
 # ---- fencing, and too slow: the whole system ---------------------------------------------
@@ -180,26 +180,27 @@ FATAL = "ProducerFencedException, fatal"
 FENCES = [
     # (mode, before the fence, calls after it, what they give, what was asked after it)
     *((mode, ", begin, send orders-0 old", "commit, begin",
-       [f"commit: failed {FATAL}", f"begin: failed {FATAL}"], ["tc EndTxn commit epoch=0"])
+       [f"commit: failed {FATAL}", f"begin: failed {FATAL}"], ["coordinator EndTxn commit epoch=0"])
       for mode in MODES),
     ("v2", ", begin, send orders-0 old", "send orders-0 late, flush, commit, abort",
      ["send orders-0 late: ok", "flush: failed InvalidProducerEpochException, abortable",
       "commit: failed InvalidProducerEpochException, abortable", f"abort: failed {FATAL}"],
-     ["orders-0 Produce late epoch=0 seq=1", "tc EndTxn abort epoch=0"]),
+     ["orders-0 Produce late epoch=0 seq=1", "coordinator EndTxn abort epoch=0"]),
     *((mode, ", begin, send orders-0 old", "send orders-0 late, flush, abort",
        ["send orders-0 late: ok", f"flush: failed {FATAL}", f"abort: failed {FATAL}"],
        ["orders-0 Produce late epoch=0 seq=1"])
       for mode in ("tv0", "legacy")),
     *((mode, "", "begin, send orders-0 late, flush",
        ["begin: ok", "send orders-0 late: ok", f"flush: failed {FATAL}"],
-       ["tc AddPartitionsToTxn {orders-0}"])
+       ["coordinator AddPartitionsToTxn {orders-0}"])
       for mode in ("tv0", "legacy")),
     ("v2", "", "begin, send orders-0 late, flush",
      ["begin: ok", "send orders-0 late: ok",
       "flush: failed InvalidProducerEpochException, abortable"],
      ["orders-0 Produce late epoch=0 seq=0"]),
     *((mode, "", "begin, send-offsets g orders-0@7",
-       ["begin: ok", f"send-offsets g {{orders-0@7}}: failed {FATAL}"], ["tc AddOffsetsToTxn g"])
+       ["begin: ok", f"send-offsets g {{orders-0@7}}: failed {FATAL}"],
+        ["coordinator AddOffsetsToTxn g"])
       for mode in ("tv0", "legacy")),
     ("v2", "", "begin, send-offsets g orders-0@7",
      ["begin: ok", f"send-offsets g {{orders-0@7}}: failed {FATAL}"],
@@ -220,7 +221,7 @@ def test_a_fenced_producer(mode, before, calls, gives, asks):
 
 SLOW = """system kafka partitions=1 timeout_ms=1500 {mode}
 run app: init, begin, send orders-0 slow
-fire tc
+fire coordinator
 run app: {calls}
 """
 SLOWS = [
@@ -258,7 +259,7 @@ def test_a_flush_after_an_error_waits_and_fails_with_nothing(client):
     """KafkaProducer#flush has no maybeFailWithError; the call behind it hears the error."""
     text = f"system kafka partitions=1 timeout_ms=1500 client={client}\n" + (
         "run app: init, begin, send orders-0 slow\n"
-        "fire tc\n"
+        "fire coordinator\n"
         "run app: send orders-0 late, commit, flush, commit"
     )
     heard, _ = outcomes(text, "app")

@@ -183,7 +183,7 @@ def test_the_transitions_seen_in_the_scenarios_are_in_the_table():
     for path in FILES:
         golden = load(path, SYSTEMS)
         world = golden.run.world
-        disks = [world.disk(n) for n in world.nodes if n.partition("@")[0] == "tc"]
+        disks = [world.disk(n) for n in world.nodes if n.partition("@")[0] == "coordinator"]
         for disk, log in ((d, log) for d in disks for log in d.logs("__transaction_state-")):
             state = {}
             for record in disk.log(log).read(0):

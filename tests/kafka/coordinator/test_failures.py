@@ -127,8 +127,8 @@ def test_a_fence_at_the_last_epoch_differs_by_release(release, completed, then):
             match effect:
                 case Append(log=log, entry=entry):
                     events.append(Appended(log, entry.last + 1))
-                case Send(to="tc", body=note):
-                    events.append(Request(Caller("tc"), note))
+                case Send(to="coordinator", body=note):
+                    events.append(Request(Caller("coordinator"), note))
                 case Send(to=to, body=ask):
                     assert ask.epoch == 32_767
                     events.append(
@@ -151,8 +151,8 @@ def test_a_coordinator_that_loads_says_so_and_one_that_follows_says_so_too():
     def lead(disk, at_ms, over):
         return Coordinator.begin_leading(config, disk, at_ms, over.epoch)
 
-    first = (Leadership("tc", 2, 0, (1, 2)),)
-    replica = ReplicaConfig(partition="tc", number=1, lead=lead, first=first, loads=True)
+    first = (Leadership("coordinator", 2, 0, (1, 2)),)
+    replica = ReplicaConfig(partition="coordinator", number=1, lead=lead, first=first, loads=True)
     role, _ = Replica.recover(replica, MemoryDisk(), 0)
 
     def ask():
@@ -161,11 +161,11 @@ def test_a_coordinator_that_loads_says_so_and_one_that_follows_says_so_too():
 
     assert ask() is Error.NOT_COORDINATOR
     role, effects = role.step(
-        Request(Caller("controller"), Leadership("tc", 1, 1, (1, 2))), MemoryDisk()
+        Request(Caller("controller"), Leadership("coordinator", 1, 1, (1, 2))), MemoryDisk()
     )
     assert ask() is Error.COORDINATOR_LOAD_IN_PROGRESS
     note = next(e.body for e in effects if isinstance(e, Send) and isinstance(e.body, Load))
-    role, _ = role.step(Request(Caller("tc@1"), note), MemoryDisk())
+    role, _ = role.step(Request(Caller("coordinator@1"), note), MemoryDisk())
     _, effects = role.step(Request(ME, InitProducerId("t")), MemoryDisk())
     assert any(isinstance(e, Append) for e in effects)
 

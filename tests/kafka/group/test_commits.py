@@ -165,7 +165,7 @@ def test_the_transaction_coordinator_cannot_be_reached():
     ask = TxnOffsetCommit("t", "g", 7, 0, (Position("orders-0", 5),))
     broker.role, (question,) = broker.role.step(Request(Caller("client", 1, 99), ask), broker.disk)
     assert question.body.implicit
-    broker.event(ConnectionLost("tc"))
+    broker.event(ConnectionLost("coordinator"))
     assert broker.held[99].error is Error.COORDINATOR_LOAD_IN_PROGRESS
     assert broker.txn_commit() is Error.NONE, "asked again, it works"
 

@@ -46,7 +46,7 @@ def written(kind):
 def abort(role, disk):
     """(role, its effects) of the marker that ends the first transaction."""
     ask = WriteTxnMarkers("t", ABORTED, 1, commit=False)
-    return role.step(Request(Caller("tc"), ask), disk)
+    return role.step(Request(Caller("coordinator"), ask), disk)
 
 
 @both

@@ -62,7 +62,7 @@ def both(*records: tuple[str, S, int]) -> tuple[Known, Known]:
     txns: dict[str, list[Txn]] = {txn_id: [] for txn_id in ids}
     model = Model()
     model.roles = {
-        "tc": Coordinator(CONFIG, CONFIG.coordinator),
+        "coordinator": Coordinator(CONFIG, CONFIG.coordinator),
         "orders-0": Leader(CONFIG, "orders-0", Partition(CONFIG)),
         "__consumer_offsets-0": GroupCoordinator(CONFIG, "__consumer_offsets-0", Partition(CONFIG)),
     }
@@ -94,8 +94,8 @@ REQUESTS = [
     ("app", Produce(BATCH, "a")),
     ("app", Produce(Batch(("v",)))),
     ("app", EndTxn("a", 0, 0, True)),
-    ("tc", WriteTxnMarkers("a", 0, 1, True)),
-    ("tc", SendMarkers("a")),
+    ("coordinator", WriteTxnMarkers("a", 0, 1, True)),
+    ("coordinator", SendMarkers("a")),
     ("reader", Fetch(0)),
     ("reader", JoinGroup("g")),
     ("reader", Heartbeat("g", "m", 1)),
@@ -103,9 +103,9 @@ REQUESTS = [
     ("reader", ConsumerGroupHeartbeat("g", "m", LEAVE)),
 ]
 ANSWERS = [
-    ("tc", EndTxn("a", 0, 0, True), EndTxnResponse(epoch=0)),
-    ("tc", InitProducerId("a"), Answer(Error.CONCURRENT_TRANSACTIONS)),
-    ("tc", EndTxn("a", 0, 0, True), EndTxnResponse(Error.PRODUCER_FENCED)),
+    ("coordinator", EndTxn("a", 0, 0, True), EndTxnResponse(epoch=0)),
+    ("coordinator", InitProducerId("a"), Answer(Error.CONCURRENT_TRANSACTIONS)),
+    ("coordinator", EndTxn("a", 0, 0, True), EndTxnResponse(Error.PRODUCER_FENCED)),
     ("orders-0", Produce(BATCH, "a"), ProduceResponse(Error.NOT_ENOUGH_REPLICAS)),
     ("orders-0", WriteTxnMarkers("a", 0, 1, True), Answer()),
     ("orders-0", Fetch(0), FetchResponse(hw=3, lso=1, batches=(BATCH,))),

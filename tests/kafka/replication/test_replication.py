@@ -23,7 +23,7 @@ SCENARIOS = Path(__file__).parents[3] / "datasets" / "scenarios" / "kafka"
     [
         (f"kafka partitions=1 replicas=2 {APP}", Budget(), 302),
         (f"kafka partitions=1 replicas=2 {APP} 'controller=elect orders-0 2'", Budget(), 35_318),
-        (f"kafka partitions=1 replicas=2 {APP} 'controller=elect tc 2'", Budget(), 54_934),
+        (f"kafka partitions=1 replicas=2 {APP} 'controller=elect coordinator 2'", Budget(), 54_934),
     ],
     ids=["no election", "the partition's leader changes", "the coordinator moves"],
 )
@@ -117,7 +117,9 @@ def test_a_replica_that_follows_refuses_in_the_askers_own_terms():
     world = scenario("system kafka partitions=1 replicas=2\nrun app: init")
     assert world.snapshot(-1).lanes  # the picture has a lane for every copy
     names = [lane.name for lane in world.snapshot(-1).lanes]
-    assert {"tc@1", "tc@2", "orders-0@1", "orders-0@2", "controller"} <= set(names)
+    assert {"coordinator@1", "coordinator@2", "orders-0@1", "orders-0@2", "controller"} <= set(
+        names
+    )
     follower = system("kafka partitions=1 replicas=2")
     spec = next(s for s in follower.nodes() if s.name == "orders-0@2")
     role, _ = spec.roles[0][1](MemoryDisk(), 0)
@@ -179,10 +181,10 @@ def test_nothing_is_verified_for_a_leader_that_may_not_append():
     run = scenario(
         """
         system kafka client=legacy partitions=1 replicas=2 min_isr=2
-        hold orders-0@1→tc@1 AddPartitionsToTxn
+        hold orders-0@1→coordinator@1 AddPartitionsToTxn
         run app: init, begin, send orders-0 a
         run controller: fence orders-0 2
-        release orders-0@1→tc@1 AddPartitionsToTxn
+        release orders-0@1→coordinator@1 AddPartitionsToTxn
         """
     )
     told = [f.text.en for f in run.facts if f.node == "orders-0@1" and f.peer == "app"]

@@ -25,7 +25,7 @@ def scenario(text):
         (HEAD + "run app: dance", "'dance' is no call; expected one of"),
         (HEAD + "run app: send orders-9 a", "no partition 'orders-9'; there are: orders-0, "),
         (HEAD + "run app: send orders-0 {a}", "a value here is a word without"),
-        (HEAD + "run tc: init", "tc is no client that takes calls"),
+        (HEAD + "run coordinator: init", "coordinator is no client that takes calls"),
     ],
 )
 def test_what_cannot_be_said_is_refused_with_advice(text, says):
@@ -35,13 +35,13 @@ def test_what_cannot_be_said_is_refused_with_advice(text, says):
 
 
 def test_kafkas_own_names_are_the_same_in_both_languages():
-    trace = scenario(HEAD + RUN + "kill tc\nrestart tc")
+    trace = scenario(HEAD + RUN + "kill coordinator\nrestart coordinator")
     english, chinese = trace.narrate("en").splitlines(), trace.narrate("zh").splitlines()
     states = [b for a, b in zip(english, chinese, strict=True) if "PrepareCommit" in a]
     assert states and all("PrepareCommit" in line for line in states)
 
 
 def test_a_commit_waits_for_a_coordinator_that_a_partition_cuts_off():
-    cut = HEAD + "partition app, orders-0 | tc\n" + RUN
+    cut = HEAD + "partition app, orders-0 | coordinator\n" + RUN
     assert "Empty pid" not in scenario(cut).narrate()
     assert "CompleteCommit" in scenario(cut + "heal").narrate()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import itertools
+import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,16 @@ from mqlab.lessons.course import classroom
 from mqlab.lessons.course.classroom import Mark, complaints, hold_sample, table
 from mqlab.lessons.course.folder import ClassError, Course
 from mqlab.lessons.course.instructor import page_of, read_page
-from mqlab.lessons.course.notebooks import Lab, LabError, build, labs_in, read_source
+from mqlab.lessons.course.notebooks import (
+    Lab,
+    LabError,
+    build,
+    labs_in,
+    read_source,
+    student_copy,
+    text_of,
+)
+from mqlab.lessons.questions import CALL, Question, load_questions
 from tests.project.sources import ROOT
 
 from .sample_lab import SAMPLE
@@ -29,16 +37,17 @@ every_lab = pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 # --- pages --------------------------------------------------------------------------------
 
 
-def predicts(lab: Lab) -> Iterator[tuple[str, list[str]]]:
-    """Each Predict of a lab: its question and its wrong options."""
-    for cell in read_source(lab).cells:
-        for node in ast.walk(ast.parse(cell.source if cell.cell_type == "code" else "")):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Predict":
-                said = {k.arg: k.value for k in node.keywords}
-                options = ast.literal_eval(said["options"])
-                answer = ast.literal_eval(said["answer"])
-                wrong = [text for i, text in enumerate(options) if answer not in (i, text)]
-                yield ast.literal_eval(node.args[0]), wrong
+def predicts(lab: Lab) -> list[Question]:
+    """The questions of a lab, in the order in which its cells ask them."""
+    calls = [
+        call["name"]
+        for cell in read_source(lab).cells
+        if cell.cell_type == "code"
+        for call in CALL.finditer(cell.source)
+    ]
+    asked = load_questions(lab.name[:2])
+    assert sorted(calls) == sorted(asked), "each question is asked once"
+    return [asked[name] for name in calls]
 
 
 @every_lab
@@ -52,7 +61,12 @@ def test_minutes_add_up_to_what_the_lab_says(lab: Lab) -> None:
 @every_lab
 def test_every_wrong_option_of_every_question_has_its_row(lab: Lab) -> None:
     rows = [(question, option) for question, option, _, _ in read_page(lab).questions]
-    assert rows == [(question, option) for question, wrong in predicts(lab) for option in wrong]
+    assert rows == [
+        (question.text, option)
+        for question in predicts(lab)
+        for place, option in enumerate(question.options)
+        if place != question.answer
+    ]
     assert all(all(row) for row in read_page(lab).questions), "a belief or a reply is empty"
 
 
@@ -115,6 +129,16 @@ def test_a_page_that_is_not_in_the_form_says_what_is_missing(tmp_path: Path) -> 
     page.unlink()
     with pytest.raises(LabError, match=r"no instructor's page for 07-sample: write 07\.md"):
         read_page(lab)
+
+
+@every_lab
+def test_no_copy_of_a_lab_answers_its_questions(lab: Lab) -> None:
+    """Neither the text that a student gets, nor what the solution's outputs show."""
+    source = read_source(lab)
+    texts = text_of(student_copy(source)) + lab.solution.read_text("utf-8")
+    for question in predicts(lab):
+        for why in question.explanations:
+            assert json.dumps(why, ensure_ascii=False)[1:-1] not in texts, question.name
 
 
 # --- a class ------------------------------------------------------------------------------

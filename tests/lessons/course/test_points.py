@@ -189,7 +189,7 @@ def endless(*given: Any) -> None:
         ("loop", lambda app: None, "nothing is written yet"),
         ("decide", lambda *given: None, "nothing is written yet"),
         ("half", 7, "write one line"),
-        ("half", "kill tc when=… after=…", "still has its blanks"),
+        ("half", "kill coordinator when=… after=…", "still has its blanks"),
         ("commit", "prepare", "an order is a list of pieces"),
         ("commit", [], "no piece is in your list yet"),
         ("commit", ["vanish"], "no piece 'vanish'"),

@@ -7,5 +7,5 @@ from mqlab.lessons.searches import Searched
 SMALL = (
     Searched("commit", f"kafka {APP}"),
     Searched("commit, break", f"kafka {APP}", Budget(breaks=1)),
-    Searched("commit, stop", f"kafka {APP}", Budget(kills=1, killable=("tc",))),
+    Searched("commit, stop", f"kafka {APP}", Budget(kills=1, killable=("coordinator",))),
 )

@@ -11,13 +11,13 @@ from mqlab.lessons.kafka.exercises.kills import ALIVE
 @pytest.mark.parametrize(
     ("kill", "name"),
     [
-        ("kill tc when=⇒EndTxn#1 after=0", "right"),
-        ("kill tc when=PrepareCommit#1 after=1", "right"),
-        ("kill tc when=PrepareCommit#1 after=0", ANSWERED),
-        ("kill tc when=WriteTxnMarkers#1 after=0", ANSWERED),
-        ("kill tc when=⇒InitProducerId#1 after=0", EARLY),
-        ("kill tc when=Ongoing#1 after=1", EARLY),
-        ("kill tc when=⇒EndTxn#7 after=0", ALIVE),
+        ("kill coordinator when=⇒EndTxn#1 after=0", "right"),
+        ("kill coordinator when=PrepareCommit#1 after=1", "right"),
+        ("kill coordinator when=PrepareCommit#1 after=0", ANSWERED),
+        ("kill coordinator when=WriteTxnMarkers#1 after=0", ANSWERED),
+        ("kill coordinator when=⇒InitProducerId#1 after=0", EARLY),
+        ("kill coordinator when=Ongoing#1 after=1", EARLY),
+        ("kill coordinator when=⇒EndTxn#7 after=0", ALIVE),
     ],
 )
 def test_the_kill_that_leaves_a_commit_unanswered(kill: str, name: str) -> None:
@@ -27,7 +27,10 @@ def test_the_kill_that_leaves_a_commit_unanswered(kill: str, name: str) -> None:
     assert verdict.misconception == ("" if verdict.ok else name)
 
 
-@pytest.mark.parametrize("line", ["", "kill app", "kill tc when=⇒EndTxn#1\nkill tc", "kill tc x"])
+@pytest.mark.parametrize(
+    "line",
+    ["", "kill app", "kill coordinator when=⇒EndTxn#1\nkill coordinator", "kill coordinator x"],
+)
 def test_a_kill_that_cannot_be_read_is_told_so(line: str) -> None:
     verdict = UNANSWERED.check(line)
     assert not verdict.ok

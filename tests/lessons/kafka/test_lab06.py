@@ -194,7 +194,7 @@ def test_the_pieces_of_commit(order: str, broken: str) -> None:
 
 def test_unknown_may_end_either_way_and_breaks_no_promise() -> None:
     small = system("kafka partitions=1 retries=1 'app=init; begin; send orders-0 a; commit'")
-    fault = Budget(kills=1, killable=("tc",), timers=1)
+    fault = Budget(kills=1, killable=("coordinator",), timers=1)
     for outcome in ("COMMIT", "ABORT"):
         claim = never_unknown(small, outcome)
         assert list(explore(small, fault, (claim,)).counterexamples) == [claim.name]
@@ -268,7 +268,7 @@ def test_a_slow_producer_hears_what_a_real_broker_says(
     for name, version in asked.items():
         run = scenario(
             f"system asking partitions=1 timeout_ms=1500 producers=app:a,hand:raw {options}\n"
-            "run app: init, begin, send orders-0 slow\nfire tc\n"
+            "run app: init, begin, send orders-0 slow\nfire coordinator\n"
             f"run hand: {lines[name]}{version}"
         )
         start = "Produce late" if name == "Produce" else f"{name} epoch=0"
@@ -298,7 +298,7 @@ def test_a_request_by_hand_that_cannot_be_read_says_what_to_write(line: str, adv
 
 def test_by_hand_one_sends_requests_and_a_lost_answer_stays_lost() -> None:
     run = scenario(
-        "system asking producers=app:a,hand:raw\nlose hand→tc ⇒InitProducerId\n"
+        "system asking producers=app:a,hand:raw\nlose hand→coordinator ⇒InitProducerId\n"
         "run hand: InitProducerId, commit"
     )
     assert answers(run).splitlines()[2:] == [
@@ -405,8 +405,8 @@ run app: begin, send orders-0 a, send orders-1 b, commit
     [
         ("", 1, LATER),
         ("run hand: WriteTxnMarkers orders-0 commit pid=0 epoch=1 coordinator=5\n", 2, LATER),
-        ("kill tc\nrestart tc\n", 1, LATER),
-        ("kill tc\nrestart tc\n" * 3, 2, "ok pid=0 epoch=2"),
+        ("kill coordinator\nrestart coordinator\n", 1, LATER),
+        ("kill coordinator\nrestart coordinator\n" * 3, 2, "ok pid=0 epoch=2"),
     ],
     ids=["nothing", "a marker by hand", "one restart", "three restarts"],
 )
@@ -420,7 +420,7 @@ def test_only_a_newer_coordinator_frees_a_stuck_id(remedy: str, read: int, told:
 def test_offsets_after_a_timeout_are_fatal_though_nobody_fenced(kafka: str) -> None:
     story = (
         f"system kafka partitions=1 groups=1 timeout_ms=1500 {kafka}\n"
-        "run app: init, begin, send orders-0 a, flush\nfire tc\nrun app: "
+        "run app: init, begin, send orders-0 a, flush\nfire coordinator\nrun app: "
     )
     offsets = scenario(f"{story}send-offsets g orders-0@1, abort")
     said = [f.text.en for f in offsets if f.glyph == "☞"][-2:]
@@ -453,7 +453,7 @@ def test_only_tv2_and_a_v2_client_keep_a_late_record_out(
 def test_the_next_transaction_of_the_same_producer_waits_and_no_other() -> None:
     run = scenario(
         "system kafka partitions=1 producers=app:a,other:b\n"
-        "hold tc→orders-0 WriteTxnMarkers\n"
+        "hold coordinator→orders-0 WriteTxnMarkers\n"
         "run app: init, begin, send orders-0 x, commit\n"
         "run other: init, begin, send orders-0 y, flush\n"
         "run app: begin, send orders-0 z, flush"
@@ -480,7 +480,7 @@ def test_the_lab_is_short_and_its_questions_stand_on_runs() -> None:
     source = read_source(labs_in(PAGE.parents[1], ["06"])[0])
     code = [cell.source for cell in source.cells if cell.cell_type == "code"]
     assert len(source.cells) <= 41
-    asked = [cell for cell in code if "Predict(\n" in cell]
+    asked = [cell for cell in code if "Predict(" in cell]
     assert len(asked) >= 9
     assert all("trace=" in cell for cell in asked[:-1])
     assert sum("Playground(" in cell for cell in code) == 1

@@ -29,7 +29,7 @@ run c: send orders-0 c6, commit
 
 
 def test_the_kill_that_leaves_half_is_right() -> None:
-    verdict = HALF.check("kill tc when=WriteTxnMarkers#1 after=1")
+    verdict = HALF.check("kill coordinator when=WriteTxnMarkers#1 after=1")
     assert verdict.ok
     trace = verdict.trace()
     assert trace is not None
@@ -39,11 +39,11 @@ def test_the_kill_that_leaves_half_is_right() -> None:
 @pytest.mark.parametrize(
     ("kill", "belief"),
     [
-        ("kill tc", ASKED),
-        ("kill tc when=WriteTxnMarkers#1 after=0", ANSWERED),
-        ("kill tc when=⇒EndTxn#1 after=1", ANSWERED),
-        ("kill tc when=WriteTxnMarkers#1 after=2", LAST),
-        ("kill tc when=EndTxn#1 after=1", ALIVE),
+        ("kill coordinator", ASKED),
+        ("kill coordinator when=WriteTxnMarkers#1 after=0", ANSWERED),
+        ("kill coordinator when=⇒EndTxn#1 after=1", ANSWERED),
+        ("kill coordinator when=WriteTxnMarkers#1 after=2", LAST),
+        ("kill coordinator when=EndTxn#1 after=1", ALIVE),
     ],
 )
 def test_every_other_kill_is_met_with_its_own_message(kill: str, belief: str) -> None:
@@ -58,9 +58,9 @@ def test_every_other_kill_is_met_with_its_own_message(kill: str, belief: str) ->
     [
         ("", "write one line: kill = "),
         ("kill app", "write one line"),
-        ("kill tc\nkill tc", "write one line"),
-        ("kill tc when=… after=…", "the line still has its blanks"),
-        ("kill tc when=WriteTxnMarkers#x", "expected `kill NODE when=Kind#n after=K`"),
+        ("kill coordinator\nkill coordinator", "write one line"),
+        ("kill coordinator when=… after=…", "the line still has its blanks"),
+        ("kill coordinator when=WriteTxnMarkers#x", "expected `kill NODE when=Kind#n after=K`"),
     ],
 )
 def test_what_is_no_kill_is_told_so(kill: str, says: str) -> None:
@@ -72,8 +72,8 @@ def test_what_is_no_kill_is_told_so(kill: str, says: str) -> None:
 def test_the_explorer_finds_such_a_kill_and_it_needs_the_kill() -> None:
     searched = system("kafka 'app=init; begin; send orders-0 a; send orders-1 b; commit'")
     claim = (whole(searched),)
-    found = explore(searched, Budget(kills=1, killable=("tc",)), claim)
-    assert "kill tc" in " ".join(found.counterexamples["whole"].schedule)
+    found = explore(searched, Budget(kills=1, killable=("coordinator",)), claim)
+    assert "kill coordinator" in " ".join(found.counterexamples["whole"].schedule)
     assert explore(searched, Budget(), claim).ok
 
 

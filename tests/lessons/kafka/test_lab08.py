@@ -345,7 +345,7 @@ def test_a_silent_worker_that_has_sent_its_position_holds_up_its_successor(
     stalled = scenario(STALL.format(sent=sent))
     assert ("UNSTABLE_OFFSET_COMMIT" in stalled.narrate()) == waits
     if waits:
-        later = scenario(STALL.format(sent=sent) + "fire tc timeout one\nfire two retry\n")
+        later = scenario(STALL.format(sent=sent) + "fire coordinator timeout one\nfire two retry\n")
         assert later.facts[-1].line() == "two ☞   poll read_committed: ok tea:3"
 
 

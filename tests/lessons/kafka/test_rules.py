@@ -95,7 +95,7 @@ def test_money_is_lost_without_a_transaction_and_never_with_one():
         system(f"shop producers=order-service:plain 'order-service={PAYMENT}; flush'"), kill
     )
     lost = plain.counterexamples["money"].trace()
-    assert "killed (1 of 2 effects done)" in lost.narrate()
+    assert "killed: Produce C-5 had left, send" in lost.narrate()
     assert balances(lost).splitlines()[1].split() == ["read_committed", "-5", "+0", "-5"]
     safe = explore(system(f"shop 'order-service=init; begin; {PAYMENT}; commit'"), kill)
     assert safe.complete
@@ -143,9 +143,9 @@ def test_what_a_zombie_says_is_about_its_own_transaction():
 def test_a_verdict_is_shown_once_escaped_and_with_its_code_as_code(monkeypatch):
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda output, **_: shown.append(output))
-    HALF.check("kill tc when=… after=…")._ipython_display_()
+    HALF.check("kill coordinator when=… after=…")._ipython_display_()
     (output,) = shown
-    assert "<code>kill tc when=Produce#1 after=0</code>" in output["text/html"]
+    assert "<code>kill coordinator when=Produce#1 after=0</code>" in output["text/html"]
     shown.clear()
     check(LSO, lambda firsts, hw: "<script>")._ipython_display_()
     assert "&lt;script&gt;" in shown[0]["text/html"] and "<script>" not in shown[0]["text/html"]

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import queue
+import sqlite3
+import threading
+from dataclasses import dataclass
 
 import pytest
 
-from mqlab.lessons.spark import two_phase
+from mqlab.kernel import Money
+from mqlab.lessons.spark import two_phase, watching
 from mqlab.lessons.spark.decide import (
     BELIEFS,
     DECIDE,
@@ -18,7 +23,9 @@ from mqlab.lessons.spark.decide import (
 )
 from mqlab.lessons.spark.kill_bench import Bench
 from mqlab.lessons.spark.two_phase import RESUME
+from mqlab.lessons.spark.watching import add_up
 from mqlab.lessons.verdict import Verdict
+from mqlab.spark import IncomeError
 
 
 def test_batches_of_any_size_write_the_same_income() -> None:
@@ -64,6 +71,8 @@ def opens_where_the_money_breaks(verdict: Verdict) -> None:
         for fact in trace
         if any(one.name == "money" and not one.ok for one in trace.snapshot(fact.index).lights)
     ]
+    wrong = [i for i, one in enumerate(trace.snapshots) if one.money and not one.money.right]
+    assert wrong == red, "the sums are wrong exactly where the light is red"
     assert red == list(range(verdict.step, len(trace) + 1)), "red from the telling step on"
     assert "▶" in str(verdict)
 
@@ -146,3 +155,62 @@ def test_one_order_of_the_steps_is_right_and_each_wrong_one_hears_why() -> None:
     assert right == [("fence", "read", "decide", "write", "commit")]
     assert {v.misconception for v in verdicts.values() if not v.ok} == set(STEPS.messages)
     assert not STEPS.check(right[0][:-1]).ok
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is asked of a row of topic Income, without the packages that read it."""
+
+    minute: str
+    tenths: int
+
+
+def rows_of(*tenths: int, times: int = 1) -> list[Row]:
+    return [Row(f"12:{i:02}", much) for i, much in enumerate(tenths)] * times
+
+
+def test_money_is_counted_twice_at_once_and_missing_only_in_the_end() -> None:
+    half, whole, twice = rows_of(4000), rows_of(4000, 6000), rows_of(4000, 6000, times=2)
+
+    def sums(rows: list[Row], over: bool = False) -> tuple[int, int, int, int]:
+        money = add_up(rows, 10_000, over)
+        return money.due, money.seen, money.missing, money.extra
+
+    assert sums([]) == (1000, 0, 0, 0)
+    assert sums(half) == (1000, 400, 0, 0)
+    assert sums(half, over=True) == (1000, 400, 600, 0)
+    assert sums(whole, over=True) == (1000, 1000, 0, 0)
+    assert sums([*whole, *half]) == (1000, 1400, 0, 400)
+    assert sums(twice, over=True) == (1000, 2000, 0, 1000)
+    assert sums([*half, *half], over=True) == (1000, 800, 600, 400)
+
+
+def test_the_money_is_shown_while_a_job_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not there yet is asked for again, and nothing is shown when all is over."""
+    monkeypatch.setattr(watching, "EVERY_S", 0.001)
+    shown: queue.Queue[Money] = queue.Queue()
+    answers: list[list[Row] | Exception] = [
+        IncomeError("no topic yet"), sqlite3.OperationalError("no table yet"), rows_of(4000),
+    ]  # fmt: skip
+
+    def read() -> list[Row]:
+        found = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    with watching.watch_money(read, 10_000, shown.put):
+        assert shown.get(timeout=60).seen == 400
+        answers.append(rows_of(4000, 6000))
+        while shown.get(timeout=60).seen != 1000:
+            pass
+    many = shown.qsize()
+    assert not any(thread.name == "money" for thread in threading.enumerate())
+    assert shown.qsize() == many
+
+
+def test_a_failing_trial_ends_its_watch() -> None:
+    with pytest.raises(IncomeError, match="the job"):
+        with watching.watch_money(lambda: [], 1, lambda money: None):
+            raise IncomeError("the job")
+    assert not any(thread.name == "money" for thread in threading.enumerate())

@@ -25,8 +25,8 @@ def test_a_question_and_its_answer_are_recorded_and_what_brokers_say_is_not() ->
     trace = judged("basic-commit")
     by_line = {fact.line(): fact.evidence.en for fact in trace}
     assert by_line["app → orders-0  Produce a epoch=0 seq=0"] == "recorded on Kafka 4.3.1"
-    assert by_line["tc → orders-0  WriteTxnMarkers commit epoch=1"] == "model"
-    assert by_line["tc ▮ disk  CompleteCommit"] == "model"
+    assert by_line["coordinator → orders-0  WriteTxnMarkers commit epoch=1"] == "model"
+    assert by_line["coordinator ▮ disk  CompleteCommit"] == "model"
 
 
 def test_of_several_replicas_the_one_that_is_asked_counts() -> None:

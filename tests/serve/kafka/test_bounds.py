@@ -140,14 +140,14 @@ def test_such_a_topic_survives_a_restart(tmp_path: Any) -> None:
 def test_what_cannot_be_drawn_is_left_out_and_said_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    live = Live("kafka", Text("x"), Observer("tc", 0, ServerDisk().log), count_nothing)
+    live = Live("kafka", Text("x"), Observer("coordinator", 0, ServerDisk().log), count_nothing)
     drawn = live.observer.take
 
     def take(step: Any, tell: Any = None) -> None:
         if step[1] == "bad":
             raise KeyError("no such lane")
-        tell(Fact(live.observer.facts + 1, 0, "tc", "→", Text("good")))
-        drawn((step[0], "tc", None, None, ()), None)
+        tell(Fact(live.observer.facts + 1, 0, "coordinator", "→", Text("good")))
+        drawn((step[0], "coordinator", None, None, ()), None)
 
     live.observer.take = take  # type: ignore[method-assign]
     for name in ("good", "bad", "bad", "good"):

@@ -31,7 +31,7 @@ def driver() -> Driver:
 
 def test_one_node_plays_the_whole_cluster() -> None:
     assert set(driver().roles) >= {
-        BROKER, "tc", "__consumer_offsets-49", "__transaction_state-0"
+        BROKER, "coordinator", "__consumer_offsets-49", "__transaction_state-0"
     }  # fmt: skip
 
 

@@ -131,7 +131,7 @@ def test_internal_topics_are_known_exactly() -> None:
 
 def test_a_name_like_an_internal_one_disturbs_nobody(tmp_path: Path) -> None:
     """It used to end the live trace for everybody, each produce, and the next start."""
-    names = ("__consumer_offsets-3", "__transaction_state-0", "conn", "broker", "tc")
+    names = ("__consumer_offsets-3", "__transaction_state-0", "conn", "broker", "coordinator")
     with serve(data_dir=tmp_path) as running:
         with Raw(running.address) as client:
             for name in names:

@@ -34,16 +34,16 @@ def test_a_transaction_is_told(topic: str) -> None:
         transaction(who, topic, "x", commit=False)
         trace = played(asked(quiet, last=10_000))
     assert all(GLYPHS[f.kind] == f.glyph for f in trace)
-    told = [(f.node if f.node == "tc" else "", f.glyph, f.text.en, f.txn) for f in trace]
+    told = [(f.node if f.node == "coordinator" else "", f.glyph, f.text.en, f.txn) for f in trace]
     parts = f"{{{topic}-0, {topic}-1}}"
     story = [
-        ("tc", "▮", f"Ongoing {parts}", "T1"),
+        ("coordinator", "▮", f"Ongoing {parts}", "T1"),
         ("", "→", "EndTxn commit epoch=0", "T1"),
-        ("tc", "▮", f"PrepareCommit {parts}", "T1"),
-        ("tc", "⇒", "ok epoch=0", "T1"),
+        ("coordinator", "▮", f"PrepareCommit {parts}", "T1"),
+        ("coordinator", "⇒", "ok epoch=0", "T1"),
         ("", "▮", "commit marker @1", "T1"),
-        ("tc", "▮", "CompleteCommit", "T1"),
-        ("tc", "▮", "CompleteAbort", "T2"),
+        ("coordinator", "▮", "CompleteCommit", "T1"),
+        ("coordinator", "▮", "CompleteAbort", "T2"),
     ]
     places = [told.index(line) for line in story]
     assert places == sorted(places)
@@ -164,7 +164,7 @@ def test_what_happened_after_a_restart_is_told(tmp_path: object, topic: str) -> 
         broker.restart()
         transaction(who, topic, "after")
         trace = played(asked(broker))
-    assert any(f.glyph == "↻" and f.node == "tc" for f in trace)
+    assert any(f.glyph == "↻" and f.node == "coordinator" for f in trace)
     cells = trace.snapshots[-1].logs[0].cells
     assert [c.label for c in cells] == ["before", "C", "after", "C"]
 

@@ -8,16 +8,19 @@ grows with the step (`per_trace` and `lru_cache` keep what stays the same).
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from mqlab.kernel.text import Text
+from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
 from ..scene import Scene
 from .graphs import graphs
-from .lights import lights
+from .lights import lights, lights_small
 from .logs import logs
+from .money import money
 from .readers import readers
-from .space_time import space_time, space_time_all
+from .space_time import MOST_ROWS, measure_rows, space_time, space_time_all
 from .tables import tables
 from .window import window
 
@@ -26,12 +29,21 @@ View = Callable[..., Scene]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A view and its place: `side` "left" or "right"; `shows` says if a trace has any of it."""
+    """A view and its place: `side` "left" or "right"; `shows` says if a trace has any of it.
+
+    Where there is no room for all panels of a side below each other, the `pinned` ones stay in
+    sight, in the order of `PANELS`, and the others become tabs, each named by its `tab`. A view
+    with `rows` takes how many it draws, and `rows` tells the browser how to crop and scroll them.
+    `NAME/all` stands instead of NAME when nothing is folded, `NAME/small` where room is short.
+    """
 
     view: View
     title: Text
     side: str
     shows: Callable[[Trace], bool]
+    tab: Text
+    pinned: bool = False
+    rows: Callable[[Trace, Lang], dict[str, Any]] | None = None
 
 
 PANELS: dict[str, Panel] = {
@@ -40,46 +52,76 @@ PANELS: dict[str, Panel] = {
         Text("Who said what", "谁对谁说了什么"),
         "left",
         lambda t: bool(t.facts) or any(s.lanes for s in t.snapshots),
+        tab=Text("Diagram", "时空图"),
+        pinned=True,
+        rows=partial(measure_rows, unfold=False),
     ),
     "space-time/all": Panel(
         space_time_all,
         Text("Who said what, nothing folded", "谁对谁说了什么（全部展开）"),
         "left",
         lambda t: any(f.fold for f in t.facts),
+        tab=Text("Diagram", "时空图"),
+        pinned=True,
+        rows=partial(measure_rows, unfold=True),
     ),
     "logs": Panel(
         logs,
         Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到"),
         "right",
         lambda t: any(s.logs for s in t.snapshots),
+        tab=Text("On disk", "磁盘上"),
+        pinned=True,
     ),
     "readers": Panel(
         readers,
         Text("What a reader gets now", "读者现在读到什么"),
         "right",
         lambda t: any(s.readers for s in t.snapshots),
+        tab=Text("Readers", "读者"),
+        pinned=True,
     ),
-    "graphs": Panel(
-        graphs,
-        Text("Where the transaction is", "事务走到哪一步"),
+    "money": Panel(
+        money,
+        Text("Money", "金额"),
         "right",
-        lambda t: any(s.graphs for s in t.snapshots),
-    ),
-    "tables": Panel(
-        tables,
-        Text("Inside the broker", "消息服务器内部"),
-        "right",
-        lambda t: any(s.tables for s in t.snapshots),
+        lambda t: any(s.money is not None for s in t.snapshots),
+        tab=Text("Money", "金额"),
+        pinned=True,
     ),
     "lights": Panel(
         lights,
         Text("What must always be true", "必须始终成立"),
         "right",
         lambda t: any(s.lights for s in t.snapshots),
+        tab=Text("Always true", "始终成立"),
+        pinned=True,
+    ),
+    "lights/small": Panel(
+        lights_small,
+        Text("What must always be true", "必须始终成立"),
+        "right",
+        lambda t: any(s.lights for s in t.snapshots),
+        tab=Text("Always true", "始终成立"),
+        pinned=True,
+    ),
+    "graphs": Panel(
+        graphs,
+        Text("Where the transaction is", "事务走到哪一步"),
+        "right",
+        lambda t: any(s.graphs for s in t.snapshots),
+        tab=Text("States", "状态"),
+    ),
+    "tables": Panel(
+        tables,
+        Text("Inside the broker", "消息服务器内部"),
+        "right",
+        lambda t: any(s.tables for s in t.snapshots),
+        tab=Text("Tables", "内部表"),
     ),
 }
 
 __all__ = [
-    "PANELS", "Panel", "View", "graphs", "lights", "logs", "readers", "space_time",
-    "space_time_all", "tables", "window",
+    "MOST_ROWS", "PANELS", "Panel", "View", "graphs", "lights", "logs", "money", "readers",
+    "space_time", "space_time_all", "tables", "window",
 ]  # fmt: skip

@@ -15,8 +15,8 @@ from ..scene import Scene
 P = ParamSpec("P")
 R = TypeVar("R")
 
-RIGHT = 410
-"""Width of the panels in the right column, px."""
+RIGHT = 332
+"""Width of the panels in the right column, px: two columns stand in 790."""
 
 TXN_COLOURS = 6
 

@@ -14,8 +14,9 @@ from ..widths import width
 from .common import RIGHT, colour, per_trace
 
 MOST = 3  # graphs below each other; the latest are shown
-BOX, ROW, TOP = 26, 42, 24
-LEAST_GAP, MOST_GAP = 16, 40
+BOX, ROW, TOP = 24, 36, 22
+PAD = 10  # of a name in its box, both sides together
+LEAST_GAP, MOST_GAP = 12, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def _boxes(states: tuple[GraphState, ...]) -> dict[str, _Box]:
     """A place for each state: columns as wide as their longest name, spread over the panel."""
     wide: dict[int, float] = {}
     for s in states:
-        wide[s.column] = max(wide.get(s.column, 0), width(s.name, 11, bold=True) + 18)
+        wide[s.column] = max(wide.get(s.column, 0), width(s.name, 11, bold=True) + PAD)
     gap = (RIGHT - 2 - sum(wide.values())) / max(len(wide) - 1, 1)
     gap = min(max(gap, LEAST_GAP), MOST_GAP)
     left, x = {}, 1.0

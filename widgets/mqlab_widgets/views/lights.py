@@ -9,27 +9,53 @@ from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
-from ..widths import wrap
+from ..widths import width, wrap
 from .common import RIGHT, per_trace
 
 HOLDS = Text("Always true so far", "到目前为止始终成立")
 BROKEN = Text("No longer true", "已经不成立")
-LINE, TOP = 20, 24
-ROOM = RIGHT - 24
+LINE, TOP = 18, 22
+MORE = 14  # from a line of a sentence to its next
+ROOM = RIGHT - 22
 
 
 def lights(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     scene = Scene(RIGHT, _height(trace, lang))
     shown = trace.snapshot(step).lights
+    _heading(scene, shown, lang)
+    _below(scene, shown, lang)
+    return scene
+
+
+def lights_small(trace: Trace, step: int, lang: Lang = "en") -> Scene:
+    """Where room is short: what holds is a lamp beside the heading, with its sentence as a
+    tooltip; what is broken has its sentence below."""
+    scene = Scene(RIGHT, _small_height(trace, lang))
+    shown = trace.snapshot(step).lights
+    _heading(scene, shown, lang)
+    good = [light for light in shown if light.ok]
+    x = 14 + max(width(title.of(lang), 12.5, bold=True) for title in (HOLDS, BROKEN))
+    for i, light in enumerate(good):
+        scene.group_of(f"light:{light.name}", _lamp(light, lang), "light", at=(x + 18 * i, 2))
+    _below(scene, tuple(light for light in shown if not light.ok), lang)
+    return scene
+
+
+def _heading(scene: Scene, shown: tuple[Light, ...], lang: Lang) -> None:
     ok = all(light.ok for light in shown)
     title = HOLDS if ok else BROKEN
     scene.text("heading", 0, 13, title.of(lang), "heading" if ok else "heading bad")
-    y = float(TOP)
+
+
+def _below(scene: Scene, shown: tuple[Light, ...], lang: Lang) -> None:
+    y = TOP
     for light in shown:
-        lines = _lines(light, lang)
         scene.group_of(f"light:{light.name}", _light(light, lang), "light", at=(0, y))
-        y += LINE + (len(lines) - 1) * 15
-    return scene
+        y += _tall(light, lang)
+
+
+def _tall(light: Light, lang: Lang) -> int:
+    return LINE + (len(_lines(light, lang)) - 1) * MORE
 
 
 def _lines(light: Light, lang: Lang) -> list[str]:
@@ -40,20 +66,36 @@ def _lines(light: Light, lang: Lang) -> list[str]:
 def _light(light: Light, lang: Lang) -> Part:
     """Not by colour alone: a check in the green one, a cross in the red one."""
     scene = Scene()
-    cls = "good" if light.ok else "broken"
-    scene.circle(f"lamp:{light.name}", 7, 6, 6.5, f"lamp {cls}")
-    sign = "M3.8 6.2l2.3 2.4 4.2-4.6" if light.ok else "M4.5 3.5l5 5m0-5l-5 5"
-    scene.path(f"sign:{light.name}", sign, "on-lamp")
+    _draw_lamp(scene, light)
     for i, line in enumerate(_lines(light, lang)):
         scene.text(
-            f"says:{light.name}:{i}", 22, 10 + i * 15, line, "lab" if light.ok else "lab bad"
+            f"says:{light.name}:{i}", 22, 10 + i * MORE, line, "lab" if light.ok else "lab bad"
         )
     return scene.seal()
 
 
+@lru_cache(maxsize=512)
+def _lamp(light: Light, lang: Lang) -> Part:
+    scene = Scene()
+    _draw_lamp(scene, light)
+    scene.title(f"says:{light.name}", light.sentence.of(lang))
+    return scene.seal()
+
+
+def _draw_lamp(scene: Scene, light: Light) -> None:
+    cls = "good" if light.ok else "broken"
+    scene.circle(f"lamp:{light.name}", 7, 6, 6.5, f"lamp {cls}")
+    sign = "M3.8 6.2l2.3 2.4 4.2-4.6" if light.ok else "M4.5 3.5l5 5m0-5l-5 5"
+    scene.path(f"sign:{light.name}", sign, "on-lamp")
+
+
 @per_trace
 def _height(trace: Trace, lang: Lang) -> float:
-    return max(
-        TOP + sum(LINE + (len(_lines(x, lang)) - 1) * 15 for x in shown)
-        for shown in {s.lights for s in trace.snapshots}
-    )
+    states = {snapshot.lights for snapshot in trace.snapshots}
+    return TOP + max(sum(_tall(light, lang) for light in shown) for shown in states)
+
+
+@per_trace
+def _small_height(trace: Trace, lang: Lang) -> float:
+    states = {snapshot.lights for snapshot in trace.snapshots}
+    return TOP + max(sum(_tall(x, lang) for x in shown if not x.ok) for shown in states)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 from mqlab.kernel.snapshot import Cell, Frontier, Log
 from mqlab.kernel.text import Lang, Text
@@ -15,8 +14,8 @@ from ..widths import fit, width
 from .common import RIGHT, colour, draw_heading, find_previous, per_trace
 
 TITLE = Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到")
-H, GAP = 32, 4  # height of a cell, gap between two
-NARROW, WIDE = 42, 72  # a cell is as wide as the labels of its run want, within these
+H, GAP = 24, 4  # height of a cell, gap between two
+NARROW, WIDE = 38, 68  # a cell is as wide as the labels of its run want, within these
 BESIDE = 100  # a longer name of a log stands above its strip
 FLAG = 16  # height of a flag, with the gap below it
 COLOURS = ("f1", "f2", "f3")
@@ -24,10 +23,10 @@ COLOURS = ("f1", "f2", "f3")
 
 @dataclass(frozen=True, slots=True)
 class _Strip:
-    """Where one log stands. `levels`: rows of flags; `order`: the frontiers' names."""
+    """Where one log stands. `flags`: the room for its flags; `order`: the frontiers' names."""
 
     y: float
-    levels: int
+    flags: int
     order: tuple[str, ...]
 
 
@@ -71,26 +70,28 @@ def _places(trace: Trace) -> _Places:
     widest = max((width(label, 11.5, bold=True) for label in labels), default=0) + 8
     w = round(min(max(widest, NARROW), WIDE))
     names: dict[str, list[str]] = {}
-    crowded: set[str] = set()
     for log in logs:
         order = names.setdefault(log.name, [])
         order += [f.name for f in log.frontiers if f.name not in order]
-        if log.name not in crowded and _touching(log.frontiers, w + GAP):
-            crowded.add(log.name)
     longest = max((width(n, 11.5, bold=True) for n in names), default=0)
-    above = 18 if longest > BESIDE else 0
-    y = 24.0
+    above = 16 if longest > BESIDE else 0
+    y = 22.0
     strips = {}
     for name, order in names.items():
-        levels = len(order) if name in crowded else min(len(order), 1)
-        strips[name] = _Strip(y, levels, tuple(order))
-        y += above + levels * FLAG + H + 30
-    return _Places(0 if above else longest + 14, above, w, strips, y - 8)
+        flags = FLAG if order else 0
+        strips[name] = _Strip(y, flags, tuple(order))
+        y += above + flags + H + 21
+    return _Places(0 if above else longest + 12, above, w, strips, y - 5)
 
 
-def _touching(frontiers: tuple[Frontier, ...], pitch: float) -> bool:
-    ends = sorted((f.at * pitch, f.at * pitch + _flag_width(f.name)) for f in frontiers)
-    return any(a[1] + 4 > b[0] for a, b in pairwise(ends))
+def flag_colours(trace: Trace) -> dict[str, str]:
+    """The class of each frontier's flag, by its name."""
+    orders = [strip.order for strip in _places(trace).strips.values()]
+    return {name: _colour(rank) for order in orders for rank, name in enumerate(order)}
+
+
+def _colour(rank: int) -> str:
+    return COLOURS[min(rank, len(COLOURS) - 1)]
 
 
 def _flag_width(name: str) -> float:
@@ -98,7 +99,7 @@ def _flag_width(name: str) -> float:
 
 
 def _strip(scene: Scene, trace: Trace, log: Log, old: Log, strip: _Strip, places: _Places) -> None:
-    name, top, pitch = log.name, places.above + strip.levels * FLAG, places.pitch
+    name, top, pitch = log.name, places.above + strip.flags, places.pitch
     room = RIGHT - places.x
     if places.above:
         scene.text(f"name:{name}", 0, 11, fit(name, RIGHT, 11.5, bold=True), "log-name")
@@ -107,7 +108,7 @@ def _strip(scene: Scene, trace: Trace, log: Log, old: Log, strip: _Strip, places
     end = max([log.start, *(c.offset + 1 for c in log.cells)])
     first = max(0, log.start, end - places.slots) if log.cells else log.start
     seen = frozenset(c.offset for c in old.cells)
-    with scene.viewport(f"view:{name}", places.x, 0, room, top + H + 20):
+    with scene.viewport(f"view:{name}", places.x, 0, room, top + H + 17):
         with scene.group(f"world:{name}", "scroll", at=(3 - first * pitch, top)):
             for offset in range(end, first + places.slots):
                 scene.rect(f"ghost:{name}:{offset}", offset * pitch, 0, places.w, H, "ghost", rx=4)
@@ -119,10 +120,35 @@ def _strip(scene: Scene, trace: Trace, log: Log, old: Log, strip: _Strip, places
                     part = _cell(name, cell, places.w)
                     at = (cell.offset * pitch, 0)
                     scene.group_of(f"cell:{name}:{cell.offset}", part, cls, at=at)
+            hung = _hang(log.frontiers, first, room, pitch)
             for frontier in log.frontiers:
                 rank = strip.order.index(frontier.name)
-                level = rank if strip.levels > 1 else 0
-                _flag(scene, name, frontier, rank, strip.levels - level, first, room, pitch)
+                _flag(scene, name, frontier, rank, first, hung[frontier.name], pitch)
+
+
+def _hang(frontiers: tuple[Frontier, ...], first: int, room: float, pitch: int) -> dict[str, float]:
+    """Where the cloth of each flag begins, from its pole: right of it, or left of it where the
+    next flag stands close; no two touch, none leaves the strip."""
+    poles = sorted((max(f.at, first), f.at, i, f.name) for i, f in enumerate(frontiers))
+    wide = [_flag_width(_flag_text(name, at, first)) for _, at, _, name in poles]
+    at = [(place - first) * pitch for place, *_ in poles]
+    left: list[float] = []
+    end = 0.0
+    for i, x in enumerate(at):
+        close = i + 1 < len(at) and x + wide[i] + 2 > at[i + 1]
+        begin = x - wide[i] + 1.5 if close and x - wide[i] >= end else max(x, end)
+        left.append(begin)
+        end = begin + wide[i] + 2
+    limit = room - 6
+    for i in reversed(range(len(at))):
+        left[i] = min(left[i], limit - wide[i])
+        limit = left[i] - 2
+    return {poles[i][3]: left[i] - at[i] for i in range(len(at))}
+
+
+def _flag_text(name: str, at: int, first: int) -> str:
+    """One that is out of sight waits at the edge and says where it is."""
+    return f"◂ {name} {at}" if at < first else name
 
 
 @lru_cache(maxsize=4_096)
@@ -133,7 +159,7 @@ def _cell(log: str, cell: Cell, w: int) -> Part:
     if cell.kind == "control":
         if not cell.readable:
             scene.path(f"hatch:{key}", _hatch(w, H), "hatch")
-        shape = f"M{middle - 20:g} {H / 2:g}l20-{H / 2:g}l20 {H / 2:g}l-20 {H / 2:g}z"
+        shape = f"M{middle - 18:g} {H / 2:g}l18-{H / 2:g}l18 {H / 2:g}l-18 {H / 2:g}z"
         scene.path(f"box:{key}", shape, "diamond")
         scene.text(f"text:{key}", middle, H / 2 + 4, fit(cell.label, 22, 11, bold=True), "on")
     else:
@@ -146,7 +172,7 @@ def _cell(log: str, cell: Cell, w: int) -> Part:
             scene.title(f"title:{key}", cell.label)
         if cell.aborted:
             scene.line(f"struck:{key}", 5, H / 2, w - 5, H / 2, "struck")
-    scene.text(f"offset:{key}", middle, H + 13, str(cell.offset), "offset")
+    scene.text(f"offset:{key}", middle, H + 12, str(cell.offset), "offset")
     return scene.seal()
 
 
@@ -162,25 +188,17 @@ def _hatch(w: float, h: float) -> str:
 
 
 def _flag(
-    scene: Scene,
-    log: str,
-    frontier: Frontier,
-    rank: int,
-    up: int,
-    first: int,
-    room: float,
-    pitch: int,
+    scene: Scene, log: str, frontier: Frontier, rank: int, first: int, left: float, pitch: int
 ) -> None:
-    """A pole before the cell at the frontier; one that is out of sight waits at the edge."""
+    """A pole before the cell at the frontier, and the cloth with its name."""
     out = frontier.at < first
-    label = f"◂ {frontier.name} {frontier.at}" if out else frontier.name
-    x = (first if out else frontier.at) * pitch - 2
+    label = _flag_text(frontier.name, frontier.at, first)
+    x = max(first, frontier.at) * pitch - 2
     wide = _flag_width(label)
-    left = -wide if x - first * pitch + wide > room - 3 else 0
     key = f"{log}:{frontier.name}"
-    tone = COLOURS[min(rank, len(COLOURS) - 1)]
+    tone = _colour(rank)
     with scene.group(f"flag:{key}", f"flag {tone}", at=(x, 0)):
         if not out:
-            scene.line(f"pole:{key}", 0, -up * FLAG + 2, 0, H + 5, "pole")
-        scene.rect(f"cloth:{key}", left, -up * FLAG, wide, 14, "cloth", rx=2)
-        scene.text(f"frontier:{key}", left + wide / 2, -up * FLAG + 10.5, label, "on-flag")
+            scene.line(f"pole:{key}", 0, 2 - FLAG, 0, H + 4, "pole")
+        scene.rect(f"cloth:{key}", left, -FLAG, wide, 14, "cloth", rx=2)
+        scene.text(f"frontier:{key}", left + wide / 2, 10.5 - FLAG, label, "on-flag")

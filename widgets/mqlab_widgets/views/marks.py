@@ -14,17 +14,17 @@ from .plan import ROW, SLOTS, Plan
 
 MID = ROW / 2
 LABEL = 11.5
-NUMBER = 20  # px: where the number of a step ends; it begins in the picture
+NUMBER = 27  # px: where the number of a step ends; it begins in the picture
 GAP = 7  # between a lane and the end of an arrow
 HEAD_LENGTH = 10
 EDGE = 14  # between a label and what it stands beside, or the picture's end
-START = 48  # where labels may begin: numbers and names of transactions stand left of it
+START = 44  # where labels may begin: numbers and names of transactions stand left of it
 PADDING = 14  # of a label on a line, to each side: some of the line must stay visible
 
 
 def number_class(index: int) -> str:
     """A number is shown whole, in smaller digits where it has more of them."""
-    return "num" if index < 1_000 else "num long" if index < 10_000 else "num longer"
+    return "num" if index < 10_000 else "num long" if index < 100_000 else "num longer"
 
 
 def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
@@ -36,9 +36,9 @@ def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
     if fact.txn:
         scene.text(
             f"txn:{key}",
-            23,
+            NUMBER + 2,
             MID + 4,
-            fit(fact.txn, 30, 9.5, bold=True),
+            fit(fact.txn, 26, 9.5, bold=True),
             f"tag {plan.txn[position]}",
         )
     cls = plan.txn[position]
@@ -140,7 +140,7 @@ def _mark(scene: Scene, key: str, fact: Fact, x: float, cls: str) -> None:
             scene.rect(mark, x - 4.5, MID - 7, 9, 14, f"block {cls}", rx=1)
         case "✗":
             with scene.group(mark, "crash"):
-                scene.circle(f"disc:{key}", x, MID, 9, "disc")
+                scene.circle(f"disc:{key}", x, MID, 8, "disc")
                 scene.path(f"cross:{key}", _cross(x, 4), "on-disc")
         case "↻":
             scene.circle(mark, x, MID, 6.5, "ring")

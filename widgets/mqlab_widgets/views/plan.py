@@ -19,14 +19,16 @@ from ..scene import Part
 from ..widths import width
 from .common import colour, per_trace
 
-ROW = 24
-FIRST = 76  # x of the first lane; row numbers and transaction names stand left of it
-HEAD = 46
+ROW = 22
+FIRST = 64  # x of the first lane; row numbers and transaction names stand left of it
+HEAD = 46  # the lanes' names and what they are
+STAIRS = 14  # more than that, where every other name stands lower
 SLOTS = (0, 12, -12, 21, -21)  # where open transactions of one lane stand beside each other
-WIDE = 648  # what the diagram may use where it has few lanes
-WIDEST = 765  # what it may use beside the right column on a screen of 1280 px
-AFTER = 0.72  # of a lane's distance: the room right of the last lane
-MANY = 10  # more lanes than this, and those without a fact are left out
+WIDE = 456  # what the diagram may use beside the right column in a notebook of 950 px
+LEAST, MOST = 46, 180  # distance of two lanes
+AFTER = 0.72  # of a lane's distance: the room right of the last lane, and at least so much:
+BEHIND = 58
+MANY = 6  # more lanes than this, and those without a fact are left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Plan:
 
     lanes: tuple[Lane, ...]
     x: dict[str, float]
+    pitch: float
+    stairs: bool  # if every other lane's name stands lower, because they would touch
     width: float
     rows: list[int]
     row_of: list[int]  # position -> its row, or the last visible row before it
@@ -55,6 +59,11 @@ class Plan:
     down: list[tuple[str, int, int]]  # lane, first and last position while it is down
     txn: list[str]  # class of each fact's transaction, by position
     drawn: dict[int, Part] = field(default_factory=dict)
+
+    @property
+    def head(self) -> float:
+        """Where the rows begin."""
+        return HEAD + STAIRS * self.stairs
 
     @property
     def height(self) -> float:
@@ -75,13 +84,16 @@ def plan(trace: Trace, lang: Lang, unfold: bool) -> Plan:
     facts = trace.facts
     rows = [i for i, f in enumerate(facts, 1) if unfold or not f.fold]
     lanes = _lanes(trace)
-    pitch = _pitch(lanes, lang)
+    pitch = _pitch(len(lanes))
+    widest = max((width(lane.title.of(lang), 12, bold=True) for lane in lanes), default=0)
     x = {lane.name: FIRST + i * pitch for i, lane in enumerate(lanes)}
     down = _down(trace)
     return Plan(
         lanes=lanes,
         x=x,
-        width=FIRST + max(0, len(lanes) - 1) * pitch + max(70.0, pitch * AFTER),
+        pitch=pitch,
+        stairs=len(lanes) > 1 and widest + 8 > pitch,
+        width=FIRST + max(0, len(lanes) - 1) * pitch + max(BEHIND, pitch * AFTER),
         rows=rows,
         row_of=[bisect_right(rows, p) - 1 for p in range(len(facts) + 1)],
         spans=[s for s in _spans(trace, down) if s.lane in x],
@@ -105,14 +117,10 @@ def _lanes(trace: Trace) -> tuple[Lane, ...]:
     return tuple(lanes.values())
 
 
-def _pitch(lanes: tuple[Lane, ...], lang: Lang) -> float:
-    """The distance between lanes: titles must not touch, labels want room, within `WIDE`."""
-    widest = max((width(lane.title.of(lang), 12, bold=True) for lane in lanes), default=0)
-    subtitles = max((width(lane.subtitle.of(lang), 10.5) for lane in lanes), default=0)
-    roomy = min((WIDE - FIRST) / (len(lanes) - 1 + AFTER), 180) if lanes else 0
-    least = 78 if len(lanes) > 6 else 100
-    most = max((WIDEST - FIRST) / (len(lanes) - 1 + AFTER), 78) if lanes else 0
-    return round(max(min(max(widest + 12, subtitles + 10, least), most, 130), roomy))
+def _pitch(lanes: int) -> float:
+    """The distance between lanes: what they share of `WIDE`."""
+    share = min((WIDE - FIRST) / (lanes - 1 + AFTER), (WIDE - FIRST - BEHIND) / max(lanes - 1, 1))
+    return int(min(max(share, LEAST), MOST))
 
 
 def _down(trace: Trace) -> list[tuple[str, int, int]]:

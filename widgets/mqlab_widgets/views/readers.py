@@ -15,7 +15,7 @@ from .common import RIGHT, colour, draw_heading, find_previous, per_trace
 
 TITLE = Text("What a reader gets now", "读者现在读到什么")
 NOTHING_YET = Text("nothing yet", "还没有")
-LINE, CHIP, NOTE = 28, 20, 15
+LINE, CHIP, NOTE = 24, 20, 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def _places(trace: Trace, lang: Lang) -> _Places:
     lines: dict[str, int] = {}
     for reader in {r: None for s in trace.snapshots for r in s.readers}:
         lines.setdefault(reader.name, 0)
-    x = min(max((width(n, 11.5, mono=True) for n in lines), default=0) + 12, 190)
+    x = min(max((width(n, 11.5, mono=True) for n in lines), default=0) + 10, 150)
     for reader in {r: None for s in trace.snapshots for r in s.readers}:
         _, end = _chips(reader.got, x)
         lines[reader.name] = max(lines[reader.name], _note(reader, end, lang)[1])

@@ -8,34 +8,44 @@ from mqlab.kernel.trace import Trace
 from ..scene import Scene
 from ..widths import fit
 from .marks import row
-from .plan import HEAD, ROW, SLOTS, Plan, plan
+from .plan import ROW, SLOTS, STAIRS, Plan, plan
 from .window import window
 
-VIEW = 20  # rows that are seen
+ROWS = 20  # rows that are seen where nobody says how many
+MOST_ROWS = 34  # rows of the tallest screen; the browser shows as many as it has room for
 SPARE = 3  # rows drawn above and below what is seen: they are in place when it scrolls
+EDGE = 3  # px above the first row that is seen and below the last: numbers of folded rows
 
 
-def space_time(trace: Trace, step: int, lang: Lang = "en") -> Scene:
+def space_time(trace: Trace, step: int, lang: Lang = "en", rows: int = ROWS) -> Scene:
     """With folded facts left out; their number stands between the rows."""
-    return _draw(trace, step, lang, unfold=False)
+    return _draw(plan(trace, lang, False), trace, step, lang, rows)
 
 
-def space_time_all(trace: Trace, step: int, lang: Lang = "en") -> Scene:
+def space_time_all(trace: Trace, step: int, lang: Lang = "en", rows: int = ROWS) -> Scene:
     """Every fact has a row."""
-    return _draw(trace, step, lang, unfold=True)
+    return _draw(plan(trace, lang, True), trace, step, lang, rows)
 
 
-def _draw(trace: Trace, step: int, lang: Lang, unfold: bool) -> Scene:
-    p = plan(trace, lang, unfold)
-    seen = min(VIEW, max(len(p.rows), 1)) * ROW
-    scene = Scene(p.width, HEAD + seen + 4)
-    view = window(max(p.row_of[step], 0), VIEW, max(len(p.rows), 1))
-    with scene.viewport("view", 0, HEAD, p.width, seen + 2):
-        with scene.group("world", "scroll", at=(0, -view.start * ROW)):
+def _draw(p: Plan, trace: Trace, step: int, lang: Lang, rows: int) -> Scene:
+    """The names of the lanes and below them the viewport `view`, in which the group `world`
+    scrolls. A browser crops the one and moves the other itself (see `measure_rows`)."""
+    seen = min(rows, max(len(p.rows), 1)) * ROW + 2 * EDGE
+    scene = Scene(p.width, p.head - EDGE + seen)
+    view = window(max(p.row_of[step], 0), rows, max(len(p.rows), 1))
+    with scene.viewport("view", 0, p.head - EDGE, p.width, seen):
+        with scene.group("world", "scroll", at=(0, EDGE - view.start * ROW)):
             _ground(scene, p, step, trace)
             _rows(scene, trace, p, step, lang, view)
     _header(scene, trace, p, step, lang)
     return scene
+
+
+def measure_rows(trace: Trace, lang: Lang, unfold: bool) -> dict[str, float]:
+    """What a browser needs to crop and scroll by itself: where the rows begin, how high each is,
+    the edge above and below them, how many there are, and how many are drawn at most."""
+    p = plan(trace, lang, unfold)
+    return {"head": p.head, "row": ROW, "edge": EDGE, "count": len(p.rows), "most": MOST_ROWS}
 
 
 def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
@@ -53,7 +63,7 @@ def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
         if first <= step:
             top, end = p.y(first), p.y(min(last, step))
             scene.line(f"dead:{name}:{first}", p.x[name], top, p.x[name], end, "dead")
-    for span in p.alive(now - 2 * VIEW, step):
+    for span in p.alive(now - 2 * MOST_ROWS, step):
         x = p.x[span.lane] + SLOTS[span.slot]
         w = 10 if span.slot == 0 else 6
         top = p.y(span.first)
@@ -72,11 +82,11 @@ def _rows(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang, view: rang
         cls = "row now" if position == step else "row past" if position < step else "row future"
         scene.group_of(f"row:{position}", part, cls, at=(0, r * ROW))
         hidden = position - (p.rows[r - 1] if r else 0) - 1
-        if hidden and (r == 0 or r not in (view.start, view.stop)):  # there it would be cut
+        if hidden:
             scene.text(
                 f"fold:{position}",
                 40,
-                r * ROW + 3,
+                r * ROW + 3.5,
                 f"+{hidden}",
                 "fold future" if position > step else "fold",
             )
@@ -85,12 +95,17 @@ def _rows(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang, view: rang
 def _header(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang) -> None:
     """Names of the lanes: they stay when the rows scroll, and turn red while a node is down."""
     up = {lane.name: lane.up for lane in trace.snapshot(step).lanes}
-    pitch = p.x[p.lanes[1].name] - p.x[p.lanes[0].name] if len(p.lanes) > 1 else 140
-    for lane in p.lanes:
+    room = p.pitch * (2 if p.stairs else 1) - 6 if len(p.lanes) > 1 else 140
+    for i, lane in enumerate(p.lanes):
         cls = "lane" if up.get(lane.name, True) else "lane bad"
-        x = p.x[lane.name]
-        title = fit(lane.title.of(lang), pitch - 6, 12, bold=True)
-        scene.text(f"lane:{lane.name}", x, 17, title, cls)
-        subtitle = fit(lane.subtitle.of(lang), pitch - 6, 10.5)
-        if subtitle:
-            scene.text(f"sub:{lane.name}", x, 32, subtitle, "sub mid")
+        x, low = p.x[lane.name], p.stairs * (i % 2) * STAIRS
+        name, what = lane.title.of(lang), lane.subtitle.of(lang)
+        with scene.group(f"head:{lane.name}"):
+            title = fit(name, min(room, 2 * x, 2 * (p.width - x)), 12, bold=True)
+            scene.text(f"lane:{lane.name}", x, 13 + low, title, cls)
+            subtitle = fit(what, p.pitch - 4, 10.5)
+            if subtitle and (subtitle == what or not p.stairs):
+                below = 27 + STAIRS * p.stairs
+                scene.text(f"sub:{lane.name}", x, below, subtitle, "sub mid")
+            if (title, subtitle) != (name, what):
+                scene.title(f"full:{lane.name}", f"{name} · {what}" if what else name)

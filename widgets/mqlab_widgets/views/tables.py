@@ -15,7 +15,7 @@ from ..widths import fit, width
 from .common import RIGHT, find_previous, per_trace
 from .window import window
 
-LINE, TOP, MOST = 20, 24, 8
+LINE, TOP, MOST = 18, 22, 8
 SIZE = 11
 
 

@@ -29,7 +29,8 @@ ENDING = (
 
 def _ends(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
     """The coordinator may die once, and the transaction's timeout may run out."""
-    return ((system(ENDING.format(",".join(order))), Budget(kills=1, killable=("tc",), timers=1)),)
+    fault = Budget(kills=1, killable=("coordinator",), timers=1)
+    return ((system(ENDING.format(",".join(order))), fault),)
 
 
 DISTRACTORS = (
@@ -182,7 +183,7 @@ STORY = """
 system kafka partitions=1 retries=1 readers=reader
 {kill}
 run app: init, begin, send orders-0 a, commit
-restart tc
+restart coordinator
 run reader: poll orders-0
 """
 

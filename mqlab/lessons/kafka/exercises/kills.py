@@ -1,6 +1,6 @@
 """Exercises in which one line is written: when the coordinator is killed.
 
-    kill = "kill tc when=WriteTxnMarkers#1 after=1"
+    kill = "kill coordinator when=WriteTxnMarkers#1 after=1"
 
 The line is put into a story, the story is run, and what comes of it is the verdict.
 """
@@ -18,13 +18,13 @@ from ...verdict import Verdict
 
 BLANKS = Text(
     "the line still has its blanks: put the name of a message in the place of the first … and a "
-    "number in the place of the second, as in `kill tc when=Produce#1 after=0`",
+    "number in the place of the second, as in `kill coordinator when=Produce#1 after=0`",
     "这一行还留着空格：第一个 … 换成消息的名字，第二个换成数字，例如 "
-    "`kill tc when=Produce#1 after=0`",
+    "`kill coordinator when=Produce#1 after=0`",
 )
 ONE_LINE = Text(
-    'write one line: kill = "kill tc when=MESSAGE#n after=K"',
-    '只写一行：kill = "kill tc when=消息#n after=K"',
+    'write one line: kill = "kill coordinator when=MESSAGE#n after=K"',
+    '只写一行：kill = "kill coordinator when=消息#n after=K"',
 )
 
 
@@ -62,4 +62,4 @@ ALIVE = "a process may be killed at any message one can name"
 
 
 def _is_kill(line: str) -> bool:
-    return line.split()[:2] == ["kill", "tc"] and len(line.splitlines()) == 1
+    return line.split()[:2] == ["kill", "coordinator"] and len(line.splitlines()) == 1

@@ -11,24 +11,27 @@ its coordinator counts the transaction as complete. Clients by hand may take par
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ....kafka.claims.invariants import reads
-from ....kafka.claims.promises import brackets
+from ....kafka.claims.promises import Sent, brackets
 from ....kafka.messages import READ_COMMITTED
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
-from ....kernel import Property, Words, World
+from ....kernel import Money, Property, Snapshot, Words, World
 from ....kernel.world import NodeState
 from .asking import AskingSystem
+from .shop import PRICE
 
 MONEY = Words("money in = money out: each order is charged once", "进账 = 出账：每个订单只收一次款")
+OWED = Words("owed by customers", "顾客应付")
+CHARGED = Words("charged to customers", "已向顾客收取")
 
 
 @dataclass(frozen=True)
 class ChargesSystem(AskingSystem):
-    """`asking` with the topic `charges` and the light `money`."""
+    """`asking` with the topic `charges`, the light `money`, and the money itself."""
 
     topic: str = "charges"
 
@@ -39,33 +42,50 @@ class ChargesSystem(AskingSystem):
         money = Property("money", MONEY(), self._balanced, "always", self._money_reads)
         return (money, *super()._properties)
 
+    def snapshot(self, world: World) -> Snapshot:
+        shown = self._shown(world)
+        there = set(shown)
+        money = Money(
+            PRICE * len(there | self._acknowledged(world)),
+            PRICE * len(shown),
+            OWED(),
+            CHARGED(),
+            missing=PRICE * len(self._settled(world) - there),
+            extra=PRICE * (len(shown) - len(there)),
+        )
+        return replace(super().snapshot(world), money=money)
+
     def _balanced(self, world: World) -> bool:
-        cluster = self.cluster
-        seen = read_world(cluster, world)
-        shown = [
+        shown = self._shown(world)
+        return len(shown) == len(set(shown)) and self._settled(world) <= set(shown)
+
+    def _shown(self, world: World) -> list[Sent]:
+        """What a reader of committed data is given."""
+        seen = read_world(self.cluster, world)
+        return [
             (partition, value)
-            for partition in cluster.partitions
+            for partition in self.cluster.partitions
             for batch, _ in seen.list_readable(partition, READ_COMMITTED)
             for value in batch.records
         ]
-        if len(shown) > len(set(shown)):
-            return False
-        if any(txn.state not in COMPLETED for txn in seen.list_txns()):
-            return True  # markers are owed, or nothing is decided
-        return all(sent in shown for sent in self._acknowledged(world))
 
-    def _acknowledged(self, world: World) -> set[tuple[str, str]]:
-        """What was sent in transactions whose commit returned ok, to partitions that can be
-        asked: whoever cannot be asked has lost nothing yet."""
+    def _settled(self, world: World) -> set[Sent]:
+        """What must be shown by now. While markers are owed or nothing is decided that is nothing,
+        and whoever cannot be asked has lost nothing yet."""
         cluster = self.cluster
+        if any(t.state not in COMPLETED for t in read_world(cluster, world).list_txns()):
+            return set()
         up = {p for p in cluster.partitions if world.role(cluster.leader(world, p)) is not None}
+        return {sent for sent in self._acknowledged(world) if sent[0] in up}
+
+    def _acknowledged(self, world: World) -> set[Sent]:
+        """What was sent in transactions whose commit returned ok."""
         return {
             sent
-            for name, _ in cluster.producers
+            for name, _ in self.cluster.producers
             for bracket in brackets(world.nodes[name])
             if bracket.end == "commit" and bracket.ok
             for sent in bracket.sent
-            if sent[0] in up
         }
 
     def _money_reads(self, name: str, node: NodeState) -> Hashable:

@@ -22,7 +22,18 @@ from ....kafka.log import COMMIT, Batch
 from ....kafka.picture.cluster import Cluster
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
-from ....kernel import Append, Disk, Effects, MemoryDisk, NodeSpec, Property, Words, World
+from ....kernel import (
+    Append,
+    Disk,
+    Effects,
+    MemoryDisk,
+    Money,
+    NodeSpec,
+    Property,
+    Snapshot,
+    Words,
+    World,
+)
 from ....kernel.options import Pairs
 from ....kernel.world import NodeState
 from .loop import Loop, Work
@@ -36,6 +47,9 @@ MONEY = Words(
     "money in = money out: the income that counts is that of the orders that count as read",
     "进账 = 出账：计入的收入就是算作已读的订单的金额",
 )
+READ = Words("read from {topic}", "已从 {topic} 读取")
+BOOKED = Words("booked in {topic}", "已记入 {topic}")
+ORDERED = Words("ordered in {topic}", "{topic} 中的订单")
 DONE = Words("the work gets done", "工作能够完成")
 RECOVERS = Words("the work gets done although a round fails", "某一轮失败后，工作仍能完成")
 
@@ -104,16 +118,55 @@ class IncomeSystem(KafkaSystem):
     def _money_reads(self, name: str, node: NodeState) -> Hashable:
         return (idle(node), reads(self.cluster, name, node))
 
+    def snapshot(self, world: World) -> Snapshot:
+        money = self._loop_money(world) if self.rules else self._read_money(world)
+        return replace(super().snapshot(world), money=money)
+
+    def _read_money(self, world: World) -> Money:
+        """The orders that count as read, and their income."""
+        read, booked = self._sums(world)
+        left = 0 if self._under_way(world) else read - booked
+        return Money(
+            100 * read,
+            100 * booked,
+            READ(topic=self.topic),
+            BOOKED(topic=self.outputs[0]),
+            missing=100 * max(left, 0),
+            extra=100 * max(-left, 0),
+        )
+
+    def _loop_money(self, world: World) -> Money:
+        """All orders and their income: a function is judged by what comes of them."""
+        booked = self.amounts(world, self.outputs[0])
+        names = [label(value) for value in booked]
+        again = [v for i, v in enumerate(booked) if label(v) in names[:i]]
+        left = [order for order in self.orders if label(order) not in names]
+        return Money(
+            100 * sum(map(worth, self.orders)),
+            100 * sum(map(worth, booked)),
+            ORDERED(topic=self.topic),
+            BOOKED(topic=self.outputs[0]),
+            missing=100 * sum(map(worth, left)) if self._done(world) else 0,
+            extra=100 * sum(map(worth, again)),
+        )
+
     def _balanced(self, world: World) -> bool:
-        """Asked when no worker is at work and no transaction open: the income that counts is
-        that of the orders which count as read."""
-        seen = read_world(self.cluster, world)
-        if any(txn.state not in COMPLETED for txn in seen.list_txns()):
+        """The income that counts is that of the orders which count as read."""
+        if self._under_way(world):
             return True
-        if not all(idle(world.nodes[name]) for name, _ in self.workers):
+        read, booked = self._sums(world)
+        return read == booked
+
+    def _under_way(self, world: World) -> bool:
+        """Whether a worker is at work or a transaction open."""
+        if any(t.state not in COMPLETED for t in read_world(self.cluster, world).list_txns()):
             return True
-        income = sum(map(worth, self.amounts(world, self.outputs[0])))
-        return income == sum(map(worth, self.orders[: self._position(world)]))
+        return not all(idle(world.nodes[name]) for name, _ in self.workers)
+
+    def _sums(self, world: World) -> tuple[int, int]:
+        """What the orders that count as read are worth, and the income that counts."""
+        read = sum(map(worth, self.orders[: self._position(world)]))
+        return read, sum(map(worth, self.amounts(world, self.outputs[0])))
 
     def _position(self, world: World) -> int:
         """How far the orders count as read: the furthest that any group has come."""
@@ -174,8 +227,8 @@ def label(value: str) -> str:
 
 
 def worth(value: str) -> int:
-    """The 3 of `tea:3`, `tea+3` and `tea=3`."""
-    return int(value[len(label(value)) + 1 :])
+    """The 3 of `tea:3`, `tea+3` and `tea=3`; 0 where no amount is named."""
+    return int(value[len(value.rstrip("0123456789")) :] or 0)
 
 
 def idle(node: NodeState) -> bool:

@@ -28,6 +28,7 @@ from ....kernel import (
     Event,
     FactKind,
     Lane,
+    Money,
     NodeSpec,
     Outcome,
     Property,
@@ -51,11 +52,13 @@ from ...tables import columns
 from .by_hand import ByHand, ProduceBatch, produce_call
 from .pieces import check_pieces
 from .produce_pieces import PIECES, STEP, PiecewiseLeader
-from .shop import MONEY
+from .shop import MONEY, PRICE
 
 RAW = "raw"
 BROKER = "broker"
 GIVES_IDS = Words("hands out producer ids", "分配 producer id")
+PAID = Words("paid by customers", "顾客支付")
+COUNTED = Words("counted in the log", "日志中计入")
 IN_ORDER = Words("batches stand in the order of their numbers", "批次按序号排列，没有空洞")
 NO_ZOMBIE = Words(
     "an older epoch writes nothing after a newer one", "新的 epoch 之后，旧的 epoch 不再写入"
@@ -147,7 +150,26 @@ class PaymentsSystem(KafkaSystem):
         files = tuple(row for p in self.cluster.partitions for row in _files(p, world))
         if files:
             mine.append(Table(FILE(), FILE_COLUMNS, files))
-        return replace(seen, lanes=self._lanes(world, seen.lanes), tables=(*seen.tables, *mine))
+        return replace(
+            seen,
+            lanes=self._lanes(world, seen.lanes),
+            tables=(*seen.tables, *mine),
+            money=self._sum_up(world),
+        )
+
+    def _sum_up(self, world: World) -> Money:
+        """Each payment is of the same amount, and due as soon as its producer is to send it."""
+        counted = self._counted(world)
+        there = set(counted)
+        due = there.union(*(_paid(world.nodes[n]) for n, kind in self.producers if kind != RAW))
+        return Money(
+            PRICE * len(due),
+            PRICE * len(counted),
+            PAID(),
+            COUNTED(),
+            missing=PRICE * len(self._owed(world) - there),
+            extra=PRICE * (len(counted) - len(there)),
+        )
 
     def _lanes(self, world: World, drawn: tuple[Lane, ...]) -> tuple[Lane, ...]:
         """Between producers and leaders the broker of ids, where somebody asks it."""
@@ -206,15 +228,19 @@ class PaymentsSystem(KafkaSystem):
     def _money(self, world: World) -> bool:
         """No payment is counted twice; and once its producer has done its work and every
         leader is at rest, none of those that it was told of is missing."""
-        counted = [value for _, batch in self._logs(world) for value in batch.records]
-        if len(counted) != len(set(counted)):
-            return False
+        counted = self._counted(world)
+        return len(counted) == len(set(counted)) and self._owed(world) <= set(counted)
+
+    def _counted(self, world: World) -> list[str]:
+        return [value for _, batch in self._logs(world) for value in batch.records]
+
+    def _owed(self, world: World) -> set[str]:
+        """The payments that must be there by now."""
         leaders = [world.nodes[name] for name in self.cluster.partitions]
         if any(not node.up or node.inbox for node in leaders):
-            return True
+            return set()
         nodes = [world.nodes[name] for name, kind in self.producers if kind != RAW]
-        paid = {value for node in nodes if _at_rest(node) for value in _paid(node)}
-        return paid <= set(counted)
+        return {value for node in nodes if _at_rest(node) for value in _paid(node)}
 
     def _in_order(self, world: World) -> bool:
         """Where a producer begins is its own affair; from there every batch follows the one

@@ -13,47 +13,92 @@ nothing is under way.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ....kafka import KafkaSystem
+from ....kafka.claims.invariants import reads
+from ....kafka.messages import READ_COMMITTED
 from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
-from ....kernel import Property, Trace, Words, World
+from ....kernel import Money, Property, Snapshot, Trace, Words, World
 from ....kernel.options import Pairs
+from ....kernel.world import NodeState
 
 MONEY = Words("money in = money out, once nothing is under way", "没有事务在进行时，进账 = 出账")
+TAKEN = Words("taken from customers", "从顾客账户扣除")
+GIVEN = Words("given to the shop", "记入商店账户")
+PRICE = 500
+"""In pence: what everything costs in this story whose record names no amount."""
 ACCOUNTS = {"C": "customer", "S": "shop"}
 BOOKING = re.compile(r"([A-Z])([+-]\d+)")
 
 
 @dataclass(frozen=True)
 class ShopSystem(KafkaSystem):
-    """Kafka with the topic `accounts` and one more light."""
+    """Kafka with the topic `accounts`, one more light, and the money."""
 
     topic: str = "accounts"
     producers: Pairs = (("order-service", "order-service"),)
 
     name = "shop"
+    taken: ClassVar[Words] = TAKEN
+    given: ClassVar[Words] = GIVEN
+
+    def snapshot(self, world: World) -> Snapshot:
+        taken, given = self._sums(world)
+        left = 0 if self._under_way(world) else taken - given
+        money = Money(
+            taken, given, self.taken(), self.given(), missing=max(left, 0), extra=max(-left, 0)
+        )
+        return replace(super().snapshot(world), money=money)
 
     def properties(self) -> tuple[Property, ...]:
-        money = Property("money", MONEY(), self._balanced)
+        money = Property("money", MONEY(), self._balanced, "always", self._money_reads)
         return (money, *super().properties())
 
     def _balanced(self, world: World) -> bool:
+        if self._under_way(world):
+            return True
+        taken, given = self._sums(world)
+        return taken == given
+
+    def _under_way(self, world: World) -> bool:
+        """Whether the sums may still come right by themselves."""
         if not all(world.nodes[name].up for name in self.cluster.partitions):
             return True  # an account that cannot be asked has lost nothing yet
-        seen = read_world(self.cluster, world)
-        if any(t.state not in COMPLETED for t in seen.list_txns()):
+        if any(t.state not in COMPLETED for t in read_world(self.cluster, world).list_txns()):
             return True
-        for name, _ in self.producers:
-            node = world.nodes[name]
-            working = node.app is not None and (node.app.waiting or node.app.next_call())
-            if node.up and (working or node.roles[0].flights):
-                return True
-        shown = [
-            b for p in self.cluster.partitions for b, _ in seen.list_readable(p, "read_committed")
+        return any(_is_working(world.nodes[name]) for name, _ in self.producers)
+
+    def _money_reads(self, name: str, node: NodeState) -> Hashable:
+        working = name in dict(self.producers) and _is_working(node)
+        return node.up, working, reads(self.cluster, name, node)
+
+    def _sums(self, world: World) -> tuple[int, int]:
+        """What was taken from one side and given to the other, in pence, as a reader of
+        committed data is shown it."""
+        seen = read_world(self.cluster, world)
+        amounts = [
+            amount
+            for p in self.cluster.partitions
+            for b, _ in seen.list_readable(p, READ_COMMITTED)
+            for amount in self.list_amounts(b.words)
         ]
-        return sum(amount for b in shown for _, amount in bookings(b.words)) == 0
+        return -sum(min(a, 0) for a in amounts), sum(max(a, 0) for a in amounts)
+
+    def list_amounts(self, words: str) -> list[int]:
+        """What records take (below zero) and give, in pence."""
+        return [100 * amount for _, amount in bookings(words)]
+
+
+def _is_working(node: NodeState) -> bool:
+    """Whether a producer runs and has something left to call, to send or to hear."""
+    if not node.up:
+        return False
+    calls = node.app is not None and (node.app.waiting or node.app.next_call() is not None)
+    return calls or bool(node.roles[0].flights)
 
 
 def bookings(text: str) -> list[tuple[str, int]]:

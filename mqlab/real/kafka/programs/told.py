@@ -34,7 +34,8 @@ from ....scenario import Golden, load, parse_script, system_of
 from ....scenario.language import Registry, Script
 from ...recording import Observation
 from ..admin import commit_plain, describe_transaction, fetch_offsets
-from ..client import GC, Lab
+from ..client import Lab
+from ..evidence import role_of
 from ..producer import Producer
 from . import program
 
@@ -122,7 +123,7 @@ def questions(golden: Golden) -> list[Asked]:
                 continue
             if isinstance(event, Request) and move.stage.effect is None:
                 if event.caller.name in clients and isinstance(event.body, KINDS):
-                    entries = before.role("tc").entries
+                    entries = before.role("coordinator").entries
                     states = tuple((i, str(entry.state)) for i, entry in entries.items())
                     open_.setdefault((event.caller, move.role), []).append(len(asked))
                     asked.append(Asked(event.caller.name, move.role, event.body, None, states))
@@ -143,7 +144,8 @@ def tell(lab: Lab, path: Path) -> None:
     apps = {who: Producer(lab, _id(ids[who]), who) for who in ids}
     pids: dict[int, int] = {-1: -1}
     reached: dict[str, str] = {}
-    timed = any(line.command == "fire" and line.words[0] == "tc" for line in golden.script.lines)
+    fired = [line.words[0] for line in golden.script.lines if line.command == "fire"]
+    timed = system.config.coordinator in fired
     for one in questions(golden):
         for txn_id, state in one.states:
             if not state.startswith("Prepare") and reached.get(txn_id) != state:
@@ -156,7 +158,7 @@ def tell(lab: Lab, path: Path) -> None:
         place = len(lab.notes)
         _ask(lab, app, one, body if not timed else _hastened(body))
         seen = lab.notes[place]
-        lab.notes[place] = Observation(one.who, _place(one.to), str(body), seen.answered)
+        lab.notes[place] = Observation(one.who, role_of(one.to), str(body), seen.answered)
         if isinstance(one.answer, InitProducerIdResponse) and app.pid >= 0:
             pids.setdefault(one.answer.pid, app.pid)
 
@@ -168,11 +170,6 @@ def _id(txn_id: str) -> str | None:
 def _state(lab: Lab, txn_id: str) -> str:
     row = describe_transaction(lab, txn_id)
     return str(row.state) if row is not None else ""
-
-
-def _place(role: str) -> str:
-    """Where a role is asked, in the words of recordings."""
-    return GC if role.startswith("__consumer_offsets") else role
 
 
 def _renumbered(body: Any, pids: dict[int, int]) -> Any:

@@ -25,7 +25,7 @@ def find_kind(coordinator: str, name: str) -> int:
 
 def head_lane(kind: int, name: str) -> Lane:
     if kind == COORDINATOR:
-        return Lane(name, words.COORDINATOR(), words.TXN_LOG())
+        return Lane(name, Text(name), words.TXN_LOG())
     if kind == LEADER:
         return Lane(name, Text(name), words.LEADER())
-    return Lane(name, words.GROUP(), Text(name))
+    return Lane(name, Text(name), words.GROUP())

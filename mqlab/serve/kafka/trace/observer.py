@@ -23,6 +23,7 @@ from ....kafka.picture.meaning import (
     explain_record,
     explain_request,
 )
+from ....kafka.picture.why import explain_fact
 from ....kernel import (
     Append,
     Appended,
@@ -245,7 +246,7 @@ class Observer:
                     txn=told.txn,
                     fold=fact.fold or told.fold,
                     label=clip(told.label),
-                    why=clip(told.why),
+                    why=clip(told.why if told.why.en else explain_fact(fact, self.model.find_kind)),
                     at_ms=self._at_ms,
                 )
             )

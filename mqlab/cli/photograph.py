@@ -1,0 +1,89 @@
+"""Stills of a run as PNG and GIF. Chromium draws them, as it draws the page."""
+
+from __future__ import annotations
+
+import base64
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from mqlab_widgets.style import font_css
+
+from . import doctor
+from .errors import UserError
+from .gif import Frame, gif_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+Theme = Literal["light", "dark"]
+JS = Path(__file__).with_name("frames.js")
+
+MOST_FRAMES, MOST_PIXELS = 150, 2_000
+PACE_MS, LETTER_MS, LAST_MS = 900, 22, 4_000
+"""How long a frame of a GIF is seen: the sentence of its step is to be read, the last one too."""
+
+
+@contextmanager
+def open_studio(theme: Theme) -> Iterator[Page]:
+    """A page in Chromium with the pictures' letters; UserError says what is missing."""
+    needs = {"chromium": doctor.chromium, "driver": doctor.driver}
+    for name, title, _, todo, _ in doctor.PROBES:
+        if name in needs and not needs[name]():
+            todo = todo.partition("; ")[2]
+            raise UserError(
+                f"a .png or .gif needs {title}, which is missing here; {todo}; .svg and .html "
+                "need nothing"
+            )
+    from playwright.sync_api import sync_playwright
+
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    args = ["--no-sandbox"] if root else []  # Chromium's sandbox refuses to run as root
+    with sync_playwright() as session:
+        browser = session.chromium.launch(executable_path=doctor.chromium(), args=args)
+        page = browser.new_page(color_scheme=theme)
+        page.set_content(
+            f"<!doctype html><style>{font_css()}body{{margin:0}}svg{{display:block}}</style><body>"
+        )
+        page.evaluate("document.fonts.ready")
+        yield page
+        browser.close()
+
+
+def photograph(page: Page, svg: str) -> bytes:
+    """One still as a PNG."""
+    width, height = size_of(svg)
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate("(svg) => { document.body.innerHTML = svg; return document.fonts.ready; }", svg)
+    return page.screenshot()
+
+
+def size_of(svg: str) -> tuple[int, int]:
+    """Width and height of a still in whole pixels."""
+    found = re.search(r' width="([\d.]+)" height="([\d.]+)"', svg)
+    assert found, "a still has a size"
+    return math.ceil(float(found[1])), math.ceil(float(found[2]))
+
+
+def film(page: Page, stills: Sequence[str], times_ms: Sequence[int]) -> bytes:
+    """Stills of one size as a GIF; each is seen as long as its time says."""
+    pictures = [base64.b64encode(photograph(page, svg)).decode() for svg in stills]
+    page.evaluate(JS.read_text("utf-8"))
+    call: Callable[[str], str] = "(png) => window.frames_of_a_gif.{}(png)".format
+    for picture in pictures:
+        page.evaluate(call("count"), picture)
+    palette = bytes(page.evaluate(call("choose")))
+    frames = [
+        _frame(page.evaluate(call("frame"), picture), time // 10)
+        for picture, time in zip(pictures, times_ms, strict=True)
+    ]
+    return gif_of(*size_of(stills[0]), palette, frames)
+
+
+def _frame(found: dict[str, Any], centiseconds: int) -> Frame:
+    pixels = base64.b64decode(found.pop("data"))
+    return Frame(**found, pixels=pixels, centiseconds=centiseconds)

@@ -1,0 +1,155 @@
+"""What `mqlab view` and `mqlab open` share: a run as a page, a picture, a film or data."""
+
+from __future__ import annotations
+
+import argparse
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..kernel import Trace
+from .errors import UserError
+
+if TYPE_CHECKING:
+    from mqlab_widgets import Player
+    from mqlab_widgets.lecture import Lecture
+
+KINDS = {
+    ".html": "a page that steps through it",
+    ".svg": "one step, in lines",
+    ".png": "one step, in pixels",
+    ".gif": "all steps, as a film",
+    ".json": "the trace, as data",
+}
+KINDS_IN_WORDS = "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
+
+
+def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=KINDS_IN_WORDS)
+    parser.add_argument(
+        "--step", metavar="N", help="the step to show; for a .gif the steps, as in 12-40"
+    )
+    parser.add_argument(
+        "--panels", metavar="A,B", help="only these, such as space-time,logs,readers"
+    )
+    parser.add_argument("--scale", type=float, metavar="X", help="1.5 for larger letters")
+    parser.add_argument("--lang", choices=("en", "zh"), default="en")
+    parser.add_argument("--theme", choices=("light", "dark"), help="whatever a reader's own is")
+    parser.add_argument(
+        "--present", action="store_true",
+        help="a page for a lecture: full screen, as large as it goes, what is to come hidden; Page "
+        "Down plays a scene, b or . turns the screen black, f asks for the full screen",
+    )  # fmt: skip
+    parser.add_argument("--no-browser", action="store_true", help="do not open the page")
+
+
+def write_picture(
+    trace: Trace, args: argparse.Namespace, default: Path, lecture: Lecture, shown: bool
+) -> int:
+    """Write what was asked for; where no name was given, a page, which the browser opens if it
+    is to be `shown`."""
+    out = args.output or default
+    if args.present and out.suffix != ".html":
+        raise UserError(
+            f"--present makes a page: name {out} with .html at its end, or leave it out"
+        )
+    if out.suffix not in KINDS:
+        raise UserError(f"cannot write {out}: name it by what it is to be ({KINDS_IN_WORDS})")
+    try:
+        said = _write(trace, args, out, lecture)
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {error.strerror}") from error
+    print(f"wrote {out} ({out.stat().st_size / 1000:.0f} kB, {said})")
+    if shown and args.output is None and not args.no_browser:
+        address = out.resolve().as_uri()
+        if not webbrowser.open(address):
+            print(f"open it in a browser: {address}")
+    return 0
+
+
+def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) -> str:
+    """Write the file; what there is to say of it."""
+    if out.suffix == ".json":
+        trace.save(out)
+        return f"{len(trace)} facts"
+    if out.suffix == ".gif":
+        return _write_film(trace, args, out)
+    at = _number(args.step, trace) if args.step else 0 if out.suffix == ".html" else len(trace)
+    if out.suffix == ".png":
+        from .photograph import open_studio, photograph
+
+        player = _player(trace, args, at, default_scale=2)
+        with open_studio(args.theme or "light") as page:
+            out.write_bytes(photograph(page, player.svg()))
+    else:
+        player = _player(trace, args, at)
+        if args.present:
+            out.write_text(lecture.page(player, args.theme or ""), "utf-8")
+        else:
+            player.save(out, args.theme or "")
+    return f"{len(trace)} facts" if out.suffix == ".html" else f"step {at} of {len(trace)}"
+
+
+def _player(trace: Trace, args: argparse.Namespace, step: int, default_scale: float = 1) -> Player:
+    """UserError for panels and scales that there are not."""
+    from mqlab_widgets import Player
+
+    scale = default_scale if args.scale is None else args.scale
+    panels = args.panels.split(",") if args.panels else None
+    try:
+        return Player(trace, step=step, lang=args.lang, scale=scale, panels=panels)
+    except ValueError as error:
+        raise UserError(f"{error}") from error
+
+
+def _number(text: str, trace: Trace) -> int:
+    if not text.isdecimal() or int(text) > len(trace):
+        raise UserError(f"--step {text}: the run has positions 0 to {len(trace)}")
+    return int(text)
+
+
+# --- films -------------------------------------------------------------------------------
+
+
+def _write_film(trace: Trace, args: argparse.Namespace, out: Path) -> str:
+    from mqlab_widgets.still import stills
+
+    from .photograph import MOST_FRAMES, MOST_PIXELS, film, open_studio, size_of
+
+    steps = [n for n in _range(args.step, trace) if not n or not trace.facts[n - 1].fold]
+    if len(steps) > MOST_FRAMES:
+        raise UserError(
+            f"{len(steps)} steps are too long for a .gif, which may have {MOST_FRAMES}: name some "
+            f"with --step {steps[0]}-{steps[MOST_FRAMES - 1]}, or take an .html"
+        )
+    look = _player(trace, args, steps[-1]).look
+    drawn = list(stills(trace, steps, look, args.theme or "light"))
+    width, _ = size_of(drawn[0])
+    if width > MOST_PIXELS:
+        fits = int(look.scale * MOST_PIXELS / width * 10) / 10
+        raise UserError(
+            f"--scale {look.scale:g} gives {width} pixels, and a .gif may have {MOST_PIXELS}: "
+            f"take --scale {fits:g}, or fewer --panels"
+        )
+    with open_studio(args.theme or "light") as page:
+        out.write_bytes(film(page, drawn, [_time(trace, step, steps) for step in steps]))
+    return f"{len(steps)} frames"
+
+
+def _range(text: str | None, trace: Trace) -> range:
+    """The steps of a film: all, or those from `A-B`."""
+    first, dash, last = (text or f"0-{len(trace)}").partition("-")
+    if not dash or not first.isdecimal() or not last.isdecimal():
+        raise UserError(f"--step {text}: a .gif shows several, as in --step 3-{len(trace)}")
+    if not int(first) <= int(last) <= len(trace):
+        raise UserError(f"--step {text}: the run has positions 0 to {len(trace)}, in this order")
+    return range(int(first), int(last) + 1)
+
+
+def _time(trace: Trace, step: int, steps: list[int]) -> int:
+    """How long a frame is seen: as long as it takes to read its sentence."""
+    from .photograph import LAST_MS, LETTER_MS, PACE_MS
+
+    fact = trace.facts[step - 1] if step else None
+    letters = len(fact.why.en) if fact else 0
+    return PACE_MS + LETTER_MS * letters + (LAST_MS if step == steps[-1] else 0)

@@ -1,0 +1,382 @@
+"""One sentence why for each kind of step: what it means here, not what its line says again.
+
+Where a transaction, an offset or an error must be named, the sentence comes from `meaning.py`.
+Everything else that a learner sees finds its sentence in these tables, by the kind of the fact
+and by the message, the timer, the outcome or the state that it is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ...kernel import NOTHING, Fact, FactKind, Text, Words
+from ...kernel.outcome import UNKNOWN, Outcome
+from ..coordinator.messages import DescribeTransactions, ListTransactions
+from ..group.consumer.messages import ConsumerGroupHeartbeat
+from ..group.messages import JoinGroup, LeaveGroup, SyncGroup
+from ..log.messages import DescribeProducers
+from ..messages import (
+    READ_COMMITTED,
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    Fetch,
+    InitProducerId,
+    ListOffsets,
+    OffsetCommit,
+    OffsetFetch,
+    Produce,
+    TxnOffsetCommit,
+    WriteTxnMarkers,
+)
+from ..replication.messages import AlterPartition, FetchReplicaResponse, FindCoordinator, Register
+from .meaning import Kind
+
+REQUESTS: dict[type, Words] = {
+    AddOffsetsToTxn: Words(
+        "The log of the group's positions joins the transaction as a partition does: it will get "
+        "a marker.",
+        "消费组位移的日志像分区一样加入事务：它也会得到标记。",
+    ),
+    TxnOffsetCommit: Words(
+        "How far the group has read travels inside the transaction and counts only if it commits.",
+        "消费组读到哪里，随事务一起提交；只有事务提交了才算数。",
+    ),
+    EndTxn: Words(
+        "The client only asks for the end; what counts is what the coordinator writes down.",
+        "客户端只是请求结束；算数的是协调器写下的决定。",
+    ),
+    WriteTxnMarkers: Words(
+        "The decision is on disk already; it is told to each partition until that has answered.",
+        "决定已经落盘；协调器逐个通知分区，直到每个分区都应答。",
+    ),
+    OffsetCommit: Words(
+        "A position committed by itself belongs to no transaction and counts at once.",
+        "单独提交的位移不属于任何事务，立刻生效。",
+    ),
+    OffsetFetch: Words(
+        "Whoever takes a partition over begins at the position that its group has committed.",
+        "接手一个分区的成员，从消费组已提交的位移开始读。",
+    ),
+    FindCoordinator: Words(
+        "The hash of the name picks one partition of an internal log; whoever leads that "
+        "partition is its coordinator.",
+        "名字的哈希选出内部日志的一个分区；领导这个分区的 broker 就是它的协调器。",
+    ),
+    JoinGroup: Words(
+        "A member that comes makes all others join again: partitions are shared out anew.",
+        "新成员到来，其他成员都要重新加入：分区要重新分配。",
+    ),
+    SyncGroup: Words(
+        "One member shares the partitions out; the others learn their part from the coordinator.",
+        "由一个成员分配分区；其他成员从组协调器得知自己的部分。",
+    ),
+    LeaveGroup: Words(
+        "A member that says goodbye is replaced without waiting for its session to run out.",
+        "主动告别的成员，不必等会话超时就会有人接替。",
+    ),
+    ConsumerGroupHeartbeat: Words(
+        "In the newer protocol one message joins, reports and asks for partitions.",
+        "在新协议里，加入、报告和领取分区用的是同一种消息。",
+    ),
+    ListOffsets: Words(
+        "Where a log ends depends on who asks: at the LSO for committed data, else at the HW.",
+        "日志的末尾取决于谁在问：只读已提交数据的到 LSO，其他的到 HW。",
+    ),
+    ListTransactions: Words(
+        "The coordinator can name only what it knows; a hanging transaction is not among it.",
+        "协调器只能列出自己知道的事务；悬挂的事务不在其中。",
+    ),
+    DescribeTransactions: Words(
+        "One half of the search for a hanging transaction: what does the coordinator believe?",
+        "查找悬挂事务的一半：协调器认为是什么状态？",
+    ),
+    DescribeProducers: Words(
+        "The other half of the search: who is open in this partition, whatever the coordinator "
+        "believes?",
+        "查找的另一半：不管协调器怎么认为，这个分区里谁的事务还开着？",
+    ),
+    AlterPartition: Words(
+        "Which copies count as in sync is written down by the controller; a leader only asks.",
+        "哪些副本算同步，由控制器记录；leader 只能请求。",
+    ),
+    Register: Words(
+        "Only a node that the controller knows to be up may lead or count as in sync.",
+        "只有控制器知道在运行的节点，才可以当 leader 或算作同步副本。",
+    ),
+}
+INIT_TXN = Words(
+    "A producer asks for its id and epoch before it does anything else; that shuts out whoever "
+    "held the name before.",
+    "生产者先要取得 id 和 epoch；这样就把之前持有这个名字的进程挡在外面。",
+)
+INIT_PLAIN = Words(
+    "Without a transactional id a producer gets a number nobody has had: it lets leaders "
+    "recognise repeats, until the process ends.",
+    "没有事务 ID 的生产者得到一个全新的编号：在进程结束之前，leader 靠它识别重复。",
+)
+PRODUCE_TXN = Words(
+    "Data goes straight to the partition's leader; the coordinator never sees it.",
+    "数据直接发给分区的 leader；协调器从不经手。",
+)
+PRODUCE_NUMBERED = Words(
+    "Producer id, epoch and sequence number travel along: by them the leader knows a repeat.",
+    "消息带着生产者 id、epoch 和序号：leader 靠它们识别重复。",
+)
+PRODUCE_PLAIN = Words(
+    "Nothing in it tells a repeat from a new record: sent twice, it is stored twice.",
+    "它没有任何标记能区分重复和新记录：发两次就存两次。",
+)
+ADD_BY_CLIENT = Words(
+    "The coordinator must know of a partition before data goes there, or it would never get a "
+    "marker.",
+    "数据写入一个分区之前，协调器必须先知道它，否则那里永远得不到标记。",
+)
+ADD_BY_LEADER = Words(
+    "Before it stores the record, the leader asks whether this transaction is really open.",
+    "存下记录之前，leader 先问这个事务是否真的开着。",
+)
+FETCH_COMMITTED = Words(
+    "A reader of committed data gets nothing from the LSO on, however far the log goes.",
+    "只读已提交数据的读者，从 LSO 起什么也得不到，不管日志有多长。",
+)
+FETCH_ALL = Words(
+    "A reader of everything is held up by the high watermark only, not by open transactions.",
+    "读一切的读者只受高水位限制，不受未结束事务限制。",
+)
+
+ANSWERED = Words(
+    "Every in-sync copy holds it now: the producer may forget the record.",
+    "所有同步副本都有了它：生产者可以忘掉这条记录。",
+)
+REPLICATED = Words(
+    "A follower copies by asking; from where it asks next, the leader learns how far it has got.",
+    "follower 通过请求来复制；leader 从它下一次请求的位置知道它复制到了哪里。",
+)
+
+STOPPED: dict[Kind, Words] = {
+    Kind.COORDINATOR: Words(
+        "Its memory is gone, its log is not: what was decided on disk still holds, and what had "
+        "not been sent must wait for the restart.",
+        "内存没了，日志还在：已落盘的决定仍然有效，没有发出的要等重启。",
+    ),
+    Kind.PARTITION: Words(
+        "What the process has written stays with the operating system: a kill loses no record.",
+        "进程写下的内容留在操作系统里：杀死进程不会丢失记录。",
+    ),
+    Kind.GROUP: Words(
+        "Who was a member is forgotten; generations and positions stand in its log.",
+        "谁是成员被忘掉了；generation 和位移还在它的日志里。",
+    ),
+    Kind.CLIENT: Words(
+        "A client keeps nothing on disk, and no broker is told: they notice only its silence, or "
+        "its successor.",
+        "客户端不在磁盘上保存任何东西，也没有人通知 broker：它们只能察觉沉默，或者它的继任者。",
+    ),
+}
+POWER_CUT = Words(
+    "A power cut takes more than memory: what was written but not flushed is gone as well.",
+    "断电失去的不只是内存：写了但还没有刷盘的内容也没了。",
+)
+RECOVERED: dict[Kind, Words] = {
+    Kind.COORDINATOR: Words(
+        "It knows again what its log says and no more: what was not decided there, never was.",
+        "它重新知道的只有日志里写的：日志里没有的决定，就是没有决定过。",
+    ),
+    Kind.PARTITION: Words(
+        "From its log and its snapshot it works out which transactions are open and what readers "
+        "may see.",
+        "它从日志和快照重新算出哪些事务还开着、读者能看到什么。",
+    ),
+    Kind.GROUP: Words(
+        "It reads its log again: positions count as before, pending ones wait for their marker.",
+        "它重读日志：位移照旧有效，pending 的位移继续等待标记。",
+    ),
+    Kind.CLIENT: Words(
+        "The program begins at its first line and remembers nothing.",
+        "程序从第一行重新开始，什么也不记得。",
+    ),
+}
+OWES = Words(
+    "The decision was on disk, so it stands: all its markers are sent, also those that had "
+    "arrived.",
+    "决定已经落盘，所以有效：所有标记都会再发，包括已经送达的。",
+)
+ASKS = Words(
+    "Somebody else may lead by now: it serves nobody until the controller has told it who does.",
+    "现在可能已由别人领导：控制器告知之前，它不为任何人服务。",
+)
+
+BROKEN = Words(
+    "The client cannot tell whether its last request has arrived; it will ask again on a new "
+    "connection.",
+    "客户端无法知道最后的请求是否到达；它会在新连接上再问一次。",
+)
+LATE = Words(
+    "It left before the connection broke and arrives only now: only its epoch and its numbers "
+    "can show that it is old.",
+    "它在连接断开之前发出，现在才到：只有 epoch 和序号能说明它是旧的。",
+)
+CUT_BACK = Words(
+    "The leader does not have these records: no in-sync copy was counted for them, so nobody was "
+    "told that they are safe.",
+    "leader 没有这些记录：它们没有被同步副本确认过，所以没有人被告知它们是安全的。",
+)
+
+TIMERS: tuple[tuple[str, Words], ...] = (
+    ("retry", Words("No good answer has come: the same question is asked again.",
+                    "没有得到满意的应答：再问一次同样的问题。")),
+    ("marker", Words("A partition has not answered: its marker is sent until it does.",
+                    "有分区没有应答：标记会一直发到它应答为止。")),
+    ("append again", Words(
+        "Too few copies were in sync to keep the record safe: the coordinator writes it again.",
+        "同步副本太少，记录还不安全：协调器再写一次。")),
+    ("add", Words("The coordinator has not answered the leader's question: it asks once more.",
+                  "协调器没有回答 leader 的问题：再问一次。")),
+    ("pause", Words("Nobody led the partition: the client looks for its leader once more.",
+                    "分区没有 leader：客户端再找一次。")),
+    ("delivery", Words(
+        "delivery.timeout.ms is over: the producer gives the record up, although it may be "
+        "stored.",
+        "delivery.timeout.ms 已到：生产者放弃这条记录，尽管它可能已经存下。")),
+    ("max.block", Words(
+        "max.block.ms is over: the call stops waiting, but what it asked for may still happen.",
+        "max.block.ms 已到：调用不再等待，但它请求的事仍可能发生。")),
+    ("expire ids", Words(
+        "An id unused for transactional.id.expiration.ms is forgotten with all it protected.",
+        "超过 transactional.id.expiration.ms 未使用的 id 会被遗忘，它的保护也随之消失。")),
+    ("expire producers", Words(
+        "A producer silent for producer.id.expiration.ms is forgotten: a repeat of its records "
+        "would be new.",
+        "沉默超过 producer.id.expiration.ms 的生产者会被遗忘：它的重复记录会被当作新的。")),
+    ("timeout", Words(
+        "A transaction open for longer than transaction.timeout.ms is aborted by its coordinator: "
+        "readers would wait behind it.",
+        "打开时间超过 transaction.timeout.ms 的事务由协调器中止：否则读者会一直等在后面。")),
+    ("heartbeat", Words("A member that says nothing for too long would lose its partitions.",
+                        "成员沉默太久就会失去分区。")),
+    ("session", Words(
+        "No heartbeat for session.timeout.ms: the member counts as gone, whether it is or not.",
+        "session.timeout.ms 内没有心跳：成员被当作已离开，不管它是否真的离开。")),
+    ("join", Words("Who has not joined by now is left out of the new generation.",
+                   "到现在还没有加入的成员，不算在新的 generation 里。")),
+    ("sync", Words("Who has not asked for its part by now is left out of the group.",
+                   "到现在还没有领取分配的成员，会被移出消费组。")),
+    ("revoke", Words("Who has not given up its partitions by now is left out of the group.",
+                        "到现在还没有交出分区的成员，会被移出消费组。")),
+)  # fmt: skip
+
+#: what has changed in a role's memory, by what its line says
+CHANGES: tuple[tuple[str, Words], ...] = (
+    (r"^HW=", Words(
+        "Every in-sync copy holds the log up to here: the loss of one node loses none of it.",
+        "每个同步副本都有到这里为止的日志：失去一个节点也不会丢失。")),
+    (r": PreparingRebalance", Words(
+        "Somebody has come or gone: all members join again before anybody gets partitions.",
+        "有成员来了或走了：所有成员先重新加入，然后才分配分区。")),
+    (r": CompletingRebalance", Words(
+        "All have joined, so the generation has a number; one member shares the partitions out.",
+        "成员到齐，generation 有了编号；由一个成员分配分区。")),
+    (r": Stable", Words(
+        "Everybody knows its part; only members of this generation may commit positions.",
+        "每个成员都知道自己的部分；只有这个 generation 的成员可以提交位移。")),
+    (r": Empty", Words(
+        "Nobody reads for the group any more; its committed positions stay for the next.",
+        "消费组没有成员了；已提交的位移留给下一个。")),
+    (r"ABORTABLE_ERROR", Words(
+        "This transaction cannot commit any more; once it is aborted the producer may go on.",
+        "这个事务不能再提交；中止之后生产者可以继续。")),
+    (r"FATAL_ERROR", Words(
+        "This producer can do nothing more; only a new one may go on.",
+        "这个生产者什么也不能再做；只有新的生产者可以继续。")),
+    (r"its own epoch", Words(
+        "It has no coordinator to ask: with a new epoch it begins to count again, and leaders "
+        "accept that.",
+        "它没有协调器可问：换一个新的 epoch 重新计数，leader 会接受。")),
+    (r"^leads|^follows|^nobody", Words(
+        "The controller's record decides who leads; what an older leader says is refused now.",
+        "由控制器的记录决定谁领导；旧 leader 的话从此被拒绝。")),
+)  # fmt: skip
+
+#: what a failed call means, by what the client says
+FAILURES: tuple[tuple[str, Words], ...] = (
+    (r"IllegalState", Words(
+        "The client refuses by itself and asks nobody: its state does not allow this call.",
+        "客户端自己拒绝，没有问任何人：它的状态不允许这个调用。")),
+    (r"CONCURRENT_TRANSACTIONS", Words(
+        "The last transaction of this id has not quite ended; asked again later, it may begin.",
+        "这个 id 的上一个事务还没有完全结束；稍后再问就可以开始。")),
+    (r"fatal$", Words(
+        "It did not happen, and this producer can do nothing more: somebody else has its name, or "
+        "its numbers are unknown.",
+        "它没有发生，这个生产者也不能再做任何事：名字已被别人使用，或者它的编号无人认识。")),
+    (r"abortable$", Words(
+        "It did not happen, and the transaction cannot commit any more; the producer may abort it "
+        "and go on.",
+        "它没有发生，事务也不能再提交；生产者可以中止它再继续。")),
+    (r"", Words(
+        "It did not happen, and the application knows it: it may do something else.",
+        "它没有发生，应用程序也知道：可以另作处理。")),
+)  # fmt: skip
+UNKNOWN_OUTCOME = Words(
+    "It may have happened or not; a careful application assumes neither.",
+    "它可能发生了，也可能没有；谨慎的应用程序两者都不假定。",
+)
+
+
+def explain_fact(fact: Fact, find_kind: Callable[[str], Kind]) -> Text:
+    """One sentence why; nothing where the tables know none. `find_kind`: what a node is."""
+    match fact.kind:
+        case FactKind.SEND | FactKind.IDLE:
+            return _explain_request(fact.body, find_kind(fact.node))
+        case FactKind.REPLY:
+            return (REPLICATED if isinstance(fact.body, FetchReplicaResponse) else ANSWERED)()
+        case FactKind.KILL:
+            return STOPPED[find_kind(fact.node)]()
+        case FactKind.RECOVERY if "owes" in fact.text.en:
+            return OWES()
+        case FactKind.RECOVERY if "asks" in fact.text.en:
+            return ASKS()
+        case FactKind.RECOVERY:
+            return RECOVERED[find_kind(fact.node)]()
+        case FactKind.RETURN:
+            return _explain_outcome(fact.body)
+        case FactKind.TIMER:
+            name = str(fact.body)
+            return next((why() for begin, why in TIMERS if name.startswith(begin)), NOTHING)
+        case FactKind.CHANGE:
+            said = fact.text.en
+            return next((why() for what, why in CHANGES if re.search(what, said)), NOTHING)
+    return ALONE[fact.kind]() if fact.kind in ALONE else NOTHING
+
+
+#: kinds that mean the same whatever they are about
+ALONE = {
+    FactKind.POWER_CUT: POWER_CUT,
+    FactKind.BREAK: BROKEN,
+    FactKind.LATE: LATE,
+    FactKind.TRUNCATE: CUT_BACK,
+}
+
+
+def _explain_request(body: object, sender: Kind) -> Text:
+    match body:
+        case InitProducerId(txn_id=txn_id):
+            return (INIT_TXN if txn_id else INIT_PLAIN)()
+        case Produce(batch=batch):
+            numbered = PRODUCE_NUMBERED if batch.pid >= 0 else PRODUCE_PLAIN
+            return (PRODUCE_TXN if batch.transactional else numbered)()
+        case AddPartitionsToTxn():
+            return (ADD_BY_CLIENT if sender is Kind.CLIENT else ADD_BY_LEADER)()
+        case Fetch(isolation=isolation):
+            return (FETCH_COMMITTED if isolation == READ_COMMITTED else FETCH_ALL)()
+    return REQUESTS[type(body)]() if type(body) in REQUESTS else NOTHING
+
+
+def _explain_outcome(outcome: object) -> Text:
+    if not isinstance(outcome, Outcome) or outcome.ok:
+        return NOTHING
+    if outcome.status == UNKNOWN:
+        return UNKNOWN_OUTCOME()
+    return next(why() for what, why in FAILURES if re.search(what, outcome.detail))

@@ -1,0 +1,108 @@
+"""A stop in the middle of a step, in words: what of the step had been done, and what not.
+
+The words for an effect come from its system (`System.name_effect`); effects of one name are
+counted together: `killed: 1 of 2 markers had left`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .role import Append, Effect, Flush, Put, Reply, Return, Send, Truncate
+from .text import Text, Words
+
+KILLED = Words("killed", "进程被杀")
+POWER_CUT = Words("power cut", "断电")
+STOPPED = Words("{how}: {told}", "{how}：{told}")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a system calls an effect: one of them, and several."""
+
+    one: Text
+    many: Text
+
+
+@dataclass(frozen=True, slots=True)
+class _Verbs:
+    """How it is said that an effect, or some of several, had been done or not."""
+
+    done: Words
+    undone: Words
+    some: Words
+
+
+LEFT = _Verbs(
+    Words("{one} had left", "{one}已发出"),
+    Words("{one} had not left", "{one}未发出"),
+    Words("{done} of {all} {many} had left", "{all} 个{many}已发出 {done} 个"),
+)
+WRITTEN = _Verbs(
+    Words("{one} was written", "{one}已写入"),
+    Words("{one} was not written", "{one}未写入"),
+    Words("{done} of {all} {many} were written", "{all} 个{many}已写入 {done} 个"),
+)
+RETURNED = _Verbs(
+    Words("{one} had returned", "{one}已返回"),
+    Words("{one} had not returned", "{one}未返回"),
+    Words("{done} of {all} {many} had returned", "{all} 个{many}已返回 {done} 个"),
+)
+
+MESSAGES = Words("messages {name}", "消息 {name}")
+RECORDS = Words("records of {name}", "{name} 的记录")
+CALLS = Words("calls of {name}", "{name} 调用")
+
+Naming = Callable[[Effect], Named | None]
+
+
+def tell_stop(power: bool, effects: tuple[Effect, ...], done: int, name: Naming) -> Text:
+    """`effects`: of the whole step; `done`: how many of them had been done. Timers and what a
+    system has no name for are not told."""
+    how = (POWER_CUT if power else KILLED)()
+    counted: dict[tuple[_Verbs, Text], list[tuple[Named, bool]]] = {}
+    for i, effect in enumerate(effects):
+        verbs, named = find_verbs(effect), name(effect)
+        if verbs is not None and named is not None:
+            counted.setdefault((verbs, named.many), []).append((named, i < done))
+    told = [_tell(verbs, mine) for (verbs, _), mine in counted.items()]
+    if not told:
+        return how
+    both = Text(", ".join(t.en for t in told), "，".join(t.of("zh") for t in told))
+    return STOPPED(how=how, told=both)
+
+
+def find_verbs(effect: Effect) -> _Verbs | None:
+    match effect:
+        case Send() | Reply():
+            return LEFT
+        case Append() | Put() | Truncate() | Flush():
+            return WRITTEN
+        case Return():
+            return RETURNED
+    return None
+
+
+def _tell(verbs: _Verbs, mine: list[tuple[Named, bool]]) -> Text:
+    if len(mine) == 1:
+        [(named, done)] = mine
+        return (verbs.done if done else verbs.undone)(one=named.one)
+    return verbs.some(done=sum(done for _, done in mine), all=len(mine), many=mine[0][0].many)
+
+
+def name_plainly(effect: Effect) -> Named | None:
+    """What an effect is called where a system says no more: by the type of its message, the
+    first word of its record. Roles' own checkpoints have no name."""
+    match effect:
+        case Send(body=body) | Reply(body=body):
+            word, many = type(body).__name__, MESSAGES
+        case Append(entry=entry):
+            word, many = str(entry).partition(" ")[0], RECORDS
+        case Put(table=word) if not word.startswith("."):
+            many = RECORDS
+        case Return(value=value):
+            word, many = str(value).partition(":")[0], CALLS
+        case _:
+            return None
+    return Named(Text(word), many(name=word))

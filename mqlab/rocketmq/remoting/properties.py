@@ -1,0 +1,46 @@
+"""Properties of a message as one text: name, 0x01, value, 0x02, and so on.
+
+Source: common.message.MessageDecoder#messageProperties2String, #string2messageProperties and
+MessageConst, 5.5.0. The text travels in a send request and lies in the commit log, where its
+length has two bytes. 4.9.7 leaves off the last separator, 5.5.0 writes it. What the real reader
+skips is skipped here: a piece without a name, or without a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+NAME_VALUE_SEPARATOR, PROPERTY_SEPARATOR = "\x01", "\x02"
+MAX_BYTES = 32767  # Short.MAX_VALUE
+
+#: names that this project's programs and servers speak of (MessageConst)
+KEYS = "KEYS"
+TAGS = "TAGS"
+DELAY = "DELAY"
+UNIQ_KEY = "UNIQ_KEY"
+TRAN_MSG = "TRAN_MSG"
+PGROUP = "PGROUP"
+REAL_TOPIC = "REAL_TOPIC"
+REAL_QID = "REAL_QID"
+TRANSACTION_ID = "__transactionId__"
+TRANSACTION_CHECK_TIMES = "TRANSACTION_CHECK_TIMES"
+CHECK_IMMUNITY_TIME_IN_SECONDS = "CHECK_IMMUNITY_TIME_IN_SECONDS"
+TRAN_PREPARED_QUEUE_OFFSET = "TRAN_PREPARED_QUEUE_OFFSET"
+
+
+def encode_properties(properties: Mapping[str, str]) -> str:
+    """In the order of the mapping."""
+    return "".join(
+        f"{name}{NAME_VALUE_SEPARATOR}{value}{PROPERTY_SEPARATOR}"
+        for name, value in properties.items()
+    )
+
+
+def decode_properties(text: str) -> dict[str, str]:
+    """Of a name that comes twice the last value."""
+    found = {}
+    for piece in text.split(PROPERTY_SEPARATOR):
+        name, _, value = piece.partition(NAME_VALUE_SEPARATOR)
+        if name and value:
+            found[name] = value
+    return found

@@ -1,0 +1,74 @@
+"""Measures what is in sight: every display of a notebook, in the pane that JupyterLab gives it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+PICTURES = Path(__file__).parents[2] / ".cache" / "test" / "pictures"
+SIZES = ((1280, 800), (1440, 900), (1920, 1080), (853, 533), (800, 800))
+"""The fourth is 1280×800 at a zoom of 150 %."""
+AT_ONCE = 1280  # px: from this width on everything that is pinned is in sight at once
+
+DISPLAYS = """() => [...document.querySelectorAll(".jp-OutputArea-output .mqlab")]
+    .filter((el) => !el.parentElement.closest(".mqlab") && el.offsetHeight)"""
+
+FAULTS = """(display, atOnce) => {
+  display.scrollIntoView({ block: "start" });
+  const pane = display.closest(".jp-WindowedPanel-outer").getBoundingClientRect();
+  const out = [];
+  const inside = (el, name) => {
+    const box = el.getBoundingClientRect();
+    if (box.top < pane.top - 1 || box.bottom > pane.bottom + 1
+        || box.left < pane.left - 1 || box.right > pane.right + 1) {
+      out.push([name, box.left, box.top, box.right, box.bottom, "outside", pane.bottom]);
+    }
+  };
+  for (const stage of display.querySelectorAll(".stage")) {
+    if (!stage.checkVisibility()) continue;
+    const host = stage.closest(".mqlab"), frame = stage.getBoundingClientRect();
+    if (host === display) inside(host, "display");
+    for (const name of [".top", ".controls", ".say", ".stage", ".ask", ".acts"]) {
+      const part = host.querySelector(name);
+      if (part && host === display) inside(part, name);
+    }
+    for (const text of host.querySelectorAll(".line, .why, .say")) {
+      if (text.scrollHeight > text.clientHeight + 1) out.push(["cut off", text.textContent]);
+    }
+    for (const svg of host.querySelectorAll("svg.picture")) {
+      const name = svg.dataset.panel, box = svg.getBoundingClientRect();
+      const pinned = ["space-time", "logs", "readers", "money", "lights"].includes(name);
+      if (!svg.checkVisibility()) {
+        if (pinned && atOnce) out.push([name, "is behind a tab"]);
+        continue;
+      }
+      if (!pinned) continue;
+      if (box.bottom > frame.bottom + 1) out.push([name, "is cut off below", box.bottom]);
+      if (atOnce && box.right > frame.right + 1) out.push([name, "is cut off at the right"]);
+    }
+    if (!host.querySelector("svg.picture")) out.push(["no picture"]);
+  }
+  return out;
+}"""
+
+
+def set_size(page: Any, size: tuple[int, int]) -> None:
+    """Another window; the frames follow at once, JupyterLab a moment later."""
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.wait_for_timeout(800)
+
+
+def find_faults(page: Any, lab: str, size: tuple[int, int]) -> dict[str, list[Any]]:
+    """What is not in sight, by display; each display is photographed on the way."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    set_size(page, size)
+    found: dict[str, list[Any]] = {}
+    displays = page.evaluate_handle(DISPLAYS)
+    for number in range(page.evaluate("(all) => all.length", displays)):
+        display = page.evaluate_handle("([all, i]) => all[i]", [displays, number]).as_element()
+        faults = display.evaluate(FAULTS, size[0] >= AT_ONCE)
+        name = f"{lab[:2]}-{size[0]}x{size[1]}-{number}"
+        page.screenshot(path=str(PICTURES / f"{name}.png"))
+        if faults:
+            found[name] = faults
+    return found

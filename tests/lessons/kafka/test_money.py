@@ -1,0 +1,159 @@
+"""The money of the labs' runs: the sums are wrong exactly where the light `money` is red."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mqlab.explore import Budget, explore
+from mqlab.kernel import Money, Trace
+from mqlab.lessons.kafka.lab08 import App, build_worker
+from mqlab.lessons.kafka.systems.shop import ShopSystem
+from mqlab.lessons.lab00 import find_red_step
+from mqlab.lessons.registry import scenario, system
+
+SOURCES = Path(__file__).parents[3] / "labs" / "source"
+SYSTEMS = ("shop", "payments", "charges", "income", "orders")
+LABS = ("00", "05", "06", "07", "08")
+
+
+def stories(lab: str) -> Iterator[str]:
+    """The scenarios that stand whole in a lab's source, of systems that know money."""
+    (source,) = SOURCES.glob(f"{lab}-*.py")
+    tree = ast.parse(source.read_text("utf-8"))
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.args]
+    for call in calls:
+        first = call.args[0]
+        if getattr(call.func, "id", "") == "scenario" and isinstance(first, ast.Constant):
+            if any(f"system {name}" in first.value for name in SYSTEMS):
+                yield first.value
+
+
+def position_last(app: App) -> None:
+    while orders := app.poll():
+        app.begin()
+        for order in orders:
+            app.send(app.income(order))
+        app.commit()
+        app.commit_offsets(orders[-1].offset + 1)
+
+
+def sums(trace: Trace, position: int = -1) -> tuple[int, int, int, int]:
+    money = trace.snapshot(position).money
+    assert money is not None
+    return money.due, money.seen, money.missing, money.extra
+
+
+def assert_agree(trace: Trace) -> None:
+    """A light that went red stays red; so it is compared with whether the money was ever wrong."""
+    wrong = False
+    for position, snapshot in enumerate(trace.snapshots):
+        assert snapshot.money is not None
+        wrong = wrong or not snapshot.money.right
+        (light,) = [one.ok for one in snapshot.lights if one.name == "money"]
+        assert wrong != light, f"step {position}: {snapshot.money}"
+        assert_adds_up(snapshot.money)
+
+
+def assert_adds_up(money: Money) -> None:
+    """Once it is wrong, and nothing is under way, the two sums differ by what is said."""
+    if not money.right and not (money.missing and money.extra):
+        assert money.due != money.seen
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_the_money_is_wrong_exactly_where_the_light_is_red(lab: str) -> None:
+    runs = [scenario(story) for story in stories(lab)]
+    assert runs, "this lab has no money any more"
+    for run in runs:
+        assert_agree(run)
+
+
+def test_lab_00_loses_what_a_customer_paid() -> None:
+    pay = "send accounts-0 C-5, send accounts-1 S+5, flush"
+    lossy = (
+        "system shop producers=order-service:plain\nkill order-service when=Produce#1 after=1\n"
+        f"run order-service: {pay}"
+    )
+    run = scenario(lossy)
+    assert sums(run) == (500, 0, 500, 0)
+    again = scenario(f"{lossy}\nrestart order-service")
+    assert sums(again) == (1000, 500, 500, 0), "the customer has paid twice, the shop got it once"
+    assert_agree(again)
+
+
+def test_lab_05_counts_a_payment_twice() -> None:
+    twice = scenario(
+        "system payments producers=order-service:plain\n"
+        "run order-service: send payments-0 p1, send payments-0 p2, flush\n"
+        "lose order-service→payments-0 ⇒Produce#2"
+    )
+    assert sums(twice) == (1000, 1500, 0, 500)
+    cut = scenario(
+        "system payments\nrun order-service: send payments-0 p1, flush, send payments-0 p2, flush\n"
+        "power-cut payments-0 when=p2 after=0\nrestart payments-0"
+    )
+    assert sums(cut) == (1000, 500, 500, 0)
+
+
+def test_between_two_markers_nothing_is_lost_yet() -> None:
+    """Half of an order is shown: the sums differ, and neither light nor money is wrong."""
+    calls = "run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit\n"
+    kill = "kill coordinator when=WriteTxnMarkers#1 after=1"
+    torn = scenario(f"system orders\n{kill}\n{calls}")
+    assert sums(torn) == (500, 0, 0, 0) and find_red_step(torn, "money") == 0
+    healed = scenario(f"system orders\n{kill}\n{calls}restart coordinator")
+    assert sums(healed) == (500, 500, 0, 0)
+
+
+def test_a_fractured_outcome_loses_the_payment_for_good() -> None:
+    calls = "init; begin; send orders-0 order-17; flush; send payments-0 paid-17; commit"
+    broken = system(f"orders 'app={calls}' off=prepare_before_markers")
+    found = explore(broken, Budget(kills=1, killable=("coordinator",), timers=1)).counterexamples
+    run = found["money"].trace()
+    due, seen, missing, extra = sums(run)
+    assert {due, seen} == {0, 500} and (missing, extra) == (due, seen)
+    assert_agree(run)
+
+
+def test_lab_08_books_an_income_twice_apart_from_its_position() -> None:
+    apart = scenario("""
+        system income
+        kill worker when=OffsetCommit#1 after=0
+        run worker: init, subscribe accounting orders, poll, begin, send income-0 tea+3, commit
+        run worker: commit-offsets accounting
+        fire __consumer_offsets-0 session/accounting/worker-1
+        restart worker
+    """)
+    assert sums(apart) == (300, 600, 0, 300)
+    money = apart.snapshot(-1).money
+    assert money is not None
+    assert (money.owed.en, money.shown.en) == ("read from orders", "booked in income")
+
+
+def test_a_loop_is_judged_by_all_its_orders() -> None:
+    """Its lights say *counted twice* and *skipped*; the money is wrong exactly when they are."""
+    kill = Budget(kills=1, killable=("worker",))
+    twice = explore(build_worker(position_last), kill).counterexamples["counted once"].trace()
+    assert sums(twice)[3] == sums(twice)[1] - 300 > 0
+    for snapshot in twice.snapshots:
+        assert snapshot.money is not None
+        lights = {one.name: one.ok for one in snapshot.lights}
+        assert snapshot.money.right == (lights["counted once"] and lights["none skipped"])
+
+
+def test_a_record_without_an_amount_is_worth_nothing() -> None:
+    run = scenario("system income\nrun worker: init, begin, send income-0 tea, commit")
+    assert sums(run) == (0, 0, 0, 0)
+
+
+def test_a_search_never_adds_up_money(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("a Snapshot was drawn")
+
+    whole = "shop 'order-service=init; begin; send accounts-0 C-5; commit'"
+    monkeypatch.setattr(ShopSystem, "snapshot", never)
+    assert explore(system(whole), Budget()).complete

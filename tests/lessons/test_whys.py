@@ -1,0 +1,84 @@
+"""Every step that a learner sees has one sentence why, in both languages: in each committed
+scenario, in each run that a lab writes down, and in a long run of each lab's systems."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from mqlab.kernel import Fact, System, Trace, simulate
+from mqlab.lessons.registry import SYSTEMS
+from mqlab.scenario import load, parse_script, perform, system_of
+from mqlab.scenario.language import Script
+
+ROOT = Path(__file__).parents[2]
+SCENARIOS = sorted((ROOT / "datasets" / "scenarios").rglob("*.scn"))
+LABS = sorted((ROOT / "labs" / "source").glob("*.py"))
+
+
+def without_why(trace: Trace) -> list[str]:
+    """The steps that are seen and do not say why in English and in Chinese, or say no more than
+    that something was refused."""
+    return [fact.line() for fact in trace if not (fact.fold or says_why(fact))]
+
+
+def says_why(fact: Fact) -> bool:
+    both = fact.why.en.endswith((".", "?")) and re.search("[一-鿿]", fact.why.zh)
+    return bool(both) and not fact.why.en.startswith("Refused")
+
+
+@cache
+def scripts(lab: Path) -> list[Script]:
+    """The scenarios that a lab's source writes down."""
+    return list(_scripts(lab))
+
+
+def _scripts(lab: Path) -> Iterator[Script]:
+    tree = ast.parse(lab.read_text("utf-8"))
+    parts = {id(part) for f in ast.walk(tree) if isinstance(f, ast.JoinedStr) for part in f.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            # not a template that the lab fills in
+            if re.match(r"\s*(#.*\n)*system \w+", node.value) and "{" not in node.value:
+                yield parse_script(node.value)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=[path.stem for path in SCENARIOS])
+def test_every_visible_step_of_a_scenario_says_why(path: Path) -> None:
+    assert without_why(load(path, SYSTEMS).run.trace) == []
+
+
+@pytest.mark.parametrize("lab", LABS, ids=[lab.stem for lab in LABS])
+def test_every_visible_step_of_a_labs_runs_says_why(lab: Path) -> None:
+    written = scripts(lab)
+    assert written, "a lab without a run"
+    for script in written:
+        run = perform(script, system_of(script.system, SYSTEMS))
+        assert without_why(run.trace) == [], script.system
+
+
+def systems() -> dict[str, System]:
+    """A system of each name in the labs' runs, that with the longest line; `simulate` does not
+    speak of copies ("orders-0@1")."""
+    lines = {script.system for lab in LABS for script in scripts(lab)}
+    lines = {line for line in lines if "replicas=" not in line}
+    longest = {line.split()[0]: line for line in sorted(lines, key=len)}
+    return {line: system_of(line, SYSTEMS) for line in longest.values()}
+
+
+def test_kills_recoveries_and_timers_say_why_in_every_system_of_the_labs() -> None:
+    """Each node is killed and started again, and time goes on until timers have run out."""
+    kinds = set()
+    for line, system in systems().items():
+        names = [spec.name for spec in system.nodes()]
+        stops = [(50 + 20 * i, f"kill {name}") for i, name in enumerate(names)]
+        starts = [(60 + 20 * i, f"restart {name}") for i, name in enumerate(names)]
+        trace = simulate(system, 1, faults=stops + starts)
+        kinds |= {str(fact.kind) for fact in trace if not fact.fold}
+        assert without_why(trace) == [], line
+    assert {"kill", "recovery"} <= kinds

@@ -1,0 +1,314 @@
+"""`mqlab view` and `mqlab open`: pages, pictures, films and data of a run."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+import zlib
+from pathlib import Path
+
+import pytest
+
+from mqlab.cli import doctor, main, pictures
+from mqlab.cli.gif import CLEAR, END, FIRST, MOST, Frame, compress, gif_of
+from mqlab.kernel import Play, Trace
+from mqlab.lessons.registry import system
+
+SCENARIOS = Path(__file__).parents[2] / "datasets" / "scenarios" / "kafka"
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    copy = tmp_path / "basic-commit.scn"
+    shutil.copy(SCENARIOS / "basic-commit.scn", copy)
+    return copy
+
+
+@pytest.fixture(autouse=True)
+def opened(monkeypatch):
+    """What a browser would have been asked to open."""
+    addresses = []
+    monkeypatch.setattr(pictures.webbrowser, "open", lambda url: addresses.append(url) or True)
+    return addresses
+
+
+def test_view_writes_a_page_a_picture_and_a_trace(scenario, tmp_path, opened):
+    page, picture, data = (tmp_path / f"out.{kind}" for kind in ("html", "svg", "json"))
+    assert main(["view", str(scenario), "-o", str(page)]) == 0
+    assert main(["view", str(scenario), "-o", str(picture), "--step", "12"]) == 0
+    assert main(["view", str(scenario), "-o", str(data)]) == 0
+    assert "http" not in page.read_text("utf-8").replace("http://www.w3.org/", "")
+    assert "step 12 of" in ET.fromstring(picture.read_text("utf-8")).attrib["aria-label"]
+    assert "CompleteCommit" in Trace.load(data).narrate()
+    assert main(["view", str(data), "-o", str(page)]) == 0
+    assert opened == []
+
+
+def test_recordings_and_articles_speak_of_the_projects_own_scenarios_only(scenario, tmp_path):
+    told = []
+    for path in (SCENARIOS / scenario.name, scenario):
+        assert main(["view", str(path), "-o", str(tmp_path / "run.json")]) == 0
+        trace = Trace.load(tmp_path / "run.json")
+        told.append({fact.evidence.en.partition(" ")[0] for fact in trace})
+    assert told == [{"recorded", "contradicts", "model"}, {"model"}]
+
+
+def test_present_makes_a_lecture_of_a_scenario_and_opens_it(
+    scenario, tmp_path, monkeypatch, opened, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    commands = "kill coordinator\n---\n\nrestart coordinator\n---\n"
+    text = f"# Title.\n# The story.\nsystem kafka\n# It dies.\n{commands}"
+    scenario.write_text(text, "utf-8")
+    assert main(["view", str(scenario), "--present"]) == 0
+    page = tmp_path / "basic-commit.html"
+    assert opened == [page.as_uri()]
+    meta = payload(page.read_text("utf-8"))["meta"]
+    assert meta["lecture"] == {
+        "story": "The story.", "scenes": [[1, "It dies."], [4, "restart coordinator"]],
+    }  # fmt: skip
+    assert meta["step"] == 0 and "Page Down" in meta["words"]["begin"]
+    assert main(["view", str(scenario), "-o", "run.json"]) == 0
+    assert main(["view", "run.json", "--present", "-o", "other.html"]) == 0
+    assert payload(Path("other.html").read_text("utf-8"))["meta"]["lecture"]["scenes"] == []
+    assert len(opened) == 1, "with a name of its own it is only written"
+    assert main(["view", str(scenario), "--present", "-o", "x.svg"]) == 2
+    assert "--present makes a page: name x.svg with .html" in capsys.readouterr().err
+
+
+def payload(page):
+    """What a page plays."""
+    found = re.search(r'class="payload">([^<]+)<', page)
+    return json.loads(zlib.decompress(base64.b64decode(found[1])))
+
+
+def test_panels_scale_language_and_theme_are_the_pictures(scenario, tmp_path):
+    plain, other = tmp_path / "plain.svg", tmp_path / "other.svg"
+    assert main(["view", str(scenario), "-o", str(plain)]) == 0
+    words = ["--panels", "space-time,logs", "--scale", "2", "--lang", "zh", "--theme", "dark"]
+    assert main(["view", str(scenario), "-o", str(other), *words]) == 0
+    one, two = (ET.fromstring(path.read_text("utf-8")) for path in (plain, other))
+    ratio = [float(x.attrib["width"]) / float(x.attrib["viewBox"].split()[2]) for x in (one, two)]
+    assert ratio == pytest.approx([1, 2])
+    assert "Always true so far" in plain.read_text("utf-8")
+    text = other.read_text("utf-8")
+    assert "color-scheme:dark" in text and "第 " in text and "始终成立" not in text
+    page = tmp_path / "page.html"
+    assert main(["view", str(scenario), "-o", str(page), "--theme", "dark"]) == 0
+    assert '<body data-jp-theme-light="false"' in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["-o", "x.pdf"], "cannot write x.pdf: name it by what it is to be (.html: a page"),
+        (["-o", "x"], "cannot write x: name it"),
+        (["-o", "nowhere/at/all.svg"], "cannot write nowhere/at/all.svg: No such file"),
+        (["-o", "x.svg", "--step", "999"], "--step 999: the run has positions 0 to"),
+        (["-o", "x.svg", "--step", "-1"], "--step -1: the run has positions 0 to"),
+        (["-o", "x.svg", "--step", "all"], "--step all: the run has positions 0 to"),
+        (["-o", "x.gif", "--step", "12"], "--step 12: a .gif shows several, as in --step 3-"),
+        (["-o", "x.gif", "--step", "9-3"], "--step 9-3: the run has positions 0 to"),
+        (["-o", "x.gif", "--scale", "4"], "and a .gif may have 2000: take --scale "),
+        (["-o", "x.svg", "--panels", "logz"], "there is no panel 'logz'; did you mean 'logs'?"),
+        (["-o", "x.svg", "--scale", "9"], "scale=9.0: 1 is normal"),
+    ],
+)
+def test_a_mistake_is_one_line_and_nothing_is_written(
+    words, says, scenario, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["view", str(scenario), *words]) == 2
+    said = capsys.readouterr().err
+    assert says in said and len(said.splitlines()) == 1
+    assert not list(tmp_path.glob("x*"))
+
+
+def test_the_scale_that_is_advised_fits(scenario, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "chromium", lambda: "")
+    command = ["view", str(scenario), "-o", str(tmp_path / "x.gif"), "--step", "0-3", "--scale"]
+    assert main([*command, "4"]) == 2
+    (advised,) = re.findall(r"take --scale (\S+),", capsys.readouterr().err)
+    assert main([*command, advised]) == 2
+    assert "needs Chromium" in capsys.readouterr().err
+    assert main([*command, f"{float(advised) + 0.1:.1f}"]) == 2
+    assert "take --scale" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("kind", "steps"), [("png", ["--step", "3"]), ("gif", [])])
+def test_without_chromium_one_line_says_what_to_install(
+    kind, steps, scenario, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(doctor, "chromium", lambda: "")
+    out = tmp_path / f"x.{kind}"
+    assert (
+        main(["view", str(scenario), "-o", str(out), "--step", "0-3"[: 3 if kind == "gif" else 1]])
+        == 2
+    )
+    said = capsys.readouterr().err
+    assert "needs Chromium, which is missing here; Debian: apt-get install chromium" in said
+    assert ".svg and .html need nothing" in said and len(said.splitlines()) == 1
+    assert not out.exists()
+
+
+@pytest.mark.needs("chromium", "driver")
+def test_a_png_is_the_step_in_the_theme_asked_for(scenario, tmp_path, browser):
+    sizes, grounds = [], []
+    for words in ([], ["--theme", "dark", "--scale", "1"]):
+        out = tmp_path / "x.png"
+        typed("view", scenario, "-o", out, "--step", 12, *words)
+        width, height, corner = pixels_of(browser, tmp_path, out)
+        sizes.append((width, height))
+        grounds.append(corner)
+    assert sizes[0][0] == pytest.approx(2 * sizes[1][0], abs=2)
+    assert grounds == [[255, 255, 255], [0x15, 0x18, 0x1C]]
+
+
+def typed(*words):
+    """The command in a process of its own: one process has one Playwright."""
+    subprocess.run([sys.executable, "-m", "mqlab", *map(str, words)], check=True, timeout=300)
+
+
+def pixels_of(browser, folder, picture):
+    """Width, height and the corner's colour, as a browser sees a picture."""
+    page = blank(browser, folder)
+    found = page.evaluate(
+        """async (png) => {
+          const image = new Image();
+          image.src = `data:image/png;base64,${png}`;
+          await image.decode();
+          const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
+          canvas.drawImage(image, 0, 0);
+          return [image.width, image.height, [...canvas.getImageData(2, 2, 1, 1).data].slice(0, 3)];
+        }""",
+        base64.b64encode(picture.read_bytes()).decode(),
+    )
+    page.close()
+    return found
+
+
+def blank(browser, folder):
+    """A page that may decode pictures: a file counts as a secure place."""
+    (folder / "blank.html").write_text("<!doctype html><title>blank</title>", "utf-8")
+    page = browser.new_page()
+    page.goto((folder / "blank.html").as_uri())
+    return page
+
+
+#: duration (µs) of each frame of a GIF, its size, and the colours along a row of its pixels
+DECODE = """async ([gif, y]) => {
+  const data = Uint8Array.from(atob(gif), (c) => c.charCodeAt(0));
+  const decoder = new ImageDecoder({ data, type: "image/gif" });
+  await decoder.tracks.ready;
+  const frames = [];
+  for (let i = 0; i < decoder.tracks.selectedTrack.frameCount; i++) {
+    const { image } = await decoder.decode({ frameIndex: i });
+    const canvas = new OffscreenCanvas(image.displayWidth, image.displayHeight).getContext("2d");
+    canvas.drawImage(image, 0, 0);
+    const row = canvas.getImageData(0, y, image.displayWidth, 1).data;
+    frames.push([image.duration, image.displayWidth, image.displayHeight, [...row]]);
+  }
+  return frames;
+}"""
+
+
+def decoded(browser, folder, gif, y):
+    page = blank(browser, folder)
+    found = page.evaluate(DECODE, [base64.b64encode(gif).decode(), y])
+    page.close()
+    return found
+
+
+@pytest.mark.needs("chromium", "driver")
+def test_a_gif_has_a_frame_for_each_visible_step_and_a_pause_at_its_end(
+    scenario, tmp_path, browser
+):
+    out, data = tmp_path / "x.gif", tmp_path / "x.json"
+    assert main(["view", str(scenario), "-o", str(data)]) == 0
+    typed("view", scenario, "-o", out, "--step", "0-9")
+    facts = Trace.load(data).facts
+    visible = [n for n in range(10) if not n or not facts[n - 1].fold]
+    frames = decoded(browser, tmp_path, out.read_bytes(), 33)
+    assert len(frames) == len(visible) < 10
+    times = [frame[0] // 1000 for frame in frames]
+    letters = [len(facts[n - 1].why.en) if n else 0 for n in visible]
+    assert times[:-1] == [10 * ((900 + 22 * n) // 10) for n in letters[:-1]]
+    assert times[-1] > 4_000
+    assert len({tuple(frame[1:3]) for frame in frames}) == 1, "nothing jumps"
+    titles = [frame[3][: 4 * 200] for frame in frames]
+    assert all(title == titles[0] for title in titles), "what stays is drawn once, and stays"
+    assert max(titles[0][::4]) == 255 and min(titles[0][::4]) < 60
+
+
+@pytest.mark.needs("chromium", "driver")
+def test_a_browser_reads_what_the_writer_wrote(tmp_path, browser):
+    palette = bytes([255, 0, 0, 0, 255, 0, 0, 0, 255])
+    whole = Frame(0, 0, 3, 2, bytes([0, 1, 2, 2, 1, 0]), 50)
+    part = Frame(1, 1, 2, 1, bytes([255, 2]), 120)
+    frames = decoded(browser, tmp_path, gif_of(3, 2, palette, [whole, part]), 1)
+    red, green, blue = ([255 * (i == k) for i in range(3)] + [255] for k in range(3))
+    assert [frame[:3] for frame in frames] == [[500_000, 3, 2], [1_200_000, 3, 2]]
+    assert frames[0][3] == [*blue, *green, *red]
+    assert frames[1][3] == [*blue, *green, *blue], "the middle one is as it was"
+
+
+def decompress(packed):
+    """GIF's LZW as its specification tells a reader."""
+    bits = int.from_bytes(packed, "little")
+    out, known, size, before = bytearray(), {}, 9, None
+    while True:
+        code, bits = bits & ((1 << size) - 1), bits >> size
+        if code == END:
+            return bytes(out)
+        if code == CLEAR:
+            known, size, before = {}, 9, None
+            continue
+        if code < CLEAR:
+            text = bytes([code])
+        else:
+            text = known.get(code) or before + before[:1]
+        if before is not None and len(known) < MOST - FIRST:
+            known[FIRST + len(known)] = before + text[:1]
+        if FIRST + len(known) == 1 << size and size < 12:
+            size += 1
+        out += text
+        before = text
+
+
+@pytest.mark.parametrize(
+    "pixels",
+    [b"\x07", b"\0" * 5_000, bytes(range(256)) * 3, bytes(i * i % 251 for i in range(60_000))],
+    ids=["one", "alike", "all", "more than the codes"],
+)
+def test_what_is_compressed_can_be_read(pixels):
+    assert decompress(compress(pixels)) == pixels
+
+
+def test_open_shows_the_run_of_a_token_in_a_page(tmp_path, monkeypatch, capsys, opened):
+    play = Play(system("kafka partitions=1"))
+    play.do("kill coordinator")
+    monkeypatch.chdir(tmp_path)
+    assert main(["open", play.token]) == 0
+    assert opened == [(tmp_path / "run.html").as_uri()]
+    assert "wrote run.html" in capsys.readouterr().out
+    assert main(["open", play.token, "-o", "run.svg"]) == 0
+    assert "killed" in ET.fromstring((tmp_path / "run.svg").read_text("utf-8")).attrib["aria-label"]
+    assert main(["open", play.token, "--no-browser"]) == 0
+    assert len(opened) == 1
+    assert main(["open", "nonsense"]) == 2
+    assert "this is not a token: paste the whole text" in capsys.readouterr().err
+
+
+def test_open_says_what_changed_since_a_token_was_made(tmp_path, monkeypatch, capsys):
+    play = Play(system("kafka partitions=1"))
+    play.do("kill coordinator")
+    with monkeypatch.context() as then:
+        then.setattr("mqlab.kernel.token.digest", lambda system: "0" * 12)
+        made = play.token
+    out = str(tmp_path / "run.json")
+    assert main(["open", made, "-o", out, "--lang", "zh"]) == 0
+    assert "另一版本的引擎" in capsys.readouterr().out
+    assert re.search("killed", Trace.load(out).narrate())

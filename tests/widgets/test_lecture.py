@@ -1,0 +1,193 @@
+"""A lecture in Chromium: it fills the projector, hides what comes, and obeys a remote control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mqlab_widgets import Player
+from mqlab_widgets.lecture import Lecture
+
+from .sample import sample
+from .test_browser import OVERLAPS, axe, settle, step_of
+
+pytestmark = pytest.mark.needs("chromium")
+
+# Fact 13 is folded away, so the second scene ends where row 12 stands.
+SCENES = ((8, "The records are written."), (13, "The application commits."), (23, "A crash."))
+LECTURE = Lecture("One of two markers has left when the coordinator dies.", SCENES)
+Show = Callable[..., Any]
+
+
+@pytest.fixture
+def show(browser: Any, tmp_path: Path) -> Iterator[Show]:
+    """Opens a lecture as `mqlab view --present` writes it."""
+    contexts = []
+
+    def open_lecture(
+        lecture: Lecture = LECTURE, size: tuple[int, int] = (1280, 720), **look: Any
+    ) -> Any:
+        width, height = size
+        context = browser.new_context(viewport={"width": width, "height": height})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: pytest.fail(f"the page raised {error}"))
+        (tmp_path / "lecture.html").write_text(
+            lecture.page(Player(sample(), step=0, **look)), "utf-8"
+        )
+        page.goto((tmp_path / "lecture.html").as_uri())
+        page.wait_for_selector(".lecture .caption", state="attached")
+        settle(page)
+        return page
+
+    yield open_lecture
+    for context in contexts:
+        context.close()
+
+
+def caption(page: Any) -> tuple[str, str]:
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    return page.inner_text(".caption .number"), page.inner_text(".caption .text")
+
+
+def scale_of(page: Any) -> float:
+    return float(
+        page.evaluate("document.querySelector('.mqlab').style.getPropertyValue('--scale')")
+    )
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (1280, 720)])
+def test_it_fits_the_projector_and_its_letters_grow_with_it(
+    size: tuple[int, int], show: Show
+) -> None:
+    page = show(size=size)
+    page.keyboard.press("End")
+    settle(page)
+    left, top, right, bottom = page.evaluate(
+        "() => { const b = document.querySelector('.lecture').getBoundingClientRect();"
+        " return [b.left, b.top, b.right, b.bottom]; }"
+    )
+    assert (left, top, right) == (0, 0, size[0])
+    assert size[1] - 2 <= bottom <= size[1] + 1
+    outside = page.evaluate(
+        """() => [...document.querySelectorAll(".title, .caption, .controls, .say, svg.picture")]
+          .filter((el) => el.checkVisibility())
+          .map((el) => [el.className, el.getBoundingClientRect()])
+          .filter(([, b]) => b.bottom > innerHeight + 1 || b.right > innerWidth + 1)"""
+    )
+    assert outside == []
+    assert page.evaluate(OVERLAPS) == []
+    assert scale_of(page) > (1.3 if size[0] == 1920 else 0.85)
+
+
+def test_its_letters_follow_the_window_and_the_scale_that_was_asked_for(show: Show) -> None:
+    page = show(size=(1280, 720))
+    page.keyboard.press("ArrowRight")
+    small = scale_of(page)
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.wait_for_function(f"document.querySelector('.mqlab').style.cssText != '--scale: {small};'")
+    assert scale_of(page) > 1.3 * small
+    assert step_of(page) == 1, "it stays where it was"
+    assert scale_of(show(size=(1280, 720), scale=0.5)) < small
+
+
+def test_the_right_arrow_works_at_once_and_nothing_to_come_is_seen(show: Show) -> None:
+    page = show()
+    visible = (
+        "[...document.querySelectorAll('.row')]"
+        ".filter((el) => el.checkVisibility({ visibilityProperty: true })).length"
+    )
+    assert page.evaluate(visible) == 0
+    assert not page.evaluate(
+        "[...document.querySelectorAll('.slide .crash, .slide .tall')].some((el) => "
+        "el.checkVisibility({ visibilityProperty: true }))"
+    )
+    page.keyboard.press("ArrowRight")
+    assert step_of(page) == 1
+    settle(page)
+    assert page.evaluate(visible) == 1
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("ArrowRight")
+    assert step_of(page) == 2, "wherever the focus is"
+
+
+def test_a_remote_control_goes_from_scene_to_scene(show: Show) -> None:
+    page = show()
+    assert caption(page) == ("", "One of two markers has left when the coordinator dies.")
+    page.keyboard.press("PageDown")
+    assert step_of(page) == 1 and caption(page) == ("1/3", "The records are written.")
+    page.keyboard.press("PageDown")
+    assert step_of(page) == 8, "asked once more, it is there at once"
+    for _ in range(2):
+        page.keyboard.press("PageDown")
+    assert step_of(page) == 12 and caption(page) == ("2/3", "The application commits.")
+    page.keyboard.press("ArrowRight")
+    assert step_of(page) == 14 and caption(page) == ("3/3", "A crash.")
+    page.keyboard.press("PageUp")
+    assert step_of(page) == 12
+    page.keyboard.press("PageUp")
+    page.keyboard.press("PageUp")
+    assert step_of(page) == 0 and caption(page)[0] == ""
+    page.keyboard.press("End")
+    assert step_of(page) == 23
+    page.keyboard.press("PageDown")
+    assert step_of(page) == 23
+    page.keyboard.press("Home")
+    assert step_of(page) == 0
+
+
+def test_a_scene_plays_by_itself_and_stops_at_its_end(show: Show) -> None:
+    page = show(Lecture("", ((2, "Two steps."), (23, "The rest."))))
+    page.keyboard.press("PageDown")
+    page.wait_for_selector(".mqlab[data-step='2']")
+    page.wait_for_selector(".main[aria-label^='Play']")
+    assert step_of(page) == 2
+    page.keyboard.press("ArrowRight")
+    assert step_of(page) == 4, "and the next step is free again"
+
+
+def test_without_scenes_a_remote_control_steps(show: Show) -> None:
+    page = show(Lecture())
+    page.keyboard.press("PageDown")
+    page.keyboard.press("PageDown")
+    assert step_of(page) == 2
+    page.keyboard.press("PageUp")
+    assert step_of(page) == 1
+
+
+@pytest.mark.parametrize("key", ["b", "."])
+def test_the_screen_turns_black_and_any_key_brings_it_back(key: str, show: Show) -> None:
+    page = show()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press(key)
+    assert page.locator(".black").is_visible()
+    assert page.locator(".black").bounding_box() == {"x": 0, "y": 0, "width": 1280, "height": 720}
+    assert axe(page, ".black") == []
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".black").is_hidden() and step_of(page) == 1
+    page.keyboard.press("ArrowRight")
+    assert step_of(page) == 2
+
+
+def test_f_asks_for_the_full_screen_and_gives_it_back(show: Show) -> None:
+    page = show()
+    page.keyboard.press("f")
+    page.wait_for_function("document.fullscreenElement === document.documentElement")
+    page.keyboard.press("f")
+    page.wait_for_function("document.fullscreenElement === null")
+
+
+def test_axe_finds_nothing_in_a_lecture(show: Show) -> None:
+    page = show(lang="zh")
+    page.keyboard.press("PageDown")
+    settle(page)
+    assert axe(page, "html") == []
+
+
+def test_a_caption_is_text_and_no_markup(show: Show) -> None:
+    evil = "</script><img src=x onerror=alert(1)>"
+    page = show(Lecture(evil, ((23, evil),)))
+    assert caption(page)[1] == evil
+    assert page.locator("img").count() == 0

@@ -1,0 +1,63 @@
+"""The legend: every sign that views draw has a sentence in both languages, and stays small."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from dataclasses import replace
+
+import pytest
+from mqlab_widgets import Player
+from mqlab_widgets.legend import EVIDENCE, MONEY_SIGNS, SIGNS, list_signs
+from mqlab_widgets.views import PANELS
+
+from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.trace import Trace
+from tests.widgets.sample import sample
+
+CHINESE = re.compile(r"[一-鿿]")
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_page_carries_the_legend_its_words_and_what_evidence_means(lang: Lang) -> None:
+    said = (Text("LSO"), Text("Everything below it is decided.", "它之前的一切都已决定。"))
+    meta = Player(replace(sample(), terms=(said,)), lang=lang).payload["meta"]
+    legend = dict(meta["legend"])
+    assert legend["diamond"] == SIGNS["diamond"].of(lang)
+    assert legend["flag f1"].startswith("LSO" + ("：" if lang == "zh" else ": "))
+    assert meta["terms"]["LSO"] in legend["flag f1"], "a flag and a tooltip say the same"
+    assert {f["kind"] for f in meta["facts"]} <= meta["evidence"].keys()
+    carried = json.dumps([meta["legend"], meta["terms"], meta["evidence"]], ensure_ascii=False)
+    assert len(zlib.compress(carried.encode())) <= 3_000
+
+
+def test_every_sentence_is_in_both_languages() -> None:
+    for text in (*SIGNS.values(), *MONEY_SIGNS.values(), *EVIDENCE.values()):
+        assert re.search(r"[a-z]{3}", text.en) and CHINESE.search(text.zh), text
+
+
+def test_every_sign_is_one_that_views_draw() -> None:
+    """A sign nobody draws any more has no place in the legend."""
+    drawn = set(re.findall(r"[\w-]+", " ".join(classes(sample()))))
+    # not in the sample: an aborted record, a broken connection, a late request
+    assert set(SIGNS) - drawn <= {"struck", "lost", "late", "clock", "change", "call"}
+    assert {"f1", "f2"} <= drawn
+    assert set(MONEY_SIGNS) <= drawn
+
+
+def test_money_is_in_the_legend_of_runs_that_have_it() -> None:
+    run = sample()
+    poor = replace(run, snapshots=tuple(replace(s, money=None) for s in run.snapshots))
+    signs, fewer = (dict(list_signs(trace, "en")) for trace in (run, poor))
+    assert signs.keys() - fewer.keys() == set(MONEY_SIGNS)
+
+
+def classes(trace: Trace) -> list[str]:
+    svg = ""
+    for panel in PANELS.values():
+        if panel.shows(trace):
+            for step in range(len(trace) + 1):
+                scene = panel.view(trace, step)
+                svg += "".join(node.svg() for node in scene.nodes)
+    return re.findall(r'class="([^"]*)"', svg)

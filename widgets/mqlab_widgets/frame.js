@@ -1,0 +1,315 @@
+// The frame of a player: how tall it may be, which panels stand in sight, which are tabs. Stands
+// before player.js in one module. Letters never shrink: what does not fit becomes a tab.
+
+const SVG = "http://www.w3.org/2000/svg";
+const GAP = 18, BETWEEN = 12; // px between columns, and between panels of a column
+const TABS = 34; // px: a row of tabs
+const LEAST = 190; // px that the pictures have however low the window is
+const LEFT_LEAST = 300; // px of the diagram beside the right column; it then scrolls sideways
+const TAB_LEAST = 100; // px of a panel behind a tab below the pinned ones
+const NARROW = 560; // px: below that the top line has no room for the system
+const WHOLE = { width: 840, height: 650 }; // px at scale 1 that a picture asks of the whole window
+const MARGIN = 10; // px of the pane that stay free
+
+const make = (tag, props = {}, ...kids) => {
+  const el = Object.assign(document.createElement(tag), props);
+  el.append(...kids);
+  return el;
+};
+
+/** What scrolls around an element, if anything smaller than the window does. */
+function scroller(host) {
+  let el = (host.closest(".jp-Cell") ?? host).parentElement;
+  for (; el && el !== document.body; el = el.parentElement) {
+    if (/auto|scroll/.test(getComputedStyle(el).overflowY)) return el;
+  }
+  return null;
+}
+
+/** The rows of a diagram, fitted to its height: cropped to whole ones, the current in sight. */
+class Rows {
+  constructor(panel, { head, row, edge, count, most }, shows) {
+    Object.assign(this, { panel, head, row, edge, most, count: Math.max(count, 1) });
+    this.view = panel.lives.find((life) => life.key === "view");
+    this.world = panel.lives.find((life) => life.key === "world");
+    let last = -1;
+    this.at = [0, ...shows.map((shown) => Math.max(last += shown ? 1 : 0, 0))];
+    this.fit(Infinity);
+  }
+
+  /** At most `height` px, in whole rows. */
+  fit(height) {
+    const fits = Math.floor((height - this.head - this.edge) / this.row);
+    this.seen = Math.max(1, Math.min(fits, this.count, this.most));
+    this.panel.resize(this.head + this.edge + this.seen * this.row);
+  }
+
+  /** The current row at two thirds, as Python's window has it (see window.py). */
+  scroll(step) {
+    const first = Math.max(0, this.at[step] - Math.floor((2 * this.seen) / 3));
+    const start = Math.max(0, Math.min(first, this.count - this.seen));
+    this.view.el.setAttribute("height", this.seen * this.row + 2 * this.edge);
+    this.world.el.setAttribute("transform", `translate(0,${this.edge - start * this.row})`);
+  }
+}
+
+/** Tabs as ARIA has them: one stop of the Tab key, arrows, Home and End between them. */
+class Tabs {
+  constructor(id, title, groups, chosen, choose) {
+    this.groups = groups;
+    this.choose = choose;
+    this.buttons = groups.map(({ name, title: text }, i) => make("button", {
+      type: "button", id: `${id}-tab-${name}`, textContent: text, onclick: () => this.pick(i) }));
+    this.boxes = groups.map(({ name, panels }, i) => {
+      const box = make("div", { className: "tabpanel", id: `${id}-box-${name}`, tabIndex: 0 },
+        ...panels.map((panel) => panel.el));
+      box.setAttribute("role", "tabpanel");
+      box.setAttribute("aria-labelledby", this.buttons[i].id);
+      this.buttons[i].setAttribute("role", "tab");
+      this.buttons[i].setAttribute("aria-controls", box.id);
+      return box;
+    });
+    const list = make("div", { className: "tabs" }, ...this.buttons);
+    list.setAttribute("role", "tablist");
+    list.setAttribute("aria-label", title);
+    list.addEventListener("keydown", (event) => this.key(event));
+    this.el = make("div", { className: "tabbed" }, list, ...this.boxes);
+    this.show(Math.max(0, groups.findIndex(({ name }) => name === chosen)));
+  }
+
+  show(index) {
+    this.chosen = index;
+    this.buttons.forEach((button, i) => {
+      button.setAttribute("aria-selected", i === index);
+      button.tabIndex = i === index ? 0 : -1;
+      this.boxes[i].hidden = i !== index;
+    });
+    this.groups.forEach(({ panels }, i) => {
+      for (const panel of panels) panel.visible = i === index;
+    });
+  }
+
+  pick(index) {
+    this.show(index);
+    this.choose(this.groups[index].name);
+  }
+
+  key(event) {
+    const last = this.buttons.length - 1;
+    const to = { ArrowRight: this.chosen === last ? 0 : this.chosen + 1,
+      ArrowLeft: this.chosen === 0 ? last : this.chosen - 1, Home: 0, End: last }[event.key];
+    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.pick(to);
+    this.buttons[to].focus();
+  }
+
+  /** Mark the tabs behind which something is new since the step before. */
+  mark(before, step, words) {
+    this.groups.forEach(({ title, panels }, i) => {
+      const news = i !== this.chosen && panels.some((panel) => panel.panel.isNew(before, step));
+      const button = this.buttons[i];
+      button.classList.toggle("news", news);
+      button.title = news ? words.news : "";
+      button.setAttribute("aria-label", news ? `${title}: ${words.news}` : title);
+    });
+  }
+}
+
+const tall = (panels) => panels.reduce((sum, panel) => sum + panel.height + BETWEEN, -BETWEEN);
+
+/** Panels in columns: each column a list of panels and, at its end, groups that are tabs. */
+function arrange(left, right, width, height, words) {
+  const wide = (panels) => Math.max(0, ...panels.map((panel) => panel.width));
+  const one = wide(right) + GAP;
+  if (left.length && right.length && width < Math.min(wide(left), LEFT_LEAST) + one) {
+    const groups = [...alone(left), ...behind(right, height, words)];
+    return { left: [], columns: [{ panels: [], groups }] };
+  }
+  const columns = wide(left) + 2 * one <= width + GAP * !left.length ? 2 : 1;
+  return { left, columns: right.length ? stack(right, columns, height, words) : [] };
+}
+
+/** Every panel behind a tab of its own. */
+const alone = (panels) =>
+  panels.map((panel) => ({ name: panel.base, title: panel.tab, panels: [panel] }));
+
+/** As many panels in sight as the height allows, in one column or two. */
+function stack(panels, columns, height, words) {
+  if (tall(panels) <= height) return [{ panels, groups: [] }];
+  const pinned = panels.filter((panel) => panel.pinned);
+  const rest = panels.filter((panel) => !panel.pinned);
+  if (columns === 2) {
+    const both = halve(panels, height);
+    if (both) return both.map((part) => ({ panels: part, groups: [] }));
+    if (tall(pinned) <= height && rest.length) {
+      return [{ panels: pinned, groups: [] }, { panels: [], groups: alone(rest) }];
+    }
+  }
+  const left = height - tall(pinned) - BETWEEN - TABS;
+  const need = Math.min(TAB_LEAST, ...rest.map((panel) => panel.height));
+  if (rest.length && left >= need) return [{ panels: pinned, groups: alone(rest) }];
+  return [{ panels: [], groups: behind(panels, height, words) }];
+}
+
+/** All of them behind tabs: the pinned ones behind one of them, if they fit there. */
+function behind(panels, height, words) {
+  const pinned = panels.filter((panel) => panel.pinned);
+  if (pinned.length < 2 || tall(pinned) > height - TABS) return alone(panels);
+  const now = { name: "now", title: words.now, panels: pinned };
+  return [now, ...alone(panels.filter((panel) => !panel.pinned))];
+}
+
+/** If what should stay in sight is spread over several tabs. */
+const hides = (columns) => columns.some(({ groups }) => groups.filter(({ panels }) =>
+  panels.some((panel) => panel.pinned && panel.side === "right")).length > 1);
+
+/** Two columns of at most this height, in order; null where they do not fit. */
+function halve(panels, height) {
+  for (let cut = panels.length - 1; cut > 0; cut--) {
+    const parts = [panels.slice(0, cut), panels.slice(cut)];
+    if (parts.every((part) => tall(part) <= height)) return parts;
+  }
+  return null;
+}
+
+/** The pictures of a player in the room that its pane has: columns, tabs, fitted rows. */
+class Stage {
+  constructor(host, id, words) {
+    Object.assign(this, { host, id, words, panels: [], tabs: [], chosen: {}, was: "" });
+    this.el = make("div", { className: "stage" });
+    this.changed = () => {};
+    this.watch = new ResizeObserver(() => this.fit());
+    this.watch.observe(host);
+    this.outer = host.parentElement?.closest(".mqlab");
+    if (this.outer) this.watch.observe(this.outer);
+    this.around = undefined;
+  }
+
+  /** Other panels: what they are is the player's business. */
+  show(panels, scale) {
+    this.all = this.panels = panels;
+    this.scale = scale;
+    this.was = "";
+    this.fit();
+  }
+
+  get whole() { return this.host.classList.contains("whole"); }
+
+  /** The height of the pane that the player stands in. */
+  pane() {
+    const around = scroller(this.host);
+    if (around !== this.around) {
+      if (this.around) this.watch.unobserve(this.around);
+      if (around) this.watch.observe(around);
+      else addEventListener("resize", () => this.fit());
+      this.around = around;
+    }
+    if (this.whole) return innerHeight;
+    return around ? around.clientHeight : innerHeight - MARGIN; // a page has its own edge
+  }
+
+  /** Arrange the panels anew if the room is another than before. */
+  fit() {
+    const width = this.el.clientWidth;
+    if (!width || !this.panels.length) return;
+    const height = Math.max(LEAST, this.pane() - this.others() - (this.whole ? 0 : MARGIN));
+    const now = `${width} ${height} ${this.whole}`;
+    if (now === this.was) return;
+    this.was = now;
+    this.host.classList.toggle("narrow", width < NARROW);
+    this.place(width, height);
+    this.changed();
+  }
+
+  /** What has to be in sight at once: the player, or the widget that it is a part of. */
+  get box() { return this.whole ? this.host : this.outer ?? this.host; }
+
+  /** What the box has besides the pictures, in px; it may be taller than all of that. */
+  others() {
+    const { box } = this;
+    const { top } = box.getBoundingClientRect();
+    const ends = [...box.children]
+      .map((el) => el.getBoundingClientRect()).filter(({ height }) => height)
+      .map(({ bottom }) => bottom);
+    const { paddingBottom } = getComputedStyle(box);
+    const end = Math.max(top, ...ends) + parseFloat(paddingBottom);
+    return Math.ceil(end - top - this.el.getBoundingClientRect().height + box.scrollTop);
+  }
+
+  place(width, height) {
+    const fit = (panels) => {
+      this.panels = panels;
+      const of = (side) => panels.filter((panel) => panel.side === side);
+      return arrange(of("left"), of("right"), width, height, this.words);
+    };
+    let { left, columns } = fit(this.all);
+    if (hides(columns)) {
+      ({ left, columns } = fit(this.all.map((panel) => panel.small ?? panel)));
+      if (hides(columns)) ({ left, columns } = fit(this.all));
+    }
+    this.tabs = [];
+    for (const panel of this.panels) panel.visible = true;
+    const boxes = columns.map((column, i) => this.column(column, i, left.length > 0));
+    const diagram = left.length
+      ? [make("div", { className: "left" }, ...left.map((panel) => panel.el))] : [];
+    this.el.replaceChildren(...diagram, ...boxes);
+    const need = columns.map(({ panels, groups }) => tall(panels) + (groups.length
+      ? (panels.length ? BETWEEN : 0) + TABS + Math.max(...groups.map((g) => tall(g.panels))) : 0));
+    const used = Math.min(height, Math.max(0, ...need, ...left.map((panel) => panel.height)));
+    this.el.style.height = `${used}px`;
+    const inTabs = columns.flatMap(({ groups }) => groups.flatMap(({ panels }) => panels));
+    for (const panel of this.panels) {
+      panel.rows?.fit((used - (inTabs.includes(panel) ? TABS : 0)) / this.scale);
+    }
+    for (const box of diagram) {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    }
+  }
+
+  column({ panels, groups }, index, beside) {
+    const box = make("div", { className: beside ? "right" : "right only" },
+      ...panels.map((panel) => panel.el));
+    if (groups.length) {
+      const choose = (name) => { this.chosen[index] = name; this.changed(); };
+      const tabs = new Tabs(
+        `${this.id}-${index}`, this.words.panels, groups, this.chosen[index], choose);
+      this.tabs.push(tabs);
+      box.append(tabs.el);
+    }
+    return box;
+  }
+
+  /** Draw a step in what is in sight; mark what is new elsewhere. */
+  seek(step, before) {
+    for (const panel of this.panels) {
+      if (!panel.visible) continue;
+      panel.panel.seek(step);
+      panel.rows?.scroll(step);
+    }
+    for (const tabs of this.tabs) tabs.mark(before, step, this.words);
+  }
+
+  /** Bring the panel of this name into sight, if it is behind a tab. */
+  open(base) {
+    for (const tabs of this.tabs) {
+      const at = tabs.groups.findIndex(({ panels }) => panels.some((p) => p.base === base));
+      if (at >= 0 && at !== tabs.chosen) tabs.pick(at);
+    }
+  }
+
+  /** Bring what happens at this step into sight where the diagram is wider than its box. */
+  reveal() {
+    const box = this.panels.find((panel) => panel.rows && panel.visible)?.el.parentElement;
+    if (!box || box.scrollWidth <= box.clientWidth) return;
+    const marks = [...box.querySelectorAll(".row.now :not(.hit, .num, .tag, title)")]
+      .map((el) => el.getBoundingClientRect());
+    if (!marks.length) return;
+    const here = box.getBoundingClientRect();
+    const low = Math.min(...marks.map((mark) => mark.left)) - here.left - 12;
+    const high = Math.max(...marks.map((mark) => mark.right)) - here.right + 12;
+    if (low < 0) box.scrollLeft += low;
+    else if (high > 0) box.scrollLeft += Math.min(high, low);
+  }
+}

@@ -1,0 +1,150 @@
+// A lecture: the player over the whole window, as large as it goes, what is to come hidden. Follows
+// player.js in one module, whose names it uses. Text from Python only ever becomes textContent.
+
+// The room, in px at scale 1, in which everything of a picture is in sight: a notebook's pane.
+const ROOM = { width: 840, height: 640 };
+
+/** A run in scenes with captions, and the keys of a lecture. */
+class Lecture {
+  constructor(player) {
+    this.player = player;
+    const { scenes, story } = player.data.meta.lecture;
+    this.story = story;
+    this.wanted = player.data.meta.scale;
+    // A scene ends where its last row stands: what is folded away is no place to stop at.
+    let before = 0;
+    this.scenes = scenes.flatMap(([end, caption]) => {
+      const from = before;
+      before = end;
+      while (end > from && player.hides(end)) end--;
+      return end > from ? [{ end, caption }] : [];
+    });
+    this.frame();
+    this.watch();
+    this.fit();
+    player.host.focus({ preventScroll: true });
+  }
+
+  frame() {
+    const { host } = this.player;
+    host.classList.add("veiled", "lecture");
+    this.number = make("span", { className: "number" });
+    this.text = make("span", { className: "text" });
+    this.caption = make("div", { className: "caption" }, this.number, this.text);
+    this.caption.setAttribute("aria-live", "polite");
+    host.querySelector(".top").after(this.caption);
+    this.black = make("div", { className: "black", hidden: true, tabIndex: -1,
+      onclick: () => this.darken(false) });
+    this.black.setAttribute("role", "img");
+    this.black.setAttribute("aria-label", this.player.data.meta.words.black);
+    document.body.append(this.black);
+  }
+
+  /** As large as the window allows; the picture keeps its step. */
+  fit() {
+    const { player } = this;
+    const step = Math.max(player.current, 0);
+    let scale = this.wanted * Math.min(innerWidth / ROOM.width, innerHeight / ROOM.height);
+    for (let tries = 0; tries < 3; tries++) {
+      player.data.meta.scale = scale;
+      player.load(player.data, step);
+      this.keepRoom();
+      player.draw(step);
+      const tall = player.host.offsetHeight;
+      if (tall <= innerHeight) break;
+      scale *= (innerHeight - 1) / tall;
+    }
+  }
+
+  watch() {
+    const { player } = this;
+    const draw = player.draw.bind(player);
+    player.draw = (step) => { draw(step); this.tell(); };
+    const stop = player.stop.bind(player);
+    player.stop = () => { stop(); player.limit = Infinity; };
+    addEventListener("resize", () => this.fit());
+    document.addEventListener("keydown", (event) => this.key(event), true);
+  }
+
+  /** The scene that a step belongs to; -1 before the first. */
+  at(step) {
+    return step ? this.scenes.findIndex(({ end }) => step <= end) : -1;
+  }
+
+  tell() {
+    const { current } = this.player;
+    const scene = this.at(current);
+    const { caption } = this.scenes[scene] ?? {};
+    this.number.textContent = scene < 0 ? "" : `${scene + 1}/${this.scenes.length}`;
+    this.text.textContent = caption ?? this.story;
+  }
+
+  /** The caption has the room that the longest one needs, so that nothing jumps. */
+  keepRoom() {
+    this.caption.style.minHeight = "";
+    const before = this.text.textContent;
+    const tall = [this.story, ...this.scenes.map((scene) => scene.caption)].map((text) => {
+      this.text.textContent = text;
+      return this.caption.clientHeight;
+    });
+    this.text.textContent = before;
+    this.caption.style.minHeight = `${Math.max(...tall)}px`;
+  }
+
+  /** Play to the end of this scene, or of the next; asked once more, be there at once. */
+  forward() {
+    const { player } = this;
+    const scene = this.scenes.find(({ end }) => end > player.current);
+    if (!scene) return player.go(this.scenes.length ? player.end : player.after());
+    if (player.timer) { player.stop(); return player.go(scene.end); }
+    player.go(player.after());
+    player.limit = scene.end;
+    player.play();
+  }
+
+  /** To the end of the scene before. */
+  back() {
+    const { player } = this;
+    player.stop();
+    const ends = this.scenes.map(({ end }) => end).filter((end) => end < player.current);
+    player.go(this.scenes.length ? ends.at(-1) ?? 0 : player.before());
+  }
+
+  darken(dark) {
+    this.player.stop();
+    this.black.hidden = !dark;
+    (dark ? this.black : this.player.host).focus({ preventScroll: true });
+  }
+
+  async enlarge() {
+    if (document.fullscreenElement) await document.exitFullscreen();
+    else await document.documentElement.requestFullscreen();
+  }
+
+  /** The keys of a lecture first, which is what a presenter's remote control sends; then the
+   *  player's, wherever the focus is. */
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const dark = !this.black.hidden;
+    const act = {
+      PageDown: () => this.forward(), PageUp: () => this.back(), f: () => this.enlarge(),
+      b: () => this.darken(!dark), ".": () => this.darken(!dark),
+    }[event.key];
+    if (dark && event.key !== "f") {
+      event.preventDefault();
+      event.stopPropagation();
+      return this.darken(false);
+    }
+    if (act) {
+      event.preventDefault();
+      event.stopPropagation();
+      act();
+    } else if (!this.player.host.contains(event.target)) this.player.key(event);
+  }
+}
+
+/** Make a lecture of the player that `mount` has put into a page. */
+async function present(mounted) {
+  const player = await mounted;
+  player.lecture = new Lecture(player);
+}

@@ -1,0 +1,107 @@
+"""The money that should be, a mark, and the money that is, a bar: apart where it is lost.
+
+One scale for the whole run. What may still come right is dashed and called not settled yet;
+what is lost or counted twice is red, and says so in words, from the step that breaks it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from mqlab.kernel.snapshot import Money
+from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.trace import Trace
+
+from ..scene import Part, Scene
+from ..widths import fit, width
+from .common import RIGHT, per_trace
+
+TITLE = Text("Money", "金额")
+MISSING = Words("{sum} missing", "少了 {sum}")
+EXTRA = Words("{sum} too much", "多了 {sum}")
+OPEN = Words("{sum} not settled yet", "{sum} 尚未结清")
+WAS_WRONG = Text("right again, but it was wrong", "又对上了，但曾经出错")
+TOP, BAR, HEIGHT = 21, 13, 54
+BEYOND = 1.5
+"""Of the largest sum due: room behind the mark, whether it will be needed or not, so that the
+scale does not betray how the run ends."""
+
+
+def money(trace: Trace, step: int, lang: Lang = "en") -> Scene:
+    most, broken = _over_all(trace)
+    scene = Scene(RIGHT, HEIGHT)
+    now = trace.snapshot(step).money
+    if now is not None:
+        scene.use(draw_money(now, most, step >= broken, lang))
+    return scene
+
+
+@per_trace
+def _over_all(trace: Trace) -> tuple[float, int]:
+    """The sum at the right end of the scale, and the first position at which the money is wrong."""
+    known = [(i, s.money) for i, s in enumerate(trace.snapshots) if s.money is not None]
+    due = max((one.due for _, one in known), default=0)
+    seen = max((one.seen for _, one in known), default=0)
+    broken = next((i for i, one in known if not one.right), len(trace) + 1)
+    return max(due * BEYOND, seen, 1), broken
+
+
+@lru_cache(maxsize=256)
+def draw_money(now: Money, most: float, broken: bool, lang: Lang = "en") -> Part:
+    """The bar on a scale up to `most`; `broken`: it was wrong before, so it stays red."""
+    scene = Scene()
+    scene.text("heading", 0, 13, TITLE.of(lang), "heading")
+    wrong = broken or not now.right
+    if said := _judge(now, wrong, lang):
+        scene.text("judged", RIGHT, 13, said, "lab bad end" if wrong else "note end")
+    mark = _bar(scene, now, most, wrong)
+    seen = _say(now.shown.of(lang), format_amount(now.seen, now))
+    due = _say(now.owed.of(lang), format_amount(now.due, now))
+    extra, missing = wrong and now.seen > now.due, wrong and now.seen < now.due
+    scene.text("seen", 0, HEIGHT - 4, seen, "lab bad" if extra else "lab")
+    end = min(max(mark + 1, width(seen, bold=True) + 14 + width(due, bold=True)), RIGHT)
+    scene.text("due", end, HEIGHT - 4, due, "lab bad end" if missing else "lab end")
+    return scene.seal()
+
+
+def _judge(now: Money, wrong: bool, lang: Lang) -> str:
+    """The difference in words; "" while both sums agree."""
+    apart = now.due - now.seen
+    if not wrong:
+        return OPEN(sum=format_amount(abs(apart), now)).of(lang) if apart else ""
+    missing, extra = now.missing, now.extra
+    if now.right:  # it went wrong before, and now something else is under way
+        missing, extra = max(apart, 0), max(-apart, 0)
+    said = [
+        words(sum=format_amount(much, now)).of(lang)
+        for words, much in ((MISSING, missing), (EXTRA, extra))
+        if much
+    ]
+    return " · ".join(said) or WAS_WRONG.of(lang)
+
+
+def _bar(scene: Scene, now: Money, most: float, wrong: bool) -> float:
+    """What is there, up to what is due; what lies between the two sums; the mark, whose place
+    is given back."""
+    room = RIGHT - 2
+    due, seen = (min(max(x / most, 0), 1) * room for x in (now.due, now.seen))
+    low, high = sorted((due, seen))
+    scene.rect("track", 0, TOP, room, BAR, "ghost", rx=2)
+    scene.rect("bar", 0, TOP, low, BAR, "money")
+    kind = ("extra" if seen > due else "missing") if wrong else "open"
+    scene.rect("rest", low, TOP + 0.5, high - low, BAR - 1, f"money {kind}")
+    cls = "due bad" if kind == "missing" else "due"
+    scene.line("mark", due + 1, TOP - 4, due + 1, TOP + BAR + 4, cls)
+    return due
+
+
+def _say(words: str, figures: str) -> str:
+    """What a sum is, and the sum: the words are shortened where they must be, never the figures."""
+    room = RIGHT / 2 - 10 - width(f" {figures}", 11.5, bold=True)
+    return f"{fit(words, room, bold=True)} {figures}"
+
+
+def format_amount(pence: int, money: Money) -> str:
+    """£1,234.05"""
+    sign = "-" if pence < 0 else ""
+    return f"{sign}{money.currency}{abs(pence) // 100:,}.{abs(pence) % 100:02}"

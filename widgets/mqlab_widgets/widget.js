@@ -1,0 +1,46 @@
+// What the widgets share. Follows player.js in one module: `make`, `Player` and `unpack` are that
+// file's. Text from Python only ever becomes textContent.
+
+/** A widget: the same player around a payload that Python renews, with what it may ask. */
+async function render({ model, el }, build) {
+  const ui = model.get("ui");
+  hideStill(ui.still);
+  const host = make("div", { className: "mqlab" });
+  el.append(host);
+  const fresh = async () => {
+    const view = model.get("payload");
+    return unpack(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+  };
+  const has = (model.get("payload")?.byteLength ?? 0) > 0;
+  const player = has ? new Player(host, await fresh(), true) : null;
+  if (!has) host.lang = ui.lang;
+  const update = build(model, host, player);
+  let newest = 0;
+  const renew = async () => {
+    const mine = ++newest;
+    const data = await fresh();
+    if (mine !== newest) return;
+    const tail = player.current >= player.end;
+    // A reader who looks back at an earlier step of a followed run is left there.
+    const kept = data.meta.facts.findIndex((fact) => fact.index === player.index) + 1;
+    player.load(data, ui.kind === "follow" && !tail ? kept : data.meta.step);
+  };
+  model.on("change:payload", renew);
+  model.on("change:ui", update);
+  update();
+  return () => {
+    player?.stop();
+    model.off("change:payload", renew);
+    model.off("change:ui", update);
+  };
+}
+
+/** The still in the output before stands in for the widget only where there is none. */
+function hideStill(id) {
+  for (const still of document.querySelectorAll(`[data-still="${id}"]`)) {
+    (still.closest(".jp-OutputArea-child") ?? still).style.display = "none";
+  }
+}
+
+const button = (text, act, props = {}) =>
+  make("button", { type: "button", textContent: text, onclick: act, ...props });
