@@ -1,21 +1,27 @@
-"""The systems of the classical models that are searched. Data only; `lessons/searches.py`
-searches them.
+"""The systems of the classical models that are searched: what each keeps, what each safeguard is
+for, and what even the correct model does not promise. Data only; `lessons/searches.py` searches.
 
-    mqlab explore two_phase_set              one model's lesson
-    mqlab explore patterns --table           those of all models
+    mqlab explore tcc                        one model's lesson, by the name of its system
+    mqlab explore patterns --table           the lessons of all models
+    mqlab explore patterns --off NAME        a case; --safeguards: all of them
+    mqlab explore patterns --claim NAME      what is not promised
+
+Every system is as small as its point allows, as Kafka's are (`lessons/kafka/cases.py`).
 """
 
 from __future__ import annotations
 
 from ..searches import Searched, Searches
+from . import two_phase
 
-SET = Searched("two_phase_set", "two_phase_set")
+#: the model whose states are known, for three, five and seven resource managers
+SET = tuple(Searched(f"two_phase_set, {n}", f"two_phase_set managers={n}") for n in (3, 5, 7))
+MODELS = {"two_phase": two_phase.LESSON, "two_phase_set": SET[0]}
 
-MODELS = {"two_phase_set": SET}
 SEARCHES = Searches(
-    lesson=SET,
-    systems=tuple(MODELS.values()),
-    safeguards={},
-    claims={},
+    lesson=two_phase.LESSON,
+    systems=(*two_phase.SYSTEMS, *SET),
+    safeguards={case.off: case for case in two_phase.SAFEGUARDS},
+    claims={case.name: case for case in two_phase.CLAIMS},
     models=MODELS,
 )
