@@ -4,6 +4,7 @@ from . import Broker
 
 BROKER = Broker(
     systems={
+        "delivery": "mqlab.patterns.delivery:DeliverySystem",
         "two_phase": "mqlab.patterns.two_phase.system:TwoPhase",
         "two_phase_set": "mqlab.patterns.two_phase.oracle:TwoPhaseSet",
     },

@@ -3,6 +3,7 @@
 No broker is behind them: these are the protocols that textbooks name and articles compare
 brokers with. Each is a room, and the rooms do not know each other:
 
+    delivery/      an order from shop to accounting: at most, at least and exactly once
     two_phase/     two-phase commit, presumed abort: who is prepared waits for the coordinator
 
 At this top lies what all rooms use: `model.py` (what is common to their systems), `client.py`

@@ -21,7 +21,7 @@ ROOMS = {
         ("claims",),
         ("system",),
     ),
-    "mqlab.patterns": (("two_phase",),),
+    "mqlab.patterns": (("delivery", "two_phase"),),
 }
 TOP = {
     "mqlab.kafka": {"config", "errors", "messages", "states"},
