@@ -11,7 +11,7 @@ ORDERS_TABLE = Words("How often each order is where", "每个订单在各处出�
 LOST = Words("lost: {numbers}", "丢失：{numbers}")
 DOUBLED = Words("counted more than once: {numbers}", "重复记账：{numbers}")
 
-#: why a step happens, by the class of its message or record
+#: why a step happens, by the class of its message or record, or its timer
 WHYS = {
     "Publish": Words(
         "Whether it arrives the shop cannot see: it can only wait for an answer.",
@@ -34,6 +34,14 @@ WHYS = {
         "崩溃之后记账方将从这里继续，之前的订单不再读取。",
     ),
     "Booking": Words("The amount is in the books.", "金额已入账。"),
+    "retry": Words(
+        "The shop's patience is over. Lost, or only slow? It cannot tell, and asks again.",
+        "商店不再等待。是丢了，还是只是慢？它无从分辨，于是重发。",
+    ),
+    "change": Words(
+        "The shop does not send again: whether this arrives is luck now.",
+        "商店不会重发：能否到达只能靠运气。",
+    ),
 }
 WHY_SECOND = Words(
     "The same order lies at two offsets now: the queue did not look at its number.",
