@@ -17,7 +17,7 @@ class Order:
     pence: int
 
     def __str__(self) -> str:
-        return f"{self.number} £{self.pence / 100:.2f}"
+        return self.number
 
 
 # ---- the application's calls -------------------------------------------------------------
@@ -150,5 +150,5 @@ class Booking:
         return self.base
 
     def __str__(self) -> str:
-        read = "" if self.position is None else f", read up to {self.position}"
+        read = "" if self.position is None else f" (read up to {self.position})"
         return f"{self.order}{read}"

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from ...kernel import (
-    NOTHING,
     Append,
     Cell,
     Effect,
     Frontier,
-    Got,
     Log,
-    Reader,
+    Money,
     Reply,
     Snapshot,
     Table,
@@ -34,8 +32,8 @@ def draw_world(path: Path, world: World) -> Snapshot:
     return Snapshot(
         lanes=draw_lanes(world, ((name, Text(name), says()) for name, says in titles.items())),
         logs=_draw_logs(path, world),
-        readers=(_draw_books(path, world),),
         tables=(_draw_orders(world),),
+        money=_sum_up(path, world),
     )
 
 
@@ -49,17 +47,18 @@ def _draw_logs(path: Path, world: World) -> tuple[Log, ...]:
     )
 
 
-def _draw_books(path: Path, world: World) -> Reader:
-    """What accounting has counted, and in words what is wrong with it."""
-    booked = [order.number for order in list_booked(world)]
-    doubled = dict.fromkeys(number for number in booked if booked.count(number) > 1)
+def _sum_up(path: Path, world: World) -> Money:
+    """The money of all orders, as soon as the shop is to send them, and that in the books."""
+    asked, booked = list_asked(world), list_booked(world)
     lost = list_lost(path, world)
-    note = NOTHING
-    if doubled:
-        note = words.DOUBLED(numbers=", ".join(doubled))
-    elif lost:
-        note = words.LOST(numbers=", ".join(lost))
-    return Reader(BOOKS, tuple(Got(BOOKS, number) for number in booked), note)
+    return Money(
+        sum(order.pence for order in asked),
+        sum(order.pence for order in booked),
+        words.ORDERED(),
+        words.BOOKED(),
+        missing=sum(order.pence for order in asked if order.number in lost),
+        extra=sum(o.pence for i, o in enumerate(booked) if o in booked[:i]),
+    )
 
 
 def _draw_orders(world: World) -> Table:

@@ -8,8 +8,8 @@ SENDS = Words("sends orders", "发送订单")
 KEEPS = Words("keeps them in a log", "保存在日志中")
 COUNTS = Words("counts them in its books", "逐笔记账")
 ORDERS_TABLE = Words("How often each order is where", "每个订单在各处出现的次数")
-LOST = Words("lost: {numbers}", "丢失：{numbers}")
-DOUBLED = Words("counted more than once: {numbers}", "重复记账：{numbers}")
+ORDERED = Words("ordered", "已订购")
+BOOKED = Words("in the books", "已入账")
 
 #: why a step happens, by the class of its message or record, or its timer
 WHYS = {
