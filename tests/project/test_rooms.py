@@ -21,11 +21,11 @@ ROOMS = {
         ("claims",),
         ("system",),
     ),
-    "mqlab.patterns": (("delivery", "two_phase"),),
+    "mqlab.patterns": (("delivery", "three_phase", "two_phase"),),
 }
 TOP = {
     "mqlab.kafka": {"config", "errors", "messages", "states"},
-    "mqlab.patterns": {"client", "model", "picture", "records"},
+    "mqlab.patterns": {"claims", "client", "model", "picture", "records"},
 }
 
 

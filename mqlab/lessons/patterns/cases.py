@@ -12,20 +12,17 @@ Every system is as small as its point allows, as Kafka's are (`lessons/kafka/cas
 from __future__ import annotations
 
 from ..searches import Searched, Searches
-from . import delivery, two_phase
+from . import delivery, three_phase, two_phase
 
+#: a module each, with LESSON, SYSTEMS, SAFEGUARDS and CLAIMS
+ROOMS = (delivery, two_phase, three_phase)
 #: the model whose states are known, for three, five and seven resource managers
 SET = tuple(Searched(f"two_phase_set, {n}", f"two_phase_set managers={n}") for n in (3, 5, 7))
-MODELS = {
-    "delivery": delivery.LESSON,
-    "two_phase": two_phase.LESSON,
-    "two_phase_set": SET[0],
-}
 
 SEARCHES = Searches(
     lesson=two_phase.LESSON,
-    systems=(*delivery.SYSTEMS, *two_phase.SYSTEMS, *SET),
-    safeguards={case.off: case for case in (*delivery.SAFEGUARDS, *two_phase.SAFEGUARDS)},
-    claims={case.name: case for case in two_phase.CLAIMS},
-    models=MODELS,
+    systems=(*(searched for room in ROOMS for searched in room.SYSTEMS), *SET),
+    safeguards={case.off: case for room in ROOMS for case in room.SAFEGUARDS},
+    claims={case.name: case for room in ROOMS for case in room.CLAIMS},
+    models={**{room.LESSON.name: room.LESSON for room in ROOMS}, "two_phase_set": SET[0]},
 )

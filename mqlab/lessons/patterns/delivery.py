@@ -68,3 +68,6 @@ SAFEGUARDS = (
         off="one_write",
     ),
 )
+
+#: nothing that one might expect of all three and none gives
+CLAIMS: tuple[Case, ...] = ()

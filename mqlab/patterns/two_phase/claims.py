@@ -11,10 +11,18 @@ from typing import Protocol
 from ...kernel import FAILED, OK, World
 from ...kernel.claims import Claim
 from ...kernel.world import NodeState
+from ..claims import (
+    Words,
+    all_said,
+    contradicts_told,
+    has_both,
+    read_last_words,
+    reads_disks,
+    reads_told,
+)
 from ..records import read_latest
 from . import words
 from .coordinator import LOG as DECISIONS
-from .messages import CommitTransaction
 from .participant import ASK, COMMITTED, LOG, ROLLED_BACK
 
 
@@ -28,33 +36,18 @@ class Parties(Protocol):
 TM = "tm"
 
 
-def read_outcomes(parties: Parties, world: World) -> dict[str, dict[str, str]]:
+def read_outcomes(parties: Parties, world: World) -> Words:
     """transaction → participant → the last word on that participant's disk."""
-    out: dict[str, dict[str, str]] = {}
-    for name in parties.participants:
-        for txn, record in read_latest(world.disk(name), LOG).items():
-            out.setdefault(txn, {})[name] = record.what
-    return out
+    return read_last_words(world, ((name, LOG) for name in parties.participants))
 
 
 def has_same_outcome(parties: Parties, world: World) -> bool:
-    return not any(
-        {COMMITTED, ROLLED_BACK} <= {*ends.values()}
-        for ends in read_outcomes(parties, world).values()
-    )
+    return not has_both(read_outcomes(parties, world), COMMITTED, ROLLED_BACK)
 
 
 def is_as_told(parties: Parties, world: World) -> bool:
-    app = world.nodes["app"].app
-    if app is None:
-        return True
-    outcomes = read_outcomes(parties, world)
     against = {OK: ROLLED_BACK, FAILED: COMMITTED}
-    return not any(
-        isinstance(told.call, CommitTransaction)
-        and against.get(told.status) in outcomes.get(told.call.txn, {}).values()
-        for told in app.results
-    )
+    return not contradicts_told(world, read_outcomes(parties, world), against)
 
 
 def is_complete(parties: Parties, world: World) -> bool:
@@ -99,19 +92,7 @@ def nobody_is_blocked(parties: Parties, world: World) -> bool:
 
 
 def can_commit(parties: Parties, world: World) -> bool:
-    outcomes = read_outcomes(parties, world)
-    return any(
-        len(ends) == len(parties.participants) and {*ends.values()} == {COMMITTED}
-        for ends in outcomes.values()
-    )
-
-
-def reads_disks(parties: Parties, name: str, node: NodeState) -> Hashable:
-    return None if name == "app" else node.disk
-
-
-def reads_told(parties: Parties, name: str, node: NodeState) -> Hashable:
-    return node.app.results if node.app is not None else node.disk
+    return all_said(read_outcomes(parties, world), parties.participants, COMMITTED)
 
 
 def reads_doubt(parties: Parties, name: str, node: NodeState) -> Hashable:
