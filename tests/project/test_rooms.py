@@ -21,7 +21,7 @@ ROOMS = {
         ("claims",),
         ("system",),
     ),
-    "mqlab.patterns": (("delivery", "three_phase", "two_phase"),),
+    "mqlab.patterns": (("delivery", "tcc", "three_phase", "two_phase"),),
 }
 TOP = {
     "mqlab.kafka": {"config", "errors", "messages", "states"},

@@ -3,5 +3,5 @@
 from mqlab.lessons.patterns.cases import SEARCHES
 from tests.lessons.renew import counts
 
-MOST = 60_000  # states
+MOST = 30_000  # states
 SMALL = tuple(s for s in SEARCHES.systems if counts("patterns").get(s.name, 0) <= MOST)
