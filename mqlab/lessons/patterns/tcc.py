@@ -1,4 +1,4 @@
-"""What is searched of TCC: a connection breaks at any moment, anybody stops, a Try comes too late."""
+"""What is searched of TCC: a connection breaks, anybody stops, a Try comes too late."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SAFEGUARDS = (
     Case(
         "decision_on_disk",
         Text(
-            "one service has confirmed, and the coordinator, who has forgotten it, cancels the other",
+            "one service has confirmed; the coordinator has forgotten that and cancels the other",
             "一个服务已确认，而忘记了决定的协调者取消了另一个",
         ),
         Text("fractured outcome (atomicity violated)", "结局分裂（违反原子性）"),

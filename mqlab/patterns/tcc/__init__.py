@@ -20,7 +20,7 @@ What TCC gives up is isolation. Between two confirmations a reader sees one half
 
 Left out: a Confirm that cannot succeed (then a person must help), participants that call others.
 
-Read on: Helland, "Life beyond Distributed Transactions", CIDR 2007, for tentative operations; Pardon
-and Pautasso, "Atomic Distributed Transactions: a RESTful Design", 2014, for Try-Confirm/Cancel;
+Read on: Helland, "Life beyond Distributed Transactions", CIDR 2007, for tentative operations;
+Pardon and Pautasso, "Atomic Distributed Transactions: a RESTful Design", 2014, for the phases;
 Apache Seata's TCC mode and its fence, for the three traps.
 """
