@@ -1,4 +1,5 @@
-"""The brokers there are: one module a broker, found by looking into this package.
+"""The brokers there are, and the classical models beside them: one module each, found by
+looking into this package.
 
 Such a module has `BROKER`, which says where the broker's rooms are. Places are texts, so that
 nothing of a broker is imported before somebody asks for it, and what one room needs (kio, Spark)
@@ -22,7 +23,8 @@ class Broker:
     `systems`: name in a system line → its class. `searches`: its `Searches`. `witness`: its
     `Witness`, which gives the facts of those systems their evidence. `serve` and `real`: the
     modules with the options of `mqlab serve NAME` and `mqlab real NAME`; what stands in them
-    is said in `mqlab.cli.serve` and `mqlab.cli.real`. "": the broker has no such room."""
+    is said in `mqlab.cli.serve` and `mqlab.cli.real`. "": there is no such room; a model that
+    nobody has built has nothing to record and no client to speak to it."""
 
     systems: Mapping[str, str]
     searches: str = ""

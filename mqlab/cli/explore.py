@@ -14,7 +14,7 @@ from ..brokers import list_brokers
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..kernel.token import encode
 from ..lessons.registry import system
-from ..lessons.searches import Searched, lesson_table, searches_of, table
+from ..lessons.searches import Searched, find_lesson, lesson_table, searches_of, table
 from ..scenario.language import ScenarioError
 from .errors import UserError
 
@@ -28,8 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "system",
         nargs="+",
         metavar="SYSTEM",
-        help=f"a broker ({', '.join(list_brokers('searches'))}): its lesson system with its own "
-        "bounds; or a system line, for example: kafka 'app=init; begin; send orders-0 a; commit'",
+        help=f"a broker ({', '.join(list_brokers('searches'))}) or a classical model (two_phase, "
+        "tcc …): its lesson system with its own bounds; or a system line, for example: "
+        "kafka 'app=init; begin; send orders-0 a; commit'",
     )
     parser.add_argument(
         "--off",
@@ -128,20 +129,21 @@ def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
 
 def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
     """What is searched: the lesson's own where a broker is named and nothing more."""
-    if line not in list_brokers("searches"):
+    found = find_lesson(line)
+    if found is None:
         if claim is not None:
             known = ", ".join(list_brokers("searches"))
             raise UserError(
                 f"--claim belongs to a broker ({known}): expected `kafka --claim` and its name"
             )
         return Searched("", line)
-    searches = searches_of(line)
+    searches, lesson = found
     if claim is not None and claim not in searches.claims:
         raise UserError(f"expected `{line} --claim` with one of {', '.join(searches.claims)}")
     case = searches.claims[claim] if claim is not None else None
     if case is None and len(off) == 1:
         case = searches.safeguards.get(off[0])
-    return searches.lesson if case is None else Searched(case.name, case.line, case.budget)
+    return lesson if case is None else Searched(case.name, case.line, case.budget)
 
 
 def _count(text: str) -> int:

@@ -1,5 +1,9 @@
 """Timed, random runs: messages take 1 to 10 ms, timers their time, from one seed.
 
+`Timing` says otherwise: how long messages take, how often one is lost, how quickly an application
+calls. A message is lost with its connection: of a request nothing arrives, an answer is gone, and
+the client hears that the connection broke, and no more than that.
+
 Only `Random.random()` is used: it alone keeps its sequence across Python versions.
 """
 
@@ -7,23 +11,70 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Protocol
 
-from .choice import Choice
+from .choice import Choice, parse
 from .role import CancelTimer, SetTimer
 from .run import Run
 from .system import System
 from .text import Text
 from .trace import Trace
-from .world import Moved, list_choices
+from .world import Moved, World, apply, current, initial, list_choices
+
+Faults = Iterable[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """A message takes `fastest_ms` to `slowest_ms`, all equally likely, and is lost with the
+    probability `loss`. An application makes its next call within `call_ms`."""
+
+    fastest_ms: float = 1
+    slowest_ms: float = 10
+    loss: float = 0.0
+    call_ms: float = 1
+
+    def wait_ms(self, choice: Choice, dice: random.Random) -> float:
+        """After how long a choice that has become possible is done."""
+        if is_message(choice):
+            return self.fastest_ms + (self.slowest_ms - self.fastest_ms) * dice.random()
+        return dice.random() * (self.call_ms if choice.kind == "call" else 1)
+
+
+STEADY = Timing()
+
+
+class Moving(Protocol):
+    """What time moves: something that knows its world, and does a choice."""
+
+    system: System
+    world: World
+
+    def do(self, choice: str, at_ms: int = 0) -> list[Moved]: ...
+
+
+@dataclass
+class Untold:
+    """A run of which nothing but its world is kept: for figures over many runs, which nobody
+    will look at one by one."""
+
+    system: System
+    world: World
+
+    def do(self, choice: str, at_ms: int = 0) -> list[Moved]:
+        moved = apply(self.system, self.world, parse(choice), at_ms)
+        self.world = moved[-1].world
+        return moved
 
 
 def simulate(
     system: System,
     seed: int,
     until_ms: int = 60_000,
-    faults: Iterable[tuple[int, str]] = (),
+    faults: Faults = (),
     title: Text = Text(""),
+    timing: Timing = STEADY,
 ) -> Trace:
     """Run a system in simulated time until nothing is left to do or `until_ms` is over.
 
@@ -31,33 +82,61 @@ def simulate(
     possible at its time raises ValueError.
     """
     run = Run(system, title)
-    dice = random.Random(seed)
+    _advance(run, random.Random(seed), until_ms, sorted(faults), timing)
+    return run.trace
+
+
+def simulate_world(
+    system: System, seed: int, until_ms: int = 60_000, faults: Faults = (), timing: Timing = STEADY
+) -> World:
+    """The world in which the same run ends, without the telling."""
+    run = Untold(system, initial(system))
+    _advance(run, random.Random(seed), until_ms, sorted(faults), timing)
+    return run.world
+
+
+def _advance(
+    run: Moving, dice: random.Random, until_ms: int, pending: list[tuple[int, str]], timing: Timing
+) -> None:
+    """Do what is due, the earliest first."""
     due: dict[str, float] = {}
-    timers: dict[tuple[str, str], float] = _first_timers(run)
-    pending = sorted(faults)
+    timers = _first_timers(run.world)
     now = 0.0
     while True:
-        choices = _ripe(run, due, timers, now, dice)
+        choices = _ripe(run, due, timers, now, dice, timing)
         at, choice = min(choices, default=(float("inf"), ""))
-        if pending and pending[0][0] <= at:
+        planned = bool(pending) and pending[0][0] <= at
+        if planned:
             at, choice = pending.pop(0)
         if at > until_ms:
-            return run.trace
+            return
         now = max(now, at)
         due.pop(choice, None)
-        _rearm(run.do(choice, int(now)), timers, now)
+        happens = choice if planned else _or_loss(run, choice, dice, timing)
+        _rearm(run.do(happens, int(now)), timers, now)
 
 
-def _first_timers(run: Run) -> dict[tuple[str, str], float]:
-    return {(name, t): ms for name, n in run.world.nodes.items() for _, t, ms in n.timers}
+def _or_loss(run: Moving, text: str, dice: random.Random, timing: Timing) -> str:
+    """The choice; or, where it delivers a message and the dice are against it, its loss."""
+    choice = parse(text)
+    if not timing.loss or not is_message(choice) or dice.random() >= timing.loss:
+        return text
+    if choice.conn != current(run.system, run.world, choice.a, choice.b):
+        return text  # late already: its connection cannot break again
+    return str(Choice("lose" if choice.kind == "request" else "break", choice.a, choice.b))
+
+
+def _first_timers(world: World) -> dict[tuple[str, str], float]:
+    return {(name, t): ms for name, n in world.nodes.items() for _, t, ms in n.timers}
 
 
 def _ripe(
-    run: Run,
+    run: Moving,
     due: dict[str, float],
     timers: dict[tuple[str, str], float],
     now: float,
     dice: random.Random,
+    timing: Timing,
 ) -> list[tuple[float, str]]:
     """Every possible choice with its time; a choice keeps the time it got when first seen."""
     out: list[tuple[float, str]] = []
@@ -71,14 +150,15 @@ def _ripe(
         text = str(choice)
         seen.add(text)
         if text not in due:
-            due[text] = now + (1 + 9 * dice.random() if _travels(choice) else dice.random())
+            due[text] = now + timing.wait_ms(choice, dice)
         out.append((due[text], text))
     for gone in [text for text in due if text not in seen]:
         del due[gone]
     return out
 
 
-def _travels(choice: Choice) -> bool:
+def is_message(choice: Choice) -> bool:
+    """Whether a choice delivers something that was under way."""
     return choice.kind in ("request", "response")
 
 

@@ -51,7 +51,8 @@ def scenario(text: str, recorded: str = "") -> Trace:
 
 
 def with_evidence(trace: Trace, recorded: str) -> Trace:
-    """The trace with the evidence that its broker's recordings give each fact."""
+    """The trace with the evidence that its broker's recordings give each fact; of what nobody
+    has built there are none."""
     witness = find_owner(trace.system.split()[0]).witness
     return add_evidence(trace, recorded, load(witness)) if witness else trace
 

@@ -8,17 +8,17 @@ says what is searched, how far, and what is found; here it is done.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from typing import Any
 
-from ..brokers import find_broker, load
+from ..brokers import find_broker, list_brokers, load
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..kernel import Text
 from ..kernel.options import write_calls
 from ..kernel.text import Lang
 from ..scenario import write_in_blocks
-from .registry import SYSTEMS, system
+from .registry import SYSTEMS, find_owner, system
 from .tables import columns
 
 Progress = Callable[[int, int], None]
@@ -57,12 +57,14 @@ class Case:
 class Searches:
     """What is searched of a broker. `lesson`: what `mqlab explore NAME` searches; `systems`:
     those of `--table`, in which nothing is found; `safeguards`: for each, by its name, the
-    smallest system that needs it; `claims`: what the real broker does not promise."""
+    smallest system that needs it; `claims`: what the real broker does not promise; `models`:
+    where several systems stand side by side and each has a lesson, that of each by its name."""
 
     lesson: Searched
     systems: tuple[Searched, ...]
     safeguards: Mapping[str, Case]
     claims: Mapping[str, Case]
+    models: Mapping[str, Searched] = field(default_factory=dict)
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -73,6 +75,19 @@ def searches_of(name: str) -> Searches:
     """A broker's, by its name; raises LookupError with the known names."""
     found: Searches = load(find_broker(name).searches)
     return found
+
+
+def find_lesson(line: str) -> tuple[Searches, Searched] | None:
+    """The searches to which a bare name belongs, and the lesson that it means: a broker's, or
+    that of one of several models. None where the line is no such name."""
+    if line in list_brokers("searches"):
+        searches = searches_of(line)
+        return searches, searches.lesson
+    if line in SYSTEMS:
+        searches = load(find_owner(line).searches)
+        if line in searches.models:
+            return searches, searches.models[line]
+    return None
 
 
 def search(case: Case, progress: Progress | None = None) -> Counterexample:

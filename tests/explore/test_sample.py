@@ -7,8 +7,8 @@ import pytest
 from mqlab.explore import Budget, Search, take_sample
 from mqlab.explore.sample import WIDEST
 from mqlab.kernel import Run
+from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 from tests.kernel.toy import make_toy
-from tests.models.two_phase import TwoPhase
 
 RISKY, BREAK = make_toy("keep a", off=("once",)), Budget(breaks=1, retries=1)
 
@@ -41,7 +41,7 @@ def test_every_world_of_a_sample_has_its_parent_in_it_and_a_schedule_that_leads_
 
 @pytest.mark.parametrize("most", [1, 40, 300])
 def test_a_sample_is_bounded_and_spread_and_says_how_many_there_are(most):
-    search = end_of(TwoPhase(5))
+    search = end_of(TwoPhaseSet(managers=5))
     sample = take_sample(search, most)
     depth = len(sample.sizes)
     assert sum(sample.sizes) == search.states == 8_832
@@ -57,14 +57,14 @@ def test_a_sample_is_bounded_and_spread_and_says_how_many_there_are(most):
 
 
 def test_small_levels_are_drawn_whole():
-    search = end_of(TwoPhase(1))
+    search = end_of(TwoPhaseSet(managers=1))
     assert max(search.levels) <= WIDEST
     assert len(take_sample(search).worlds) == search.states
 
 
 def test_edges_do_not_cross():
     """Drawn by rank, children stand in the order of their parents."""
-    worlds = take_sample(end_of(TwoPhase(5))).worlds
+    worlds = take_sample(end_of(TwoPhaseSet(managers=5))).worlds
     by_depth = {}
     for drawn in worlds.values():
         by_depth.setdefault(drawn.depth, []).append(drawn)
@@ -84,7 +84,7 @@ def test_what_refutes_a_claim_is_always_in_it():
 def test_it_grows_while_the_search_runs(monkeypatch):
     monkeypatch.setattr("mqlab.explore.search.EVERY", 50)
     depths, sizes = [], []
-    for search in searched(TwoPhase(3)):
+    for search in searched(TwoPhaseSet(managers=3)):
         sample = take_sample(search)
         assert sum(sample.sizes) == search.states
         assert len(sample.sizes) - len(search.levels) in (0, 1, 2), "the frontier is in it"
@@ -96,5 +96,5 @@ def test_it_grows_while_the_search_runs(monkeypatch):
 
 
 def test_nothing_was_searched_yet():
-    sample = take_sample(Search(TwoPhase(1)))
+    sample = take_sample(Search(TwoPhaseSet(managers=1)))
     assert (sample.sizes, sample.worlds, sample.found) == ((), {}, {})

@@ -9,9 +9,9 @@ import pytest
 
 from mqlab.explore import Budget, Search, explore
 from mqlab.kernel import Property, Run, Text
+from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 from tests.kernel.toy import make_toy
 from tests.models.plain import reachable
-from tests.models.two_phase import TwoPhase
 
 ONE, TWO = make_toy("keep a"), make_toy("keep a", "keep b")
 RISKY = make_toy("keep a", off=("once",))
@@ -28,7 +28,7 @@ def searched(system, budget):
 @pytest.mark.parametrize(
     ("system", "budget"),
     [
-        (TwoPhase(3), Budget()),
+        (TwoPhaseSet(managers=3), Budget()),
         (ONE, Budget(breaks=1)),
         (TWO, Budget(breaks=1, timers=1, retries=1)),
         (TWO, Budget(kills=2, killable=("store",))),

@@ -18,8 +18,7 @@ from pathlib import Path
 from mqlab.explore import Verdict, explore
 from mqlab.lessons.kafka.cases import LESSON_SYSTEMS
 from mqlab.lessons.searches import exhaust
-
-from .two_phase import TwoPhase
+from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 
 MODEL = Path(__file__).with_name("two_phase.pml")
 ADVICE = "Spin or a C compiler is missing: apt-get install spin gcc"
@@ -51,7 +50,7 @@ def rate(states: int, seconds: float, busy: float) -> str:
 def two_phase(managers: int) -> dict[str, str]:
     """Figures of both searches. RuntimeError where they do not agree on the states."""
     model = f"two-phase commit, {managers} managers"
-    states, told = figures(model, lambda: explore(TwoPhase(managers)))
+    states, told = figures(model, lambda: explore(TwoPhaseSet(managers=managers)))
     found = spin(managers)
     if found is None:
         return told | {f"{model}: Spin": ADVICE}

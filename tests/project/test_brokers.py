@@ -12,6 +12,7 @@ import pytest
 import mqlab.brokers
 from mqlab.brokers import find_broker, list_brokers, load
 from mqlab.cli import main
+from mqlab.kernel import System
 from mqlab.lessons import registry
 from mqlab.lessons.searches import Searches, searches_of
 from mqlab.real.evidence import Witness
@@ -55,6 +56,12 @@ def pigeons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     list_brokers.cache_clear()
     sys.modules.pop("mqlab.brokers.pigeons", None)
+
+
+@pytest.mark.parametrize("name", list_brokers())
+def test_every_system_is_there(name: str) -> None:
+    found = find_broker(name)
+    assert all(issubclass(load(place), System) for place in found.systems.values())
 
 
 @pytest.mark.parametrize("name", list_brokers("searches"))

@@ -70,9 +70,11 @@ OURS = ("mqlab", "mqlab_widgets")
 # they fail for a fault of their own floor only. Commands as they are typed, and the committed
 # scenarios, need a broker.
 TOY = "tests.kernel.toy"
+ORACLE = "mqlab.patterns.two_phase.oracle"
 TESTS = {
     "tests.kernel": ("mqlab.kernel", "tests.kernel"),
-    "tests.explore": ("mqlab.kernel", "mqlab.explore", TOY, "tests.models"),
+    # and the model whose states are known: the explorer's oracle
+    "tests.explore": ("mqlab.kernel", "mqlab.explore", TOY, "tests.models", ORACLE),
     "tests.scenario": ("mqlab.kernel", "mqlab.scenario", TOY),
 }
 WIDE_TESTS = {

@@ -19,7 +19,7 @@ from mqlab_widgets.style import page_css
 from mqlab.explore import Budget, Search, explore
 from mqlab.kernel import Choice, Property, Text, World, parse, replay
 from mqlab.lessons.registry import system
-from tests.models.two_phase import TwoPhase
+from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 
 from .harness import script_of, state
 from .test_browser import OVERLAPS, SCHEMES, axe, settle
@@ -46,9 +46,9 @@ def result(panel: Explorer, name: str) -> str:
 
 
 def test_a_search_to_its_end_says_what_explore_says() -> None:
-    panel = Explorer(TwoPhase(3))
+    panel = Explorer(TwoPhaseSet(managers=3))
     assert "Nothing has been searched" in panel.narration()
-    assert panel.run() == explore(TwoPhase(3)) == panel.verdict
+    assert panel.run() == explore(TwoPhaseSet(managers=3)) == panel.verdict
     assert panel.sentence == "Complete: nothing is violated in any of 288 states."
     assert result(panel, "consistent") == "held"
     assert result(panel, "commits").startswith("reached in ")
@@ -124,7 +124,7 @@ def test_a_click_on_a_refuting_state_shows_the_claim_and_a_new_search_forgets_it
 
 
 def test_what_a_search_is_doing_is_drawn_while_it_does_it() -> None:
-    panel = Explorer(TwoPhase(5))
+    panel = Explorer(TwoPhaseSet(managers=5))
     search = panel._begin()
     search.advance(0)
     panel._keep(search)
@@ -187,7 +187,7 @@ def test_the_kernel_does_other_things_while_it_searches_and_a_search_can_be_stop
     monkeypatch.setattr("mqlab_widgets.explorer.SLICE_S", 0)
 
     async def notebook() -> tuple[int, Explorer]:
-        panel = Explorer(TwoPhase(7))
+        panel = Explorer(TwoPhaseSet(managers=7))
         panel._asked(panel, {"type": "start"}, None)
         turns = 0
         while panel.verdict.states < 3_000:
@@ -207,7 +207,7 @@ def test_the_kernel_does_other_things_while_it_searches_and_a_search_can_be_stop
 
 def test_a_search_can_be_begun_again_while_one_runs() -> None:
     async def notebook() -> Explorer:
-        panel = Explorer(TwoPhase(5))
+        panel = Explorer(TwoPhaseSet(managers=5))
         panel.start()
         panel.start()
         while panel.ui["phase"] != "done":
@@ -221,7 +221,9 @@ def test_a_claim_that_raises_is_said_where_the_search_is_shown() -> None:
     def holds(world: object) -> bool:
         raise ValueError("nobody knows")
 
-    panel = Explorer(TwoPhase(3), properties=(Property("odd", Text("it is odd"), holds),))
+    panel = Explorer(
+        TwoPhaseSet(managers=3), properties=(Property("odd", Text("it is odd"), holds),)
+    )
     panel.run()
     assert panel.sentence == "ValueError: nobody knows"
     assert panel.ui["mood"] == "bad"
@@ -229,14 +231,14 @@ def test_a_claim_that_raises_is_said_where_the_search_is_shown() -> None:
 
 def test_what_stands_in_a_saved_notebook_is_escaped() -> None:
     claim = Property(EVIL, Text(EVIL), lambda world: True)
-    panel = Explorer(TwoPhase(3), properties=(claim,))
+    panel = Explorer(TwoPhaseSet(managers=3), properties=(claim,))
     assert "<img" not in panel.still_html()
     assert "&lt;img" in panel.still_html()
 
 
 def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(TypeError, match="budgit"):
-        Explorer(TwoPhase(3), budgit=Budget())
+        Explorer(TwoPhaseSet(managers=3), budgit=Budget())
 
 
 # ---- in Chromium -----------------------------------------------------------------------
@@ -356,7 +358,7 @@ def test_the_tree_is_walked_and_played_by_keyboard_and_by_pointer(page: Any) -> 
 
 @pytest.mark.needs("chromium")
 def test_a_tree_that_thins_keeps_the_focus_on_the_way_back(page: Any) -> None:
-    panel = Explorer(TwoPhase(3))
+    panel = Explorer(TwoPhaseSet(managers=3))
     panel.run()
     put(page, panel, page.theme)
     states = panel.ui["tree"]["states"]
@@ -372,7 +374,7 @@ def test_a_tree_that_thins_keeps_the_focus_on_the_way_back(page: Any) -> None:
 @pytest.mark.needs("chromium")
 def test_a_claim_stays_in_its_columns(page: Any) -> None:
     long = Property("a claim of some length", Text("words " * 40), lambda world: True)
-    panel = Explorer(TwoPhase(3), properties=(long,))
+    panel = Explorer(TwoPhaseSet(managers=3), properties=(long,))
     panel.run()
     put(page, panel, page.theme)
     page.set_viewport_size({"width": 820, "height": 679})

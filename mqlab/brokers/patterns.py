@@ -1,0 +1,15 @@
+"""Where the classical models stand. Nobody has built them, so there is nothing to record."""
+
+from . import Broker
+
+BROKER = Broker(
+    systems={
+        "delivery": "mqlab.patterns.delivery:DeliverySystem",
+        "two_phase": "mqlab.patterns.two_phase.system:TwoPhase",
+        "three_phase": "mqlab.patterns.three_phase.system:ThreePhase",
+        "tcc": "mqlab.patterns.tcc.system:Tcc",
+        "message_transaction": "mqlab.patterns.message_transaction.system:MessageTransaction",
+        "two_phase_set": "mqlab.patterns.two_phase.oracle:TwoPhaseSet",
+    },
+    searches="mqlab.lessons.patterns.cases:SEARCHES",
+)

@@ -1,0 +1,1 @@
+"""The classical models in lessons: what is searched of them."""

@@ -1,0 +1,28 @@
+"""The systems of the classical models that are searched: what each keeps, what each safeguard is
+for, and what even the correct model does not promise. Data only; `lessons/searches.py` searches.
+
+    mqlab explore tcc                        one model's lesson, by the name of its system
+    mqlab explore patterns --table           the lessons of all models
+    mqlab explore patterns --off NAME        a case; --safeguards: all of them
+    mqlab explore patterns --claim NAME      what is not promised
+
+Every system is as small as its point allows, as Kafka's are (`lessons/kafka/cases.py`).
+"""
+
+from __future__ import annotations
+
+from ..searches import Searched, Searches
+from . import delivery, message_transaction, tcc, three_phase, two_phase
+
+#: a module each, with LESSON, SYSTEMS, SAFEGUARDS and CLAIMS
+ROOMS = (delivery, two_phase, three_phase, tcc, message_transaction)
+#: the model whose states are known, for three, five and seven resource managers
+SET = tuple(Searched(f"two_phase_set, {n}", f"two_phase_set managers={n}") for n in (3, 5, 7))
+
+SEARCHES = Searches(
+    lesson=two_phase.LESSON,
+    systems=(*(searched for room in ROOMS for searched in room.SYSTEMS), *SET),
+    safeguards={case.off: case for room in ROOMS for case in room.SAFEGUARDS},
+    claims={case.name: case for room in ROOMS for case in room.CLAIMS},
+    models={**{room.LESSON.name: room.LESSON for room in ROOMS}, "two_phase_set": SET[0]},
+)

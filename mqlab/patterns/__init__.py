@@ -1,0 +1,16 @@
+"""Floor 2: the classical models of distributed transactions, as pure roles.
+
+No broker is behind them: these are the protocols that textbooks name and articles compare
+brokers with. Each is a room, and the rooms do not know each other:
+
+    delivery/      an order from shop to accounting: at most, at least and exactly once
+    two_phase/     two-phase commit, presumed abort: who is prepared waits for the coordinator
+    three_phase/   three-phase commit: nobody waits, until the network is cut
+    tcc/           Try, Confirm, Cancel: two phases written by the application, without locks
+    message_transaction/   an order and its message in one write, a consumer that repeats
+
+At this top lies what all rooms use: `model.py` (what is common to their systems), `client.py`
+(an application's calls), `records.py` (what stands in a log), `claims.py` (what disks say and
+applications were told), `picture.py` (lanes, strips, one sentence why). README.md says where each
+model was published and what is left out.
+"""

@@ -1,0 +1,56 @@
+"""What claims of several models look at: the last words on disks, and what applications were told.
+
+A claim about disks holds after any restart, so most claims look at nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+
+from ..kernel import World
+from ..kernel.world import NodeState
+from .records import read_latest
+
+Words = dict[str, dict[str, str]]
+
+
+def read_last_words(world: World, logs: Iterable[tuple[str, str]]) -> Words:
+    """transaction → node → the last word on that node's disk; `logs`: (node, its log)."""
+    out: Words = {}
+    for node, log in logs:
+        for txn, record in read_latest(world.disk(node), log).items():
+            out.setdefault(txn, {})[node] = record.what
+    return out
+
+
+def has_both(words: Words, one: str, other: str) -> bool:
+    """Whether some transaction ended one way here and the other way there."""
+    return any({one, other} <= {*said.values()} for said in words.values())
+
+
+def contradicts_told(world: World, words: Words, against: Mapping[str, str]) -> bool:
+    """Whether an application was told one thing and a disk says another. `against`: for what it
+    was told (ok, failed) the word that may then stand nowhere."""
+    return any(against.get(told) in words.get(txn, {}).values() for txn, told in list_told(world))
+
+
+def list_told(world: World) -> Iterator[tuple[str, str]]:
+    """(transaction, status) of every call that has returned to an application."""
+    for node in world.nodes.values():
+        for outcome in node.app.results if node.app is not None else ():
+            yield outcome.call.txn, outcome.status
+
+
+def all_said(words: Words, nodes: Collection[str], what: str) -> bool:
+    """Whether some transaction has this last word on the disk of each of these nodes."""
+    return any(all(said.get(node) == what for node in nodes) for said in words.values())
+
+
+def reads_disks(system: object, name: str, node: NodeState) -> Hashable:
+    """What a claim about disks looks at."""
+    return None if node.app is not None else node.disk
+
+
+def reads_told(system: object, name: str, node: NodeState) -> Hashable:
+    """What a claim about disks and outcomes looks at."""
+    return node.app.results if node.app is not None else node.disk

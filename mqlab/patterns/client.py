@@ -1,0 +1,65 @@
+"""An application's side of every model: one call, one request, one outcome.
+
+The call itself is what is sent. A call whose connection breaks has an unknown outcome: it may
+have happened, and this client does not ask again. Whoever wants to know must look at the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..kernel import (
+    OK,
+    UNKNOWN,
+    Call,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Outcome,
+    Quiet,
+    Response,
+    Return,
+    Send,
+    replace,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a coordinator says to a client: `ok`, `failed` or `unknown`, and why."""
+
+    txn: str
+    status: str = OK
+    detail: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"answer {self.status}"
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.detail}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Client(Quiet):
+    """`server`: whom it asks; `asked`: the call that has no outcome yet."""
+
+    server: str
+    asked: object = None
+
+    @staticmethod
+    def recover(server: str, disk: Disk, at_ms: int) -> tuple[Client, Effects]:
+        return Client(server), ()
+
+    def step(self, event: Event, disk: Disk) -> tuple[Client, Effects]:
+        match event:
+            case Call(body=call):
+                return replace(self, asked=call), (Send(self.server, call),)
+            case Response(body=Answer(status=status, detail=detail)) if self.asked is not None:
+                told = Outcome(self.asked, status, detail)
+                return replace(self, asked=None), (Return(told),)
+            case ConnectionLost() if self.asked is not None:
+                told = Outcome(self.asked, UNKNOWN, "connection broken")
+                return replace(self, asked=None), (Return(told),)
+        return self, ()  # an answer to a call that was given up

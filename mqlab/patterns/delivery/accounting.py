@@ -1,0 +1,158 @@
+"""Accounting: it fetches an order, counts it in its books, and says how far it has come.
+
+Two things must become durable for each order: the amount in the books, and the position, so that
+accounting knows after a crash where to go on. As long as these are **two writes** there is a moment
+between them, and a process that is killed in this moment has done one without the other:
+
+    commit, then count    the order is passed over and never counted: at most once
+    count, then commit    it is fetched and counted a second time: at least once
+
+No order of two writes helps. What helps is **one write**: amount and position in one entry of the
+books (`one_write`). After a crash accounting asks its own books where to go on, and not the queue.
+A database does this with one transaction over two tables (for a Kafka consumer: "storing offsets
+outside Kafka", `KafkaConsumer`); Kafka's transactions do it with income and offsets in one
+transaction (lab 08).
+
+For a lesson the pieces of this may be put into any order (`order.consume=` in a system line):
+
+    count     write the amount into the books
+    commit    tell the queue the position, and wait until it has written it
+    note      write the position beside the books, as a write of its own
+    both      write amount and position in one write
+
+Whoever has a position of its own (`note` or `both`) starts from that one; else from the queue's.
+
+Left out: several orders at a time, and a consumer group that moves the work to another process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...kernel import (
+    Append,
+    Call,
+    ConnectionLost,
+    Disk,
+    Effect,
+    Effects,
+    Event,
+    Put,
+    Quiet,
+    Response,
+    Return,
+    Send,
+    build_success,
+    replace,
+)
+from .config import BEFORE, DeliveryConfig
+from .messages import (
+    FROM_COMMITTED,
+    QUEUE,
+    Booking,
+    Commit,
+    CommitResponse,
+    Fetch,
+    FetchResponse,
+    Seek,
+)
+
+BOOKS = "books"
+NOTES = "notes"
+STEP = "consume"
+PIECES = ("count", "commit", "note", "both")
+OWN = ("note", "both")
+COUNT, SKIP = "count", "skip"
+
+
+def choose_pieces(config: DeliveryConfig) -> tuple[str, ...]:
+    """What accounting does with each order, in this order."""
+    for step, pieces in config.order:
+        if step == STEP:
+            return pieces
+    if "one_write" in config.on:
+        return ("both",)
+    return ("commit", "count") if config.commit == BEFORE else ("count", "commit")
+
+
+def keeps_own_position(config: DeliveryConfig) -> bool:
+    """Whether accounting knows by itself how far it has come."""
+    return any(piece in OWN for piece in choose_pieces(config))
+
+
+def own_position(disk: Disk) -> int:
+    """How far the queue was read, by what accounting itself has written down."""
+    booked = [entry.position or 0 for entry in disk.log(BOOKS).read(0)]
+    noted: int = disk.table(NOTES).get(QUEUE, 0)
+    return max([noted, *booked])
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting(Quiet):
+    """`offset`: what it asks for next. `position`: how far its books say that the queue was read.
+    `held`: the order at hand, with the pieces `todo`. `asked` tells the answers after a seek from
+    those before it."""
+
+    config: DeliveryConfig
+    offset: int = FROM_COMMITTED
+    position: int = 0
+    held: FetchResponse | None = None
+    todo: tuple[str, ...] = ()
+    asked: int = 0
+
+    @staticmethod
+    def recover(config: DeliveryConfig, disk: Disk, at_ms: int) -> tuple[Accounting, Effects]:
+        position = own_position(disk)
+        start = position if keeps_own_position(config) else FROM_COMMITTED
+        return Accounting(config, start, position), (Send(QUEUE, Fetch(start)),)
+
+    def step(self, event: Event, disk: Disk) -> tuple[Accounting, Effects]:
+        match event:
+            case Response(corr=corr) if corr != self.asked:
+                return self, ()  # asked for before the seek
+            case Response(body=FetchResponse() as given):
+                todo = choose_pieces(self.config)
+                return replace(self, held=given, todo=todo)._proceed(disk)
+            case Response(body=CommitResponse()):
+                return self._proceed(disk)
+            case ConnectionLost():
+                return self, (self._ask(),)
+            case Call(body=Seek(offset) as call):
+                moved = replace(self, offset=offset, held=None, todo=(), asked=self.asked + 1)
+                return moved, (moved._ask(), Return(build_success(call)))
+        return self, ()
+
+    def _ask(self) -> Effect:
+        """What it waits for: that its commit is written, or the next order."""
+        body = Fetch(self.offset) if self.held is None else Commit(self.held.offset + 1)
+        return Send(QUEUE, body, self.asked)
+
+    def _proceed(self, disk: Disk) -> tuple[Accounting, Effects]:
+        """The pieces that are left, up to the next one that has to wait."""
+        assert self.held is not None
+        now, after = self, self.held.offset + 1
+        effects: list[Effect] = []
+        for done, piece in enumerate(self.todo, 1):
+            if piece == "commit":
+                waiting = replace(now, todo=self.todo[done:])
+                return waiting, (*effects, waiting._ask())
+            if piece == "note":
+                effects.append(Put(NOTES, QUEUE, after))
+            elif self._decide(disk) == COUNT:
+                position = after if piece == "both" else None
+                entry = Booking(self.held.order, disk.log(BOOKS).end, position)
+                effects.append(Append(BOOKS, entry, notify=False))
+            if piece in OWN:
+                now = replace(now, position=max(now.position, after))
+        going_on = replace(now, offset=after, held=None, todo=())
+        return going_on, (*effects, going_on._ask())
+
+    def _decide(self, disk: Disk) -> str:
+        """Whether the order at hand is counted. What lies below its own position has been."""
+        held = self.held
+        assert held is not None
+        if self.config.count_rule is None:
+            return COUNT if held.offset >= self.position else SKIP
+        booked = tuple(entry.order.number for entry in disk.log(BOOKS).read(0))
+        rule = self.config.count_rule
+        return rule(self.position, booked, held.offset, held.order.number, held.again)

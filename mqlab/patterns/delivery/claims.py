@@ -1,0 +1,132 @@
+"""What is true of a delivery exactly once, as claims over a world.
+
+"Lost" needs care. An order that is not in the books may still be on its way. It is lost when nobody
+is left who would do anything for it: the shop has done with it and the queue has not got it, or
+accounting has passed it over. (A message on a broken connection may arrive after all; whether it
+does is luck, and luck is no promise.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Protocol
+
+from ...kernel import Words, World
+from ...kernel.claims import Claim
+from ...kernel.world import NodeState
+from .accounting import BOOKS, keeps_own_position, own_position
+from .config import DeliveryConfig
+from .messages import ACCOUNTING, QUEUE, SHOP, Order, SendOrder
+from .queue import ORDERS, committed_position
+
+
+class Path(Protocol):
+    """What a claim must know besides a world: the system, as far as it matters here."""
+
+    @property
+    def config(self) -> DeliveryConfig: ...
+
+
+def list_queued(world: World) -> list[Order]:
+    """The orders in the queue's log, by their offsets."""
+    return [message.order for message in world.disk(QUEUE).log(ORDERS).read(0)]
+
+
+def list_booked(world: World) -> list[Order]:
+    """The orders in the books, in the order in which they were counted."""
+    return [entry.order for entry in world.disk(ACCOUNTING).log(BOOKS).read(0)]
+
+
+def list_asked(world: World) -> list[Order]:
+    """What the shop is to send, from the first order to the last."""
+    app = world.nodes[SHOP].app
+    calls = app.program if app is not None and isinstance(app.program, tuple) else ()
+    return list(dict.fromkeys(call.order for call in calls if isinstance(call, SendOrder)))
+
+
+def list_released(world: World) -> Iterator[str]:
+    """The numbers of the orders that the shop has done with."""
+    node = world.nodes[SHOP]
+    if node.up and node.app is not None:
+        unheard = node.roles[0].unheard
+        for result in node.app.results:
+            if result.call.order.number not in unheard:
+                yield result.call.order.number
+
+
+def passed_position(path: Path, world: World) -> int:
+    """Offsets below it are not fetched any more, unless somebody rewinds."""
+    role = world.role(ACCOUNTING)
+    going_on = role.offset if role is not None else 0
+    if keeps_own_position(path.config):
+        return max(own_position(world.disk(ACCOUNTING)), going_on)
+    return max(committed_position(world.disk(QUEUE)), going_on)
+
+
+def counted_once(path: Path, world: World) -> bool:
+    numbers = [order.number for order in list_booked(world)]
+    return len(numbers) == len(set(numbers))
+
+
+def list_lost(path: Path, world: World) -> list[str]:
+    """The numbers of the orders for which nobody will do anything any more."""
+    queued = [order.number for order in list_queued(world)]
+    booked = {order.number for order in list_booked(world)}
+    queue, accounting = world.role(QUEUE), world.role(ACCOUNTING)
+    unwritten = {order.number for order in queue.unwritten} if queue is not None else set()
+    held = accounting.held.offset if accounting is not None and accounting.held else -1
+    lost = [
+        number
+        for number in list_released(world)
+        if number not in queued and number not in booked | unwritten
+    ]
+    passed = passed_position(path, world)
+    return lost + [
+        number
+        for offset, number in enumerate(queued)
+        if offset < passed and offset != held and number not in booked
+    ]
+
+
+def none_lost(path: Path, world: World) -> bool:
+    return not list_lost(path, world)
+
+
+def all_counted(path: Path, world: World) -> bool:
+    asked = [order.number for order in list_asked(world)]
+    booked = [order.number for order in list_booked(world)]
+    app = world.nodes[SHOP].app
+    told = app is not None and not app.waiting and app.next_call() is None
+    return told and sorted(asked) == sorted(booked)
+
+
+def read_node(path: Path, name: str, node: NodeState) -> Hashable:
+    """What the claims look at of each node."""
+    if name == SHOP:
+        return node.app, node.up and node.roles[0].unheard
+    if name == QUEUE:
+        return node.disk, node.up and node.roles[0].unwritten
+    return node.disk, node.up and (node.roles[0].offset, node.roles[0].held)
+
+
+CLAIMS = (
+    Claim(
+        "counted once",
+        Words("no order is in the books twice", "没有订单被记账两次"),
+        counted_once,
+        reads=read_node,
+    ),
+    Claim(
+        "none lost",
+        Words("no order is lost", "没有订单丢失"),
+        none_lost,
+        reads=read_node,
+    ),
+    Claim(
+        "all counted",
+        Words("every order can get into the books", "每个订单都能入账"),
+        all_counted,
+        kind="sometimes",
+        reads=read_node,
+    ),
+)

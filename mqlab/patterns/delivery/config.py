@@ -1,0 +1,48 @@
+"""What the three participants of a delivery agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...kernel import Config
+from ..model import name_safeguards
+
+SAFEGUARDS = name_safeguards(
+    {
+        "send_again": (
+            "the shop sends an order again until it is acknowledged",
+            "商店会重发订单，直到收到确认",
+        ),
+        "append_first": (
+            "the queue acknowledges an order after it has written it",
+            "队列先写入订单，再确认",
+        ),
+        "recognise": (
+            "the queue recognises an order that it has already",
+            "队列能识别已经收到过的订单",
+        ),
+        "one_write": (
+            "accounting writes an amount and how far it has read in one write",
+            "记账方把金额和读到的位置写在同一次写入中",
+        ),
+    }
+)
+
+AFTER, BEFORE = "after", "before"
+
+#: a learner's (how far the books say that the queue was read, numbers in the books, offset,
+#: number, whether the queue hands it out again) → "count" or "skip"
+CountRule = Callable[[int, tuple[str, ...], int, str, bool], str]
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryConfig(Config):
+    """`patience_ms`: how long the shop waits for an acknowledgement. `commit`: whether accounting
+    commits its position after or before it has counted an order, where these are two writes.
+    `order` may say more: what accounting does with an order, piece by piece (`accounting.py`).
+    `count_rule`: a learner's rule; None: accounting's own."""
+
+    patience_ms: int = 100
+    commit: str = AFTER
+    count_rule: CountRule | None = None

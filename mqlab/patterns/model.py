@@ -1,0 +1,110 @@
+"""What the systems of all classical models have in common: safeguards, claims, programs.
+
+A model's own class adds its options as fields, its nodes, its calls, and what a world of it
+looks like. What it claims stands in three lists. `kept` is true of the model with everything
+switched on, and shown as lights. A claim of `unkept` is what one might expect and the model
+does not promise: a system line names it (`claims=whole_read`) to be shown the run that
+refutes it. What must merely be reachable, or stay so, has no light unless it is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+from ..kernel import (
+    Config,
+    Effect,
+    Event,
+    Light,
+    Program,
+    Property,
+    Snapshot,
+    System,
+    Telling,
+    Text,
+    Words,
+    World,
+)
+from ..kernel.claims import Claim, claims_by_key, select_lights
+from ..kernel.options import SORTED, Programs
+from .picture import explain
+
+
+@dataclass(frozen=True)
+class Model(System):
+    """`off`: safeguards that are missing. `programs`: (node, what its application calls).
+    `claims`: those that get a light although the model need not keep them."""
+
+    off: Annotated[tuple[str, ...], SORTED] = ()
+    programs: Programs = ()
+    claims: tuple[str, ...] = ()
+
+    title: ClassVar[Text]
+    guards: ClassVar[Mapping[str, Text]] = {}
+    kept: ClassVar[tuple[Claim[Any], ...]] = ()
+    unkept: ClassVar[tuple[Claim[Any], ...]] = ()
+    #: why a step happens, by the name of its message, record or timer (see `picture.explain`)
+    whys: ClassVar[Mapping[str, Words]] = {}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.claims:
+            if name not in self.nameable():
+                raise ValueError(f"no claim {name!r}; there are: {', '.join(self.nameable())}")
+
+    @classmethod
+    def nameable(cls) -> dict[str, Claim[Any]]:
+        """The claims that a system line may name."""
+        dark = (claim for claim in cls.kept if claim.kind == "can_always")
+        return claims_by_key((*dark, *cls.unkept))
+
+    def label(self) -> Text:
+        """How a picture names the system."""
+        off = f" · off: {', '.join(self.off)}" if self.off else ""
+        return Text(self.title.en + off, self.title.of("zh") + off)
+
+    @cached_property
+    def config(self) -> Config:
+        return Config(on=frozenset(self.guards) - {*self.off})
+
+    def program(self, node: str) -> Program:
+        """What the application at a node calls."""
+        return dict(self.programs).get(node, ())
+
+    # -- pictures and claims ---------------------------------------------------------------
+
+    def draw(self, world: World) -> Snapshot:
+        """What a world looks like; the lights are added."""
+        raise NotImplementedError
+
+    def snapshot(self, world: World) -> Snapshot:
+        lit = select_lights(self.properties(), self.nameable(), self.claims)
+        lights = tuple(Light(p.name, p.sentence, p.holds(world)) for p in lit)
+        return replace(self.draw(world), lights=lights)
+
+    def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
+        return explain(self, self.whys, world, role, event, effect)
+
+    def properties(self) -> tuple[Property, ...]:
+        return self._properties
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        claims = self.nameable()
+        named = (claims[name] for name in self.claims)
+        return tuple(c.of(self) for c in dict.fromkeys((*self.chosen(), *named)))
+
+    def chosen(self) -> tuple[Claim[Any], ...]:
+        """The claims that a correct model keeps with these options."""
+        return self.kept
+
+    def safeguards(self) -> Mapping[str, Text]:
+        return self.guards
+
+
+def name_safeguards(sentences: Mapping[str, tuple[str, str]]) -> dict[str, Text]:
+    """The safeguards of a model with their sentences, in English and Chinese."""
+    return {name: Text(en, zh) for name, (en, zh) in sentences.items()}

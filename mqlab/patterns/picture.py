@@ -1,0 +1,146 @@
+"""What pictures of all models share: lanes, strips of records, and one sentence why.
+
+A step is explained by the name of what it does: a message by its class (or the `key` it gives
+itself), a record by its first word, a timer by the first word of its name. A model lists its
+sentences under these names, in its `words.py`; what it lists no sentence for teaches nothing
+here, and is folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from ..kernel import (
+    NOTHING,
+    Append,
+    Cell,
+    Effect,
+    Event,
+    Fired,
+    Lane,
+    Log,
+    Put,
+    Reply,
+    Request,
+    Return,
+    Send,
+    System,
+    Telling,
+    Text,
+    Words,
+    World,
+)
+from ..kernel.world import current
+from .records import Record
+
+LATE = Words(
+    "It was sent on a connection that has broken since; it arrives all the same.",
+    "它是在一个已经断开的连接上发出的，但仍然到达了。",
+)
+STOPPED = Words(
+    "Its memory is gone; whoever was connected hears that the connection broke.",
+    "它的内存没有了；与它相连的各方会得知连接断开。",
+)
+RECOVERED = Words(
+    "It knows no more than what stands on its disk.", "它所知道的只有磁盘上写下的内容。"
+)
+RETURNED = Words("What the application is told.", "应用得到的答复。")
+
+
+# ---- lanes and strips ------------------------------------------------------------------
+
+
+def draw_lanes(world: World, titles: Iterable[tuple[str, Text, Text]]) -> tuple[Lane, ...]:
+    """(node, title, subtitle) of each lane, in this order."""
+    return tuple(Lane(name, title, sub, world.nodes[name].up) for name, title, sub in titles)
+
+
+def draw_strip(
+    name: str,
+    records: Iterable[Record],
+    label: Callable[[Record], str] = str,
+    control: Iterable[str] = (),
+    hidden: Iterable[str] = (),
+) -> Log:
+    """A log as cells. `control`: what is drawn as a decision; `hidden`: what no reader sees."""
+    decisions, unseen = {*control}, {*hidden}
+    cells = (
+        Cell(
+            record.base,
+            label(record),
+            "control" if record.what in decisions else "data",
+            record.txn,
+            readable=record.what not in unseen,
+        )
+        for record in records
+    )
+    return Log(name, tuple(cells))
+
+
+# ---- the sentence why ------------------------------------------------------------------
+
+
+def explain(
+    system: System,
+    whys: Mapping[str, Words],
+    world: World,
+    role: str,
+    event: Event | None,
+    effect: Effect | None,
+) -> Telling:
+    """What a step of a model means; a step without a sentence is folded."""
+    thing = _thing(effect)
+    if thing is not None:
+        why = whys.get(f"{name_of(thing)} by {role}") or whys.get(name_of(thing))
+        return Telling(_txn(thing), fold=why is None, why=_say(why, thing))
+    match effect, event:
+        case Return(value=value), _:
+            return Telling(_txn(getattr(value, "call", None)), why=RETURNED())
+        case None, Fired(timer=timer):
+            word, _, txn = timer.partition(" ")
+            why = whys.get(word)
+            return Telling(txn, fold=why is None, why=_say(why, event))
+        case None, Request(caller=caller, body=body):
+            late = current(system, world, caller.name, role) != caller.conn
+            why = whys.get(f"late {name_of(body)}", LATE) if late else whys.get("change")
+            return Telling(_txn(body), why=_say(why, body))
+        case None, None:
+            return Telling(why=_fault(whys, world, role))
+        case None, _:
+            return Telling(why=_say(whys.get("change"), event))
+    return Telling(fold=True)
+
+
+def name_of(thing: object) -> str:
+    """Under which name its sentence stands."""
+    return str(getattr(thing, "key", type(thing).__name__))
+
+
+def _thing(effect: Effect | None) -> object:
+    match effect:
+        case Send(body=body) | Reply(body=body):
+            return body
+        case Append(entry=entry):
+            return entry
+        case Put(value=value) if hasattr(value, "key"):
+            return value
+    return None
+
+
+def _txn(thing: object) -> str:
+    return str(getattr(thing, "txn", ""))
+
+
+def _say(why: Words | None, thing: object) -> Text:
+    return NOTHING if why is None else why(txn=_txn(thing))
+
+
+def _fault(whys: Mapping[str, Words], world: World, role: str) -> Text:
+    """Of a stop, of a recovery that has not come to its end, else (a broken connection, which
+    says enough) nothing."""
+    node = world.nodes.get(role)
+    if node is None or node.up:
+        return NOTHING
+    what, general = ("recovery", RECOVERED) if node.roles else ("stop", STOPPED)
+    why = whys.get(f"{what} {role}") or whys.get(what, general)
+    return why(txn="")

@@ -1,0 +1,26 @@
+"""TCC: Try, Confirm, Cancel. Two phases that an application writes itself, without a lock held.
+
+Each service offers three operations. **Try** checks and reserves: one piece of stock is set aside,
+an amount is frozen. **Confirm** uses what was reserved, **Cancel** gives it back. Each is one
+local transaction that commits at once, so no database waits for a coordinator. When every Try has
+succeeded the coordinator confirms, else it cancels; Confirm and Cancel are repeated until they are
+acknowledged, and so must not fail. (Articles that read the first C as "Commit" mean the same.)
+
+What is durable: at a service its ledger (`tried`, `confirmed`, `cancelled`, `empty`), one
+entry a local transaction; at the coordinator `begun` before any Try leaves, the decision
+before any Confirm or Cancel leaves, and `end`.
+
+What can go wrong, and every service must be written for it:
+
+    twice           a Confirm or Cancel is repeated: the second must change nothing
+    empty cancel    a Cancel comes for a Try that never arrived: it succeeds, and gives nothing back
+    suspended try   that Try arrives after its Cancel: nobody would ever end it, so it is refused
+
+What TCC gives up is isolation. Between two confirmations a reader sees one half of an order.
+
+Left out: a Confirm that cannot succeed (then a person must help), participants that call others.
+
+Read on: Helland, "Life beyond Distributed Transactions", CIDR 2007, for tentative operations;
+Pardon and Pautasso, "Atomic Distributed Transactions: a RESTful Design", 2014, for the phases;
+Apache Seata's TCC mode and its fence, for the three traps.
+"""

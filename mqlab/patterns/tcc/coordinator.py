@@ -1,0 +1,178 @@
+"""The coordinator of TCC: it tries everywhere, decides, and repeats until everybody has followed.
+
+    begun (written) → all reserved → confirm (written) → all acknowledged → end
+    begun (written) → one did not  → cancel (written)  → all acknowledged → end
+
+After a restart a transaction that has begun and has no decision is cancelled: some of its Tries
+may have reserved something. A decision without an end is told again. Both need only the log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...kernel import (
+    FAILED,
+    Caller,
+    CancelTimer,
+    Config,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Quiet,
+    Reply,
+    Request,
+    Response,
+    Send,
+    SetTimer,
+    replace,
+)
+from ..client import Answer
+from ..records import force, read_latest, write
+from .messages import (
+    CANCEL,
+    CONFIRM,
+    Cancel,
+    CancelResponse,
+    Confirm,
+    ConfirmResponse,
+    PlaceOrder,
+    Try,
+    TryResponse,
+)
+
+LOG = "decisions"
+BEGUN, END = "begun", "end"
+TRIES, RETRY = "tries", "retry"
+TRIES_MS, RETRY_MS = 10_000, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Txn:
+    """`decision`: "" while Tries are out. `missing`: whose answer is missing, to the Try or, once
+    it is decided, to Confirm or Cancel."""
+
+    missing: tuple[str, ...]
+    caller: Caller | None = None
+    decision: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinator(Quiet):
+    """`txns`: those that are not over."""
+
+    config: Config
+    services: tuple[str, ...]
+    txns: Map[str, Txn] = Map()
+
+    @staticmethod
+    def recover(
+        config: Config, services: tuple[str, ...], disk: Disk, at_ms: int
+    ) -> tuple[Coordinator, Effects]:
+        role = Coordinator(config, services)
+        effects: Effects = ()
+        for txn, last in read_latest(disk, LOG).items():
+            if last.what == BEGUN:
+                role, more = role._decide(disk, txn, Txn(services), CANCEL)
+            elif last.what != END:
+                role, more = role._tell(txn, last.what)
+            else:
+                continue
+            effects = (*effects, *more)
+        return role, effects
+
+    def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
+        match event:
+            case Request(caller=caller, body=PlaceOrder(txn)):
+                return self._begin(disk, caller, txn)
+            case Response(peer=peer, body=TryResponse(txn, ok)):
+                return self._tried(disk, peer, txn, ok)
+            case Response(peer=peer, body=ConfirmResponse(txn) | CancelResponse(txn)):
+                return self._acknowledged(disk, peer, txn)
+            case ConnectionLost(peer=peer):
+                return self._lost(disk, peer)
+            case Fired(timer=timer):
+                kind, _, txn = timer.partition(" ")
+                return self._too_late(disk, txn) if kind == TRIES else (self, self._again(txn))
+        return self, ()
+
+    # -- Try -----------------------------------------------------------------------------
+
+    def _begin(self, disk: Disk, caller: Caller, txn: str) -> tuple[Coordinator, Effects]:
+        if txn in self.txns or txn in read_latest(disk, LOG):
+            return self, (Reply(caller, Answer(txn, FAILED, "this id is used")),)
+        role = replace(self, txns=self.txns.set(txn, Txn(self.services, caller)))
+        begun = force(disk, LOG, BEGUN, txn) if "begun_on_disk" in self.config.on else ()
+        tries = tuple(Send(name, Try(txn)) for name in self.services)
+        return role, (*begun, *tries, SetTimer(f"{TRIES} {txn}", TRIES_MS))
+
+    def _trying(self, txn: str) -> Txn | None:
+        now: Txn | None = self.txns.get(txn)
+        return now if now is not None and not now.decision else None
+
+    def _tried(self, disk: Disk, peer: str, txn: str, ok: bool) -> tuple[Coordinator, Effects]:
+        now = self._trying(txn)
+        if now is None:
+            return self, ()  # it is cancelled already
+        if not ok:
+            return self._decide(disk, txn, now, CANCEL)
+        now = replace(now, missing=tuple(name for name in now.missing if name != peer))
+        if now.missing:
+            return replace(self, txns=self.txns.set(txn, now)), ()
+        return self._decide(disk, txn, now, CONFIRM)
+
+    def _too_late(self, disk: Disk, txn: str) -> tuple[Coordinator, Effects]:
+        now = self._trying(txn)
+        return (self, ()) if now is None else self._decide(disk, txn, now, CANCEL)
+
+    # -- Confirm or Cancel ---------------------------------------------------------------
+
+    def _decide(self, disk: Disk, txn: str, now: Txn, decision: str) -> tuple[Coordinator, Effects]:
+        """Written, then told. To all: who did not reserve anything must remember the Cancel."""
+        written = force(disk, LOG, decision, txn)
+        told: Effects = (CancelTimer(f"{TRIES} {txn}"),)
+        if now.caller is not None:
+            confirmed = Answer(txn) if decision == CONFIRM else Answer(txn, FAILED, "cancelled")
+            told = (*told, Reply(now.caller, confirmed))
+        role, sent = self._tell(txn, decision)
+        if "decision_on_disk" not in self.config.on:
+            return role, (*told, *sent, *written)
+        return role, (*written, *told, *sent)
+
+    def _tell(self, txn: str, decision: str) -> tuple[Coordinator, Effects]:
+        now = Txn(self.services, decision=decision)
+        role = replace(self, txns=self.txns.set(txn, now))
+        return role, role._again(txn)
+
+    def _again(self, txn: str) -> Effects:
+        now = self.txns.get(txn)
+        if now is None or not now.decision:
+            return ()
+        word = Confirm(txn) if now.decision == CONFIRM else Cancel(txn)
+        return tuple(Send(name, word) for name in now.missing)
+
+    def _acknowledged(self, disk: Disk, peer: str, txn: str) -> tuple[Coordinator, Effects]:
+        now = self.txns.get(txn)
+        if now is None or peer not in now.missing:
+            return self, ()  # told twice, so acknowledged twice
+        missing = tuple(name for name in now.missing if name != peer)
+        if missing:
+            return replace(self, txns=self.txns.set(txn, replace(now, missing=missing))), ()
+        end = (write(disk, LOG, END, txn), CancelTimer(f"{RETRY} {txn}"))
+        return replace(self, txns=self.txns.remove(txn)), end
+
+    def _lost(self, disk: Disk, peer: str) -> tuple[Coordinator, Effects]:
+        """A Try without an answer is cancelled, whether it has arrived or not."""
+        role = self
+        effects: Effects = ()
+        for txn, now in self.txns.items():
+            more: Effects = ()
+            if peer in now.missing and not now.decision:
+                role, more = role._decide(disk, txn, now, CANCEL)
+            elif peer in now.missing and "until_acknowledged" in self.config.on:
+                more = (SetTimer(f"{RETRY} {txn}", RETRY_MS),)
+            effects = (*effects, *more)
+        return role, effects

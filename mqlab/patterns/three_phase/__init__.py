@@ -1,0 +1,30 @@
+"""Three-phase commit: nobody waits for a coordinator that has stopped, at a price.
+
+Two-phase commit blocks because a participant that has voted yes cannot tell whether another one
+has committed already. Skeen puts a phase between vote and commit: with all votes the coordinator
+first says PreCommit ("all have voted yes"), and commits only when everybody has acknowledged that.
+So nobody commits while another one is still *uncertain*, and whoever is left can decide without
+those who are gone, by the **termination protocol**:
+
+    1. Who notices that everybody before it in the line has stopped takes over.
+    2. It asks all that it reaches how far they are.
+    3. Somebody has committed or aborted: so do all. Somebody has been told PreCommit: commit, but
+       first everybody is told PreCommit. All are uncertain: abort.
+
+What is durable: `uncertain` (a yes), `precommitted`, `committed`, `aborted`, each forced.
+
+What it needs: that a stop is noticed, and that only a stop is noticed. A broken connection to a
+node that lives breaks this assumption: then two of them may decide, each for its own side, and one
+side commits what the other aborts. **That is what three phases do not mend**, and no protocol that
+always ends does (Fischer, Lynch and Paterson, 1985): with quorums the smaller side waits instead.
+
+Noticing is modelled as it is done: each party keeps a connection to every other (`Watch`, never
+answered), and hears when it breaks.
+
+Left out: a party that comes back and votes again (its own transactions it ends); a total failure,
+after which those who were last to stop must be found (who restarts uncertain asks until one who
+knows is back); quorums.
+
+Read on: Skeen, "Nonblocking Commit Protocols", SIGMOD 1981; Bernstein, Hadzilacos and Goodman,
+"Concurrency Control and Recovery in Database Systems", 1987, chapter 7.5.
+"""

@@ -1,0 +1,210 @@
+"""The coordinator of a two-phase commit: it collects votes, decides, and tells the decision.
+
+States of a transaction:
+
+    voting → (commit written) → owed → (all acknowledged, `end` written) → forgotten
+    voting → (rolled back, nothing written)                              → forgotten
+
+`commit` is forced to the disk before anybody hears of it; this one write is the transaction's
+commit. `end` need not be forced: if it is lost, some participants are told again. A rollback is
+neither written nor acknowledged. Whoever misses it is in doubt, asks, and since nothing is written
+it is told to roll back. That is presumed abort, and it makes a coordinator that knows nothing
+after a restart give the right answer.
+
+Invariants: what is told is written; no transaction is both committed and rolled back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...kernel import (
+    FAILED,
+    Caller,
+    CancelTimer,
+    Config,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Reply,
+    Request,
+    Response,
+    Send,
+    SetTimer,
+    Text,
+    Words,
+    replace,
+)
+from ..client import Answer
+from ..records import force, read_latest, write
+from .messages import (
+    COMMIT,
+    ROLLBACK,
+    Commit,
+    CommitResponse,
+    CommitTransaction,
+    Inquire,
+    InquireResponse,
+    Prepare,
+    PrepareResponse,
+    Rollback,
+)
+
+LOG = "decisions"
+VOTES, RETRY = "votes", "retry"
+VOTES_MS, RETRY_MS = 10_000, 1_000
+OWES = Words("knows {owed} as committed, tells it again", "已知 {owed} 已提交，再次通知")
+KNOWS_NOTHING = Words("knows of no decision that is owed", "没有尚未通知到的决定")
+
+
+@dataclass(frozen=True, slots=True)
+class Txn:
+    """`caller`: who waits for the answer; `yes`: who has voted so; `owed`: who has not
+    acknowledged the commit; empty while votes are counted."""
+
+    caller: Caller | None = None
+    yes: tuple[str, ...] = ()
+    owed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinator:
+    """`txns`: those that are not over. All of it is lost with the process."""
+
+    config: Config
+    participants: tuple[str, ...]
+    txns: Map[str, Txn] = Map()
+
+    @staticmethod
+    def recover(
+        config: Config, participants: tuple[str, ...], disk: Disk, at_ms: int
+    ) -> tuple[Coordinator, Effects]:
+        """A commit without an end is told again, to everybody: who acknowledged is not known."""
+        owed = [t for t, last in read_latest(disk, LOG).items() if last.what == COMMIT]
+        role = Coordinator(config, participants, Map((t, Txn(owed=participants)) for t in owed))
+        tell = tuple(Send(name, Commit(txn)) for txn in owed for name in participants)
+        timers = tuple(SetTimer(f"{RETRY} {txn}", RETRY_MS) for txn in owed)
+        return role, (*tell, *timers)
+
+    def step(self, event: Event, disk: Disk) -> tuple[Coordinator, Effects]:
+        match event:
+            case Request(caller=caller, body=CommitTransaction(txn)):
+                return self._begin(disk, caller, txn)
+            case Response(peer=peer, body=PrepareResponse(txn, yes)):
+                return self._count(disk, peer, txn, yes)
+            case Response(peer=peer, body=CommitResponse(txn)):
+                return self._acknowledged(disk, peer, txn)
+            case Request(caller=caller, body=Inquire(txn)):
+                outcome = self.find_outcome(disk, txn)
+                told = () if outcome is None else (Reply(caller, InquireResponse(txn, outcome)),)
+                return self, told
+            case ConnectionLost(peer=peer):
+                return self._lost(peer)
+            case Fired(timer=timer):
+                kind, _, txn = timer.partition(" ")
+                return self._late_votes(disk, txn) if kind == VOTES else self._retry(txn)
+        return self, ()  # rollbacks are not acknowledged, and nothing else is asked
+
+    def describe_changes(self, old: Coordinator | None) -> tuple[Text, ...]:
+        if old is not None:
+            return ()
+        owed = ", ".join(self.txns)
+        return (OWES(owed=owed) if owed else KNOWS_NOTHING(),)
+
+    # -- phase one -----------------------------------------------------------------------
+
+    def _begin(self, disk: Disk, caller: Caller, txn: str) -> tuple[Coordinator, Effects]:
+        """An id is used once. One that is known is refused, as XA does (XAER_DUPID); one that was
+        rolled back is not known any more, so whoever gives ids must not give it again."""
+        if txn in self.txns or txn in read_latest(disk, LOG):
+            return self, (Reply(caller, Answer(txn, FAILED, "XAER_DUPID")),)
+        role = replace(self, txns=self.txns.set(txn, Txn(caller)))
+        ask = tuple(Send(name, Prepare(txn)) for name in self.participants)
+        return role, (*ask, SetTimer(f"{VOTES} {txn}", VOTES_MS))
+
+    def _count(self, disk: Disk, peer: str, txn: str, yes: bool) -> tuple[Coordinator, Effects]:
+        now = self._voting(txn)
+        if now is None:
+            return self, ()  # one no was enough, or the time was over
+        if not yes:
+            return self._roll_back(txn, now)
+        now = replace(now, yes=tuple(sorted({*now.yes, peer})))
+        if len(now.yes) < len(self.participants):
+            return replace(self, txns=self.txns.set(txn, now)), ()
+        return self._commit(disk, txn, now)
+
+    def _voting(self, txn: str) -> Txn | None:
+        now: Txn | None = self.txns.get(txn)
+        return now if now is not None and not now.owed else None
+
+    def _late_votes(self, disk: Disk, txn: str) -> tuple[Coordinator, Effects]:
+        now = self._voting(txn)
+        if now is None:
+            return self, ()  # the timer was cancelled too late
+        if "unanimous" not in self.config.on:
+            return self._commit(disk, txn, now)
+        return self._roll_back(txn, now)
+
+    # -- phase two -----------------------------------------------------------------------
+
+    def _commit(self, disk: Disk, txn: str, now: Txn) -> tuple[Coordinator, Effects]:
+        """Written, then told. `order` may say otherwise: that is an exercise, and a fault."""
+        role = replace(self, txns=self.txns.set(txn, Txn(owed=self.participants)))
+        decision = force(disk, LOG, COMMIT, txn)
+        told = (
+            *((Reply(now.caller, Answer(txn)),) if now.caller is not None else ()),
+            *(Send(name, Commit(txn)) for name in self.participants),
+        )
+        first = (decision, told) if "decision_first" in self.config.on else (told, decision)
+        return role, (*first[0], *first[1], CancelTimer(f"{VOTES} {txn}"))
+
+    def _roll_back(self, txn: str, now: Txn) -> tuple[Coordinator, Effects]:
+        """Told and forgotten. Whoever does not hear it will ask."""
+        refused = Answer(txn, FAILED, "rolled back")
+        return replace(self, txns=self.txns.remove(txn)), (
+            *((Reply(now.caller, refused),) if now.caller is not None else ()),
+            *(Send(name, Rollback(txn)) for name in self.participants),
+            CancelTimer(f"{VOTES} {txn}"),
+        )
+
+    def _acknowledged(self, disk: Disk, peer: str, txn: str) -> tuple[Coordinator, Effects]:
+        now = self.txns.get(txn)
+        if now is None or peer not in now.owed:
+            return self, ()  # told twice, so acknowledged twice
+        owed = tuple(name for name in now.owed if name != peer)
+        if owed:
+            return replace(self, txns=self.txns.set(txn, replace(now, owed=owed))), ()
+        end = (write(disk, LOG, "end", txn), CancelTimer(f"{RETRY} {txn}"))
+        return replace(self, txns=self.txns.remove(txn)), end
+
+    # -- when something is lost ----------------------------------------------------------
+
+    def _lost(self, peer: str) -> tuple[Coordinator, Effects]:
+        """Of a vote that is missing one can say no more than that it is no yes. A commit that is
+        not acknowledged is told again after a while."""
+        role = self
+        effects: Effects = ()
+        for txn, now in self.txns.items():
+            more: Effects = ()
+            if now.owed:
+                more = (SetTimer(f"{RETRY} {txn}", RETRY_MS),) if peer in now.owed else ()
+            elif peer not in now.yes:
+                role, more = role._roll_back(txn, now)
+            effects = (*effects, *more)
+        return role, effects
+
+    def _retry(self, txn: str) -> tuple[Coordinator, Effects]:
+        now = self.txns.get(txn, Txn())
+        return self, tuple(Send(name, Commit(txn)) for name in now.owed)
+
+    def find_outcome(self, disk: Disk, txn: str) -> str | None:
+        """What a participant in doubt is told: "" while votes are counted, None: nothing ever.
+        What is not written was not committed."""
+        if self._voting(txn) is not None:
+            return ""
+        if txn in read_latest(disk, LOG):
+            return COMMIT
+        return ROLLBACK if "presumed_abort" in self.config.on else None

@@ -1,0 +1,97 @@
+"""What two-phase commit looks like: decisions, promises, who waits, and what a reader gets.
+
+A row that a transaction in doubt has changed is locked: a reader gets neither its old value nor its
+new one. That is drawn as a reader who gets nothing and is told why.
+"""
+
+from __future__ import annotations
+
+from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, World
+from ..picture import draw_lanes, draw_strip
+from ..records import Record, read_latest, read_records
+from . import words
+from .claims import TM, Parties
+from .coordinator import LOG as DECISIONS
+from .participant import COMMITTED, LOG, PREPARED, ROLLED_BACK
+
+PLACES = {
+    "voting": (0, 0),
+    "commit": (1, 0),
+    "end": (2, 0),
+    "rolled back": (1, 1),
+}
+STATES = tuple(GraphState(name, *place) for name, place in PLACES.items())
+EDGES = (("voting", "commit"), ("commit", "end"), ("voting", "rolled back"))
+SHORT = {PREPARED: "prep", COMMITTED: "C", ROLLED_BACK: "R", "commit": "C", "end": "end"}
+DECISION = (COMMITTED, ROLLED_BACK, "commit")
+
+
+def draw(parties: Parties, world: World) -> Snapshot:
+    titles = [("app", Text("app"), words.APPLICATION()), (TM, Text(TM), words.COORDINATOR())]
+    titles += [(name, Text(name), words.PARTICIPANT()) for name in parties.participants]
+    strips = [(TM, DECISIONS), *((name, LOG) for name in parties.participants)]
+    return Snapshot(
+        lanes=draw_lanes(world, titles),
+        logs=tuple(
+            draw_strip(node, read_records(world.disk(node), log), _label, DECISION, (PREPARED,))
+            for node, log in strips
+        ),
+        readers=tuple(_draw_reader(world, name) for name in parties.participants),
+        graphs=(_draw_graph(parties, world),),
+        tables=(_draw_knowledge(parties, world),),
+    )
+
+
+def _label(record: Record) -> str:
+    return SHORT[record.what]
+
+
+def list_txns(parties: Parties, world: World) -> list[str]:
+    """Every transaction that anybody knows of, in the order of their names."""
+    tm = world.role(TM)
+    known = {*read_latest(world.disk(TM), DECISIONS), *(tm.txns if tm is not None else ())}
+    for name in parties.participants:
+        known |= {*read_latest(world.disk(name), LOG)}
+    return sorted(known)
+
+
+def name_state(parties: Parties, world: World, txn: str) -> str:
+    """Where a transaction is, by the coordinator's disk and memory, else by the participants'."""
+    last = read_latest(world.disk(TM), DECISIONS).get(txn)
+    if last is not None:
+        return last.what
+    tm = world.role(TM)
+    if tm is not None and txn in tm.txns:
+        return "voting"
+    return "rolled back" if tm is not None else "voting"
+
+
+def _draw_graph(parties: Parties, world: World) -> Graph:
+    txns = list_txns(parties, world)
+    if not txns:
+        return Graph(words.COORDINATOR(), STATES, EDGES)
+    txn = txns[-1]
+    now = name_state(parties, world, txn)
+    way = {"voting": (), "commit": ("voting",), "rolled back": ("voting",)}
+    path = (*way.get(now, ("voting", "commit")), now)
+    return Graph(words.GRAPH(txn=txn), STATES, EDGES, path, txn)
+
+
+def _draw_knowledge(parties: Parties, world: World) -> Table:
+    """What each party would say of each transaction."""
+    columns = ("", TM, *parties.participants)
+    rows = []
+    for txn in list_txns(parties, world):
+        last = [read_latest(world.disk(name), LOG).get(txn) for name in parties.participants]
+        here = [record.what if record is not None else "–" for record in last]
+        rows.append((txn, name_state(parties, world, txn) if world.nodes[TM].up else "?", *here))
+    return Table(words.TABLE(), columns, tuple(rows))
+
+
+def _draw_reader(world: World, name: str) -> Reader:
+    """What a reader of this participant's rows gets now: of each committed transaction its row."""
+    node = world.nodes[name]
+    done = [t for t, r in read_latest(node.disk, LOG).items() if r.what == COMMITTED]
+    doubt = node.roles[0].doubt if node.up else ()
+    got = tuple(Got(name, txn, txn) for txn in done) if node.up else ()
+    return Reader(name, got, words.LOCKED(txn=", ".join(doubt)) if doubt else NOTHING)

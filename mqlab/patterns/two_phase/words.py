@@ -1,0 +1,123 @@
+"""What pictures and narrations of two-phase commit say, in both languages."""
+
+from __future__ import annotations
+
+from ...kernel import Text, Words
+
+TITLE = Text("Two-phase commit", "两阶段提交")
+COORDINATOR = Words("coordinator", "协调者")
+PARTICIPANT = Words("participant", "参与者")
+APPLICATION = Words("application", "应用")
+GRAPH = Words("Coordinator: where {txn} is", "协调者：{txn} 在哪一步")
+TABLE = Words("who knows what", "谁知道什么")
+LOCKED = Words(
+    "{txn} holds its locks: whoever reads the row waits", "{txn} 持有锁：读这一行的都要等待"
+)
+
+WHYS = {
+    "CommitTransaction": Words(
+        "The application has worked at every participant; now all of it is to count, or nothing.",
+        "应用已在每个参与者上做完工作；现在要么全部生效，要么全部不生效。",
+    ),
+    "Prepare": Words(
+        "Phase one: can you commit, whatever happens from now on?",
+        "第一阶段：从现在起无论发生什么，你都能提交吗？",
+    ),
+    "prepared": Words(
+        "The promise is on disk before the vote leaves: a restart will not forget it.",
+        "承诺先写入磁盘，赞成票才发出：重启也不会忘记。",
+    ),
+    "vote yes": Words(
+        "From now on it may neither commit nor roll back by itself, and its locks stay.",
+        "从此它既不能自行提交也不能自行回滚，锁也一直保留。",
+    ),
+    "vote no": Words(
+        "It has promised nothing, so it may roll back at once and forget.",
+        "它没有承诺任何事，所以可以立刻回滚并忘记。",
+    ),
+    "commit": Words(
+        "The decision: this one record commits {txn}, whatever dies after it.",
+        "决定：这一条记录就提交了 {txn}，此后无论什么崩溃。",
+    ),
+    "Commit": Words(
+        "Phase two: every vote was yes, and the decision is written.",
+        "第二阶段：全部赞成，而且决定已经写下。",
+    ),
+    "Rollback": Words(
+        "One vote is missing or was no. Nothing is written: no record means rolled back.",
+        "有一票缺失或反对。什么都不写：没有记录就表示回滚。",
+    ),
+    "committed": Words(
+        "Here {txn} is committed, and its locks are free.", "{txn} 在这里已提交，锁已释放。"
+    ),
+    "rolled_back": Words(
+        "Here {txn} is rolled back, and its locks are free.", "{txn} 在这里已回滚，锁已释放。"
+    ),
+    "CommitResponse": Words(
+        "It need not be told again.", "不必再通知它。"
+    ),
+    "end": Words(
+        "Everybody has committed: nobody will ask, so the coordinator may forget {txn}.",
+        "各方都已提交：不会再有人询问，协调者可以忘记 {txn}。",
+    ),
+    "Inquire": Words(
+        "It has promised to commit and does not know whether it must: it asks.",
+        "它承诺过可以提交，却不知道是否必须提交：于是询问。",
+    ),
+    "told commit": Words(
+        "The commit is written, so this is the answer for ever.",
+        "提交已写下，所以永远这样答复。",
+    ),
+    "told rollback": Words(
+        "No record of a commit, so there was none and there will be none.",
+        "没有提交的记录，所以从未提交，将来也不会。",
+    ),
+    "told to wait": Words("Votes are still being counted.", "还在计票。"),
+    "answer ok": Words(
+        "The decision is durable; participants may hear of it later than the application.",
+        "决定已持久化；参与者可能比应用更晚得知。",
+    ),
+    "answer failed": Words("Nothing of {txn} counts anywhere.", "{txn} 在任何地方都不生效。"),
+    "votes": Words(
+        "A vote has not come in time. What is missing counts as no.",
+        "有一票没有按时到达。缺失的票算作反对。",
+    ),
+    "retry": Words(
+        "Somebody has not acknowledged the commit: it is told again.",
+        "有参与者尚未确认提交：再次通知。",
+    ),
+    "ask": Words(
+        "Still in doubt. Time alone tells it nothing, so it can only ask again.",
+        "仍然存疑。时间本身不能告诉它任何事，只能再问。",
+    ),
+    "late Prepare": Words(
+        "The coordinator no longer waits for this vote; the participant cannot know that.",
+        "协调者已不再等这一票；参与者却无从知道。",
+    ),
+    "stop tm": Words(
+        "Whoever has voted yes and does not know the decision must now wait.",
+        "已投赞成票却不知道决定的参与者，现在只能等待。",
+    ),
+    "recovery tm": Words(
+        "It reads its decisions: what is not there was never told to anybody.",
+        "它读出自己的决定：没有写下的，就从未告诉过任何人。",
+    ),
+}  # fmt: skip
+
+SAME_OUTCOME = Words(
+    "no participant commits what another rolls back", "不会有参与者提交了另一个参与者回滚的事务"
+)
+AS_TOLD = Words(
+    "what the application was told is what happens everywhere",
+    "应用得到的答复与各处的结局一致",
+)
+COMPLETE = Words(
+    "where the coordinator forgets a commit, every participant has committed",
+    "协调者忘记一个提交时，每个参与者都已提交",
+)
+DECIDED_FIRST = Words("nobody commits before the decision is on disk", "决定写入磁盘之前没有人提交")
+ENDS = Words("whoever is in doubt asks, and is told", "存疑的参与者会询问，并且会得到答复")
+COMMITS = Words("a transaction can commit everywhere", "事务可以在各处提交")
+NEVER_BLOCKED = Words(
+    "no participant waits for a coordinator that is down", "没有参与者等待一个已停止的协调者"
+)

@@ -1,0 +1,106 @@
+"""Shop, queue and consumer of a message transaction, each against its disk."""
+
+from mqlab.kernel import Append, Caller, Config, Fired, MemoryDisk, Reply, Request, Response, Send
+from mqlab.patterns.message_transaction import consumer, shop
+from mqlab.patterns.message_transaction.config import SAFEGUARDS
+from mqlab.patterns.message_transaction.consumer import Consumer
+from mqlab.patterns.message_transaction.messages import (
+    Acknowledge,
+    AcknowledgeResponse,
+    PlaceOrder,
+    Poll,
+    PollResponse,
+    Publish,
+    PublishResponse,
+)
+from mqlab.patterns.message_transaction.queue import Queue, find_next
+from mqlab.patterns.message_transaction.shop import Shop
+from mqlab.patterns.records import read_records
+
+ON = Config(on=frozenset(SAFEGUARDS))
+ORDER = Request(Caller("app"), PlaceOrder("T1"))
+PUBLISH = Request(Caller("shop"), Publish("T1"))
+POLL = Request(Caller("warehouse"), Poll())
+
+
+def run(role, *events, disk=MemoryDisk()):
+    effects = ()
+    for event in events:
+        role, effects = role.step(event, disk)
+        for effect in effects:
+            disk = disk.apply(effect)
+    return role, disk, effects
+
+
+def words(disk, log):
+    return [record.what for record in read_records(disk, log)]
+
+
+def bodies(effects):
+    return [effect.body for effect in effects if isinstance(effect, Send | Reply)]
+
+
+def test_order_and_message_are_one_write():
+    _, disk, effects = run(Shop(ON, "queue"), ORDER)
+    assert sum(isinstance(effect, Append) for effect in effects) == 1
+    assert [str(record) for record in read_records(disk, shop.LOG)] == ["ordered T1 + message"]
+    _, effects = Shop.recover(ON, "queue", disk.power_cut(), 0)
+    assert effects == (Send("queue", Publish("T1")),)
+
+
+def test_what_the_queue_has_is_not_sent_again():
+    stored = Response("queue", 0, PublishResponse("T1"))
+    role, disk, _ = run(Shop(ON, "queue"), ORDER, stored, stored)
+    assert words(disk, shop.LOG) == ["ordered", "sent"]
+    assert not role.outbox
+    assert Shop.recover(ON, "queue", disk, 0)[1] == ()
+
+
+def test_without_the_outbox_a_restart_knows_of_no_message():
+    _, disk, _ = run(Shop(Config(on=ON.on - {"outbox"}), "queue"), ORDER)
+    assert words(disk, shop.LOG) == ["ordered"]
+    assert Shop.recover(ON, "queue", disk, 0)[1] == ()
+
+
+def test_an_order_is_stored_once():
+    _, disk, effects = run(Shop(ON, "queue"), ORDER, ORDER)
+    assert words(disk, shop.LOG) == ["ordered"]
+    assert [str(body) for body in bodies(effects)] == ["failed this order is known"]
+
+
+def test_the_oldest_message_is_given_until_it_is_acknowledged():
+    role, disk, effects = run(Queue(ON), PUBLISH, PUBLISH, POLL)
+    assert bodies(effects) == [PollResponse("T1", 0)]
+    role, disk, effects = run(role, POLL, disk=disk)
+    assert bodies(effects) == [PollResponse("T1", 0)], "again"
+    done = Request(Caller("warehouse"), Acknowledge("T1", 0))
+    role, disk, effects = run(role, done, done, POLL, disk=disk)
+    assert bodies(effects) == [PollResponse("T1", 1)], "acknowledged twice, moved once"
+    assert find_next(Queue.recover(ON, disk, 0) and disk).base == 1
+
+
+def test_who_polls_an_empty_queue_is_answered_when_there_is_something():
+    late = Request(Caller("warehouse", conn=1), Poll())
+    role, disk, effects = run(Queue(ON), POLL, late)
+    assert not effects
+    role, disk, effects = run(role, PUBLISH, disk=disk)
+    given = [effect.caller.conn for effect in effects if isinstance(effect, Reply)]
+    assert given == [0, 0, 1], "the shop, and both connections of the consumer"
+    assert not role.waiting
+
+
+def test_a_message_is_applied_once_and_acknowledged_each_time():
+    message = Response("queue", 0, PollResponse("T1", 0))
+    role, disk, effects = run(Consumer(ON, "queue"), message)
+    assert isinstance(effects[0], Append) and bodies(effects) == [Acknowledge("T1", 0)]
+    role, disk, effects = run(role, message, disk=disk)
+    assert bodies(effects) == [Acknowledge("T1", 0)]
+    assert words(disk, consumer.LOG) == ["applied"]
+
+
+def test_what_cannot_be_applied_is_not_acknowledged_but_asked_for_again():
+    message = Response("queue", 0, PollResponse("T1", 0))
+    role, disk, effects = run(Consumer(ON, "queue", refuses=True), message)
+    assert bodies(effects) == [] and words(disk, consumer.LOG) == []
+    assert bodies(run(role, Fired("retry"), disk=disk)[2]) == [Poll()]
+    assert bodies(run(role, Response("queue", 0, AcknowledgeResponse()))[2]) == [Poll()]

@@ -1,0 +1,68 @@
+"""What holds for every classical model: texts in two languages, a sentence for every step,
+known states, refusals in words."""
+
+from pathlib import Path
+
+import pytest
+
+from mqlab.brokers import find_broker
+from mqlab.kernel import FactKind
+from mqlab.lessons.patterns.cases import SEARCHES
+from mqlab.lessons.registry import SYSTEMS, scenario, system
+from tests.lessons.renew import counts
+
+NAMES = tuple(find_broker("patterns").systems)
+FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios" / "patterns"
+FILES = sorted(FOLDER.rglob("*.scn"))
+#: they stand for themselves
+FAULTS = (FactKind.KILL, FactKind.POWER_CUT, FactKind.BREAK, FactKind.RECOVERY)
+
+
+def test_every_model_has_a_lesson_and_a_story():
+    assert set(SEARCHES.models) == set(NAMES)
+    told = {path.read_text("utf-8").split("\nsystem ")[1].split()[0] for path in FILES}
+    assert set(NAMES) - told <= {"two_phase_set"}, "the oracle is searched, not told"
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_every_visible_step_says_why_in_both_languages(path):
+    trace = scenario(path.read_text("utf-8"))
+    for fact in trace:
+        if fact.fold or fact.kind in FAULTS:
+            continue
+        assert fact.why.en and fact.why.zh, fact
+    for snapshot in trace.snapshots:
+        notes = [reader.note for reader in snapshot.readers]
+        for text in (*(t.name for t in snapshot.tables), *(g.title for g in snapshot.graphs)):
+            assert text.zh, text
+        assert all(note.zh for note in notes if note.en)
+        assert all(light.sentence.zh for light in snapshot.lights)
+        assert snapshot.lanes and snapshot.logs
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_safeguard_or_claim_that_there_is_not_is_refused_with_the_known_ones(name):
+    kind = SYSTEMS[name]
+    with pytest.raises(ValueError, match="no safeguard 'gravity'; there are: "):
+        kind(off=("gravity",))
+    with pytest.raises(ValueError, match="no claim 'peace'; there are: "):
+        kind(claims=("peace",))
+    assert kind().title.zh
+    assert all(text.zh for text in kind().safeguards().values())
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "two_phase_set"])
+def test_a_call_that_there_is_not_is_refused_with_what_to_write(name):
+    with pytest.raises(ValueError, match="'fly away' is no call; expected "):
+        SYSTEMS[name]().call(("fly", "away"))
+
+
+def test_the_oracle_has_exactly_the_known_numbers_of_states():
+    """Three and five are searched in every test run (`tests/explore`), seven by `make bench`."""
+    known = counts("patterns")
+    assert [known[f"two_phase_set, {n}"] for n in (3, 5, 7)] == [288, 8_832, 296_448]
+
+
+def test_every_case_is_about_a_system_of_these_models():
+    for case in SEARCHES.cases:
+        assert system(case.line).name in NAMES

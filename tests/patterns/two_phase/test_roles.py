@@ -1,0 +1,196 @@
+"""Coordinator and participant of two-phase commit, decision by decision."""
+
+import pytest
+
+from mqlab.kernel import (
+    Append,
+    Caller,
+    Config,
+    ConnectionLost,
+    Fired,
+    Flush,
+    MemoryDisk,
+    Reply,
+    Request,
+    Response,
+    Send,
+)
+from mqlab.patterns.records import read_latest
+from mqlab.patterns.two_phase import coordinator, participant
+from mqlab.patterns.two_phase.config import SAFEGUARDS
+from mqlab.patterns.two_phase.coordinator import Coordinator
+from mqlab.patterns.two_phase.messages import (
+    Commit,
+    CommitResponse,
+    CommitTransaction,
+    Inquire,
+    InquireResponse,
+    Prepare,
+    PrepareResponse,
+    Rollback,
+)
+from mqlab.patterns.two_phase.participant import Participant
+
+ON = Config(on=frozenset(SAFEGUARDS))
+APP, TM = Caller("app"), Caller("tm")
+BOTH = ("orders", "stock")
+
+
+def run(role, disk, *events):
+    """The role and its disk after these events, and what the last one brought about."""
+    effects = ()
+    for event in events:
+        role, effects = role.step(event, disk)
+        for effect in effects:
+            disk = disk.apply(effect)
+    return role, disk, effects
+
+
+def manage(*events, disk=MemoryDisk(), config=ON):
+    return run(Coordinator.recover(config, BOTH, disk, 0)[0], disk, *events)
+
+
+def take_part(*events, disk=MemoryDisk(), config=ON, refuses=False):
+    role, _ = Participant.recover(config, "tm", "stock", refuses, disk, 0)
+    return run(role, disk, *events)
+
+
+def votes(*peers, yes=True):
+    return [Response(peer, 0, PrepareResponse("T1", yes)) for peer in peers]
+
+
+BEGIN = Request(APP, CommitTransaction("T1"))
+PREPARE = Request(TM, Prepare("T1"))
+
+
+def sent(effects):
+    return [effect.body for effect in effects if isinstance(effect, Send)]
+
+
+def answered(effects):
+    return [str(effect.body) for effect in effects if isinstance(effect, Reply)]
+
+
+def test_everybody_is_asked_and_nothing_is_written_yet():
+    _, disk, effects = manage(BEGIN)
+    assert sent(effects) == [Prepare("T1"), Prepare("T1")]
+    assert not read_latest(disk, coordinator.LOG)
+
+
+def test_the_last_vote_commits_and_the_decision_is_forced_before_anything_is_told():
+    _, disk, effects = manage(BEGIN, *votes("orders", "stock"))
+    assert [type(effect) for effect in effects[:3]] == [Append, Flush, Reply]
+    assert sent(effects) == [Commit("T1"), Commit("T1")]
+    assert read_latest(disk, coordinator.LOG)["T1"].what == "commit"
+
+
+def test_the_same_vote_twice_is_one_vote():
+    _, disk, effects = manage(BEGIN, *votes("orders", "orders"))
+    assert not effects
+    assert not read_latest(disk, coordinator.LOG)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [*votes("stock", yes=False), ConnectionLost("stock"), Fired("votes T1")],
+    ids=["a no", "a connection lost", "a vote too late"],
+)
+def test_what_is_no_yes_rolls_back_without_a_record(reason):
+    role, disk, effects = manage(BEGIN, *votes("orders"), reason)
+    assert sent(effects) == [Rollback("T1"), Rollback("T1")]
+    assert answered(effects) == ["failed rolled back"]
+    assert not read_latest(disk, coordinator.LOG)
+    assert not role.txns, "it is forgotten"
+
+
+def test_a_connection_lost_after_the_vote_changes_nothing():
+    _, _, effects = manage(BEGIN, *votes("orders"), ConnectionLost("orders"))
+    assert not effects
+
+
+def test_a_commit_that_is_not_acknowledged_is_told_again_and_then_forgotten():
+    done = Response("orders", 0, CommitResponse("T1"))
+    begun = [BEGIN, *votes("orders", "stock"), done, ConnectionLost("stock")]
+    _, _, effects = manage(*begun)
+    assert [effect.timer for effect in effects] == ["retry T1"]
+    _, _, effects = manage(*begun, Fired("retry T1"))
+    assert effects == (Send("stock", Commit("T1")),)
+    role, disk, _ = manage(*begun, Response("stock", 0, CommitResponse("T1")))
+    assert read_latest(disk, coordinator.LOG)["T1"].what == "end"
+    assert not role.txns
+
+
+def test_a_restart_tells_what_is_committed_and_not_over():
+    _, disk, _ = manage(BEGIN, *votes("orders", "stock"))
+    _, effects = Coordinator.recover(ON, BOTH, disk, 0)
+    assert sent(effects) == [Commit("T1"), Commit("T1")]
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        ([], "rollback"),
+        ([BEGIN], "not decided yet"),
+        ([BEGIN, *votes("orders", "stock")], "commit"),
+        ([BEGIN, Fired("votes T1")], "rollback"),
+    ],
+)
+def test_who_asks_is_told_what_is_written(before, told):
+    _, _, effects = manage(*before, Request(Caller("stock"), Inquire("T1")))
+    assert answered(effects) == [told]
+
+
+def test_an_id_that_is_known_is_refused():
+    for before in ([BEGIN], [BEGIN, *votes("orders", "stock")]):
+        assert answered(manage(*before, BEGIN)[2]) == ["failed XAER_DUPID"]
+
+
+def test_a_promise_is_forced_before_the_vote_leaves():
+    _, disk, effects = take_part(PREPARE)
+    assert [type(effect) for effect in effects[:3]] == [Append, Flush, Reply]
+    assert answered(effects) == ["vote yes"]
+    assert read_latest(disk, participant.LOG)["T1"].what == "prepared"
+
+
+def test_who_refuses_has_promised_nothing():
+    role, disk, effects = take_part(PREPARE, refuses=True)
+    assert answered(effects) == ["vote no"]
+    assert not role.doubt and not read_latest(disk, participant.LOG)
+
+
+@pytest.mark.parametrize(
+    ("word", "outcome"),
+    [
+        (Request(TM, Commit("T1")), "committed"),
+        (Request(TM, Rollback("T1")), "rolled_back"),
+        (Response("tm", 0, InquireResponse("T1", "commit")), "committed"),
+        (Response("tm", 0, InquireResponse("T1", "rollback")), "rolled_back"),
+        (Response("tm", 0, InquireResponse("T1", "")), "prepared"),
+        (Fired("ask T1"), "prepared"),
+        (ConnectionLost("tm"), "prepared"),
+    ],
+)
+def test_only_the_coordinators_word_ends_a_doubt(word, outcome):
+    role, disk, _ = take_part(PREPARE, word)
+    assert read_latest(disk, participant.LOG)["T1"].what == outcome
+    assert role.doubt == (("T1",) if outcome == "prepared" else ())
+
+
+@pytest.mark.parametrize("word", [Commit("T1"), Rollback("T1")])
+def test_a_word_about_what_is_not_in_doubt_changes_nothing(word):
+    _, disk, _ = take_part(Request(TM, word))
+    assert not read_latest(disk, participant.LOG)
+    _, disk, _ = take_part(PREPARE, Request(TM, Commit("T1")), Request(TM, word))
+    assert [record.what for record in disk.log(participant.LOG).read(0)] == [
+        "prepared",
+        "committed",
+    ]
+
+
+def test_after_a_restart_it_is_in_doubt_again_and_asks():
+    _, disk, _ = take_part(PREPARE)
+    role, effects = Participant.recover(ON, "tm", "stock", False, disk, 0)
+    assert role.doubt == ("T1",)
+    assert effects[0] == Send("tm", Inquire("T1"))
+    over, _ = Participant.recover(ON, "tm", "stock", False, disk.power_cut(), 0)
+    assert over == role, "the promise was forced"
