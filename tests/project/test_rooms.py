@@ -28,6 +28,8 @@ ROOMS = {
         ("check",),
         ("application", "broker"),
         ("consumer", "producer"),
+        ("picture",),
+        ("claims",),
         ("system",),
     ),
 }
