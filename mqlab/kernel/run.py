@@ -94,6 +94,8 @@ class Run:
         self.choices.append(str(choice))
         if len(self.facts) == told and moved:
             self._nothing(moved[0], at_ms)
+        if len(self.facts) > told:
+            self._judge()
         return moved
 
     def _nothing(self, move: Moved, at_ms: int) -> None:
@@ -122,13 +124,19 @@ class Run:
                 index=len(self.facts) + 1,
                 step=self.steps,
                 txn=telling.txn,
-                fold=fact.fold or telling.fold,
+                fold=(fact.fold and not telling.show) or telling.fold,
                 label=label,
                 why=why,
             )
         )
-        new = self._with_claims(self.system.snapshot(move.world), move.world)
-        self.snapshots.append(self._lit(new))
+        new = self.system.snapshot(move.world)
+        self.snapshots.append(replace(new, lights=self.snapshots[-1].lights))
+
+    def _judge(self) -> None:
+        """Lights are judged when a step is over, as a search does: inside one, what a role knows
+        may be ahead of what it has done."""
+        judged = self._lit(self._with_claims(self.system.snapshot(self.world), self.world))
+        self.snapshots[-1] = replace(self.snapshots[-1], lights=judged.lights)
 
     def _with_claims(self, new: Snapshot, world: World) -> Snapshot:
         if not self.claims:

@@ -26,9 +26,10 @@ class Lane:
 class Cell:
     """One offset of a log.
 
-    `kind`: "data" (square) or "control" (diamond). `txn`: "T1", "T2" … or "" outside
-    any transaction. `readable`: a reader of committed data may see it now. `aborted`:
-    data of an aborted transaction (struck through, stays in the log).
+    `kind`: "data" (square), "control" (diamond) or "copy": data that stands earlier in
+    this log too, and was written again because a log cannot be changed (paler square).
+    `txn`: "T1", "T2" … or "" outside any transaction. `readable`: a reader of committed data
+    may see it now. `aborted`: data of an aborted transaction (struck through, stays in the log).
     """
 
     offset: int

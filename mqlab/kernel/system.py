@@ -34,13 +34,15 @@ class NodeSpec:
 @dataclass(frozen=True, slots=True)
 class Telling:
     """What a system adds to a fact: its transaction, whether it may be folded, a short
-    label for the chart and one sentence why. `hide`: bookkeeping that is not told at all."""
+    label for the chart and one sentence why. `hide`: bookkeeping that is not told at all; `show`:
+    no bookkeeping, though facts of its kind are (a row of an application's own table)."""
 
     txn: str = ""
     fold: bool = False
     label: Text = NOTHING
     why: Text = NOTHING
     hide: bool = False
+    show: bool = False
 
 
 def _whole(name: str, node: NodeState) -> Hashable:

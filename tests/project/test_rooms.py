@@ -28,6 +28,8 @@ ROOMS = {
         ("check",),
         ("application", "broker"),
         ("consumer", "producer"),
+        ("picture",),
+        ("claims",),
         ("system",),
     ),
     "mqlab.patterns": (("delivery", "message_transaction", "tcc", "three_phase", "two_phase"),),

@@ -35,10 +35,14 @@ SIGNS: dict[str, Text] = {
         "+3: three steps that teach nothing here are folded; a click shows them",
         "+3：折叠了三个在这里没有新内容的步骤；点击展开",
     ),
-    "record": Text("square: a record", "方块：一条记录"),
+    "record": Text(
+        "square: a record; paler and dashed, a copy of one that stands earlier in the log",
+        "方块：一条记录；浅色虚线框：日志中前面某条记录的副本",
+    ),
     "diamond": Text(
-        "diamond: a control record; C ends a transaction by commit, A by abort",
-        "菱形：控制记录；C 表示提交，A 表示中止",
+        "diamond: a control record; C ends a transaction by commit, A by abort, a number says "
+        "where the half message lies that has ended",
+        "菱形：控制记录；C 表示提交，A 表示中止，数字指明已结束的半消息的位置",
     ),
     "hatch": Text(
         "hatched: written, but readers of committed data may not see it yet",

@@ -108,22 +108,29 @@ class _Journal:
             self.entries.append((asked, now()))
         return self.entries[-1][1]
 
-    def leave(self, statement: Statement) -> Any:
-        self.left = _Leave(statement)
-        raise self.left
+    def run(self, statement: Statement) -> str | None:
+        """The answer to a statement, once it is there."""
+
+        def leave() -> None:
+            self.left = _Leave(statement)
+            raise self.left
+
+        said: str | None = self.take(str(statement), leave)
+        if said == LOST:
+            raise DatabaseError(f"{statement}: the connection broke before the answer came")
+        return said
 
 
 class Db:
-    """The database as a listener sees it. Each call is committed when it returns; one that
-    raises `DatabaseError` may be committed or not."""
+    """The database as a listener sees it, whoever runs its statements. Each call is committed when
+    it returns; one that raises `DatabaseError` may be committed or not."""
 
-    def __init__(self, journal: _Journal) -> None:
-        self._journal = journal
+    def __init__(self, run: Callable[[Statement], str | None]) -> None:
+        self._run = run
 
     def get(self, key: str) -> str | None:
         """The row's value; None: there is no such row."""
-        found: str | None = self._run(Statement("get", key))
-        return found
+        return self._run(Statement("get", key))
 
     def put(self, key: str, value: str = "paid") -> None:
         """Write a row."""
@@ -132,12 +139,6 @@ class Db:
     def delete(self, key: str) -> None:
         """Remove a row."""
         self._run(Statement("delete", key))
-
-    def _run(self, statement: Statement) -> Any:
-        said = self._journal.take(str(statement), lambda: self._journal.leave(statement))
-        if said == LOST:
-            raise DatabaseError(f"{statement}: the connection broke before the answer came")
-        return said
 
 
 class _Memory(MutableMapping[str, Any]):
@@ -180,7 +181,7 @@ def run_task(
     memory afterwards, and the statement to be sent or what was returned."""
     journal = _Journal(task.journal, memory)
     try:
-        result = _read_state(rule(task.order, Db(journal), _Memory(journal)))
+        result = _read_state(rule(task.order, Db(journal.run), _Memory(journal)))
     except _Leave:
         pass
     except Exception as error:

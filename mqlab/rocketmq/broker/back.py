@@ -19,7 +19,6 @@ from ..errors import BACK_NOT_FOUND, ResponseCode
 from ..group.messages import ConsumerSendMsgBack, ConsumerSendMsgBackResponse
 from ..log import Stored, Writer, read_stored
 from ..messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, UNIQ_KEY, Message
-from ..states import TransactionType
 from .delay import put_later, schedule_level
 
 if TYPE_CHECKING:
@@ -47,7 +46,8 @@ def take_back(
 
 
 def build_retry(ask: ConsumerSendMsgBack, stored: Stored, config: RocketMQConfig) -> Message:
-    """The copy for the group's retry topic, or for its dead letter queue."""
+    """The copy for the group's retry topic, or for its dead letter queue. It keeps the flag of a
+    committed message, and points to no half."""
     message, times = stored.message, stored.message.reconsume_times
     most = config.retry_max if ask.most < 0 else ask.most
     origin = message.get(ORIGIN_MESSAGE_ID) or message.get(UNIQ_KEY) or ""
@@ -56,7 +56,7 @@ def build_retry(ask: ConsumerSendMsgBack, stored: Stored, config: RocketMQConfig
         message.put((RETRY_TOPIC, topic), (ORIGIN_MESSAGE_ID, origin)),
         queue_id=0,
         reconsume_times=times + 1,
-        sys_flag=TransactionType.NOT_TYPE,
+        prepared_offset=0,
     )
     if times >= most or ask.delay_level < 0:
         return replace(copy.clear((DELAY,)), topic=f"{DLQ_PREFIX}{ask.group}")

@@ -83,11 +83,12 @@ class _Round:
 
     def read_ops(self) -> list[Stored]:
         """The next op records. What lies before the round's start is of no interest any more: a
-        record that names nothing else is done with."""
+        record that names nothing else is done with. One that names a half twice (two ends of it in
+        one batch) waits for it once."""
         found = read_queue(self.disk, OP_QUEUE, self.op_at, PULL)
         for op in found:
             offset = op.queue_offset
-            halves_named = [half for half in parse_op(op) if half >= self.start]
+            halves_named = [half for half in dict.fromkeys(parse_op(op)) if half >= self.start]
             for half in halves_named:
                 self.ended[half] = offset
             self.named[offset] = halves_named

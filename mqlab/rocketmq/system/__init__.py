@@ -13,11 +13,29 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Self
 
-from ...kernel import Effect, Event, NodeSpec, System, Telling, Text, World
+from ...kernel import (
+    Effect,
+    Event,
+    Fact,
+    Named,
+    NodeSpec,
+    Property,
+    Snapshot,
+    System,
+    Telling,
+    Text,
+    World,
+)
+from ...kernel.claims import select_lights
 from ...kernel.options import SORTED, UNWRITTEN, Most, Order, Pairs, Programs
-from ...kernel.role import Append
+from ..claims.invariants import CLAIMS, properties
 from ..config import SAFEGUARDS, RocketMQConfig
-from ..log import QueueEntry
+from ..picture.cluster import Cluster
+from ..picture.effects import name_effect
+from ..picture.snapshot import draw_snapshot
+from ..picture.telling import find_kind, tell
+from ..picture.terms import TERMS
+from ..picture.why import explain_fact
 from . import verbs, wiring
 
 WORDS = {
@@ -49,7 +67,8 @@ class RocketMQSystem(System):
     acknowledged.
 
     `programs`: (node, what its application does). `rules`: what a learner writes, by slot:
-    "execute" and "check", the two methods of a transaction listener."""
+    "execute" and "check", the two methods of a transaction listener.
+    `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
     release: str = "5.5"
     topic: str = "orders"
@@ -73,6 +92,7 @@ class RocketMQSystem(System):
     programs: Programs = ()
     order: Order = ()
     rules: Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN] = ()
+    claims: tuple[str, ...] = ()
 
     name = "rocketmq"
     retrying = ("heartbeat",)
@@ -87,6 +107,9 @@ class RocketMQSystem(System):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
         super().__post_init__()
+        for name in self.claims:
+            if name not in CLAIMS:
+                raise ValueError(f"no claim {name!r}; there are: {', '.join(CLAIMS)}")
 
     @classmethod
     def from_options(cls, given: Mapping[str, str]) -> Self:
@@ -98,6 +121,9 @@ class RocketMQSystem(System):
         """How a picture names the system."""
         off = f" · off: {', '.join(self.off)}" if self.off else ""
         return Text(f"RocketMQ {self.release}{off}")
+
+    def terms(self) -> tuple[tuple[Text, Text], ...]:
+        return TERMS
 
     @property
     def registers_early(self) -> bool:
@@ -124,6 +150,11 @@ class RocketMQSystem(System):
             ),
         )
 
+    @cached_property
+    def cluster(self) -> Cluster:
+        slave = self.slave == "on"
+        return Cluster(self.config, self.producers, self.consumers, slave)
+
     def nodes(self) -> tuple[NodeSpec, ...]:
         return wiring.nodes(self)
 
@@ -133,9 +164,27 @@ class RocketMQSystem(System):
     def call(self, words: tuple[str, ...]) -> Any:
         return verbs.parse_call(words, self.config.topics)
 
+    # -- pictures and claims ---------------------------------------------------------------
+
+    def snapshot(self, world: World) -> Snapshot:
+        lights = select_lights(self.properties(), CLAIMS, self.claims)
+        return draw_snapshot(self.cluster, world, lights)
+
     def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
-        """A queue's entry is part of its message, and not told by itself."""
-        return Telling(hide=isinstance(effect, Append) and isinstance(effect.entry, QueueEntry))
+        return tell(self.cluster, world, role, event, effect)
+
+    def explain(self, fact: Fact) -> Text:
+        return explain_fact(fact, find_kind(self.cluster, fact.node))
+
+    def name_effect(self, role: str, effect: Effect) -> Named | None:
+        return name_effect(effect)
+
+    def properties(self) -> tuple[Property, ...]:
+        return self._properties
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        return properties(self.cluster, self.claims)
 
     def safeguards(self) -> Mapping[str, Text]:
         return SAFEGUARDS

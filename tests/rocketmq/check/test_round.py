@@ -344,3 +344,10 @@ def test_without_any_producer_only_the_sender_is_asked():
     assert asked(examine(NEW, halves(NEW, "o1"), producers=twin)[0]) == [("twin", "o1", 1)]
     found, _ = examine(without("any_producer"), halves(NEW, "o1"), producers=twin)
     assert asked(found) == []
+
+
+def test_a_record_that_names_a_half_twice_is_done_with_after_it_was_passed_once() -> None:
+    """As a broker of 5.5.0 does: it keeps the halves that a record names as a set."""
+    disk = put(MemoryDisk(), make_half(NEW, "o1"), make_op(NEW, "0,0,"))
+    found, _ = examine(NEW, disk)
+    assert progress(found) == (1, 1) and not asked(found)

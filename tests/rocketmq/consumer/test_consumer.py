@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mqlab.kernel import MemoryDisk
+from mqlab.kernel import MemoryDisk, replace
 from mqlab.rocketmq.broker.back import build_retry
 from mqlab.rocketmq.config import DELAY_LEVELS_S
 from mqlab.rocketmq.group.messages import ConsumerSendMsgBack
@@ -94,6 +94,14 @@ def test_a_retry_says_where_it_came_from():
     assert (copy.topic, copy.queue_id, copy.reconsume_times) == ("%RETRY%shop", 0, 1)
     assert (copy.get(RETRY_TOPIC), copy.get(ORIGIN_MESSAGE_ID)) == ("orders", "id-o1")
     assert (copy.get(DELAY), copy.get(TRAN_MSG)) == ("3", "true")
+
+
+def test_a_retry_of_a_committed_message_keeps_its_flag_and_points_to_no_half():
+    """As 4.9.7 and 5.5.0 do (recording straight-to-the-dlq)."""
+    committed = replace(make_message("o1"), sys_flag=8, prepared_offset=5)
+    (stored,) = in_queue(put(MemoryDisk(), committed), "orders-0")
+    copy = build_retry(ConsumerSendMsgBack("shop", 0), stored, make_config())
+    assert (copy.sys_flag, copy.prepared_offset) == (8, 0)
 
 
 @pytest.mark.parametrize(

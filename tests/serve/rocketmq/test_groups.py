@@ -108,3 +108,22 @@ def test_what_is_sent_back_comes_again_and_then_to_the_dead_letters(
     assert back(again.physical_offset, -1) == SUCCESS
     assert bodies(client.read(f"%DLQ%{group}")) == ["bad"]
     assert back(1 << 40, 0) == ResponseCode.SYSTEM_ERROR
+
+
+def test_a_group_may_say_how_often_its_messages_come_back(
+    client: Raw, topic: str, group: str
+) -> None:
+    made = encode_json({"groupName": group, "retryMaxTimes": 0})
+    assert client.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, made).code == SUCCESS
+    _, offset = read_msg_id(client.put(topic, b"bad").fields["msgId"])
+    fields = {"group": group, "offset": offset, "delayLevel": 0}
+    assert client.ask(RequestCode.CONSUMER_SEND_MSG_BACK, **fields).code == SUCCESS
+    assert bodies(client.read(f"%DLQ%{group}")) == ["bad"]
+
+
+def test_whom_the_broker_could_ask(client: Raw, group: str) -> None:
+    asked = {"code": RequestCode.GET_PRODUCER_CONNECTION_LIST, "producerGroup": group}
+    assert client.ask(**asked).remark == f"the producer group[{group}] not exist"
+    client.beat("c", (group,))
+    said = client.ask(**asked)
+    assert len(decode_json(said.body)["connectionSet"]) == 1

@@ -66,7 +66,7 @@ def logs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
 def _places(trace: Trace) -> _Places:
     """The same places at every step: as many rows of flags as the log ever needs."""
     logs = list(dict.fromkeys(log for snapshot in trace.snapshots for log in snapshot.logs))
-    labels = {c.label for log in logs for c in log.cells if c.kind == "data"}
+    labels = {c.label for log in logs for c in log.cells if c.kind != "control"}
     widest = max((width(label, 11.5, bold=True) for label in labels), default=0) + 8
     w = round(min(max(widest, NARROW), WIDE))
     names: dict[str, list[str]] = {}
@@ -115,6 +115,8 @@ def _strip(scene: Scene, trace: Trace, log: Log, old: Log, strip: _Strip, places
             for cell in log.cells:
                 if cell.offset >= first - 1:
                     cls = f"cell {colour(trace, cell.txn)}"
+                    if cell.kind == "copy":
+                        cls += " copy"
                     if cell.offset not in seen and log is not old:
                         cls += " fresh"
                     part = _cell(name, cell, places.w)

@@ -157,7 +157,7 @@ def _owed(trace: Trace) -> set[str]:
     logs = trace.snapshots[-1].logs
     for log in sorted(logs, key=lambda log: bool(log.ends)):  # data before what speaks of them
         for cell in log.cells:
-            if cell.kind == "data" and cell.txn and not log.ends:
+            if cell.kind != "control" and cell.txn and not log.ends:
                 out.add((cell.txn, log.name))
             elif cell.kind == "control":
                 out.discard((cell.txn, log.ends or log.name))

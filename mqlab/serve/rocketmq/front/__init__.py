@@ -14,7 +14,7 @@ broker's question about a transaction goes out over that very connection.
     offsets.py    how far groups have come, where queues begin and end
     queries.py    messages by key and by id
 
-**Durable** are the table `topics`, the commit log and what the broker says of offsets. **Memory**
+**Durable** are the tables `topics` and `groups`, the commit log and what the broker says of offsets. **Memory**
 is who is connected, who waits, who holds a lock.
 
 *What can go wrong.* A client leaves while its request is under way: what it asked for happens all
@@ -181,14 +181,16 @@ def hand_over(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) ->
 HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
     asks.Send: sending.begin_send,
     EndTransaction: hand_over,
-    ConsumerSendMsgBack: hand_over,
+    ConsumerSendMsgBack: registry.take_back,
     ResumeCheckHalfMessage: sending.resume_half,
     asks.PullMessage: pulling.begin_pull,
     QueryConsumerOffset: offsets.query_offset,
     asks.UpdateConsumerOffset: offsets.update_offset,
     ClientBeat: registry.take_heartbeat,
     asks.UnregisterClient: registry.unregister,
+    asks.GetProducerConnectionList: registry.list_producers,
     asks.GetConsumerListByGroup: registry.list_consumers,
+    asks.UpdateAndCreateSubscriptionGroup: registry.create_group,
     asks.LockBatchMq: registry.lock_queues,
     asks.UnlockBatchMq: registry.unlock_queues,
     asks.GetRouteInfoByTopic: topics.answer_route,

@@ -1,16 +1,18 @@
 """Heartbeats and what follows from them: who is there, who shares a group, who holds a queue.
 
 Source: ClientManageProcessor#heartBeat, #unregisterClient, ConsumerManageProcessor
-#getConsumerListByGroup, AdminBrokerProcessor#lockBatchMQ, #unlockBatchMQ (5.5.0).
+#getConsumerListByGroup, AdminBrokerProcessor#lockBatchMQ, #unlockBatchMQ,
+#getProducerConnectionList, #updateAndCreateSubscriptionGroup (5.5.0).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....kernel import Caller, Disk, Effects, Reply, Request, replace
+from ....kernel import Caller, Disk, Effects, Put, Reply, Request, replace
 from ....rocketmq.config import RETRY_PREFIX
 from ....rocketmq.group.members import leave_group
+from ....rocketmq.group.messages import ConsumerSendMsgBack
 from ....rocketmq.messages import Heartbeat
 from ....rocketmq.remoting import ResponseCode, encode_json
 from ..wire import asks
@@ -22,6 +24,8 @@ from .topics import BROKER_NAME, create_once
 if TYPE_CHECKING:
     from . import Front
 
+GROUPS = "groups"
+NO_PRODUCER = "the producer group[{group}] not exist"
 NOBODY = "no consumer for this group, {group}"
 Result = tuple["Front", Effects]
 
@@ -51,6 +55,31 @@ def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     )
     clients, told = front.clients.unregister(client, body.consumer)
     return replace(front, broker=broker, clients=clients), (Reply(caller, Said()), *told)
+
+
+def list_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """Whom of a producer group the broker could ask just now."""
+    body: asks.GetProducerConnectionList = ask.body
+    there = front.broker.producers.groups.get(body.group, ())
+    if not there:
+        remark = NO_PRODUCER.format(group=body.group)
+        return front, (Reply(caller, Said(ResponseCode.SYSTEM_ERROR, remark)),)
+    rows = [{"clientId": name, "clientAddr": name, "language": "JAVA"} for name in there]
+    return front, (Reply(caller, Said(body=encode_json({"connectionSet": rows}))),)
+
+
+def create_group(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """A consumer group need not be made; who makes it may say how often its messages come back."""
+    body: asks.UpdateAndCreateSubscriptionGroup = ask.body
+    return front, (Put(GROUPS, body.group, body.retry_max), Reply(caller, Said()))
+
+
+def take_back(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """Clients say themselves how often; where they do not, the group's own number holds."""
+    body: ConsumerSendMsgBack = ask.body
+    if body.most < 0:
+        body = replace(body, most=disk.table(GROUPS).get(body.group, -1))
+    return front.ask_broker(Request(caller, body, at_ms), disk)
 
 
 def list_consumers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:

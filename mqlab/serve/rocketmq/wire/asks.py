@@ -53,6 +53,11 @@ class UnregisterClient:
 
 
 @dataclass(frozen=True, slots=True)
+class GetProducerConnectionList:
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
 class GetConsumerListByGroup:
     group: str
 
@@ -86,6 +91,14 @@ class UpdateAndCreateTopic:
 
     def __str__(self) -> str:
         return f"UpdateAndCreateTopic {self.topic}, {self.write_queues} queues"
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateAndCreateSubscriptionGroup:
+    """`retry_max`: how often a message of this group comes back."""
+
+    group: str
+    retry_max: int
 
 
 @dataclass(frozen=True, slots=True)

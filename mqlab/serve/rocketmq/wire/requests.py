@@ -215,8 +215,8 @@ class Body:
             raise RequestError(f"{name} is no text")
         return value
 
-    def number(self, name: str) -> int:
-        value = self._value.get(name, 0)
+    def number(self, name: str, default: int = 0) -> int:
+        value = self._value.get(name, default)
         if type(value) is not int or not -(1 << 63) <= value < 1 << 63:
             raise RequestError(f"{name} is no number")
         return value
@@ -251,6 +251,10 @@ def _subscription(row: Body) -> Subscription:
 
 def _unregister(command: RemotingCommand, header: Header) -> asks.UnregisterClient:
     return asks.UnregisterClient(header.text("producerGroup", ""), header.text("consumerGroup", ""))
+
+
+def _list_producers(command: RemotingCommand, header: Header) -> asks.GetProducerConnectionList:
+    return asks.GetProducerConnectionList(header.text("producerGroup"))
 
 
 def _list_consumers(command: RemotingCommand, header: Header) -> asks.GetConsumerListByGroup:
@@ -290,6 +294,14 @@ def _create_topic(command: RemotingCommand, header: Header) -> asks.UpdateAndCre
         header.integer("perm"),
         header.integer("topicSysFlag", 0),
     )
+
+
+def _create_group(
+    command: RemotingCommand, header: Header
+) -> asks.UpdateAndCreateSubscriptionGroup:
+    body = Body(decode_json(command.body))
+    retry_max = body.number("retryMaxTimes", 16)
+    return asks.UpdateAndCreateSubscriptionGroup(body.text("groupName"), retry_max)
 
 
 def _max_offset(command: RemotingCommand, header: Header) -> asks.GetMaxOffset:
@@ -337,12 +349,14 @@ READERS: dict[int, Callable[..., Any]] = {
     RequestCode.UPDATE_CONSUMER_OFFSET: _update_offset,
     RequestCode.HEART_BEAT: _heartbeat,
     RequestCode.UNREGISTER_CLIENT: _unregister,
+    RequestCode.GET_PRODUCER_CONNECTION_LIST: _list_producers,
     RequestCode.GET_CONSUMER_LIST_BY_GROUP: _list_consumers,
     RequestCode.LOCK_BATCH_MQ: _lock,
     RequestCode.UNLOCK_BATCH_MQ: _unlock,
     RequestCode.GET_ROUTEINFO_BY_TOPIC: _route,
     RequestCode.GET_BROKER_CLUSTER_INFO: _cluster,
     RequestCode.UPDATE_AND_CREATE_TOPIC: _create_topic,
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: _create_group,
     RequestCode.GET_MAX_OFFSET: _max_offset,
     RequestCode.GET_MIN_OFFSET: _min_offset,
     RequestCode.GET_EARLIEST_MSG_STORETIME: _earliest,

@@ -1,0 +1,178 @@
+"""What is true of a correct RocketMQ, as properties over a world.
+
+Careful wording is the point. "A message is delivered once" is not true, nor is "a rollback is
+final": the broker keeps no state for a transaction, and whoever says COMMIT to it gets the message
+delivered, however often and however late.
+
+Three lists. `LIT` and `ALWAYS` hold in every reachable world of a correct broker, whatever stops
+or breaks, short of a power cut; `LIVE` from every one. What real RocketMQ does *not* promise,
+though many expect it, is a claim one may name (`claims=delivered_once` in a system line) to be
+shown the run that refutes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from ...kernel import Property, Words, World
+from ...kernel.claims import Claim, claims_by_key
+from ...kernel.world import NodeState
+from ..broker.checking import CHECK
+from ..picture import words
+from ..picture.cluster import Cluster
+from ..picture.transactions import is_transactional
+from ..picture.view import read_world
+from ..states import TransactionType
+from .promises import (
+    applied_once,
+    applied_or_kept,
+    can_be_asked,
+    has_end,
+    is_open,
+    look_at_applied,
+    look_at_rows,
+    message_with_row,
+    row_delivered,
+    row_with_message,
+)
+
+# ---- the broker alone ------------------------------------------------------------------
+
+
+def clean_read(cluster: Cluster, world: World) -> bool:
+    seen = read_world(cluster, world)
+    return all(
+        stored.message.sys_flag == TransactionType.COMMIT_TYPE
+        for queue in cluster.config.topics
+        for stored in seen.read(queue)
+        if is_transactional(stored.message)
+    )
+
+
+def no_half_lost(cluster: Cluster, world: World) -> bool:
+    seen = read_world(cluster, world)
+    return all(
+        is_open(seen, txn) or has_end(seen, txn) or txn.parked
+        for txn in seen.book.txns.values()
+        if txn.halves
+    )
+
+
+def ends(cluster: Cluster, world: World) -> bool:
+    """Every half has ended or is parked, or the check that will see to it is due, as often as is
+    allowed. A search bounds how often timers fire, so a timer that is set counts as one that
+    will."""
+    broker = world.nodes[cluster.config.broker]
+    if not broker.up:
+        return False
+    seen = read_world(cluster, world)
+    due = any(timer == CHECK for _, timer, _ in broker.timers)
+    most = max(1, cluster.config.check_max)
+    return all(
+        has_end(seen, txn) or txn.parked or (due and txn.times <= most)
+        for txn in seen.book.txns.values()
+        if txn.halves
+    )
+
+
+# ---- what real RocketMQ does not promise -------------------------------------------------
+
+
+def delivered_once(cluster: Cluster, world: World) -> bool:
+    return all(txn.delivered <= 1 for txn in read_world(cluster, world).book.txns.values())
+
+
+def passed_over(cluster: Cluster, world: World) -> bool:
+    return not any(txn.again for txn in read_world(cluster, world).book.txns.values())
+
+
+def final(cluster: Cluster, world: World) -> bool:
+    txns = read_world(cluster, world).book.txns.values()
+    return not any(txn.rolled_back and txn.delivered for txn in txns)
+
+
+def parked_or_delivered(cluster: Cluster, world: World) -> bool:
+    txns = read_world(cluster, world).book.txns.values()
+    return not any(txn.parked and txn.delivered for txn in txns)
+
+
+# ---- what must be reachable --------------------------------------------------------------
+
+
+def commits(cluster: Cluster, world: World) -> bool:
+    return any(txn.delivered for txn in read_world(cluster, world).book.txns.values())
+
+
+# ---- as properties -----------------------------------------------------------------------
+
+
+def reads(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """What a view is made of: the broker's disk, and what it knows beside it."""
+    if name != cluster.config.broker:
+        return None
+    if not node.up:
+        return node.disk
+    broker = node.roles[0]
+    return node.disk, broker.offsets, broker.ops
+
+
+def reads_rows(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """The same, and rows with what is being written."""
+    return reads(cluster, name, node) or look_at_rows(cluster, name, node)
+
+
+def reads_applied(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """The same, and what consumers have applied."""
+    return reads(cluster, name, node) or look_at_applied(cluster, name, node)
+
+
+def reads_timers(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """The same, whom the broker can ask, and what it will be woken for."""
+    if name != cluster.config.broker:
+        return None
+    timed = tuple(timer for _, timer, _ in node.timers)
+    return node.up, reads(cluster, name, node), timed, node.roles[0].producers if node.up else None
+
+
+def _claim(
+    name: str,
+    sentence: Words,
+    holds: Callable[[Cluster, World], bool],
+    kind: str = "always",
+    reads: Callable[[Cluster, str, NodeState], Hashable] = reads,
+) -> Claim[Cluster]:
+    """A claim about a RocketMQ cluster: it looks at what a view is made of, or says what else."""
+    return Claim(name, sentence, holds, kind, reads)
+
+
+#: shown as lights in every picture, a server's too
+LIT = (
+    _claim("row with message", words.ROW_WITH_MESSAGE, row_with_message, "always", reads_rows),
+    _claim("message with row", words.MESSAGE_WITH_ROW, message_with_row, "always", reads_rows),
+    _claim("applied once", words.APPLIED_ONCE, applied_once, "always", look_at_applied),
+)
+ALWAYS = (
+    _claim("clean read", words.CLEAN_READ, clean_read),
+    _claim("no half lost", words.NO_HALF_LOST, no_half_lost),
+    _claim("applied or kept", words.APPLIED_OR_KEPT, applied_or_kept, "always", reads_applied),
+)
+LIVE = (_claim("ends", words.ENDS, ends, "can_always", reads_timers),)
+UNKEPT = (
+    _claim("delivered once", words.DELIVERED_ONCE, delivered_once),
+    _claim("passed over", words.PASSED_OVER, passed_over),
+    _claim("final", words.FINAL, final),
+    _claim("parked or delivered", words.PARKED_OR_DELIVERED, parked_or_delivered),
+    _claim("row delivered", words.ROW_DELIVERED, row_delivered, "always", reads_rows),
+    _claim("can be asked", words.CAN_BE_ASKED, can_be_asked, "can_always", reads_timers),
+)
+SOMETIMES = (_claim("commits", words.COMMITS, commits, "sometimes"),)
+#: what a system line may name, by that name
+CLAIMS = claims_by_key((*ALWAYS, *LIVE, *UNKEPT))
+
+
+def properties(cluster: Cluster, claims: tuple[str, ...] = ()) -> tuple[Property, ...]:
+    """What a search checks: everything that a correct broker keeps, what must be reachable, and
+    the claims that were named."""
+    kept = (*LIT, *ALWAYS, *LIVE)
+    named = tuple(CLAIMS[name] for name in claims if CLAIMS[name] not in kept)
+    return tuple(claim.of(cluster) for claim in (*kept, *named, *SOMETIMES))

@@ -1,0 +1,26 @@
+"""A RocketMQ cluster as a picture needs it: the names, in the order in which they are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..config import RocketMQConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """`producers`: (node, producer group); `consumers`: (node, consumer group). The queues that
+    consumers may read are the config's `topics`, as "orders-0". `slave`: there is one."""
+
+    config: RocketMQConfig
+    producers: tuple[tuple[str, str], ...]
+    consumers: tuple[tuple[str, str], ...] = ()
+    slave: bool = False
+
+    @property
+    def producer_groups(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(group for _, group in self.producers))
+
+    @property
+    def consumer_groups(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(group for _, group in self.consumers))

@@ -1,0 +1,101 @@
+"""A lesson's world, read once: what lies in each queue, and whose it is.
+
+Pictures and claims look at nothing else of the broker. Reading a world is dear and many ask about
+the same one, so the last View is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...kernel import Map, MemoryDisk, World
+from ...kernel.claims import keep_last_world
+from ..application.database import TABLE
+from ..broker import Broker
+from ..broker.delay import GROUP as DELAYED
+from ..config import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
+from ..log import COMMIT_LOG, Stored, read_queue
+from ..log.offsets import HALF_KEY, OP_KEY, Offsets, offset_key, read_offsets
+from ..log.store import DISCARD_QUEUE, HALF_QUEUE, OP_QUEUE, list_queues
+from ..messages import name_queue
+from .cluster import Cluster
+from .transactions import Book, read_book
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`book`: every transaction; `queues`: what each queue holds; `offsets`: how far each group
+    has come, as the broker knows it (while it is down: as it will know it). `ops`: ends that
+    wait to be recorded. `rows`: the database of the producers. `delayed`: what waits for its
+    time."""
+
+    cluster: Cluster
+    world: World
+    broker: Broker | None
+    book: Book
+    queues: dict[str, list[Stored]]
+    offsets: Offsets
+    rows: Map[str, str]
+    delayed: list[Stored]
+
+    @property
+    def half_offset(self) -> int:
+        """Where the next round of the check begins."""
+        at: int = self.offsets.get(HALF_KEY, 0)
+        return at
+
+    @property
+    def op_offset(self) -> int:
+        at: int = self.offsets.get(OP_KEY, 0)
+        return at
+
+    @property
+    def ops(self) -> tuple[int, ...]:
+        return self.broker.ops if self.broker is not None else ()
+
+    def list_passed(self, group: str) -> list[Stored]:
+        """What a consumer group has got and reported as dealt with."""
+        retry, _ = list_group_queues(group)
+        return [
+            stored
+            for queue in (*self.cluster.config.topics, retry)
+            for stored in self.read(queue)[: self.offsets.get(offset_key(group, queue), 0)]
+        ]
+
+    def read(self, queue: str) -> list[Stored]:
+        return self.queues.get(queue, [])
+
+
+@keep_last_world
+def read_world(cluster: Cluster, world: World) -> View:
+    """A world, read once."""
+    config = cluster.config
+    broker: Broker | None = world.role(config.broker)
+    disk = world.disk(config.broker)
+    offsets = broker.offsets if broker is not None else read_offsets(disk)
+    groups = [queue for group in cluster.consumer_groups for queue in list_group_queues(group)]
+    names = (HALF_QUEUE, OP_QUEUE, DISCARD_QUEUE, *config.topics, *groups)
+    return View(
+        cluster=cluster,
+        world=world,
+        broker=broker,
+        book=read_book(disk.log(COMMIT_LOG).read(0)),
+        queues={name: read_queue(disk, name) for name in names},
+        offsets=offsets,
+        delayed=_list_delayed(disk, offsets),
+        rows=world.disk(config.database).table(TABLE),
+    )
+
+
+def _list_delayed(disk: MemoryDisk, offsets: Offsets) -> list[Stored]:
+    """What lies in the queues of the delay levels and has not been written on."""
+    return [
+        stored
+        for queue in list_queues(disk, SCHEDULE_TOPIC)
+        for stored in read_queue(disk, queue, offsets.get(offset_key(DELAYED, queue), 0))
+    ]
+
+
+def list_group_queues(group: str) -> tuple[str, str]:
+    """What a group's consumers have sent back, and what was given up: one queue each."""
+    return name_queue(f"{RETRY_PREFIX}{group}", 0), name_queue(f"{DLQ_PREFIX}{group}", 0)

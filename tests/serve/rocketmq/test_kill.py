@@ -1,0 +1,127 @@
+"""kill -9 in the middle of the work, twenty times: nothing acknowledged is lost, no half message is
+forgotten, and what was rolled back is never delivered."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from mqlab.rocketmq.remoting import RemotingCommand, decode_record
+from mqlab.serve import RunningBroker
+from mqlab.serve.rocketmq import serve
+from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
+
+KILLS = 20
+TOPIC, GROUP = "orders", "order-service"
+COMMIT, ROLLBACK = 8, 12
+PATIENCE_S = 60
+
+
+class Producer(threading.Thread):
+    """Sends halves and never gives up. Of every four local transactions one is committed and said
+    so, one is rolled back and said so, and of two the producer says nothing, so that the broker
+    must ask. `meant`: what each half that was acknowledged is to come to."""
+
+    def __init__(self, address: str, number: int) -> None:
+        super().__init__(name=f"producer {number}")
+        self.address, self.number = address, number
+        self.meant: dict[str, bool] = {}
+        self.plain: list[str] = []
+        self.over = threading.Event()
+        self.failure = ""
+        self.count = 0
+
+    def run(self) -> None:
+        try:
+            while not self.over.is_set():
+                try:
+                    with Raw(self.address) as client:
+                        self._work(client)
+                except (OSError, EOFError):  # it was killed: come back, and go on
+                    time.sleep(0.02)
+        except AssertionError as error:
+            self.failure = repr(error)
+
+    def _work(self, client: Raw) -> None:
+        client.beat(self.name, (GROUP,))
+        while not self.over.is_set():
+            self.count += 1
+            name = f"{self.number}:{self.count}"
+            said = client.put(TOPIC, f"plain {name}".encode())
+            assert said.code == SUCCESS, said.remark
+            self.plain.append(f"plain {name}")
+            commit = self.count % 2 == 0
+            half = client.half(TOPIC, name.encode(), GROUP, name)
+            assert half.code == SUCCESS, half.remark
+            self.meant[name] = commit
+            if self.count % 4 < 2:
+                client.end(half, GROUP, COMMIT if commit else ROLLBACK, oneway=True)
+            answer_checks(client)
+
+
+def answer_checks(client: Raw) -> None:
+    """From the body alone, as a producer that was restarted must."""
+    for check in client.checks:
+        client.answer_check(check, GROUP, COMMIT if wants_commit(check) else ROLLBACK)
+    client.checks.clear()
+
+
+def wants_commit(check: RemotingCommand) -> bool:
+    asked, _ = decode_record(check.body)
+    return int(asked.body.decode().partition(":")[2]) % 2 == 0
+
+
+@pytest.mark.parametrize("release", ["5.5", "4.9"])
+def test_killed_twenty_times_under_load(tmp_path: Path, release: str) -> None:
+    moments = random.Random(7)
+    with serve(
+        data_dir=tmp_path, release=release, check_interval_ms=50, timeout_ms=100, op_batch_ms=20,
+        check_max=1_000,
+    ) as broker:  # fmt: skip
+        producers = [Producer(broker.address, number) for number in range(2)]
+        for producer in producers:
+            producer.start()
+        try:
+            for _ in range(KILLS):
+                time.sleep(moments.uniform(0.03, 0.3))
+                broker.kill()
+                broker.restart()
+        finally:
+            time.sleep(0.2)
+            for producer in producers:
+                producer.over.set()
+            for producer in producers:
+                producer.join(PATIENCE_S)
+        assert [producer.failure for producer in producers] == ["", ""]
+        wait_until_nothing_is_asked(broker)
+        with Raw(broker.address) as client:
+            got = bodies(client.read(TOPIC))
+        for producer in producers:
+            check_delivered(producer, got)
+
+
+def wait_until_nothing_is_asked(broker: RunningBroker) -> None:
+    """A producer that only answers, until every half has been ended and the broker is silent."""
+    until = time.monotonic() + PATIENCE_S
+    with Raw(broker.address, timeout_s=1.5) as client:
+        client.beat("the last", (GROUP,))
+        while time.monotonic() < until:
+            try:
+                client.hear()
+            except TimeoutError:
+                return
+            answer_checks(client)
+    raise AssertionError("the broker goes on asking")
+
+
+def check_delivered(producer: Producer, got: list[str]) -> None:
+    there = set(got)
+    lost = [name for name in producer.plain if name not in there]
+    forgotten = [name for name, commit in producer.meant.items() if commit and name not in there]
+    wrong = [name for name, commit in producer.meant.items() if not commit and name in there]
+    assert (lost, forgotten, wrong) == ([], [], [])
+    assert len(producer.meant) > KILLS, "it has worked between the kills"
