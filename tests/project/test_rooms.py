@@ -21,7 +21,9 @@ ROOMS = {
         ("claims",),
         ("system",),
     ),
-    "mqlab.patterns": (("delivery", "message_transaction", "tcc", "three_phase", "two_phase"),),
+    "mqlab.patterns": (
+        ("delivery", "message_transaction", "saga", "tcc", "three_phase", "two_phase"),
+    ),
 }
 TOP = {
     "mqlab.kafka": {"config", "errors", "messages", "states"},
