@@ -471,6 +471,7 @@ glossary()
 # | lab | question |
 # |---|---|
 # | 00 Start here, this one | one order, three brokers: what can go wrong? |
+# | [01 How often does my message arrive?](01-how-often.ipynb) | at most, at least or exactly once: who decides? |
 # | [05 The idempotent producer](05-idempotent-producer.ipynb) | why does a retry not duplicate? |
 # | [06 The transaction coordinator](06-coordinator.ipynb) | what does commit do, in order? |
 # | [07 Markers and the last stable offset](07-markers-and-lso.ipynb) | what may a reader see, and when? |
@@ -489,5 +490,4 @@ Predict("00-exit-ticket")
 # %% [markdown]
 # **What you know now.** A queue keeps messages and promises nothing about two of them. A transaction
 # makes them one: all or nothing, for those who read committed. Decided is not yet visible, and
-# written is not yet durable. Next: [why does a retry not
-# duplicate?](05-idempotent-producer.ipynb)
+# written is not yet durable. Next: [how often does my message arrive?](01-how-often.ipynb)

@@ -7,6 +7,7 @@ BROKER = Broker(
         "delivery": "mqlab.patterns.delivery:DeliverySystem",
         "two_phase": "mqlab.patterns.two_phase.system:TwoPhase",
         "three_phase": "mqlab.patterns.three_phase.system:ThreePhase",
+        "saga": "mqlab.patterns.saga.system:SagaSystem",
         "tcc": "mqlab.patterns.tcc.system:Tcc",
         "message_transaction": "mqlab.patterns.message_transaction.system:MessageTransaction",
         "two_phase_set": "mqlab.patterns.two_phase.oracle:TwoPhaseSet",

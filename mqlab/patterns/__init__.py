@@ -7,6 +7,7 @@ brokers with. Each is a room, and the rooms do not know each other:
     two_phase/     two-phase commit, presumed abort: who is prepared waits for the coordinator
     three_phase/   three-phase commit: nobody waits, until the network is cut
     tcc/           Try, Confirm, Cancel: two phases written by the application, without locks
+    saga/          steps that commit at once, and compensations that take them back
     message_transaction/   an order and its message in one write, a consumer that repeats
 
 At this top lies what all rooms use: `model.py` (what is common to their systems), `client.py`

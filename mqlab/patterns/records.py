@@ -29,15 +29,16 @@ class Record:
         return f"{self.what} {self.txn} {self.more}".rstrip()
 
 
-def write(disk: Disk, log: str, what: str, txn: str, more: str = "") -> Append:
-    """An entry at the end of a log. It survives the end of the process, not a power cut."""
-    return Append(log, Record(what, txn, disk.log(log).end, more), notify=False)
+def write(disk: Disk, log: str, what: str, txn: str, more: str = "", behind: int = 0) -> Append:
+    """An entry at the end of a log, `behind` so many others that this step has written. It survives
+    the end of the process, not a power cut."""
+    return Append(log, Record(what, txn, disk.log(log).end + behind, more), notify=False)
 
 
-def force(disk: Disk, log: str, what: str, txn: str, more: str = "") -> Effects:
+def force(disk: Disk, log: str, what: str, txn: str, more: str = "", behind: int = 0) -> Effects:
     """The same, and the step goes on only when the entry survives a power cut too: literature
     calls that a forced write."""
-    return write(disk, log, what, txn, more), Flush()
+    return write(disk, log, what, txn, more, behind), Flush()
 
 
 def read_records(disk: Disk, log: str) -> Iterator[Record]:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.needs("chromium")
 #: notebook → how many pictures it shows at least
 LABS = {
     "00-start-here": 6,
+    "01-how-often": 8,
     "05-idempotent-producer": 6,
     "06-coordinator": 12,
     "08-consume-transform-produce": 6,

@@ -32,7 +32,9 @@ ROOMS = {
         ("claims",),
         ("system",),
     ),
-    "mqlab.patterns": (("delivery", "message_transaction", "tcc", "three_phase", "two_phase"),),
+    "mqlab.patterns": (
+        ("delivery", "message_transaction", "saga", "tcc", "three_phase", "two_phase"),
+    ),
 }
 BROKER = {"config", "errors", "messages", "states"}
 TOP = {

@@ -19,6 +19,8 @@ from ..kafka.systems.loop import Abortable, App, Endless, Order, PriceUnknown, R
 
 #: name of an exercise → where in `mqlab.lessons` it is, and what its answer is
 EXERCISES = {
+    "consume": ("patterns.exercises.counting", "CONSUME", "value"),
+    "count": ("patterns.exercises.counting", "COUNTING", "rule"),
     "produce": ("kafka.lab05", "PRODUCE", "value"),
     "accept": ("kafka.exercises.accept", "ACCEPT", "rule"),
     "unanswered": ("kafka.exercises.commit", "UNANSWERED", "value"),

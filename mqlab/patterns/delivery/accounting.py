@@ -90,14 +90,15 @@ def own_position(disk: Disk) -> int:
 @dataclass(frozen=True, slots=True)
 class Accounting(Quiet):
     """`offset`: what it asks for next. `position`: how far its books say that the queue was read.
-    `held`: the order at hand, with the pieces `todo`. `asked` tells the answers after a seek from
-    those before it."""
+    `held`: the order at hand, with the pieces `todo`, and whether it is to be `counted`.
+    `asked` tells the answers after a seek from those before it."""
 
     config: DeliveryConfig
     offset: int = FROM_COMMITTED
     position: int = 0
     held: FetchResponse | None = None
     todo: tuple[str, ...] = ()
+    counted: bool = False
     asked: int = 0
 
     @staticmethod
@@ -111,14 +112,14 @@ class Accounting(Quiet):
             case Response(corr=corr) if corr != self.asked:
                 return self, ()  # asked for before the seek
             case Response(body=FetchResponse() as given):
-                todo = choose_pieces(self.config)
-                return replace(self, held=given, todo=todo)._proceed(disk)
+                todo, counted = choose_pieces(self.config), self._decide(given, disk) == COUNT
+                return replace(self, held=given, todo=todo, counted=counted)._proceed(disk)
             case Response(body=CommitResponse()):
                 return self._proceed(disk)
             case ConnectionLost():
                 return self, (self._ask(),)
             case Call(body=Seek(offset) as call):
-                moved = replace(self, offset=offset, held=None, todo=(), asked=self.asked + 1)
+                moved = replace(self._let_go(offset), asked=self.asked + 1)
                 return moved, (moved._ask(), Return(build_success(call)))
         return self, ()
 
@@ -130,7 +131,7 @@ class Accounting(Quiet):
     def _proceed(self, disk: Disk) -> tuple[Accounting, Effects]:
         """The pieces that are left, up to the next one that has to wait."""
         assert self.held is not None
-        now, after = self, self.held.offset + 1
+        now, after, end = self, self.held.offset + 1, disk.log(BOOKS).end
         effects: list[Effect] = []
         for done, piece in enumerate(self.todo, 1):
             if piece == "commit":
@@ -138,21 +139,24 @@ class Accounting(Quiet):
                 return waiting, (*effects, waiting._ask())
             if piece == "note":
                 effects.append(Put(NOTES, QUEUE, after))
-            elif self._decide(disk) == COUNT:
+            elif self.counted:
                 position = after if piece == "both" else None
-                entry = Booking(self.held.order, disk.log(BOOKS).end, position)
+                entry = Booking(self.held.order, end, position)
                 effects.append(Append(BOOKS, entry, notify=False))
+                end += 1
             if piece in OWN:
                 now = replace(now, position=max(now.position, after))
-        going_on = replace(now, offset=after, held=None, todo=())
+        going_on = now._let_go(after)
         return going_on, (*effects, going_on._ask())
 
-    def _decide(self, disk: Disk) -> str:
-        """Whether the order at hand is counted. What lies below its own position has been."""
-        held = self.held
-        assert held is not None
+    def _let_go(self, offset: int) -> Accounting:
+        """With nothing in its hands, and this offset next."""
+        return replace(self, offset=offset, held=None, todo=(), counted=False)
+
+    def _decide(self, given: FetchResponse, disk: Disk) -> str:
+        """Whether an order is counted. What lies below its own position has been."""
         if self.config.count_rule is None:
-            return COUNT if held.offset >= self.position else SKIP
+            return COUNT if given.offset >= self.position else SKIP
         booked = tuple(entry.order.number for entry in disk.log(BOOKS).read(0))
         rule = self.config.count_rule
-        return rule(self.position, booked, held.offset, held.order.number, held.again)
+        return rule(self.position, booked, given.offset, given.order.number, given.again)

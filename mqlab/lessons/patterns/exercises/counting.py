@@ -1,0 +1,210 @@
+"""The exercises of lab 01: accounting's pieces in order, and the rule by which it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ....explore import Budget
+from ....kernel import System, Text
+from ....patterns.delivery import DeliverySystem
+from ....patterns.delivery.accounting import COUNT, SKIP
+from ...check import Belief, Exercise, Systems
+from ...parsons import Parsons, Piece
+from ...registry import system
+
+Rule = Callable[..., Any]
+TWO = "'shop=send 580538:31678; send 580539:31073'"
+KILL = Budget(kills=1, killable=("accounting",))
+
+
+# ---- the pieces --------------------------------------------------------------------------
+
+
+def _consumes(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
+    """Two orders, and an accounting that may be killed once at any moment."""
+    return ((system(f"delivery order.consume={','.join(order)} {TWO}"), KILL),)
+
+
+CONSUME = Parsons(
+    name="consume",
+    question=Text(
+        "Accounting has been handed an order. Put what it does into an order in which nothing is "
+        "lost and nothing is counted twice, wherever it is killed. Not every piece is needed.",
+        "记账方收到一个订单。请排列它要做的步骤，使得无论它在哪里被杀，订单既不丢失也不重复记账。"
+        "并非每一步都需要。",
+    ),
+    pieces=(
+        Piece("count", Text("write the amount into the books", "把金额写入账本")),
+        Piece("commit", Text("tell the queue the position", "把位置告诉队列")),
+        Piece(
+            "note",
+            Text(
+                "write the position beside the books, as a write of its own",
+                "把位置另外写在账本旁边",
+            ),
+        ),
+        Piece(
+            "thank",
+            Text("tell the shop that the order is counted", "告诉商店订单已记账"),
+            Text(
+                "the shop has its answer: the queue has it. The shop does not wait for accounting, "
+                "and would not know what to do when it hears nothing",
+                "商店已经得到答复：订单在队列中。它不等待记账方，收不到消息时也无从处理",
+            ),
+            "the sender waits until the receiver is done",
+        ),
+        Piece(
+            "both",
+            Text(
+                "write the amount and the position in one write",
+                "在同一次写入中写下金额和位置",
+            ),
+        ),
+    ),
+    systems=_consumes,
+    messages={
+        "all counted": Text(
+            "without any fault the books do not hold each order once: something writes no amount "
+            "at all, or two pieces write the same one",
+            "即使没有任何故障，账本也不是每个订单各记一次：要么没有写入金额，要么两个步骤写了同一笔",
+        ),
+        "counted once": Text(
+            "it is killed between the two writes: the amount is in the books, the position is "
+            "not, so the order is fetched again and counted a second time",
+            "它在两次写入之间被杀：金额已入账，位置没有，于是订单被再次读取、再次记账",
+        ),
+        "none lost": Text(
+            "it is killed between the two writes: the position is there, the amount is not, so "
+            "nobody fetches the order again and it is never counted",
+            "它在两次写入之间被杀：位置已写下，金额没有，于是没有人再读取这个订单，它永远不会入账",
+        ),
+    },
+    right={
+        ("both",): Text(
+            "no schedule breaks a promise: where it goes on stands in the books themselves",
+            "没有任何执行能违背承诺：从哪里继续，就写在账本里",
+        ),
+        ("both", "commit"): Text(
+            "no schedule breaks a promise. The commit is for whoever looks at the queue: after "
+            "a crash accounting asks its own books",
+            "没有任何执行能违背承诺。提交只是给查看队列的人看的：崩溃之后记账方以自己的账本为准",
+        ),
+    },
+)
+
+
+# ---- the rule ----------------------------------------------------------------------------
+
+#: (position, numbers in the books, offset, number, again): where the beliefs answer differently
+SAMPLES: tuple[tuple[Any, ...], ...] = (
+    (0, (), 0, "580538", False),
+    (1, ("580538",), 0, "580538", True),
+    (1, ("580538",), 1, "580538", False),
+    (2, ("580538", "580539"), 2, "580538", False),
+    (0, (), 0, "580538", True),
+    (1, ("580538",), 1, "580539", False),
+    (1, ("580538",), 1, "580539", True),
+)
+BELIEFS = (
+    Belief(
+        "nothing is counted, so nothing is counted twice",
+        Text(
+            "skipping everything doubles nothing, and no order ever gets into the books",
+            "跳过一切当然不会重复，但没有任何订单入账",
+        ),
+        lambda position, booked, offset, number, again: SKIP,
+    ),
+    Belief(
+        "the queue hands out each order once",
+        Text(
+            "what comes twice is counted twice. The queue hands out an offset as often as it is "
+            "asked for, and the same order may lie at two offsets",
+            "来两次就记了两次。队列会按请求多次给出同一位移，同一订单也可能位于两个位移",
+        ),
+        lambda position, booked, offset, number, again: COUNT,
+    ),
+    Belief(
+        "an offset names an order",
+        Text(
+            "an offset says where a message lies, not which order it is. The shop sent this order "
+            "twice and the queue wrote it twice: two offsets, one number",
+            "位移说明消息在哪里，而不是它是哪个订单。商店发了两次，队列写了两次：两个位移，一个订单号",
+        ),
+        lambda position, booked, offset, number, again: COUNT if offset >= position else SKIP,
+    ),
+    Belief(
+        "handed out again means counted already",
+        Text(
+            "“again” says that the queue has handed it out before. Accounting died with it in its "
+            "hands and had written nothing: skipped now, it is lost",
+            "“再次”只说明队列以前发出过。记账方拿到之后就崩溃了，什么也没写：现在跳过就丢了",
+        ),
+        lambda position, booked, offset, number, again: SKIP if again else COUNT,
+    ),
+    Belief(
+        "only the last order can come again",
+        Text(
+            "more than the last one may come again: after a rewind all of them do",
+            "可能再次到来的不只是最后一个：回退之后全部都会再来",
+        ),
+        lambda position, booked, offset, number, again: (
+            SKIP if booked and booked[-1] == number else COUNT
+        ),
+    ),
+)
+HINTS = (
+    Text(
+        "What is the same in two messages that are one order, and in no two messages that are two? "
+        "Neither place nor time of a message is.",
+        "两条消息若是同一订单，什么一定相同？若是两个订单，什么一定不同？不是消息的位置，也不是时间。",
+    ),
+    Text(
+        "`number` is given by the shop and never twice. Is it among `booked`? Then skip, else "
+        "count. You need nothing else.",
+        "`number` 由商店给出，绝不重复。它在 `booked` 里吗？在则跳过，否则记账。别的都不需要。",
+    ),
+)
+
+
+def _build(line: str, rule: Rule) -> System:
+    found = system(f"delivery {line}")
+    assert isinstance(found, DeliverySystem)
+    return replace(found, rules=(("count", rule),))
+
+
+def _systems(rule: Rule) -> Systems:
+    """Each story is there for a belief: nothing happens; accounting dies; it rewinds; the shop
+    sends again to a queue that does not look."""
+    return (
+        (_build(TWO, rule), Budget()),
+        (_build(TWO, rule), KILL),
+        (_build(f"off=recognise {TWO}", rule), Budget(breaks=1)),
+        (_build(f"{TWO} 'accounting=seek 0'", rule), Budget()),
+    )
+
+
+def _unseen(rule: Rule) -> Systems:
+    """Other numbers, and more than one thing at once."""
+    twins = "'shop=send 580701:1250; send 580702:1250'"
+    return (
+        (_build(f"{twins} 'accounting=seek 0; seek 0'", rule), Budget()),
+        (_build(f"off=recognise {twins} 'accounting=seek 0'", rule), Budget(timers=1)),
+    )
+
+
+def _expected(answer: Any) -> str:
+    said = isinstance(answer, str) and answer in (COUNT, SKIP)
+    return "" if said else 'the answers are "count" and "skip"'
+
+
+COUNTING = Exercise(
+    name="count",
+    systems=_systems,
+    samples=SAMPLES,
+    beliefs=BELIEFS,
+    hints=HINTS,
+    expects=_expected,
+    unseen=_unseen,
+)

@@ -1,0 +1,83 @@
+"""What is true of a saga when it is over, and what may be seen before."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Protocol
+
+from ...kernel import FAILED, OK, World
+from ...kernel.claims import Claim
+from ...kernel.world import NodeState
+from ..claims import list_told, reads_disks, reads_told
+from ..records import read_latest, read_records
+from . import words
+from .orchestrator import END
+from .orchestrator import LOG as SAGA_LOG
+from .service import LOG, count_effects
+
+ORCHESTRATOR = "saga"
+
+
+class Parties(Protocol):
+    """The names a claim needs."""
+
+    @property
+    def services(self) -> tuple[str, ...]: ...
+
+
+def count_all(parties: Parties, world: World) -> dict[str, tuple[int, ...]]:
+    """For each saga that is known anywhere: how often its step is in effect at each service."""
+    ledgers = [list(read_records(world.disk(name), LOG)) for name in parties.services]
+    known = {record.txn for ledger in ledgers for record in ledger}
+    known |= {record.txn for record in read_records(world.disk(ORCHESTRATOR), SAGA_LOG)}
+    return {txn: tuple(count_effects(one, txn) for one in ledgers) for txn in sorted(known)}
+
+
+def is_done_once(parties: Parties, world: World) -> bool:
+    return all({*counts} <= {0, 1} for counts in count_all(parties, world).values())
+
+
+def is_all_or_nothing(parties: Parties, world: World) -> bool:
+    """Of sagas that are over."""
+    over = read_latest(world.disk(ORCHESTRATOR), SAGA_LOG)
+    return all(
+        len({*counts}) == 1
+        for txn, counts in count_all(parties, world).items()
+        if txn in over and over[txn].what == END
+    )
+
+
+def is_as_told(parties: Parties, world: World) -> bool:
+    counts = count_all(parties, world)
+    whole = {OK: True, FAILED: False}
+    return not any(
+        all(counts[txn]) != whole.get(told) for txn, told in list_told(world) if told in whole
+    )
+
+
+def has_ended(parties: Parties, world: World) -> bool:
+    """Nobody is down, and every saga is whole or taken back."""
+    running = all(world.nodes[name].up for name in (ORCHESTRATOR, *parties.services))
+    return running and all(len({*c}) == 1 for c in count_all(parties, world).values())
+
+
+def is_isolated(parties: Parties, world: World) -> bool:
+    return all(len({*counts}) == 1 for counts in count_all(parties, world).values())
+
+
+def can_end_well(parties: Parties, world: World) -> bool:
+    return any(all(counts) for counts in count_all(parties, world).values())
+
+
+def reads_running(parties: Parties, name: str, node: NodeState) -> Hashable:
+    return None if name == "app" else (node.up, node.disk)
+
+
+KEPT = (
+    Claim("done once", words.DONE_ONCE, is_done_once, reads=reads_disks),
+    Claim("all or nothing", words.ALL_OR_NOTHING, is_all_or_nothing, reads=reads_disks),
+    Claim("as told", words.AS_TOLD, is_as_told, reads=reads_told),
+    Claim("comes to an end", words.ENDS, has_ended, "can_always", reads_running),
+)
+ENDS_WELL = Claim("ends well", words.ENDS_WELL, can_end_well, "sometimes", reads_disks)
+UNKEPT = (Claim("isolated", words.ISOLATED, is_isolated, reads=reads_disks),)

@@ -1,0 +1,56 @@
+"""What application, orchestrator and services say to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StartSaga:
+    """The application's call."""
+
+    txn: str
+
+    def __str__(self) -> str:
+        return f"start {self.txn}"
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """One step: a local transaction."""
+
+    txn: str
+
+    def __str__(self) -> str:
+        return f"Do {self.txn}"
+
+
+@dataclass(frozen=True, slots=True)
+class DoResponse:
+    txn: str
+    ok: bool
+
+    @property
+    def key(self) -> str:
+        return "step done" if self.ok else "step refused"
+
+    def __str__(self) -> str:
+        return "done" if self.ok else "cannot be done"
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The compensation of a step: another local transaction."""
+
+    txn: str
+
+    def __str__(self) -> str:
+        return f"Undo {self.txn}"
+
+
+@dataclass(frozen=True, slots=True)
+class UndoResponse:
+    txn: str
+
+    def __str__(self) -> str:
+        return "undone"

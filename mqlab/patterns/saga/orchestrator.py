@@ -1,0 +1,144 @@
+"""The orchestrator of a saga: one step after the other, and back again if one cannot be done.
+
+    begun → Do at the first service → done → Do at the second … → end
+                     └── cannot be done → undo → Undo at the one before … → end
+
+Its log is a position in this sequence. After a restart it asks for the step at that position, which
+may have been done already: that is why every service knows its steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...kernel import (
+    FAILED,
+    Caller,
+    CancelTimer,
+    Config,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Quiet,
+    Reply,
+    Request,
+    Response,
+    Send,
+    SetTimer,
+    replace,
+)
+from ..client import Answer
+from ..records import force, read_records
+from .messages import Do, DoResponse, StartSaga, Undo, UndoResponse
+
+LOG = "saga log"
+BEGUN, DONE, UNDO, UNDONE, END = "begun", "done", "undo", "undone", "end"
+RETRY, RETRY_MS = "retry", 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Saga:
+    """`at`: the number of the step that is asked for now; `back`: its compensation."""
+
+    at: int = 0
+    back: bool = False
+    caller: Caller | None = None
+
+    def follow(self, what: str) -> Saga:
+        """The position after one more entry of the log."""
+        match what:
+            case "done":
+                return replace(self, at=self.at + 1)
+            case "undo":
+                return replace(self, at=self.at - 1, back=True)
+            case "undone":
+                return replace(self, at=self.at - 1)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Orchestrator(Quiet):
+    """`services`: in the order of their steps. `sagas`: those that are not over."""
+
+    config: Config
+    services: tuple[str, ...]
+    sagas: Map[str, Saga] = Map()
+
+    @staticmethod
+    def recover(
+        config: Config, services: tuple[str, ...], disk: Disk, at_ms: int
+    ) -> tuple[Orchestrator, Effects]:
+        role = Orchestrator(config, services)
+        sagas: dict[str, Saga] = {}
+        for record in read_records(disk, LOG):
+            sagas[record.txn] = sagas.get(record.txn, Saga()).follow(record.what)
+            if record.what == END:
+                del sagas[record.txn]
+        effects: Effects = ()
+        for txn, now in sagas.items():
+            role, more = role._go(disk, txn, now)
+            effects = (*effects, *more)
+        return role, effects
+
+    def step(self, event: Event, disk: Disk) -> tuple[Orchestrator, Effects]:
+        match event:
+            case Request(caller=caller, body=StartSaga(txn)):
+                if txn in self.sagas or any(r.txn == txn for r in read_records(disk, LOG)):
+                    return self, (Reply(caller, Answer(txn, FAILED, "this id is used")),)
+                return self._write_and_go(disk, BEGUN, txn, Saga(caller=caller))
+            case Response(peer=peer, body=DoResponse(txn, ok)) if self._waits(txn, peer, False):
+                return self._forward(disk, txn, ok)
+            case Response(peer=peer, body=UndoResponse(txn)) if self._waits(txn, peer, True):
+                return self._write_and_go(disk, UNDONE, txn, self.sagas[txn])
+            case ConnectionLost(peer=peer) if "step_again" in self.config.on:
+                mine = (t for t, now in self.sagas.items() if self.services[now.at] == peer)
+                return self, tuple(SetTimer(f"{RETRY} {txn}", RETRY_MS) for txn in mine)
+            case Fired(timer=timer):
+                txn = timer.partition(" ")[2]
+                return self, self._ask(txn, self.sagas[txn]) if txn in self.sagas else ()
+        return self, ()  # an answer to what was asked for twice
+
+    def _waits(self, txn: str, peer: str, back: bool) -> bool:
+        now = self.sagas.get(txn)
+        return now is not None and self.services[now.at] == peer and now.back == back
+
+    def _forward(self, disk: Disk, txn: str, ok: bool) -> tuple[Orchestrator, Effects]:
+        now = self.sagas[txn]
+        if ok:
+            return self._write_and_go(disk, DONE, txn, now)
+        if "compensation" not in self.config.on:
+            return self._end(disk, txn, now)
+        return self._write_and_go(disk, UNDO, txn, now)
+
+    def _write_and_go(
+        self, disk: Disk, what: str, txn: str, now: Saga
+    ) -> tuple[Orchestrator, Effects]:
+        """The log first, then what comes next."""
+        where = "" if what == BEGUN else self.services[now.at]
+        written = force(disk, LOG, what, txn, where) if "saga_log" in self.config.on else ()
+        behind = len(written) // 2  # an entry and its flush
+        role, effects = self._go(disk, txn, now.follow(what), behind)
+        return role, (*written, *effects)
+
+    def _go(self, disk: Disk, txn: str, now: Saga, behind: int = 0) -> tuple[Orchestrator, Effects]:
+        """Ask for what comes next; at either end of the line the saga is over."""
+        if now.at in (-1, len(self.services)):
+            return self._end(disk, txn, now, behind)
+        return replace(self, sagas=self.sagas.set(txn, now)), self._ask(txn, now)
+
+    def _ask(self, txn: str, now: Saga) -> Effects:
+        return (Send(self.services[now.at], Undo(txn) if now.back else Do(txn)),)
+
+    def _end(
+        self, disk: Disk, txn: str, now: Saga, behind: int = 0
+    ) -> tuple[Orchestrator, Effects]:
+        whole = now.at == len(self.services)
+        told = Answer(txn) if whole else Answer(txn, FAILED, "compensated")
+        return replace(self, sagas=self.sagas.remove(txn)), (
+            *force(disk, LOG, END, txn, behind=behind),
+            *((Reply(now.caller, told),) if now.caller is not None else ()),
+            CancelTimer(f"{RETRY} {txn}"),
+        )

@@ -1,0 +1,169 @@
+"""Lab 01: its orders are real, its shares are counted, its exercises tell beliefs apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from mqlab.lessons.patterns.exercises.counting import BELIEFS, CONSUME, COUNTING
+from mqlab.lessons.patterns.lab01 import (
+    PROMISES,
+    compare_promises,
+    count_orders,
+    deliver,
+    list_heard,
+    measure_shares,
+)
+from mqlab.lessons.patterns.orders import list_orders
+from mqlab.patterns.delivery.accounting import PIECES
+from mqlab.spark.files import DAY, read_lines
+from mqlab.spark.orders import parse_price, parse_quantity
+
+Rule = Callable[..., object]
+
+
+def by_number(position: int, booked: tuple[str, ...], offset: int, number: str, again: bool) -> str:
+    return "skip" if number in booked else "count"
+
+
+# ---- the story ----------------------------------------------------------------------------
+
+
+def test_the_orders_are_invoices_of_the_real_day_with_their_real_sums() -> None:
+    first, *_, last = list_orders(12)
+    for order in (first, last):
+        mine = [line for line in read_lines(DAY) if line["InvoiceNo"] == order.number]
+        tenths = sum(parse_quantity(m["Quantity"]) * parse_price(m["UnitPrice"]) for m in mine)
+        assert tenths == order.pence * 10
+    assert first.number == "580538"
+    assert len({order.number for order in list_orders(12)}) == 12
+
+
+def test_a_promise_is_broken_by_no_fault_on_its_own_side() -> None:
+    faults = {
+        "request": "lose shop→queue Publish#1",
+        "answer": "lose shop→queue ⇒Publish#1",
+        "counted": "kill accounting when=580538 after=1\nrestart accounting",
+        "held": "kill accounting when=580538 after=0\nrestart accounting",
+    }
+    _, _, *rows = compare_promises(faults).splitlines()
+    table = {row[: row.index(" ")]: row.split("  ")[1:] for row in rows}
+    assert set(table) == set(faults)
+    for row in rows:
+        name, *cells = (cell.strip() for cell in row.split("  ") if cell.strip())
+        most, least, exactly = cells
+        assert exactly == "fine", name
+        assert "counted" not in most
+        assert "lost" not in least
+        assert (most == "fine") != (least == "fine") or name == "request"
+
+
+def test_the_shop_hears_the_same_whichever_half_of_the_way_is_lost() -> None:
+    runs = [
+        deliver("at least once", f"lose shop→queue {what}#2") for what in ("Publish", "⇒Publish")
+    ]
+    assert list_heard(runs[0]) == list_heard(runs[1])
+    assert [count_orders(run)["580539"] for run in runs] == [(1, 1), (2, 2)]
+
+
+# ---- how often -----------------------------------------------------------------------------
+
+
+def test_without_loss_and_delay_nothing_goes_wrong() -> None:
+    for promise in PROMISES:
+        share = measure_shares(promise, 0, seeds=5)
+        assert (share.orders, share.lost, share.doubled) == (60, 0, 0)
+
+
+def test_with_loss_each_promise_errs_on_its_own_side() -> None:
+    most, least, exactly = (measure_shares(promise, 0.3, seeds=10) for promise in PROMISES)
+    assert most.lost
+    assert not most.doubled
+    assert least.doubled
+    assert not least.lost
+    assert (exactly.lost, exactly.doubled) == (0, 0)
+
+
+def test_delay_alone_doubles_where_two_messages_take_longer_than_the_patience() -> None:
+    assert not measure_shares("at least once", 0, slowest_ms=50, seeds=10).doubled
+    assert measure_shares("at least once", 0, slowest_ms=120, seeds=10).doubled
+    assert not measure_shares("exactly once", 0, slowest_ms=120, seeds=10).doubled
+
+
+# ---- the pieces ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "order",
+    [order for many in (1, 2, 3) for order in itertools.permutations(PIECES, many)],
+    ids="-".join,
+)
+def test_an_order_is_right_where_both_is_the_only_write_of_an_amount(
+    order: tuple[str, ...],
+) -> None:
+    noted_first = "note" in order and "both" in order and order.index("note") < order.index("both")
+    assert CONSUME.judge(order).ok == ("both" in order and "count" not in order and not noted_first)
+
+
+@pytest.mark.parametrize(
+    ("order", "light", "says"),
+    [
+        (("count", "commit"), "counted once", "fetched again and counted a second time"),
+        (("commit", "count"), "none lost", "never counted"),
+        (("count", "note"), "counted once", "fetched again"),
+        (("note", "count"), "none lost", "never counted"),
+        (("count",), "counted once", "fetched again"),
+        (("commit",), "all counted", "no amount"),
+        (("both", "count"), "all counted", "two pieces write the same one"),
+    ],
+)
+def test_a_wrong_order_hears_what_happens_between_its_writes(
+    order: tuple[str, ...], light: str, says: str
+) -> None:
+    verdict = CONSUME.judge(order)
+    assert not verdict.ok
+    assert verdict.light == light
+    assert says in verdict.message.en
+    assert verdict.message.zh
+
+
+def test_the_shop_is_not_told() -> None:
+    verdict = CONSUME.judge(("both", "thank"))
+    assert verdict.misconception == "the sender waits until the receiver is done"
+
+
+# ---- the rule ------------------------------------------------------------------------------
+
+
+def test_the_order_s_own_number_is_enough_and_all_that_is_needed() -> None:
+    assert COUNTING.check(by_number, graded=True).ok
+    careful: Rule = lambda p, b, o, n, a: "skip" if o < p or n in b else "count"  # noqa: E731
+    assert COUNTING.check(careful, graded=True).ok, "the position may be asked for besides"
+
+
+@pytest.mark.parametrize("belief", BELIEFS, ids=lambda belief: belief.name)
+def test_each_belief_hears_its_own_sentence_and_sees_its_own_run(belief: object) -> None:
+    verdict = COUNTING.check(belief.rule)  # type: ignore[attr-defined]
+    assert not verdict.ok
+    assert verdict.misconception == belief.name  # type: ignore[attr-defined]
+    if verdict.light != "all counted":
+        trace = verdict.trace()
+        assert trace is not None
+        red = [light.name for light in trace.snapshot(verdict.step).lights if not light.ok]
+        assert verdict.light in red
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        (lambda *given: None, "nothing is written yet"),
+        (lambda *given: "maybe", 'the answers are "count" and "skip"'),
+        (lambda p, b, o, n, a: "skip" if a or n in b else "count", "none lost"),
+    ],
+)
+def test_other_answers_are_told_what_is_wrong(rule: Rule, says: str) -> None:
+    verdict = COUNTING.check(rule)
+    assert not verdict.ok
+    assert says in str(verdict)

@@ -1,0 +1,116 @@
+"""A saga's services, and the orchestrator's position forward and back."""
+
+import pytest
+
+from mqlab.kernel import Caller, Config, Fired, MemoryDisk, Reply, Request, Response, Send
+from mqlab.patterns.records import read_records
+from mqlab.patterns.saga import orchestrator, service
+from mqlab.patterns.saga.config import SAFEGUARDS
+from mqlab.patterns.saga.messages import Do, DoResponse, StartSaga, Undo, UndoResponse
+from mqlab.patterns.saga.orchestrator import Orchestrator
+from mqlab.patterns.saga.service import Service, count_effects
+
+ON = frozenset(SAFEGUARDS)
+STEPS = ("orders", "money", "stock")
+START = Request(Caller("app"), StartSaga("T1"))
+ASKED = {"do": Do("T1"), "undo": Undo("T1")}
+
+
+def run(role, *events):
+    disk, effects = MemoryDisk(), ()
+    for event in events:
+        role, effects = role.step(event, disk)
+        for effect in effects:
+            disk = disk.apply(effect)
+    return role, disk, effects
+
+
+def done(name, ok=True):
+    return Response(name, 0, DoResponse("T1", ok))
+
+
+def undone(name):
+    return Response(name, 0, UndoResponse("T1"))
+
+
+def asked(effects):
+    return [(effect.to, str(effect.body)) for effect in effects if isinstance(effect, Send)]
+
+
+@pytest.mark.parametrize(
+    ("words", "ledger"),
+    [
+        ("do", ["done"]),
+        ("do do", ["done"]),
+        ("do undo", ["done", "undone"]),
+        ("do undo undo", ["done", "undone"]),
+        ("do undo do", ["done", "undone"]),
+        ("undo", []),
+    ],
+)
+def test_a_step_is_done_once_and_undone_once(words, ledger):
+    events = [Request(Caller("saga"), ASKED[word]) for word in words.split()]
+    _, disk, effects = run(Service(Config(on=ON)), *events)
+    assert [record.what for record in read_records(disk, service.LOG)] == ledger
+    assert any(isinstance(effect, Reply) for effect in effects), "and it is always answered"
+
+
+@pytest.mark.parametrize(
+    ("off", "words", "effects"),
+    [
+        ("idempotent_step", "do do", 2),
+        ("idempotent_undo", "do undo undo", -1),
+        ("undone_stays_undone", "do undo do", 1),
+    ],
+)
+def test_what_each_safeguard_of_a_service_prevents(off, words, effects):
+    events = [Request(Caller("saga"), ASKED[word]) for word in words.split()]
+    _, disk, _ = run(Service(Config(on=ON - {off})), *events)
+    assert count_effects(read_records(disk, service.LOG), "T1") == effects
+
+
+FORWARD = [START, done("orders"), done("money")]
+BACK = [*FORWARD, done("stock", ok=False)]
+
+
+@pytest.mark.parametrize(
+    ("events", "next_one"),
+    [
+        ([START], ("orders", "Do T1")),
+        (FORWARD[:2], ("money", "Do T1")),
+        (FORWARD, ("stock", "Do T1")),
+        (BACK, ("money", "Undo T1")),
+        ([*BACK, undone("money")], ("orders", "Undo T1")),
+    ],
+)
+def test_the_next_step_is_asked_for_once_the_last_is_written_and_again_after_a_restart(
+    events, next_one
+):
+    role = Orchestrator(Config(on=ON), STEPS)
+    role, disk, effects = run(role, *events)
+    assert asked(effects) == [next_one]
+    again, effects = Orchestrator.recover(Config(on=ON), STEPS, disk.power_cut(), 0)
+    assert asked(effects) == [next_one]
+    assert asked(again.step(Fired("retry T1"), disk)[1]) == [next_one]
+
+
+@pytest.mark.parametrize(
+    ("events", "told"),
+    [
+        ([*FORWARD, done("stock")], "ok"),
+        ([*BACK, undone("money"), undone("orders")], "failed compensated"),
+        ([START, done("orders", ok=False)], "failed compensated"),
+    ],
+)
+def test_at_either_end_the_application_is_told_and_nothing_is_owed(events, told):
+    role, disk, effects = run(Orchestrator(Config(on=ON), STEPS), *events)
+    assert [str(e.body) for e in effects if isinstance(e, Reply)] == [told]
+    assert not role.sagas
+    assert list(read_records(disk, orchestrator.LOG))[-1].what == "end"
+    assert Orchestrator.recover(Config(on=ON), STEPS, disk, 0)[1] == ()
+
+
+def test_an_answer_that_comes_twice_moves_nothing():
+    role, _, effects = run(Orchestrator(Config(on=ON), STEPS), *FORWARD[:2], done("orders"))
+    assert not effects
+    assert role.sagas["T1"].at == 1
