@@ -120,6 +120,8 @@ def _player() -> Figures:
         raise UserError("the player is measured in a checkout with its tests: run `make bench`")
     for name, value in _measured("tests.widgets.measure", "2000", "the player"):
         yield f"2,000 events, {name}", f"{value:g}"
+    for name, value in _measured("tests.browser.measure", "5", "the first diagram"):
+        yield f"JupyterLab, {name}", f"{value:g}"
 
 
 PARTS: dict[str, Callable[[], Figures]] = {

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,8 @@ SETTINGS = {
 
 @contextmanager
 def jupyterlab(folder: Path) -> Iterator[str]:
-    """Start JupyterLab on a copy of `labs/` in `folder`; gives its address with the token."""
+    """Start JupyterLab on a copy of `labs/` in `folder`; gives its address with the token and two
+    gaps: a workspace and a notebook."""
     labs = folder / "labs"
     shutil.copytree(ROOT / "labs", labs)
     settings = folder / "settings"
@@ -51,10 +52,13 @@ def jupyterlab(folder: Path) -> Iterator[str]:
     server = subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT)
     try:
         _wait(f"http://127.0.0.1:{port}/api?token={token}", server, folder / "jupyter.log")
-        yield f"http://127.0.0.1:{port}/lab/tree/{{}}?token={token}"
+        yield f"http://127.0.0.1:{port}/lab/workspaces/{{}}/tree/{{}}?token={token}"
     finally:
         server.terminate()
-        server.wait(30)
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:  # a kernel that is just starting
+            server.kill()
         log.close()
 
 
@@ -70,9 +74,24 @@ def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
     raise RuntimeError(f"JupyterLab does not answer:\n{log.read_text()}")
 
 
+@contextmanager
+def notebook(
+    browser: Any, address: str, name: str, heard: Callable[[str], None] | None = None
+) -> Iterator[Any]:
+    """A page on a notebook whose kernel is ready; afterwards neither is left. `heard` is called
+    with the address of each request."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    if heard:
+        page.on("request", lambda request: heard(request.url))
+    open_notebook(page, address, name)
+    yield page
+    page.evaluate("() => jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    page.close()
+
+
 def open_notebook(page: Any, address: str, name: str) -> None:
-    """Open a notebook and wait until its kernel is ready."""
-    page.goto(address.format(name))
+    """Open a notebook, and nothing that stood open before, and wait until its kernel is ready."""
+    page.goto(address.format(secrets.token_hex(4), name))
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=120_000)
     page.wait_for_function(
         "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status"

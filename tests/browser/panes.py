@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
-PICTURES = Path(__file__).parents[2] / ".cache" / "test" / "pictures"
+PICTURES = Path(os.environ.get("PICTURES", Path(__file__).parents[2] / ".cache/test/pictures"))
+ALL = "PICTURES" in os.environ  # whoever names a folder wants each display, not what is wrong
 SIZES = ((1280, 800), (1440, 900), (1920, 1080), (853, 533), (800, 800))
 """The fourth is 1280×800 at a zoom of 150 %."""
 AT_ONCE = 1280  # px: from this width on everything that is pinned is in sight at once
@@ -26,11 +28,19 @@ FAULTS = """(display, atOnce) => {
   };
   for (const stage of display.querySelectorAll(".stage")) {
     if (!stage.checkVisibility()) continue;
-    const host = stage.closest(".mqlab"), frame = stage.getBoundingClientRect();
-    if (host === display) inside(host, "display");
-    for (const name of [".top", ".controls", ".say", ".stage", ".ask", ".acts"]) {
-      const part = host.querySelector(name);
-      if (part && host === display) inside(part, name);
+    const host = stage.closest(".mqlab");
+    const others = [".ask", ".acts"].map((name) => host.querySelector(name)).filter(Boolean);
+    if (atOnce && display.matches(".explorer")) inside(display, "display");
+    if (display.offsetHeight > pane.height) host.scrollIntoView({ block: "start" });
+    for (const part of others) {
+      if (host.matches(".low")) part.scrollIntoView({ block: "nearest" });
+      inside(part, part.className);
+    }
+    if (host.matches(".low")) host.querySelector(".top").scrollIntoView({ block: "start" });
+    if (atOnce && host.matches(".low")) out.push(["too low"]);
+    const frame = stage.getBoundingClientRect();
+    for (const name of [".top", ".controls", ".say", ".stage"]) {
+      inside(host.querySelector(name), name);
     }
     for (const text of host.querySelectorAll(".line, .why, .say")) {
       if (text.scrollHeight > text.clientHeight + 1) out.push(["cut off", text.textContent]);
@@ -59,7 +69,7 @@ def set_size(page: Any, size: tuple[int, int]) -> None:
 
 
 def find_faults(page: Any, lab: str, size: tuple[int, int]) -> dict[str, list[Any]]:
-    """What is not in sight, by display; each display is photographed on the way."""
+    """What is not in sight, by display; where something is not, it is photographed."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     set_size(page, size)
     found: dict[str, list[Any]] = {}
@@ -67,8 +77,22 @@ def find_faults(page: Any, lab: str, size: tuple[int, int]) -> dict[str, list[An
     for number in range(page.evaluate("(all) => all.length", displays)):
         display = page.evaluate_handle("([all, i]) => all[i]", [displays, number]).as_element()
         faults = display.evaluate(FAULTS, size[0] >= AT_ONCE)
-        name = f"{lab[:2]}-{size[0]}x{size[1]}-{number}"
-        page.screenshot(path=str(PICTURES / f"{name}.png"))
+        name = f"{lab}-{size[0]}x{size[1]}-{number}"
+        if faults or ALL:
+            page.screenshot(path=str(PICTURES / f"{name}.png"))
         if faults:
             found[name] = faults
     return found
+
+
+def use_all(page: Any) -> None:
+    """Search with every Explorer, answer every question: then each shows the most it ever has."""
+    page.emulate_media(reduced_motion="reduce")  # the asked moment comes at once
+    for panel in page.query_selector_all(".mqlab.explorer[data-phase=ready]"):
+        panel.query_selector(".toggle").click()
+        page.wait_for_function("(el) => el.dataset.phase === 'done'", arg=panel)
+    for ask in page.query_selector_all(".mqlab.predict:not(.told)"):
+        ask.query_selector("input").check()
+        ask.query_selector(".buttons button").click()
+        ask.query_selector(".buttons .main").click()
+        ask.wait_for_selector(".verdict b")

@@ -11,7 +11,8 @@ import pytest
 
 from mqlab.lessons.course import notebooks
 
-from .jupyter import ROOT, errors, jupyterlab, open_notebook
+from .conftest import Served
+from .jupyter import ROOT, errors, notebook
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -31,16 +32,13 @@ OUTPUT = """(id) => jupyterapp.shell.currentWidget.content.widgets
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: Any, browser: Any) -> Iterator[tuple[Any, Path]]:
+def lab(served: Served, browser: Any) -> Iterator[tuple[Any, Path]]:
     """The student's copy, its imports run, and the folder it is saved in."""
-    folder = tmp_path_factory.mktemp("lab")
-    with jupyterlab(folder) as address:
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        open_notebook(page, address, f"{NAME}.ipynb")
-        student = notebooks.read(folder / "labs" / f"{NAME}.ipynb")
+    path = served.labs / f"{NAME}.ipynb"
+    with notebook(browser, served.address, path.name) as page:
+        student = notebooks.read(path)
         page.evaluate(RUN, next(c["id"] for c in student.cells if c.cell_type == "code"))
-        yield page, folder / "labs" / f"{NAME}.ipynb"
-        page.close()
+        yield page, path
 
 
 def shoot(page: Any, name: str) -> None:

@@ -11,9 +11,10 @@ import pytest
 
 from tests.widgets.test_browser import OVERLAPS
 
-from .jupyter import errors, jupyterlab, open_notebook, run_all, set_theme
+from .conftest import Served
+from .jupyter import errors, notebook, run_all, set_theme
 from .panes import SIZES as PANES
-from .panes import find_faults, set_size
+from .panes import find_faults, set_size, use_all
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -24,17 +25,13 @@ PLAYER = ".jp-OutputArea-output .mqlab"
 
 
 @pytest.fixture(scope="module")
-def lab(browser: Any, tmp_path_factory: Any) -> Iterator[tuple[Any, list[str]]]:
+def lab(served: Served, browser: Any) -> Iterator[tuple[Any, list[str]]]:
     """The notebook, run once, and every request that was made."""
     requests: list[str] = []
-    with jupyterlab(tmp_path_factory.mktemp("lab")) as address:
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.on("request", lambda request: requests.append(request.url))
-        open_notebook(page, address, LAB)
+    with notebook(browser, served.address, LAB, requests.append) as page:
         run_all(page)
         page.wait_for_selector(PLAYER)
         yield page, requests
-        page.close()
 
 
 def test_the_notebook_runs_without_an_error_and_shows_its_players(lab: Any) -> None:
@@ -104,6 +101,14 @@ def test_no_two_texts_overlap(lab: Any, size: tuple[int, int], dark: bool) -> No
     name = f"lab07-{size[0]}-{'dark' if dark else 'light'}.png"
     player.screenshot(path=str(PICTURES / name))
     assert page.evaluate(OVERLAPS) == []
+
+
+@pytest.mark.parametrize("size", (PANES[0], PANES[3]), ids=lambda s: f"{s[0]}x{s[1]}")
+def test_everything_is_in_sight_when_all_is_told(lab: Any, size: tuple[int, int]) -> None:
+    page, _ = lab
+    use_all(page)
+    assert find_faults(page, "07-told", size) == {}
+    set_size(page, PANES[0])
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

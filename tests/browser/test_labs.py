@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.widgets.test_browser import OVERLAPS
 
-from .jupyter import errors, jupyterlab, open_notebook, run_all, set_theme
-from .panes import SIZES, find_faults, set_size
+from .conftest import Served
+from .jupyter import errors, notebook, run_all, set_theme
+from .panes import SIZES, find_faults, set_size, use_all
 
 pytestmark = pytest.mark.needs("chromium")
 
@@ -24,7 +24,6 @@ LABS = {
     "06-coordinator": 12,
     "08-consume-transform-produce": 6,
 }
-PICTURES = Path(__file__).parents[2] / ".cache" / "test" / "pictures"
 SHOWN = ".jp-OutputArea-output .mqlab"
 #: tables that are wrapped, which makes them unreadable: taller than they have lines
 WRAPPED = """() => [...document.querySelectorAll('.jp-OutputArea-output pre')]
@@ -41,15 +40,12 @@ class Opened:
 
 
 @pytest.fixture(scope="module", params=LABS)
-def opened(request: Any, tmp_path_factory: Any, browser: Any) -> Iterator[Opened]:
-    """A notebook, run once, in a JupyterLab of its own."""
-    with jupyterlab(tmp_path_factory.mktemp("lab")) as address:
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        open_notebook(page, address, f"solutions/{request.param}.ipynb")
+def opened(request: Any, served: Served, browser: Any) -> Iterator[Opened]:
+    """A notebook, run once."""
+    with notebook(browser, served.address, f"solutions/{request.param}.ipynb") as page:
         run_all(page)
         page.wait_for_selector(SHOWN)
         yield Opened(request.param, page)
-        page.close()
 
 
 def test_it_runs_without_an_error_and_shows_its_pictures(opened: Opened) -> None:
@@ -68,7 +64,7 @@ def test_no_table_is_wrapped_in_a_common_window(opened: Opened) -> None:
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_everything_is_in_sight_at_once(opened: Opened, size: tuple[int, int]) -> None:
-    assert find_faults(opened.page, opened.lab, size) == {}
+    assert find_faults(opened.page, opened.lab[:2], size) == {}
     set_size(opened.page, SIZES[0])
 
 
@@ -76,10 +72,11 @@ def test_everything_is_in_sight_at_once(opened: Opened, size: tuple[int, int]) -
 def test_no_two_texts_overlap(opened: Opened, dark: bool) -> None:
     page = opened.page
     set_theme(page, dark)
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    shown = [output for output in page.locator(SHOWN).all() if output.is_visible()]
-    for number, output in enumerate(shown):
-        output.scroll_into_view_if_needed()
-        name = f"{opened.lab[:2]}-{number}-{'dark' if dark else 'light'}.png"
-        output.screenshot(path=str(PICTURES / name))
     assert page.evaluate(OVERLAPS) == []
+
+
+@pytest.mark.parametrize("size", (SIZES[0], SIZES[3]), ids=lambda size: f"{size[0]}x{size[1]}")
+def test_everything_is_in_sight_when_all_is_told(opened: Opened, size: tuple[int, int]) -> None:
+    """The last test of a lab: its Explorers have searched, its questions are answered."""
+    use_all(opened.page)
+    assert find_faults(opened.page, f"{opened.lab[:2]}-told", size) == {}

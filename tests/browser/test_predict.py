@@ -12,7 +12,8 @@ import pytest
 
 from mqlab.lessons.course import notebooks
 
-from .jupyter import ROOT, errors, jupyterlab, open_notebook
+from .conftest import Served
+from .jupyter import ROOT, errors, notebook
 from .test_exercises import RUN, SOURCE
 
 pytestmark = pytest.mark.needs("chromium")
@@ -47,17 +48,14 @@ def beginning_of_the_lab(folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: Any, browser: Any) -> Iterator[tuple[Any, Path, str]]:
-    folder = tmp_path_factory.mktemp("predict")
-    with jupyterlab(folder) as address:
-        asks = beginning_of_the_lab(folder / "labs")
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
-        open_notebook(page, address, NAME)
-        for cell in nbformat.read(folder / "labs" / NAME, 4).cells:
+def lab(served: Served, browser: Any) -> Iterator[tuple[Any, Path, str]]:
+    asks = beginning_of_the_lab(served.labs)
+    with notebook(browser, served.address, NAME) as page:
+        for cell in nbformat.read(served.labs / NAME, 4).cells:
             if cell["id"] == asks:
                 break
             page.evaluate(RUN, cell["id"])
-        yield page, folder / "labs" / NAME, asks
+        yield page, served.labs / NAME, asks
 
 
 def shoot(page: Any, name: str) -> None:

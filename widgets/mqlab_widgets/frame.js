@@ -3,6 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const GAP = 18, BETWEEN = 12; // px between columns, and between panels of a column
+const SPARE = 3; // rows drawn above and below those that are seen
 const TABS = 34; // px: a row of tabs
 const LEAST = 190; // px that the pictures have however low the window is
 const BOX_LEAST = 300; // px of them below which not the whole box is in sight, but the player alone
@@ -35,6 +36,10 @@ class Rows {
     this.world = panel.lives.find((life) => life.key === "world");
     let last = -1;
     this.at = [0, ...shows.map((shown) => Math.max(last += shown ? 1 : 0, 0))];
+    for (const life of panel.lives) {
+      const [kind, step] = life.up ? life.key.split(":") : [];
+      if (kind === "row" || kind === "fold") life.row = this.at[step];
+    }
     this.fit(Infinity);
   }
 
@@ -45,10 +50,13 @@ class Rows {
     this.panel.resize(this.head + this.edge + this.seen * this.row);
   }
 
-  /** The current row at two thirds, as Python's window has it (see window.py). */
-  scroll(step) {
+  /** The current row at two thirds, as Python's window has it (see window.py). Only what is seen
+   *  is drawn, and a few rows around it, which are in place when it scrolls. */
+  seek(step) {
     const first = Math.max(0, this.at[step] - Math.floor((2 * this.seen) / 3));
     const start = Math.max(0, Math.min(first, this.count - this.seen));
+    this.panel.rows = [start - SPARE, start + this.seen + SPARE];
+    this.panel.seek(step);
     this.view.el.setAttribute("height", this.seen * this.row + 2 * this.edge);
     this.world.el.setAttribute("transform", `translate(0,${this.edge - start * this.row})`);
   }
@@ -224,11 +232,19 @@ class Stage {
   }
 
   /** The height that the pane has for the pictures: beside all that stands in the box that the
-   *  player is a part of, or where that is too much, beside the player's own. */
+   *  player is a part of; where that is too much, beside the player's question and actions; and
+   *  where even that is too much, beside its controls alone: the rest is a little way to scroll. */
   room() {
     const pane = this.pane() - (this.whole ? 0 : MARGIN);
     const inBox = this.outer && !this.whole ? pane - this.others(this.outer) : 0;
-    return Math.max(LEAST, inBox >= BOX_LEAST ? inBox : pane - this.others(this.host));
+    const inHost = pane - this.others(this.host);
+    const low = inBox < BOX_LEAST && inHost < LEAST;
+    this.host.classList.toggle("low", low);
+    if (inBox >= BOX_LEAST) return inBox;
+    if (!low) return inHost;
+    const { top } = this.host.querySelector(".top").getBoundingClientRect();
+    const { bottom } = this.el.parentElement.getBoundingClientRect();
+    return Math.max(LEAST, Math.floor(pane - (bottom - top) + this.el.offsetHeight));
   }
 
   /** What a box has besides the pictures, in px; it may be taller than all of that. */
@@ -289,8 +305,7 @@ class Stage {
   seek(step, before) {
     for (const panel of this.panels) {
       if (!panel.visible) continue;
-      panel.panel.seek(step);
-      panel.rows?.scroll(step);
+      (panel.rows ?? panel.panel).seek(step);
     }
     for (const tabs of this.tabs) tabs.mark(before, step, this.words);
   }

@@ -10,6 +10,7 @@ class Panel {
   constructor(lives, shapes, box, scale) {
     this.svg = document.createElementNS(SVG, "svg");
     this.scale = scale;
+    this.rows = []; // from which row of a diagram to which it is drawn (frame.js says)
     [this.width] = box.size;
     for (const [name, value] of Object.entries({
       class: "picture", role: "img", "aria-label": box.title, width: this.width * scale,
@@ -42,13 +43,15 @@ class Panel {
   seek(step) {
     const lives = this.lives;
     const root = { el: this.svg, last: null };
+    const [low, high] = this.rows;
     for (let i = 0; i < lives.length; i++) {
       const life = lives[i];
-      if (step < life.born || step >= life.end) {
+      const parent = life.up ? lives[i - life.up] : root;
+      if (step < life.born || step >= life.end || life.row < low || life.row >= high
+          || !parent.el) {
         if (life.el) { life.el.remove(); life.el = null; }
         continue;
       }
-      const parent = life.up ? lives[i - life.up] : root;
       if (!life.el) begin(life, parent);
       parent.last = life.el;
       life.last = null;

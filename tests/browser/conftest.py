@@ -1,0 +1,24 @@
+"""One JupyterLab for all tests that open a lab; each opens its notebooks in a workspace apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from .jupyter import jupyterlab
+
+
+@dataclass(frozen=True)
+class Served:
+    address: str
+    labs: Path  # the copy of `labs/` that is served
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("jupyterlab")
+    with jupyterlab(folder) as address:
+        yield Served(address, folder / "labs")
