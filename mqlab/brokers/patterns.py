@@ -9,6 +9,7 @@ BROKER = Broker(
         "three_phase": "mqlab.patterns.three_phase.system:ThreePhase",
         "saga": "mqlab.patterns.saga.system:SagaSystem",
         "tcc": "mqlab.patterns.tcc.system:Tcc",
+        "barriers": "mqlab.patterns.barriers.system:Barriers",
         "message_transaction": "mqlab.patterns.message_transaction.system:MessageTransaction",
         "two_phase_set": "mqlab.patterns.two_phase.oracle:TwoPhaseSet",
     },

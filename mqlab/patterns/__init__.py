@@ -9,6 +9,7 @@ brokers with. Each is a room, and the rooms do not know each other:
     tcc/           Try, Confirm, Cancel: two phases written by the application, without locks
     saga/          steps that commit at once, and compensations that take them back
     message_transaction/   an order and its message in one write, a consumer that repeats
+    barriers/      snapshots of a running computation, and a sink that commits by them
 
 At this top lies what all rooms use: `model.py` (what is common to their systems), `client.py`
 (an application's calls), `records.py` (what stands in a log), `claims.py` (what disks say and

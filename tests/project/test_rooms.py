@@ -33,7 +33,7 @@ ROOMS = {
         ("system",),
     ),
     "mqlab.patterns": (
-        ("delivery", "message_transaction", "saga", "tcc", "three_phase", "two_phase"),
+        ("barriers", "delivery", "message_transaction", "saga", "tcc", "three_phase", "two_phase"),
     ),
 }
 BROKER = {"config", "errors", "messages", "states"}

@@ -1,0 +1,143 @@
+"""What job manager and tasks say to each other, and what flows through the channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+def name_checkpoint(number: int) -> str:
+    return f"cp{number}" if number else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A task that is running and does nothing yet."""
+
+    def __str__(self) -> str:
+        return "Register"
+
+
+@dataclass(frozen=True, slots=True)
+class Reconnect:
+    """The connection to a task broke; if it lives it is to register."""
+
+    def __str__(self) -> str:
+        return "Reconnect"
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """A task has lost a channel: what was in it may be lost, or come out of order."""
+
+    attempt: int
+
+    def __str__(self) -> str:
+        return f"Fail attempt {self.attempt}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deploy:
+    """Begin again, from the state that was noted for checkpoint `number` (0: from nothing)."""
+
+    attempt: int
+    number: int
+    state: int
+
+    @property
+    def txn(self) -> str:
+        return name_checkpoint(self.number)
+
+    def __str__(self) -> str:
+        return f"Deploy attempt {self.attempt} from {self.txn or 'nothing'}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeployResponse:
+    attempt: int
+
+    def __str__(self) -> str:
+        return "running"
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    attempt: int
+    number: int
+
+    @property
+    def txn(self) -> str:
+        return name_checkpoint(self.number)
+
+    def __str__(self) -> str:
+        return f"Trigger {self.txn}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record on its way through a channel."""
+
+    attempt: int
+    value: str
+
+    def __str__(self) -> str:
+        return f"record {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """What was sent before it belongs to this checkpoint, what comes after it does not."""
+
+    attempt: int
+    number: int
+
+    @property
+    def txn(self) -> str:
+        return name_checkpoint(self.number)
+
+    def __str__(self) -> str:
+        return f"barrier {self.txn}"
+
+
+Element = Row | Barrier
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledge:
+    """A task's part of the picture: an offset, a count, or (the sink) that it has pre-committed."""
+
+    attempt: int
+    number: int
+    state: int
+
+    @property
+    def txn(self) -> str:
+        return name_checkpoint(self.number)
+
+    def __str__(self) -> str:
+        return f"Acknowledge {self.txn} state={self.state}"
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """notifyCheckpointComplete."""
+
+    number: int
+
+    @property
+    def txn(self) -> str:
+        return name_checkpoint(self.number)
+
+    def __str__(self) -> str:
+        return f"complete {self.txn}"
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """A source's own reason to send its next record."""
+
+    attempt: int
+
+    quiet = True
+
+    def __str__(self) -> str:
+        return "next record"
