@@ -9,4 +9,6 @@ BROKER = Broker(
     },
     searches="mqlab.lessons.rocketmq.cases:SEARCHES",
     serve="mqlab.serve.rocketmq.options",
+    witness="mqlab.real.rocketmq.evidence:WITNESS",
+    real="mqlab.cli.real_rocketmq",
 )
