@@ -32,9 +32,13 @@ labs: setup ## student copies and solutions from labs/source, then check them
 class: setup ## an nbgrader course of the labs (DIR=folder; ARGS=--sample: with a sample class)
 	@$(PY) -m mqlab class $(DIR) $(ARGS)
 
-real: setup ## a real Kafka (Java, Maven): recorded again and compared, and the engine with it
+real: setup ## real brokers (Java, Maven): asked again and compared, and the engine with them
 	@$(PY) -m mqlab real kafka compare --real
 	@$(PY) -m mqlab real kafka compare
+	@$(PY) -m mqlab real rocketmq compare --real
+	@$(PY) -m mqlab real rocketmq compare --real --version 4.9.7
+	@$(PY) -m mqlab real rocketmq compare
+	@$(PY) -m mqlab real rocketmq compare --version 4.9.7
 
 lock: setup ## renew requirements.lock within pyproject.toml's bounds
 	@.ci/lock

@@ -3,6 +3,12 @@
 from . import Broker
 
 BROKER = Broker(
-    systems={"rocketmq": "mqlab.rocketmq:RocketMQSystem"},
+    systems={
+        "rocketmq": "mqlab.rocketmq:RocketMQSystem",
+        "order_service": "mqlab.lessons.rocketmq.systems:OrderServiceSystem",
+    },
+    searches="mqlab.lessons.rocketmq.cases:SEARCHES",
     serve="mqlab.serve.rocketmq.options",
+    witness="mqlab.real.rocketmq.evidence:WITNESS",
+    real="mqlab.cli.real_rocketmq",
 )

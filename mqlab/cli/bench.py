@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..brokers import list_brokers
 from .errors import UserError
 
 HELP = "measure: transactions/s, income, import time, the player, the explorer"
@@ -31,12 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "parts", nargs="*", metavar="PART", help=f"some of: {', '.join(PARTS)} (default: all)"
     )
-    parser.add_argument(
-        "--kafka",
-        metavar="ADDRESS",
-        default="",
-        help="server: measure this broker too, in turns (one of `mqlab real kafka start`)",
-    )
+    for name in list_brokers("serve"):
+        parser.add_argument(
+            f"--{name}",
+            metavar="ADDRESS",
+            default="",
+            help=f"server: measure this broker too, in turns (one of `mqlab real {name} start`)",
+        )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
     print(f"{'part':<10} {'figure':<62} value")
     for name, measure in PARTS.items():
         if not args.parts or name in args.parts:
-            for figure, value in _server(args.kafka) if name == "server" else measure():
+            others = {broker: getattr(args, broker) for broker in list_brokers("serve")}
+            for figure, value in _server(others) if name == "server" else measure():
                 print(f"{name:<10} {figure:<62} {value}", flush=True)
     return 0
 
@@ -91,16 +94,20 @@ def _measured(module: str, argument: str, what: str) -> Figures:
     yield from ast.literal_eval(done.stdout.strip().splitlines()[-1]).items()
 
 
-def _server(kafka: str = "") -> Figures:
-    """One confluent-kafka client against `mqlab serve`, and against a broker at `kafka`."""
-    from ..serve.kafka import serve
-    from ..serve.kafka.bench import measure_servers
+def _server(others: dict[str, str]) -> Figures:
+    """A client against each broker's `mqlab serve`, and against a real one at the address that
+    `others` has for it."""
+    from ..brokers import load
+    from ..serve.bench import measure_in_turns
 
-    with serve() as broker:
-        found = measure_servers(broker.address, *filter(None, [kafka]))
-    for name, values in found.items():
-        for who, value in zip(("mqlab serve", kafka), values, strict=False):
-            yield f"{who}, {name}", f"{value:,.0f}"
+    for name in list_brokers("serve"):
+        other = others.get(name, "")
+        figures = load(f"mqlab.serve.{name}.bench:FIGURES")
+        with load(f"mqlab.serve.{name}:serve")() as broker:
+            found = measure_in_turns(figures, broker.address, *filter(None, [other]))
+        for figure, values in found.items():
+            for who, value in zip((f"mqlab serve {name}", other), values, strict=False):
+                yield f"{who}, {figure}", f"{value:,.0f}"
 
 
 def _income() -> Figures:
@@ -128,6 +135,6 @@ PARTS: dict[str, Callable[[], Figures]] = {
     "imports": _imports,
     "explorer": _explorer,
     "player": _player,
-    "server": _server,
+    "server": lambda: _server({}),
     "income": _income,
 }

@@ -102,6 +102,9 @@ class OurControl:
     def persist(self) -> None:
         self.server.fire("broker", "persist offsets")
 
+    def end_delay(self, level: int) -> None:
+        self.server.fire("broker", f"delay level {level}")
+
     def kill(self) -> None:
         self.server.kill()
 
@@ -115,7 +118,7 @@ class OurControl:
 @dataclass(frozen=True, slots=True)
 class OurHost:
     broker: str = "mqlab"
-    at_once: int = 1
+    at_once: int = 4
 
     def cannot(self, program: Any) -> str:
         from mqlab.real.rocketmq.programs import ROUNDS

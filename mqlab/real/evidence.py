@@ -1,8 +1,9 @@
 """What a narrated line rests on: a recording, a document it contradicts, or the model alone.
 
 A line is *recorded* only if the question it belongs to, with its answer, stands word for word
-(normalised as recordings are) in the recording of the scenario of that name. What brokers do
-among themselves is never seen from outside: it stays *model*. *Contradicts* comes from a table
+(normalised as recordings are) in the recording of the scenario of that name. A question that is
+sent one-way has no answer and stands for itself. What brokers do among themselves is never seen
+from outside: it stays *model*. *Contradicts* comes from a table
 of what articles about a broker say against it. Both are the broker's, and handed in.
 """
 
@@ -44,6 +45,8 @@ class Contradiction:
         return Text(f"{why.en} {en}".strip(), f"{why.zh}{zh}" if why.zh or not why.en else zh)
 
 
+NEVER = re.compile(r"(?!)")
+UNANSWERED = ""
 OTHERWISE = Text("contradicts many articles", "与许多文章的说法不同")
 
 
@@ -52,7 +55,8 @@ class Witness:
     """What one broker's recordings can say of a trace. `broker` and `version`: "Kafka", "4.3.1";
     `folder`: of these recordings; `contradictions`: see there. `profile_of`: the folder of
     profiles for a system line. `is_seen`: whether what this node asks is seen from outside.
-    `role_of`: the role in a recording for a node that is asked. `ids`: as of an `Oracle`."""
+    `role_of`: the role in a recording for a node that is asked. `ids`: as of an `Oracle`.
+    `one_way`: finds questions that nobody answers."""
 
     broker: str
     version: str
@@ -62,6 +66,7 @@ class Witness:
     role_of: Callable[[str], str]
     ids: re.Pattern[str]
     contradictions: tuple[Contradiction, ...] = ()
+    one_way: re.Pattern[str] = NEVER
 
     @property
     def recorded(self) -> Text:
@@ -73,7 +78,7 @@ def add_evidence(trace: Trace, scenario: str, witness: Witness) -> Trace:
     """The trace with the evidence of each fact; `scenario`: the name of its recording."""
     recorded = _recorded(witness, witness.profile_of(trace.system), scenario)
     seen: set[int] = set()
-    pairs = list(_pairs(trace.facts))
+    pairs = list(_pairs(trace.facts, witness.one_way))
     asked = normalise((o for o, _ in pairs), witness.ids)
     for (_, places), observation in zip(pairs, asked, strict=True):
         if witness.is_seen(observation.who) and _key(witness, observation) in recorded:
@@ -92,13 +97,15 @@ def _judged(fact: Fact, recorded: bool, witness: Witness) -> Fact:
     return replace(fact, evidence=words, why=odd.explain(fact.why, witness.broker))
 
 
-def _pairs(facts: Iterable[Fact]) -> list[tuple[Observation, list[int]]]:
+def _pairs(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observation, list[int]]]:
     """Questions with their answers, and the places of the facts that tell them. A connection
     answers in order; what arrives late has been told once when it left."""
     waiting: dict[tuple[str, str], list[tuple[Fact, list[int]]]] = {}
     found = []
     for place, fact in enumerate(facts):
-        if fact.kind is FactKind.SEND:
+        if fact.kind is FactKind.SEND and one_way.search(fact.text.en):
+            found.append((Observation(fact.node, fact.peer, fact.text.en, UNANSWERED), [place]))
+        elif fact.kind is FactKind.SEND:
             waiting.setdefault((fact.node, fact.peer), []).append((fact, [place]))
         elif fact.kind is FactKind.LATE:
             for asked, places in waiting.get((fact.node, fact.peer), []):
@@ -114,7 +121,8 @@ def _pairs(facts: Iterable[Fact]) -> list[tuple[Observation, list[int]]]:
 
 def _key(witness: Witness, observation: Observation) -> tuple[str, str, str]:
     """Whom, what and the answer."""
-    return witness.role_of(observation.to), observation.asked, observation.answered
+    answered = UNANSWERED if witness.one_way.search(observation.asked) else observation.answered
+    return witness.role_of(observation.to), observation.asked, answered
 
 
 @cache

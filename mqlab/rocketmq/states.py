@@ -59,12 +59,13 @@ class HalfState(StrEnum):
 
 _H = HalfState
 
-#: state → the states it may be entered from. That a transaction which was rolled back or
-#: discarded can still be committed is how the real broker behaves: no table forbids it.
+#: state → the states it may be entered from. Nothing forbids a second end, so the ends are no
+#: ends: what was rolled back or discarded can still be committed, what was committed is asked
+#: about where its op record is late or lost, and an operator takes a discarded half back.
 PREVIOUS: dict[HalfState, frozenset[HalfState]] = {
-    _H.HALF: frozenset(),
-    _H.ASKED: frozenset({_H.HALF, _H.ASKED, _H.COMMITTED, _H.ROLLED_BACK}),
-    _H.COMMITTED: frozenset(HalfState),
-    _H.ROLLED_BACK: frozenset({_H.HALF, _H.ASKED, _H.DISCARDED, _H.COMMITTED, _H.ROLLED_BACK}),
+    _H.HALF: frozenset({_H.DISCARDED}),
+    _H.ASKED: frozenset({_H.HALF, _H.COMMITTED, _H.ROLLED_BACK}),
+    _H.COMMITTED: frozenset({_H.HALF, _H.ASKED, _H.ROLLED_BACK, _H.DISCARDED}),
+    _H.ROLLED_BACK: frozenset({_H.HALF, _H.ASKED, _H.DISCARDED}),
     _H.DISCARDED: frozenset({_H.HALF, _H.ASKED, _H.COMMITTED, _H.ROLLED_BACK}),
 }

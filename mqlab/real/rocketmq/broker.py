@@ -19,9 +19,11 @@ import fcntl
 import os
 import re
 import signal
+import socket
 import subprocess
 import tempfile
 import weakref
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
 
@@ -50,7 +52,7 @@ OPENED = (
 
 #: what differs from RocketMQ's defaults in every recording
 SETTINGS = {
-    "brokerClusterName": "mqlab",
+    "brokerClusterName": "DefaultCluster",
     "brokerName": "broker-a",
     "brokerId": "0",
     "brokerIP1": "127.0.0.1",
@@ -103,7 +105,6 @@ class RealRocketMQ:
         self._class_path = f"{_compiled(version)}:{JARS.class_path(version)}"
         self._home = tempfile.TemporaryDirectory(prefix="mqlab-rocketmq-")
         self.folder = Path(self._home.name)
-        # Beside its port a broker takes the one that is two less (for urgent clients).
         port, names = _free_pair()
         self.address = f"127.0.0.1:{port}"
         self.name_server = f"127.0.0.1:{names}" if name_server else ""
@@ -146,6 +147,9 @@ class RealRocketMQ:
     def persist(self) -> None:
         """Consumer offsets are written to the disk."""
         self._ask("persist")
+
+    def end_delay(self, level: int) -> None:
+        """Every level is a second here (messageDelayLevel): whoever waits sees it come."""
 
     def _ask(self, line: str) -> None:
         assert self._process is not None and self._process.stdin and self._process.stdout
@@ -233,11 +237,15 @@ class RealRocketMQ:
 
 
 def _free_pair() -> tuple[int, int]:
-    """A port whose neighbours a broker can have too, and another one."""
+    """A port whose neighbours a broker can have too, for urgent clients and for slaves, and another
+    one."""
     while True:
         port, names = free_ports(2)
-        if abs(port - names) > 2 and 1026 < port < 65_000:
-            return port, names
+        with suppress(OSError), ExitStack() as held:
+            for neighbour in (port - 2, port, port + 1):
+                held.enter_context(socket.create_server(("", neighbour)))
+            if not port - 2 <= names <= port + 1:
+                return port, names
 
 
 def _compiled(version: str) -> Path:

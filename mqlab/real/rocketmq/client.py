@@ -68,6 +68,10 @@ class Control(Protocol):
     def persist(self) -> None:
         """Consumer offsets are written to the disk."""
 
+    def end_delay(self, level: int) -> None:
+        """What waits on this delay level is delivered; a real broker does so by itself, after a
+        second in these recordings."""
+
     def kill(self) -> None:
         """kill -9."""
 

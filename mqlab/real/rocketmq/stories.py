@@ -22,7 +22,7 @@ from .client import SETTLE_S, Lab
 from .jars import JARS
 
 SOURCE = Path(__file__).parent / "java" / "Listener.java"
-PATIENCE_S = 60.0
+PATIENCE_S = 150.0
 
 
 class Story:

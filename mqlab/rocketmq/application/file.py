@@ -2,7 +2,8 @@
 
 Inside the engine the table is a value on the database's disk (`database.py`). A listener that was
 written for it runs unchanged against a file: `execute(order, Db(OrderFile(path).run), memory)`.
-No role uses this; a test runs the same stories on both and compares the rows.
+No role of the engine uses this; a lesson's database may (`mqlab/lessons/rocketmq/systems.py`), and
+tests run the same stories and schedules on both and compare the rows.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ or with ROLLBACK first and COMMIT later: the message is delivered each time that
 since they were last written, who is connected. *What can go wrong:* the broker dies between the
 message and its op record, or before waiting op records were written; then the half is asked about
 although it has ended, and a second COMMIT delivers the message twice. *Invariants:* a half is never
-removed; a message reaches a real queue only by a COMMIT, and after its half.
+removed; a transactional message reaches its queue only by a COMMIT, and after its half.
 
 *Left out:* several masters, access control, and the second implementation of 5.5 that keeps halves
 in RocksDB (`transRocksDBEnable`, off by default).

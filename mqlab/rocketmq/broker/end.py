@@ -97,7 +97,7 @@ def _write_end(broker: Broker, ask: EndTransaction, half: Stored, disk: Disk, at
     if half.message.get(REAL_TOPIC) is None:
         return broker, ()
     config, ops = broker.config, broker.ops
-    writer = Writer(disk, at_ms)
+    writer = Writer(disk, at_ms, notify=config.flush == "sync")
     usual = ("message", "op") if "message_before_op" in config.on else ("op", "message")
     for part in config.order_of("end_transaction", *usual):
         if part == "op":

@@ -14,8 +14,7 @@ from ...kernel.world import NodeState
 from ..consumer.listening import APPLIED
 from ..log import Stored
 from ..log.offsets import offset_key
-from ..log.store import HALF_QUEUE
-from ..messages import PGROUP, REAL_TOPIC, split_queue
+from ..messages import REAL_TOPIC, split_queue
 from ..picture.cluster import Cluster
 from ..picture.transactions import Txn
 from ..picture.view import View, list_group_queues, read_world
@@ -115,9 +114,8 @@ def _can_ask(seen: View, txn: Txn) -> bool:
     broker = seen.broker
     if broker is None:
         return False
-    half = seen.read(HALF_QUEUE)[txn.halves[-1]].message
-    only = None if "any_producer" in broker.config.on else half.born_host
-    return broker.producers.choose(half.get(PGROUP) or "", only)[1] is not None
+    only = None if "any_producer" in broker.config.on else txn.sender
+    return broker.producers.choose(txn.group, only)[1] is not None
 
 
 # ---- consumers ---------------------------------------------------------------------------

@@ -55,7 +55,7 @@ from ..group.messages import (
     UpdateConsumerOffset,
 )
 from ..group.sharing import allocate_queues
-from ..messages import Heartbeat, name_queue
+from ..messages import Heartbeat, name_queue, split_queue
 from . import listening
 from .calls import Consume
 
@@ -77,8 +77,13 @@ class ConsumerConfig(Config):
     broadcasting: bool = False
 
     @property
-    def retry_queue(self) -> str:
-        return name_queue(f"{RETRY_PREFIX}{self.group}", 0)
+    def by_topic(self) -> tuple[tuple[str, ...], ...]:
+        """The queues of each topic, and the one of the group's retry topic."""
+        topics = dict.fromkeys(split_queue(queue)[0] for queue in self.queues)
+        return (
+            *(tuple(q for q in self.queues if split_queue(q)[0] == topic) for topic in topics),
+            (name_queue(f"{RETRY_PREFIX}{self.group}", 0),),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +148,9 @@ class Consumer(Quiet):
         """Which queues are mine: of each topic by itself, the retry topic too. What was mine and
         is no more is forgotten, for somebody else moves its offset now."""
         me, config = self.config.name, self.config
-        mine = allocate_queues(me, members, config.queues)
-        mine = (*mine, *allocate_queues(me, members, (config.retry_queue,)))
+        mine: tuple[str, ...] = ()
+        for queues in config.by_topic:
+            mine = (*mine, *allocate_queues(me, members, queues))
         kept = Map((q, self.positions[q]) for q in mine if q in self.positions)
         new = replace(self, positions=kept)
         unknown = tuple(QueryConsumerOffset(config.group, q) for q in mine if q not in kept)

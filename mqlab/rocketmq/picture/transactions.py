@@ -25,7 +25,7 @@ from ..config import (
     SCHEDULE_TOPIC,
 )
 from ..log import Stored
-from ..messages import TRAN_MSG, UNIQ_KEY, Message
+from ..messages import PGROUP, TRAN_MSG, UNIQ_KEY, Message
 from ..states import HalfState, TransactionType
 
 #: topics of what a consumer has sent back: that is no more the transaction's business
@@ -35,15 +35,17 @@ SENT_BACK = (RETRY_PREFIX, DLQ_PREFIX, SCHEDULE_TOPIC)
 @dataclass(frozen=True, slots=True)
 class Txn:
     """A transaction: `name` "T1" …, the key of all its records, the order that it is about, the
-    group that can be asked. `halves`: the places of its half and of each copy, oldest first;
-    `ended`: those that an op record names. `delivered`: how often its message was written to its
-    real topic; `again`: of these, how often from a copy that was made after it had been delivered.
+    producer group that can be asked, and who sent it. `halves`: the places of its half and of each
+    copy, oldest first; `ended`: those that an op record names. `delivered`: how often its message
+    was written to its real topic; `again`: of these, how often from a copy that was made after it had been delivered.
     `parked`: how often it was given up; `times`: how often it was asked about. `path`: the states
     it went through."""
 
     name: str
     key: str
     order: str
+    group: str = ""
+    sender: str = ""
     halves: tuple[int, ...] = ()
     ended: tuple[int, ...] = ()
     delivered: int = 0
@@ -85,7 +87,7 @@ class Book:
         if not is_transactional(message) or message.topic.startswith(SENT_BACK):
             return
         key = message.get(UNIQ_KEY) or ""
-        txn = self.txns.get(key) or Txn(self.name_next(), key, message.words)
+        txn = self.txns.get(key) or self._begin(message)
         if message.topic == HALF_TOPIC:
             new = self._note_half(txn, stored)
         elif message.topic == DISCARD_TOPIC:
@@ -97,6 +99,10 @@ class Book:
         else:  # without a half topic: undecided, and in the topic that consumers read
             new = txn.enter(HalfState.HALF)
         self.txns[key] = new
+
+    def _begin(self, message: Message) -> Txn:
+        key, group = message.get(UNIQ_KEY) or "", message.get(PGROUP) or ""
+        return Txn(self.name_next(), key, message.words, group, message.born_host)
 
     def _note_half(self, txn: Txn, half: Stored) -> Txn:
         self.places[half.queue_offset] = txn.key

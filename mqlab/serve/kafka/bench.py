@@ -9,7 +9,6 @@ import importlib
 import time
 import uuid
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 RECORDS = 100
@@ -80,13 +79,3 @@ FIGURES: dict[str, Callable[[str], float]] = {
     "transactions/s of 100 records": transactions_per_second,
     "records/s": records_per_second,
 }
-
-
-def measure_servers(*addresses: str, rounds: int = 3) -> dict[str, list[float]]:
-    """Each figure at each address, medians of `rounds`. The servers take turns, so that
-    what else the machine does meets them alike."""
-    found = {}
-    for name, figure in FIGURES.items():
-        rows = [[figure(address) for address in addresses] for _ in range(rounds)]
-        found[name] = [median(row) for row in zip(*rows, strict=True)]
-    return found

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from mqlab.cli.real_rocketmq import OurHost
 from mqlab.kernel import FactKind, Trace
+from mqlab.real.compare import Outcome, judge
+from mqlab.real.program import JAVA
 from mqlab.real.recording import FOLDER, Recording, load_recordings
 from mqlab.real.rocketmq.differences import PAGE, TABLE, page
 from mqlab.real.rocketmq.hosts import VERSIONS
 from mqlab.real.rocketmq.oracle import ROCKETMQ
 from mqlab.real.rocketmq.programs import programs
-from mqlab.real.runner import select_programs
+from mqlab.real.runner import run_all, select_programs
 from mqlab.rocketmq import RocketMQSystem
 from mqlab.scenario import load
 
@@ -125,7 +128,29 @@ def test_seventeen_deliveries_and_then_the_dead_letter_queue() -> None:
         assert levels == [str(n) for n in range(3, 19)]
 
 
-# ---- the engine beside them --------------------------------------------------------------
+# ---- the engine's server beside them ----------------------------------------------------
+
+EVERY = [
+    (program, profile)
+    for program, profile in select_programs(ROCKETMQ, without=(JAVA,))
+    if not OurHost().cannot(program)
+]
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Outcome]:
+    """Every program that needs no Java, run against our server once, as both releases."""
+    pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
+    found = [judge(ROCKETMQ, came, RECORDED) for came in run_all(ROCKETMQ, EVERY, OurHost())]
+    return {outcome.name: outcome for outcome in found}
+
+
+@pytest.mark.parametrize("name", [f"{profile}/{program.name}" for program, profile in EVERY])
+def test_the_server_answers_as_the_real_broker_did(name: str, outcomes: dict[str, Outcome]) -> None:
+    assert outcomes[name].verdict in ("equal", "listed"), outcomes[name].text()
+
+
+# ---- the engine's scenarios beside them --------------------------------------------------
 
 
 def narrated(name: str) -> Trace:
@@ -144,7 +169,6 @@ def appended(trace: Trace, kind: str) -> list[str]:
 ALIKE = (
     "commit", "rollback", "check-commits", "check-rolls-back", "never-resolved",
     "local-transaction-throws", "broker-killed-after-offsets", "broker-killed-before-offsets",
-    "op-lost-by-a-kill",
 )  # fmt: skip
 
 

@@ -154,6 +154,17 @@ run two: consume"""
     assert results(run, "one")[-1] == "ok c"
 
 
+def test_each_topic_is_shared_by_itself():
+    run = drive("""\
+system rocketmq topic=orders,bills consumers=one:shop,two:shop
+run one: consume
+run two: consume
+run app: send orders-0 a, send bills-0 b
+run one: consume
+run two: consume""")
+    assert (results(run, "one")[-1], results(run, "two")[-1]) == ("ok b, a", "ok nothing")
+
+
 def test_what_was_asked_on_a_connection_that_broke_is_asked_again():
     run = drive(f"""{SYSTEM}
 run app: send orders-0 o1

@@ -9,7 +9,7 @@ from mqlab.rocketmq.log import Writer, read_queue, read_stored
 from mqlab.rocketmq.log.store import find_undispatched, list_queues, walk_queue
 from mqlab.rocketmq.messages import Message
 from tests.rocketmq.driven import drive, queue
-from tests.rocketmq.queues import HALF, apply_all, in_queue, put, words_in
+from tests.rocketmq.queues import HALF, OP, apply_all, in_queue, put, words_in
 
 MESSAGES = [Message("orders", 0, "a"), Message("orders", 1, "b"), Message("orders", 0, "c")]
 
@@ -72,6 +72,16 @@ run app: send orders-0 o1
 power-cut broker
 restart broker""")
     assert queue(run, "orders-0") == kept
+
+
+def test_with_sync_flush_an_end_is_on_the_disk_too():
+    """Nobody waits for it, but the flush service comes round."""
+    run = drive("""\
+system rocketmq flush=sync release=4.9
+run app: send-in-transaction orders-0 o1
+power-cut broker
+restart broker""")
+    assert (queue(run, "orders-0"), queue(run, OP)) == (["o1"], ["0"])
 
 
 def test_half_a_second_later_it_is_on_the_disk():

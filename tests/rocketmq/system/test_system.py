@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 
+from mqlab.lessons.registry import SYSTEMS
 from mqlab.rocketmq import SAFEGUARDS, RocketMQSystem
+from mqlab.rocketmq.log import COMMIT_LOG
+from mqlab.rocketmq.picture.transactions import read_book
 from mqlab.rocketmq.states import PREVIOUS, HalfState
 from mqlab.rocketmq.system.verbs import ADVICE, parse_call
+from mqlab.scenario import load
 
 QUEUES = ("orders-0",)
+FOLDER = Path(__file__).parents[3] / "datasets" / "scenarios" / "rocketmq"
 
 
 @pytest.mark.parametrize(
@@ -73,6 +81,12 @@ def test_every_safeguard_says_its_sentence_in_both_languages():
         assert text.en and text.zh and text.en != text.zh, name
 
 
-def test_the_table_of_states_names_every_state():
+def test_the_ways_of_all_scenarios_are_the_table_of_states():
+    """Each edge of the table is some scenario's, and no scenario has another."""
+    seen = set()
+    for path in sorted(FOLDER.rglob("*.scn")):
+        world = load(path, SYSTEMS).run.world
+        book = read_book(world.disk("broker").log(COMMIT_LOG).read(0))
+        seen |= {edge for txn in book.txns.values() for edge in pairwise(txn.path)}
+    assert seen == {(old, new) for new, olds in PREVIOUS.items() for old in olds}
     assert set(PREVIOUS) == set(HalfState)
-    assert PREVIOUS[HalfState.HALF] == frozenset(), "a transaction begins there"

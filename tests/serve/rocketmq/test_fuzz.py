@@ -6,6 +6,7 @@ check service goes on asking: a half whose properties it cannot read would stop 
 
 from __future__ import annotations
 
+import asyncio
 import random
 import socket
 import struct
@@ -221,3 +222,4 @@ def test_no_role_and_no_answer_fails_at_whatever_a_client_sends(release: str) ->
         if mischief.random() < 0.2:
             driver.disconnect(name)
     assert served > FRAMES / 5
+    assert asyncio.run(driver.live.answer(0)) and not driver.live._failed, "and it can be drawn"

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from mqlab.kernel import Map
+from mqlab.rocketmq.config import HALF_TOPIC
+from mqlab.rocketmq.log import Stored
+from mqlab.rocketmq.messages import TRAN_MSG, UNIQ_KEY, Message
 from mqlab.serve.rocketmq import serve
+from mqlab.serve.rocketmq.trace.model import MOST, READERS, TXNS
+from mqlab.serve.rocketmq.trace.observer import Observer
 from tests.serve.live import asked, played
 from tests.serve.rocketmq.raw import Raw
 
@@ -16,22 +22,64 @@ def test_a_transaction_as_a_follower_sees_it() -> None:
         client.end(client.half("orders", b"paid", GROUP, "k1", KEYS="o1"), GROUP, COMMIT)
         client.read("orders")
         trace = played(asked(broker))
-        said = [fact.text.en for fact in trace]
-        kinds = [text.split(" ")[0] for text in said]
-        assert kinds == [
-            "half", "producers", "SendMessage", "half", "SEND_OK", "EndTransaction", "message",
-            "op", "ok", "message",
-        ]  # fmt: skip
-        assert [fact.node for fact in trace][1:4] == ["broker", "conn-1", "broker"]
+        told = [(fact.node, fact.text.en, fact.txn) for fact in trace]
+        assert told == [
+            ("broker", "half offset 0, op offset 0", ""),
+            ("broker", f"producers of {GROUP}: conn-1", ""),
+            ("conn-1", "SendMessage half orders-0 paid", "T1"),
+            ("broker", "half paid @0", "T1"),
+            ("broker", "SEND_OK @0", "T1"),
+            ("conn-1", f"EndTransaction COMMIT paid {GROUP} half@0 log@0", "T1"),
+            ("broker", "message paid @0 in orders-0", "T1"),
+            ("broker", "op 0 @0", "T1"),
+            ("broker", "ok", "T1"),
+            ("broker", "paid", "T1"),
+        ]
+        assert all(fact.why.en and fact.why.zh for fact in trace)
         snapshot = trace.snapshot(len(trace))
         assert [lane.name for lane in snapshot.lanes] == ["conn-1", "broker"]
         assert snapshot.lanes[0].title.en == GROUP
-        logs = {log.name: [cell.label for cell in log.cells] for log in snapshot.logs}
+        logs = {log.name: [(cell.label, cell.txn) for cell in log.cells] for log in snapshot.logs}
         assert logs == {
-            "RMQ_SYS_TRANS_HALF_TOPIC": ["paid"],
-            "RMQ_SYS_TRANS_OP_HALF_TOPIC": ["0"],
-            "orders-0": ["paid"],
+            "RMQ_SYS_TRANS_HALF_TOPIC": [("paid", "T1")],
+            "RMQ_SYS_TRANS_OP_HALF_TOPIC": [("0", "T1")],
+            "orders-0": [("paid", "T1")],
         }
+        assert [got.label for got in snapshot.readers[0].got] == ["paid"]
+        assert snapshot.graphs[0].path == ("half", "committed")
+        assert snapshot.tables[0].rows == (("conn-1", GROUP, "asked next"),)
+
+
+def test_a_question_and_its_answer() -> None:
+    with serve(check_interval_ms=50, timeout_ms=0, op_batch_ms=20) as broker:
+        with Raw(broker.address) as client:
+            asked(broker)
+            client.beat("c1", (GROUP,))
+            client.half("orders", b"paid", GROUP, "k1")
+            client.answer_check(client.wait_for_checks(1)[0], GROUP, COMMIT)
+            client.read("orders")
+            trace = played(asked(broker))
+        questions = [fact for fact in trace if fact.text.en.startswith("CheckTransactionState")]
+        assert [(q.node, q.peer, q.txn) for q in questions] == [("broker", "conn-1", "T1")]
+        assert "check" in [str(fact.body or fact.text.en).removeprefix("timer ") for fact in trace]
+        ends = [fact for fact in trace if fact.text.en.startswith("EndTransaction")]
+        assert "from check" in ends[0].text.en
+        half, copy = trace.snapshot(len(trace)).logs[0].cells
+        assert (half.label, copy.label, copy.kind) == ("paid", "paid (1)", "copy")
+
+
+def test_notes_are_bounded() -> None:
+    """A thousand transactions go by; names go on, what is kept does not grow."""
+    observer = Observer(0, lambda log: None)
+    model = observer.model
+    for i in range(1_000):
+        half = Message(HALF_TOPIC, 0, f"m{i}", Map([(TRAN_MSG, "true"), (UNIQ_KEY, f"k{i}")]))
+        model.note_message(Stored(i, half, i))
+        model.note_given(f"conn-{i}", (Stored(i, half, i),))
+    assert len(model.book.txns) == TXNS == len(model.book.places)
+    assert model.book.name_next() == "T1001"
+    assert len(model.strips) == 1 and len(model.strips[f"{HALF_TOPIC}-0"].cells) <= MOST
+    assert len(model.readers) == READERS
 
 
 def test_names_that_a_client_chose_do_no_harm() -> None:

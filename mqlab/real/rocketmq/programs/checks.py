@@ -94,7 +94,7 @@ def give_up(lab: Lab, app: Producer) -> Half:
     return copy
 
 
-@program("commit-after-discard", "section 3.7: parked is not rolled back")
+@program("commit-after-discard", "DefaultTransactionalMessageCheckListener#resolveDiscardMsg")
 def commit_after_discard(lab: Lab) -> None:
     app, (o1,) = begin(lab, "o1")
     copy = give_up(lab, app)
@@ -192,7 +192,7 @@ def around_a_pending_half(lab: Lab) -> None:
 
 @program(
     "head-of-line",
-    "TransactionalMessageServiceImpl.check, step 7 of section 3.3",
+    "TransactionalMessageServiceImpl.check: a young half stops the round",
     needs=(ROUNDS,),
 )
 def head_of_line(lab: Lab) -> None:
@@ -209,7 +209,7 @@ def head_of_line(lab: Lab) -> None:
     lab.log("half", 5)
 
 
-@program("late-commit-delivers-twice", "section 3.8: issues 2694, 8158")
+@program("late-commit-delivers-twice", "issues 2694, 8158")
 def late_commit_delivers_twice(lab: Lab) -> None:
     """A local transaction that outlives the first check: its commit names the half, the check the
     copy."""

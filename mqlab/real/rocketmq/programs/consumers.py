@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....rocketmq.remoting import MessageRecord, RequestCode
+from ....rocketmq.remoting import MessageRecord, RequestCode, encode_json
 from ..client import BROKER, Lab, tell
 from ..producer import COMMIT
 from . import SLOW, program
@@ -13,21 +13,23 @@ RETRY, DLQ = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
 
 
 def subscribe(lab: Lab) -> None:
-    """A consumer group, made as an administrator makes it: its retry topic comes with it."""
-    from ....rocketmq.remoting import encode_json
-
-    body = {
+    """The heartbeat of a consumer of the group: the broker makes its retry topic."""
+    topic = {"topic": lab.wire("orders"), "subString": "*", "expressionType": "TAG"}
+    consumer = {
         "groupName": lab.wire(GROUP),
-        "consumeEnable": True,
-        "consumeFromMinEnable": True,
-        "consumeBroadcastEnable": True,
-        "retryQueueNums": 1,
-        "retryMaxTimes": 16,
-        "brokerId": 0,
-        "whichBrokerWhenConsumeSlowly": 1,
-        "notifyConsumerIdsChangedEnable": True,
+        "consumeType": "CONSUME_PASSIVELY",
+        "messageModel": "CLUSTERING",
+        "consumeFromWhere": "CONSUME_FROM_FIRST_OFFSET",
+        "subscriptionDataSet": [topic],
+        "unitMode": False,
     }
-    lab.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, encode_json(body))
+    body = {
+        "clientID": f"{lab.wire('stock')}@1",
+        "producerDataSet": [],
+        "consumerDataSet": [consumer],
+    }
+    answer = lab.connect().ask(RequestCode.HEART_BEAT, encode_json(body))
+    lab.note("stock", BROKER, f"Heartbeat {GROUP}", tell(answer))
 
 
 def send_back(lab: Lab, record: MessageRecord, level: int = 0, most: int = 16) -> None:
@@ -47,7 +49,9 @@ def send_back(lab: Lab, record: MessageRecord, level: int = 0, most: int = 16) -
 
 
 def redelivered(lab: Lab, offset: int) -> MessageRecord | None:
-    """Wait for the next message of the group's retry topic."""
+    """Wait for the message at this offset of the group's retry topic: its delay is the next
+    level, beginning with the third."""
+    lab.target.control.end_delay(3 + offset)
     found: list[MessageRecord] = []
 
     def there() -> bool:
@@ -103,3 +107,4 @@ def straight_to_the_dlq(lab: Lab) -> None:
     lab.note("log", "%RETRY%", "@0 properties", names)
     if again:
         lab.note("log", "%RETRY%", "@0 sysFlag", again.sys_flag)
+        lab.note("log", "%RETRY%", "@0 preparedTransactionOffset", again.prepared_offset)

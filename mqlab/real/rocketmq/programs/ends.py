@@ -50,7 +50,7 @@ def committed_properties(lab: Lab) -> None:
     """What consumers see of the transaction in the message itself."""
     app, (o1,) = begin(lab, "o1", KEYS="k1", TAGS="paid")
     app.end(o1, COMMIT)
-    lab.round()
+    lab.write_ops()
     for name, end in (("half", 1), ("orders", 1)):
         for record in lab.log(name, end):
             own = {n: v for n, v in record.properties.items() if n not in UNIQUE}
@@ -128,7 +128,9 @@ def end_of_what_is_no_half(lab: Lab) -> None:
     lab.log("orders", 2)
 
 
-@program("commit-order", "section 4: a queue has the order of the commits")
+@program(
+    "commit-order", "EndTransactionProcessor#sendFinalMessage: a queue has the order of commits"
+)
 def commit_order(lab: Lab) -> None:
     lab.topic("orders", 2)
     app = Producer(lab)

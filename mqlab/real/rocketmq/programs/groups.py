@@ -10,7 +10,9 @@ from . import program
 from .ends import begin
 
 
-@program("nobody-to-ask", "section 3.6: unanswerable checks count")
+@program(
+    "nobody-to-ask", "AbstractTransactionalMessageCheckListener#resolveHalfMsg: unanswered counts"
+)
 def nobody_to_ask(lab: Lab) -> None:
     """Nobody can be asked, and each round counts all the same."""
     app, _ = begin(lab, "o1")
@@ -22,7 +24,7 @@ def nobody_to_ask(lab: Lab) -> None:
     lab.log("orders", 0)
 
 
-@program("sender-dies-another-answers", "ProducerManagerTest, section 3.6")
+@program("sender-dies-another-answers", "ProducerManagerTest, ProducerManager#getAvailableChannel")
 def sender_dies_another_answers(lab: Lab) -> None:
     """The sender is gone; one of its group, which has sent nothing, is asked."""
     app, _ = begin(lab, "o1")
@@ -47,7 +49,7 @@ def another_member_answers(lab: Lab) -> None:
     lab.note("broker", "order-service", "4 checks of one round", f"shared {shares}")
 
 
-@program("other-group-is-not-asked", "section 6: groups are strangers")
+@program("other-group-is-not-asked", "ProducerManager#getAvailableChannel: by producer group")
 def other_group_is_not_asked(lab: Lab) -> None:
     """A producer of another group is never asked, and may not end it."""
     app, (o1,) = begin(lab, "o1")

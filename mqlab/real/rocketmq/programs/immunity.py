@@ -50,7 +50,10 @@ def immunity_shorter(lab: Lab) -> None:
     lab.log("half", 3)
 
 
-@program("immunity-commit-too-late", "section 3.4: the op record names an offset gone by")
+@program(
+    "immunity-commit-too-late",
+    "TransactionalMessageServiceImpl#checkPrepareQueueOffset, #fillOpRemoveMap",
+)
 def immunity_commit_too_late(lab: Lab) -> None:
     """A commit after the half has begun to travel is recorded and not noticed: the copy is asked
     about when its immunity is over, and delivered a second time. From-check, so that the broker

@@ -29,7 +29,7 @@ def _answer(lab: Lab, app: Producer, count: int, end: int = COMMIT) -> list[Half
     return copies
 
 
-@program("kill-with-a-half", "section 4.1: a half is in the commit log")
+@program("kill-with-a-half", "CommitLog#recoverNormally, #recoverAbnormally")
 def kill_with_a_half(lab: Lab) -> None:
     app, _ = begin(lab, "o1")
     come_back(lab, app)
@@ -38,7 +38,10 @@ def kill_with_a_half(lab: Lab) -> None:
     lab.log("orders", 1)
 
 
-@program("broker-killed-after-offsets", "section 4.1, A")
+@program(
+    "broker-killed-after-offsets",
+    "ConsumerOffsetManager#persist, TransactionalMessageServiceImpl#needDiscard",
+)
 def broker_killed_after_offsets(lab: Lab) -> None:
     """How often it was asked about stands in the copy, so it survives."""
     app, _ = begin(lab, "o1")
@@ -51,7 +54,9 @@ def broker_killed_after_offsets(lab: Lab) -> None:
     lab.log("orders", 1)
 
 
-@program("broker-killed-before-offsets", "section 4.1, B")
+@program(
+    "broker-killed-before-offsets", "ConsumerOffsetManager#load: offsets as they were written last"
+)
 def broker_killed_before_offsets(lab: Lab) -> None:
     """The round begins again at the half that was put back: two copies live, two messages."""
     app, _ = begin(lab, "o1")
@@ -65,7 +70,7 @@ def broker_killed_before_offsets(lab: Lab) -> None:
     app.asked(0)
 
 
-@program("op-lost-by-a-kill", "section 4.1, C")
+@program("op-lost-by-a-kill", "TransactionalMessageServiceImpl#deletePrepareMessage")
 def op_lost_by_a_kill(lab: Lab) -> None:
     """4.9 has written its op record; 5.5 has lost it, asks, and delivers a second time."""
     app, (o1,) = begin(lab, "o1")
@@ -76,7 +81,7 @@ def op_lost_by_a_kill(lab: Lab) -> None:
     lab.log("op", 1)
 
 
-@program("kill-after-a-rollback", "section 4.1, C with a rollback")
+@program("kill-after-a-rollback", "TransactionalMessageServiceImpl#deletePrepareMessage")
 def kill_after_a_rollback(lab: Lab) -> None:
     """5.5 has lost the op record: what was rolled back is asked about, and a wrong answer
     delivers it."""
@@ -87,7 +92,7 @@ def kill_after_a_rollback(lab: Lab) -> None:
     lab.log("orders", 0 if lab.profile.name == "4.9" else 1)
 
 
-@program("kill-when-all-is-written", "section 4.1")
+@program("kill-when-all-is-written", "TransactionalMessageServiceImpl#batchSendOpMessage")
 def kill_when_all_is_written(lab: Lab) -> None:
     app, (o1, o2) = begin(lab, "o1", "o2")
     app.end(o1, COMMIT)
@@ -101,7 +106,7 @@ def kill_when_all_is_written(lab: Lab) -> None:
     lab.log("orders", 1)
 
 
-@program("kill-after-a-discard", "section 4.1")
+@program("kill-after-a-discard", "DefaultTransactionalMessageCheckListener#resolveDiscardMsg")
 def kill_after_a_discard(lab: Lab) -> None:
     """Parked stays parked, and can still be committed."""
     app, (o1,) = begin(lab, "o1")
@@ -118,7 +123,7 @@ def kill_after_a_discard(lab: Lab) -> None:
 
 @program(
     "stop-in-each-state",
-    "section 4.1, CG; ServiceThread#shutdown",
+    "ServiceThread#shutdown, TransactionalMessageCheckService#onWaitEnd",
     needs=(SLOW,),
     settings={"transactionTimeOut": "1"},
 )

@@ -14,8 +14,8 @@ broker's question about a transaction goes out over that very connection.
     offsets.py    how far groups have come, where queues begin and end
     queries.py    messages by key and by id
 
-**Durable** are the tables `topics` and `groups`, the commit log and what the broker says of offsets. **Memory**
-is who is connected, who waits, who holds a lock.
+**Durable** are the tables `topics` and `groups`, the commit log and what the broker says of
+offsets. **Memory** is who is connected, who waits, who holds a lock.
 
 *What can go wrong.* A client leaves while its request is under way: what it asked for happens all
 the same. A broker that starts knows nobody, so it can ask nobody until they heartbeat again.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from ....kernel import Lane, Text, Words
+from ....kernel import Lane
+from ....rocketmq.picture import words
 from ...trace.lanes import Lanes
 
-BROKER = Words("broker", "broker")
-MASTER = Words("name server and broker", "名字服务器与 broker")
-PRODUCER = Words("producer", "生产者")
-CONSUMER = Words("consumer", "消费者")
 ONLY_KIND = 1
 
 
@@ -21,4 +18,4 @@ def find_kind(name: str) -> int:
 
 
 def head_lane(kind: int, name: str) -> Lane:
-    return Lane(name, Text(BROKER().en, BROKER().zh), MASTER())
+    return Lane(name, words.BROKER(), words.MASTER())

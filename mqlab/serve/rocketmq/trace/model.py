@@ -1,21 +1,50 @@
-"""What the live picture knows: the ends of the queues, read off the steps as they go by.
+"""What the live picture knows: read off the steps as they go by, in bounded memory.
 
-A lesson's world keeps every log. A server cannot look back, so it takes notes, in bounded memory:
-the last messages of the half topic, of the op topic and of a few queues, those that were written
-to last.
+A lesson's world keeps every log, so its picture is read off the world. A server cannot look back,
+so it takes notes: the last messages of the half topic, of the op topic and of a few queues, those
+that were written to last, and the latest transactions. Of a message's body only a few characters
+are kept. What they mean is worked out by `mqlab/rocketmq/picture`, as in a lesson.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
+from itertools import islice
 
+from ....kernel import Got, escape_unseen, replace, shorten
 from ....rocketmq.check.ops import parse_op
+from ....rocketmq.config import OP_TOPIC
 from ....rocketmq.log import Stored
+from ....rocketmq.messages import KEYS, UNIQ_KEY, Message
+from ....rocketmq.picture.transactions import Book
 
 MOST, LEAST = 40, 24  # cells kept of a queue: beyond the one, it is cut to the other
 QUEUES = 6  # queues kept besides those of transactions
-LABEL = 12  # characters of a label
+TXNS = 64  # transactions kept
+READERS = 4  # consumers whose messages are kept
+LABEL = 12  # characters of a body or a key
 READABLE = 8 * LABEL  # bytes of a body that are looked at
+
+
+@dataclass
+class Notes(Book):
+    """The latest transactions. `begun`: how many there ever were, from which they have names."""
+
+    begun: int = 0
+
+    def note(self, stored: Stored) -> None:
+        known = len(self.txns)
+        super().note(stored)
+        self.begun += len(self.txns) > known
+        for key in list(islice(self.txns, max(0, len(self.txns) - TXNS))):
+            for place in self.txns.pop(key).halves:
+                self.places.pop(place, None)
+        if len(self.late) > TXNS:
+            self.late.clear()
+
+    def name_next(self) -> str:
+        return f"T{self.begun + 1}"
 
 
 class Strip:
@@ -35,12 +64,19 @@ class Strip:
 
 
 class Model:
-    """`strips`: by queue, that which was written to last at the end."""
+    """`strips`: by queue, that which was written to last at the end; `readers`: by connection,
+    what a consumer has got. `changes` counts records of transactions and answers to readers."""
 
     def __init__(self) -> None:
         self.strips: dict[str, Strip] = {}
+        self.readers: dict[str, deque[Got]] = {}
+        self.book = Notes()
+        self.changes = 0
 
     def note_message(self, stored: Stored) -> None:
+        """A record of the commit log, as `simplify` has left it."""
+        self.changes += 1
+        self.book.note(stored)
         queue = stored.message.queue
         strip = self.strips.pop(queue) if queue in self.strips else Strip()
         self.strips[queue] = strip
@@ -49,15 +85,39 @@ class Model:
         for name in others[:-QUEUES]:
             del self.strips[name]
 
+    def note_given(self, conn: str, messages: tuple[Stored, ...]) -> None:
+        self.changes += 1
+        got = self.readers.pop(conn) if conn in self.readers else deque[Got](maxlen=LEAST)
+        self.readers[conn] = got
+        for stored in messages:
+            message = stored.message
+            got.append(Got(message.queue, message.words, self.book.name(message)))
+        for gone in list(islice(self.readers, max(0, len(self.readers) - READERS))):
+            del self.readers[gone]
 
-def label(stored: Stored) -> str:
-    """What a cell says: the body where it is a short text, else the key; of an op record the
-    halves that it ends."""
-    if stored.kind == "op":
-        return ",".join(map(str, parse_op(stored)))
-    times = f" ({stored.message.check_times})" if stored.message.check_times else ""
-    said = _text(stored.message.body)
-    return (said if said and len(said) <= LABEL else _short(stored.message.words)) + times
+    def forget_reader(self, conn: str) -> None:
+        self.changes += self.readers.pop(conn, None) is not None
+
+
+# ---- a message in a few characters -----------------------------------------------------------
+
+
+def simplify(stored: Stored) -> Stored:
+    return replace(stored, message=simplify_message(stored.message))
+
+
+def simplify_message(message: Message) -> Message:
+    """With a body that can be drawn: its text where that is short, else its key."""
+    if message.topic == OP_TOPIC:
+        return message
+    text = _text(message.body)
+    key = message.get(KEYS) or message.get(UNIQ_KEY) or "message"
+    return replace(message, body=text if text and len(text) <= LABEL else _short(key))
+
+
+def label_op(stored: Stored) -> str:
+    """The halves that an op record ends, as many as there is room for."""
+    return _short(",".join(map(str, parse_op(stored))))
 
 
 def _text(body: str | bytes) -> str:
@@ -69,4 +129,4 @@ def _text(body: str | bytes) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
+    return escape_unseen(shorten(text, LABEL))

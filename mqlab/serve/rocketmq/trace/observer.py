@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ....kernel import (
     Append,
+    Caller,
     Effect,
     Event,
     Fact,
@@ -24,9 +26,17 @@ from ....kernel import (
     Telling,
 )
 from ....kernel.run import BROKEN, RECOVERED, TIMER, describe_effect, new_fact
-from ....rocketmq.group.messages import ConsumerSendMsgBack
+from ....rocketmq.group.messages import ConsumerSendMsgBack, PullMessageResponse
 from ....rocketmq.log import Stored
-from ....rocketmq.messages import EndTransaction, EndTransactionResponse, SendMessageResponse
+from ....rocketmq.messages import (
+    EndTransaction,
+    EndTransactionResponse,
+    SendMessage,
+    SendMessageResponse,
+)
+from ....rocketmq.picture.meaning import explain_answer, explain_record, explain_request
+from ....rocketmq.picture.why import Kind, explain_fact
+from ....rocketmq.picture.words import CONSUMER, PRODUCER
 from ...trace.recorder import Step
 from ...trace.texts import clip
 from ..front import FRONT, Front
@@ -35,12 +45,11 @@ from ..front.pulling import PULL
 from ..wire import asks
 from ..wire.answers import Messages, Question, Sent
 from ..wire.asks import Ask
-from .lanes import CONSUMER, PRODUCER, make_lanes
-from .model import Model
+from .lanes import make_lanes
+from .model import Model, simplify, simplify_message
 from .picture import Picture
 
-TOLD_REQUESTS = (asks.Send, EndTransaction, ConsumerSendMsgBack, asks.UpdateAndCreateTopic)
-TOLD_ANSWERS = (SendMessageResponse, Sent, EndTransactionResponse)
+TOLD_ANSWERS = (SendMessageResponse, EndTransactionResponse)
 
 
 class Observer:
@@ -71,7 +80,7 @@ class Observer:
             return
         self._began(old, new, event)
         for effect in effects:
-            self._done(effect)
+            self._done(new, event, effect)
 
     def skip(self, step: Step) -> None:
         """A step that nobody will ever be told of: only what a later picture needs is noted.
@@ -87,8 +96,11 @@ class Observer:
         if isinstance(event, Request) and isinstance(event.body, Ask):
             self._seen(event.caller.name, event.body)
         for effect in effects:
-            if isinstance(effect, Append) and isinstance(effect.entry, Stored):
-                self.model.note_message(effect.entry)
+            match effect:
+                case Append(entry=Stored() as stored):
+                    self.model.note_message(simplify(stored))
+                case Reply(caller=caller, body=Messages(found=(_, *_) as found)):
+                    self.model.note_given(caller.name, tuple(map(simplify, found)))
 
     # -- clients -------------------------------------------------------------------------------
 
@@ -106,6 +118,7 @@ class Observer:
         self.lanes.note_client(conn, title, what)
 
     def _left(self, conn: str) -> None:
+        self.model.forget_reader(conn)
         if self.lanes.end_client(conn):
             self._add(new_fact(FactKind.BREAK, conn, BROKEN()), Telling(fold=True))
         self.lanes.forget_clients()
@@ -121,28 +134,57 @@ class Observer:
         """What precedes the effects: a request, a timer, what has changed in memory."""
         if isinstance(event, Request) and isinstance(event.body, Ask):
             self._seen(event.caller.name, event.body)
-            if isinstance(event.body.body, TOLD_REQUESTS):
-                self._fact(event.caller.name, FRONT, Send(FRONT, event.body))
+            asked = self._read(event.body.body)
+            if asked is not None:
+                told = partial(explain_request, self.model.book, asked)
+                self._fact(event.caller.name, FRONT, Send(FRONT, asked), told)
         if isinstance(event, Fired) and not event.timer.startswith(PULL):
             self._add(new_fact(FactKind.TIMER, FRONT, TIMER(name=event.timer)), Telling())
         for text in new.broker.describe_changes(old) if old is not None else ():
             self._add(new_fact(FactKind.CHANGE, FRONT, text), Telling())
 
-    def _done(self, effect: Effect) -> None:
+    def _read(self, body: Any) -> Any:
+        """A request in the words of a lesson; None for what is not told."""
+        match body:
+            case asks.Send(messages=(first, *_), group=group):
+                return SendMessage(simplify_message(first), group)
+            case EndTransaction(queue_offset=place):
+                txn = self.model.book.at_place(place)
+                return replace(body, words=txn.order if txn is not None else "")
+            case ConsumerSendMsgBack() | asks.UpdateAndCreateTopic():
+                return body
+        return None
+
+    def _done(self, new: Front, event: Event, effect: Effect) -> None:
+        book = self.model.book
         match effect:
-            case Append(entry=Stored() as stored):
-                self.model.note_message(stored)
-                self._fact(FRONT, "disk", effect)
-            case Send(to=to, body=Question()):
-                self._fact(FRONT, to, effect)
-            case Reply(caller=caller, body=Messages(found=(first, *_))):
-                self._fact(FRONT, caller.name, Reply(caller, first))
+            case Append(log=log, entry=Stored() as stored):
+                simple = simplify(stored)
+                self.model.note_message(simple)
+                told = partial(explain_record, book, simple)
+                self._fact(FRONT, "disk", Append(log, simple), told)
+            case Send(to=to, body=Question(check=check)):
+                check = replace(check, message=simplify_message(check.message))
+                told = partial(explain_request, book, check, new.broker.config.check_max)
+                self._fact(FRONT, to, Send(to, check), told)
+            case Reply(caller=caller, body=Messages(found=(_, *_) as found)):
+                given = tuple(map(simplify, found))
+                self.model.note_given(caller.name, given)
+                self._answer(caller, event, PullMessageResponse(messages=given))
+            case Reply(caller=caller, body=Sent(answers=(first, *_))):
+                self._answer(caller, event, first)
             case Reply(caller=caller, body=body) if isinstance(body, TOLD_ANSWERS):
-                self._fact(FRONT, caller.name, effect)
+                self._answer(caller, event, body)
+
+    def _answer(self, caller: Caller, event: Event, body: Any) -> None:
+        ask = event.body if isinstance(event, Request) else None
+        asked = self._read(ask.body) if isinstance(ask, Ask) else None
+        told = partial(explain_answer, self.model.book, asked, body)
+        self._fact(FRONT, caller.name, Reply(caller, body), told)
 
     # -- facts ---------------------------------------------------------------------------------
 
-    def _fact(self, node: str, peer: str, effect: Effect) -> None:
+    def _fact(self, node: str, peer: str, effect: Effect, meaning: Callable[[], Telling]) -> None:
         """An effect's fact, if everybody in it has a lane; its words only where somebody
         listens."""
         admit, step = self.lanes.admit, self.steps
@@ -151,7 +193,7 @@ class Observer:
         if self._tell is None:
             self.facts += 1
         elif (fact := describe_effect(node, effect)) is not None:
-            self._add(fact, Telling())
+            self._add(fact, meaning())
 
     def _add(self, fact: Fact, told: Telling) -> None:
         self.facts += 1
@@ -164,6 +206,16 @@ class Observer:
                     text=clip(fact.text),
                     txn=told.txn,
                     fold=fact.fold or told.fold,
+                    label=clip(told.label),
+                    why=clip(
+                        told.why if told.why.en else explain_fact(fact, self._kind(fact.node))
+                    ),
                     at_ms=self._at_ms,
                 )
             )
+
+    def _kind(self, name: str) -> Kind:
+        client = self.lanes.clients.get(name)
+        if client is None:
+            return Kind.BROKER
+        return Kind.CONSUMER if client.what is CONSUMER else Kind.PRODUCER

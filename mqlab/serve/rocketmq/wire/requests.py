@@ -142,7 +142,6 @@ def _end_transaction(command: RemotingCommand, header: Header) -> EndTransaction
         commit_log_offset=header.long("commitLogOffset"),
         from_check=header.flag("fromTransactionCheck"),
         oneway=command.is_oneway,
-        words=header.text("transactionId", header.text("msgId", "")),
         remark=command.remark,
     )
 

@@ -1,0 +1,1 @@
+"""RocketMQ's lessons: their systems and searches, and the order service over a real database."""

@@ -1,0 +1,323 @@
+"""The systems that are searched: what RocketMQ keeps, what each safeguard is for, and what
+even RocketMQ does not promise. Data only; `lessons/searches.py` searches them.
+
+    mqlab explore rocketmq                      the lesson system
+    mqlab explore rocketmq --table              all lesson systems
+    mqlab explore rocketmq --off NAME           a case; --safeguards: all of them
+    mqlab explore rocketmq --claim NAME         what is not promised
+
+Every system is as small as its point allows; what a lesson system and a case are is said in
+Kafka's `cases.py`. A search has no clock, so every age is 0 there: with the default
+transactionTimeOut a half stays young for ever and is not asked about; with `timeout_ms=0` a check
+may overtake the end of a transaction, as in real life a slow end is overtaken. `persist_ms=0`
+writes offsets at once and spares a search the timer.
+"""
+
+from __future__ import annotations
+
+from ...explore import Budget
+from ...kernel import Text
+from ..searches import Case, Searched, Searches
+
+ORDER = "'app=send-in-transaction orders-0 A'"
+NEXT = "'twin=send-in-transaction orders-0 B'"
+TWIN = "producers=app:order-service,twin:order-service"
+SHOP = "consumers=shop 'shop=consume; consume'"
+#: offsets are on the disk at once; a half may be asked about, twice at most
+ASKED = "rocketmq timeout_ms=0 persist_ms=0 check_max=2"
+EITHER = ("5.5", "4.9")
+
+
+def lesson_system(release: str = "5.5", twin: bool = True) -> str:
+    """The system line of the RocketMQ lesson: an order service with its database, a broker that
+    asks, and (`twin`) a second process of the service, with an order each."""
+    versions = f"rocketmq release={release} timeout_ms=0 persist_ms=0 check_max=2"
+    return f"{versions} {TWIN} {ORDER} {NEXT}" if twin else f"{versions} {ORDER}"
+
+
+#: of `lesson_system()`
+BUDGET = Budget(timers=2)
+
+#: What one would like to search in one go: more than a million states. What gives way is, in this
+#: order, the second order, timers, then stop, broken connection and consumer at the same time.
+WHOLE = Searched(
+    "all at once, 5.5",
+    f"{lesson_system()} {SHOP}",
+    Budget(kills=1, breaks=1, timers=3),
+)
+
+
+def _lesson_systems() -> tuple[Searched, ...]:
+    """Each is searched to the end within a million states."""
+    out = []
+    for release in EITHER:
+        one = lesson_system(release, twin=False)
+        asked = one.replace(ORDER, f"{TWIN} early=on {ORDER}")
+        later = f"{one} consumers=shop 'shop=consume later; consume'"
+        out += [
+            Searched(f"twin, {release}", lesson_system(release), BUDGET),
+            Searched(f"stop, {release}", one, Budget(kills=1, timers=2)),
+            Searched(f"two stops, {release}", one, Budget(kills=2, timers=1)),
+            Searched(f"break, {release}", one, Budget(breaks=1, timers=2)),
+            Searched(f"stop and break, {release}", one, Budget(kills=1, breaks=1, timers=1)),
+            Searched(
+                f"sender stops, {release}", asked, Budget(kills=1, timers=2, killable=("app",))
+            ),
+            Searched(f"shop, {release}", f"{one} {SHOP}", Budget(timers=1)),
+            Searched(
+                f"shop stops, {release}", f"{one} {SHOP}", Budget(kills=1, killable=("shop",))
+            ),
+            Searched(f"shop sends back, {release}", later, Budget(timers=1)),
+        ]
+    return tuple(out)
+
+
+LESSON_SYSTEMS = _lesson_systems()
+
+DUPLICATE = Text("duplicate", "重复")
+FRACTURED = Text("fractured outcome (a row without its message)", "结局分裂（有行而没有消息）")
+ORPHANED = Text("orphaned half message", "孤儿半消息")
+_UNKNOWN = "'app=listener UNKNOW UNKNOW; send-in-transaction orders-0 A'"
+_HASTY = "'app=listener COMMIT_MESSAGE ROLLBACK_MESSAGE; send-in-transaction orders-0 A'"
+_LATER = "'app=listener UNKNOW COMMIT_MESSAGE; send-in-transaction orders-0 A'"
+_OTHER = "'other=send-in-transaction orders-0 B; end COMMIT_MESSAGE B commit_log_offset=0'"
+_ONCE = "rocketmq timeout_ms=0 persist_ms=0 check_max=1"
+_APP_DIES = Budget(kills=1, timers=1, killable=("app",), restartable=())
+
+_SAFEGUARDS = (
+    Case(
+        "half_topic",
+        Text(
+            "the message is read while its local transaction is still running",
+            "本地事务还在执行，消息就被读到",
+        ),
+        Text("dirty read (P1)", "脏读（P1）"),
+        f"rocketmq {ORDER}",
+        "message with row",
+        Budget(),
+        "half_topic",
+    ),
+    Case(
+        "op_topic",
+        Text(
+            "nothing says that a half has ended: it is asked about, and committed again",
+            "没有记录说明半消息已结束：它被回查，又提交了一次",
+        ),
+        DUPLICATE,
+        f"{ASKED} {ORDER} claims=passed_over",
+        "passed over",
+        Budget(timers=2),
+        "op_topic",
+    ),
+    Case(
+        "check_back",
+        Text(
+            "the process dies before it has said how its transaction ended, and nobody asks",
+            "进程还没说明事务结果就崩溃，而没有人询问",
+        ),
+        ORPHANED,
+        f"rocketmq {ORDER} claims=ends",
+        "ends",
+        Budget(kills=1, killable=("app",)),
+        "check_back",
+    ),
+    Case(
+        "check_limit",
+        Text(
+            "nobody ever knows the answer, and the broker asks for ever",
+            "始终没有人知道答案，broker 永远问下去",
+        ),
+        ORPHANED,
+        f"{_ONCE} {_UNKNOWN} claims=ends",
+        "ends",
+        Budget(timers=3),
+        "check_limit",
+    ),
+    Case(
+        "immunity",
+        Text(
+            "the check overtakes the end of a transaction that was in no trouble",
+            "回查抢在一个正常事务的结束请求之前",
+        ),
+        DUPLICATE,
+        f"rocketmq persist_ms=0 {ORDER} claims=delivered_once",
+        "delivered once",
+        Budget(timers=1),
+        "immunity",
+    ),
+    Case(
+        "put_back",
+        Text(
+            "the check asks once, learns nothing, and never comes back to this half",
+            "回查只问一次，没有得到结果，就再也不回到这条半消息",
+        ),
+        ORPHANED,
+        f"{ASKED} {ORDER} claims=ends",
+        "ends",
+        Budget(timers=1, breaks=1),
+        "put_back",
+    ),
+    Case(
+        "any_producer",
+        Text(
+            "the sender has died, and its twin, which could tell, is not asked",
+            "发送者已死，能回答的另一个进程却没有被询问",
+        ),
+        ORPHANED,
+        f"rocketmq timeout_ms=0 persist_ms=0 {TWIN} early=on {ORDER} claims=can_be_asked",
+        "can be asked",
+        _APP_DIES,
+        "any_producer",
+    ),
+    Case(
+        "message_before_op",
+        Text(
+            "the half counts as ended, and the broker dies before it has written the message",
+            "半消息已算结束，broker 却在写消息之前崩溃",
+        ),
+        FRACTURED,
+        f"rocketmq release=4.9 persist_ms=0 {ORDER}",
+        "row with message",
+        Budget(kills=1, killable=("broker",)),
+        "message_before_op",
+    ),
+    Case(
+        "end_validation",
+        Text(
+            "another group's producer commits a half that is not its own",
+            "别组的生产者提交了不属于自己的半消息",
+        ),
+        Text("dirty read (P1)", "脏读（P1）"),
+        f"rocketmq producers=app:order-service,other:billing {ORDER} {_OTHER}",
+        "message with row",
+        Budget(),
+        "end_validation",
+    ),
+    Case(
+        "half_before_execute",
+        Text(
+            "the row is written, and the process dies before its message has left",
+            "行已写入，进程却在消息发出之前崩溃",
+        ),
+        FRACTURED,
+        f"rocketmq {ORDER}",
+        "row with message",
+        Budget(kills=1, killable=("app",)),
+        "half_before_execute",
+    ),
+    Case(
+        "exception_is_unknown",
+        Text(
+            "the row is written, the answer is lost, and the exception is taken for a rollback",
+            "行已写入，应答丢失，异常却被当作回滚",
+        ),
+        FRACTURED,
+        f"rocketmq {ORDER}",
+        "row with message",
+        Budget(breaks=1),
+        "exception_is_unknown",
+    ),
+    Case(
+        "consumer_retry",
+        Text(
+            "the consumer fails once, and the message never comes again",
+            "消费失败一次，消息就再也不来",
+        ),
+        Text("lost write", "写丢失"),
+        "rocketmq persist_ms=0 consumers=shop claims=applied_or_kept "
+        "'app=send orders-0 A' 'shop=consume later'",
+        "applied or kept",
+        Budget(),
+        "consumer_retry",
+    ),
+    Case(
+        "idempotent_consumer",
+        Text(
+            "the consumer dies after its work and before it has said so, and works again",
+            "消费者处理完还没上报就崩溃，于是又处理一次",
+        ),
+        DUPLICATE,
+        f"rocketmq persist_ms=0 'app=send orders-0 A' {SHOP}",
+        "applied once",
+        Budget(kills=1, killable=("shop",)),
+        "idempotent_consumer",
+    ),
+)
+SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
+
+_CLAIMS = (
+    Case(
+        "late-end",
+        Text(
+            "an end that is slow is overtaken by a check: both say COMMIT, and both count",
+            "慢到的结束请求被回查赶上：两者都说 COMMIT，两者都算",
+        ),
+        DUPLICATE,
+        f"{ASKED} {ORDER} claims=delivered_once",
+        "delivered once",
+        Budget(timers=1),
+    ),
+    Case(
+        "op-lost",
+        Text(
+            "the broker dies before it has recorded an end: the half is asked about again",
+            "broker 在记录结束之前崩溃：半消息再次被回查",
+        ),
+        DUPLICATE,
+        f"{ASKED} {ORDER} claims=passed_over",
+        "passed over",
+        Budget(kills=1, timers=2, killable=("broker",)),
+    ),
+    Case(
+        "rollback-then-commit",
+        Text(
+            "a check is answered by ROLLBACK, and the COMMIT that was on its way still delivers",
+            "回查得到 ROLLBACK，而路上的 COMMIT 仍然投递了消息",
+        ),
+        Text("aborted read (G1a)", "读到已中止的写（G1a）"),
+        f"{ASKED} {_HASTY} claims=final",
+        "final",
+        Budget(timers=2),
+    ),
+    Case(
+        "last-check",
+        Text(
+            "the last check races with the discard: the half is parked, and then committed",
+            "最后一次回查与转存竞争：半消息先被转存，又被提交",
+        ),
+        Text("fractured outcome (parked and delivered)", "结局分裂（既转存又投递）"),
+        f"{_ONCE} {_LATER} claims=parked_or_delivered",
+        "parked or delivered",
+        Budget(timers=2),
+    ),
+    Case(
+        "nobody-registered",
+        Text(
+            "no producer of the group is left: every check counts, and the half is parked unasked",
+            "组内没有生产者：每次回查都计数，没有问过任何人就转存",
+        ),
+        ORPHANED,
+        f"{_ONCE} {ORDER} claims=row_delivered",
+        "row delivered",
+        Budget(kills=1, timers=2, killable=("app",), restartable=()),
+    ),
+    Case(
+        "power-cut",
+        Text(
+            "a half is acknowledged before it is on the disk, and its row is committed",
+            "半消息在落盘之前就被确认，它的行随后提交",
+        ),
+        Text("lost write", "写丢失"),
+        f"rocketmq {ORDER} claims=row_delivered",
+        "row delivered",
+        Budget(power_cuts=1, killable=("broker",)),
+    ),
+)
+CLAIM_CASES = {case.name: case for case in _CLAIMS}
+
+SEARCHES = Searches(
+    lesson=Searched("lesson", lesson_system(), BUDGET),
+    systems=(*LESSON_SYSTEMS, WHOLE),
+    safeguards=SAFEGUARD_CASES,
+    claims=CLAIM_CASES,
+)

@@ -1,0 +1,80 @@
+"""The evidence of narrated lines: recorded only where a recording of 5.5.0 says the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mqlab.kernel import FactKind, Trace
+from mqlab.real.evidence import add_evidence
+from mqlab.real.rocketmq.evidence import CONTRADICTIONS, WITNESS, profile_of
+from mqlab.rocketmq import RocketMQSystem
+from mqlab.scenario import load
+
+SCENARIOS = Path(__file__).parents[3] / "datasets" / "scenarios" / "rocketmq"
+RECORDED = "recorded on RocketMQ 5.5.0"
+
+
+def judged(name: str, called: str = "") -> Trace:
+    trace = load(SCENARIOS / f"{name}.scn", {"rocketmq": RocketMQSystem}).run.trace
+    return add_evidence(trace, called or name, WITNESS)
+
+
+def evidence(name: str, called: str = "") -> dict[str, str]:
+    return {" ".join(fact.line().split()): fact.evidence.en for fact in judged(name, called)}
+
+
+def test_answers_and_what_is_sent_one_way_are_recorded_and_the_brokers_disk_is_not() -> None:
+    lines = evidence("check-commits")
+    for line in (
+        "app → broker SendMessage half orders-0 o1",
+        "broker ⇒ app SEND_OK @0",
+        "broker → app CheckTransactionState o1 (1)",
+        "app → broker EndTransaction COMMIT o1 from check",
+    ):
+        assert RECORDED in lines[line], line
+    assert RECORDED not in lines["broker ▮ disk half o1 (1) @1"]
+    assert lines["broker ⏲ timer check"] == "model"
+
+
+def test_the_recording_of_another_scenario_is_no_evidence() -> None:
+    assert not any(RECORDED in said for said in evidence("check-commits", "no-such-story").values())
+
+
+def test_a_question_that_no_recording_of_the_name_holds_is_the_models() -> None:
+    """Told under the name of a story in which nobody is asked."""
+    lines = evidence("check-commits", "commit")
+    assert lines["broker → app CheckTransactionState o1 (1)"] == "model"
+    assert RECORDED in lines["broker ⇒ app SEND_OK @0"]
+
+
+def test_nothing_of_4_9_is_said_to_be_recorded_on_5_5() -> None:
+    assert profile_of("rocketmq release=4.9 check_max=3") == "4.9"
+    assert profile_of("rocketmq check_max=3") == "5.5"
+    assert not any(RECORDED in said for said in evidence("op-kept-by-4.9").values())
+
+
+@pytest.mark.parametrize("name", ["commit", "check-commits", "never-resolved", "check-rolls-back"])
+def test_every_question_of_these_stories_is_recorded(name: str) -> None:
+    trace = judged(name)
+    asked = [f for f in trace if f.kind is FactKind.SEND and f.peer == "broker"]
+    model = [f.text.en for f in asked if RECORDED not in f.evidence.en]
+    # In these programs nobody answers an UNKNOWN check with anything.
+    assert set(model) <= {"EndTransaction NOT_TYPE o1 from check"}
+
+
+def test_what_articles_say_otherwise_is_said_where_it_is_told() -> None:
+    told = [f for f in judged("never-resolved") if "contradicts many articles" in f.evidence.en]
+    assert any("without limit" in f.why.en for f in told)
+    assert any("rolled back" in f.why.en and f.kind is FactKind.APPEND for f in told)
+    assert all("许多文章" in f.why.zh for f in told)
+    rollback = [f for f in judged("rollback") if "contradicts" in f.evidence.en]
+    assert any("nothing needs to be done" in f.why.en for f in rollback)
+
+
+def test_every_contradiction_is_met_in_some_story() -> None:
+    names = ("never-resolved", "rollback", "commit", "local-transaction-throws")
+    facts = [fact for name in names for fact in judged(name)]
+    for row in CONTRADICTIONS:
+        assert any(row.meets(fact) for fact in facts), row

@@ -1,0 +1,40 @@
+"""What measures a server does what it says: transactions are committed, messages are there."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqlab.serve import RunningBroker
+from mqlab.serve.bench import measure_in_turns
+from mqlab.serve.rocketmq import bench
+from mqlab.serve.rocketmq.bench import Sender, messages_per_second, transactions_per_second
+from tests.serve.rocketmq.raw import Raw
+
+
+def test_what_is_measured_has_happened(
+    broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    senders: list[Sender] = []
+
+    class Noted(Sender):
+        def __init__(self, address: str) -> None:
+            super().__init__(address)
+            senders.append(self)
+
+    monkeypatch.setattr(bench, "Sender", Noted)
+    assert transactions_per_second(broker.address, 0.3) > 0
+    assert messages_per_second(broker.address, 300) > 0
+    with Raw(broker.address) as client:
+        assert len(client.read(senders[0].topic)) > 0
+        assert len(client.read(senders[1].topic)) == 300
+
+
+def test_servers_take_turns() -> None:
+    asked: list[str] = []
+
+    def figure(address: str) -> float:
+        asked.append(address)
+        return float(len(asked))
+
+    found = measure_in_turns({"n": figure}, "a", "b", rounds=3)
+    assert asked == ["a", "b"] * 3 and found == {"n": [3.0, 4.0]}
