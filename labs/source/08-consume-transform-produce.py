@@ -550,7 +550,12 @@ restart first
 fire first retry
 run second: poll, begin, send ledger-0 tea=3, send-offsets booking income-0@3, commit, poll
 """)
-Predict("08-second-stage", trace=stages, step=first(stages, "killed"))
+Predict(
+    "08-second-stage",
+    trace=stages,
+    step=first(stages, "killed"),
+    panels=["space-time", "logs", "readers", "lights", "graphs", "tables"],
+)
 
 # %% tags=["nbval-check-output"]
 print(list_calls(stages, "second"))

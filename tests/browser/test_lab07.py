@@ -81,6 +81,37 @@ def test_an_order_is_judged_where_it_is_made(lab: Any) -> None:
     assert page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex") == cell
 
 
+def test_the_playground_is_played_in_the_picture_by_keys(lab: Any) -> None:
+    page, _ = lab
+    ground = page.locator(".mqlab:has(.acts)")
+    ground.scroll_into_view_if_needed()
+    message = ground.locator(".spot.message")
+    message.wait_for()
+    message.focus()
+    cell = page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex")
+    focused = "() => document.activeElement.getAttribute('aria-label')"
+    title = page.evaluate(focused)
+    page.keyboard.press("Enter")
+    assert page.get_by_role("menu").is_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    assert not page.get_by_role("menu").is_visible() and page.evaluate(focused) == title
+    before = ground.get_attribute("data-step")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")  # delivered
+    page.wait_for_function(
+        "([el, before]) => el.dataset.step !== before", arg=[ground.element_handle(), before]
+    )
+    page.wait_for_function("() => document.activeElement.matches('.spot')")
+    assert page.evaluate("() => jupyterapp.shell.currentWidget.content.activeCellIndex") == cell
+    assert "1 choice so far." in ground.locator(".goal").inner_text()
+    ground.get_by_role("button", name="let it run").click()
+    ground.locator(".goal.reached").wait_for()
+    ground.get_by_text("(allowed: no faults, no timers)").wait_for()  # searched meanwhile
+    ground.get_by_role("button", name="start again").click()
+    message.wait_for()
+
+
 @pytest.mark.parametrize("size", PANES, ids=lambda s: f"{s[0]}x{s[1]}")
 def test_everything_is_in_sight_at_once(lab: Any, size: tuple[int, int]) -> None:
     page, _ = lab

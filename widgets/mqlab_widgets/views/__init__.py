@@ -17,7 +17,7 @@ from mqlab.kernel.trace import Trace
 from ..scene import Scene
 from .graphs import graphs
 from .lights import lights, lights_small
-from .logs import logs
+from .logs import has_long_names, logs, logs_small
 from .money import money
 from .readers import readers
 from .space_time import MOST_ROWS, measure_rows, space_time, space_time_all
@@ -70,6 +70,14 @@ PANELS: dict[str, Panel] = {
         Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到"),
         "right",
         lambda t: any(s.logs for s in t.snapshots),
+        tab=Text("On disk", "磁盘上"),
+        pinned=True,
+    ),
+    "logs/small": Panel(
+        logs_small,
+        Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到"),
+        "right",
+        has_long_names,
         tab=Text("On disk", "磁盘上"),
         pinned=True,
     ),

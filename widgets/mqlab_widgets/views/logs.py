@@ -51,7 +51,20 @@ class _Places:
 
 
 def logs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
-    places = _places(trace)
+    return _draw(trace, step, lang, _places(trace))
+
+
+def logs_small(trace: Trace, step: int, lang: Lang = "en") -> Scene:
+    """Where room is short even long names stand beside their strips, cut off."""
+    return _draw(trace, step, lang, _places(trace, small=True))
+
+
+def has_long_names(trace: Trace) -> bool:
+    """If names stand above their strips where there is room."""
+    return _places(trace).above > 0
+
+
+def _draw(trace: Trace, step: int, lang: Lang, places: _Places) -> Scene:
     scene = Scene(RIGHT, places.height)
     draw_heading(scene, TITLE, lang)
     old = {log.name: log for log in trace.snapshot(find_previous(trace, step)).logs}
@@ -63,7 +76,7 @@ def logs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
 
 
 @per_trace
-def _places(trace: Trace) -> _Places:
+def _places(trace: Trace, small: bool = False) -> _Places:
     """The same places at every step: as many rows of flags as the log ever needs."""
     logs = list(dict.fromkeys(log for snapshot in trace.snapshots for log in snapshot.logs))
     labels = {c.label for log in logs for c in log.cells if c.kind != "control"}
@@ -74,14 +87,14 @@ def _places(trace: Trace) -> _Places:
         order = names.setdefault(log.name, [])
         order += [f.name for f in log.frontiers if f.name not in order]
     longest = max((width(n, 11.5, bold=True) for n in names), default=0)
-    above = 16 if longest > BESIDE else 0
+    above = 16 if longest > BESIDE and not small else 0
     y = 22.0
     strips = {}
     for name, order in names.items():
         flags = FLAG if order else 0
         strips[name] = _Strip(y, flags, tuple(order))
         y += above + flags + H + 21
-    return _Places(0 if above else longest + 12, above, w, strips, y - 5)
+    return _Places(0 if above else min(longest, BESIDE) + 12, above, w, strips, y - 5)
 
 
 def flag_colours(trace: Trace) -> dict[str, str]:
@@ -104,7 +117,10 @@ def _strip(scene: Scene, trace: Trace, log: Log, old: Log, strip: _Strip, places
     if places.above:
         scene.text(f"name:{name}", 0, 11, fit(name, RIGHT, 11.5, bold=True), "log-name")
     else:
-        scene.text(f"name:{name}", 0, top + H / 2 + 4, name, "log-name")
+        shown = fit(name, places.x - 12, 11.5, bold=True)
+        scene.text(f"name:{name}", 0, top + H / 2 + 4, shown, "log-name")
+        if shown != name:
+            scene.title(f"full:{name}", name)
     end = max([log.start, *(c.offset + 1 for c in log.cells)])
     first = max(0, log.start, end - places.slots) if log.cells else log.start
     seen = frozenset(c.offset for c in old.cells)
