@@ -1,4 +1,4 @@
-"""What barrier snapshots look like: what is read, what is noted, what is written and what is seen."""
+"""What barrier snapshots look like: what is read, noted, written and seen."""
 
 from __future__ import annotations
 
