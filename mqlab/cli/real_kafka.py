@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UserError
+from .our_control import OurControl
 
 VERSION = "4.3.1"
 
@@ -68,22 +69,6 @@ def start_broker(args: argparse.Namespace) -> None:
 
 
 # ---- this project's server, hosted for programs -----------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class OurControl:
-    """Stops and starts our server; it has one node."""
-
-    server: Any
-
-    def kill(self, node: int = 1) -> None:
-        self.server.kill()
-
-    def stop(self, node: int = 1) -> None:
-        self.server.stop()
-
-    def start(self, node: int = 1) -> None:
-        self.server.restart()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UserError
+from .our_control import OurControl
 
 VERSION = "5.5.0"
 
@@ -86,12 +87,11 @@ def start_broker(args: argparse.Namespace) -> None:
 # ---- this project's server, hosted for programs -----------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class OurControl:
-    """Stops and starts our server, and fires its timers. A timer that has nothing to do is not set,
-    and then nothing happens, as in a real broker."""
+class OurClocks(OurControl):
+    """Fires our server's timers too. A timer that has nothing to do is not set, and then nothing
+    happens, as in a real broker."""
 
-    server: Any
+    __slots__ = ()
 
     def round(self, timeout_ms: int = 0, check_max: int = 3) -> None:
         self.server.fire("broker", "check")
@@ -104,15 +104,6 @@ class OurControl:
 
     def end_delay(self, level: int) -> None:
         self.server.fire("broker", f"delay level {level}")
-
-    def kill(self) -> None:
-        self.server.kill()
-
-    def stop(self) -> None:
-        self.server.stop()
-
-    def start(self) -> None:
-        self.server.restart()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +130,7 @@ class OurHost:
             options += ["--transaction-timeout", "1", "--check-max", "3"]
             options += ["--op-batch-interval", never]
             with start("rocketmq", options, data_dir=Path(folder) / "data") as server:
-                control, version = OurControl(server), VERSIONS[profile]
+                control, version = OurClocks(server), VERSIONS[profile]
                 yield Target(self.broker, server.address, control, version, server.address)
 
     def own(self, program: Any, profile: str) -> Any:

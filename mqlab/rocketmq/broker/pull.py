@@ -61,7 +61,7 @@ def query_offset(broker: Broker, ask: QueryConsumerOffset, caller: Caller, disk:
 
 def note_offsets(old: Broker, new: Broker, disk: Disk) -> Result:
     """After a change of the offsets in memory: they are written at the next pass, or at once."""
-    if new.offsets is old.offsets or new.offsets == old.offsets:
+    if new.offsets is old.offsets:
         return new, ()
     if new.config.persist_ms == 0:
         return new, write_offsets(new.offsets, disk)
@@ -72,4 +72,6 @@ def note_offsets(old: Broker, new: Broker, disk: Disk) -> Result:
 def update_offset(broker: Broker, ask: UpdateConsumerOffset) -> Result:
     """The last word counts, also where it turns the group back."""
     key = offset_key(ask.group, ask.queue)
+    if broker.offsets.get(key) == ask.offset:
+        return broker, ()
     return replace(broker, offsets=broker.offsets.set(key, ask.offset)), ()

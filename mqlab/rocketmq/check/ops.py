@@ -47,7 +47,7 @@ def record_end(
         writer.put(build_op(str(offset), config, at_ms))
         return pending
     new = (*pending, offset)
-    if len(_join(new)) >= config.op_batch_chars:
+    if _fill_a_record(config, new):
         writer.add(CancelTimer(OP_BATCH))
         return write_batch(config, new, writer, at_ms)
     if not pending:
@@ -62,16 +62,20 @@ def schedule_batch(config: RocketMQConfig, at_ms: int) -> SetTimer:
 
 def write_batch(config: RocketMQConfig, pending: Pending, writer: Writer, at_ms: int) -> Pending:
     """Write what waits, in records of a limited size; nothing waits afterwards."""
-    part: Pending = ()
+    body = ""
     for offset in pending:
-        part = (*part, offset)
-        if len(_join(part)) >= config.op_batch_chars:
-            writer.put(build_op(_join(part), config, at_ms))
-            part = ()
-    if part:
-        writer.put(build_op(_join(part), config, at_ms))
+        body += f"{offset},"
+        if len(body) >= config.op_batch_chars:
+            writer.put(build_op(body, config, at_ms))
+            body = ""
+    if body:
+        writer.put(build_op(body, config, at_ms))
     return ()
 
 
-def _join(offsets: Pending) -> str:
-    return "".join(f"{offset}," for offset in offsets)
+def _fill_a_record(config: RocketMQConfig, offsets: Pending) -> bool:
+    """Whether a record cannot take more. Most often the largest offset is enough to say no."""
+    most = len(offsets) * (len(str(max(offsets))) + 1)
+    if most < config.op_batch_chars:
+        return False
+    return sum(len(str(offset)) + 1 for offset in offsets) >= config.op_batch_chars

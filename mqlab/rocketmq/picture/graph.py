@@ -4,8 +4,8 @@
       └→ asked ──┬──→ rolled back
                  └──→ discarded
 
-Drawn are the edges that lead one way: from the half to the question, and from both to an end. That
-a transaction which has ended once can still end otherwise is seen from the way it took.
+Drawn are the table's edges that lead to the right: from the half to the question, and from both to
+an end. That a transaction which has ended once can still end otherwise is seen from the way it took.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...kernel import Graph, GraphState
-from ..states import HalfState
+from ..states import PREVIOUS, HalfState
 from . import words
 from .transactions import Txn
 
@@ -25,16 +25,12 @@ PLACES = {
     HalfState.DISCARDED: (2, 2),
 }
 STATES = tuple(GraphState(str(s), *place) for s, place in PLACES.items())
-_H = HalfState
-ENDS = (_H.COMMITTED, _H.ROLLED_BACK, _H.DISCARDED)
+ENDS = (HalfState.COMMITTED, HalfState.ROLLED_BACK, HalfState.DISCARDED)
 EDGES = tuple(
-    (str(a), str(b))
-    for a, b in (
-        (_H.HALF, _H.ASKED),
-        (_H.HALF, _H.COMMITTED),
-        (_H.HALF, _H.ROLLED_BACK),
-        *((_H.ASKED, end) for end in ENDS),
-    )
+    (str(old), str(new))
+    for new, olds in PREVIOUS.items()
+    for old in sorted(olds)
+    if PLACES[new][0] > PLACES[old][0]
 )
 
 

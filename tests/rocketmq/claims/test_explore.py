@@ -21,8 +21,8 @@ def searched(line, budget):
 @pytest.mark.parametrize(
     ("line", "budget"),
     [
-        (ASKED, Budget(timers=2, breaks=1)),
-        (f"rocketmq release=4.9 timeout_ms=0 persist_ms=0 {ORDER}", Budget(kills=1, timers=1)),
+        (ASKED, Budget(timers=1, breaks=1)),
+        (f"rocketmq release=4.9 timeout_ms=0 persist_ms=0 {ORDER}", Budget(kills=1)),
         (f"{ASKED} consumers=shop 'shop=consume; consume'", Budget(timers=1)),
     ],
     ids=str,
