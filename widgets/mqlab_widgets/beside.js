@@ -74,7 +74,7 @@ class Beside {
     both.forEach((rows, i) => {
       Object.assign(rows, { count, seen });
       rows.panel.resize(rows.head + rows.edge + seen * rows.row);
-      rows.scroll(players[i].step);
+      rows.seek(players[i].step);
     });
   }
 
