@@ -114,6 +114,6 @@ def test_a_broker_is_found_by_its_name_and_an_unknown_one_names_those_there_are(
     assert main(["explore", "rabbit"]) == 2
     assert "no system 'rabbit'; there are: " in capsys.readouterr().err
     assert main(["explore", "rabbit", "--safeguards"]) == 2
-    assert "belong to a broker's lesson (kafka): mqlab explore kafka" in capsys.readouterr().err
+    assert "belong to a broker's lesson (kafka, rocketmq): mqlab " in capsys.readouterr().err
     assert main(["explore", "kafka", "--claim", "all is well"]) == 2
     assert "`kafka --claim` with one of torn-read, " in capsys.readouterr().err

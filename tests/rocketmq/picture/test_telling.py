@@ -104,3 +104,12 @@ def test_lights_are_judged_when_a_round_is_over() -> None:
         "at 30000\nfire broker check"
     )
     assert all(light.ok for snapshot in trace.snapshots for light in snapshot.lights)
+
+
+def test_a_record_stands_in_its_strip_from_the_fact_that_wrote_it() -> None:
+    """Its entry in the consume queue is written right after it and is not told."""
+    trace = trace_of("\nrun app: send-in-transaction orders-0 A")
+    for at, fact in enumerate(trace, 1):
+        if fact.kind == "append":
+            held = [sum(len(log.cells) for log in trace.snapshot(i).logs) for i in (at - 1, at)]
+            assert held[1] == held[0] + 1, fact.line()
