@@ -37,9 +37,9 @@ class Txn:
     """A transaction: `name` "T1" …, the key of all its records, the order that it is about, the
     producer group that can be asked, and who sent it. `halves`: the places of its half and of each
     copy, oldest first; `ended`: those that an op record names. `delivered`: how often its message
-    was written to its real topic; `again`: of these, how often from a copy that was made after it had been delivered.
-    `parked`: how often it was given up; `times`: how often it was asked about. `path`: the states
-    it went through."""
+    was written to its real topic; `again`: of these, how often from a copy that was made after it
+    had been delivered. `parked`: how often it was given up; `times`: how often it was asked about.
+    `path`: the states it went through."""
 
     name: str
     key: str
