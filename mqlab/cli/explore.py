@@ -37,21 +37,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SAFEGUARD",
         action="append",
         default=[],
-        help="switch it off (again for another); `kafka --off NAME`: in the smallest system "
+        help="switch it off (again for another); `BROKER --off NAME`: in the smallest system "
         "that needs it",
     )
     parser.add_argument(
         "--claim",
         metavar="NAME",
-        help="`kafka --claim NAME`: what real Kafka does not promise",
+        help="`BROKER --claim NAME`: what the real broker does not promise",
     )
     parser.add_argument(
         "--safeguards",
         action="store_true",
-        help="`kafka --safeguards`: which anomaly appears without which safeguard",
+        help="`BROKER --safeguards`: which anomaly appears without which safeguard",
     )
     parser.add_argument(
-        "--table", action="store_true", help="`kafka --table`: all lesson systems, searched"
+        "--table", action="store_true", help="`BROKER --table`: all lesson systems, searched"
     )
     parser.add_argument("--kills", type=_count, help="processes killed, at most")
     parser.add_argument("--power-cuts", type=_count, help="machines that lose power")

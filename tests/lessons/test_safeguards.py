@@ -112,6 +112,7 @@ def test_every_lesson_system_but_the_whole_has_its_count(broker):
     ("words", "says"),
     [
         (["kafka", "--claim", "peace"], "one of torn-read, late-end-txn, late-marker, power-cut"),
+        (["rocketmq", "--claim", "peace"], "one of late-end, op-lost, rollback-then-commit, last-"),
         (["shop", "--table"], "mqlab explore kafka"),
         (["shop", "--claim", "torn-read"], "expected `kafka --claim`"),
     ],

@@ -4,8 +4,9 @@
       └→ asked ──┬──→ rolled back
                  └──→ discarded
 
-Drawn are the table's edges that lead to the right: from the half to the question, and from both to
-an end. That a transaction which has ended once can still end otherwise is seen from the way it took.
+Drawn are the table's edges that lead to the right: from the half to the question, and from both
+to an end. That a transaction which has ended once can still end otherwise is seen from the way it
+took.
 """
 
 from __future__ import annotations

@@ -96,8 +96,9 @@ def explain_request(book: Book, body: object, most: int = 15) -> Telling:
 
 def _explain_consumer(book: Book, body: object) -> Telling:
     match body:
-        case PullMessage():
-            return Telling(label=Text(str(body)), why=sentences.PULL())
+        case PullMessage(queue=queue):  # of what was sent back there is rarely any
+            again = queue.startswith(RETRY_PREFIX)
+            return Telling(fold=again, label=Text(str(body)), why=sentences.PULL())
         case ConsumerSendMsgBack(words=order):
             label = sentences.SENT_BACK(order=order)
             return Telling(book.name_order(order), label=label, why=sentences.SEND_BACK())

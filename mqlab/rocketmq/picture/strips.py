@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ...kernel import Cell, Frontier, Log
 from ..check.ops import parse_op
-from ..config import HALF_TOPIC, OP_TOPIC
+from ..config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from ..log import Stored
 from ..log.offsets import offset_key
 from ..log.store import DISCARD_QUEUE, HALF_QUEUE, OP_QUEUE
@@ -35,23 +35,23 @@ def draw_strips(seen: View) -> tuple[Log, ...]:
         draw_ops(seen.read(OP_QUEUE), book, seen.op_offset),
     ]
     for queue in cluster.config.topics:
-        places = tuple(
-            Frontier(group, seen.offsets.get(offset_key(group, queue), 0))
-            for group in cluster.consumer_groups
-        )
-        logs.append(draw_queue(queue, seen.read(queue), book, places))
-    logs += [
-        draw_queue(split_queue(queue)[0], seen.read(queue), book)
-        for queue in (DISCARD_QUEUE, *_of_groups(seen))
-        if seen.read(queue)
-    ]
+        logs.append(draw_queue(queue, seen.read(queue), book, _place(seen, queue)))
+    if parked := seen.read(DISCARD_QUEUE):
+        logs.append(draw_queue(DISCARD_TOPIC, parked, book))
+    for group in cluster.consumer_groups:
+        retry, dead = list_group_queues(group)
+        for queue, places in ((retry, _place(seen, retry, group)), (dead, ())):
+            if held := seen.read(queue):  # one queue, called by its topic
+                logs.append(draw_queue(split_queue(queue)[0], held, book, places))
     return tuple(logs)
 
 
-def _of_groups(seen: View) -> list[str]:
-    """Retry topics and dead letter queues have one queue each, and are called by their topic."""
-    groups = seen.cluster.consumer_groups
-    return [queue for group in groups for queue in list_group_queues(group)]
+def _place(seen: View, queue: str, *groups: str) -> tuple[Frontier, ...]:
+    """Where each consumer group, or only this one, reads on."""
+    return tuple(
+        Frontier(group, seen.offsets.get(offset_key(group, queue), 0))
+        for group in groups or seen.cluster.consumer_groups
+    )
 
 
 def draw_halves(halves: list[Stored], book: Book, at: int) -> Log:

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...kernel import Map, MemoryDisk, World
+from ...kernel import Map, World
 from ...kernel.claims import keep_last_world
 from ..application.database import TABLE
 from ..broker import Broker
 from ..broker.delay import GROUP as DELAYED
 from ..config import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
-from ..log import COMMIT_LOG, Stored, read_queue
+from ..log import COMMIT_LOG, Stored
 from ..log.offsets import HALF_KEY, OP_KEY, Offsets, offset_key, read_offsets
-from ..log.store import DISCARD_QUEUE, HALF_QUEUE, OP_QUEUE, list_queues
-from ..messages import name_queue
+from ..messages import name_queue, split_queue
 from .cluster import Cluster
 from .transactions import Book, read_book
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`book`: every transaction; `queues`: what each queue holds; `offsets`: how far each group
+    """`book`: every transaction; `queues`: what each queue holds, or will once an entry that a stop
+    has cut off is written; `offsets`: how far each group
     has come, as the broker knows it (while it is down: as it will know it). `ops`: ends that
     wait to be recorded. `rows`: the database of the producers. `delayed`: what waits for its
     time."""
@@ -73,26 +73,29 @@ def read_world(cluster: Cluster, world: World) -> View:
     broker: Broker | None = world.role(config.broker)
     disk = world.disk(config.broker)
     offsets = broker.offsets if broker is not None else read_offsets(disk)
-    groups = [queue for group in cluster.consumer_groups for queue in list_group_queues(group)]
-    names = (HALF_QUEUE, OP_QUEUE, DISCARD_QUEUE, *config.topics, *groups)
+    records = list(disk.log(COMMIT_LOG).read(0))
+    queues: dict[str, list[Stored]] = {}
+    for stored in records:
+        queues.setdefault(stored.message.queue, []).append(stored)
     return View(
         cluster=cluster,
         world=world,
         broker=broker,
-        book=read_book(disk.log(COMMIT_LOG).read(0)),
-        queues={name: read_queue(disk, name) for name in names},
+        book=read_book(records),
+        queues=queues,
         offsets=offsets,
-        delayed=_list_delayed(disk, offsets),
+        delayed=_list_delayed(queues, offsets),
         rows=world.disk(config.database).table(TABLE),
     )
 
 
-def _list_delayed(disk: MemoryDisk, offsets: Offsets) -> list[Stored]:
+def _list_delayed(queues: dict[str, list[Stored]], offsets: Offsets) -> list[Stored]:
     """What lies in the queues of the delay levels and has not been written on."""
     return [
         stored
-        for queue in list_queues(disk, SCHEDULE_TOPIC)
-        for stored in read_queue(disk, queue, offsets.get(offset_key(DELAYED, queue), 0))
+        for queue, held in queues.items()
+        if split_queue(queue)[0] == SCHEDULE_TOPIC
+        for stored in held[offsets.get(offset_key(DELAYED, queue), 0) :]
     ]
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mqlab.lessons.atlas.glossary import TERMS, Glossary, Term, glossary
-from mqlab.lessons.kafka.cases import CLAIM_CASES, SAFEGUARD_CASES
+from mqlab.lessons.searches import searches_of
+from tests.lessons.renew import BROKERS
 
 ROOT = Path(__file__).parents[3]
 
@@ -78,7 +79,7 @@ def test_every_anomaly_of_lab_00_is_a_term_and_none_is_missing_there() -> None:
 
 def test_what_the_explorer_calls_a_broken_promise_is_on_the_list() -> None:
     listed = anomalies()
-    for case in (*SAFEGUARD_CASES.values(), *CLAIM_CASES.values()):
+    for case in (case for broker in BROKERS for case in searches_of(broker).cases):
         name = str(case.anomaly)
         assert name.startswith(tuple(listed)), name
 

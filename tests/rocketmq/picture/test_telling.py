@@ -104,3 +104,34 @@ def test_lights_are_judged_when_a_round_is_over() -> None:
         "at 30000\nfire broker check"
     )
     assert all(light.ok for snapshot in trace.snapshots for light in snapshot.lights)
+
+
+def test_a_record_stands_in_its_strip_from_the_fact_that_wrote_it() -> None:
+    """Its entry in the consume queue is written right after it and is not told."""
+    trace = trace_of("\nrun app: send-in-transaction orders-0 A")
+    for at, fact in enumerate(trace, 1):
+        if fact.kind == "append":
+            held = [sum(len(log.cells) for log in trace.snapshot(i).logs) for i in (at - 1, at)]
+            assert held[1] == held[0] + 1, fact.line()
+
+
+def test_what_is_sent_back_and_given_up_has_its_strips_and_the_groups_place() -> None:
+    trace = load(FOLDER / "consumer-always-fails.scn", SYSTEMS).run.trace
+    logs = {log.name: log for log in trace.snapshot(-1).logs}
+    assert [cell.label for cell in logs["%RETRY%shop"].cells] == ["o1", "o1"]
+    assert [(f.name, f.at) for f in logs["%RETRY%shop"].frontiers] == [("shop", 2)]
+    assert [cell.label for cell in logs["%DLQ%shop"].cells] == ["o1"]
+    assert {"%RETRY%shop", "%DLQ%shop"} & {log.name for log in trace.snapshot(0).logs} == set()
+    assert [reader.note.en for reader in trace.snapshot(-1).readers] == [
+        "o1 is in the dead letter queue"
+    ]
+
+
+def test_what_a_consumer_has_applied_and_how_often_it_came() -> None:
+    trace = trace_of(
+        "consumers=shop\nrun app: send-in-transaction orders-0 A, end COMMIT_MESSAGE A\n"
+        "run shop: consume"
+    )
+    (reader,) = trace.snapshot(-1).readers
+    assert reader.note.en == "A came 2 times, applied once"
+    assert [(got.label, got.txn) for got in reader.got] == [("A", "T1")]
