@@ -290,7 +290,7 @@ ipywidgets.VBox([loss, delay, chart])
 
 # %%
 least = f"delivery {PROMISES['at least once']} 'shop=send 580538:31678'"
-Playground(continue_scenario(f"# At least once\nsystem {least}"))
+Playground(continue_scenario(f"# At least once\nsystem {least}"), goal="counted once")
 
 # %% [markdown]
 # ## Modify: who is needed for exactly once?

@@ -348,7 +348,8 @@ check(FENCE, fence)
 # know it yet; then kill the shop before the message leaves, and see who sends it.
 
 # %%
-Playground(continue_scenario("# A message transaction\nsystem message_transaction 'app=order T1'"))
+late = "message_transaction claims=consistent_at_once 'app=order T1'"
+Playground(continue_scenario(f"# A message transaction\nsystem {late}"), goal="consistent at once")
 
 # %% [markdown]
 # The two are consistent *eventually*, not at once. And nobody asks the warehouse beforehand: if it can never
