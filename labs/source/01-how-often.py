@@ -290,7 +290,7 @@ ipywidgets.VBox([loss, delay, chart])
 
 # %%
 least = f"delivery {PROMISES['at least once']} 'shop=send 580538:31678'"
-Playground(continue_scenario(f"# At least once\nsystem {least}"))
+Playground(continue_scenario(f"# At least once\nsystem {least}"), goal="counted once")
 
 # %% [markdown]
 # ## Modify: who is needed for exactly once?
@@ -472,4 +472,4 @@ Predict("01-exit-ticket")
 # %% [markdown]
 # **What you know now.** Silence says nothing. Send again or not, commit before or after: each choice
 # errs on one side, and exactly once is made at the end of the way, from a number that stays the same and
-# one write. Next: [the idempotent producer](05-idempotent-producer.ipynb)
+# one write. Next: [who decides?](02-who-decides.ipynb)

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.needs("chromium")
 LABS = {
     "00-start-here": 6,
     "01-how-often": 8,
+    "02-who-decides": 7,
     "05-idempotent-producer": 6,
     "06-coordinator": 12,
     "08-consume-transform-produce": 6,

@@ -21,6 +21,8 @@ from ..kafka.systems.loop import Abortable, App, Endless, Order, PriceUnknown, R
 EXERCISES = {
     "consume": ("patterns.exercises.counting", "CONSUME", "value"),
     "count": ("patterns.exercises.counting", "COUNTING", "rule"),
+    "effects": ("patterns.exercises.effects", "EFFECTS", "value"),
+    "fence": ("patterns.exercises.fence", "FENCE", "rule"),
     "produce": ("kafka.lab05", "PRODUCE", "value"),
     "accept": ("kafka.exercises.accept", "ACCEPT", "rule"),
     "unanswered": ("kafka.exercises.commit", "UNANSWERED", "value"),

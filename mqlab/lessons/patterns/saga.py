@@ -57,7 +57,7 @@ SAFEGUARDS = (
         HALF,
         f"{SHORT} claims=comes_to_an_end 'app=start T1'",
         "comes to an end",
-        Budget(breaks=1),
+        BREAK,
         "step_again",
     ),
     Case(

@@ -29,7 +29,7 @@ from .source import Source
 PLACES = {"triggered": (0, 0), "completed": (1, 0), "output seen": (2, 0), "void": (1, 1)}
 STATES = tuple(GraphState(name, *place) for name, place in PLACES.items())
 EDGES = (("triggered", "completed"), ("completed", "output seen"), ("triggered", "void"))
-SHORT = {PENDING: "pend", COMMITTED: "C", ABORTED: "A", EXPIRED: "X"}
+SHORT = {COMMITTED: "C", ABORTED: "A", EXPIRED: "X"}
 
 
 def draw(job: Job, world: World) -> Snapshot:
@@ -56,7 +56,7 @@ def _number(record: Record) -> str:
 
 
 def _label(record: Record) -> str:
-    return f"{SHORT[record.what]} {record.more}"
+    return record.more.strip("{}") if record.what == PENDING else SHORT[record.what]
 
 
 def _draw_input(job: Job, world: World, name: str) -> Log:

@@ -11,7 +11,7 @@ QUEUE = Words("queue", "队列")
 WAREHOUSE = Words("consumer", "消费者")
 GRAPH = Words("How far {txn} has come", "{txn} 走到哪一步")
 GRAPH_IDLE = Words("No order yet", "还没有订单")
-TABLE = Words("outbox of the shop", "商店的发件箱")
+TABLE = Words("Outbox of the shop", "商店的发件箱")
 BEHIND = Words("{txn} is ordered, its goods are not set aside yet", "{txn} 已下单，货还没有留出")
 
 WHYS = {

@@ -41,7 +41,7 @@ def draw(parties: Parties, world: World) -> Snapshot:
 
 
 def _label(record: Record) -> str:
-    return record.what
+    return "U" if record.what == UNDONE else record.what
 
 
 def _draw_way(log: list[Record]) -> Graph:

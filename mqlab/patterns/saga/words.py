@@ -10,7 +10,7 @@ SERVICE = Words("service", "服务")
 APPLICATION = Words("application", "应用")
 GRAPH = Words("Where {txn} is", "{txn} 进行到哪里")
 GRAPH_IDLE = Words("No saga yet", "还没有 Saga")
-TABLE = Words("what is in effect", "哪些步骤有效")
+TABLE = Words("What is in effect", "哪些步骤有效")
 HALF = Words("half of {txn} can be seen", "可以看到 {txn} 的一半")
 
 WHYS = {

@@ -21,7 +21,8 @@ STATES = tuple(
     }.items()
 )
 EDGES = (("nothing", TRIED), (TRIED, CONFIRMED), (TRIED, CANCELLED), ("nothing", EMPTY))
-SHORT = {TRIED: "try", CONFIRMED: "conf", CANCELLED: "canc", "confirm": "conf", "cancel": "canc"}
+#: a decision is drawn as a diamond, which has room for a letter or two
+SHORT = {TRIED: "try", CONFIRMED: "C", CANCELLED: "X", EMPTY: "E", "confirm": "C", "cancel": "X"}
 FINAL = (CONFIRMED, CANCELLED, EMPTY, "confirm", "cancel")
 
 

@@ -9,7 +9,7 @@ COORDINATOR = Words("coordinator", "协调者")
 SERVICE = Words("service", "服务")
 APPLICATION = Words("application", "应用")
 GRAPH = Words("{name}: what has become of {txn}", "{name}：{txn} 的状态")
-TABLE = Words("what each service has", "每个服务的余量")
+TABLE = Words("What each service has", "每个服务的余量")
 HALF = Words(
     "half of an order: {names} shows it, the others do not", "半个订单：{names} 已显示，其他还没有"
 )

@@ -196,7 +196,7 @@ class Participant:
                 role, more = role._decide(disk, txn)
             elif role._leads():
                 role, more = role._take_over(disk, txn)
-            elif not role.behind:
+            elif not role.behind and peer == self._leader():
                 more = (Send(role._leader(), AskState(txn, takes_over=False)),)
             effects = (*effects, *more)
         return role, effects

@@ -8,7 +8,7 @@ from ..records import Record, read_latest, read_records
 from . import words
 from .claims import TM, Parties, read_states
 from .coordinator import LOG as DECISIONS
-from .messages import ABORTED, COMMITTED, PRECOMMITTED, UNCERTAIN
+from .messages import ABORTED, COMMITTED, ENDED, PRECOMMITTED, UNCERTAIN
 from .participant import LOG
 
 PLACES = {
@@ -36,7 +36,7 @@ def draw(parties: Parties, world: World) -> Snapshot:
     return Snapshot(
         lanes=draw_lanes(world, titles),
         logs=tuple(
-            draw_strip(node, read_records(world.disk(node), log), _label, SHORT, OPEN)
+            draw_strip(node, read_records(world.disk(node), log), _label, ENDED, OPEN)
             for node, log in strips
         ),
         readers=tuple(_draw_reader(world, name) for name in parties.participants),

@@ -41,7 +41,7 @@ from ..picture import draw_lanes
 MANAGER = Words("transaction manager", "事务管理器")
 RESOURCE = Words("resource manager", "资源管理器")
 URGE = Words("their own accord", "自发的动作")
-STATES = Words("states", "状态")
+STATES = Words("States", "状态")
 CONSISTENT = Words(
     "no resource manager commits while another aborts",
     "不会有一个资源管理器提交而另一个中止",

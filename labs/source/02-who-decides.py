@@ -1,0 +1,412 @@
+# %% [markdown]
+# # Lab 02 · Who decides?
+#
+# *Two databases, one order: who says that it is done?* · 75 minutes · no broker in particular
+#
+# **In one paragraph.** An order must be in the shop's database and in the warehouse's, or in neither.
+# Each database can keep its own promises; nobody keeps those between them. You check the four letters
+# of ACID on a real database, kill a coordinator of two databases at every effect with `kill -9`, and
+# find what each classical model pays: two-phase commit blocks, three-phase commit splits, TCC and sagas
+# show half an order, a message transaction is late. The searches fill the table; you write the rule
+# that keeps a TCC service right.
+#
+# **Contents.** Hook · Predict · Run · Put it into order · Two-phase commit · Three phases · CAP · TCC ·
+# Make · Message transaction · Modify · Transfer · Exit ticket
+#
+# **Words.** *ACID*: atomicity, consistency, isolation, durability. *Resource manager*, *participant*:
+# a database that takes part. *Transaction manager*, *coordinator* (`tm` in the pictures): who asks and
+# decides. *XA*: the interface between them, of 1991. *Prepared*: has promised to commit if told to. *CAP*:
+# consistency, availability, partition tolerance. *BASE*: basically available, soft state, eventually
+# consistent. *TCC*: Try, Confirm, Cancel. *Saga*: steps with compensations. *Message transaction*
+# (消息事务): a local transaction together with a message about it.
+
+# %%
+import tempfile
+
+from mqlab.lab import (
+    Budget,
+    Explorer,
+    Player,
+    Playground,
+    Predict,
+    check,
+    continue_scenario,
+    explore,
+    scenario,
+    system,
+)
+from mqlab.lessons.patterns.lab02 import (
+    EFFECTS,
+    FENCE,
+    ONE_PHASE,
+    TWO_PHASES,
+    compare_models,
+    find_red_step,
+    first,
+    kill_everywhere,
+    list_told,
+    open_bank,
+    tell_red,
+    tell_traps,
+)
+
+# %% [markdown]
+# ## Hook: what one database promises
+#
+# An SQLite file with two accounts, A with £100 and B with £0, and a rule: no account below 0. The next
+# cell checks ACID letter by letter. *Atomicity*: a transaction that is broken off leaves nothing.
+# *Consistency*: the rules that somebody wrote down hold at every end. *Isolation*: what is not committed
+# nobody else sees. *Durability*: what was committed is there when the file is opened again.
+
+# %% tags=["nbval-check-output"]
+folder = tempfile.mkdtemp()
+bank, other = open_bank(folder), open_bank(folder)
+
+
+def balances(connection):
+    return dict(connection.execute("SELECT name, pounds FROM account").fetchall())
+
+
+bank.execute("BEGIN")
+bank.execute("UPDATE account SET pounds = pounds - 30 WHERE name = 'A'")
+print("isolation:   the other connection sees", balances(other))
+bank.close()  # before B is credited
+bank = open_bank(folder)
+print("atomicity:   broken off in the middle ", balances(bank))
+try:
+    bank.execute("UPDATE account SET pounds = pounds - 130 WHERE name = 'A'")
+except Exception as error:
+    print("consistency:", error)
+bank.execute("UPDATE account SET pounds = pounds - 30 WHERE name = 'A'")
+bank.close()
+print("durability:  opened again             ", balances(open_bank(folder)))
+
+# %% [markdown]
+# *Consistency* is a word with three meanings. Here it is about rules inside one database. In CAP, below, it
+# means that all copies answer alike. And *eventually consistent* means that two places agree in the end.
+#
+# ## Predict
+#
+# Atomicity is often taken to mean that transactions do not disturb each other. Two clerks transfer £10
+# to B. Each reads the balance, adds 10, and writes the sum in a transaction of its own.
+
+# %% jupyter={"source_hidden": true}
+Predict("02-lost-update")
+
+# %% tags=["nbval-check-output"]
+for careful in (False, True):
+    folder, rounds = tempfile.mkdtemp(), 0
+    waiting = [open_bank(folder), open_bank(folder)]
+    while waiting:
+        read = {}
+        for clerk in waiting:
+            try:
+                if careful:
+                    clerk.execute("BEGIN IMMEDIATE")  # a writer says so before it reads
+                read[clerk] = balances(clerk)["B"]
+            except Exception as error:
+                print("  the second clerk is told:", error)
+        for clerk, pounds in read.items():
+            clerk.execute("UPDATE account SET pounds = ? WHERE name = 'B'", (pounds + 10,))
+            if careful:
+                clerk.execute("COMMIT")
+        waiting = [clerk for clerk in waiting if clerk not in read]
+        rounds += 1
+    total = balances(open_bank(folder))["B"]
+    print(f"locked before reading: {careful}, rounds: {rounds}, B has £{total}")
+
+# %% [markdown]
+# A **lost update**: two transfers, each atomic, and one of them is gone. Atomicity is about crashes,
+# isolation about the others. With a lock taken before the reading the second clerk is refused and must
+# try again: that costs time, and nothing is lost.
+#
+# ## Run: two databases
+#
+# Now the order is a row in `orders.db` and one night light less in `stock.db`. Each file keeps ACID, each
+# for itself. A program writes to one, then to the other, and is killed with `kill -9` after each effect:
+
+# %% tags=["nbval-check-output"]
+print(kill_everywhere(ONE_PHASE))
+
+# %% [markdown]
+# Half an order, and no restart mends it: when the program comes back it knows nothing. This is the
+# *distributed transaction* in one line: participants on different nodes, and nobody who decides.
+#
+# So there is a *transaction manager* that decides, and the databases become *resource managers*, which
+# can do one thing more: **prepare**, that is, promise to commit if told to, and keep the promise through any
+# crash. XA calls it `xa_prepare`. Here each file writes its promise into itself, in a local transaction;
+# the row of that promise is the lock. The coordinator has a file of its own for its decision. When it is
+# started again it reads that file: a decision is told to all who have promised; where there is none, all
+# roll back (*presumed abort*).
+#
+# ## Put it into order
+#
+# These are the coordinator's five effects: `"prepare:orders"`, `"prepare:stock"`, `"decide"`,
+# `"commit:orders"`, `"commit:stock"`. Put them into an order in which the files agree, wherever it is
+# killed. Your list is done on two real files, stopped after each effect, and recovered. *Several orders
+# are right.* Two hints wait: `print(EFFECTS.hint(1))`, then `print(EFFECTS.hint(2))`.
+
+# %% nbgrader={"solution": true, "grade_id": "effects"}
+effects = [
+    ### BEGIN SOLUTION
+    # All promise, then it is decided, then all are told. Which file comes first is the same.
+    "prepare:orders", "prepare:stock", "decide", "commit:orders", "commit:stock",
+    ### END SOLUTION
+]  # fmt: skip
+
+# %% nbgrader={"grade": true, "grade_id": "effects-test", "points": 3}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("effects", effects)
+### END HIDDEN TESTS
+check(EFFECTS, effects)
+
+# %% [markdown]
+# The same with `kill -9`, in a process of its own. One line of the table tells when the order became
+# certain. Which?
+
+# %% tags=["nbval-check-output"]
+print(kill_everywhere(TWO_PHASES))
+
+# %% [markdown]
+# With `decide`. Before it, whatever was promised is taken back; after it, whatever was promised is
+# carried out, although no file knows so yet. Deciding is *one* write in *one* place: that is the whole
+# trick of two-phase commit, *2PC* (两阶段提交), and of every transactional queue.
+#
+# ## Two-phase commit, and its flaw
+#
+# Articles say that 2PC has flaws, and leave them unnamed. Look at the second and third column of the
+# table: *waits*. Here is that moment in the engine. The coordinator is killed when both have voted.
+
+# %% jupyter={"source_hidden": true}
+blocked = scenario("""
+# The coordinator is killed when both have voted
+system two_phase participants=orders,stock
+kill tm when=commit after=0
+run app: commit T1
+fire orders ask T1
+""")
+Predict("02-blocked", trace=blocked, step=first(blocked, "killed"))
+
+# %% [markdown]
+# This is the **blocking window**: from the yes until the decision is heard, a participant can neither go
+# forward nor back, and everybody who needs its rows waits with it. How short a run leads there? And if a
+# participant did help itself after a while (XA calls it a *heuristic decision*)? Say your guesses first.
+
+# %%
+ONE_STOP = Budget(kills=1, killable=("tm",), retries=1)
+for name, line in {
+    "somebody waits for a coordinator that is down": "two_phase claims=never_blocked",
+    "… and helps itself": "two_phase off=waits_in_doubt",
+}.items():
+    verdict = explore(system(f"{line} 'app=commit T1'"), ONE_STOP)
+    print(f"{name}: {tell_red(verdict)}")
+helped = verdict.counterexamples["same outcome"].trace()
+Player(helped, step=find_red_step(helped, "same outcome"))
+
+# %% [markdown]
+# Whoever waits keeps atomicity and loses time; whoever helps itself may split the order. No timeout is
+# right, since a participant cannot tell a coordinator that has died from one that is slow.
+#
+# ## Three phases, and what they do not mend
+#
+# *Three-phase commit*, *3PC* (三阶段提交), puts a phase between vote and commit: **PreCommit**, "all have
+# voted yes". Nobody commits while another is still uncertain, so whoever is left can end the transaction
+# without the dead. The next cell tries every schedule: first two of three are killed and never come back,
+# then connections break while everybody lives.
+
+# %% tags=["nbval-check-output"]
+PARTIES = ("tm", "orders", "stock")
+for name, line, budget in [
+    ("two stop for good", "three_phase", Budget(kills=2, killable=PARTIES, restartable=())),
+    (
+        "two connections break, nobody stops",
+        "three_phase participants=orders claims=survives_a_partition",
+        Budget(breaks=2),
+    ),
+]:
+    verdict = explore(system(f"{line} 'app=commit T1'"), budget)
+    print(f"{name}: {tell_red(verdict)}")
+
+# %% [markdown]
+# Nobody blocks any more when processes die. But "a process that I do not hear has stopped" is an
+# assumption, and a network that is cut breaks it.
+
+# %% jupyter={"source_hidden": true}
+parted = scenario("""
+# The network is cut: coordinator and orders here, stock there
+system three_phase participants=orders,stock claims=survives_a_partition
+hold tm→stock PreCommit
+run app: commit T1
+break stock orders
+break stock tm
+break tm stock
+""")
+Predict("02-partition", trace=parted, step=first(parted, "stock ✗ tm"))
+
+# %% [markdown]
+# ## CAP: what a partition makes you choose
+#
+# While the network is cut one can keep *consistency* (all places agree) or *availability* (everybody is
+# answered), not both: that is what **CAP** says, and it says it of partitions only. The same cut, once
+# through two-phase commit, once through a message transaction, which you meet below:
+
+# %% tags=["nbval-check-output"]
+for name, text in {
+    "two-phase commit": "system two_phase\npartition app,tm,orders | stock\nrun app: commit T1",
+    "message transaction": (
+        "system message_transaction\npartition app,shop | queue,warehouse\nrun app: order T1"
+    ),
+}.items():
+    cut, healed = scenario(f"# A cut\n{text}"), scenario(f"# A cut, healed\n{text}\nheal")
+    print(f"{name}: during the cut {list_told(cut) or 'no answer'}, after it {list_told(healed)}")
+    print("  on disk during the cut:", [len(log.cells) for log in cut.snapshot(-1).logs])
+
+# %% [markdown]
+# Two-phase commit is *CP*: no answer, and nothing that disagrees. The message transaction is *AP*: the app
+# has its answer, the shop its order, and the warehouse has not heard of it. What it promises instead is
+# **BASE**: *basically available* (the app was answered), *soft state* (what is true changes without
+# anybody writing, as messages arrive), *eventually consistent* (in the end they agree). So BASE is what is
+# left of consistency for those who choose A and P.
+#
+# ## TCC: two phases written by the application
+#
+# No database should wait for a coordinator. So the *business* writes both phases: **Try** reserves (one
+# piece is set aside), **Confirm** uses what was reserved, **Cancel** gives it back: the compensation. Each
+# is a local transaction that commits at once; no lock stays. (An article calls the phases "Try, Commit,
+# Cancel". They are Try, *Confirm*, Cancel.) Watch the balances and the reader while two confirmations
+# arrive one after the other:
+
+# %%
+order = scenario("""
+# An order by TCC
+system tcc services=stock,money claims=whole_order
+run app: order T1
+""")
+Player(order, step=find_red_step(order, "whole order"))
+
+# %% [markdown]
+# The red light is what TCC gives up: for a while a reader sees half an order. Nothing is locked, so
+# nobody waits.
+#
+# Confirm and Cancel are repeated until they are acknowledged, so they come twice; and a new connection
+# lets a Cancel overtake its Try. A service must be written for that. Without its four lines:
+
+# %% tags=["nbval-check-output"]
+print(tell_traps())
+
+# %% [markdown]
+# ## Make: confirm and cancel
+#
+# Write the service. Your rule is given the `call`, `"try"`, `"confirm"` or `"cancel"`, and the `last` entry
+# of the ledger for this order, `""` for none. Say which entry is written now:
+#
+# - `"tried"` (one piece from free to reserved), `"confirmed"` (from reserved to used), `"cancelled"` (from
+#   reserved back to free), `"empty"` (nothing moves, a mark only);
+# - `""`: nothing is written, and the call is acknowledged;
+# - `"refuse"`: nothing is written, and the call fails. (A Confirm or Cancel that fails is repeated.)
+#
+# Every schedule of four systems is tried, with a broken connection at any moment. Two hints wait:
+# `print(FENCE.hint(1))`, then `print(FENCE.hint(2))`.
+
+
+# %% nbgrader={"solution": true, "grade_id": "fence"}
+def fence(call: str, last: str) -> str:
+    """Which entry a service writes for a call."""
+    ### BEGIN SOLUTION
+    if call == "try":
+        # An entry means that the order has been tried before, or is over.
+        return "refuse" if last else "tried"
+    if last == "tried":
+        return "confirmed" if call == "confirm" else "cancelled"
+    # Nothing was reserved. A Cancel leaves a mark, so that its Try finds one when it comes.
+    return "empty" if call == "cancel" and last == "" else ""
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "fence-test", "points": 6}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("fence", fence)
+### END HIDDEN TESTS
+check(FENCE, fence)
+
+# %% [markdown]
+# ## Message transaction
+#
+# The last model has no coordinator. The shop writes its order *and a message about it* in one local
+# transaction (local operation + message, 本地操作 + 消息), and a queue drives the warehouse. Each side
+# repeats until it is acknowledged. Find the step at which the shop is done and the warehouse does not
+# know it yet; then kill the shop before the message leaves, and see who sends it.
+
+# %%
+late = "message_transaction claims=consistent_at_once 'app=order T1'"
+Playground(continue_scenario(f"# A message transaction\nsystem {late}"), goal="consistent at once")
+
+# %% [markdown]
+# The two are consistent *eventually*, not at once. And nobody asks the warehouse beforehand: if it can never
+# do its part, the shop's order stands all the same, and takes a person or a *saga* to take back. (A **saga**
+# is a chain of local transactions, each with another one, its compensation, that makes up for it.)
+#
+# ## Modify: what does each model give up?
+#
+# Each model breaks something that one might expect of it. The table is searched just now. Before you run
+# it: which of the five break without any fault?
+
+# %% tags=["nbval-check-output"]
+print(compare_models())
+
+# %% [markdown]
+# The last three lines need no fault: they are not accidents but the price. Press *Search* for a saga, in
+# which the last service always refuses: one kill at any moment, is it ever left half done?
+
+# %%
+refused = system("saga refuses=stock 'app=start T1'")
+Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"), retries=1))
+
+# %% [markdown]
+# ## Refuted
+#
+# | belief | what is true | seen in |
+# |---|---|---|
+# | atomic means undisturbed | two atomic transfers lose an update | Predict |
+# | a second write soon after the first is nearly a transaction | killed between them it is half an order for ever | Run |
+# | the last participant's commit decides | one write of the coordinator decides; the rest follows | Put it into order |
+# | a participant in doubt may time out | then one commits and another rolls back | Two-phase commit |
+# | three phases make it safe | against stops; a partition still splits | Three phases |
+# | CAP: choose any two, always | the choice is asked for while the network is cut | CAP |
+# | the phases are Try, Commit, Cancel | Try, Confirm, Cancel: nothing is held open | TCC |
+# | a Cancel follows its Try | it may overtake it: empty cancel, suspended try | Make |
+#
+# ## Transfer: what do queues do?
+#
+# | | who decides | in which one write | who has doubt waits for |
+# |---|---|---|---|
+# | Kafka | transaction coordinator | `PrepareCommit` in `__transaction_state` | nobody votes; readers wait for markers |
+# | RocketMQ | the producer's local transaction | a row in the producer's own database | the broker, which asks (*check-back*) |
+# | Pulsar | transaction coordinator | `COMMITTING` in its log | readers behind `maxReadPosition` |
+#
+# A message transaction with the outbox moved into the broker is what RocketMQ calls a transactional
+# message. Kafka and Pulsar decide about many messages and read positions, in one place, as 2PC does, but
+# their partitions never vote.
+#
+# ## Exit ticket
+#
+# A travel agency books a flight and a hotel. Each holds a seat or a room for it, and both are confirmed
+# when both are held; else both are cancelled, repeated until it is done.
+
+# %% jupyter={"source_hidden": true}
+Predict("02-exit-ticket")
+
+# %% [markdown]
+# **What you know now.** A decision is one write in one place; all else is promising before it and telling
+# after it. What differs is who waits, who sees half, and who is late. Next: [the idempotent
+# producer](05-idempotent-producer.ipynb)

@@ -1,0 +1,169 @@
+"""The exercise of lab 02: what a service of TCC does with a Try, a Confirm and a Cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....explore import Budget
+from ....kernel import System, Text
+from ....patterns.tcc.system import Tcc
+from ...check import Belief, Exercise, Systems
+from ...registry import system
+from ..systems.fence import ANSWERS, CANCEL, CONFIRM, REFUSE, TRY, fence_with
+from ..tcc import BREAK, LACKING, LINE, NAMED
+
+Rule = Callable[..., Any]
+LAST = ("", "tried", "confirmed", "cancelled", "empty")
+SAMPLES = tuple((call, last) for call in (TRY, CONFIRM, CANCEL) for last in LAST)
+
+
+def right(call: str, last: str) -> str:
+    """Seata's fence: what is over stays over, and a Cancel leaves its mark in any case."""
+    match call, last:
+        case "try", "":
+            return "tried"
+        case "try", _:
+            return REFUSE
+        case "confirm", "tried":
+            return "confirmed"
+        case "cancel", "":
+            return "empty"
+        case "cancel", "tried":
+            return "cancelled"
+    return ""
+
+
+def but(**other: dict[str, str]) -> Rule:
+    """The right rule with other answers: but(cancel={"": "cancelled"})."""
+    return lambda call, last: other.get(call, {}).get(last, right(call, last))
+
+
+def _always(entry: str) -> dict[str, str]:
+    return dict.fromkeys(LAST, entry)
+
+
+BELIEFS = (
+    Belief(
+        "each call arrives once",
+        Text(
+            "a call whose answer is lost is repeated: confirmed twice, one order uses two pieces. "
+            "The last entry of the ledger says what has been done already",
+            "应答丢失的调用会被重复：确认两次，一个订单就用掉两份。账本的最后一条说明已经做过什么",
+        ),
+        lambda call, last: {TRY: "tried", CONFIRM: "confirmed", CANCEL: "cancelled"}[call],
+    ),
+    Belief(
+        "only a Cancel is repeated",
+        Text(
+            "the answer to a Confirm can be lost too, and the second one finds “confirmed”: the "
+            "piece is used already",
+            "Confirm 的应答同样可能丢失，第二次时账本上已是 confirmed：这一份已经用掉了",
+        ),
+        but(confirm={"tried": "confirmed", "confirmed": "confirmed"}),
+    ),
+    Belief(
+        "only a Confirm is repeated",
+        Text(
+            "the answer to a Cancel can be lost too, and the second one finds “cancelled”: the "
+            "piece has been given back already",
+            "Cancel 的应答同样可能丢失，第二次时账本上已是 cancelled：这一份已经退还了",
+        ),
+        but(cancel={"cancelled": "cancelled"}),
+    ),
+    Belief(
+        "there was a Try before every Cancel",
+        Text(
+            "the connection broke with the Try under way, and the Cancel overtook it: nothing was "
+            "reserved, so nothing is given back (the *empty cancel*)",
+            "连接断开时 Try 还在途中，Cancel 先到了：没有预留过，就没有可退还的（*空回滚*）",
+        ),
+        but(cancel={"": "cancelled"}),
+    ),
+    Belief(
+        "a Cancel without a Try is an error",
+        Text(
+            "a refused Cancel is repeated for ever: the coordinator cannot know whether its "
+            "Try has arrived. There is nothing to give back, so it succeeds",
+            "被拒绝的 Cancel 会无休止地重复：协调者无从知道 Try 是否到达。没有可退还的，就算成功",
+        ),
+        but(cancel={"": REFUSE}),
+    ),
+    Belief(
+        "what has done nothing need not be remembered",
+        Text(
+            "its Try is still under way. It arrives after the Cancel, finds an empty ledger and "
+            "reserves for an order that is over (the *suspended try*): leave a mark",
+            "它的 Try 仍在途中，在 Cancel 之后到达，看到空账本，就为已结束的订单作了预留（*悬挂*）："
+            "要留下记号",
+        ),
+        but(cancel={"": ""}),
+    ),
+    Belief(
+        "a Try is always welcome",
+        Text(
+            "this one comes after its Cancel, and nobody will ever end what it reserves (the "
+            "*suspended try*): where the ledger has an entry, a Try is refused",
+            "这个 Try 在它的 Cancel 之后到达，它的预留再也没有人来结束（*悬挂*）：账本已有记录，"
+            "就要拒绝 Try",
+        ),
+        but(**{TRY: _always("tried")}),
+    ),
+    Belief(
+        "refusing is safe",
+        Text(
+            "whoever refuses every Try gives back nothing wrongly, and no order is ever placed",
+            "拒绝所有 Try 当然不会错退，但没有任何订单能成功",
+        ),
+        but(**{TRY: _always(REFUSE)}),
+    ),
+)
+HINTS = (
+    Text(
+        "Eleven of the fifteen cases write nothing. Which calls may come twice, which may come in "
+        "the wrong order, and what does the ledger say in each case?",
+        "十五种情况中有十一种什么也不写。哪些调用可能来两次，哪些可能顺序颠倒，这时账本上各是什么？",
+    ),
+    Text(
+        'Try: "tried" if `last == ""`, else "refuse". Confirm: "confirmed" if `last == "tried"`, '
+        'else "". Cancel: "cancelled" if `last == "tried"`, "empty" if `last == ""`, else "".',
+        'Try：`last == ""` 时 "tried"，否则 "refuse"。Confirm：`last == "tried"` 时 "confirmed"，'
+        '否则 ""。Cancel：`last == "tried"` 时 "cancelled"，`last == ""` 时 "empty"，否则 ""。',
+    ),
+)
+
+
+def _build(line: str, rule: Rule) -> System:
+    made = system(line)
+    assert isinstance(made, Tcc)
+    return fence_with(made, rule)
+
+
+def _systems(rule: Rule) -> Systems:
+    return (
+        (_build(LINE, rule), Budget()),
+        (_build(LINE, rule), BREAK),
+        (_build(LACKING, rule), BREAK),
+        (_build(NAMED, rule), BREAK),
+    )
+
+
+def _unseen(rule: Rule) -> Systems:
+    two = Budget(breaks=1, kills=1, killable=("tm",), retries=1)
+    return ((_build(NAMED.replace("T1", "T9"), rule), two),)
+
+
+def _expected(answer: Any) -> str:
+    said = isinstance(answer, str) and answer in ANSWERS
+    return "" if said else f"the answers are {', '.join(map(repr, ANSWERS))}"
+
+
+FENCE = Exercise(
+    name="fence",
+    systems=_systems,
+    samples=SAMPLES,
+    beliefs=BELIEFS,
+    hints=HINTS,
+    expects=_expected,
+    unseen=_unseen,
+)
