@@ -94,7 +94,7 @@ class Run:
         self.choices.append(str(choice))
         if len(self.facts) == told and moved:
             self._nothing(moved[0], at_ms)
-        if len(self.facts) > told:
+        if len(self.facts) > told and self.system.judged_between_steps:
             self._judge()
         return moved
 
@@ -130,11 +130,13 @@ class Run:
             )
         )
         new = self.system.snapshot(move.world)
-        self.snapshots.append(replace(new, lights=self.snapshots[-1].lights))
+        if self.system.judged_between_steps:
+            self.snapshots.append(replace(new, lights=self.snapshots[-1].lights))
+        else:
+            self.snapshots.append(self._lit(self._with_claims(new, move.world)))
 
     def _judge(self) -> None:
-        """Lights are judged when a step is over, as a search does: inside one, what a role knows
-        may be ahead of what it has done."""
+        """The lights of a step that is over."""
         judged = self._lit(self._with_claims(self.system.snapshot(self.world), self.world))
         self.snapshots[-1] = replace(self.snapshots[-1], lights=judged.lights)
 

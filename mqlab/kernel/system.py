@@ -72,12 +72,15 @@ class System:
 
     `network`: "tcp" (connections: in order, nothing lost inside one) or "set" (messages
     are never consumed; only for the two-phase-commit oracle). `retrying`: the first words
-    of the names of timers that only ask again, as "retry" of `retry o-0`.
+    of the names of timers that only ask again, as "retry" of `retry o-0`. `judged_between_steps`:
+    lights are judged when a step is over, as a search does, and not after each of its effects: for
+    a role that knows how far a step will have come before it has done it.
     """
 
     name = ""
     network = "tcp"
     retrying: ClassVar[tuple[str, ...]] = ()
+    judged_between_steps: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Raises ValueError for a number out of bounds and for a safeguard that there is not;

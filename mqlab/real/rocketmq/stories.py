@@ -22,20 +22,21 @@ from .client import SETTLE_S, Lab
 from .jars import JARS
 
 SOURCE = Path(__file__).parent / "java" / "Listener.java"
+CLIENT_STORIES = SOURCE.with_name("ClientStories.java")
 PATIENCE_S = 150.0
 
 
 class Story:
     """Lines "who, call, result" become observations of the lab."""
 
-    def __init__(self, lab: Lab, task: str) -> None:
+    def __init__(self, lab: Lab, task: str, source: Path = SOURCE) -> None:
         version = lab.target.version
         lab.clients["rocketmq-client"] = version
-        self._lab, self._task = lab, task
+        self._lab, self._task = lab, f"{source.name} {task}"
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._process = subprocess.Popen(
             ["java", *JAVA_FLAGS, "-Drocketmq.client.logUseSlf4j=true",
-             "-cp", JARS.class_path(version), str(SOURCE),
+             "-cp", JARS.class_path(version), str(source),
              lab.target.name_server, lab.prefix, task],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -79,7 +80,7 @@ class Story:
         except queue.Empty:
             line = None
         if line is None:
-            raise RealBrokerError(f"{SOURCE.name} {self._task} came to no end")
+            raise RealBrokerError(f"{self._task} came to no end")
         return line
 
     def _note(self, line: str) -> bool:

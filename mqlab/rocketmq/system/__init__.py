@@ -96,6 +96,7 @@ class RocketMQSystem(System):
 
     name = "rocketmq"
     retrying = ("heartbeat",)
+    judged_between_steps = True
 
     def __post_init__(self) -> None:
         for name, words in WORDS.items():

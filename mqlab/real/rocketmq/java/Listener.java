@@ -64,6 +64,7 @@ public class Listener {
         String task = args[2];
         TransactionMQProducer producer = new TransactionMQProducer(prefix + "order-service");
         producer.setNamesrvAddr(args[0]);
+        producer.setSendMsgTimeout(60_000); // of a machine that has much else to do
         Told listener = new Told(
             task.equals("throws") ? "throws" : task.equals("no-answer") ? "null" : "COMMIT_MESSAGE",
             task.equals("no-answer")

@@ -1,0 +1,60 @@
+"""Stories that the Java client tells by itself, unmodified (`java/ClientStories.java`): what it
+makes of a broker beyond single requests. Transactions wait for the check: its rounds are made here.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..client import Lab
+from ..stories import CLIENT_STORIES, Story
+from . import JAVA, program
+from .java import is_known
+
+#: story → the classes of the client that it is about
+BY_THEMSELVES = {
+    "clustering": "RebalanceImpl, AllocateMessageQueueAveragely",
+    "broadcasting": "MessageModel.BROADCASTING, LocalFileOffsetStore",
+    "retries": "ConsumeMessageConcurrentlyService.processConsumeResult",
+    "pulling": "DefaultLitePullConsumer",
+    "ordered": "ConsumeMessageOrderlyService, MessageQueueSelector",
+    "delayed": "Message.setDelayTimeLevel",
+    "querying": "MQAdminImpl",
+}
+
+
+def tell(story: str, lab: Lab) -> None:
+    with Story(lab, story, CLIENT_STORIES) as client:
+        client.tell_until("end")
+
+
+for name, reference in BY_THEMSELVES.items():
+    program(f"java-{name}", reference, needs=(JAVA,))(partial(tell, name))
+
+
+@program("java-transactions", "TransactionMQProducer", needs=(JAVA,))
+def java_transactions(lab: Lab) -> None:
+    """Commit, rollback, an exception, UNKNOW once and twice; a push consumer gets what was
+    committed."""
+    with Story(lab, "transactions", CLIENT_STORIES) as client:
+        client.tell_until("sent")
+        lab.wait_until(lambda: is_known(lab, "transactions-producer"))
+        lab.write_ops()
+        lab.round(told=False)
+        client.tell_until("asked")
+        lab.write_ops()
+        lab.round(told=False)
+        client.tell_until("end")
+
+
+@program("java-heir", "DefaultMQProducerImpl.checkTransactionState", needs=(JAVA,))
+def java_heir(lab: Lab) -> None:
+    """A producer dies between its local transaction and its end; another process of the same group
+    is asked."""
+    with Story(lab, "dying", CLIENT_STORIES) as client:
+        client.tell(1)
+    with Story(lab, "heir", CLIENT_STORIES) as client:
+        client.tell_until("ready")
+        lab.wait_until(lambda: is_known(lab, "heirs-producer"))
+        lab.round(told=False)
+        client.tell_until("end")
