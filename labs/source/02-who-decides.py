@@ -246,7 +246,12 @@ break stock orders
 break stock tm
 break tm stock
 """)
-Predict("02-partition", trace=parted, step=first(parted, "stock ✗ tm"))
+Predict(
+    "02-partition",
+    trace=parted,
+    step=first(parted, "stock ✗ tm"),
+    panels=["space-time", "logs", "lights", "tables"],
+)
 
 # %% [markdown]
 # ## CAP: what a partition makes you choose

@@ -105,6 +105,16 @@ class Model(System):
         return self.guards
 
 
+def check_among(field: str, names: tuple[str, ...], of: str, known: tuple[str, ...]) -> None:
+    """ValueError where a field names a party that there is not, or where there is none at all."""
+    unknown = [name for name in names if name not in known]
+    if unknown or not known:
+        raise ValueError(
+            f"{field}={','.join(unknown)}: expected some of {of}={','.join(known)}, of which there "
+            "must be one at least"
+        )
+
+
 def name_safeguards(sentences: Mapping[str, tuple[str, str]]) -> dict[str, Text]:
     """The safeguards of a model with their sentences, in English and Chinese."""
     return {name: Text(en, zh) for name, (en, zh) in sentences.items()}

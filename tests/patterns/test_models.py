@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.brokers import find_broker
+from mqlab.cli import main
 from mqlab.kernel import FactKind
 from mqlab.lessons.patterns.cases import SEARCHES
 from mqlab.lessons.registry import SYSTEMS, scenario, system
@@ -55,6 +56,32 @@ def test_a_safeguard_or_claim_that_there_is_not_is_refused_with_the_known_ones(n
 def test_a_call_that_there_is_not_is_refused_with_what_to_write(name):
     with pytest.raises(ValueError, match="'fly away' is no call; expected "):
         SYSTEMS[name]().call(("fly", "away"))
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("two_phase refuses=money", "refuses=money: expected some of participants=orders,stock"),
+        ("three_phase participants=", "refuses=: expected some of participants="),
+        ("tcc lacking=gold", "lacking=gold: expected some of services=stock,money"),
+        ("saga refuses=gold", "refuses=gold: expected some of services=orders,money,stock"),
+        ("barriers rows=21", "rows=21: a picture has room for 20"),
+    ],
+)
+def test_a_party_that_there_is_not_is_refused_with_the_known_ones(line, why):
+    with pytest.raises(ValueError, match=why):
+        system(line)
+
+
+def test_a_model_is_searched_by_its_own_name_with_its_own_bounds(capsys):
+    assert main(["explore", "tcc", "--off", "empty_cancel"]) == 1
+    said = capsys.readouterr().out
+    assert "system tcc 'app=order T1' off=empty_cancel" in said
+    assert "violated: balanced, in 5 choices" in said
+    assert main(["explore", "patterns", "--claim", "partition"]) == 1
+    assert "violated: survives a partition, in 9 choices" in capsys.readouterr().out
+    assert main(["explore", "two_phase_set"]) == 0
+    assert "complete within 288 states" in capsys.readouterr().out
 
 
 def test_the_oracle_has_exactly_the_known_numbers_of_states():

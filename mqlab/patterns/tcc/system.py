@@ -12,7 +12,7 @@ from typing import Any
 from ...kernel import NodeSpec, Snapshot, World
 from ...kernel.claims import Claim
 from ..client import Client
-from ..model import Model
+from ..model import Model, check_among
 from . import words
 from .claims import CONFIRMS, KEPT, TM, UNKEPT
 from .config import SAFEGUARDS
@@ -37,6 +37,10 @@ class Tcc(Model):
     kept = (*KEPT, CONFIRMS)
     unkept = UNKEPT
     whys = words.WHYS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_among("lacking", self.lacking, "services", self.services)
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         manager = partial(Coordinator.recover, self.config, self.services)

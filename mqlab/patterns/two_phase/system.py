@@ -12,7 +12,7 @@ from typing import Any
 from ...kernel import NodeSpec, Snapshot, World
 from ...kernel.claims import Claim
 from ..client import Client
-from ..model import Model
+from ..model import Model, check_among
 from . import words
 from .claims import COMMITS, KEPT, TM, UNKEPT
 from .config import SAFEGUARDS
@@ -39,12 +39,7 @@ class TwoPhase(Model):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        unknown = [name for name in self.refuses if name not in self.participants]
-        if unknown or not self.participants:
-            raise ValueError(
-                f"refuses={','.join(unknown)}: expected some of participants="
-                f"{','.join(self.participants)}, of which there must be one at least"
-            )
+        check_among("refuses", self.refuses, "participants", self.participants)
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         manager = partial(Coordinator.recover, self.config, self.participants)
