@@ -47,7 +47,7 @@ FAULTS = """(display, atOnce) => {
     }
     for (const svg of host.querySelectorAll("svg.picture")) {
       const name = svg.dataset.panel, box = svg.getBoundingClientRect();
-      const pinned = ["space-time", "logs", "readers", "money", "lights"].includes(name);
+      const pinned = ["space-time", "logs", "readers", "lights"].includes(name);
       if (!svg.checkVisibility()) {
         if (pinned && atOnce) out.push([name, "is behind a tab"]);
         continue;

@@ -266,7 +266,12 @@ class Stage {
     };
     let { left, columns } = fit(this.all);
     if (hides(columns)) {
-      ({ left, columns } = fit(this.all.map((panel) => panel.small ?? panel)));
+      const small = this.all.map((panel) => panel.small ?? panel);
+      ({ left, columns } = fit(small));
+      if (hides(columns)) {
+        ({ left, columns } = fit(small.map((panel) =>
+          panel.yields ? { ...panel, pinned: false } : panel)));
+      }
       if (hides(columns)) ({ left, columns } = fit(this.all));
     }
     this.tabs = [];

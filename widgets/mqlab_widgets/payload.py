@@ -147,6 +147,7 @@ def describe(name: str, trace: Trace, lang: Lang, size: tuple[float, float]) -> 
         "title": panel.title.of(lang),
         "tab": panel.tab.of(lang),
         "pinned": panel.pinned,
+        "yields": panel.yields,
         "rows": panel.rows(trace, lang) if panel.rows else None,
     }
 

@@ -240,13 +240,13 @@ class Player {
 
   /** A panel with its place: what the stage arranges. */
   panel(lives, meta) {
-    const { size, side, tab, pinned, rows } = meta.panels[lives.name];
+    const { size, side, tab, pinned, yields, rows } = meta.panels[lives.name];
     const [base, variant] = lives.name.split("/");
     const panel = new Panel(lives, this.data.shapes, meta.panels[lives.name], meta.scale);
     panel.svg.dataset.panel = base;
     const shows = meta.facts.map((fact) => variant === "all" || !fact.fold);
     return {
-      base, variant, side, tab, pinned, panel, el: panel.svg, visible: true,
+      base, variant, side, tab, pinned, yields, panel, el: panel.svg, visible: true,
       width: size[0] * meta.scale, height: size[1] * meta.scale,
       rows: rows && new Rows(panel, rows, shows),
     };

@@ -32,8 +32,9 @@ class Panel:
     """A view and its place: `side` "left" or "right"; `shows` says if a trace has any of it.
 
     Where there is no room for all panels of a side below each other, the `pinned` ones stay in
-    sight, in the order of `PANELS`, and the others become tabs, each named by its `tab`. A view
-    with `rows` takes how many it draws, and `rows` tells the browser how to crop and scroll them.
+    sight, in the order of `PANELS`, and the others become tabs, each named by its `tab`; a pinned
+    one that `yields` becomes one too, before the others would. A view with `rows` takes how many
+    it draws, and `rows` tells the browser how to crop and scroll them.
     `NAME/all` stands instead of NAME when nothing is folded, `NAME/small` where room is short.
     """
 
@@ -43,6 +44,7 @@ class Panel:
     shows: Callable[[Trace], bool]
     tab: Text
     pinned: bool = False
+    yields: bool = False
     rows: Callable[[Trace, Lang], dict[str, Any]] | None = None
 
 
@@ -96,6 +98,7 @@ PANELS: dict[str, Panel] = {
         lambda t: any(s.money is not None for s in t.snapshots),
         tab=Text("Money", "金额"),
         pinned=True,
+        yields=True,
     ),
     "lights": Panel(
         lights,
