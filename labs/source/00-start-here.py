@@ -226,7 +226,7 @@ Player(away, step=back)
 
 # %% tags=["nbval-check-output"]
 abort = first(safe, "PrepareAbort")
-print("A ", safe.facts[abort - 1].line(width=7))
+print("A ", safe.facts[abort - 1].line(width=11))
 print("C  the light: red from step", find_red_step(lossy, "money"), "without a transaction,", end=" ")
 print("never with one" if not find_red_step(safe, "money") else "red with one too")
 for reader in safe.snapshot(undecided).readers:

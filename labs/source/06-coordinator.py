@@ -558,7 +558,7 @@ for outcome in ("COMMIT", "ABORT"):
     claim = never_unknown(small, outcome)
     shortest = explore(small, fault, (claim,)).counterexamples[claim.name]
     print(f"\ntold unknown, ends as {outcome}, in {len(shortest.schedule)} choices:")
-    print(find_lines(shortest.trace(), "Prepare", "killed", "recovered", "commit: ", width=9))
+    print(find_lines(shortest.trace(), "Prepare", "killed", "recovered", "commit: ", width=11))
 
 # %% [markdown]
 # On the command line, for all ten safeguards: `mqlab explore kafka --safeguards`.

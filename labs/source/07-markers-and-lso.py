@@ -431,7 +431,7 @@ Explorer(searched, kills, (whole(searched), *claims))
 shortest = explore(searched, kills, (whole(searched),)).counterexamples["whole"]
 print(f"half of it, in {len(shortest.schedule)} choices; the last of them:")
 for fact in list(shortest.trace())[-4:]:
-    print("  ", fact.line(width=8))
+    print("  ", fact.line(width=11))
 verdict = explore(searched, kills)
 print("two outcomes, dirty or aborted reads:", list(verdict.counterexamples) or "none", "in all schedules")
 print("looked at all of them:", verdict.complete)
