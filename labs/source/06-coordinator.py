@@ -514,6 +514,10 @@ check(UNANSWERED, kill)
 # Choose who dies and where, what is switched off, and which Kafka and client; the picture follows. After
 # which deaths does the reader have both charges, after which none, and after which one four? (`vary` takes
 # any menu of ipywidgets', so an experiment of your own is a function and a line.)
+#
+# Then say for each safeguard in the table below what will break without it, before you run the cell: the
+# explorer looks at every schedule. With a safeguard off it finds the shortest run that hurts; with it on,
+# it finds nothing. The last lines ask whether a commit without an answer always ends well.
 
 # %%
 STORY = """
@@ -538,11 +542,6 @@ vary(
     off=list_safeguards("charges", "epoch_fencing", "prepare_before_markers"),
     kafka=[(name, options) for name, options in reversed(KAFKAS.items())],
 )
-
-# %% [markdown]
-# Before you run it, say for each line what will break. Then the explorer looks at every schedule: switch
-# a safeguard off, and it finds the shortest run that hurts; with it on, it finds nothing. The last lines
-# ask whether a commit without an answer always ends well.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 rows = []

@@ -18,6 +18,7 @@ from ..kernel import (
     Config,
     Effect,
     Event,
+    Fact,
     Light,
     Program,
     Property,
@@ -30,7 +31,7 @@ from ..kernel import (
 )
 from ..kernel.claims import Claim, claims_by_key, select_lights
 from ..kernel.options import SORTED, Programs
-from .picture import explain
+from .picture import explain, explain_fault
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,9 @@ class Model(System):
 
     def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
         return explain(self, self.whys, world, role, event, effect)
+
+    def explain(self, fact: Fact) -> Text:
+        return explain_fault(fact)
 
     def properties(self) -> tuple[Property, ...]:
         return self._properties

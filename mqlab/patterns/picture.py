@@ -16,6 +16,8 @@ from ..kernel import (
     Cell,
     Effect,
     Event,
+    Fact,
+    FactKind,
     Fired,
     Lane,
     Log,
@@ -43,6 +45,10 @@ STOPPED = Words(
 )
 RECOVERED = Words(
     "It knows no more than what stands on its disk.", "它所知道的只有磁盘上写下的内容。"
+)
+BROKEN = Words(
+    "What was under way may be lost, or arrive all the same; the sender cannot tell which.",
+    "途中的消息可能丢失，也可能仍会到达；发送方无从得知是哪一种。",
 )
 RETURNED = Words("What the application is told.", "应用得到的答复。")
 
@@ -109,6 +115,22 @@ def explain(
         case None, _:
             return Telling(why=_say(whys.get("change"), event))
     return Telling(fold=True)
+
+
+def explain_fault(fact: Fact) -> Text:
+    """Why, of what no role did by itself, where the model's own sentences say nothing."""
+    found = FAULTS.get(fact.kind)
+    return NOTHING if found is None else found()
+
+
+#: what a fault means in every model
+FAULTS = {
+    FactKind.BREAK: BROKEN,
+    FactKind.RECOVERY: RECOVERED,
+    FactKind.KILL: STOPPED,
+    FactKind.POWER_CUT: STOPPED,
+    FactKind.LATE: LATE,
+}
 
 
 def name_of(thing: object) -> str:

@@ -152,7 +152,10 @@ class Question {
    *  it comes back into view, and the notebook stays there. */
   hold() {
     const next = this.host.closest(".jp-Cell")?.nextElementSibling;
-    if (next?.classList.contains("jp-mod-active")) this.host.scrollIntoView({ block: "start" });
+    if (!next?.classList.contains("jp-mod-active")) return;
+    this.host.style.scrollMarginTop = "24px"; // what JupyterLab still moves is less
+    this.host.scrollIntoView({ block: "start" });
+    this.host.style.scrollMarginTop = "";
   }
 }
 

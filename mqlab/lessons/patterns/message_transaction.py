@@ -24,7 +24,7 @@ SYSTEMS = (
     ),
 )
 
-LOST = Text("lost message", "丢失消息")
+LOST = Text("lost write (no message)", "丢失写（没有消息）")
 
 SAFEGUARDS = (
     Case(
@@ -33,7 +33,7 @@ SAFEGUARDS = (
             "the shop is killed between its order and the message, and nobody knows of the message",
             "商店在写完订单、发出消息之前被杀，没有人知道还有消息要发",
         ),
-        Text("lost message (dual write)", "丢失消息（双写）"),
+        Text("lost write (dual write)", "丢失写（双写）"),
         NAMED,
         "arrives",
         Budget(kills=1, killable=("shop",), retries=1),
@@ -96,7 +96,7 @@ CLAIMS = (
             "the order is there, its effect is not: consistent in the end, not at once",
             "订单已在，效果还没有：最终一致，而不是立刻一致",
         ),
-        Text("stale read (eventual consistency)", "陈旧读（最终一致性）"),
+        Text("torn read (eventual consistency)", "撕裂读（最终一致性）"),
         f"{LINE} claims=consistent_at_once",
         "consistent at once",
     ),
@@ -106,7 +106,7 @@ CLAIMS = (
             "the consumer can never succeed: the message is delivered again for ever",
             "消费者永远不会成功：消息被无休止地重复投递",
         ),
-        Text("poison message", "毒消息"),
+        Text("stuck consumer (poison message)", "消费者卡住（毒消息）"),
         "message_transaction refuses=1 claims=arrives 'app=order T1'",
         "arrives",
         Budget(retries=2),

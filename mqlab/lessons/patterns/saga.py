@@ -21,7 +21,7 @@ SYSTEMS = (
     Searched("saga, power", REFUSED, Budget(power_cuts=1, killable=PARTIES, breaks=1, retries=2)),
 )
 
-HALF = Text("half a transaction for ever (atomicity violated)", "永远停在一半（违反原子性）")
+HALF = Text("fractured outcome (half for ever)", "结局分裂（永远停在一半）")
 
 SAFEGUARDS = (
     Case(

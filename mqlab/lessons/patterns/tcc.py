@@ -22,7 +22,7 @@ SYSTEMS = (
     Searched("tcc, lacking", LACKING, Budget(breaks=1, kills=1, killable=PARTIES, retries=2)),
 )
 
-STUCK = Text("stuck reservation", "预留卡住")
+STUCK = Text("hanging transaction (reserved for ever)", "悬挂事务（一直被预留）")
 
 SAFEGUARDS = (
     Case(
@@ -91,7 +91,7 @@ SAFEGUARDS = (
             "a Cancel overtakes its Try, and gives back what nobody has reserved",
             "Cancel 赶在 Try 之前到达，退还了从未预留的资源",
         ),
-        Text("stock out of nothing (empty cancel)", "凭空多出库存（空回滚）"),
+        Text("fractured outcome (empty cancel)", "结局分裂（空回滚）"),
         LINE,
         "balanced",
         BREAK,
@@ -103,7 +103,7 @@ SAFEGUARDS = (
             "a Try arrives after its Cancel and reserves for an order that is over",
             "Try 在它的 Cancel 之后到达，为一个已结束的订单作了预留",
         ),
-        Text("stuck reservation (suspended try)", "预留卡住（悬挂）"),
+        Text("hanging transaction (suspended try)", "悬挂事务（悬挂的 Try）"),
         NAMED,
         "nothing stays reserved",
         BREAK,

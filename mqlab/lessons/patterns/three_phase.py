@@ -97,7 +97,7 @@ CLAIMS = (
             "both sides live and take each other for dead: one commits, the other aborts",
             "双方都活着，却都以为对方已停止：一方提交，另一方中止",
         ),
-        Text("split brain (atomicity violated)", "脑裂（违反原子性）"),
+        Text("fractured outcome (split brain)", "结局分裂（脑裂）"),
         "three_phase participants=orders 'app=commit T1' claims=survives_a_partition",
         "survives a partition",
         Budget(breaks=2),
