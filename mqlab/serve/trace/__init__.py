@@ -2,6 +2,7 @@
 
 recorder.py   the ring of the last steps          kept always, looked at by nobody
 observer.py   steps → facts and a Snapshot        what a broker brings; when somebody asks
+teller.py     what observers share: counting, and a fact's words
 lanes.py      who has a place in the picture
 live.py       lines of JSON; http.py: their address
 """

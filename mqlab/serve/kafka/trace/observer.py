@@ -8,7 +8,6 @@ long polls, what the metadata answered.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from ....kafka.coordinator import StateRecord
@@ -28,7 +27,6 @@ from ....kernel import (
     Append,
     Appended,
     Caller,
-    Effect,
     Event,
     Fact,
     FactKind,
@@ -38,10 +36,11 @@ from ....kernel import (
     Request,
     Send,
     Telling,
+    Text,
 )
-from ....kernel.run import BROKEN, RECOVERED, TIMER, describe_effect, new_fact
+from ....kernel.run import RECOVERED, TIMER, new_fact
 from ...trace.recorder import Step
-from ...trace.texts import clip
+from ...trace.teller import Teller
 from ..front import BROKER, PARTS, Gathering
 from ..front.internal import StateReader
 from ..wire.api import Ask
@@ -52,28 +51,25 @@ from .picture import Picture
 SILENT = (Watch, Unwatch, Watched)
 
 
-class Observer:
+class Observer(Teller):
     """`tell`, where given, is called with each fact, the model being as it was just then."""
 
     def __init__(self, coordinator: str, started_ms: int, log: Callable[[str], Any]) -> None:
+        super().__init__(make_lanes(coordinator), started_ms)
         self.model = Model()
-        self.lanes = make_lanes(coordinator)
         self.draw = Picture(self.model, self.lanes).now
         self.coordinator = coordinator
-        self.facts = 0
-        self.steps = 0
-        self._started_ms = started_ms
         self._log = log
-        self._tell: Callable[[Fact], None] | None = None
-        self._at_ms = 0
+
+    def explain(self, fact: Fact) -> Text:
+        return explain_fact(fact, self.model.find_kind)
 
     def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
         """The next step; its facts are counted, and told where somebody listens."""
         at_ms, name, new, event, effects = step
-        self.steps += 1
-        self._at_ms, self._tell = at_ms - self._started_ms, tell
+        self._count(at_ms, tell)
         if new is None:
-            self._left(name)
+            self._end_client(name)
             return
         if isinstance(new, StateReader):
             return  # it only reads what another has written
@@ -92,11 +88,10 @@ class Observer:
         """A step that nobody will ever be told of: only what a later picture needs is noted.
         It counts as one fact, so that a follower sees by the numbers that it missed some."""
         at_ms, name, new, event, effects = step
-        self.steps += 1
+        self._count(at_ms, None)
         self.facts += 1
-        self._at_ms, self._tell = at_ms - self._started_ms, None
         if new is None:
-            self._left(name)
+            self._end_client(name)
             return
         self.model.roles[name] = new
         if name == BROKER:
@@ -141,11 +136,6 @@ class Observer:
         what = words.READER if fetches else (known.what if known else words.PRODUCER)
         title = txn_id or (known.title if known else "") or ask.client or conn
         self.lanes.note_client(conn, title, what)
-
-    def _left(self, conn: str) -> None:
-        if self.lanes.end_client(conn):
-            self._add(new_fact(FactKind.BREAK, conn, BROKEN()), Telling(fold=True))
-        self.lanes.forget_clients()
 
     # -- roles ---------------------------------------------------------------------------------
 
@@ -194,8 +184,6 @@ class Observer:
         # Where the answer had to wait for a record to be safe, the event is not the question.
         self._replied(name, Reply(Caller(conn), body), asked, find_txn_id(waiting.ask.body))
 
-    # -- facts ---------------------------------------------------------------------------------
-
     def _sent(self, node: str, effect: Send) -> None:
         body = effect.body
         self._fact(node, effect.to, effect, lambda: explain_request(self.model, node, body))
@@ -219,34 +207,6 @@ class Observer:
         if isinstance(event, Appended) and model.find_kind(name) is Kind.PARTITION:
             part, newest = model.find_part(name), model.find_batch(name, event.end)
         return explain_change(model, event, part, newest)
-
-    def _fact(self, node: str, peer: str, effect: Effect, meaning: Callable[[], Telling]) -> None:
-        """An effect's fact, if everybody in it has a lane; its words only where somebody
-        listens."""
-        admit, step = self.lanes.admit, self.steps
-        if not admit(node, step) or (peer != "disk" and not admit(peer, step)):
-            return
-        if self._tell is None:
-            self.facts += 1
-        elif (fact := describe_effect(node, effect)) is not None:
-            self._add(fact, meaning())
-
-    def _add(self, fact: Fact, told: Telling) -> None:
-        self.facts += 1
-        if self._tell is not None:
-            self._tell(
-                replace(
-                    fact,
-                    index=self.facts,
-                    step=self.steps,
-                    text=clip(fact.text),
-                    txn=told.txn,
-                    fold=fact.fold or told.fold,
-                    label=clip(told.label),
-                    why=clip(told.why if told.why.en else explain_fact(fact, self.model.find_kind)),
-                    at_ms=self._at_ms,
-                )
-            )
 
 
 def find_txn_id(body: object) -> str:

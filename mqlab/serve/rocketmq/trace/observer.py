@@ -24,8 +24,9 @@ from ....kernel import (
     Request,
     Send,
     Telling,
+    Text,
 )
-from ....kernel.run import BROKEN, RECOVERED, TIMER, describe_effect, new_fact
+from ....kernel.run import RECOVERED, TIMER, new_fact
 from ....rocketmq.group.messages import ConsumerSendMsgBack, PullMessageResponse
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import (
@@ -38,7 +39,7 @@ from ....rocketmq.picture.meaning import explain_answer, explain_record, explain
 from ....rocketmq.picture.why import Kind, explain_fact
 from ....rocketmq.picture.words import CONSUMER, PRODUCER
 from ...trace.recorder import Step
-from ...trace.texts import clip
+from ...trace.teller import Teller
 from ..front import FRONT, Front
 from ..front.clients import ClientBeat
 from ..front.pulling import PULL
@@ -52,25 +53,22 @@ from .picture import Picture
 TOLD_ANSWERS = (SendMessageResponse, EndTransactionResponse)
 
 
-class Observer:
+class Observer(Teller):
     """`tell`, where given, is called with each fact, the model being as it was just then."""
 
     def __init__(self, started_ms: int, log: Callable[[str], Any]) -> None:
+        super().__init__(make_lanes(), started_ms)
         self.model = Model()
-        self.lanes = make_lanes()
         self.picture = Picture(self.model, self.lanes)
         self.draw = self.picture.now
-        self.facts = 0
-        self.steps = 0
-        self._started_ms = started_ms
-        self._tell: Callable[[Fact], None] | None = None
-        self._at_ms = 0
+
+    def explain(self, fact: Fact) -> Text:
+        return explain_fact(fact, self._kind(fact.node))
 
     def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
         """The next step; its facts are counted, and told where somebody listens."""
         at_ms, name, new, event, effects = step
-        self.steps += 1
-        self._at_ms, self._tell = at_ms - self._started_ms, tell
+        self._count(at_ms, tell)
         if new is None:
             self._left(name)
             return
@@ -86,9 +84,8 @@ class Observer:
         """A step that nobody will ever be told of: only what a later picture needs is noted.
         It counts as one fact, so that a follower sees by the numbers that it missed some."""
         at_ms, name, new, event, effects = step
-        self.steps += 1
+        self._count(at_ms, None)
         self.facts += 1
-        self._at_ms, self._tell = at_ms - self._started_ms, None
         if new is None:
             self._left(name)
             return
@@ -119,9 +116,7 @@ class Observer:
 
     def _left(self, conn: str) -> None:
         self.model.forget_reader(conn)
-        if self.lanes.end_client(conn):
-            self._add(new_fact(FactKind.BREAK, conn, BROKEN()), Telling(fold=True))
-        self.lanes.forget_clients()
+        self._end_client(conn)
 
     # -- the broker ------------------------------------------------------------------------------
 
@@ -181,38 +176,6 @@ class Observer:
         asked = self._read(ask.body) if isinstance(ask, Ask) else None
         told = partial(explain_answer, self.model.book, asked, body)
         self._fact(FRONT, caller.name, Reply(caller, body), told)
-
-    # -- facts ---------------------------------------------------------------------------------
-
-    def _fact(self, node: str, peer: str, effect: Effect, meaning: Callable[[], Telling]) -> None:
-        """An effect's fact, if everybody in it has a lane; its words only where somebody
-        listens."""
-        admit, step = self.lanes.admit, self.steps
-        if not admit(node, step) or (peer != "disk" and not admit(peer, step)):
-            return
-        if self._tell is None:
-            self.facts += 1
-        elif (fact := describe_effect(node, effect)) is not None:
-            self._add(fact, meaning())
-
-    def _add(self, fact: Fact, told: Telling) -> None:
-        self.facts += 1
-        if self._tell is not None:
-            self._tell(
-                replace(
-                    fact,
-                    index=self.facts,
-                    step=self.steps,
-                    text=clip(fact.text),
-                    txn=told.txn,
-                    fold=fact.fold or told.fold,
-                    label=clip(told.label),
-                    why=clip(
-                        told.why if told.why.en else explain_fact(fact, self._kind(fact.node))
-                    ),
-                    at_ms=self._at_ms,
-                )
-            )
 
     def _kind(self, name: str) -> Kind:
         client = self.lanes.clients.get(name)
