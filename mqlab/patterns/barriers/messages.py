@@ -9,6 +9,17 @@ def name_checkpoint(number: int) -> str:
     return f"cp{number}" if number else ""
 
 
+class OfCheckpoint:
+    """What belongs to the checkpoint of its `number`."""
+
+    __slots__ = ()
+    number: int
+
+    @property
+    def txn(self) -> str:
+        return name_checkpoint(self.number)
+
+
 @dataclass(frozen=True, slots=True)
 class Register:
     """A task that is running and does nothing yet."""
@@ -36,16 +47,12 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True)
-class Deploy:
+class Deploy(OfCheckpoint):
     """Begin again, from the state that was noted for checkpoint `number` (0: from nothing)."""
 
     attempt: int
     number: int
     state: int
-
-    @property
-    def txn(self) -> str:
-        return name_checkpoint(self.number)
 
     def __str__(self) -> str:
         return f"Deploy attempt {self.attempt} from {self.txn or 'nothing'}"
@@ -60,13 +67,9 @@ class DeployResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Trigger:
+class Trigger(OfCheckpoint):
     attempt: int
     number: int
-
-    @property
-    def txn(self) -> str:
-        return name_checkpoint(self.number)
 
     def __str__(self) -> str:
         return f"Trigger {self.txn}"
@@ -84,15 +87,11 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
+class Barrier(OfCheckpoint):
     """What was sent before it belongs to this checkpoint, what comes after it does not."""
 
     attempt: int
     number: int
-
-    @property
-    def txn(self) -> str:
-        return name_checkpoint(self.number)
 
     def __str__(self) -> str:
         return f"barrier {self.txn}"
@@ -102,30 +101,22 @@ Element = Row | Barrier
 
 
 @dataclass(frozen=True, slots=True)
-class Acknowledge:
+class Acknowledge(OfCheckpoint):
     """A task's part of the picture: an offset, a count, or (the sink) that it has pre-committed."""
 
     attempt: int
     number: int
     state: int
 
-    @property
-    def txn(self) -> str:
-        return name_checkpoint(self.number)
-
     def __str__(self) -> str:
         return f"Acknowledge {self.txn} state={self.state}"
 
 
 @dataclass(frozen=True, slots=True)
-class Complete:
+class Complete(OfCheckpoint):
     """notifyCheckpointComplete."""
 
     number: int
-
-    @property
-    def txn(self) -> str:
-        return name_checkpoint(self.number)
 
     def __str__(self) -> str:
         return f"complete {self.txn}"
