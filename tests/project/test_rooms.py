@@ -40,7 +40,7 @@ BROKER = {"config", "errors", "messages", "states"}
 TOP = {
     "mqlab.kafka": BROKER,
     "mqlab.rocketmq": BROKER,
-    "mqlab.patterns": {"claims", "client", "model", "picture", "records"},
+    "mqlab.patterns": {"claims", "client", "commit", "model", "picture", "records"},
 }
 
 

@@ -4,7 +4,6 @@ and what ends with that assumption."""
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Protocol
 
 from ...kernel import FAILED, OK, World
 from ...kernel.claims import Claim
@@ -18,19 +17,11 @@ from ..claims import (
     reads_disks,
     reads_told,
 )
+from ..commit import TM, Parties
 from . import words
 from .coordinator import LOG as DECISIONS
 from .messages import ABORTED, COMMITTED
 from .participant import ASK, LOG
-
-TM = "tm"
-
-
-class Parties(Protocol):
-    """The names a claim needs."""
-
-    @property
-    def participants(self) -> tuple[str, ...]: ...
 
 
 def read_states(parties: Parties, world: World) -> Words:

@@ -29,6 +29,7 @@ from ...kernel import (
     replace,
 )
 from ..client import Answer
+from ..commit import CommitTransaction
 from ..records import force, read_latest
 from .messages import (
     ABORTED,
@@ -41,7 +42,6 @@ from .messages import (
     AskStateResponse,
     CanCommit,
     CanCommitResponse,
-    CommitTransaction,
     DoCommit,
     PreCommit,
     PreCommitResponse,

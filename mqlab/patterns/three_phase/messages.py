@@ -11,16 +11,6 @@ UNKNOWN_HERE = "unknown here"  # nothing is written: it has not voted, or is the
 
 
 @dataclass(frozen=True, slots=True)
-class CommitTransaction:
-    """The application's call, and what it asks the coordinator."""
-
-    txn: str
-
-    def __str__(self) -> str:
-        return f"commit {self.txn}"
-
-
-@dataclass(frozen=True, slots=True)
 class Watch:
     """A connection that is kept open to notice a stop; nobody answers it."""
 

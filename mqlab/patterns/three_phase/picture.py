@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, World
+from ..commit import TM, Parties
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_latest, read_records
 from . import words
-from .claims import TM, Parties, read_states
+from .claims import read_states
 from .coordinator import LOG as DECISIONS
 from .messages import ABORTED, COMMITTED, ENDED, PRECOMMITTED, UNCERTAIN
 from .participant import LOG

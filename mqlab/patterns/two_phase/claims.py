@@ -6,7 +6,6 @@ All claims but one look at disks alone: what is written there is what counts aft
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Protocol
 
 from ...kernel import FAILED, OK, World
 from ...kernel.claims import Claim
@@ -20,20 +19,11 @@ from ..claims import (
     reads_disks,
     reads_told,
 )
+from ..commit import TM, Parties
 from ..records import read_latest
 from . import words
 from .coordinator import LOG as DECISIONS
 from .participant import ASK, COMMITTED, LOG, ROLLED_BACK
-
-
-class Parties(Protocol):
-    """The names a claim needs."""
-
-    @property
-    def participants(self) -> tuple[str, ...]: ...
-
-
-TM = "tm"
 
 
 def read_outcomes(parties: Parties, world: World) -> Words:

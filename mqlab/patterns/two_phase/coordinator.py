@@ -39,13 +39,13 @@ from ...kernel import (
     replace,
 )
 from ..client import Answer
+from ..commit import CommitTransaction
 from ..records import force, read_latest, write
 from .messages import (
     COMMIT,
     ROLLBACK,
     Commit,
     CommitResponse,
-    CommitTransaction,
     Inquire,
     InquireResponse,
     Prepare,

@@ -8,16 +8,6 @@ COMMIT, ROLLBACK = "commit", "rollback"
 
 
 @dataclass(frozen=True, slots=True)
-class CommitTransaction:
-    """The application's call, and what it asks the coordinator (`tx_commit`)."""
-
-    txn: str
-
-    def __str__(self) -> str:
-        return f"commit {self.txn}"
-
-
-@dataclass(frozen=True, slots=True)
 class Prepare:
     """Can you commit, whatever happens from now on (`xa_prepare`)?"""
 

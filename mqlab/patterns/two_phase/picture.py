@@ -7,10 +7,10 @@ new one. That is drawn as a reader who gets nothing and is told why.
 from __future__ import annotations
 
 from ...kernel import NOTHING, Got, Graph, GraphState, Reader, Snapshot, Table, Text, World
+from ..commit import TM, Parties
 from ..picture import draw_lanes, draw_strip
 from ..records import Record, read_latest, read_records
 from . import words
-from .claims import TM, Parties
 from .coordinator import LOG as DECISIONS
 from .participant import COMMITTED, LOG, PREPARED, ROLLED_BACK
 

@@ -15,6 +15,7 @@ from mqlab.kernel import (
     Response,
     Send,
 )
+from mqlab.patterns.commit import CommitTransaction
 from mqlab.patterns.records import read_latest
 from mqlab.patterns.two_phase import coordinator, participant
 from mqlab.patterns.two_phase.config import SAFEGUARDS
@@ -22,7 +23,6 @@ from mqlab.patterns.two_phase.coordinator import Coordinator
 from mqlab.patterns.two_phase.messages import (
     Commit,
     CommitResponse,
-    CommitTransaction,
     Inquire,
     InquireResponse,
     Prepare,
