@@ -32,6 +32,7 @@ ROOMS = {
         ("claims",),
         ("system",),
     ),
+    "mqlab.pulsar": (("ledger",), ("client",)),
     "mqlab.patterns": (
         ("barriers", "delivery", "message_transaction", "saga", "tcc", "three_phase", "two_phase"),
     ),
@@ -40,6 +41,7 @@ BROKER = {"config", "errors", "messages", "states"}
 TOP = {
     "mqlab.kafka": BROKER,
     "mqlab.rocketmq": BROKER,
+    "mqlab.pulsar": BROKER,
     "mqlab.patterns": {"claims", "client", "commit", "model", "picture", "records"},
 }
 

@@ -1,0 +1,1 @@
+"""The client beside an application: transactions, producers and consumers of one PulsarClient."""

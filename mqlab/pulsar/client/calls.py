@@ -1,0 +1,160 @@
+"""What an application may call on its PulsarClient, and what only a tester or an operator would.
+
+An application has several transactions at once, so each has a name of its own: "t1".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..messages import MessageId, TxnID
+from ..states import SubType, TxnAction
+
+
+def _given(*pairs: tuple[str, object]) -> str:
+    """What of a call's options was said."""
+    return "".join(f" {name}={value}" for name, value in pairs if value not in (None, "", False))
+
+
+@dataclass(frozen=True, slots=True)
+class NewTransaction:
+    """client.newTransaction().withTransactionTimeout(…).build()"""
+
+    name: str
+    timeout_ms: int | None = None
+
+    def __str__(self) -> str:
+        return f"new-transaction {self.name}{_given(('timeout', self.timeout_ms))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """producer.newMessage(txn).value(…).send(): several values are one batch. `txn`: the name
+    of a transaction; `sequence`: an explicit sequence id."""
+
+    partition: str
+    values: tuple[str, ...]
+    txn: str = ""
+    sequence: int | None = None
+
+    def __str__(self) -> str:
+        more = _given(("txn", self.txn), ("sequence", self.sequence))
+        return f"send {self.partition} {' '.join(self.values)}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """txn.commit()"""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"commit {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """txn.abort()"""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"abort {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class GetState:
+    """txn.getState()"""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"state {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class SubscribeTo:
+    """client.newConsumer().subscribe(). `queue`: receiverQueueSize."""
+
+    partition: str
+    subscription: str
+    sub_type: SubType = SubType.EXCLUSIVE
+    initial_position: str = "Latest"
+    queue: int = 1_000
+
+    def __str__(self) -> str:
+        first = self.initial_position
+        more = _given(
+            ("type", "" if self.sub_type is SubType.EXCLUSIVE else self.sub_type),
+            ("from", "" if first == "Latest" else first.lower()),
+            ("queue", "" if self.queue == 1_000 else self.queue),
+        )
+        return f"subscribe {self.partition} {self.subscription}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """consumer.receive(), until nothing more is there; returns what came."""
+
+    subscription: str
+
+    def __str__(self) -> str:
+        return f"receive {self.subscription}"
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledge:
+    """consumer.acknowledge(id, txn) and acknowledgeCumulative(id, txn)"""
+
+    subscription: str
+    ids: tuple[MessageId, ...]
+    txn: str = ""
+    cumulative: bool = False
+
+    def __str__(self) -> str:
+        verb = "ack-cumulative" if self.cumulative else "ack"
+        more = _given(("txn", self.txn))
+        return f"{verb} {self.subscription} {' '.join(map(str, self.ids))}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class RedeliverAll:
+    """consumer.redeliverUnacknowledgedMessages()"""
+
+    subscription: str
+
+    def __str__(self) -> str:
+        return f"redeliver {self.subscription}"
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """consumer.close()"""
+
+    subscription: str
+
+    def __str__(self) -> str:
+        return f"close {self.subscription}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reopen:
+    """A tester's: set the state of an ended transaction back to OPEN, as reflection can, so that
+    the client sends what a stale one would."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"reopen {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndById:
+    """A raw END_TXN by its id, as another client that was told the id can send; and what the
+    REST call abortTransaction comes to."""
+
+    txn: TxnID
+    action: TxnAction
+
+    def __str__(self) -> str:
+        return f"end-by-id {self.action} {self.txn.most},{self.txn.least}"

@@ -1,0 +1,11 @@
+"""What stands on BookKeeper: positions that were read and can be forgotten, and how far to read.
+
+A *managed ledger* is a log of entries with cursors on it. All three logs of a transaction are
+one: the topic itself, the coordinator's log and a subscription's pending acks. The entries lie
+on the node's disk (`kernel/disk.py`); here is what is kept beside them.
+"""
+
+from .cursor import Cursor
+from .view import TopicView
+
+__all__ = ["Cursor", "TopicView"]

@@ -1,0 +1,474 @@
+"""What clients, coordinators and partitions say to each other, and what they write down.
+
+A request is called as its command on the wire (PulsarApi.proto), without the word Command where
+that leaves a clear name: `SendMessage` is SEND, `PushMessage` is MESSAGE. The narration of each
+begins with one word, by which a scenario names it.
+
+A *position* is one number here, counted over all ledgers of a partition from 0; the real one is a
+ledger's id and an entry's. -1 is before the first entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import ServerError
+from .states import AckType, MarkerType, SubType, TxnAction, TxnStatus
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TxnID:
+    """`most`: mostSigBits, which *is* the coordinator's number, all 64 bits of it. `least`:
+    leastSigBits, counted by that coordinator from 0; never used twice."""
+
+    most: int
+    least: int
+
+    def __str__(self) -> str:
+        return f"({self.most},{self.least})"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class MessageId:
+    """`batch_index` -1: the entry is no batch."""
+
+    partition: str
+    position: int
+    batch_index: int = -1
+
+    def __str__(self) -> str:
+        index = "" if self.batch_index < 0 else f":{self.batch_index}"
+        return f"{self.partition}@{self.position}{index}"
+
+
+def name_txn(txn: TxnID | None) -> str:
+    """ " in (0,1)", or nothing for what belongs to no transaction."""
+    return "" if txn is None else f" in {txn}"
+
+
+# ---- what lies in a partition's ledger ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """One entry: a message, several in one batch, or a marker. `txn`: the transaction it belongs
+    to; a marker's says which one it ends. `sequence`: the producer's number, -1 of a marker."""
+
+    base: int
+    values: tuple[Any, ...] = ()
+    producer: str = ""
+    sequence: int = -1
+    txn: TxnID | None = None
+    marker: MarkerType | None = None
+
+    @property
+    def last(self) -> int:
+        return self.base
+
+    def __str__(self) -> str:
+        if self.marker is not None:
+            kind = "commit" if self.marker is MarkerType.TXN_COMMIT else "abort"
+            return f"{kind} marker of {self.txn} @{self.base}"
+        return f"{', '.join(map(str, self.values))}{name_txn(self.txn)} @{self.base}"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSnapshot:
+    """An entry of `__transaction_buffer_snapshot` for one topic (TransactionBufferSnapshot). Open
+    transactions are not in it: what comes after `max_read_position` is read again."""
+
+    base: int
+    max_read_position: int
+    aborts: tuple[tuple[TxnID, int], ...] = ()
+
+    @property
+    def last(self) -> int:
+        return self.base
+
+    def __str__(self) -> str:
+        aborted = ", ".join(str(txn) for txn, _ in self.aborts)
+        return f"Snapshot maxReadPosition={self.max_read_position} aborts={{{aborted}}}"
+
+
+# ---- what lies in a coordinator's log, and in a subscription's ---------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionMetadataEntry:
+    """A record of `__transaction_log_N`. `op`: NEW, ADD_PARTITION, ADD_SUBSCRIPTION or UPDATE.
+    No payload and no message id: a coordinator knows where markers are owed, not what was
+    written."""
+
+    base: int
+    op: str
+    txn: TxnID
+    status: TxnStatus | None = None
+    expected: TxnStatus | None = None
+    partitions: tuple[str, ...] = ()
+    subscriptions: tuple[tuple[str, str], ...] = ()
+    timeout_ms: int = 0
+    start_ms: int = 0
+    max_local_txn_id: int = -1
+
+    @property
+    def last(self) -> int:
+        return self.base
+
+    def __str__(self) -> str:
+        if self.status is not None:
+            return f"{self.status} {self.txn}"
+        where = [*self.partitions, *(f"{p}/{sub}" for p, sub in self.subscriptions)]
+        return f"{self.op} {self.txn} {', '.join(where)}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class AckPosition:
+    """A position in an acknowledgement. `batch_index` -1: the whole entry; else one message of a
+    batch of `batch_size` (cumulative: it and those before it)."""
+
+    position: int
+    batch_index: int = -1
+    batch_size: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.position}" if self.batch_index < 0 else f"{self.position}:{self.batch_index}"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAckEntry:
+    """A record of `<partition>-<subscription>__transaction_pending_ack`. `op`: ACK, COMMIT or
+    ABORT."""
+
+    base: int
+    op: str
+    txn: TxnID
+    ack_type: AckType = AckType.INDIVIDUAL
+    positions: tuple[AckPosition, ...] = ()
+
+    @property
+    def last(self) -> int:
+        return self.base
+
+    def __str__(self) -> str:
+        where = "" if not self.positions else f" {', '.join(map(str, self.positions))}"
+        return f"{self.op} {self.ack_type} {self.txn}{where}"
+
+
+# ---- what most answers begin with ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    error: ServerError = ServerError.NoError
+    message: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.error is ServerError.NoError
+
+    @property
+    def words(self) -> str:
+        return "ok" if self.ok else f"{self.error.name} {self.message}".rstrip()
+
+    def __str__(self) -> str:
+        return self.words
+
+
+# ---- client → coordinator --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TcClientConnect:
+    """TC_CLIENT_CONNECT_REQUEST. The first one loads the coordinator."""
+
+    tc_id: int
+
+    def __str__(self) -> str:
+        return f"TcClientConnect {self.tc_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class TcClientConnectResponse(Answer):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class NewTxn:
+    """NEW_TXN. The field on the wire is called txn_ttl_seconds and carries milliseconds."""
+
+    tc_id: int
+    timeout_ms: int
+
+    def __str__(self) -> str:
+        return f"NewTxn timeout={self.timeout_ms}"
+
+
+@dataclass(frozen=True, slots=True)
+class NewTxnResponse(Answer):
+    txn: TxnID | None = None
+
+    def __str__(self) -> str:
+        return f"ok {self.txn}" if self.ok else self.words
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitionToTxn:
+    """ADD_PARTITION_TO_TXN: a transaction will write here."""
+
+    txn: TxnID
+    partitions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"AddPartitionToTxn {self.txn} {', '.join(self.partitions)}"
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitionToTxnResponse(Answer):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class AddSubscriptionToTxn:
+    """ADD_SUBSCRIPTION_TO_TXN: a transaction will acknowledge here."""
+
+    txn: TxnID
+    subscriptions: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{partition}/{name}" for partition, name in self.subscriptions)
+        return f"AddSubscriptionToTxn {self.txn} {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class AddSubscriptionToTxnResponse(Answer):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxn:
+    """END_TXN: answered when every participant has answered."""
+
+    txn: TxnID
+    action: TxnAction
+
+    def __str__(self) -> str:
+        return f"EndTxn {self.action} {self.txn}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxnResponse(Answer):
+    pass
+
+
+# ---- coordinator → partition -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxnOnPartition:
+    """END_TXN_ON_PARTITION: append a marker. `low_watermark`: every transaction of this
+    coordinator up to it has ended."""
+
+    txn: TxnID
+    action: TxnAction
+    partition: str
+    low_watermark: int
+
+    def __str__(self) -> str:
+        return f"EndTxnOnPartition {self.action} {self.txn} lowWatermark={self.low_watermark}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxnOnPartitionResponse(Answer):
+    txn: TxnID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxnOnSubscription:
+    """END_TXN_ON_SUBSCRIPTION: apply or give up what the transaction has acknowledged."""
+
+    txn: TxnID
+    action: TxnAction
+    partition: str
+    subscription: str
+    low_watermark: int
+
+    def __str__(self) -> str:
+        return (
+            f"EndTxnOnSubscription {self.action} {self.txn} {self.subscription} "
+            f"lowWatermark={self.low_watermark}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EndTxnOnSubscriptionResponse(Answer):
+    txn: TxnID | None = None
+    subscription: str = ""
+
+
+# ---- producer → partition ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessage:
+    """SEND. `txn`: the broker does not ask the coordinator whether there is such a transaction."""
+
+    partition: str
+    producer: str
+    sequence: int
+    values: tuple[Any, ...]
+    txn: TxnID | None = None
+
+    def __str__(self) -> str:
+        return f"Send {', '.join(map(str, self.values))}{name_txn(self.txn)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SendReceipt(Answer):
+    """SEND_RECEIPT or SEND_ERROR. `position` -1: taken for a duplicate and not stored."""
+
+    position: int = -1
+
+    def __str__(self) -> str:
+        return f"ok @{self.position}" if self.ok else self.words
+
+
+# ---- consumer ↔ partition ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """SUBSCRIBE. `initial_position` counts for a new subscription only: "Latest" or "Earliest".
+    `durable` False: a reader's."""
+
+    partition: str
+    subscription: str
+    sub_type: SubType = SubType.EXCLUSIVE
+    initial_position: str = "Latest"
+    durable: bool = True
+
+    def __str__(self) -> str:
+        return f"Subscribe {self.subscription} {self.sub_type}"
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed(Answer):
+    """SUCCESS or ERROR of a Subscribe, sent over the broker's own direction of the connection,
+    so that it hears when the client is gone."""
+
+    partition: str = ""
+    subscription: str = ""
+
+    def __str__(self) -> str:
+        return f"Subscribed {self.subscription} {self.words}"
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """FLOW: so many messages more may be sent."""
+
+    partition: str
+    subscription: str
+    permits: int
+    quiet = True
+
+    def __str__(self) -> str:
+        return f"Flow {self.permits}"
+
+
+@dataclass(frozen=True, slots=True)
+class PushMessage:
+    """MESSAGE, from the broker. `acked`: the indexes of a batch that need no processing any
+    more. A marker or an aborted message is never in one."""
+
+    message_id: MessageId
+    subscription: str
+    values: tuple[Any, ...]
+    redelivery_count: int = 0
+    txn: TxnID | None = None
+    acked: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        again = f" redelivered {self.redelivery_count}" if self.redelivery_count else ""
+        values = ", ".join(map(str, self.values))
+        return f"Message {values} @{self.message_id.position}{again}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """ACK. With a transaction it is answered (AckResponse), without one it is not."""
+
+    partition: str
+    subscription: str
+    positions: tuple[AckPosition, ...]
+    ack_type: AckType = AckType.INDIVIDUAL
+    txn: TxnID | None = None
+
+    def __str__(self) -> str:
+        where = ", ".join(map(str, self.positions))
+        kind = "" if self.ack_type is AckType.INDIVIDUAL else " cumulative"
+        return f"Ack{kind} {self.subscription} {where}{name_txn(self.txn)}"
+
+
+@dataclass(frozen=True, slots=True)
+class AckResponse(Answer):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Redeliver:
+    """REDELIVER_UNACKNOWLEDGED_MESSAGES. `positions` empty: all that this consumer holds."""
+
+    partition: str
+    subscription: str
+    positions: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        where = f" {', '.join(map(str, self.positions))}" if self.positions else ""
+        return f"Redeliver {self.subscription}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class CloseConsumer:
+    """CLOSE_CONSUMER; the subscription stays."""
+
+    partition: str
+    subscription: str
+
+    def __str__(self) -> str:
+        return f"CloseConsumer {self.subscription}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    """UNSUBSCRIBE: the subscription goes, and its cursor with it."""
+
+    partition: str
+    subscription: str
+
+    def __str__(self) -> str:
+        return f"Unsubscribe {self.subscription}"
+
+
+@dataclass(frozen=True, slots=True)
+class GetLastMessageId:
+    """GET_LAST_MESSAGE_ID: the last entry that a reader could be sent now."""
+
+    partition: str
+
+    def __str__(self) -> str:
+        return f"GetLastMessageId {self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class LastMessageId(Answer):
+    position: int = -1
+
+    def __str__(self) -> str:
+        return f"ok @{self.position}" if self.ok else self.words
+
+
+#: what a partition is sent that one of its subscriptions answers
+SubscriptionRequest = (
+    Subscribe | Flow | Ack | Redeliver | CloseConsumer | Unsubscribe | EndTxnOnSubscription
+)
