@@ -32,7 +32,7 @@ ROOMS = {
         ("claims",),
         ("system",),
     ),
-    "mqlab.pulsar": (("ledger",), ("client",)),
+    "mqlab.pulsar": (("ledger",), ("coordinator",), ("client",)),
     "mqlab.patterns": (
         ("barriers", "delivery", "message_transaction", "saga", "tcc", "three_phase", "two_phase"),
     ),
