@@ -83,6 +83,10 @@ SAFEGUARDS: dict[str, Text] = {
             "a message that an open transaction has acknowledged is not delivered again",
             "被未结束事务确认的消息不再投递",
         ),
+        "redeliver_aborted": (
+            "what an aborted transaction had acknowledged is delivered again",
+            "事务中止后，它确认过的消息会重新投递",
+        ),
     }.items()
 }
 

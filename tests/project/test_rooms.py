@@ -32,7 +32,12 @@ ROOMS = {
         ("claims",),
         ("system",),
     ),
-    "mqlab.pulsar": (("ledger",), ("coordinator",), ("client",)),
+    "mqlab.pulsar": (
+        ("ledger",),
+        ("coordinator", "pending_ack"),
+        ("subscription",),
+        ("client",),
+    ),
     "mqlab.patterns": (
         ("barriers", "delivery", "message_transaction", "saga", "tcc", "three_phase", "two_phase"),
     ),

@@ -1,0 +1,205 @@
+"""The handle: who has acknowledged what, and the rules of conflict, commit and abort.
+
+Sources: PendingAckHandleImpl#internalIndividualAcknowledgeMessage,
+#internalCumulativeAcknowledgeMessage, #individualAckCommitCommon, #individualAckAbortCommon,
+#clearIndividualPosition, #handleLowWaterMark (4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...kernel import Map, replace
+from ..ledger import Cursor
+from ..messages import AckPosition, TxnID
+from ..states import PendingAckState
+
+#: pending indexes of an entry that was acknowledged whole
+WHOLE = (-1,)
+
+ALREADY_ACKED = "{txn} tries to ack {position}, which is already acked"
+IN_PENDING_ACK = "{txn} tries to ack {position}, which is in pending ack status"
+WITHIN_MARK = "{txn} tries to ack up to {position}, and markDeletePosition is {mark}"
+SLOT_HELD = "{txn} tries to ack up to {position}, and {holder} has acked up to {held}"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAck:
+    """`state`: None until the first transaction acknowledges or ends here. `positions` (in the
+    source `individualAckPositions`): entry → its pending indexes, or WHOLE. `of_txn`
+    (`individualAckOfTransaction`): what each open transaction has acknowledged one by one, in the
+    order in which they began to; `used`: one has, since this was loaded. `slot`
+    (`cumulativeAckOfTransaction`): the one cumulative acknowledgement of the subscription.
+    `watermarks`: coordinator → its transactions up to this one have ended."""
+
+    state: PendingAckState = PendingAckState.NONE
+    positions: Map[int, tuple[int, ...]] = Map()
+    of_txn: tuple[tuple[TxnID, tuple[AckPosition, ...]], ...] = ()
+    used: bool = False
+    slot: tuple[TxnID, AckPosition] | None = None
+    watermarks: Map[int, int] = Map()
+
+    def acked_by(self, txn: TxnID) -> tuple[AckPosition, ...]:
+        """What this transaction has acknowledged one by one."""
+        return next((positions for other, positions in self.of_txn if other == txn), ())
+
+    def is_pending(self, position: AckPosition) -> bool:
+        """Whether an open transaction has acknowledged this message one by one."""
+        pending = self.positions.get(position.position, ())
+        whole = position.batch_index < 0
+        return bool(pending) and (whole or pending == WHOLE or position.batch_index in pending)
+
+    # -- conflicts ---------------------------------------------------------------------------
+
+    def find_conflict(self, cursor: Cursor, txn: TxnID, asked: Iterable[AckPosition]) -> str:
+        """Why these positions cannot be acknowledged one by one, "" where they can. It does not
+        matter whether this very transaction or another one holds a position. A plain
+        acknowledgement is never asked."""
+        for position in asked:
+            at, index = position.position, position.batch_index
+            if cursor.is_deleted(at) or (index >= 0 and index in cursor.acked_indexes(at)):
+                return ALREADY_ACKED.format(txn=txn, position=position)
+            if self.is_pending(position):
+                return IN_PENDING_ACK.format(txn=txn, position=position)
+        return ""
+
+    def find_cumulative_conflict(self, cursor: Cursor, txn: TxnID, position: AckPosition) -> str:
+        """Why nobody can acknowledge up to here; the transaction that holds the slot may go on
+        from where it is."""
+        if position.position <= cursor.mark_delete:
+            return WITHIN_MARK.format(txn=txn, position=position, mark=cursor.mark_delete)
+        if self.slot is None:
+            return ""
+        holder, held = self.slot
+        if holder != txn or _reach(position) <= _reach(held):
+            return SLOT_HELD.format(txn=txn, position=position, holder=holder, held=held)
+        return ""
+
+    # -- acknowledge, commit, abort ----------------------------------------------------------
+
+    def acknowledge(self, txn: TxnID, asked: tuple[AckPosition, ...]) -> PendingAck:
+        """These positions are pending for `txn`."""
+        positions = self.positions
+        for position in asked:
+            positions = positions.set(position.position, _join(positions, position))
+        mine = (*self.acked_by(txn), *asked)
+        known = any(other == txn for other, _ in self.of_txn)
+        of_txn = self.of_txn if known else (*self.of_txn, (txn, ()))
+        of_txn = tuple((other, mine if other == txn else had) for other, had in of_txn)
+        return replace(self, positions=positions, of_txn=of_txn, used=True)
+
+    def hold_slot(self, txn: TxnID, position: AckPosition) -> PendingAck:
+        return replace(self, slot=(txn, position))
+
+    def free_slot(self) -> PendingAck:
+        return replace(self, slot=None)
+
+    def commit(
+        self, txn: TxnID, cursor: Cursor, batch_index_ack: bool
+    ) -> tuple[PendingAck, Cursor]:
+        """The cursor takes over what the transaction has acknowledged one by one. A message of a
+        batch stays pending as well until the whole batch is acknowledged."""
+        acked = self.acked_by(txn)
+        cursor = acknowledge(cursor, acked, batch_index_ack)
+        return self._forget(txn).clear_deleted(cursor, acked), cursor
+
+    def abort(self, txn: TxnID) -> tuple[PendingAck, tuple[int, ...]]:
+        """What the transaction has acknowledged is free; gives the entries to deliver again."""
+        positions = self.positions
+        for position in self.acked_by(txn):
+            positions = _leave(positions, position)
+        freed = tuple(dict.fromkeys(p.position for p in self.acked_by(txn)))
+        return replace(self._forget(txn), positions=positions), freed
+
+    def _forget(self, txn: TxnID) -> PendingAck:
+        return replace(self, of_txn=tuple(pair for pair in self.of_txn if pair[0] != txn))
+
+    # -- plain acknowledgements, and what has ended ------------------------------------------
+
+    def join_indexes(self, acked: Iterable[AckPosition]) -> PendingAck:
+        """Messages of a batch that were acknowledged without a transaction are kept beside the
+        pending ones until the batch is done (syncBatchPositionAckSetForTransaction)."""
+        positions = self.positions
+        for position in acked:
+            if position.batch_index >= 0:
+                positions = positions.set(position.position, _join(positions, position))
+        return replace(self, positions=positions)
+
+    def clear_deleted(self, cursor: Cursor, acked: Iterable[AckPosition]) -> PendingAck:
+        """What the cursor has now is pending no more, whoever acknowledged it. The transaction
+        that had it still counts as open here."""
+        positions = self.positions
+        for position in acked:
+            if cursor.is_deleted(position.position):
+                positions = positions.remove(position.position)
+        return replace(self, positions=positions)
+
+    def clear_up_to(self, mark_delete: int) -> PendingAck:
+        """The same after a cumulative acknowledgement."""
+        kept = Map((at, had) for at, had in self.positions.items() if at > mark_delete)
+        return replace(self, positions=kept)
+
+    def note_watermark(self, txn: TxnID, low_watermark: int) -> PendingAck:
+        known = self.watermarks.get(txn.most)
+        if known is not None and known >= low_watermark:
+            return self
+        return replace(self, watermarks=self.watermarks.set(txn.most, low_watermark))
+
+    def find_ended(self) -> TxnID | None:
+        """The transaction at the head, if its coordinator has ended it long ago: it acknowledged
+        here too late to be told."""
+        if not self.of_txn:
+            return None
+        head = self.of_txn[0][0]
+        mark = self.watermarks.get(head.most)
+        return head if mark is not None and head.least <= mark else None
+
+
+def acknowledge(
+    cursor: Cursor, positions: Iterable[AckPosition], batch_index_ack: bool = True
+) -> Cursor:
+    """The cursor with these positions acknowledged one by one. Without
+    acknowledgmentAtBatchIndexLevelEnabled a message of a batch leaves no trace in it."""
+    for position in positions:
+        if position.batch_index < 0:
+            cursor = cursor.delete((position.position,))
+        elif batch_index_ack:
+            index = (position.batch_index,)
+            cursor = cursor.ack_indexes(position.position, index, position.batch_size)
+    return cursor
+
+
+def acknowledge_up_to(
+    cursor: Cursor, position: AckPosition, batch_index_ack: bool = True
+) -> Cursor:
+    """The cursor with everything up to this position acknowledged."""
+    if position.batch_index < 0 or position.batch_index == position.batch_size - 1:
+        return cursor.delete_up_to(position.position)
+    cursor = cursor.delete_up_to(position.position - 1)
+    if not batch_index_ack:
+        return cursor
+    indexes = tuple(range(position.batch_index + 1))
+    return cursor.ack_indexes(position.position, indexes, position.batch_size)
+
+
+def _reach(position: AckPosition) -> tuple[int, int]:
+    """How far a cumulative acknowledgement goes: a whole entry further than part of its batch."""
+    whole = position.batch_index < 0 or position.batch_index == position.batch_size - 1
+    return position.position, 1 << 30 if whole else position.batch_index
+
+
+def _join(positions: Map[int, tuple[int, ...]], position: AckPosition) -> tuple[int, ...]:
+    if position.batch_index < 0:
+        return WHOLE
+    return tuple(sorted({*positions.get(position.position, ()), position.batch_index}))
+
+
+def _leave(
+    positions: Map[int, tuple[int, ...]], position: AckPosition
+) -> Map[int, tuple[int, ...]]:
+    had = positions.get(position.position, ())
+    kept = tuple(i for i in had if i != position.batch_index)
+    if position.batch_index < 0 or not kept:
+        return positions.remove(position.position)
+    return positions.set(position.position, kept)

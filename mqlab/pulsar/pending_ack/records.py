@@ -1,0 +1,100 @@
+"""The log of pending acks: what a record does, when it is written and when it is replayed.
+
+Sources: MLPendingAckStore#appendIndividualAck, #appendCommitMark, MLPendingAckReplyCallBack#
+handleMetadataEntry, PendingAckHandleImpl#internalCommitTxn, #internalAbortTxn (4.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...kernel import Disk, replace
+from ..config import PulsarConfig, name_pending_ack_log
+from ..ledger import Cursor
+from ..messages import PendingAckEntry, TxnID
+from ..states import AckType, PendingAckState, TxnAction
+from .handle import PendingAck, acknowledge_up_to
+
+ACK, COMMIT, ABORT = "ACK", "COMMIT", "ABORT"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a record has done. `conflict`: why an ACK was refused. `freed`: entries that an abort
+    makes deliverable again."""
+
+    pending: PendingAck
+    cursor: Cursor
+    conflict: str = ""
+    freed: tuple[int, ...] = ()
+
+
+def build_end(
+    pending: PendingAck, txn: TxnID, action: TxnAction, base: int
+) -> PendingAckEntry | None:
+    """The record that ends a transaction here; None: there is nothing to do, and that is a
+    success. The cumulative slot is looked at first, whoever holds it: a commit of another
+    transaction then does nothing, and its abort takes the cumulative path as well."""
+    held = pending.slot is not None
+    if action is TxnAction.COMMIT:
+        if pending.slot is not None and pending.slot[0] != txn:
+            return None
+        kind = AckType.CUMULATIVE if held else AckType.INDIVIDUAL
+        return PendingAckEntry(base, COMMIT, txn, kind)
+    if not held and not pending.used:
+        return None
+    return PendingAckEntry(base, ABORT, txn, AckType.CUMULATIVE if held else AckType.INDIVIDUAL)
+
+
+def apply_record(
+    config: PulsarConfig, pending: PendingAck, cursor: Cursor, record: PendingAckEntry
+) -> Applied:
+    """What the record does to the handle and to the cursor."""
+    match record.op, record.ack_type:
+        case "ACK", _:
+            return _apply_ack(config, pending, cursor, record)
+        case "COMMIT", AckType.CUMULATIVE:
+            if pending.slot is None:
+                return Applied(pending, cursor)
+            cursor = acknowledge_up_to(cursor, pending.slot[1], bool(config.batch_index_ack))
+            return Applied(pending.free_slot().clear_up_to(cursor.mark_delete), cursor)
+        case "COMMIT", _:
+            new, cursor = pending.commit(record.txn, cursor, bool(config.batch_index_ack))
+            return Applied(new, cursor)
+        case _, AckType.CUMULATIVE:
+            mine = pending.slot is not None and pending.slot[0] == record.txn
+            return Applied(pending.free_slot() if mine else pending, cursor)
+    new, freed = pending.abort(record.txn)
+    return Applied(new, cursor, freed=freed)
+
+
+def _apply_ack(
+    config: PulsarConfig, pending: PendingAck, cursor: Cursor, record: PendingAckEntry
+) -> Applied:
+    """All positions of one request, or none of them."""
+    txn, asked = record.txn, record.positions
+    cumulative = record.ack_type is AckType.CUMULATIVE
+    if "pending_ack_conflict" in config.on:
+        if cumulative:
+            conflict = pending.find_cumulative_conflict(cursor, txn, asked[0])
+        else:
+            conflict = pending.find_conflict(cursor, txn, asked)
+        if conflict:
+            return Applied(pending, cursor, conflict)
+    new = pending.hold_slot(txn, asked[0]) if cumulative else pending.acknowledge(txn, asked)
+    return Applied(new, cursor)
+
+
+def replay_log(
+    config: PulsarConfig, partition: str, subscription: str, cursor: Cursor, disk: Disk
+) -> tuple[PendingAck, Cursor]:
+    """The handle as its log says, and the cursor with what a stop kept a commit from doing. What
+    a plain acknowledgement has taken since then is refused as it would be now."""
+    log = disk.log(name_pending_ack_log(partition, subscription))
+    if log.end == 0:
+        return PendingAck(), cursor
+    pending = PendingAck(PendingAckState.READY)
+    for record in log.read(0):
+        done = apply_record(config, pending, cursor, record)
+        pending, cursor = done.pending, done.cursor
+    return replace(pending, state=PendingAckState.READY), cursor

@@ -1,0 +1,122 @@
+"""The log of pending acks: a replay comes to what was in memory, refusals included."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from mqlab.kernel import Append, MemoryDisk, replace
+from mqlab.pulsar.config import SAFEGUARDS, PulsarConfig, name_pending_ack_log
+from mqlab.pulsar.ledger import Cursor
+from mqlab.pulsar.messages import AckPosition, PendingAckEntry, TxnID
+from mqlab.pulsar.pending_ack import PendingAck, apply_record, build_end, replay_log
+from mqlab.pulsar.states import AckType, PendingAckState, TxnAction
+
+CONFIG = PulsarConfig(on=frozenset(SAFEGUARDS))
+LOG = name_pending_ack_log("orders-0", "shop")
+T1, T2 = TxnID(0, 1), TxnID(0, 2)
+ONE, ALL = AckType.INDIVIDUAL, AckType.CUMULATIVE
+
+
+class Story:
+    """A handle, a cursor and a log, driven as a subscription drives them."""
+
+    def __init__(self, config: PulsarConfig = CONFIG) -> None:
+        self.config = config
+        self.disk, self.conflicts = MemoryDisk(), [""]
+        self.pending, self.cursor = PendingAck(PendingAckState.READY), Cursor()
+
+    def ack(self, txn: TxnID, *positions: int, kind: AckType = ONE) -> bool:
+        asked = tuple(AckPosition(position) for position in positions)
+        self._write(PendingAckEntry(self.end, "ACK", txn, kind, asked))
+        return not self.conflicts[-1]
+
+    def end_txn(self, txn: TxnID, action: TxnAction) -> tuple[int, ...]:
+        record = build_end(self.pending, txn, action, self.end)
+        return self._write(record) if record is not None else ()
+
+    def replay(self, cursor: Cursor) -> tuple[PendingAck, Cursor]:
+        return replay_log(self.config, "orders-0", "shop", cursor, self.disk)
+
+    @property
+    def end(self) -> int:
+        return self.disk.log(LOG).end
+
+    def _write(self, record: PendingAckEntry) -> tuple[int, ...]:
+        self.disk = self.disk.apply(Append(LOG, record))
+        done = apply_record(self.config, self.pending, self.cursor, record)
+        self.pending, self.cursor = done.pending, done.cursor
+        self.conflicts.append(done.conflict)
+        return done.freed
+
+
+def test_a_request_is_all_or_nothing_and_its_record_stays() -> None:
+    story = Story()
+    assert story.ack(T1, 1)
+    assert not story.ack(T2, 0, 1)
+    assert story.pending.acked_by(T2) == () and story.end == 2
+    assert story.replay(Cursor())[0].acked_by(T2) == ()
+
+
+def test_a_replay_after_a_lost_cursor_row_acknowledges_again() -> None:
+    story = Story()
+    story.ack(T1, 0, 1)
+    story.end_txn(T1, TxnAction.COMMIT)
+    pending, cursor = story.replay(Cursor())
+    assert cursor == story.cursor == Cursor(1) and pending.of_txn == ()
+
+
+def test_a_plain_acknowledgement_since_then_wins_over_the_whole_request() -> None:
+    story = Story()
+    story.ack(T1, 0, 1)
+    assert story.replay(Cursor(0))[0].acked_by(T1) == ()
+
+
+def test_a_commit_beside_a_held_slot_says_yes_and_does_nothing() -> None:
+    story = Story()
+    story.ack(T2, 3)
+    story.ack(T1, 5, kind=ALL)
+    assert build_end(story.pending, T2, TxnAction.COMMIT, story.end) is None
+    story.end_txn(T1, TxnAction.COMMIT)
+    assert story.cursor == Cursor(5) and story.pending.slot is None
+    assert story.pending.acked_by(T2) == (AckPosition(3),)
+
+
+def test_an_abort_beside_a_held_slot_takes_the_cumulative_path() -> None:
+    story = Story()
+    story.ack(T2, 3)
+    story.ack(T1, 5, kind=ALL)
+    assert story.end_txn(T2, TxnAction.ABORT) == ()
+    assert story.pending.acked_by(T2) and story.pending.slot == (T1, AckPosition(5))
+    assert story.end_txn(T1, TxnAction.ABORT) == ()  # frees the slot, redelivers nothing
+    assert story.pending.slot is None and story.cursor == Cursor()
+
+
+def test_nothing_to_abort_writes_nothing_and_a_commit_writes_all_the_same() -> None:
+    story = Story()
+    assert build_end(story.pending, T1, TxnAction.ABORT, 0) is None
+    assert build_end(story.pending, T1, TxnAction.COMMIT, 0) is not None
+
+
+def test_without_the_check_two_transactions_hold_one_message() -> None:
+    story = Story(replace(CONFIG, on=CONFIG.on - {"pending_ack_conflict"}))
+    assert story.ack(T1, 0) and story.ack(T2, 0)
+    assert story.pending.acked_by(T1) == story.pending.acked_by(T2)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_replay_gives_what_is_in_memory(seed: int) -> None:
+    """The cursor's row is as old as can be: nothing of it was ever written."""
+    dice, story = random.Random(seed), Story()
+    for _ in range(40):
+        txn = TxnID(0, int(dice.random() * 4))
+        if dice.random() < 0.7:
+            story.ack(txn, *sorted({int(dice.random() * 12) for _ in range(2)}))
+        else:
+            story.end_txn(txn, TxnAction.COMMIT if dice.random() < 0.5 else TxnAction.ABORT)
+        held = [p for _, positions in story.pending.of_txn for p in positions]
+        assert len(held) == len(set(held))
+    pending, cursor = story.replay(Cursor())
+    assert (pending.of_txn, pending.positions) == (story.pending.of_txn, story.pending.positions)
+    assert cursor == story.cursor
