@@ -28,12 +28,19 @@ Faults = Iterable[tuple[int, str]]
 @dataclass(frozen=True, slots=True)
 class Timing:
     """A message takes `fastest_ms` to `slowest_ms`, all equally likely, and is lost with the
-    probability `loss`. An application makes its next call within `call_ms`."""
+    probability `loss`; `lossy`: only where one of these clients asks one of these servers, none
+    named: everywhere. An application makes its next call within `call_ms`."""
 
     fastest_ms: float = 1
     slowest_ms: float = 10
     loss: float = 0.0
     call_ms: float = 1
+    lossy: tuple[tuple[str, str], ...] = ()
+
+    def may_lose(self, choice: Choice) -> bool:
+        """Whether the message that a choice delivers could have been lost."""
+        on_the_way = not self.lossy or (choice.a, choice.b) in self.lossy
+        return bool(self.loss) and is_message(choice) and on_the_way
 
     def wait_ms(self, choice: Choice, dice: random.Random) -> float:
         """After how long a choice that has become possible is done."""
@@ -119,7 +126,7 @@ def _advance(
 def _or_loss(run: Moving, text: str, dice: random.Random, timing: Timing) -> str:
     """The choice; or, where it delivers a message and the dice are against it, its loss."""
     choice = parse(text)
-    if not timing.loss or not is_message(choice) or dice.random() >= timing.loss:
+    if not timing.may_lose(choice) or dice.random() >= timing.loss:
         return text
     if choice.conn != current(run.system, run.world, choice.a, choice.b):
         return text  # late already: its connection cannot break again

@@ -29,6 +29,21 @@ def test_a_lost_request_is_a_choice_of_its_own_and_so_is_a_lost_answer():
     assert "lose app>store" in lost and "break app store" in lost
 
 
+def test_only_the_named_way_loses():
+    mirrored = make_toy(*(f"keep {name}" for name in "abcdefghij"))
+    everywhere = simulate(mirrored, 1, timing=LOSSY).choices
+    lost = {choice for choice in everywhere if choice.startswith(("lose", "break"))}
+    elsewhere = Timing(loss=0.4, lossy=(("store", "app"),))
+    assert lost
+    assert simulate(mirrored, 1, timing=elsewhere).choices == simulate(mirrored, 1).choices
+    here = Timing(loss=0.4, lossy=(("app", "store"),))
+    named = simulate(mirrored, 1, timing=here).choices
+    assert {c for c in named if c.startswith(("lose", "break"))} <= {
+        "lose app>store",
+        "break app store",
+    }
+
+
 def test_a_run_with_losses_is_a_schedule_that_replays():
     trace = simulate(TEN, 2, timing=LOSSY)
     assert replay(TEN, trace.choices).narrate() == trace.narrate()

@@ -63,12 +63,35 @@ def execute_catching(order: str, db: Db, memory: Memory) -> LocalTransactionStat
     return COMMIT
 
 
+#: what becomes of every third transaction in the official example
+EXAMPLE = (UNKNOWN, COMMIT, ROLLBACK)
+
+
+def execute_example(order: str, db: Db, memory: Memory) -> LocalTransactionState:
+    """TransactionListenerImpl of the published rocketmq-example (5.5.0): what becomes of an order
+    is noted in a map, and the answer is left to the check. The original writes to no database;
+    here an order that it means to commit gets its row."""
+    number = memory.get("transactionIndex", 0)
+    memory["transactionIndex"] = number + 1
+    memory[order] = EXAMPLE[number % 3]
+    if memory[order] == COMMIT:
+        db.put(order)
+    return UNKNOWN
+
+
+def check_example(order_id: str, db: Db, memory: Memory) -> LocalTransactionState:
+    """It looks into its map, and commits what is not there."""
+    status: LocalTransactionState = memory.get(order_id, COMMIT)
+    return status
+
+
 #: (execute, check) by name
 SERVICES: dict[str, tuple[Rule, Rule]] = {
     "right": (orders.execute, orders.check),
     "hasty": (orders.execute, check_hastily),
     "memory": (execute_with_memory, check_memory),
     "catching": (execute_catching, orders.check),
+    "example": (execute_example, check_example),
 }
 
 

@@ -1,0 +1,154 @@
+"""The test of lab 04: a story in which the official example listener fails.
+
+    story = "run app: send-in-transaction orders-0 580538 …"
+
+A test is worth something if it fails where the program is wrong and passes where it is right. So
+the lines are run twice: with the example as the listener, where a light must turn red, and with
+a right listener, where none may.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ....kernel import Run, Text, Trace
+from ....kernel.trace import FactKind
+from ....rocketmq.messages import CheckTransactionState, SendMessage
+from ....scenario.language import ScenarioError
+from ...check import Hinted
+from ...registry import run_scenario
+from ...verdict import Verdict
+
+SYSTEM = "system order_service service={service} early=on timeout_ms=0"
+#: what a story may not say: which system it is about
+FIXED = ("system", "off")
+
+NO_LINES = Text(
+    "nothing is written yet: write the lines of a scenario, as text, into `story`",
+    "还没有写任何内容：请把场景的各行作为文本写进 `story`",
+)
+NO_ORDER = Text(
+    "no order is stored as a half, so there is nothing to be asked about: begin with `run app: "
+    "send-in-transaction orders-0 580538`",
+    "没有任何订单存为半消息，也就无从回查：请以 `run app: send-in-transaction orders-0 580538` 开始",
+)
+FIXED_LINES = Text(
+    "the system is given: write only what happens in it (`run`, `kill`, `restart`, `fire` …)",
+    "系统已经给定：只写其中发生的事（`run`、`kill`、`restart`、`fire`……）",
+)
+
+UNASKED = "a listener that works when nothing goes wrong works"
+ALONE = "a check waits until somebody is there"
+SAME = "the process that is asked is the one that did the work"
+UNKNOWN = "whatever a listener says of an order that it does not know is harmless"
+HARSH = "a test that fails is a good test"
+BELIEFS = {
+    UNASKED: Text(
+        "the example passes: no check is made. What `execute` says is not the point; let the "
+        "broker ask, with `fire broker check`",
+        "示例通过了：没有发生回查。关键不在 `execute` 的返回；请用 `fire broker check` 让 broker 询问",
+    ),
+    ALONE: Text(
+        "the example passes, since nobody was asked: when the round came no process of the "
+        "group was there. Let one come back before it, with `restart app`",
+        "示例通过了，因为没有询问任何进程：那一轮开始时组里没有进程。请先用 `restart app` 让它回来",
+    ),
+    SAME: Text(
+        "the example passes: the process that was asked had run the local transaction itself, and "
+        "remembers. Another process of the group does not, nor does this one in its next life",
+        "示例通过了：被询问的进程自己执行过本地事务，还记得。"
+        "组里的另一个进程并不知道，同一进程重启后也不知道",
+    ),
+    UNKNOWN: Text(
+        "the example passes: every order that was asked about had its row, so COMMIT happened to "
+        "be right. Ask about one that has no row",
+        "示例通过了：被问到的订单都有对应的行，COMMIT 碰巧是对的。请问一个没有行的订单",
+    ),
+    HARSH: Text(
+        "a right listener does not pass this test either: what it finds is no fault of the "
+        "listener",
+        "正确的监听器也通不过这个测试：它发现的并不是监听器的错",
+    ),
+}
+RIGHT = Text(
+    "the example fails and a right listener passes: an order that has no row is committed by a "
+    "process that has never heard of it",
+    "示例没有通过，而正确的监听器通过了：一个没有行的订单，被一个从未听说过它的进程提交了",
+)
+
+
+@dataclass(frozen=True)
+class StoryExercise(Hinted):
+    """`wrong`, `right`: services by name; the story must tell them apart."""
+
+    wrong: str
+    right: str
+    hints: tuple[Text, ...]
+
+    def check(self, story: object, graded: bool = False) -> Verdict:
+        """Judge a story by what it finds with either listener."""
+        if not isinstance(story, str) or not story.strip():
+            return Verdict(False, NO_LINES)
+        if any(line.split()[:1] == [word] for line in story.splitlines() for word in FIXED):
+            return Verdict(False, FIXED_LINES)
+        try:
+            run, control = (self._perform(name, story) for name in (self.wrong, self.right))
+        except ScenarioError as error:
+            # the system's line stands before the story's first
+            said = re.sub(r"^line (\d+)", lambda found: f"line {int(found[1]) - 1}", str(error))
+            return Verdict(False, Text(said))
+        return judge_runs(run, control)
+
+    def _perform(self, service: str, story: str) -> Run:
+        return run_scenario(f"{SYSTEM.format(service=service)}\n{story.strip()}")
+
+
+def judge_runs(run: Run, control: Run) -> Verdict:
+    """`run`: with the listener that is wrong; `control`: with the right one."""
+    schedule = tuple(map(str, run.choices))
+    if red := find_red(control.trace):
+        return Verdict(False, BELIEFS[HARSH], HARSH, tuple(control.choices), control.system, red)
+    if red := find_red(run.trace):
+        return Verdict(True, RIGHT, "", schedule, run.system, red)
+    if not any(fact.text.en.startswith("SendMessage half") for fact in run.trace):
+        return Verdict(False, NO_ORDER)
+    belief = find_belief(run.trace)
+    return Verdict(False, BELIEFS[belief], belief, schedule, run.system)
+
+
+def find_red(trace: Trace) -> str:
+    """The light that is red when a run is over; "" for none."""
+    return next((light.name for light in trace.snapshot(-1).lights if not light.ok), "")
+
+
+def find_belief(trace: Trace) -> str:
+    """Why a story does not find what is wrong."""
+    sent = list_steps(trace, FactKind.SEND, SendMessage)
+    asked = list_steps(trace, FactKind.SEND, CheckTransactionState)
+    killed = list_steps(trace, FactKind.KILL, object)
+    if asked:
+        forgot = any(sent[0] < step < asked[-1] for step in killed)
+        return UNKNOWN if forgot else SAME
+    rounds = any("timer check" in fact.text.en for fact in trace)
+    return ALONE if rounds and killed else UNASKED
+
+
+def list_steps(trace: Trace, kind: FactKind, body: type) -> list[int]:
+    """The steps of this kind that are about such a body."""
+    return [f.index for f in trace if f.kind is kind and isinstance(f.body, body)]
+
+
+HINTS = (
+    Text(
+        "The example keeps what it knows in its process. When does a process that is asked know "
+        "nothing of an order, and what does the example say then?",
+        "示例把所知的一切存在进程里。被询问的进程什么时候对订单一无所知？这时示例会怎样回答？",
+    ),
+    Text(
+        "Send an order in a transaction, `kill app`, `restart app`, and let the timer run out: "
+        "`fire broker check`.",
+        "在事务中发送一个订单，然后 `kill app`、`restart app`，再让定时器到期：`fire broker check`。",
+    ),
+)
+STORY = StoryExercise("example", "right", HINTS)
