@@ -10,6 +10,7 @@ BROKER = Broker(
         "saga": "mqlab.patterns.saga.system:SagaSystem",
         "tcc": "mqlab.patterns.tcc.system:Tcc",
         "barriers": "mqlab.patterns.barriers.system:Barriers",
+        "micro_batches": "mqlab.patterns.micro_batches.system:MicroBatches",
         "message_transaction": "mqlab.patterns.message_transaction.system:MessageTransaction",
         "two_phase_set": "mqlab.patterns.two_phase.oracle:TwoPhaseSet",
     },

@@ -10,6 +10,7 @@ brokers with. Each is a room, and the rooms do not know each other:
     saga/          steps that commit at once, and compensations that take them back
     message_transaction/   an order and its message in one write, a consumer that repeats
     barriers/      snapshots of a running computation, and a sink that commits by them
+    micro_batches/ the same computation in batches, and a sink that knows which it has
 
 At this top lies what all rooms use: `model.py` (what is common to their systems), `client.py`
 (an application's calls), `records.py` (what stands in a log), `claims.py` (what disks say and

@@ -39,7 +39,16 @@ ROOMS = {
         ("client",),
     ),
     "mqlab.patterns": (
-        ("barriers", "delivery", "message_transaction", "saga", "tcc", "three_phase", "two_phase"),
+        (
+            "barriers",
+            "delivery",
+            "message_transaction",
+            "micro_batches",
+            "saga",
+            "tcc",
+            "three_phase",
+            "two_phase",
+        ),
     ),
 }
 BROKER = {"config", "errors", "messages", "states"}

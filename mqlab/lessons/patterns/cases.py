@@ -12,10 +12,28 @@ Every system is as small as its point allows, as Kafka's are (`lessons/kafka/cas
 from __future__ import annotations
 
 from ..searches import Searched, Searches
-from . import barriers, delivery, message_transaction, saga, tcc, three_phase, two_phase
+from . import (
+    barriers,
+    delivery,
+    message_transaction,
+    micro_batches,
+    saga,
+    tcc,
+    three_phase,
+    two_phase,
+)
 
 #: a module each, with LESSON, SYSTEMS, SAFEGUARDS and CLAIMS
-ROOMS = (delivery, two_phase, three_phase, tcc, saga, message_transaction, barriers)
+ROOMS = (
+    delivery,
+    two_phase,
+    three_phase,
+    tcc,
+    saga,
+    message_transaction,
+    barriers,
+    micro_batches,
+)
 #: the model whose states are known, for three, five and seven resource managers
 SET = tuple(Searched(f"two_phase_set, {n}", f"two_phase_set managers={n}") for n in (3, 5, 7))
 

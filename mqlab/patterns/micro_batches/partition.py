@@ -1,0 +1,51 @@
+"""A partition of the topic: orders arrive whenever they like, and stay.
+
+That they stay is what a batch rests on: read again, the same offsets give the same orders.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...kernel import Disk, Effects, Event, Quiet, Reply, Request, Send
+from ..records import force, read_records
+from .messages import Arrive, Fetch, FetchResponse, LatestOffset, LatestOffsetResponse
+
+LOG = "orders"
+ORDER = "order"
+
+
+@dataclass(frozen=True, slots=True)
+class Partition(Quiet):
+    """`orders`: those that will have arrived in the end."""
+
+    name: str
+    orders: tuple[str, ...]
+
+    @staticmethod
+    def recover(
+        name: str, orders: tuple[str, ...], disk: Disk, at_ms: int
+    ) -> tuple[Partition, Effects]:
+        role = Partition(name, orders)
+        return role, role._await_next(disk.log(LOG).end)
+
+    def step(self, event: Event, disk: Disk) -> tuple[Partition, Effects]:
+        end = disk.log(LOG).end
+        match event:
+            case Request(body=Arrive()) if end < len(self.orders):
+                kept = force(disk, LOG, ORDER, self.orders[end])
+                return self, (*kept, *self._await_next(end + 1))
+            case Request(caller=caller, body=LatestOffset()):
+                return self, (Reply(caller, LatestOffsetResponse(end)),)
+            case Request(caller=caller, body=Fetch(number, start, until)):
+                rows = list_orders(disk)[start:until]
+                return self, (Reply(caller, FetchResponse(number, rows)),)
+        return self, ()
+
+    def _await_next(self, end: int) -> Effects:
+        return (Send(self.name, Arrive()),) if end < len(self.orders) else ()
+
+
+def list_orders(disk: Disk) -> tuple[str, ...]:
+    """What has arrived, in its order."""
+    return tuple(record.txn for record in read_records(disk, LOG))
