@@ -6,9 +6,11 @@
     rehearsal    one run of a system in a fixed order, with one fault
     searches     the searches that lessons rest on: cases, bounds, tables
     verdict, limits, tables   what a check says, how long it may take, tables as text
+    foreign      what a learner's function may not use: clocks, chance, variables of its own
     lab00        what the first lab's cells import
 
     kafka/       labs 05 to 08: their systems, exercises, cases
+    rocketmq/    an order service over a real database, and exercises that write its listener
     spark/       lab 11
     atlas/       what is looked up and no run: glossary, timeline, maps
     course/      notebooks from sources, copies, classes, grading

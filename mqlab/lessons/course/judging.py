@@ -11,11 +11,19 @@ from __future__ import annotations
 import json
 import sys
 from ast import literal_eval
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import Any
 
+from ...kernel import Text
+from ...rocketmq.application.listener import DatabaseError, Db
+from ...rocketmq.messages import Statement
+from ..foreign import Elsewhere
 from ..kafka.systems.loop import Abortable, App, Endless, Order, PriceUnknown, Refused
+from ..limits import TooLong
+from ..rocketmq.exercises.careful import perform
 
 #: name of an exercise → where in `mqlab.lessons` it is, and what its answer is
 EXERCISES = {
@@ -26,6 +34,7 @@ EXERCISES = {
     "story": ("rocketmq.exercises.story", "STORY", "value"),
     "produce": ("kafka.lab05", "PRODUCE", "value"),
     "accept": ("kafka.exercises.accept", "ACCEPT", "rule"),
+    "listener": ("rocketmq.exercises.placing", "LISTENER", "listener"),
     "unanswered": ("kafka.exercises.commit", "UNANSWERED", "value"),
     "commit": ("kafka.exercises.commit", "COMMIT", "value"),
     "admit": ("kafka.exercises.admit", "ADMIT", "rule"),
@@ -42,11 +51,26 @@ CALLS = (
     *("poll", "seek", "commit_offsets", "begin", "send", "flush"),
     *("send_offsets", "commit", "abort", "income"),
 )
+#: what a listener may ask of `memory`
+RECALLS: dict[str, Callable[..., Any]] = {
+    "recall": lambda memory, key: memory[key],
+    "note": lambda memory, key, value: memory.__setitem__(key, value),
+    "forget": lambda memory, key: memory.__delitem__(key),
+    "keys": lambda memory: tuple(memory),
+}
+LISTENER = ("execute", "check")
 Said = tuple[Any, ...]
 
 
 #: what may fly out of a loop, as it may in the lab itself: the process ends
 LEAVING = {kind.__name__: kind for kind in (Abortable, PriceUnknown, Refused)}
+
+
+#: in place of what a function does next: it is not what it did before
+DIFFERS: Said = (
+    "raised",
+    ("NotRepeatable", "run twice with the same answers, it did not do the same"),
+)
 
 
 class AnswerError(Exception):
@@ -67,9 +91,15 @@ def main(name: str) -> None:
     module, attribute, kind = EXERCISES[name]
     exercise = getattr(import_module(f"mqlab.lessons.{module}"), attribute)
     (_, value) = _hear()
-    loop = Work()
-    verdict = exercise.check({"value": value, "rule": rule, "work": loop.work}[kind], graded=True)
-    loop.leave()
+    work = Work()
+    answers = {
+        "value": value,
+        "rule": rule,
+        "work": partial(run_loop, work),
+        "listener": tuple(build_listener(work, method) for method in LISTENER),
+    }
+    verdict = exercise.check(answers[kind], graded=True)
+    work.leave()
     _send(("verdict", json.dumps({"ok": verdict.ok, "says": str(verdict)})))
 
 
@@ -106,33 +136,44 @@ def _value(said: Said) -> Any:
 
 @dataclass
 class Work:
-    """A student's loop, run where it lives. Which call follows which results is remembered, so
-    that a schedule asks only for what no other has asked before."""
+    """A student's function, run where it lives. What it does next after which results is
+    remembered, so that a schedule asks only for what no other has asked before; a run that has
+    come to its end is run once more, and must come to the same."""
 
     next: dict[tuple[Said, ...], Said] = field(default_factory=dict)
     at: tuple[Said, ...] | None = None  # how far the run that is open there has come
 
-    def work(self, app: App) -> None:
-        heard: tuple[Said, ...] = ()
+    def run(self, begins: Said, perform: Callable[[str, Said], Said]) -> Any:
+        """Begin a run there, and perform each call that it makes; what it returns."""
+        heard: tuple[Said, ...] = (begins,)
         while True:
             if heard not in self.next:
                 self.next[heard] = self._advanced(heard)
             step = self.next[heard]
             if step[0] != "ask":
-                _value(step)
-                return
-            heard = (*heard, _performed(app, *step[1:]))
+                return _value(step)
+            heard = (*heard, perform(*step[1:]))
 
     def _advanced(self, heard: tuple[Said, ...]) -> Said:
         """What the function does after these results."""
         if self.at is None or self.at != heard[:-1]:
-            self.leave()
-            step = self._swap(("work",))
-            for result in heard:
-                step = self._swap(result)
+            step = self._replay(heard)
         else:
             step = self._swap(heard[-1])
-        self.at = heard if step[0] == "ask" else None
+        if step[0] != "ask":
+            self.at = None
+            return step if step == self._replay(heard) else DIFFERS
+        self.at = heard
+        return step
+
+    def _replay(self, heard: tuple[Said, ...]) -> Said:
+        """What it does after these results when it is run from its first line."""
+        self.leave()
+        for count, result in enumerate(heard, 1):
+            step = self._swap(result)
+            self.at = heard[:count] if step[0] == "ask" else None
+            if step != self.next.get(heard[:count], step):
+                return DIFFERS
         return step
 
     def leave(self) -> None:
@@ -146,7 +187,12 @@ class Work:
         return _hear()
 
 
-def _performed(app: App, call: str, given: Said) -> Said:
+def run_loop(work: Work, app: App) -> None:
+    """Lab 08's loop; what it returns is of no interest."""
+    work.run(("work",), partial(_called_app, app))
+
+
+def _called_app(app: App, call: str, given: Said) -> Said:
     """A call of the student's `app`, made on the real one."""
     if call not in CALLS:
         raise AttributeError(f"`app` has no call `{call}`")
@@ -158,6 +204,33 @@ def _performed(app: App, call: str, given: Said) -> Said:
     if call == "poll":
         return "result", tuple((order.offset, order.value) for order in value)
     return "result", value
+
+
+def build_listener(work: Work, method: str) -> Elsewhere:
+    """One of a listener's two functions."""
+
+    def run(order: str, db: Db, memory: MutableMapping[str, Any]) -> Any:
+        try:
+            return work.run(("listen", method, order), partial(_called_db, db, memory))
+        except Endless as endless:
+            raise TooLong(str(endless)) from None
+
+    def find_foreign() -> Text | None:
+        _send(("examine", method))
+        said = _hear()[1]
+        return Text(str(said)) if said else None
+
+    return Elsewhere(run, find_foreign)
+
+
+def _called_db(db: Db, memory: MutableMapping[str, Any], call: str, given: Said) -> Said:
+    """A call of the student's `db` or `memory`, made on the real one."""
+    try:
+        if call in RECALLS:
+            return "result", RECALLS[call](memory, *given)
+        return "result", perform(db, Statement(*given))
+    except (DatabaseError, KeyError) as error:
+        return "raise", (type(error).__name__, str(error.args[0]))
 
 
 def _argument(given: Any) -> Any:

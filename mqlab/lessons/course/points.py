@@ -23,9 +23,12 @@ import json
 import subprocess
 import sys
 from ast import literal_eval
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
+from enum import StrEnum
 from typing import Any
 
+from ...rocketmq.application.listener import Db
+from ..foreign import find_foreign
 from ..limits import TooLong, limit_time, pause_limit
 
 LIMIT_S = 1.0
@@ -75,8 +78,19 @@ class Answering:
             kind, *rest = literal_eval(asked)
             if kind == "verdict":
                 return dict(json.loads(rest[0]))
-            self._say(self._called(rest) if kind == "call" else self._worked())
+            self._say(self._said(kind, rest))
         return None
+
+    def _said(self, kind: str, asked: list[Any]) -> Said:
+        """What the answer does with what the judge wants of it."""
+        match kind:
+            case "call":
+                return self._called(asked)
+            case "examine":
+                return _outcome(lambda: self._examined(*asked))
+            case "listen":
+                return _outcome(lambda: self._listened(*asked))
+        return self._worked()
 
     def _say(self, said: Said) -> None:
         self._to.write(f"{said!r}\n")
@@ -92,6 +106,20 @@ class Answering:
     def _worked(self) -> Said:
         """A loop is run: each call of its `app` is the judge's to answer."""
         return _outcome(lambda: self._answer(RemoteApp(self._ask)))
+
+    def _examined(self, method: str) -> str:
+        """What one of a listener's functions uses that it may not."""
+        return str(find_foreign(self._function(method)) or "")
+
+    def _listened(self, method: str, order: str) -> Any:
+        """One of them is run: each call of its `db` and `memory` is the judge's to answer."""
+        remote = RemoteApp(self._ask)
+        db = Db(lambda asked: remote.run(asked.verb, asked.key, asked.value))
+        return self._function(method)(order, db, RemoteMemory(remote))
+
+    def _function(self, method: str) -> Any:
+        execute, check = self._answer
+        return execute if method == "execute" else check
 
     def _ask(self, call: str, given: tuple[Any, ...]) -> Said:
         with pause_limit():
@@ -115,6 +143,8 @@ def plain(value: Any) -> Any:
     """A value as it may travel: numbers, words and tuples of them; of anything else its text."""
     if type(value) in PLAIN:
         return value
+    if isinstance(value, StrEnum):
+        return str.__str__(value)
     if type(value) in (tuple, list):
         return tuple(plain(one) for one in value)
     if hasattr(value, "offset") and hasattr(value, "value"):
@@ -129,16 +159,20 @@ def _shown(value: Any, form: Callable[[Any], str] = repr) -> str:
         return f"a {type(value).__name__}"
 
 
+#: where the exceptions of the labs are that a call may raise
+RAISING = ("mqlab.lessons.kafka.systems.loop", "mqlab.rocketmq.application.listener", "builtins")
+
+
 class RemoteApp:
-    """The `app` of lab 08 on this side: every call goes to the judge."""
+    """The `app` of lab 08 on this side, and what lab 03 asks of `db` and `memory`: every call goes
+    to the judge."""
 
     def __init__(self, ask: Callable[[str, tuple[Any, ...]], Said]) -> None:
         self._ask = ask
         self._left = False
 
     def __getattr__(self, call: str) -> Callable[..., Any]:
-        # The lab's own exceptions.
-        loop = importlib.import_module("mqlab.lessons.kafka.systems.loop")
+        modules = [importlib.import_module(name) for name in RAISING]
 
         def asked(*given: Any) -> Any:
             if self._left:
@@ -146,13 +180,35 @@ class RemoteApp:
             kind, value = (*self._ask(call, given), "")[:2]
             if kind == "raise":
                 name, words = value
-                raise getattr(loop, name)(words)
+                raise next(getattr(one, name) for one in modules if hasattr(one, name))(words)
             if kind != "result":
                 self._left = True  # whatever a `finally` still calls, leaves it the same way
                 raise _Left
-            return [loop.Order(*one) for one in value] if call == "poll" else value
+            return [modules[0].Order(*one) for one in value] if call == "poll" else value
 
         return asked
+
+
+class RemoteMemory(MutableMapping[str, Any]):
+    """A process's memory, which is the judge's."""
+
+    def __init__(self, remote: RemoteApp) -> None:
+        self._remote = remote
+
+    def __getitem__(self, key: str) -> Any:
+        return self._remote.recall(key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._remote.note(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        self._remote.forget(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._remote.keys())
+
+    def __len__(self) -> int:
+        return len(self._remote.keys())
 
 
 class _Left(BaseException):

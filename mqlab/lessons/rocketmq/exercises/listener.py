@@ -1,0 +1,315 @@
+"""A transaction listener that a learner writes, judged by every schedule.
+
+    LISTENER = ListenerExercise(name="listener", tried=((line, budget), …), beliefs=…, hints=…)
+    LISTENER.check((execute, check))
+
+The two functions are put into an order service (`lessons/rocketmq/systems.py`). First they are
+looked at: what they use (`lessons/foreign.py`), whether they do the same twice and come to an end
+(`careful.py`), and what they come to alone, way by way. Then the explorer lets the process die at
+every call on `db`, breaks its connections and asks too early. Each fault that it finds comes back
+with the belief behind it, and as a run to play.
+
+A belief is recognised by the *ways* through the two functions, not by their text: a way is what was
+asked of `db` and `memory`, what was answered, and what came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ....explore import Budget, explore
+from ....kernel import Map, System, Text, Words
+from ....rocketmq.application.listener import (
+    LOST,
+    Finished,
+    NotRepeatable,
+    Rule,
+    Task,
+    run_task,
+)
+from ....rocketmq.messages import Statement
+from ....rocketmq.states import LocalTransactionState
+from ...check import Hinted
+from ...foreign import find_foreign
+from ...registry import system
+from ...rehearsal import plain
+from ...verdict import NOT_WRITTEN, Verdict
+from ..deaths import die_everywhere
+from ..systems import OrderServiceSystem
+from .careful import Stub, Unruly, watch
+
+Pair = tuple[Rule, Rule]
+Rows = Map[str, str]
+Memory = Map[str, Any]
+COMMIT, ROLLBACK, UNKNOWN = LocalTransactionState
+
+RIGHT = Text(
+    "killed at each of its calls, cut off from its database, asked while it was still at work: "
+    "no schedule parts a row from its message",
+    "在每次调用处被杀、与数据库断线、仍在工作时就被回查：没有任何执行能让行与消息分离",
+)
+#: a process that dies, and its twin that is asked
+DYING = (
+    "order_service producers=app:order-service,twin:order-service early=on timeout_ms=0 "
+    "persist_ms=0 check_max=3 'app=send-in-transaction orders-0 {}'"
+)
+PAIR = Text(
+    "hand over both functions, as `(execute, check)`",
+    "请把两个函数一起交上来：`(execute, check)`",
+)
+FAILED = Words(
+    "`{name}` went wrong although nothing had failed: {error}",
+    "没有任何故障，`{name}` 却出了错：{error}",
+)
+NO_RETURN = Words(
+    "one way through `{name}` has no `return`: answer COMMIT_MESSAGE, ROLLBACK_MESSAGE or UNKNOW",
+    "`{name}` 有一条路径没有 `return`：请返回 COMMIT_MESSAGE、ROLLBACK_MESSAGE 或 UNKNOW",
+)
+COMMITTED = (
+    "every order is an order",
+    Text(
+        "an order that must be refused was taken: no row, ROLLBACK_MESSAGE",
+        "应当拒绝的订单被接受了：不写行，返回 ROLLBACK_MESSAGE",
+    ),
+)
+UNDECIDED = (
+    "UNKNOW says no",
+    Text(
+        "the order is refused, and this process knows it. UNKNOW does not say so: the broker asks "
+        "again and again, and parks the half in the end. Say ROLLBACK_MESSAGE",
+        "订单被拒绝，本进程已经知道。UNKNOW 并没有说“不”：broker 会一再回查，最后转存半消息。应返回 "
+        "ROLLBACK_MESSAGE",
+    ),
+)
+#: what is wrong where no belief is known
+BROKEN = {
+    "row with message": Text(
+        "an order's row is there, and its message will never be delivered",
+        "订单的行在，而它的消息永远不会投递",
+    ),
+    "message with row": Text(
+        "a message is delivered, and its order has no row", "消息已投递，而它的订单没有行"
+    ),
+    "commits": Text("no message is ever delivered", "从来没有消息被投递"),
+}
+
+
+# ---- the ways through a function -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way through a function. `said`: what it asked, with the answers; `rows` and `memory`:
+    what is there when it has ended, `result`: what it came to."""
+
+    said: tuple[tuple[str, Any], ...]
+    rows: Rows
+    memory: Memory
+    result: Finished
+
+    @property
+    def state(self) -> LocalTransactionState | None:
+        return self.result.state
+
+    @property
+    def lost(self) -> bool:
+        """Whether a statement's answer was lost on the way."""
+        return any(answer == LOST for _, answer in self.said)
+
+    @property
+    def recalled(self) -> bool:
+        """Whether it has read the process's memory."""
+        written = (" = ", " without ")
+        asked = (what for what, _ in self.said if what.split()[0] == "memory")
+        return any(not any(word in what for word in written) for what in asked)
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What a listener does with one order, each function run alone. `execute`: every way, also
+    those on which the connection to the database breaks; `calm`: the one on which it does not.
+    The rest are checks: of an order without a row; and of one that `calm` has executed, in
+    another process, and in the same one."""
+
+    execute: tuple[Way, ...]
+    without_row: Way
+    elsewhere: Way
+    same_process: Way
+
+    @property
+    def calm(self) -> Way:
+        return next(way for way in self.execute if not way.lost)
+
+    @property
+    def lost(self) -> tuple[Way, ...]:
+        return tuple(way for way in self.execute if way.lost)
+
+
+def find_ways(listener: Pair, order: str) -> Ways:
+    """Run a listener's functions alone, with every answer that a database can give."""
+    execute, check = listener
+    ways = tuple(list_ways(execute, order))
+    calm = _find_calm("execute", iter(ways))
+
+    def asked(rows: Rows, memory: Memory) -> Way:
+        return _find_calm("check", list_ways(check, order, rows, memory, times=1))
+
+    return Ways(
+        execute=ways,
+        without_row=asked(Map(), Map()),
+        elsewhere=asked(calm.rows, Map()),
+        same_process=asked(calm.rows, calm.memory),
+    )
+
+
+def _find_calm(name: str, ways: Iterator[Way]) -> Way:
+    """The way on which nothing breaks; `Unruly` where even that one goes wrong."""
+    calm = next(way for way in ways if not way.lost)
+    if calm.result.error:
+        raise Unruly(FAILED(name=name, error=calm.result.error))
+    if calm.state is None:
+        raise Unruly(NO_RETURN(name=name))
+    return calm
+
+
+def list_ways(
+    rule: Rule, order: str, rows: Rows = Map(), memory: Memory = Map(), times: int = 0
+) -> Iterator[Way]:
+    """Every way through a function. A statement is answered; or the connection breaks, when the
+    statement has been committed or before."""
+    open_ones = [(Task(order, times), rows, memory)]
+    while open_ones:
+        task, rows, memory = open_ones.pop()
+        task, memory, result = run_task(rule, task, memory)
+        if isinstance(result, Finished):
+            yield Way(task.journal, rows, memory, result)
+            continue
+        value, after = _perform(result, rows)
+        broken = {rows: LOST, after: LOST} if LOST not in dict(task.journal).values() else {}
+        open_ones += [(task.tell(answer), left, memory) for left, answer in broken.items()]
+        open_ones.append((task.tell(value), after, memory))
+
+
+def _perform(statement: Statement, rows: Rows) -> tuple[str | None, Rows]:
+    match statement:
+        case Statement(verb="get", key=key):
+            return rows.get(key), rows
+        case Statement(verb="delete", key=key):
+            return None, rows.remove(key) if key in rows else rows
+        case Statement(key=key, value=value):
+            return None, rows.set(key, value)
+
+
+# ---- the exercise ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ListenerBelief:
+    """A wrong belief about listeners: `holds` says whether these ways come of it."""
+
+    name: str
+    message: Text
+    holds: Callable[[Ways], bool]
+
+
+@dataclass(frozen=True)
+class ListenerExercise(Hinted):
+    """`order`: what the ways are looked at with; `tried`: system lines and the faults in each;
+    `unseen`: more of them, that only grading tries. `beliefs`: the first that holds is told where
+    a fault was found. `refuses`: an order that the service must turn down, "" for none."""
+
+    name: str
+    order: str
+    tried: tuple[tuple[str, Budget], ...]
+    beliefs: tuple[ListenerBelief, ...]
+    hints: tuple[Text, ...]
+    unseen: tuple[tuple[str, Budget], ...] = ()
+    refuses: str = ""
+    right: Text = RIGHT
+
+    def check(self, answer: Any, graded: bool = False) -> Verdict:
+        """Judge a listener, given as `(execute, check)`; `graded`: with more schedules."""
+        try:
+            return self._judge(take_listener(answer), graded)
+        except Stub:
+            return Verdict(False, NOT_WRITTEN)
+        except Unruly as unruly:
+            return Verdict(False, unruly.text)
+        except NotRepeatable as differs:  # not within one run, but from one step to the next
+            return Verdict(False, Text(str(differs)))
+
+    def _judge(self, listener: Pair, graded: bool) -> Verdict:
+        ways = find_ways(listener, self.order)
+        taken = self._find_taken(listener)
+        if taken is not None:
+            return taken
+        for line, budget in (*self.tried, *(self.unseen if graded else ())):
+            made = with_listener(line, listener)
+            verdict = explore(made, budget)
+            found = sorted(verdict.counterexamples.values(), key=lambda c: len(c.schedule))
+            if found:
+                return self._wrong(ways, found[0].property, found[0].schedule, made)
+            if verdict.missing:
+                return self._wrong(ways, verdict.missing[0], (), None)
+        return self._let_die(ways, listener) or Verdict(True, self.right)
+
+    def _let_die(self, ways: Ways, listener: Pair) -> Verdict | None:
+        """Killed at each step, over an SQLite file, and asked to the end: a row that waits for its
+        message then waits in vain. No search sees that, since it bounds how often anybody asks."""
+        made = with_listener(DYING.format(self.order), listener)
+        with TemporaryDirectory(prefix="mqlab-") as folder:
+            parted = (d for d in die_everywhere(made, Path(folder)) if not d.agrees)
+            death = next(parted, None)
+        if death is None:
+            return None
+        found = self._wrong(ways, "row with message", tuple(death.run.choices), made)
+        return replace(found, light="", words="killed")
+
+    def _find_taken(self, listener: Pair) -> Verdict | None:
+        """What is wrong with its answer to the order that it must refuse; None if nothing is."""
+        if not self.refuses:
+            return None
+        calm = find_ways(listener, self.refuses).calm
+        if calm.state is ROLLBACK and not len(calm.rows):
+            return None
+        name, message = UNDECIDED if calm.state is UNKNOWN and not len(calm.rows) else COMMITTED
+        made = with_listener(
+            f"order_service 'app=send-in-transaction orders-0 {self.refuses}'", listener
+        )
+        told = tuple(map(str, plain(made).choices))
+        return Verdict(False, message, name, told, made, words="EndTransaction")
+
+    def _wrong(
+        self, ways: Ways, broken: str, schedule: tuple[str, ...], made: System | None
+    ) -> Verdict:
+        belief = next((b for b in self.beliefs if b.holds(ways)), None)
+        plain = Text(f"“{broken}” does not hold with this listener")
+        message = belief.message if belief else BROKEN.get(broken, plain)
+        return Verdict(
+            False, message, belief.name if belief else broken, schedule, made, light=broken
+        )
+
+
+def take_listener(answer: Any) -> Pair:
+    """A learner's two functions, under watch; `Unruly` says why they are not taken."""
+    if not isinstance(answer, tuple | list) or len(answer) != 2:
+        raise Unruly(PAIR)
+    for function in answer:
+        foreign = find_foreign(function)
+        if foreign is not None:
+            raise Unruly(foreign)
+    execute, check = answer
+    return watch("execute", execute), watch("check", check)
+
+
+def with_listener(line: str, listener: Pair, file: str = "") -> OrderServiceSystem:
+    """The order service of a system line with this listener; `file`: an SQLite file for its
+    rows, for a run that is not searched."""
+    found = system(line)
+    assert isinstance(found, OrderServiceSystem)
+    rules = tuple(zip(("execute", "check"), listener, strict=True))
+    return replace(found, rules=rules, file=file)
