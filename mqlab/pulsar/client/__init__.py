@@ -1,1 +1,305 @@
-"""The client beside an application: transactions, producers and consumers of one PulsarClient."""
+"""The client beside an application: transactions, producers and consumers of one PulsarClient.
+
+A transaction is an id that a coordinator gave. Before it writes to a partition or acknowledges in a
+subscription for the first time, the client tells the coordinator so: those are the participants
+that will hear of the end. Everything else goes straight to the partition, with the id on it.
+
+    transactions.py  newTransaction, commit, abort; the states of the client's own
+    producing.py     register the partition, send
+    consuming.py     subscribe, receive, register the subscription, acknowledge
+    consumer.py      a consumer's queue, its permits, what is not acknowledged
+
+**Nothing here is durable**, and there is no name by which a restarted client could take up its
+transactions: what it had open is left to the coordinator's timeout, and what it held comes again
+to whoever subscribes. No other client is fenced.
+
+*What can go wrong.* The answer to a commit is lost: the client asks again, the coordinator has
+forgotten the transaction, and the state is ERROR although it was committed. A send or an
+acknowledgement fails: `commit` aborts instead. The client's own timer says TIME_OUT while the
+coordinator has not aborted yet, or the other way round. *Invariant:* no state is left that
+`states.CLIENT_PREVIOUS` does not let it leave; only a tester's `reopen` does that.
+
+*Left out:* several calls at once (each waits for its answer here, where the real ones return
+futures), backing off between two tries, lookups, lazily created producers.
+Read on in PulsarClientImpl, TransactionCoordinatorClientImpl, TransactionMetaStoreHandler,
+TransactionImpl, ProducerImpl, ConsumerImpl (Pulsar 4.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...kernel import (
+    Call,
+    CancelTimer,
+    Config,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Outcome,
+    Quiet,
+    Request,
+    Response,
+    Return,
+    Send,
+    SetTimer,
+    build_failure,
+    build_success,
+    replace,
+)
+from ...kernel.outcome import UNKNOWN
+from ..config import COORDINATOR, PulsarConfig, name_coordinator
+from ..errors import TIMEOUT, ServerError, name_exception
+from ..messages import (
+    Answer,
+    PushMessage,
+    SendMessage,
+    Subscribed,
+    TcClientConnect,
+    TcClientConnectResponse,
+)
+from ..states import ClientTxnState
+from . import calls, consuming, producing, transactions
+from .consumer import Consumer
+from .transactions import Transaction
+
+__all__ = ["Client", "ClientConfig", "Consumer", "Transaction"]
+
+OPERATION_TIMEOUT = "operation timeout"
+NO_TRANSACTION = "there is no transaction {name}"
+
+Result = tuple["Client", Effects]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConfig(Config):
+    """`timeout_ms`: of a transaction whose builder was given none. `operation_ms`:
+    operationTimeoutMs, after which a request to a coordinator is given up."""
+
+    cluster: PulsarConfig = PulsarConfig()
+    name: str = "app"
+    timeout_ms: int = 60_000
+    operation_ms: int = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that is not answered. `about`: the message that it sends to the dead letters."""
+
+    to: str
+    corr: int
+    body: Any
+    about: PushMessage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Client(Quiet):
+    """`connected`: the coordinators that know this client. `begun`: how many transactions it has
+    begun. `txns`: by the names that the application gave them. `sequences`: the producer's last
+    number for each partition. `call`: what has not returned; `flight`: the message that it sends;
+    `owed`: partitions where it has still to acknowledge. `asked`: requests under way, `corr`: the
+    number of the last one."""
+
+    config: ClientConfig
+    connected: tuple[int, ...] = ()
+    begun: int = 0
+    txns: Map[str, Transaction] = Map()
+    sequences: Map[str, int] = Map()
+    consumers: tuple[Consumer, ...] = ()
+    call: Any = None
+    flight: SendMessage | None = None
+    owed: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    corr: int = 0
+
+    def step(self, event: Event, disk: Disk) -> Result:
+        match event:
+            case Call(body=call):
+                return self._begin_call(call)
+            case Request(body=PushMessage() as message):
+                return consuming.take_push(self, message)
+            case Request(body=Subscribed() as said):
+                return consuming.finish_subscribe(self, said)
+            case Response(peer=peer, corr=corr, body=said):
+                return self._take_answer(peer, corr, said)
+            case ConnectionLost(peer=peer) if peer.startswith(COORDINATOR):
+                return self._lose_coordinator(peer)
+            case ConnectionLost(peer=peer):
+                return self._lose_partition(peer)
+            case Fired(timer=timer) if timer == OPERATION_TIMEOUT:
+                return self._give_up()
+            case Fired(timer=timer):
+                return transactions.time_out(self, timer.removeprefix(transactions.TIME_OUT)), ()
+        # The answer to what nobody waits for.
+        return self, ()
+
+    # -- calls ---------------------------------------------------------------------------
+
+    def _begin_call(self, call: Any) -> Result:
+        new, name = replace(self, call=call), calls.find_name(call)
+        if name and name not in self.txns:
+            return new.finish(build_failure(call, NO_TRANSACTION.format(name=name)))
+        match call:
+            case calls.Commit() | calls.Abort():
+                return transactions.begin_end(new, call)
+            case calls.Acknowledge():
+                return consuming.begin_acknowledge(new, call)
+            case calls.SubscribeTo():
+                return consuming.subscribe(new, call)
+            case calls.Receive():
+                return consuming.receive(new, call)
+            case calls.RedeliverAll():
+                return consuming.redeliver(new, call)
+            case calls.Close():
+                return consuming.close(new, call)
+            case calls.GetState():
+                return transactions.tell_state(new, call)
+            case calls.Reopen():
+                txn = replace(new.txns[name], state=ClientTxnState.OPEN)
+                return new.keep(name, txn).finish(build_success(call))
+        return new.proceed()
+
+    def proceed(self) -> Result:
+        """The next request of the call under way: asked once more where it was lost."""
+        match self.call:
+            case calls.NewTransaction() as call:
+                return transactions.begin(self, call)
+            case calls.Send() as call:
+                return producing.proceed(self, call)
+            case calls.Commit() | calls.Abort() as call:
+                return transactions.ask_end(self, call)
+            case calls.Acknowledge() as call:
+                return consuming.proceed(self, call)
+            case calls.EndById() as call:
+                return transactions.end_by_id(self, call)
+        return self.finish(build_failure(self.call, "a client has no such call"))
+
+    def finish(self, outcome: Outcome) -> Result:
+        new = replace(self, call=None, flight=None, owed=())
+        return new, (Return(outcome),)
+
+    # -- requests ------------------------------------------------------------------------
+
+    def ask(self, to: str, body: Any, about: PushMessage | None = None) -> Result:
+        asked = Asked(to, self.corr + 1, body, about)
+        new = replace(self, asked=(*self.asked, asked), corr=asked.corr)
+        return new, (Send(to, body, asked.corr),)
+
+    def ask_coordinator(self, tc_id: int, body: Any) -> Result:
+        """A client connects to every coordinator before it begins its first transaction."""
+        for known in range(self.config.cluster.coordinators):
+            if known not in self.connected:
+                return self.ask(name_coordinator(known), TcClientConnect(known))
+        new, effects = self.ask(name_coordinator(tc_id), body)
+        return new, (*effects, SetTimer(OPERATION_TIMEOUT, self.config.operation_ms))
+
+    def is_asked(self, peer: str) -> bool:
+        """Whether the call under way waits for an answer from there."""
+        return any(asked.to == peer and asked.about is None for asked in self.asked)
+
+    def forget_asked(self, peer: str) -> Client:
+        kept = tuple(a for a in self.asked if a.to != peer or a.about is not None)
+        return replace(self, asked=kept)
+
+    def _take_answer(self, peer: str, corr: int, said: Any) -> Result:
+        asked = next((a for a in self.asked if (a.to, a.corr) == (peer, corr)), None)
+        if asked is None:
+            return self, ()
+        new = replace(self, asked=tuple(a for a in self.asked if a is not asked))
+        if asked.about is not None:
+            return consuming.finish_dead_letter(new, asked.about, said)
+        if isinstance(said, TcClientConnectResponse):
+            assert isinstance(asked.body, TcClientConnect)
+            connected = tuple(sorted((*self.connected, asked.body.tc_id)))
+            new = replace(new, connected=connected)
+            return new.proceed() if new._is_blocked() else (new, ())
+        if not peer.startswith(COORDINATOR):
+            return new._hand_over(asked, said)
+        if said.error is ServerError.TransactionCoordinatorNotFound:
+            return new._lose_coordinator(peer)
+        new, effects = new._hand_over(asked, said)
+        return new, (CancelTimer(OPERATION_TIMEOUT), *effects)
+
+    def _is_blocked(self) -> bool:
+        """The call under way has waited for a coordinator only."""
+        waits = any(asked.about is None for asked in self.asked)
+        return self.call is not None and not waits and not isinstance(self.call, calls.SubscribeTo)
+
+    def _hand_over(self, asked: Asked, said: Any) -> Result:
+        """The answer goes to the call that has asked."""
+        match self.call:
+            case calls.NewTransaction() as call:
+                return transactions.finish_begin(self, call, said)
+            case calls.Commit() | calls.Abort() as call:
+                return transactions.finish_end(self, call, said)
+            case calls.Send() as call if isinstance(asked.body, SendMessage):
+                return producing.finish_send(self, call, said)
+            case calls.Send() as call:
+                return producing.finish_registration(self, call, said)
+            case calls.Acknowledge() as call if asked.to.startswith(COORDINATOR):
+                return consuming.finish_registration(self, call, said)
+            case calls.Acknowledge() as call:
+                return consuming.finish_acknowledge(self, call, said)
+        return self._finish_plainly(said)
+
+    def _finish_plainly(self, said: Answer) -> Result:
+        if said.ok:
+            return self.finish(build_success(self.call))
+        return self.finish(build_failure(self.call, name_exception(said.error)))
+
+    # -- when something is lost ----------------------------------------------------------
+
+    def _lose_coordinator(self, peer: str) -> Result:
+        """The client connects again, which loads the coordinator, and repeats what was open."""
+        tc_id = int(peer.removeprefix(COORDINATOR))
+        if tc_id not in self.connected and not self.is_asked(peer):
+            return self, ()
+        new = self.forget_asked(peer)
+        new = replace(new, connected=tuple(n for n in new.connected if n != tc_id))
+        return new.ask(peer, TcClientConnect(tc_id))
+
+    def _lose_partition(self, peer: str) -> Result:
+        new, effects = consuming.reconnect(self, peer)
+        again = tuple(Send(a.to, a.body, a.corr) for a in new.asked if a.to == peer)
+        return new, (*effects, *again)
+
+    def _give_up(self) -> Result:
+        """operationTimeoutMs: nobody knows what became of the request, and the state stays."""
+        if self.call is None:
+            return self, ()
+        new = replace(self, asked=tuple(a for a in self.asked if a.about is not None))
+        return new.finish(Outcome(self.call, UNKNOWN, TIMEOUT))
+
+    # -- what it holds -------------------------------------------------------------------
+
+    def keep(self, name: str, txn: Transaction) -> Client:
+        return replace(self, txns=self.txns.set(name, txn))
+
+    def keep_consumer(self, consumer: Consumer) -> Client:
+        others = tuple(c for c in self.consumers if not _is_same(c, consumer))
+        both = sorted((*others, consumer), key=lambda c: (c.partition, c.subscription))
+        return replace(self, consumers=tuple(both))
+
+    def drop_consumer(self, consumer: Consumer) -> Client:
+        return replace(
+            self, consumers=tuple(c for c in self.consumers if not _is_same(c, consumer))
+        )
+
+    def find_consumer(self, partition: str, subscription: str) -> Consumer | None:
+        where = (partition, subscription)
+        return next((c for c in self.consumers if (c.partition, c.subscription) == where), None)
+
+    def consumers_of(self, subscription: str) -> tuple[Consumer, ...]:
+        return tuple(c for c in self.consumers if c.subscription == subscription)
+
+    @classmethod
+    def recover(cls, config: ClientConfig, disk: Disk, at_ms: int) -> Result:
+        return cls(config), ()
+
+
+def _is_same(one: Consumer, other: Consumer) -> bool:
+    return (one.partition, one.subscription) == (other.partition, other.subscription)

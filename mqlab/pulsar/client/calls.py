@@ -74,13 +74,16 @@ class GetState:
 
 @dataclass(frozen=True, slots=True)
 class SubscribeTo:
-    """client.newConsumer().subscribe(). `queue`: receiverQueueSize."""
+    """client.newConsumer().subscribe(). `queue`: receiverQueueSize. `dead_letter`: the partition
+    for what comes more often than `max_redeliver` times again (a DeadLetterPolicy)."""
 
     partition: str
     subscription: str
     sub_type: SubType = SubType.EXCLUSIVE
     initial_position: str = "Latest"
     queue: int = 1_000
+    dead_letter: str = ""
+    max_redeliver: int = 0
 
     def __str__(self) -> str:
         first = self.initial_position
@@ -88,13 +91,15 @@ class SubscribeTo:
             ("type", "" if self.sub_type is SubType.EXCLUSIVE else self.sub_type),
             ("from", "" if first == "Latest" else first.lower()),
             ("queue", "" if self.queue == 1_000 else self.queue),
+            ("dead_letter", self.dead_letter),
+            ("max_redeliver", self.max_redeliver if self.dead_letter else ""),
         )
         return f"subscribe {self.partition} {self.subscription}{more}"
 
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """consumer.receive(), until nothing more is there; returns what came."""
+    """consumer.receive(), until nothing more is there; returns what came, or "nothing"."""
 
     subscription: str
 
@@ -104,7 +109,8 @@ class Receive:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledge:
-    """consumer.acknowledge(id, txn) and acknowledgeCumulative(id, txn)"""
+    """consumer.acknowledge(id, txn) and acknowledgeCumulative(id, txn). `ids` empty: all that was
+    received and not acknowledged; cumulatively, the last of it in each partition."""
 
     subscription: str
     ids: tuple[MessageId, ...]
@@ -114,7 +120,7 @@ class Acknowledge:
     def __str__(self) -> str:
         verb = "ack-cumulative" if self.cumulative else "ack"
         more = _given(("txn", self.txn))
-        return f"{verb} {self.subscription} {' '.join(map(str, self.ids))}{more}"
+        return f"{' '.join((verb, self.subscription, *map(str, self.ids)))}{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +164,13 @@ class EndById:
 
     def __str__(self) -> str:
         return f"end-by-id {self.action} {self.txn.most},{self.txn.least}"
+
+
+def find_name(call: object) -> str:
+    """The name of the transaction that a call uses, "" where it uses none."""
+    match call:
+        case Commit(name=name) | Abort(name=name) | GetState(name=name) | Reopen(name=name):
+            return name
+        case Send(txn=name) | Acknowledge(txn=name):
+            return name
+    return ""

@@ -1,0 +1,172 @@
+"""The states of the client's own, and what each call comes to in them (§ TransactionImpl)."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqlab.pulsar.client.calls import (
+    Abort,
+    Acknowledge,
+    Commit,
+    EndById,
+    GetState,
+    Reopen,
+    Send,
+)
+from mqlab.pulsar.errors import ServerError
+from mqlab.pulsar.messages import EndTxnResponse, SendReceipt, TxnID
+from mqlab.pulsar.states import ClientTxnState, TxnAction
+from tests.pulsar.client.stand import Stand
+
+T1_SEND = Send("orders-0", ("a",), "t1")
+OK = EndTxnResponse()
+
+
+def state(stand: Stand) -> ClientTxnState:
+    return stand.client.txns["t1"].state
+
+
+def test_one_coordinator_gives_every_id_and_is_connected_to_once() -> None:
+    stand = Stand()
+    assert stand.begin("t1") == "ok (0,0)" and stand.begin("t2") == "ok (0,1)"
+    assert stand.take_sent() == [
+        "tc-0: TcClientConnect 0",
+        "tc-0: NewTxn timeout=60000",
+        "tc-0: NewTxn timeout=60000",
+    ]
+
+
+def test_with_several_coordinators_the_first_transaction_goes_to_the_second() -> None:
+    stand = Stand(coordinators=3)
+    ids = [stand.begin(name) for name in ("t1", "t2", "t3", "t4")]
+    assert [text[3:5] for text in ids] == ["(1", "(2", "(0", "(1"]
+    assert stand.take_sent()[:3] == [f"tc-{n}: TcClientConnect {n}" for n in range(3)]
+
+
+def test_a_partition_is_registered_once_and_before_the_first_send() -> None:
+    stand = Stand()
+    stand.begin()
+    stand.take_sent()
+    assert stand.call(T1_SEND) == "" and stand.answer(SendReceipt(position=4)) == "ok @4"
+    stand.call(Send("orders-0", ("b", "c"), "t1"))
+    assert stand.take_sent() == [
+        "tc-0: AddPartitionToTxn (0,0) orders-0",
+        "orders-0: Send a in (0,0)",
+        "orders-0: Send b, c in (0,0)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "done"),
+    [(Commit("t1"), ClientTxnState.COMMITTED), (Abort("t1"), ClientTxnState.ABORTED)],
+)
+def test_an_end_is_final(call: Commit | Abort, done: ClientTxnState) -> None:
+    stand = Stand()
+    stand.begin()
+    stand.call(call)
+    assert stand.answer(OK) == "ok" and state(stand) is done
+    stand.take_sent()
+    for late in (Commit("t1"), Abort("t1"), T1_SEND, Acknowledge("shop", (), "t1")):
+        assert stand.call(late) == f"failed InvalidTxnStatusException {done}"
+    assert stand.take_sent() == []
+
+
+@pytest.mark.parametrize("error", [ServerError.TransactionNotFound, ServerError.InvalidTxnStatus])
+def test_a_coordinator_that_knows_it_no_more_leaves_an_error(error: ServerError) -> None:
+    stand = Stand()
+    stand.begin()
+    stand.call(Commit("t1"))
+    assert stand.answer(EndTxnResponse(error)) == f"failed {error.name}Exception"
+    assert state(stand) is ClientTxnState.ERROR and stand.call(GetState("t1")) == "ok ERROR"
+
+
+def test_a_failed_operation_makes_a_commit_abort() -> None:
+    stand = Stand()
+    stand.begin()
+    stand.call(T1_SEND)
+    assert stand.answer(SendReceipt(ServerError.NotAllowedError)) == "failed NotAllowedException"
+    stand.take_sent()
+    stand.call(Commit("t1"))
+    assert stand.take_sent() == ["tc-0: EndTxn abort (0,0)"]
+    assert stand.answer(OK) == "failed TransactionHasOperationFailedException"
+    assert state(stand) is ClientTxnState.ABORTED
+
+
+def test_the_clients_own_timer_says_time_out() -> None:
+    stand = Stand()
+    stand.begin()
+    stand.fire("timeout t1")
+    assert state(stand) is ClientTxnState.TIME_OUT
+    assert stand.call(Commit("t1")) == "failed InvalidTxnStatusException TIME_OUT"
+    stand.begin("t2")
+    stand.call(Abort("t2"))
+    stand.answer(OK)
+    stand.fire("timeout t2")
+    assert stand.client.txns["t2"].state is ClientTxnState.ABORTED
+
+
+def test_a_request_without_an_answer_is_given_up_and_may_be_made_again() -> None:
+    stand = Stand()
+    stand.begin()
+    stand.call(Commit("t1"))
+    stand.fire("operation timeout")
+    assert stand.returned[-1].result == "unknown TimeoutException"
+    assert state(stand) is ClientTxnState.COMMITTING
+    assert stand.call(Abort("t1")) == "failed InvalidTxnStatusException COMMITTING"
+    late = stand.open.pop(0)
+    stand.call(Commit("t1"))
+    stand.open.insert(0, late)
+    assert stand.answer(OK) == "" and stand.answer(OK) == "ok"
+
+
+def test_a_lost_coordinator_is_connected_to_again_and_asked_again() -> None:
+    stand = Stand()
+    stand.begin()
+    stand.call(Commit("t1"))
+    stand.take_sent()
+    stand.lose("tc-0")
+    assert stand.take_sent() == ["tc-0: TcClientConnect 0", "tc-0: EndTxn commit (0,0)"]
+    stand.answer(EndTxnResponse(ServerError.TransactionCoordinatorNotFound))
+    assert stand.take_sent() == ["tc-0: TcClientConnect 0", "tc-0: EndTxn commit (0,0)"]
+    assert stand.answer(OK) == "ok"
+
+
+def test_a_lost_coordinator_does_not_repeat_what_waits_elsewhere() -> None:
+    stand = Stand()
+    stand.begin()
+    stand.call(T1_SEND)
+    stand.take_sent()
+    stand.lose("tc-0")
+    assert stand.take_sent() == ["tc-0: TcClientConnect 0"]
+
+
+def test_a_send_is_repeated_with_its_number_on_a_new_connection() -> None:
+    stand = Stand()
+    stand.call(Send("orders-0", ("a",)))
+    first = stand.open[0].body
+    stand.lose("orders-0")
+    assert [ask.body for ask in stand.open] == [first] and first.sequence == 0
+    assert stand.answer(SendReceipt(position=1)) == "ok @1"
+    stand.call(Send("orders-0", ("b",), sequence=7))
+    assert stand.open[0].body.sequence == 7
+    stand.answer(SendReceipt(position=2))
+    stand.call(Send("orders-0", ("c",)))
+    assert stand.open[0].body.sequence == 8
+
+
+def test_a_tester_may_reopen_and_end_by_id() -> None:
+    stand = Stand()
+    stand.begin()
+    stand.call(Commit("t1"))
+    stand.answer(OK)
+    stand.call(Reopen("t1"))
+    assert state(stand) is ClientTxnState.OPEN
+    stand.take_sent()
+    stand.call(EndById(TxnID(0, 7), TxnAction.ABORT))
+    assert stand.take_sent() == ["tc-0: EndTxn abort (0,7)"]
+    refused = EndTxnResponse(ServerError.TransactionNotFound)
+    assert stand.answer(refused) == "failed TransactionNotFoundException"
+
+
+def test_a_transaction_that_there_is_not_is_said_to_be_missing() -> None:
+    assert Stand().call(Commit("t9")) == "failed there is no transaction t9"
