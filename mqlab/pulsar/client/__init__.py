@@ -176,6 +176,8 @@ class Client(Quiet):
                 return consuming.proceed(self, call)
             case calls.EndById() as call:
                 return transactions.end_by_id(self, call)
+            case calls.AskAdmin(to=to, request=request):
+                return self.ask(to, request)
         return self.finish(build_failure(self.call, "a client has no such call"))
 
     def finish(self, outcome: Outcome) -> Result:
@@ -247,9 +249,9 @@ class Client(Quiet):
         return self._finish_plainly(said)
 
     def _finish_plainly(self, said: Answer) -> Result:
-        if said.ok:
-            return self.finish(build_success(self.call))
-        return self.finish(build_failure(self.call, name_exception(said.error)))
+        if not said.ok:
+            return self.finish(build_failure(self.call, name_exception(said.error)))
+        return self.finish(build_success(self.call, str(said).removeprefix("ok").strip()))
 
     # -- when something is lost ----------------------------------------------------------
 

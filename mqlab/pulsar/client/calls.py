@@ -6,6 +6,7 @@ An application has several transactions at once, so each has a name of its own: 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..messages import MessageId, TxnID
 from ..states import SubType, TxnAction
@@ -164,6 +165,18 @@ class EndById:
 
     def __str__(self) -> str:
         return f"end-by-id {self.action} {self.txn.most},{self.txn.least}"
+
+
+@dataclass(frozen=True, slots=True)
+class AskAdmin:
+    """A call of the administration (REST): this request to the node that owns what it is about.
+    It belongs to no transaction; a client makes it here so that a scenario needs no other node."""
+
+    to: str
+    request: Any
+
+    def __str__(self) -> str:
+        return f"ask {self.to} {self.request}"
 
 
 def find_name(call: object) -> str:

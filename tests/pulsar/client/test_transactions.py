@@ -7,6 +7,7 @@ import pytest
 from mqlab.pulsar.client.calls import (
     Abort,
     Acknowledge,
+    AskAdmin,
     Commit,
     EndById,
     GetState,
@@ -14,7 +15,13 @@ from mqlab.pulsar.client.calls import (
     Send,
 )
 from mqlab.pulsar.errors import ServerError
-from mqlab.pulsar.messages import EndTxnResponse, SendReceipt, TxnID
+from mqlab.pulsar.messages import (
+    EndTxnResponse,
+    GetLastMessageId,
+    LastMessageId,
+    SendReceipt,
+    TxnID,
+)
 from mqlab.pulsar.states import ClientTxnState, TxnAction
 from tests.pulsar.client.stand import Stand
 
@@ -170,3 +177,12 @@ def test_a_tester_may_reopen_and_end_by_id() -> None:
 
 def test_a_transaction_that_there_is_not_is_said_to_be_missing() -> None:
     assert Stand().call(Commit("t9")) == "failed there is no transaction t9"
+
+
+def test_the_administration_is_asked_and_its_answer_told() -> None:
+    stand = Stand()
+    stand.call(AskAdmin("orders-0", GetLastMessageId("orders-0")))
+    assert stand.answer(LastMessageId(position=3)) == "ok @3"
+    stand.call(AskAdmin("orders-0", GetLastMessageId("orders-0")))
+    refused = LastMessageId(ServerError.TopicNotFound)
+    assert stand.answer(refused) == "failed TopicNotFoundException"
