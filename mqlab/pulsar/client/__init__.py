@@ -219,7 +219,7 @@ class Client(Quiet):
             connected = tuple(sorted((*self.connected, asked.body.tc_id)))
             new = replace(new, connected=connected)
             return new.proceed() if new._is_blocked() else (new, ())
-        if not peer.startswith(COORDINATOR):
+        if not peer.startswith(COORDINATOR) or isinstance(self.call, calls.AskAdmin):
             return new._hand_over(asked, said)
         if said.error is ServerError.TransactionCoordinatorNotFound:
             return new._lose_coordinator(peer)

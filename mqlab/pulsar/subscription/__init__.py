@@ -32,7 +32,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...kernel import Caller, Disk, Effects, Map, Put, Truncate, replace
+from ...kernel import Caller, Disk, Effects, Map, Put, Text, Truncate, replace
 from ..config import CURSORS, PulsarConfig, name_pending_ack_log
 from ..ledger import Cursor, TopicView
 from ..messages import (
@@ -50,6 +50,7 @@ from ..states import INDIVIDUAL, SubType
 from . import acks, consumers, dispatch
 from .acks import Waiting
 from .consumers import Attached
+from .words import tell_subscription
 
 __all__ = ["Attached", "Subscription"]
 
@@ -141,6 +142,9 @@ class Subscription:
         if new.cursor != self.cursor and new.durable:
             return new, (Put(CURSORS, self.name, new.cursor), *effects)
         return new, effects
+
+    def describe_changes(self, old: Subscription | None) -> tuple[Text, ...]:
+        return tell_subscription(old, self)
 
     # -- how it begins -----------------------------------------------------------------------
 

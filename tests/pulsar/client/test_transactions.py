@@ -186,3 +186,11 @@ def test_the_administration_is_asked_and_its_answer_told() -> None:
     stand.call(AskAdmin("orders-0", GetLastMessageId("orders-0")))
     refused = LastMessageId(ServerError.TopicNotFound)
     assert stand.answer(refused) == "failed TopicNotFoundException"
+
+
+def test_the_administration_does_not_load_a_coordinator() -> None:
+    stand = Stand()
+    stand.call(AskAdmin("tc-0", GetLastMessageId("tc-0")))
+    not_loaded = LastMessageId(ServerError.TransactionCoordinatorNotFound)
+    assert stand.answer(not_loaded) == "failed CoordinatorNotFoundException"
+    assert stand.take_sent() == ["tc-0: GetLastMessageId tc-0"]
