@@ -468,6 +468,126 @@ class LastMessageId(Answer):
         return f"ok @{self.position}" if self.ok else self.words
 
 
+# ---- inside a broker ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverBuffer:
+    """A partition to itself: its buffer reads its snapshot and the topic. No command of Pulsar's;
+    there it is a task of another thread."""
+
+    def __str__(self) -> str:
+        return "recover the buffer"
+
+
+# ---- an administrator (REST) ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class GetTransactionMetadata:
+    """GET transactionMetadata: 404 for one that has ended."""
+
+    txn: TxnID
+
+    def __str__(self) -> str:
+        return f"GetTransactionMetadata {self.txn}"
+
+
+@dataclass(frozen=True, slots=True)
+class GetCoordinatorStats:
+    tc_id: int
+
+    def __str__(self) -> str:
+        return f"GetCoordinatorStats {self.tc_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class GetSlowTransactions:
+    """GET slowTransactions/{timeout}"""
+
+    tc_id: int
+    timeout_ms: int
+
+    def __str__(self) -> str:
+        return f"GetSlowTransactions {self.timeout_ms}"
+
+
+@dataclass(frozen=True, slots=True)
+class Described(Answer):
+    """`facts`: what was found, name by name."""
+
+    facts: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        told = " ".join(f"{name}={value}" for name, value in self.facts)
+        return f"ok {told}".rstrip() if self.ok else self.words
+
+
+@dataclass(frozen=True, slots=True)
+class GetBufferStats:
+    """GET transactionBufferStats"""
+
+    partition: str
+
+    def __str__(self) -> str:
+        return f"GetBufferStats {self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class GetTransactionInBuffer:
+    """GET transactionInBufferStats"""
+
+    partition: str
+    txn: TxnID
+
+    def __str__(self) -> str:
+        return f"GetTransactionInBuffer {self.txn}"
+
+
+@dataclass(frozen=True, slots=True)
+class GetPendingAckStats:
+    """GET pendingAckStats"""
+
+    partition: str
+    subscription: str
+
+    def __str__(self) -> str:
+        return f"GetPendingAckStats {self.subscription}"
+
+
+@dataclass(frozen=True, slots=True)
+class GetPositionStats:
+    """GET positionStatsInPendingAck"""
+
+    partition: str
+    subscription: str
+    position: AckPosition
+
+    def __str__(self) -> str:
+        return f"GetPositionStats {self.subscription} {self.position}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopic:
+    """DELETE the topic: its entries, its snapshot, its subscriptions. The next message or
+    subscription makes it anew."""
+
+    partition: str
+
+    def __str__(self) -> str:
+        return f"DeleteTopic {self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateNamespace:
+    """PUT the namespace of a partition that had none."""
+
+    partition: str
+
+    def __str__(self) -> str:
+        return f"CreateNamespace {self.partition}"
+
+
 #: what a partition is sent that one of its subscriptions answers
 SubscriptionRequest = (
     Subscribe | Flow | Ack | Redeliver | CloseConsumer | Unsubscribe | EndTxnOnSubscription

@@ -34,8 +34,9 @@ ROOMS = {
     ),
     "mqlab.pulsar": (
         ("ledger",),
-        ("coordinator", "pending_ack"),
+        ("buffer", "coordinator", "pending_ack"),
         ("subscription",),
+        ("topic",),
         ("client",),
     ),
     "mqlab.patterns": (

@@ -10,55 +10,19 @@ Source: TransactionsBase#getTransactionMetadata, #getSlowTransactionsByCoordinat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ServerError
-from ..messages import Answer, TxnID
+from ..messages import (
+    Described,
+    GetCoordinatorStats,
+    GetSlowTransactions,
+    GetTransactionMetadata,
+)
 
 if TYPE_CHECKING:
     from . import Coordinator
     from .meta import TxnMeta
-
-
-@dataclass(frozen=True, slots=True)
-class GetTransactionMetadata:
-    """GET transactionMetadata: 404 for one that has ended."""
-
-    txn: TxnID
-
-    def __str__(self) -> str:
-        return f"GetTransactionMetadata {self.txn}"
-
-
-@dataclass(frozen=True, slots=True)
-class GetCoordinatorStats:
-    tc_id: int
-
-    def __str__(self) -> str:
-        return f"GetCoordinatorStats {self.tc_id}"
-
-
-@dataclass(frozen=True, slots=True)
-class GetSlowTransactions:
-    """GET slowTransactions/{timeout}"""
-
-    tc_id: int
-    timeout_ms: int
-
-    def __str__(self) -> str:
-        return f"GetSlowTransactions {self.timeout_ms}"
-
-
-@dataclass(frozen=True, slots=True)
-class Described(Answer):
-    """`facts`: what was found, name by name."""
-
-    facts: tuple[tuple[str, str], ...] = ()
-
-    def __str__(self) -> str:
-        told = " ".join(f"{name}={value}" for name, value in self.facts)
-        return f"ok {told}".rstrip() if self.ok else self.words
 
 
 def answer(tc: Coordinator, body: Any) -> Described:

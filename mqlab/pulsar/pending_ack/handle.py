@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...kernel import Map, replace
-from ..ledger import Cursor
+from ..ledger import Cursor, Marks
 from ..messages import AckPosition, TxnID
 from ..states import PendingAckState
 
@@ -31,14 +31,14 @@ class PendingAck:
     (`individualAckOfTransaction`): what each open transaction has acknowledged one by one, in the
     order in which they began to; `used`: one has, since this was loaded. `slot`
     (`cumulativeAckOfTransaction`): the one cumulative acknowledgement of the subscription.
-    `watermarks`: coordinator → its transactions up to this one have ended."""
+    `marks`: up to where each coordinator's transactions have ended."""
 
     state: PendingAckState = PendingAckState.NONE
     positions: Map[int, tuple[int, ...]] = Map()
     of_txn: tuple[tuple[TxnID, tuple[AckPosition, ...]], ...] = ()
     used: bool = False
     slot: tuple[TxnID, AckPosition] | None = None
-    watermarks: Map[int, int] = Map()
+    marks: Marks = Marks()
 
     def acked_by(self, txn: TxnID) -> tuple[AckPosition, ...]:
         """What this transaction has acknowledged one by one."""
@@ -140,11 +140,8 @@ class PendingAck:
         kept = Map((at, had) for at, had in self.positions.items() if at > mark_delete)
         return replace(self, positions=kept)
 
-    def note_watermark(self, txn: TxnID, low_watermark: int) -> PendingAck:
-        known = self.watermarks.get(txn.most)
-        if known is not None and known >= low_watermark:
-            return self
-        return replace(self, watermarks=self.watermarks.set(txn.most, low_watermark))
+    def hear_mark(self, txn: TxnID, low_watermark: int) -> PendingAck:
+        return replace(self, marks=self.marks.hear(txn.most, low_watermark))
 
     def find_ended(self) -> TxnID | None:
         """The transaction at the head, if its coordinator has ended it long ago: it acknowledged
@@ -152,8 +149,7 @@ class PendingAck:
         if not self.of_txn:
             return None
         head = self.of_txn[0][0]
-        mark = self.watermarks.get(head.most)
-        return head if mark is not None and head.least <= mark else None
+        return head if self.marks.covers(head) else None
 
 
 def acknowledge(

@@ -147,7 +147,7 @@ def _decide(sub: Subscription, waiting: Waiting) -> Result:
         return _answer_ack(sub, waiting, done)
     if waiting.low_watermark is not None and ended:
         mark = waiting.low_watermark
-        sub = replace(sub, pending=sub.pending.note_watermark(record.txn, mark))
+        sub = replace(sub, pending=sub.pending.hear_mark(record.txn, mark))
     if done.freed and "redeliver_aborted" in sub.config.on:
         sub = _bring_back(sub, done.freed, by_watermark=waiting.caller is None)
     if waiting.caller is None:

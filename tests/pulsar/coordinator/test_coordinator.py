@@ -15,11 +15,6 @@ import pytest
 from mqlab.kernel import Send
 from mqlab.pulsar.config import SAFEGUARDS, PulsarConfig
 from mqlab.pulsar.coordinator import Coordinator
-from mqlab.pulsar.coordinator.describe import (
-    GetCoordinatorStats,
-    GetSlowTransactions,
-    GetTransactionMetadata,
-)
 from mqlab.pulsar.errors import ServerError
 from mqlab.pulsar.messages import (
     AddPartitionToTxn,
@@ -29,6 +24,9 @@ from mqlab.pulsar.messages import (
     EndTxnOnPartitionResponse,
     EndTxnOnSubscription,
     EndTxnOnSubscriptionResponse,
+    GetCoordinatorStats,
+    GetSlowTransactions,
+    GetTransactionMetadata,
     NewTxn,
     TcClientConnect,
     TxnID,

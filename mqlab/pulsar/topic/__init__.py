@@ -1,0 +1,250 @@
+"""A partition: its entries, how far they may be read, and who reads them.
+
+Whoever owns a partition appends to its ledger, keeps its transaction buffer and serves its
+subscriptions. In the broker these are objects that call each other; so they are one role here.
+
+    SendMessage            publishing.py   plain or in a transaction; answered once it is safe
+    EndTxnOnPartition      markers.py      one marker, also where nothing was written
+    (a watermark comes)    markers.py      what ended long ago and blocks this partition is aborted
+    (it is time)           snapshots.py    what a load need not read the whole topic for
+    Subscribe, Ack, …      ../subscription with a view of how far one may read
+    GetLastMessageId, …    describing.py   what a reader could be sent; what an administrator asks
+    DeleteTopic            deletion.py     all of it goes
+
+**Durable** are the entries, the buffer's snapshots and, for each subscription, a cursor and a log
+of pending acks. **In memory** are what the buffer knows, the consumers, and which sequence numbers
+were seen. A message is answered when it is safe, *before* its transaction ends: whether it will
+ever be read is decided later.
+
+*What can go wrong.* A marker comes twice, since the coordinator tells everybody again when one of
+them did not answer: the second one changes nothing. A message comes twice: with deduplication its
+sequence number is known; but that number counts from when it was written and not from a commit, so
+after an abort the same number is a duplicate still. *Invariants:* entries are never removed by an
+abort; nothing above maxReadPosition is dispatched.
+
+A kill and a restart of this node are what unloading and loading the topic is in Pulsar.
+*Left out:* new ledgers (a position is one number), retention, producers' fencing, schemas.
+Read on in PersistentTopic, ManagedLedgerImpl, MessageDeduplication (4.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...kernel import (
+    Append,
+    Appended,
+    Caller,
+    ConnectionLost,
+    Disk,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Reply,
+    Request,
+    Send,
+    Text,
+    Words,
+    replace,
+)
+from ..buffer import Buffer, recover_buffer
+from ..config import CURSORS, SNAPSHOT_LOG, PulsarConfig
+from ..ledger import TopicView
+from ..messages import (
+    DeleteTopic,
+    EndTxnOnPartition,
+    GetLastMessageId,
+    RecoverBuffer,
+    SendMessage,
+    Subscribe,
+    SubscriptionRequest,
+)
+from ..states import BufferState
+from ..subscription import Subscription
+from . import deletion, describing, markers, publishing, snapshots
+from .unsafe import Unsafe
+
+__all__ = ["Topic", "Unsafe"]
+
+FRONTIER = Words("maxReadPosition={max_read}", "maxReadPosition={max_read}")
+ENTERED = Words("buffer {state}", "缓冲区 {state}")
+LOADED = Words("loaded, the buffer recovers", "已加载，缓冲区正在恢复")
+
+Result = tuple["Topic", Effects]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """`lac`: the last confirmed entry. `appends`: entries that are not safe yet, the oldest
+    first. `queue`: requests that wait for the buffer. `pushed` and `persisted`: the highest
+    sequence number of each producer that was appended, and that is safe. `subs`: by name.
+    `exists` False: it was deleted, and nobody has used it since."""
+
+    config: PulsarConfig
+    name: str
+    lac: int = -1
+    buffer: Buffer = Buffer()
+    appends: tuple[Unsafe, ...] = ()
+    queue: tuple[tuple[Caller, Any], ...] = ()
+    pushed: Map[str, int] = Map()
+    persisted: Map[str, int] = Map()
+    subs: Map[str, Subscription] = Map()
+    exists: bool = True
+
+    # -- events --------------------------------------------------------------------------
+
+    def step(self, event: Event, disk: Disk) -> Result:
+        match event:
+            case Request(caller=caller, body=body, at_ms=at_ms):
+                return self._go_on(self.handle_request(body, caller, disk), disk, at_ms)
+            case Appended(log=log, end=end, at_ms=at_ms):
+                return self._go_on(self._finish_append(log, end, disk, at_ms), disk, at_ms)
+            case ConnectionLost(peer=peer, at_ms=at_ms):
+                return self._lose_client(peer, disk, at_ms)
+            case Fired():
+                return snapshots.take_by_time(self, disk)
+        # A topic asks nobody anything, so there are no answers for it.
+        return self, ()
+
+    def handle_request(self, body: Any, caller: Caller, disk: Disk) -> Result:
+        match body:
+            case SendMessage():
+                new, effects = deletion.revive(self)
+                new, more = publishing.publish(new, body, caller, disk)
+                return new, (*effects, *more)
+            case EndTxnOnPartition():
+                return markers.end_txn(self, body, caller, disk)
+            case GetLastMessageId() if self.buffer.state is BufferState.INITIALIZING:
+                return replace(self, queue=(*self.queue, (caller, body))), ()
+            case RecoverBuffer():
+                return self._recover_buffer(disk)
+            case DeleteTopic():
+                return deletion.delete(self, caller)
+        if isinstance(body, SubscriptionRequest):
+            return self._ask_subscription(body, caller, disk)
+        return self, (Reply(caller, describing.answer(self, body, disk)),)
+
+    def _finish_append(self, log: str, end: int, disk: Disk, at_ms: int) -> Result:
+        """Everything of a log below `end` is safe: the topic's own, that of its snapshots, or one
+        of pending acks."""
+        if log == SNAPSHOT_LOG:
+            return snapshots.finish(self, disk)
+        for name, sub in self.subs.items():
+            if sub.log == log:
+                return self._keep(name, sub.finish_append(end, self.view(disk, at_ms), disk))
+        new: Topic = self
+        effects: Effects = ()
+        while new.appends and new.appends[0].entry.base < end:
+            done = new.appends[0]
+            lac = done.entry.base
+            new = replace(new, appends=new.appends[1:], lac=lac, buffer=new.buffer.take(done.entry))
+            finish = publishing.finish if done.entry.marker is None else markers.finish
+            new, more = finish(new, done, disk)
+            effects = (*effects, *more)
+        new, more = snapshots.take_by_count(self, new, disk)
+        return new, (*effects, *more)
+
+    def append(self, disk: Disk, unsafe: Unsafe) -> Result:
+        """Write an entry at the end of the ledger; the rest happens when it is safe."""
+        end = disk.log(self.name).end
+        waiting = sum(u.entry.base >= end for u in self.appends)  # appended in this very step
+        entry = replace(unsafe.entry, base=end + waiting)
+        new = replace(self, appends=(*self.appends, replace(unsafe, entry=entry)))
+        return new, (Append(self.name, entry),)
+
+    def _go_on(self, done: Result, disk: Disk, at_ms: int) -> Result:
+        """After whatever happened: dispatch, if one may read further, and watch for the time of
+        the next snapshot."""
+        new, effects = done
+        if new.readable != self.readable:
+            for name, sub in new.subs.items():
+                new, more = new._keep(name, sub.dispatch(new.view(disk, at_ms)))
+                effects = (*effects, *more)
+        return new, (*effects, *snapshots.schedule(self, new))
+
+    # -- subscriptions -------------------------------------------------------------------
+
+    @property
+    def readable(self) -> int:
+        """How far a dispatcher reads."""
+        return self.buffer.readable if "max_read_position" in self.config.on else self.lac
+
+    def view(self, disk: Disk, at_ms: int = 0) -> TopicView:
+        log = disk.log(self.name)
+        return TopicView(self.name, log, self.lac, self.readable, self.buffer.aborts, at_ms)
+
+    def _ask_subscription(self, body: SubscriptionRequest, caller: Caller, disk: Disk) -> Result:
+        """A subscription is made by the first who subscribes; where there is none, a transaction
+        ends well."""
+        new: Topic = self
+        effects: Effects = ()
+        sub = self.subs.get(body.subscription)
+        if sub is None and isinstance(body, Subscribe):
+            new, effects = deletion.revive(new)
+            start = -1 if body.initial_position == "Earliest" else self.lac
+            sub, more = Subscription.create(
+                self.config, self.name, body.subscription, start, body.durable
+            )
+            effects = (*effects, *more)
+        if sub is None:
+            return self, describing.refuse_unknown(body, caller)
+        new, more = new._keep(
+            body.subscription, sub.handle_request(body, caller, new.view(disk), disk)
+        )
+        return new, (*effects, *more)
+
+    def _keep(self, name: str, done: tuple[Subscription, Effects]) -> Result:
+        sub, effects = done
+        subs = self.subs.remove(name) if sub.gone else self.subs.set(name, sub)
+        return replace(self, subs=subs), effects
+
+    def _lose_client(self, peer: str, disk: Disk, at_ms: int) -> Result:
+        new: Topic = self
+        effects: Effects = ()
+        for name, sub in self.subs.items():
+            new, more = new._keep(name, sub.lose_consumer(peer, new.view(disk, at_ms)))
+            effects = (*effects, *more)
+        return new, effects
+
+    # -- words and recovery --------------------------------------------------------------
+
+    def describe_changes(self, old: Topic | None) -> tuple[Text, ...]:
+        if old is None:
+            return (LOADED(),) if self.buffer.state is BufferState.INITIALIZING else ()
+        texts = []
+        if self.buffer.state is not old.buffer.state:
+            texts.append(ENTERED(state=self.buffer.state))
+        if self.buffer.readable != old.buffer.readable:
+            texts.append(FRONTIER(max_read=self.buffer.readable))
+        return tuple(texts)
+
+    @classmethod
+    def recover(cls, config: PulsarConfig, name: str, disk: Disk, at_ms: int) -> Result:
+        """A topic is loaded. Subscriptions read their cursors and logs; the buffer recovers by
+        itself, and until it has, nothing is dispatched."""
+        log = disk.log(name)
+        new = cls(config, name, lac=log.end - 1, exists=not deletion.was_deleted(disk))
+        new = publishing.recover_sequences(new, log)
+        effects: Effects = ()
+        for sub_name in disk.table(CURSORS):
+            sub, more = Subscription.recover(config, name, sub_name, disk)
+            new, more = new._keep(sub_name, (sub, more))
+            effects = (*effects, *more)
+        if not log.end and not disk.log(SNAPSHOT_LOG).end:
+            return replace(new, buffer=recover_buffer(config, name, disk)), effects
+        return new, (*effects, Send(name, RecoverBuffer()))
+
+    def _recover_buffer(self, disk: Disk) -> Result:
+        """The buffer has read what it needs; who waited for it is served, in order."""
+        new = replace(self, buffer=recover_buffer(self.config, self.name, disk))
+        return new.serve_queue(disk)
+
+    def serve_queue(self, disk: Disk) -> Result:
+        new = replace(self, queue=())
+        effects: Effects = ()
+        for caller, body in self.queue:
+            new, more = new.handle_request(body, caller, disk)
+            effects = (*effects, *more)
+        return new, effects

@@ -1,0 +1,53 @@
+"""A topic is deleted: entries, snapshot, subscriptions with their logs.
+
+The next message or subscription makes it anew, with nothing in it. Until then the end of a
+transaction has nothing to do here, and succeeds.
+
+Source: PersistentTopic#deleteTopic, TopicTransactionBuffer#clearSnapshot (4.2).
+*Left out:* that a topic with connected consumers is deleted only by force, which closes them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...kernel import Caller, Disk, Effects, Put, Reply, Truncate, replace
+from ..buffer import Buffer
+from ..config import CURSORS, SNAPSHOT_LOG
+from ..messages import Answer
+from ..states import BufferState
+
+if TYPE_CHECKING:
+    from . import Topic
+
+Result = tuple["Topic", Effects]
+
+#: the table that says whether there is a topic
+TOPIC = "topic"
+
+
+def was_deleted(disk: Disk) -> bool:
+    return bool(disk.table(TOPIC).get("deleted", False))
+
+
+def revive(topic: Topic) -> Result:
+    """Somebody uses the topic: there is one again."""
+    if topic.exists:
+        return topic, ()
+    return replace(topic, exists=True), (Put(TOPIC, "deleted", None),)
+
+
+def delete(topic: Topic, caller: Caller) -> Result:
+    subscriptions: Effects = ()
+    for name, sub in topic.subs.items():
+        subscriptions = (*subscriptions, Truncate(sub.log, 0), Put(CURSORS, name, None))
+    new = type(topic)(
+        topic.config, topic.name, buffer=Buffer(BufferState.NO_SNAPSHOT), exists=False
+    )
+    return new, (
+        Put(TOPIC, "deleted", True),
+        *subscriptions,
+        Truncate(SNAPSHOT_LOG, 0),
+        Truncate(topic.name, 0),
+        Reply(caller, Answer()),
+    )

@@ -1,0 +1,92 @@
+"""SEND: duplicates first, then the buffer, then the ledger.
+
+A plain message is appended at once, in every state of the buffer. One of a transaction waits until
+the buffer has recovered, and the very first one until the first snapshot is safe. The coordinator
+is not asked whether there is such a transaction: only the low watermark refuses it.
+
+Source: PersistentTopic#publishMessage, #publishTxnMessage, MessageDeduplication#isDuplicate,
+TopicTransactionBuffer#appendBufferToTxn, #internalAppendBufferToTxn (4.2).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...kernel import Caller, Disk, Effects, Map, Reply, replace
+from ...kernel.disk import LogView
+from ..errors import ServerError
+from ..messages import LedgerEntry, SendMessage, SendReceipt
+from ..states import BufferState
+from . import snapshots
+from .unsafe import Unsafe
+
+if TYPE_CHECKING:
+    from . import Topic
+
+Result = tuple["Topic", Effects]
+
+HAS_ENDED = "Transaction {txn} has been ended."
+
+
+def publish(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Result:
+    refusal = _find_duplicate(topic, ask)
+    if refusal is not None:
+        return topic, (Reply(caller, refusal),)
+    if ask.txn is None:
+        return _append(topic, ask, caller, disk)
+    match topic.buffer.state:
+        case BufferState.READY:
+            return _append_in_txn(topic, ask, caller, disk)
+        case BufferState.NO_SNAPSHOT:
+            waiting = replace(topic, queue=(*topic.queue, (caller, ask)))
+            return snapshots.take_first(waiting, disk)
+    return replace(topic, queue=(*topic.queue, (caller, ask))), ()
+
+
+def _find_duplicate(topic: Topic, ask: SendMessage) -> SendReceipt | None:
+    """A number that is safe already is swallowed with a receipt that names no position; of one
+    that is still under way nobody can say. What waits for the buffer was not counted yet."""
+    if not topic.config.dedup or ask.sequence > topic.pushed.get(ask.producer, -1):
+        return None
+    if ask.sequence <= topic.persisted.get(ask.producer, -1):
+        return SendReceipt(position=-1)
+    return SendReceipt(ServerError.UnknownError, "Cannot determine whether the message is a dup")
+
+
+def _append_in_txn(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Result:
+    assert ask.txn is not None
+    if "low_watermark" in topic.config.on and topic.buffer.marks.covers(ask.txn):
+        refusal = SendReceipt(ServerError.NotAllowedError, HAS_ENDED.format(txn=ask.txn))
+        return topic, (Reply(caller, refusal),)
+    return _append(topic, ask, caller, disk)
+
+
+def _append(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Result:
+    entry = LedgerEntry(-1, ask.values, ask.producer, ask.sequence, ask.txn)
+    new = replace(topic, pushed=_raise(topic.pushed, ask.producer, ask.sequence))
+    return new.append(disk, Unsafe(entry, caller))
+
+
+def finish(topic: Topic, done: Unsafe, disk: Disk) -> Result:
+    """A message is safe: its producer hears where it lies."""
+    entry = done.entry
+    assert done.caller is not None
+    new = replace(topic, persisted=_raise(topic.persisted, entry.producer, entry.sequence))
+    return new, (Reply(done.caller, SendReceipt(position=entry.base)),)
+
+
+def recover_sequences(topic: Topic, log: LogView) -> Topic:
+    """The highest number of each producer; an abort does not take it back."""
+    if not topic.config.dedup:
+        return topic
+    seen: Map[str, int] = Map()
+    for entry in log.read(0):
+        if entry.marker is None:
+            seen = _raise(seen, entry.producer, entry.sequence)
+    return replace(topic, pushed=seen, persisted=seen)
+
+
+def _raise(numbers: Map[str, int], producer: str, number: int) -> Map[str, int]:
+    if number <= numbers.get(producer, -1):
+        return numbers
+    return numbers.set(producer, number)

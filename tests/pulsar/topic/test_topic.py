@@ -1,0 +1,361 @@
+"""A partition by itself, with the tables of Pulsar's own tests.
+
+TransactionStablePositionTest, TransactionTest, TopicTransactionBufferTest,
+TransactionLowWaterMarkTest, TransactionProduceTest (4.2); N is a plain message, T one of a
+transaction, C and A are markers.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from typing import Any
+
+import pytest
+
+from mqlab.kernel import Response
+from mqlab.pulsar.config import SAFEGUARDS, SNAPSHOT_LOG, PulsarConfig
+from mqlab.pulsar.errors import ServerError
+from mqlab.pulsar.messages import (
+    DeleteTopic,
+    EndTxnOnPartition,
+    Flow,
+    GetBufferStats,
+    GetLastMessageId,
+    GetTransactionInBuffer,
+    PushMessage,
+    SendMessage,
+    SendReceipt,
+    Subscribe,
+    TxnID,
+)
+from mqlab.pulsar.states import BufferState, TxnAction
+from mqlab.pulsar.topic import Topic
+from tests.pulsar.stepping import Alone
+
+NAME = "orders-0"
+T0, T1, T2, T3 = (TxnID(0, n) for n in range(4))
+
+
+def start(slow: bool = False, **config: Any) -> Alone:
+    on = frozenset(SAFEGUARDS) - frozenset(config.pop("off", ()))
+    given = PulsarConfig(on=on, partitions=(NAME,), **config)
+    return Alone(partial(Topic.recover, given, NAME), slow)
+
+
+def reload(topic: Alone) -> None:
+    """Unload and load, until the buffer has recovered, if there is anything to recover."""
+    topic.restart()
+    for recover in topic.take_sent():
+        topic.ask(recover.body, NAME)
+
+
+def send(topic: Alone, value: str, txn: TxnID | None = None, sequence: int = 0) -> SendReceipt:
+    receipt: SendReceipt = topic.call(SendMessage(NAME, "p", sequence, (value,), txn))
+    return receipt
+
+
+def end(topic: Alone, txn: TxnID, action: TxnAction = TxnAction.COMMIT, mark: int = -1) -> None:
+    assert topic.call(EndTxnOnPartition(txn, action, NAME, mark), "tc-0").ok
+
+
+def commit(topic: Alone, txn: TxnID, mark: int = -1) -> None:
+    end(topic, txn, TxnAction.COMMIT, mark)
+
+
+def abort(topic: Alone, txn: TxnID, mark: int = -1) -> None:
+    end(topic, txn, TxnAction.ABORT, mark)
+
+
+def subscribe(topic: Alone, name: str = "shop") -> None:
+    topic.ask(Subscribe(NAME, name, initial_position="Earliest"), "reader")
+    topic.ask(Flow(NAME, name, 1_000), "reader")
+
+
+def received(topic: Alone) -> list[str]:
+    """What was pushed to consumers since this was asked last."""
+    pushed = [s.body for s in topic.take_sent() if isinstance(s.body, PushMessage)]
+    return [value for message in pushed for value in message.values]
+
+
+def readable(topic: Alone) -> int:
+    number: int = topic.role.readable
+    return number
+
+
+def test_a_commit_shows_what_nobody_saw_before() -> None:
+    topic = start()
+    subscribe(topic)
+    assert [send(topic, value, T1).position for value in "abc"] == [0, 1, 2]
+    assert readable(topic) == -1 and not received(topic)
+    commit(topic, T1)
+    assert readable(topic) == 3 and received(topic) == ["a", "b", "c"]
+    assert topic.words(NAME)[-1] == "commit marker of (0,1) @3"
+
+
+def test_an_abort_shows_nothing_and_leaves_the_entries() -> None:
+    topic = start()
+    subscribe(topic)
+    for value in "ab":
+        send(topic, value, T1)
+    abort(topic, T1)
+    assert not received(topic) and len(topic.words(NAME)) == 3
+    assert topic.role.subs["shop"].cursor.mark_delete == 2
+    said = dict(topic.call(GetTransactionInBuffer(NAME, T1)).facts)
+    assert said == {"startPosition": "null", "aborted": "true"}
+
+
+@pytest.mark.parametrize(("finish", "seen"), [(commit, ["t", "n2"]), (abort, ["n2"])])
+def test_an_open_transaction_hides_plain_messages_behind_it(finish: Any, seen: list[str]) -> None:
+    topic = start()
+    subscribe(topic)
+    send(topic, "n0")
+    send(topic, "t", T1)
+    send(topic, "n2")
+    assert received(topic) == ["n0"] and readable(topic) == 0
+    finish(topic, T1)
+    assert received(topic) == seen and readable(topic) == 3
+
+
+def test_max_read_position_after_each_message() -> None:
+    """TransactionTest#testMaxReadPositionForNormalPublish"""
+    topic = start()
+    seen = []
+    for step in (
+        lambda: send(topic, "n0"),
+        lambda: send(topic, "t", T1),
+        lambda: send(topic, "n2"),
+        lambda: commit(topic, T1),
+        lambda: send(topic, "n4"),
+    ):
+        step()
+        seen.append(readable(topic))
+    assert seen == [0, 0, 0, 3, 4]
+
+
+def test_who_began_first_is_waited_for_whoever_commits_first() -> None:
+    topic = start()
+    subscribe(topic)
+    send(topic, "a", T2)
+    send(topic, "b", T1)
+    commit(topic, T1)
+    assert not received(topic) and readable(topic) == -1
+    commit(topic, T2)
+    assert received(topic) == ["a", "b"] and readable(topic) == 3
+
+
+def test_the_first_transactional_message_waits_for_the_first_snapshot() -> None:
+    topic = start()
+    send(topic, "n0")
+    assert topic.role.buffer.state is BufferState.NO_SNAPSHOT
+    topic.slow, topic.replies = True, []
+    topic.ask(SendMessage(NAME, "p", 1, ("t",), T1))
+    assert topic.role.buffer.state is BufferState.FIRST_SNAPSHOTTING and readable(topic) == -1
+    assert len(topic.words(NAME)) == 1, "nothing is appended before the snapshot is safe"
+    topic.ask(SendMessage(NAME, "p", 2, ("n",)))
+    topic.settle()
+    assert [str(reply.body) for reply in topic.replies] == ["ok @1", "ok @2"]
+    assert topic.words(NAME)[1:] == ["n @1", "t in (0,1) @2"] and readable(topic) == 1
+    assert topic.words(SNAPSHOT_LOG) == ["Snapshot maxReadPosition=0 aborts={}"]
+
+
+def test_without_a_snapshot_a_commit_writes_its_marker_and_an_abort_does_not() -> None:
+    topic = start()
+    abort(topic, T0)
+    assert not topic.words(NAME)
+    commit(topic, T1, mark=0)
+    assert topic.words(NAME) == ["commit marker of (0,1) @0"]
+    assert topic.role.buffer.state is BufferState.NO_SNAPSHOT
+    assert send(topic, "late", T0).error is ServerError.NotAllowedError
+
+
+def test_open_transactions_are_open_again_after_a_load() -> None:
+    topic = start()
+    send(topic, "n0")
+    for value, txn in (("a", T1), ("b", T2), ("c", T1)):
+        send(topic, value, txn)
+    topic.restart()
+    assert topic.role.buffer.state is BufferState.INITIALIZING and readable(topic) == -1
+    topic.replies = []
+    topic.ask(EndTxnOnPartition(T2, TxnAction.COMMIT, NAME, -1), "tc-0")
+    topic.ask(GetLastMessageId(NAME), "reader")
+    assert not topic.replies, "who needs the buffer waits for it"
+    topic.ask(topic.take_sent()[0].body, NAME)
+    assert [reply.body.ok for reply in topic.replies] == [True, True] and readable(topic) == 0
+    subscribe(topic)
+    commit(topic, T1)
+    assert received(topic) == ["n0", "a", "b", "c"]
+
+
+def test_without_the_replay_a_load_shows_what_is_open() -> None:
+    topic = start(off=("replay_topic",))
+    send(topic, "a", T1)
+    reload(topic)
+    subscribe(topic)
+    assert received(topic) == ["a"]
+
+
+def test_without_the_horizon_a_message_is_seen_before_its_transaction_ends() -> None:
+    topic = start(off=("max_read_position",))
+    subscribe(topic)
+    send(topic, "a", T1)
+    assert received(topic) == ["a"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_load_at_any_time_knows_what_was_known(seed: int) -> None:
+    """From any snapshot and the topic, everything but the watermarks."""
+    dice = random.Random(seed)
+    topic = start(snapshot_count=dice.choice((1, 2, 5)))
+    for _ in range(40):
+        txn = TxnID(0, dice.randrange(5))
+        dice.choice(
+            (
+                partial(send, topic, "n"),
+                partial(send, topic, "t", txn),
+                partial(send, topic, "t", txn),
+                partial(commit, topic, txn),
+                partial(abort, topic, txn),
+            )
+        )()
+        before = topic.role.buffer
+        twin = start()
+        twin.disk = topic.disk
+        reload(twin)
+        after = twin.role.buffer
+        assert after.state is before.state
+        assert (after.ongoing, after.aborts) == (before.ongoing, before.aborts)
+        expected = before.ongoing[0][1] - 1 if before.ongoing else topic.role.lac
+        assert after.readable == expected
+
+
+def test_a_late_message_is_refused_when_a_newer_mark_has_come() -> None:
+    topic = start()
+    send(topic, "a", T0)
+    commit(topic, T0, mark=-1)
+    send(topic, "b", T1)
+    commit(topic, T1, mark=0)
+    refused = send(topic, "late", T0)
+    assert str(refused) == "NotAllowedError Transaction (0,0) has been ended."
+    assert len(topic.words(NAME)) == 4
+
+
+def test_a_late_message_blocks_until_a_mark_comes_and_takes_its_transaction_with_it() -> None:
+    """What committed under that id is filtered from then on, for whoever reads it later."""
+    topic = start()
+    send(topic, "a", T0)
+    commit(topic, T0, mark=-1)
+    assert send(topic, "late", T0).ok
+    send(topic, "b", T1)
+    assert readable(topic) == 1
+    commit(topic, T1, mark=0)
+    assert topic.words(NAME)[-1] == "abort marker of (0,0) @5" and readable(topic) == 5
+    subscribe(topic)
+    assert received(topic) == ["b"]
+
+
+def test_a_mark_aborts_one_after_the_other() -> None:
+    topic = start()
+    for value, txn in (("a", T0), ("b", T1), ("c", T3)):
+        send(topic, value, txn)
+    send(topic, "d", T2)
+    commit(topic, T2, mark=1)
+    assert topic.words(NAME)[4:] == [
+        "commit marker of (0,2) @4",
+        "abort marker of (0,0) @5",
+        "abort marker of (0,1) @6",
+    ]
+    assert readable(topic) == 1 and topic.role.buffer.ongoing == ((T3, 2),)
+
+
+def test_marks_are_forgotten_by_a_load() -> None:
+    topic = start()
+    send(topic, "a", T0)
+    commit(topic, T0)
+    send(topic, "b", T1)
+    commit(topic, T1, mark=0)
+    reload(topic)
+    assert send(topic, "late", T0).ok and readable(topic) == 3
+
+
+def test_a_second_marker_changes_nothing() -> None:
+    topic = start()
+    subscribe(topic)
+    send(topic, "a", T1)
+    commit(topic, T1)
+    commit(topic, T1)
+    assert received(topic) == ["a"] and readable(topic) == 2
+
+
+def test_a_message_of_an_aborted_transaction_waits_for_the_next_entry() -> None:
+    topic = start()
+    send(topic, "a", T1)
+    abort(topic, T1)
+    send(topic, "late", T1)
+    assert readable(topic) == 1
+    send(topic, "n")
+    assert readable(topic) == 3
+
+
+def test_an_abort_does_not_take_a_sequence_number_back() -> None:
+    topic = start(dedup=1)
+    assert send(topic, "a", T1, sequence=5).position == 0
+    abort(topic, T1)
+    assert send(topic, "a", T2, sequence=5) == SendReceipt(position=-1)
+    reload(topic)
+    assert send(topic, "a", T2, sequence=5) == SendReceipt(position=-1)
+    assert send(topic, "a", T2, sequence=6).position == 2
+
+
+def test_snapshots_by_count_and_by_time() -> None:
+    topic = start(snapshot_ms=5_000, snapshot_count=3)
+    send(topic, "a", T0)
+    abort(topic, T0)
+    assert topic.timers == {"snapshot": 5_000}
+    send(topic, "n")
+    send(topic, "n")
+    topic.fire("snapshot")
+    assert topic.words(SNAPSHOT_LOG)[1:] == ["Snapshot maxReadPosition=3 aborts={(0,0)}"]
+    for value in "bc":
+        send(topic, value)
+    send(topic, "d", T1)
+    commit(topic, T1)
+    assert len(topic.words(SNAPSHOT_LOG)) == 3 and not topic.timers
+
+
+def test_the_last_message_that_a_reader_can_be_sent() -> None:
+    topic = start()
+    send(topic, "n0")
+    for value in "abc":
+        send(topic, value, T1)
+    abort(topic, T1)
+    send(topic, "d", T2)
+    assert topic.call(GetLastMessageId(NAME)).position == 0
+    said = dict(topic.call(GetBufferStats(NAME)).facts)
+    assert said == {
+        "state": "Ready",
+        "maxReadPosition": "4",
+        "ongoingTxnSize": "1",
+        "totalAbortedTransactions": "1",
+    }
+
+
+def test_a_deleted_topic_has_nothing_to_end() -> None:
+    topic = start()
+    send(topic, "a", T1)
+    assert topic.call(DeleteTopic(NAME)).ok
+    commit(topic, T1)
+    assert not topic.words(NAME) and not topic.words(SNAPSHOT_LOG)
+    topic.restart()
+    commit(topic, T1)
+    assert not topic.words(NAME)
+    assert send(topic, "b").position == 0
+    commit(topic, T1)
+    assert topic.words(NAME) == ["b @0", "commit marker of (0,1) @1"]
+
+
+def test_an_answer_concerns_nobody() -> None:
+    topic = start()
+    before = topic.role
+    topic.step(Response("tc-0", 0, None))
+    assert topic.role == before
