@@ -59,7 +59,9 @@ def subscribe(sub: Subscription, ask: Subscribe, caller: Caller) -> Result:
     error = ServerError.ConsumerBusy if refused else ServerError.NoError
     answer = Subscribed(error, refused, sub.partition, sub.name)
     if not refused:
-        sub = _attach(replace(sub, sub_type=ask.sub_type, durable=ask.durable), caller.name)
+        counts = sub.counts if sub.sub_type is ask.sub_type else Map()  # another dispatcher
+        sub = replace(sub, sub_type=ask.sub_type, durable=ask.durable, counts=counts)
+        sub = _attach(sub, caller.name)
     return sub, (Send(caller.name, answer),)
 
 
