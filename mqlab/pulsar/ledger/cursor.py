@@ -57,3 +57,9 @@ class Cursor:
             return self.delete((position,))
         others = (b for b in self.batches if b[0] != position)
         return replace(self, batches=tuple(sorted((*others, (position, done)))))
+
+    def __str__(self) -> str:
+        beyond = "".join(f" {position}" for position in self.individual)
+        parts = "".join(f" {at}:{','.join(map(str, done))}" for at, done in self.batches)
+        more = f", acked{beyond}{parts}" if beyond or parts else ""
+        return f"mark-delete {self.mark_delete}{more}"

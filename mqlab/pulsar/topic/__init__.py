@@ -212,12 +212,17 @@ class Topic:
 
     def describe_changes(self, old: Topic | None) -> tuple[Text, ...]:
         if old is None:
-            return (LOADED(),) if self.buffer.state is BufferState.INITIALIZING else ()
+            loaded = (LOADED(),) if self.buffer.state is BufferState.INITIALIZING else ()
+            held = (sub.describe_changes(None) for sub in self.subs.values())
+            return (*loaded, *(text for texts in held for text in texts))
         texts = []
         if self.buffer.state is not old.buffer.state:
             texts.append(ENTERED(state=self.buffer.state))
         if self.buffer.readable != old.buffer.readable:
             texts.append(FRONTIER(max_read=self.buffer.readable))
+        for name, sub in self.subs.items():
+            if sub is not old.subs.get(name):
+                texts += sub.describe_changes(old.subs.get(name))
         return tuple(texts)
 
     @classmethod

@@ -32,3 +32,8 @@ def test_a_batch_is_done_when_all_its_messages_are() -> None:
 
 def test_an_entry_that_is_acknowledged_forgets_its_indexes() -> None:
     assert Cursor().ack_indexes(1, (0,), 2).delete((1,)) == Cursor(-1, (1,))
+
+
+def test_a_cursor_says_where_it_stands() -> None:
+    assert str(Cursor(3)) == "mark-delete 3"
+    assert str(Cursor(3, (5, 7), ((6, (0, 2)),))) == "mark-delete 3, acked 5 7 6:0,2"

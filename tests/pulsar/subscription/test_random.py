@@ -1,5 +1,5 @@
-"""Acknowledgements, ends, reconnects and restarts in any order: nothing is sent that may not be, and
-nothing is lost."""
+"""Acknowledgements, ends, reconnects and restarts in any order: nothing is sent that may not be,
+and nothing is lost."""
 
 from __future__ import annotations
 
