@@ -41,12 +41,12 @@ from ...kernel import (
     Fired,
     Map,
     Outcome,
-    Quiet,
     Request,
     Response,
     Return,
     Send,
     SetTimer,
+    Text,
     build_failure,
     build_success,
     replace,
@@ -66,6 +66,7 @@ from ..states import ClientTxnState
 from . import calls, consuming, producing, transactions
 from .consumer import Consumer
 from .transactions import Transaction
+from .words import tell_client
 
 __all__ = ["Client", "ClientConfig", "Consumer", "Transaction"]
 
@@ -97,7 +98,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Client(Quiet):
+class Client:
     """`connected`: the coordinators that know this client. `begun`: how many transactions it has
     begun. `txns`: by the names that the application gave them. `sequences`: the producer's last
     number for each partition. `call`: what has not returned; `flight`: the message that it sends;
@@ -297,6 +298,9 @@ class Client(Quiet):
 
     def consumers_of(self, subscription: str) -> tuple[Consumer, ...]:
         return tuple(c for c in self.consumers if c.subscription == subscription)
+
+    def describe_changes(self, old: Client | None) -> tuple[Text, ...]:
+        return tell_client(old, self)
 
     @classmethod
     def recover(cls, config: ClientConfig, disk: Disk, at_ms: int) -> Result:

@@ -32,11 +32,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...kernel import Caller, Disk, Effects, Map, Put, Text, Truncate, replace
+from ...kernel import Caller, Disk, Effects, Map, Put, Reply, Text, Truncate, replace
 from ..config import CURSORS, PulsarConfig, name_pending_ack_log
 from ..ledger import Cursor, TopicView
 from ..messages import (
     Ack,
+    Answer,
     CloseConsumer,
     EndTxnOnSubscription,
     Flow,
@@ -126,7 +127,7 @@ class Subscription:
                 new, was_here = consumers.detach(self, caller.name)
                 return replace(new, gone=was_here and not new.durable), ()
             case Unsubscribe():
-                return replace(self, gone=True), (Truncate(self.log, 0),)
+                return replace(self, gone=True), (Truncate(self.log, 0), Reply(caller, Answer()))
             case EndTxnOnSubscription():
                 return acks.end_txn(self, body, caller, disk)
         raise TypeError(f"a subscription is never sent {type(body).__name__}")

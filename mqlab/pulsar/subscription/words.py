@@ -15,16 +15,28 @@ if TYPE_CHECKING:
 PENDING = Words("{sub}: pending for {txn}: {positions}", "{sub}：{txn} 待定确认：{positions}")
 UP_TO = Words("{sub}: pending for {txn}: up to {position}", "{sub}：{txn} 待定确认：至 {position}")
 OVER = Words("{sub}: nothing pending for {txn}", "{sub}：{txn} 没有待定确认")
+CONSUMERS = Words("{sub}: consumers: {names}", "{sub}：消费者：{names}")
 ACTIVE = Words("{sub}: {client} is the active consumer", "{sub}：{client} 成为活跃消费者")
+NOBODY = "–"
 
 
 def tell_subscription(old: Subscription | None, new: Subscription) -> tuple[Text, ...]:
     """What became pending or is so no more, and who is served. The cursor tells itself, by what
     it writes to the disk."""
-    return tuple(_tell(old, new))
+    return (*_tell_pending(old, new), *_tell_consumers(old, new))
 
 
-def _tell(old: Subscription | None, new: Subscription) -> Iterator[Text]:
+def _tell_consumers(old: Subscription | None, new: Subscription) -> Iterator[Text]:
+    before = () if old is None else tuple(c.client for c in old.consumers)
+    names = tuple(c.client for c in new.consumers)
+    if names != before:
+        yield CONSUMERS(sub=new.name, names=", ".join(names) or NOBODY)
+    chosen = new.sub_type is SubType.FAILOVER and len(names) > 1
+    if chosen and (old is None or find_active(new) != find_active(old)):
+        yield ACTIVE(sub=new.name, client=find_active(new))
+
+
+def _tell_pending(old: Subscription | None, new: Subscription) -> Iterator[Text]:
     before = dict(old.pending.of_txn) if old is not None else {}
     after = dict(new.pending.of_txn)
     for txn in after:
@@ -39,10 +51,3 @@ def _tell(old: Subscription | None, new: Subscription) -> Iterator[Text]:
         yield UP_TO(sub=new.name, txn=new.pending.slot[0], position=new.pending.slot[1])
     elif new.pending.slot is None and slot is not None:
         yield OVER(sub=new.name, txn=slot[0])
-    if old is not None and _names_active(new) and find_active(new) != find_active(old):
-        yield ACTIVE(sub=new.name, client=find_active(new))
-
-
-def _names_active(sub: Subscription) -> bool:
-    """An exclusive consumer is the only one there can be."""
-    return bool(sub.consumers) and sub.sub_type is SubType.FAILOVER

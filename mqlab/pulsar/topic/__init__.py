@@ -212,9 +212,7 @@ class Topic:
 
     def describe_changes(self, old: Topic | None) -> tuple[Text, ...]:
         if old is None:
-            loaded = (LOADED(),) if self.buffer.state is BufferState.INITIALIZING else ()
-            held = (sub.describe_changes(None) for sub in self.subs.values())
-            return (*loaded, *(text for texts in held for text in texts))
+            return (LOADED(),) if self.buffer.state is BufferState.INITIALIZING else ()
         texts = []
         if self.buffer.state is not old.buffer.state:
             texts.append(ENTERED(state=self.buffer.state))

@@ -100,7 +100,7 @@ def test_a_subscription_that_is_given_up_leaves_nothing_behind() -> None:
     stand.connect()
     stand.ack(0, txn=T1)
     stand.ask(Unsubscribe(TOPIC, NAME), "app")
-    assert stand.sub.gone
+    assert stand.sub.gone and stand.answers[-1].ok
     assert not len(stand.disk.table("cursors")) and stand.disk.log(stand.sub.log).end == 0
 
 
@@ -111,4 +111,4 @@ def test_a_reader_keeps_no_place_and_goes_with_its_connection() -> None:
     stand.ack(0)
     assert stand.sub.cursor == Cursor(0) and not len(stand.disk.table("cursors"))
     stand.lose("app")
-    assert stand.sub.gone
+    assert stand.sub.gone and stand.answers[-1].ok

@@ -33,14 +33,26 @@ def test_after_a_restart_all_that_is_pending() -> None:
     assert told(stand, None) == ["shop: pending for (0,2): 0"]
 
 
-def test_the_slot_and_the_active_consumer() -> None:
+def test_the_slot() -> None:
     stand = Stand("a", sub_type=SubType.FAILOVER)
-    before = stand.sub
     stand.connect()
-    assert told(stand, before) == ["shop: app is the active consumer"]
     before = stand.sub
     stand.ack_up_to(0, txn=T1)
     assert told(stand, before) == ["shop: pending for (0,1): up to 0"]
     before = stand.sub
     stand.end_txn(T1, TxnAction.COMMIT)
     assert told(stand, before) == ["shop: nothing pending for (0,1)"]
+
+
+def test_who_consumes_and_who_of_several_is_served() -> None:
+    stand = Stand(sub_type=SubType.FAILOVER)
+    before = stand.sub
+    stand.connect("twin")
+    assert told(stand, before) == ["shop: consumers: twin"]
+    before = stand.sub
+    stand.connect("app")
+    assert told(stand, before) == ["shop: consumers: app, twin", "shop: app is the active consumer"]
+    before = stand.sub
+    stand.lose("app")
+    stand.lose("twin")
+    assert told(stand, before) == ["shop: consumers: –"]
