@@ -81,6 +81,7 @@ def notebook(
     """A page on a notebook whose kernel is ready; afterwards neither is left. `heard` is called
     with the address of each request."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(120_000)  # a search may share the processor with much else
     if heard:
         page.on("request", lambda request: heard(request.url))
     open_notebook(page, address, name)
@@ -92,11 +93,10 @@ def notebook(
 def open_notebook(page: Any, address: str, name: str) -> None:
     """Open a notebook, and nothing that stood open before, and wait until its kernel is ready."""
     page.goto(address.format(secrets.token_hex(4), name))
-    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=120_000)
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
     page.wait_for_function(
         "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status"
-        " === 'idle'",
-        timeout=120_000,
+        " === 'idle'"
     )
 
 
