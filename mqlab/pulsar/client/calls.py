@@ -76,7 +76,8 @@ class GetState:
 @dataclass(frozen=True, slots=True)
 class SubscribeTo:
     """client.newConsumer().subscribe(). `queue`: receiverQueueSize. `dead_letter`: the partition
-    for what comes more often than `max_redeliver` times again (a DeadLetterPolicy)."""
+    for what comes more often than `max_redeliver` times again (a DeadLetterPolicy). `durable`
+    False: client.newReader(), whose subscription goes with it."""
 
     partition: str
     subscription: str
@@ -85,6 +86,7 @@ class SubscribeTo:
     queue: int = 1_000
     dead_letter: str = ""
     max_redeliver: int = 0
+    durable: bool = True
 
     def __str__(self) -> str:
         first = self.initial_position
@@ -95,7 +97,8 @@ class SubscribeTo:
             ("dead_letter", self.dead_letter),
             ("max_redeliver", self.max_redeliver if self.dead_letter else ""),
         )
-        return f"subscribe {self.partition} {self.subscription}{more}"
+        verb = "subscribe" if self.durable else "reader"
+        return f"{verb} {self.partition} {self.subscription}{more}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ The broker pushes as many messages as it was given permits for. They wait in a q
 application receives them; when half of the queue has been taken out, the broker is told that so
 many more may come. `redeliver` empties the queue: what lies there comes again.
 
+A reader is a consumer whose subscription nobody keeps: where it is, only the client knows.
+
 With a dead letter policy, a message that comes more often than `max_redeliver` times again is not
 received. The consumer itself sends it to another topic and acknowledges it.
 
@@ -56,12 +58,20 @@ class Consumer:
     @property
     def request(self) -> Subscribe:
         ask = self.asked
-        return Subscribe(ask.partition, ask.subscription, ask.sub_type, ask.initial_position)
+        return Subscribe(
+            ask.partition, ask.subscription, ask.sub_type, ask.initial_position, ask.durable
+        )
 
     def is_dead(self, message: PushMessage) -> bool:
         """Whether the dead letter policy keeps it from the application."""
         limit = self.asked.max_redeliver
         return bool(self.asked.dead_letter) and message.redelivery_count > limit
+
+    def has_read(self, message: PushMessage) -> bool:
+        """A reader's subscription begins anew with each connection; it leaves out what it has
+        received already."""
+        at = message.message_id.position
+        return not self.asked.durable and any(at <= id.position for id in self.received)
 
     def put(self, message: PushMessage) -> Consumer:
         return replace(self, queue=(*self.queue, message))

@@ -113,9 +113,11 @@ def take_push(client: Client, message: PushMessage) -> Result:
     consumer = client.find_consumer(message.message_id.partition, message.subscription)
     if consumer is None:
         return client, ()  # it was closed meanwhile; the broker hears so and gives it to others
-    if not consumer.is_dead(message):
+    if not consumer.has_read(message) and not consumer.is_dead(message):
         return client.keep_consumer(consumer.put(message)), ()
     new, flows = consumer.free(1)
+    if consumer.has_read(message):
+        return client.keep_consumer(new), tuple(Send(consumer.partition, flow) for flow in flows)
     dead = SendMessage(consumer.asked.dead_letter, client.config.name, -1, message.values)
     client, effects = client.keep_consumer(new).ask(dead.partition, dead, about=message)
     return client, (*effects, *(Send(consumer.partition, flow) for flow in flows))

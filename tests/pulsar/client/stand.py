@@ -19,7 +19,7 @@ from mqlab.kernel import (
     SetTimer,
 )
 from mqlab.pulsar.client import Client, ClientConfig
-from mqlab.pulsar.client.calls import NewTransaction
+from mqlab.pulsar.client.calls import NewTransaction, SubscribeTo
 from mqlab.pulsar.config import SAFEGUARDS, PulsarConfig
 from mqlab.pulsar.messages import (
     AddPartitionToTxn,
@@ -30,10 +30,12 @@ from mqlab.pulsar.messages import (
     NewTxn,
     NewTxnResponse,
     PushMessage,
+    Subscribed,
     TcClientConnect,
     TcClientConnectResponse,
     TxnID,
 )
+from mqlab.pulsar.states import SubType
 
 
 class Stand:
@@ -114,3 +116,16 @@ class Stand:
                 self.open += [effect] if effect.corr else []
                 return
         self.step(Response(effect.to, effect.corr, answer))
+
+
+SHARED = SubscribeTo("orders-0", "shop", SubType.SHARED)
+
+
+def connected(call: SubscribeTo = SHARED) -> Stand:
+    """A consumer that is open, and a transaction t1."""
+    stand = Stand()
+    stand.begin()
+    assert stand.call(call) == ""
+    assert stand.told("orders-0", Subscribed(partition="orders-0", subscription="shop")) == "ok"
+    stand.take_sent()
+    return stand

@@ -12,18 +12,7 @@ from mqlab.pulsar.client.calls import (
 from mqlab.pulsar.errors import ServerError
 from mqlab.pulsar.messages import AckResponse, MessageId, SendReceipt, Subscribed
 from mqlab.pulsar.states import SubType
-from tests.pulsar.client.stand import Stand
-
-SHARED = SubscribeTo("orders-0", "shop", SubType.SHARED)
-
-
-def connected(call: SubscribeTo = SHARED) -> Stand:
-    stand = Stand()
-    stand.begin()
-    assert stand.call(call) == ""
-    assert stand.told("orders-0", Subscribed(partition="orders-0", subscription="shop")) == "ok"
-    stand.take_sent()
-    return stand
+from tests.pulsar.client.stand import SHARED, Stand, connected
 
 
 def at(position: int, index: int = -1) -> MessageId:
@@ -138,3 +127,13 @@ def test_a_closed_consumer_takes_nothing_any_more() -> None:
     assert stand.take_sent() == ["orders-0: CloseConsumer shop"]
     stand.push("a", 0)
     assert stand.client.consumers == ()
+
+
+def test_a_reader_reads_on_after_a_new_connection() -> None:
+    stand = connected(SubscribeTo("orders-0", "shop", initial_position="Earliest", durable=False))
+    stand.push("a", 0)
+    assert stand.call(Receive("shop")) == "ok a @0"
+    stand.lose("orders-0")
+    stand.push("a", 0)
+    stand.push("b", 1)
+    assert stand.call(Receive("shop")) == "ok b @1"

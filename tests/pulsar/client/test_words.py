@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from mqlab.pulsar.client import Client
 from mqlab.pulsar.client.calls import Commit, Receive
-from tests.pulsar.client.stand import Stand
-from tests.pulsar.client.test_consuming import connected
+from tests.pulsar.client.stand import Stand, connected
 
 
 def told(stand: Stand, old: Client) -> list[str]:
