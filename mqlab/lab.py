@@ -15,6 +15,8 @@ Pictures
     Player, Playground, Explorer, Follow, Trials: see `mqlab_widgets`
     vary(play, off=…, kill=…)  a picture below menus of ipywidgets that say what varies in its
                         story; `mqlab.lessons.menus` makes some
+    put_beside(one, other)     two scenarios on one slider; the blocks of one and of the other are
+                        the same moments
     Predict("07-fetch", …)     asks a question of `mqlab.lessons.questions` before the run goes on
     Fold                a text that is opened by a click, for what repeats a picture
     columns(rows)       a table as text
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from .kernel import Play
     from .lessons.atlas.glossary import glossary
     from .lessons.atlas.pictures import Fold
+    from .lessons.beside import put_beside
     from .lessons.check import Exercise, check
     from .lessons.kafka.cases import SAFEGUARD_CASES
     from .lessons.parsons import Parsons, Piece
@@ -73,6 +76,7 @@ _ROOMS = {
     "mqlab.lessons.kafka.cases": ("SAFEGUARD_CASES",),
     "mqlab.lessons.tables": ("columns",),
     "mqlab.lessons.atlas.pictures": ("Fold",),
+    "mqlab.lessons.beside": ("put_beside",),
     "mqlab.lessons.atlas.glossary": ("glossary",),
     "mqlab.serve.kafka": ("serve",),
     "mqlab.spark": ("IncomeError", "Point", "income"),
@@ -104,6 +108,7 @@ __all__ = [
     "glossary",
     "income",
     "open_run",
+    "put_beside",
     "continue_scenario",
     "scenario",
     "search",

@@ -11,28 +11,45 @@
 # rule that makes the difference. It is then your rule that is killed.
 #
 # **Contents.** Hook · Predict · Run · Investigate · Break it (playground) · Spark's own sink · Modify ·
-# Put it into order · Make · Two meanings · Kafka at both ends? · Two phases, as in Flink · Where one
-# duplicate shows · Exit ticket
+# Put it into order · Make · The broker dies · Two meanings · Kafka at both ends? · Barriers beside
+# batches · Two phases, as in Flink · Where one duplicate shows · Exit ticket
 #
 # **Words.** *Micro-batch* (微批): Spark's unit of work. *Checkpoint* (检查点): the folder where Spark
 # notes what a batch consists of (`offsets/N`) and that it is done (`commits/N`). *Sink* (接收端): what
 # hands a batch to the outside. *Progress record* (进度记录): the number of the last committed batch,
 # kept inside the sink's own transaction. *Watermark* (水位线): before it no more orders are expected, so
-# a minute may be closed.
+# a minute may be closed. *Barrier* (屏障): a mark between two records of a stream; what is before it
+# belongs to a checkpoint of Flink's, what is behind it does not.
 
 # %% tags=["volatile"]
 import plotly.graph_objects as go
 
-from mqlab.lab import Follow, IncomeError, Point, Predict, Trials, check, income, scenario, serve
+from mqlab.lab import (
+    Follow,
+    IncomeError,
+    Point,
+    Predict,
+    Trials,
+    check,
+    income,
+    scenario,
+    serve,
+    vary,
+)
 from mqlab.lessons.spark.lab11 import (
     DECIDE,
     GONE,
     KEPT,
+    MOMENTS,
     RESUME,
+    SINKS,
     STEPS,
     Bench,
     bestsellers,
+    compare_outputs,
     copies,
+    kill_broker,
+    play_both,
     pounds,
 )
 
@@ -274,6 +291,28 @@ check(DECIDE, decide)
 bench.try_rule(decide)
 
 # %% [markdown]
+# ## The broker dies
+#
+# Until now it was the job that died. But the broker is a process too. In this run the job has a broker
+# of its own, which keeps its logs in a folder. In three of its batches this broker is killed with
+# `kill -9` and started again on the same folder. Nobody touches the job.
+
+# %% jupyter={"source_hidden": true}
+Predict("11-broker-killed")
+
+# %% tags=["nbval-check-output"]
+survived = kill_broker(say=print)
+print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.error or 'ok'}")
+
+# %% [markdown]
+# Nothing of the job had to be started again, and no batch was run twice. The rows, the state of the
+# transaction and the group's offsets are in the broker's logs. The client connects again and goes on
+# with the same producer id and epoch; what it had sent without an answer it sends again, and the
+# sequence numbers show which of that is a repetition (lab 05).
+#
+# A power cut is another matter. What the operating system has not yet written is gone then, unless the
+# broker forces each write (`--fsync`). Kafka does not; it relies on copies on other brokers (lab 06).
+#
 # ## Two things are called "exactly once"
 #
 # **Of a messaging service:** a record that is sent is in the log once, however often it was sent. The
@@ -337,13 +376,62 @@ for source, sink, point in [
 # sink that knows its progress or may be written twice. A mail server is no such sink: it keeps no
 # progress for you, and a mail that is sent twice arrives twice.
 #
+# ## Barriers beside batches
+#
+# Apache Flink computes record by record; it has no batches. To be able to start again it takes a
+# picture of the whole job now and then. The job manager (`jm`) tells the sources to send a *barrier*
+# down their channels, between two records. Whoever gets the barrier notes its state: the source its
+# offset, the counting task (`sum`) its count. At the barrier the sink stores the rows in an open
+# transaction (*pre-commit*). When everybody has acknowledged, the job manager writes the *checkpoint*
+# to disk, and the sink commits.
+#
+# The next picture shows a small job of Flink's kind beside one of Spark's. Both get the orders a1 and
+# a2. In both, the process that writes to the output is killed right after the decision, and started
+# again: in Flink the checkpoint is on disk, in Spark the sink's transaction is committed.
+
+# %% jupyter={"source_hidden": true}
+Predict("11-same-crash")
+
+# %%
+play_both()
+
+# %% [markdown]
+# One slider moves both jobs. What they have in common stands at the same height: the order arrives, the
+# rows are written and hidden, the decision, the kill, the restart. In between each job takes its own
+# steps. Compare what the two do after the restart: one commits, the other only writes a note.
+#
+# Then look at a2, which arrives while a1 is on its way into the output. In Spark it waits in topic
+# *Order* for the next batch. In Flink it flows on behind the barrier, and reaches the sink *before* the
+# checkpoint is on disk: a checkpoint is taken *asynchronously*, nobody stands still for it. And after
+# the restart the source sends a2 again: what came after the barrier is *computed again*.
+#
+# **Why can Flink not do it alone?** Suppose its sink commits at the barrier, without waiting for the
+# checkpoint.
+
+# %% jupyter={"source_hidden": true}
+Predict("11-barriers-alone")
+
+# %% [markdown]
+# Choose the moment of death and the sinks. In the second choice each sink lacks one rule: Flink's does
+# not wait for the checkpoint, Spark's does not look at its progress record. A light below the readers
+# says what breaks. The second cell has all moments as a table.
+
+# %%
+vary(play_both, killed=list(MOMENTS), sinks=list(SINKS))
+
+# %% tags=["nbval-check-output"]
+print(*(compare_outputs(sinks) for sinks in SINKS), sep="\n\n")
+
+# %% [markdown]
+# Each sink fails at one moment only, and not at the same one. Flink's fails *before* the decision: there
+# is no complete checkpoint, and a1 is computed again. Spark's fails *after* it: the checkpoint does not
+# know yet. Barriers make each order count once in the job's *state*. The output is not part of that
+# state. It must be able to hide rows until the checkpoint is on disk, and for that Flink needs Kafka's
+# transactions.
+#
 # ## Two phases, as in Flink
 #
-# Apache Flink has another order. A *barrier* travels with the records; when it has passed everywhere,
-# the state behind it is one consistent snapshot, the checkpoint. At the barrier its Kafka sink stores
-# the rows in an open transaction (*pre-commit*). When the checkpoint is durable, it commits.
-#
-# The job below has a sink of that kind, with Spark's batches in the place of barriers:
+# Now the real job gets a sink of Flink's kind, with Spark's batches in the place of barriers:
 # pre-commit of batch N → `commits/N` is written → commit of batch N. It is killed between the last two.
 
 # %% jupyter={"source_hidden": true}
@@ -402,8 +490,7 @@ bench.try_resume(resume)
 # | what holds readers up | an open transaction of some milliseconds | one open from barrier to checkpoint |
 #
 # A client library cannot end the transaction of another process. Flink sets producer id and epoch inside
-# Kafka's client by reflection; the job above sends the request (EndTxn) by hand. The checkpoint alone
-# cannot do it either: it is written while records flow on, and what was sent after it is computed again.
+# Kafka's client by reflection; the job above sends the request (EndTxn) by hand.
 #
 # ## Where one duplicate shows
 #

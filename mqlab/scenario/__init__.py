@@ -29,7 +29,7 @@ the answer to it. At once happen: `kill NODE`, `power-cut NODE`, `restart NODE`
 `do CHOICE` is one choice of a schedule, and nothing runs after it: so a counterexample is kept.
 """
 
-from .golden import Caption, Golden, load, rewrite, write_in_blocks
+from .golden import Caption, Golden, load, perform_in_blocks, rewrite, write_in_blocks
 from .language import Script, parse_script, system_of
 from .runner import perform
 
@@ -40,6 +40,7 @@ __all__ = [
     "load",
     "parse_script",
     "perform",
+    "perform_in_blocks",
     "rewrite",
     "system_of",
     "write_in_blocks",

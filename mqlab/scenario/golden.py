@@ -100,9 +100,7 @@ class Golden:
         return tuple("\n".join(facts[a:b]) for a, b in pairwise(done))
 
     def _facts_after(self, block: Block) -> int:
-        """How many facts there are when a block's commands are done."""
-        lines = zip(self.script.lines, self.done.ends, strict=True)
-        return max((end for line, end in lines if line.number <= block.last), default=0)
+        return count_facts(self.script, self.done, block)
 
     @property
     def captions(self) -> tuple[Caption, ...]:
@@ -173,6 +171,20 @@ def write_in_blocks(commands: str, registry: Registry) -> str:
     cuts = [0, *(end for _, end in _causing(script, done.ends)), len(facts)]
     narrations = ["\n".join(facts[a:b]) for a, b in pairwise(cuts)]
     return join_blocks(blocks, tuple(narrations[: len(blocks)]))
+
+
+def count_facts(script: Script, done: Performance, block: Block) -> int:
+    """How many facts there are when a block's commands are done."""
+    lines = zip(script.lines, done.ends, strict=True)
+    return max((end for line, end in lines if line.number <= block.last), default=0)
+
+
+def perform_in_blocks(text: str, registry: Registry) -> tuple[Run, tuple[int, ...]]:
+    """Run a scenario given as text, whose blocks need no narration, and say how many facts there
+    are at the end of each block."""
+    script = parse_script(text)
+    done = perform_lines(script, system_of(script.system, registry))
+    return done.run, tuple(count_facts(script, done, block) for block in split_blocks(text))
 
 
 def _causing(script: Script, ends: tuple[int, ...]) -> Iterator[tuple[Line, int]]:

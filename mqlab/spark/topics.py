@@ -31,6 +31,9 @@ QUIET: dict[str, Any] = {
     "log_level": 0,
     "socket.timeout.ms": 10_000,
     "reconnect.backoff.max.ms": 1_000,
+    # Otherwise it forgets every broker it knew when all of them are away, and a call that was to
+    # ask one of them (sendOffsetsToTransaction) waits for ever: librdkafka #5511, with 2.16.0.
+    "metadata.recovery.strategy": "none",
 }
 
 

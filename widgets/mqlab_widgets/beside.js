@@ -1,5 +1,6 @@
-// Two futures side by side on one slider. Follows branches.js in one module. The widget's own
-// player shows the longer one and has the controls; the other follows it, step by step.
+// Two runs side by side on one slider: two futures of a play (a playground), or two systems on
+// one clock (`Pair`). Follows player.js in one module. The player that was there first has the
+// controls; the other follows it, step by step.
 
 /** The second picture, and what marks the differences of the two. */
 class Beside {
@@ -18,9 +19,15 @@ class Beside {
 
   get on() { return Boolean(this.compared); }
 
-  /** `compared`: which rows differ, of the first and of the second; `bytes`: the second run. */
+  /** The same of a widget: `bytes` is the second run, packed. */
   async load(compared, bytes) {
-    const data = compared && bytes.byteLength ? await unpack(bytes) : null;
+    this.show(compared, compared && bytes.byteLength ? await unpack(bytes) : null);
+  }
+
+  /** `compared`: which `rows` differ, of the first and of the second, or (two runs that have
+   *  nothing in common but a clock) at which `places` each is when the other is at a step;
+   *  `data`: the second run, null for none. */
+  show(compared, data) {
     this.compared = data ? compared : null;
     const { host } = this.player;
     this.host.hidden = this.note.hidden = !data;
@@ -36,14 +43,18 @@ class Beside {
     this.twin = new Player(this.host, data, true);
     this.host.tabIndex = -1;
     this.twin.body.querySelector(".bottom").before(make("div", { className: "branches" }));
-    this.twin.body.append(make("div", { className: "compared", textContent: this.words.differs }));
+    if (this.compared.rows) this.twin.body.append(
+      make("div", { className: "compared", textContent: this.words.differs }));
     // A click on one of its rows moves both.
     this.twin.go = (step) => this.player.go(this.opposite(step, this.twin, this.player));
     this.twin.drawn = () => { if (this.on) { this.align(); this.mark(); } };
   }
 
-  /** The position of one player that has as many facts before it as that of the other. */
+  /** The position of one player that has as many facts before it as that of the other, or that is
+   *  as late by their clock. */
   opposite(step, from, to) {
+    const { places } = this.compared;
+    if (places) return places[from === this.player ? 0 : 1][step];
     const first = ({ data }) => data.meta.facts[0]?.index ?? 1;
     return Math.max(0, Math.min(step + first(from) - first(to), to.end));
   }
@@ -80,6 +91,7 @@ class Beside {
 
   mark() {
     const { player, twin } = this;
+    if (!this.compared.rows) return;
     [[player, twin], [twin, player]].forEach(([one, other], side) => {
       const rows = new Set(this.compared.rows[side].map((row) => `row:${row}`));
       for (const { base, panel, visible } of one.shown) {
@@ -104,6 +116,15 @@ const LEAVES = new Set(["text", "rect", "path", "circle", "line"]);
 
 const living = (panel) => new Map(
   (panel?.lives ?? []).filter(({ el }) => el).map((life) => [life.key, life]));
+
+/** A player's payload has another beside it: both play, on one clock. */
+async function pair(mounted) {
+  const player = await mounted;
+  const { other, places, words } = player.data.beside;
+  const beside = new Beside(player, words);
+  player.drawn = () => beside.follow();
+  beside.show({ places }, other);
+}
 
 /** If an element is not there in the other picture, or says something else, or looks otherwise. */
 function isOther(life, there) {

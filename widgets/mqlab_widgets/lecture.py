@@ -35,5 +35,6 @@ class Lecture:
         lecture = {"story": self.story, "scenes": [list(scene) for scene in self.scenes]}
         meta = {**meta, "words": words, "lecture": lecture}
         still = player.still_html(future=False)
-        body = mounted(still, {**player.payload, "meta": meta}, "h1", "present")
+        files = ("present.js", "present.css")
+        body = mounted(still, {**player.payload, "meta": meta}, "h1", "present", files)
         return document(player.title or player.trace.system, lang, body, theme)

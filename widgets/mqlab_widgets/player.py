@@ -130,20 +130,22 @@ def image(svg: str, alt: str) -> str:
     return f'<img src="data:image/svg+xml;base64,{data}" alt="{xml(alt)}">'
 
 
-def mounted(still: str, payload: dict[str, Any], heading: str, more: str = "") -> str:
+def mounted(
+    still: str, payload: dict[str, Any], heading: str, more: str = "", files: Sequence[str] = ()
+) -> str:
     """A still and a payload, which the module plays in its place as soon as it runs. `more`: the
-    name of a function that is handed the player, of a .js and a .css file that it is in."""
+    name of a function that is handed the player; `files`: the .js and .css files that it needs."""
     name = f"mqlab-{secrets.token_hex(6)}"
     mount = f'mount(document.getElementById("{name}"))'
-    files = (f"{more}.js",) if more else ()
-    styles = (f"{more}.css",) if more else ()
+    styles = [file for file in files if file.endswith(".css")]
+    scripts = [file for file in files if file.endswith(".js")]
     return (
         f"<style>{page_css(*styles)}</style>"
         f'<div class="mqlab" id="{name}" lang="{payload["meta"]["lang"]}" data-heading="{heading}">'
         f"{still}"
         f'<script type="application/octet-stream" class="payload">{base64_of(payload)}</script>'
         "</div>"
-        f'<script type="module">{module(*files)}\n{more}({mount});</script>'
+        f'<script type="module">{module(*scripts)}\n{more}({mount});</script>'
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ...spark.topics import consumer, fetch_offsets
+from .broker_kill import kill_broker
+from .clocks import MOMENTS, SINKS, compare_outputs, play_both
 from .decide import DECIDE, STEPS, pounds
 from .kill_bench import GONE, KEPT, Bench, bestsellers, copies
 from .two_phase import RESUME
@@ -11,12 +13,17 @@ __all__ = [
     "DECIDE",
     "GONE",
     "KEPT",
+    "MOMENTS",
     "RESUME",
+    "SINKS",
     "STEPS",
     "Bench",
     "bestsellers",
-    "fetch_offsets",
+    "compare_outputs",
     "consumer",
     "copies",
+    "fetch_offsets",
+    "kill_broker",
+    "play_both",
     "pounds",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 def name_batch(number: int) -> str:
-    return f"batch{number}"
+    return f"mb{number}"
 
 
 class OfBatch:

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...kernel import Disk, Effects, Event, Quiet, Reply, Request, Send
-from ..records import force, read_records
+from ...kernel import Append, Disk, Effects, Event, Flush, Quiet, Reply, Request, Send
+from ..records import Record, read_records
 from .messages import Arrive, Fetch, FetchResponse, LatestOffset, LatestOffsetResponse
 
 LOG = "orders"
 ORDER = "order"
+
+
+@dataclass(frozen=True, slots=True)
+class Order(Record):
+    """An order is no batch's before one is planned."""
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +41,8 @@ class Partition(Quiet):
         end = disk.log(LOG).end
         match event:
             case Request(body=Arrive()) if end < len(self.orders):
-                kept = force(disk, LOG, ORDER, self.orders[end])
-                return self, (*kept, *self._await_next(end + 1))
+                kept = Append(LOG, Order(ORDER, "", end, self.orders[end]), notify=False)
+                return self, (kept, Flush(), *self._await_next(end + 1))
             case Request(caller=caller, body=LatestOffset()):
                 return self, (Reply(caller, LatestOffsetResponse(end)),)
             case Request(caller=caller, body=Fetch(number, start, until)):
@@ -48,4 +56,4 @@ class Partition(Quiet):
 
 def list_orders(disk: Disk) -> tuple[str, ...]:
     """What has arrived, in its order."""
-    return tuple(record.txn for record in read_records(disk, LOG))
+    return tuple(record.more for record in read_records(disk, LOG))

@@ -65,7 +65,7 @@ def draw(query: Query, world: World) -> Snapshot:
 
 
 def _number(record: Record) -> str:
-    return record.txn.removeprefix("batch")
+    return record.txn.removeprefix("mb")
 
 
 def _label(record: Record) -> str:

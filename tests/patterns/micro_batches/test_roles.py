@@ -71,10 +71,10 @@ def drive(*events, on=ON, disk=MemoryDisk()):
 def test_a_batch_is_planned_read_written_committed_and_then_noted_as_done():
     _, disk, sent, logs = drive(*PLANNED)
     assert sent == [LatestOffset(), LatestOffset(), Fetch(0, 0, 2), Fetch(0, 0, 1)]
-    assert logs == [["offsets batch0 {s1: 2, s2: 1}"], []]
+    assert logs == [["offsets mb0 {s1: 2, s2: 1}"], []]
     _, disk, sent, logs = drive(*PLANNED, *READ, FENCED, *WRITTEN)
     assert sent[4:] == [InitProducer(0), Write(0, 1, ("a1", "a2", "b1")), Commit(0, 1)]
-    assert logs == [["offsets batch0 {s1: 2, s2: 1}"], ["commits batch0"]]
+    assert logs == [["offsets mb0 {s1: 2, s2: 1}"], ["commits mb0"]]
     role, _, sent, _ = drive(*PLANNED, disk=disk)
     assert (role.stage, sent) == (IDLE, [LatestOffset(), LatestOffset()]), "no new orders"
 
@@ -86,7 +86,7 @@ def test_a_batch_in_doubt_is_run_again_with_the_same_orders_and_skipped_where_it
     known = told("sink", InitProducerResponse(0, 2, 0))
     _, disk, sent = run(again, *READ, known, disk=disk)
     assert sent == [InitProducer(0)]
-    assert [str(r) for r in read_records(disk, COMMITS)] == ["commits batch0"]
+    assert [str(r) for r in read_records(disk, COMMITS)] == ["commits mb0"]
 
 
 @pytest.mark.parametrize("trouble", [ConnectionLost("s1"), told("sink", Fenced(0))])
@@ -103,7 +103,7 @@ def test_without_its_safeguards_the_driver_writes_too_early_or_too_often():
     _, _, _, logs = drive(*PLANNED, on=ON - {"offsets_first"})
     assert logs == [[], []], "nothing says what the batch consists of"
     _, _, _, logs = drive(*PLANNED, *READ, FENCED, on=ON - {"commits_last"})
-    assert logs[1] == ["commits batch0"], "done before the sink has it"
+    assert logs[1] == ["commits mb0"], "done before the sink has it"
     known = told("sink", InitProducerResponse(0, 2, 0))
     _, _, sent, _ = drive(*PLANNED, *READ, known, on=ON - {"reads_progress"})
     assert sent[-1] == Write(0, 2, ("a1", "a2", "b1"))
@@ -120,16 +120,16 @@ BEGUN = (InitProducer(0), Write(0, 1, ("a1",)))
 
 
 def test_rows_and_progress_are_there_at_the_same_moment():
-    assert store(*BEGUN)[:3] == (["pending batch0 {a1}"], [], -1)
+    assert store(*BEGUN)[:3] == (["pending mb0 {a1}"], [], -1)
     ledger, seen, progress, _ = store(*BEGUN, Commit(0, 1))
-    assert ledger == ["pending batch0 {a1}", "committed batch0 {a1}"]
+    assert ledger == ["pending mb0 {a1}", "committed mb0 {a1}"]
     assert (seen, progress) == (["a1"], 0)
     assert store(*BEGUN, on=ON - {"one_transaction"})[1:3] == (["a1"], -1)
 
 
 def test_who_comes_next_ends_what_is_open_and_what_was_sent_before_is_refused():
     ledger, seen, _, sent = store(*BEGUN, InitProducer(0), Commit(0, 1), Write(0, 1, ("a1",)))
-    assert ledger == ["pending batch0 {a1}", "aborted batch0 {a1}"] and not seen
+    assert ledger == ["pending mb0 {a1}", "aborted mb0 {a1}"] and not seen
     assert sent[-3:] == [InitProducerResponse(0, 2, -1), Fenced(0), Fenced(0)]
     late = (InitProducer(0), InitProducer(0), *(Write(0, n, ("a1",)) for n in (1, 2)), Commit(0, 2))
     assert store(*late)[1] == ["a1"]

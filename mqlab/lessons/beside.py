@@ -1,0 +1,30 @@
+"""Two systems that live through the same thing, side by side on one clock.
+
+Each is a scenario in blocks (dashes and a blank line between them), as many in the one as in the
+other: the end of a block is a moment that both have in common, whatever it took each to get there.
+"""
+
+from __future__ import annotations
+
+from mqlab_widgets import Pair, Player
+
+from ..kernel.text import Lang
+from ..scenario import perform_in_blocks
+from .registry import SYSTEMS, with_evidence
+
+
+def put_beside(one: str, other: str, at: int = 0, lang: Lang = "en") -> Pair:
+    """`at`: after how many blocks the picture opens. A run is headed by its first comment. Raises
+    ValueError where one story has more blocks than the other."""
+    runs = [perform_in_blocks(text, SYSTEMS) for text in (one, other)]
+    (_, first), (_, second) = runs
+    if len(first) != len(second):
+        raise ValueError(
+            f"{len(first)} blocks beside {len(second)}: a block of the one is a block of the other"
+        )
+    moments = [(0, 0), *zip(first, second, strict=True)]
+    left, right = (
+        Player(with_evidence(run.trace, ""), step=step, lang=lang)
+        for (run, _), step in zip(runs, moments[at], strict=True)
+    )
+    return Pair(left, right, moments)

@@ -1,0 +1,98 @@
+"""Two runs on one clock: what belongs to the same moment, in Python; one slider, in Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mqlab_widgets import Pair, Player
+from mqlab_widgets.pair import spread
+
+from mqlab.kernel.text import Text
+
+from .sample import sample
+from .test_browser import axe, settle
+
+LONG = sample()
+SHORT = replace(LONG, facts=LONG.facts[:9], snapshots=LONG.snapshots[:10], title=Text("the other"))
+MOMENTS = ((4, 2), (12, 8))
+
+
+def plain(trace: Any) -> Any:
+    """The same without folds: each fact is a row."""
+    return replace(trace, facts=tuple(replace(fact, fold=False) for fact in trace.facts))
+
+
+def test_between_two_moments_each_run_takes_its_steps_evenly() -> None:
+    moments = ((0, 0), (4, 2), (4, 2), (6, 6))
+    places = spread(moments, plain(LONG), plain(SHORT))
+    assert places[:7] == (0, 0, 1, 1, 2, 4, 6)
+    back = spread([(b, a) for a, b in moments], plain(SHORT), plain(LONG))
+    assert back[:7] == (0, 2, 4, 4, 5, 5, 6)
+
+
+def test_what_is_folded_goes_with_the_row_before_it() -> None:
+    long = plain(LONG)
+    folded = replace(long.facts[1], fold=True)
+    long = replace(long, facts=(long.facts[0], folded, *long.facts[2:]))
+    assert spread(((0, 0), (3, 2)), long, plain(SHORT))[:4] == (0, 1, 1, 2)
+
+
+def test_a_pair_stands_where_the_clock_has_both_and_says_both() -> None:
+    pair = Pair(Player(LONG, step=4), Player(SHORT), MOMENTS)
+    said = pair.narration()
+    assert said.count("▶") == 2 and said.count("\n\n") == 1
+    assert pair.second.step == 2 and pair.places[0][len(LONG)] == len(SHORT)
+    assert pair.html().count("<img ") == 2, "both stills, where no script runs"
+    assert pair._repr_mimebundle_()["text/plain"] == said
+
+
+def test_a_clock_that_goes_back_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"moment \(3, 8\) is not after \(4, 2\)"):
+        Pair(Player(LONG), Player(SHORT), ((4, 2), (3, 8)))
+
+
+@pytest.fixture
+def page(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    (tmp_path / "pair.html").write_text(
+        Pair(Player(LONG, step=4), Player(SHORT), MOMENTS).page("light"), "utf-8"
+    )
+    found = browser.new_page(viewport={"width": 1280, "height": 800})
+    errors: list[str] = []
+    found.on("pageerror", lambda error: errors.append(str(error)))
+    found.goto((tmp_path / "pair.html").as_uri())
+    found.wait_for_selector(".twin[data-step]")
+    settle(found)
+    yield found
+    found.close()
+    assert not errors
+
+
+@pytest.mark.needs("chromium")
+def test_both_move_with_one_slider_and_a_click_on_either_moves_both(page: Any) -> None:
+    places = Pair(Player(LONG), Player(SHORT), MOMENTS).places
+
+    def stand() -> tuple[int, int]:
+        settle(page)
+        found = [page.locator(name).get_attribute("data-step") for name in (".first", ".twin")]
+        return int(found[0]), int(found[1])
+
+    assert page.get_by_role("slider").count() == 1
+    assert stand() == (4, 2)
+    page.keyboard.press("End")
+    page.wait_for_function(f"document.querySelector('.twin').dataset.step == {len(SHORT)}")
+    assert stand() == (len(LONG), len(SHORT))
+    page.keyboard.press("Home")
+    page.wait_for_function("document.querySelector('.twin').dataset.step == 0")
+    row = page.locator(".twin .row").nth(3)
+    row.click()
+    page.wait_for_function("document.querySelector('.twin').dataset.step != 0")
+    first, second = stand()
+    assert places[0][first] == second and 0 < first < len(LONG)
+    assert page.locator(".differs").count() == 0, "two systems differ in everything"
+    boxes = [page.locator(name).bounding_box() for name in (".first", ".twin")]
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+    assert axe(page, "main") == []
