@@ -5,5 +5,6 @@ role stands where, who calls whom, and where each part is in Pulsar.
 """
 
 from .config import SAFEGUARDS, PulsarConfig
+from .system import PulsarSystem
 
-__all__ = ["SAFEGUARDS", "PulsarConfig"]
+__all__ = ["SAFEGUARDS", "PulsarConfig", "PulsarSystem"]

@@ -17,6 +17,8 @@ PENDING_ACK_CURSOR = "__pending_ack_state"
 MARKER_PRODUCER = "pulsar.txn.marker"
 #: the table of a partition's disk in which each subscription has its cursor
 CURSORS = "cursors"
+#: the table that says of a partition that it was deleted, or that its namespace was created
+TOPIC = "topic"
 COORDINATOR = "tc-"
 
 

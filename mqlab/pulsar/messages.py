@@ -387,6 +387,7 @@ class PushMessage:
     redelivery_count: int = 0
     txn: TxnID | None = None
     acked: tuple[int, ...] = ()
+    quiet = True
 
     def __str__(self) -> str:
         again = f" redelivered {self.redelivery_count}" if self.redelivery_count else ""

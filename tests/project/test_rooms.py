@@ -38,6 +38,7 @@ ROOMS = {
         ("subscription",),
         ("topic",),
         ("client",),
+        ("system",),
     ),
     "mqlab.patterns": (
         (

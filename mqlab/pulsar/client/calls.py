@@ -167,19 +167,21 @@ class EndById:
     action: TxnAction
 
     def __str__(self) -> str:
-        return f"end-by-id {self.action} {self.txn.most},{self.txn.least}"
+        return f"end-by-id {self.action} {self.txn.most}/{self.txn.least}"
 
 
 @dataclass(frozen=True, slots=True)
 class AskAdmin:
-    """A call of the administration (REST): this request to the node that owns what it is about.
-    It belongs to no transaction; a client makes it here so that a scenario needs no other node."""
+    """A call of the administration (REST), or a raw command: this request to the node that owns
+    what it is about. A client makes it here so that a scenario needs no other node. `words`: how
+    a scenario says it."""
 
     to: str
     request: Any
+    words: str = ""
 
     def __str__(self) -> str:
-        return f"ask {self.to} {self.request}"
+        return self.words or f"ask {self.to} {self.request}"
 
 
 def find_name(call: object) -> str:

@@ -50,7 +50,7 @@ from ...kernel import (
     replace,
 )
 from ..buffer import Buffer, recover_buffer
-from ..config import CURSORS, SNAPSHOT_LOG, PulsarConfig
+from ..config import CURSORS, SNAPSHOT_LOG, TOPIC, PulsarConfig
 from ..ledger import TopicView
 from ..messages import (
     DeleteTopic,
@@ -63,7 +63,7 @@ from ..messages import (
 )
 from ..states import BufferState
 from ..subscription import Subscription
-from . import deletion, describing, markers, publishing, snapshots
+from . import deletion, describing, markers, namespace, publishing, snapshots
 from .unsafe import Unsafe
 
 __all__ = ["Topic", "Unsafe"]
@@ -80,7 +80,8 @@ class Topic:
     """`lac`: the last confirmed entry. `appends`: entries that are not safe yet, the oldest
     first. `queue`: requests that wait for the buffer. `pushed` and `persisted`: the highest
     sequence number of each producer that was appended, and that is safe. `subs`: by name.
-    `exists` False: it was deleted, and nobody has used it since."""
+    `exists` False: it was deleted, and nobody has used it since. `namespace`
+    False: there is no namespace for it."""
 
     config: PulsarConfig
     name: str
@@ -92,6 +93,7 @@ class Topic:
     persisted: Map[str, int] = Map()
     subs: Map[str, Subscription] = Map()
     exists: bool = True
+    namespace: bool = True
 
     # -- events --------------------------------------------------------------------------
 
@@ -109,6 +111,8 @@ class Topic:
         return self, ()
 
     def handle_request(self, body: Any, caller: Caller, disk: Disk) -> Result:
+        if not self.namespace:
+            return namespace.refuse(self, body, caller)
         match body:
             case SendMessage():
                 new, effects = deletion.revive(self)
@@ -228,7 +232,9 @@ class Topic:
         """A topic is loaded. Subscriptions read their cursors and logs; the buffer recovers by
         itself, and until it has, nothing is dispatched."""
         log = disk.log(name)
-        new = cls(config, name, lac=log.end - 1, exists=not deletion.was_deleted(disk))
+        rows = disk.table(TOPIC)
+        new = cls(config, name, lac=log.end - 1, exists=not deletion.was_deleted(rows))
+        new = replace(new, namespace=namespace.has_namespace(config, name, rows))
         new = publishing.recover_sequences(new, log)
         effects: Effects = ()
         for sub_name in disk.table(CURSORS):

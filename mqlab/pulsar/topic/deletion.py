@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Disk, Effects, Put, Reply, Truncate, replace
+from ...kernel import Caller, Effects, Map, Put, Reply, Truncate, replace
 from ..buffer import Buffer
-from ..config import CURSORS, SNAPSHOT_LOG
+from ..config import CURSORS, SNAPSHOT_LOG, TOPIC
 from ..messages import Answer
 from ..states import BufferState
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 Result = tuple["Topic", Effects]
 
-#: the table that says whether there is a topic
-TOPIC = "topic"
+#: the row of the table "topic" that says so
+DELETED = "deleted"
 
 
-def was_deleted(disk: Disk) -> bool:
-    return bool(disk.table(TOPIC).get("deleted", False))
+def was_deleted(rows: Map[str, bool]) -> bool:
+    return DELETED in rows
 
 
 def revive(topic: Topic) -> Result:
     """Somebody uses the topic: there is one again."""
     if topic.exists:
         return topic, ()
-    return replace(topic, exists=True), (Put(TOPIC, "deleted", None),)
+    return replace(topic, exists=True), (Put(TOPIC, DELETED, None),)
 
 
 def delete(topic: Topic, caller: Caller) -> Result:
@@ -45,7 +45,7 @@ def delete(topic: Topic, caller: Caller) -> Result:
         topic.config, topic.name, buffer=Buffer(BufferState.NO_SNAPSHOT), exists=False
     )
     return new, (
-        Put(TOPIC, "deleted", True),
+        Put(TOPIC, DELETED, True),
         *subscriptions,
         Truncate(SNAPSHOT_LOG, 0),
         Truncate(topic.name, 0),

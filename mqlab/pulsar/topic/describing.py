@@ -26,6 +26,7 @@ from ..messages import (
     LastMessageId,
     SubscriptionRequest,
     TxnID,
+    Unsubscribe,
 )
 from ..states import PendingAckState
 
@@ -61,6 +62,8 @@ def refuse_unknown(body: SubscriptionRequest, caller: Caller) -> Effects:
             return (Reply(caller, EndTxnOnSubscriptionResponse(txn=txn, subscription=name)),)
         case Ack(txn=txn) if txn is not None:
             return (Reply(caller, AckResponse(ServerError.SubscriptionNotFound)),)
+        case Unsubscribe():
+            return (Reply(caller, Answer(ServerError.SubscriptionNotFound)),)
     return ()
 
 

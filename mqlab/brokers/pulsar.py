@@ -1,0 +1,5 @@
+"""Where Pulsar's rooms are."""
+
+from . import Broker
+
+BROKER = Broker(systems={"pulsar": "mqlab.pulsar:PulsarSystem"})

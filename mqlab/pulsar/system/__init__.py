@@ -1,0 +1,95 @@
+"""The Pulsar lesson system: coordinators, partitions and clients, each on a node of its own.
+
+    system pulsar partitions=2 clients=app,shop
+
+A client has transactions, producers and consumers; `app` and `shop` are two processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
+
+from ...kernel import Effect, Event, NodeSpec, System, Telling, Text, World
+from ...kernel.options import SORTED, Most, Programs
+from ..config import SAFEGUARDS, PulsarConfig
+from . import verbs, wiring
+
+PARTITIONS = Most(100, "a picture has room for 100")
+COORDINATORS = Most(16, "a cluster has 16 of them")
+
+
+@dataclass(frozen=True)
+class PulsarSystem(System):
+    """`topic`: its name, or several with commas, of `partitions` each. `clients`: processes with a
+    PulsarClient. `coordinators`: 1, as in a standalone broker, or as many as a cluster has.
+    `missing`: further partitions, whose namespace does not exist.
+
+    `timeout_ms`: of a transaction whose builder was given none; `operation_ms`: how long a client
+    waits for a coordinator. `max_active`: maxActiveTransactionsPerCoordinator. `snapshot_count`
+    and `snapshot_ms`: when a buffer writes a snapshot (0: not by time). `dedup` 1: the broker
+    knows duplicates. `batch_index_ack` 0: as before 4.1, messages of a batch are acknowledged
+    together only."""
+
+    topic: str = "orders"
+    partitions: Annotated[int, PARTITIONS] = 1
+    clients: tuple[str, ...] = ("app",)
+    coordinators: Annotated[int, COORDINATORS] = 1
+    missing: tuple[str, ...] = ()
+    timeout_ms: int = 60_000
+    operation_ms: int = 30_000
+    max_active: int = 0
+    snapshot_count: int = 1_000
+    snapshot_ms: int = 0
+    dedup: int = 0
+    batch_index_ack: int = 1
+    off: Annotated[tuple[str, ...], SORTED] = ()
+    programs: Programs = ()
+
+    name = "pulsar"
+    retrying = ("retry",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("dedup", "batch_index_ack"):
+            if getattr(self, name) not in (0, 1):
+                raise ValueError(f"{name}={getattr(self, name)}: expected 0 or 1")
+        for name in ("coordinators", "snapshot_count"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
+
+    def label(self) -> Text:
+        """How a picture names the system."""
+        off = f" · off: {', '.join(self.off)}" if self.off else ""
+        return Text(f"Pulsar{off}")
+
+    @cached_property
+    def config(self) -> PulsarConfig:
+        topics = self.topic.split(",")
+        partitions = tuple(f"{topic}-{i}" for topic in topics for i in range(self.partitions))
+        return PulsarConfig(
+            on=frozenset(SAFEGUARDS) - frozenset(self.off),
+            partitions=(*partitions, *self.missing),
+            missing=self.missing,
+            coordinators=self.coordinators,
+            max_active=self.max_active,
+            snapshot_count=self.snapshot_count,
+            snapshot_ms=self.snapshot_ms,
+            dedup=self.dedup,
+            batch_index_ack=self.batch_index_ack,
+        )
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        return wiring.nodes(self)
+
+    def call(self, words: tuple[str, ...]) -> Any:
+        return verbs.parse_call(words, self.config)
+
+    def safeguards(self) -> Mapping[str, Text]:
+        return SAFEGUARDS
+
+    def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
+        """Nothing is explained yet, so a picture folds it all."""
+        return Telling(fold=True)

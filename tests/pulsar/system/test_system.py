@@ -1,0 +1,120 @@
+"""The system line, what a scenario may say, and who is told what is wrong."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from mqlab.pulsar import SAFEGUARDS, PulsarConfig, PulsarSystem
+from mqlab.pulsar.system.verbs import ADVICE, parse_call
+
+CONFIG = PulsarConfig(partitions=("orders-0", "dlq-0"), coordinators=2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "new-transaction t1",
+        "new-transaction t1 timeout=500",
+        "send orders-0 a",
+        "send orders-0 a b txn=t1 sequence=5",
+        "commit t1",
+        "abort t1",
+        "state t1",
+        "reopen t1",
+        "end-by-id abort 1/7",
+        "subscribe orders-0 s",
+        "subscribe orders-0 s type=Shared from=earliest queue=2 dead_letter=dlq-0 max_redeliver=1",
+        "reader orders-0 r from=earliest",
+        "receive s",
+        "ack s",
+        "ack s orders-0@3 orders-0@4:1 txn=t1",
+        "ack-cumulative s orders-0@3 txn=t1",
+        "redeliver s",
+        "close s",
+        "register 0/0 orders-0",
+        "register 0/0 orders-0 s",
+        "transaction-metadata 0/0",
+        "coordinator-stats 1",
+        "slow-transactions 0 30000",
+        "buffer-stats orders-0",
+        "transaction-in-buffer orders-0 0/0",
+        "pending-ack-stats orders-0 s",
+        "position-stats s orders-0@3",
+        "last-message-id orders-0",
+        "delete-topic orders-0",
+        "unsubscribe orders-0 s",
+        "create-namespace orders-0",
+    ],
+)
+def test_a_call_is_written_as_it_is_read(words: str) -> None:
+    call = parse_call(tuple(words.split()), CONFIG)
+    assert str(call) == words
+    assert words in PulsarSystem(programs=(("app", (call,)),)).line()
+
+
+def test_every_call_has_its_advice() -> None:
+    for verb, advice in ADVICE.items():
+        assert advice.split()[0] == verb
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("send orders-0", ADVICE["send"]),
+        ("send orders-9 a", "no partition 'orders-9'; there are: orders-0, dlq-0"),
+        ("send orders-0 a colour=red", ADVICE["send"]),
+        ("send orders-0 {", "a word without"),
+        ("send orders-0 a sequence=x", "sequence=x: expected a whole number"),
+        ("subscribe orders-0 s type=Round", "type=Round"),
+        ("reader orders-0 r type=Shared", ADVICE["reader"]),
+        ("ack s orders-0", "expected PARTITION@POSITION"),
+        ("end-by-id commit 2/0", "those are: 0, 1"),
+        ("end-by-id forget 0/0", ADVICE["end-by-id"]),
+        ("coordinator-stats 7", "those are: 0, 1"),
+        ("dance", "one of: new-transaction"),
+    ],
+)
+def test_what_is_no_call_is_told_what_would_be(words: str, why: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        parse_call(tuple(words.split()), CONFIG)
+    assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"dedup": "2"}, "dedup=2: expected 0 or 1"),
+        ({"coordinators": "0"}, "coordinators=0: expected at least 1"),
+        ({"coordinators": "17"}, "a cluster has 16"),
+        ({"partitions": "101"}, "a picture has room for 100"),
+        ({"off": "gravity"}, "no safeguard 'gravity'"),
+        ({"app": "dance"}, "is no call"),
+        ({"nobody": "commit t1"}, "clients: app"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(options: dict[str, str], why: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        PulsarSystem.from_options(options)
+    assert why in str(refused.value)
+
+
+def test_a_line_is_read_back() -> None:
+    line = {
+        "clients": "app,shop",
+        "coordinators": "2",
+        "missing": "nowhere-0",
+        "off": "replay_log,low_watermark",
+        "app": "new-transaction t1; send orders-0 a txn=t1; end-by-id commit 0/0",
+    }
+    found = PulsarSystem.from_options(line)
+    assert found.config.on == frozenset(SAFEGUARDS) - {"replay_log", "low_watermark"}
+    assert found.config.partitions == ("orders-0", "nowhere-0")
+    words = shlex.split(found.line())[1:]
+    assert PulsarSystem.from_options(dict(word.split("=", 1) for word in words)) == found
+
+
+def test_every_safeguard_says_its_sentence_in_both_languages() -> None:
+    for name, text in SAFEGUARDS.items():
+        assert text.en and text.zh and text.en != text.zh, name
