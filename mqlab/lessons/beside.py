@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from mqlab_widgets import Pair, Player
 
+from ..kernel import Trace
 from ..kernel.text import Lang
 from ..scenario import perform_in_blocks
 from .registry import SYSTEMS, with_evidence
 
 
 def put_beside(one: str, other: str, at: int = 0, lang: Lang = "en") -> Pair:
-    """`at`: after how many blocks the picture opens. A run is headed by its first comment. Raises
-    ValueError where one story has more blocks than the other."""
+    """`at`: after how many blocks the picture opens, at the last row that is not folded. A run is
+    headed by its first comment. Raises ValueError where one story has more blocks than the
+    other."""
     runs = [perform_in_blocks(text, SYSTEMS) for text in (one, other)]
     (_, first), (_, second) = runs
     if len(first) != len(second):
@@ -24,7 +26,14 @@ def put_beside(one: str, other: str, at: int = 0, lang: Lang = "en") -> Pair:
         )
     moments = [(0, 0), *zip(first, second, strict=True)]
     left, right = (
-        Player(with_evidence(run.trace, ""), step=step, lang=lang)
+        Player(with_evidence(run.trace, ""), step=find_shown(run.trace, step), lang=lang)
         for (run, _), step in zip(runs, moments[at], strict=True)
     )
     return Pair(left, right, moments)
+
+
+def find_shown(trace: Trace, step: int) -> int:
+    """The last position up to `step` whose row is shown."""
+    while step and trace.facts[step - 1].fold:
+        step -= 1
+    return step

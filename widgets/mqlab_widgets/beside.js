@@ -43,8 +43,10 @@ class Beside {
     this.twin = new Player(this.host, data, true);
     this.host.tabIndex = -1;
     this.twin.body.querySelector(".bottom").before(make("div", { className: "branches" }));
-    if (this.compared.rows) this.twin.body.append(
-      make("div", { className: "compared", textContent: this.words.differs }));
+    // What it says of both is said once; the room for it keeps the two at the same height.
+    const once = this.compared.rows ? "" : " once";
+    this.twin.body.append(
+      make("div", { className: `compared${once}`, textContent: this.words.differs }));
     // A click on one of its rows moves both.
     this.twin.go = (step) => this.player.go(this.opposite(step, this.twin, this.player));
     this.twin.drawn = () => { if (this.on) { this.align(); this.mark(); } };

@@ -27,7 +27,7 @@ EARLY = "Flink's commits at the barrier, Spark's does not read its progress"
 SINKS = {RULE: ("", ""), EARLY: ("off commit_after_checkpoint", "off reads_progress")}
 
 #: one order before the barrier, one behind it; in the other job, one before the batch, one after
-BARRIERS = """# Flink: the checkpoint decides
+BARRIERS = """# As in Flink
 system barriers sources=s1 rows=2
 {off}
 hold jm→s1 Deploy#1
@@ -40,7 +40,7 @@ do sum>sink
 do fire jm
 do jm>s1
 """
-BATCHES = """# Spark: the sink decides
+BATCHES = """# As in Spark
 system micro_batches sources=s1 rows=2
 {off}
 do s1.
