@@ -23,7 +23,7 @@ from ...rocketmq.remoting import (
     encode_command,
 )
 
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 
 
 class Connection:
