@@ -36,6 +36,7 @@ EXCEPTION_OF: dict[ServerError, str] = {
     ServerError.TransactionConflict: "TransactionConflictException",
     ServerError.TransactionNotFound: "TransactionNotFoundException",
     ServerError.ConsumerBusy: "ConsumerBusyException",
+    ServerError.TopicNotFound: "TopicDoesNotExistException",
 }
 #: exceptions that never were an answer: the client makes them itself
 OPERATION_FAILED = "TransactionHasOperationFailedException"

@@ -185,7 +185,7 @@ def test_the_administration_is_asked_and_its_answer_told() -> None:
     assert stand.answer(LastMessageId(position=3)) == "ok @3"
     stand.call(AskAdmin("orders-0", GetLastMessageId("orders-0")))
     refused = LastMessageId(ServerError.TopicNotFound)
-    assert stand.answer(refused) == "failed TopicNotFoundException"
+    assert stand.answer(refused) == "failed TopicDoesNotExistException"
 
 
 def test_the_administration_does_not_load_a_coordinator() -> None:
