@@ -70,7 +70,7 @@ from ..messages import (
     TransactionMetadataEntry,
     TxnID,
 )
-from ..states import ENDED, StoreState, TxnStatus, may_enter
+from ..states import ENDED, StoreState
 from . import describe, ending, loading, timing
 from .meta import End, TxnMeta, Write
 
@@ -226,7 +226,7 @@ class Coordinator:
         entry = write.entry
         meta = self.txns.get(entry.txn)
         assert write.caller is not None
-        if meta is None or meta.status is not TxnStatus.OPEN:
+        if meta is None or not meta.accepts(entry):
             new, effects = self.delete((entry.base,))
             return new, (*effects, Reply(write.caller, _answer_add(entry, LATE)))
         new = replace(self, txns=self.txns.set(entry.txn, meta.apply(entry)))
@@ -237,9 +237,7 @@ class Coordinator:
         record that comes too late is deleted again (MLTransactionMetadataStore#updateTxnStatus)."""
         entry = write.entry
         meta = self.txns.get(entry.txn)
-        assert entry.status is not None
-        fits = meta is not None and meta.status is entry.expected
-        if meta is None or not fits or not may_enter(entry.status, meta.status):
+        if meta is None or not meta.accepts(entry):
             new, effects = self.delete((entry.base,))
             new, more = ending.refuse(new, write, LATE)
             return new, (*effects, *more)

@@ -5,6 +5,9 @@
     ABORTING     it is aborted again
     COMMITTED …  its records should have been deleted: they are now
 
+A record that was too late when it was written, and that a kill kept from being deleted, is too late
+again: it is compared with the state that it expected, as it was the first time.
+
 Ids go on with the last one in the log, whether its transaction is known or not.
 
 Source: MLTransactionLogImpl#replayAsync, MLTransactionMetadataStore#init,
@@ -65,6 +68,6 @@ def replay(
         elif entry.status in ENDED:
             txns = txns.remove(entry.txn)
             useless = (*useless, *meta.records, entry.base)
-        else:
+        elif meta.accepts(entry):
             txns = txns.set(entry.txn, meta.apply(entry))
     return txns, useless

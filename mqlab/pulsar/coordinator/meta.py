@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...kernel import Caller, replace
 from ..messages import TransactionMetadataEntry, TxnID
-from ..states import TxnAction, TxnStatus
+from ..states import TxnAction, TxnStatus, may_enter
 
 #: the first words of the names of timers
 TIMEOUT = "timeout "
@@ -40,6 +40,13 @@ class TxnMeta:
     def participants(self) -> tuple[Participant, ...]:
         """Whom its end concerns: the subscriptions first, then the partitions."""
         return (*self.subscriptions, *((name, "") for name in self.partitions))
+
+    def accepts(self, entry: TransactionMetadataEntry) -> bool:
+        """Whether a record that has been written comes in time: participants are added to what is
+        open, and an update finds the state that it expected."""
+        if entry.status is None:
+            return self.status is TxnStatus.OPEN
+        return self.status is entry.expected and may_enter(entry.status, self.status)
 
     def apply(self, entry: TransactionMetadataEntry) -> TxnMeta:
         """This transaction after one more of its records."""

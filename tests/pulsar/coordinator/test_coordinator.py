@@ -218,6 +218,30 @@ def test_what_was_being_ended_is_ended_again_after_a_restart() -> None:
     assert list(tc.role.txns) == [T1]
 
 
+@pytest.mark.parametrize(("first", "second"), [(ABORT, COMMIT), (COMMIT, ABORT)])
+def test_a_record_that_came_too_late_is_too_late_after_a_kill_as_well(
+    first: TxnAction, second: TxnAction
+) -> None:
+    """The kill comes before the record is deleted; a search has found what happens else: a
+    transaction that was aborted in one topic is committed in the other."""
+    tc = start(slow=True)
+    tc.ask(NewTxn(0, 60_000))
+    tc.settle()
+    tc.ask(EndTxn(T0, first))
+    tc.ask(EndTxn(T0, second))
+    tc.ask(AddPartitionToTxn(T0, ("orders-0",)))
+    assert len(tc.words(LOG)) == 4
+    tc.restart()
+    tc.slow = False
+    tc.ask(TcClientConnect(0))
+    assert not tc.role.txns and tc.role.cursor.mark_delete == 1
+    final = "ABORTED" if first is ABORT else "COMMITTED"
+    assert tc.words(LOG)[4:] == [f"{final} (0,0)"]
+    tc.restart()
+    tc.ask(TcClientConnect(0))
+    assert tc.role.cursor.mark_delete == 4, "the next load finds that nobody needs them"
+
+
 def test_an_open_transaction_keeps_its_deadline() -> None:
     tc = start()
     tc.at_ms = 10_000
