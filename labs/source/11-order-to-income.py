@@ -427,8 +427,8 @@ print(*(compare_outputs(sinks) for sinks in SINKS), sep="\n\n")
 # is no complete checkpoint, and a1 is computed again. Spark's fails *after* it: the checkpoint does not
 # know yet. Barriers make each order count once in the job's *state*. The output is not part of that
 # state. It must be able to hide rows until the checkpoint is on disk, and for that Flink needs Kafka's
-# transactions. (Both models can be searched for every crash, with each rule switched off in turn:
-# `mqlab explore barriers`, `mqlab explore micro_batches`.)
+# transactions. (Every crash of both models can be searched: `mqlab explore barriers`,
+# `mqlab explore micro_batches`; with `--off NAME` a rule is missing.)
 #
 # ## Two phases, as in Flink
 #

@@ -1,9 +1,9 @@
 """Lab 11: the broker is killed with -9 while the Spark job runs, and started again on its folder.
 
 The job is not touched, and does not wait: its next call meets a broker that is not there. Its
-clients lose their connections in the middle of a transaction, find the broker again, and go on: the
-transaction's state, its records and the group's offsets are on the broker's disk. Each death is at a
-chosen arrow of a chosen batch, where a random one would hardly ever be.
+clients lose their connections in the middle of a transaction, find the broker again, and go on:
+the transaction's state, its records and the group's offsets are on the broker's disk. Each death is
+at a chosen arrow of a chosen batch, where a random one would hardly ever be.
 """
 
 from __future__ import annotations
