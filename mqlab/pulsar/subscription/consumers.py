@@ -11,6 +11,7 @@ of consumers, keys of Key_Shared, the permits that too many unacknowledged messa
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,8 @@ class Attached:
     held: tuple[int, ...] = ()
 
     def hold(self, position: int, messages: int) -> Attached:
-        held = tuple(sorted({*self.held, position}))
+        at = bisect_left(self.held, position)
+        held = (*self.held[:at], position, *self.held[at:])
         return replace(self, permits=self.permits - messages, held=held)
 
     def drop(self, positions: tuple[int, ...]) -> Attached:
