@@ -1,9 +1,9 @@
 """What pictures of all models share: lanes, strips of records, and one sentence why.
 
 A step is explained by the name of what it does: a message by its class (or the `key` it gives
-itself), a record by its first word, a timer by the first word of its name. A model lists its
-sentences under these names, in its `words.py`; what it lists no sentence for teaches nothing
-here, and is folded.
+itself), a record by its first word, a timer by the first word of its name. What changes memory
+only is `change`, with the name of the message that did it. A model lists its sentences under these
+names, in its `words.py`; what it lists no sentence for teaches nothing here, and is folded.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def explain(
             return Telling(txn, fold=why is None, why=_say(why, event))
         case None, Request(caller=caller, body=body):
             late = current(system, world, caller.name, role) != caller.conn
-            why = whys.get(f"late {name_of(body)}", LATE) if late else whys.get("change")
+            name = name_of(body)
+            why = whys.get(f"late {name}", LATE) if late else whys.get(f"change {name}")
             return Telling(_txn(body), why=_say(why, body))
         case None, None:
             return Telling(why=_fault(whys, world, role))

@@ -41,6 +41,14 @@ def test_every_visible_step_says_why_in_both_languages(path):
         assert snapshot.lanes and snapshot.logs
 
 
+def test_a_step_that_changes_nothing_has_no_sentence_of_one_that_does():
+    """A barrier that waits for another says so; a record that nobody waits for does not."""
+    facts = scenario("system barriers rows=1\nat 0\nfire jm checkpoint").facts
+    waits = [fact for fact in facts if fact.why.en.startswith("Its records wait")]
+    assert [str(fact.text) for fact in waits] == ["s1 waits for the other barrier"]
+    assert any(fact.kind == FactKind.IDLE and not fact.why.en for fact in facts)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_safeguard_or_claim_that_there_is_not_is_refused_with_the_known_ones(name):
     kind = SYSTEMS[name]

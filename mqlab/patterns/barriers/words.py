@@ -44,7 +44,7 @@ WHYS = {
         "Between two records: what is before it belongs to {txn}, what is behind it does not.",
         "位于两条记录之间：之前的属于 {txn}，之后的不属于。",
     ),
-    "change": Words(
+    "change Barrier": Words(
         "Its records wait, or the picture would hold some that are behind the barrier.",
         "它的记录要等待，否则快照会包含屏障之后的记录。",
     ),
