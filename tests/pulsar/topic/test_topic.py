@@ -17,6 +17,7 @@ from mqlab.kernel import Response
 from mqlab.pulsar.config import SAFEGUARDS, SNAPSHOT_LOG, PulsarConfig
 from mqlab.pulsar.errors import ServerError
 from mqlab.pulsar.messages import (
+    CreateNamespace,
     DeleteTopic,
     EndTxnOnPartition,
     Flow,
@@ -352,6 +353,19 @@ def test_a_deleted_topic_has_nothing_to_end() -> None:
     assert send(topic, "b").position == 0
     commit(topic, T1)
     assert topic.words(NAME) == ["b @0", "commit marker of (0,1) @1"]
+
+
+def test_without_a_namespace_nothing_can_be_done_until_there_is_one() -> None:
+    topic = start(missing=(NAME,))
+    asked = EndTxnOnPartition(T0, TxnAction.COMMIT, NAME, -1)
+    assert topic.call(asked, "tc-0").error is ServerError.ServiceNotReady
+    assert send(topic, "a").error is ServerError.TopicNotFound
+    topic.ask(Subscribe(NAME, "shop"), "reader")
+    assert [str(sent.body) for sent in topic.take_sent()] == ["Subscribed shop TopicNotFound"]
+    assert topic.call(GetLastMessageId(NAME)).error is ServerError.TopicNotFound
+    assert topic.call(CreateNamespace(NAME)).ok
+    topic.restart()
+    assert topic.call(asked, "tc-0").ok and send(topic, "a").position == 1
 
 
 def test_an_answer_concerns_nobody() -> None:
