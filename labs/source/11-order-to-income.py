@@ -413,8 +413,8 @@ Predict("11-barriers-alone")
 
 # %% [markdown]
 # Choose the moment of death and the sinks. In the second choice each sink lacks one rule: Flink's does
-# not wait for the checkpoint, Spark's does not look at its progress record. A light below the readers
-# says what breaks. The second cell has all moments as a table.
+# not wait for the checkpoint, Spark's does not look at its progress record. In the tab *What stands
+# now* a light says what breaks. The second cell has all moments as a table.
 
 # %%
 vary(play_both, killed=list(MOMENTS), sinks=list(SINKS))
