@@ -53,7 +53,7 @@ class Jars:
         """What this machine lacks for a real broker, with what to do; nothing if it has all."""
         needs, java = f"a real {self.product} needs Java {NEEDED_JAVA} or later", find_java()
         if java is None:
-            return f"{needs}: install openjdk-17-jdk-headless"
+            return f"{needs}: install openjdk-{NEEDED_JAVA}-jdk-headless"
         if java < NEEDED_JAVA:
             return f"{needs}, here is {java or 'one of unknown age'}: install a newer one"
         if shutil.which("mvn") is None and not all(map(self._is_complete, self.versions)):
@@ -90,6 +90,30 @@ class Jars:
             raise RealBrokerError(self._refused(version, wrong))
         # In full and in order: a class-data archive belongs to exactly one class path.
         return ":".join(map(str, sorted((self.folder(version) / "lib").glob("*.jar"))))
+
+    def compile(self, version: str, source: Path) -> str:
+        """A class path on which the class of this source stands in front of the jars; compiled
+        where it is not yet.
+
+        Raises RealBrokerError where it cannot be.
+        """
+        path, classes = self.class_path(version), self.folder(version) / "classes"
+        with (self.cache / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            made = classes / f"{source.stem}.class"
+            if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+                command = ["javac", "-cp", path, "-d", str(classes), str(source)]
+                try:
+                    done = subprocess.run(command, capture_output=True, text=True, check=False)
+                except FileNotFoundError as error:
+                    raise RealBrokerError(
+                        f"a real {self.product} needs a Java compiler: "
+                        f"install openjdk-{NEEDED_JAVA}-jdk-headless"
+                    ) from error
+                if done.returncode != 0:
+                    why = re.sub(r"\s+", " ", done.stderr).strip()
+                    raise RealBrokerError(f"javac cannot compile {source.name}: {why}")
+        return f"{classes}:{path}"
 
     def find_wrong(self, version: str, lib: Path) -> list[str]:
         """The names of jars that are not as pinned, are not pinned, or are not there."""

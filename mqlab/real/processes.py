@@ -6,8 +6,15 @@ import ctypes
 import re
 import signal
 import socket
+import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
+
+from .program import RealBrokerError
+
+GRACE_S = 40.0
 
 
 def end_with_parent() -> None:
@@ -31,3 +38,56 @@ def tail_log(path: Path) -> str:
     text = path.read_text("utf-8", errors="replace")
     wrong = [line for line in text.splitlines() if re.search(r"ERROR|FATAL|Exception", line)]
     return " / ".join(wrong[-3:]) or text[-300:].strip() or "it said nothing"
+
+
+class LoggedProcess:
+    """One process of a real broker, which says what it has to say into a file. It ends with
+    whoever started it, and when it is told to."""
+
+    def __init__(self, name: str, log: Path) -> None:
+        """`name`: of what runs, for a reader of its complaints."""
+        self.name, self.log = name, log
+        self._process: subprocess.Popen[bytes] | None = None
+        self._said: IO[bytes] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, command: Sequence[str]) -> None:
+        self._said = open(self.log, "ab")  # noqa: SIM115 (as long as the process)
+        self._process = subprocess.Popen(
+            command,
+            stdout=self._said,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for us; the broker is told in an orderly way
+            preexec_fn=end_with_parent,
+        )
+
+    def signal(self, number: signal.Signals) -> None:
+        if self.running:
+            assert self._process is not None
+            self._process.send_signal(number)
+
+    def wait(self) -> None:
+        """Until it has ended; after a while of patience it is killed."""
+        if self._process is not None:
+            try:
+                self._process.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+        if self._said is not None:
+            self._said.close()
+            self._said = None
+
+    def check_alive(self) -> None:
+        """Raises RealBrokerError where it ended by itself."""
+        if self._process is not None and self._process.poll() is not None:
+            raise RealBrokerError(f"{self.name} ended at once: {self.tail_log()}")
+
+    def tail_log(self) -> str:
+        """The last lines of its log that are about something wrong."""
+        return tail_log(self.log)

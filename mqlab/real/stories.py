@@ -1,13 +1,17 @@
 """Stories in other languages: a program run as it is (`… ADDRESS PREFIX …`), whose lines become
-observations. Java's are source files (`java -cp … Story.java`)."""
+observations; or one that stands beside, and goes on line by line as it is told. Java's are source
+files (`java -cp … Story.java`)."""
 
 from __future__ import annotations
 
+import queue
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from .processes import end_with_parent
 from .program import RealBrokerError
 
 PATIENCE_S = 150
@@ -33,3 +37,50 @@ def play(lab: Any, command: Sequence[str], *arguments: str) -> None:
             lab.note(parts[0], "broker", parts[1], parts[2])
     if done.returncode != 0:
         raise RealBrokerError(f"{name}: {done.stderr.strip()[-600:]}")
+
+
+class Beside:
+    """A process that goes on beside this one: it is told lines, and tells lines."""
+
+    def __init__(self, name: str, command: Sequence[str]) -> None:
+        """`name`: for a reader of its complaints."""
+        self.name = name
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            preexec_fn=end_with_parent,
+        )
+        assert self._process.stdout is not None
+        threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True).start()
+
+    def _read(self, pipe: IO[str]) -> None:
+        for line in pipe:
+            self._lines.put(line.rstrip("\n"))
+        self._lines.put(None)
+
+    def close(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+
+    def hear(self) -> str:
+        """The next line. Raises RealBrokerError where nothing more is told."""
+        try:
+            line = self._lines.get(timeout=PATIENCE_S)
+        except queue.Empty:
+            line = None
+        if line is None:
+            raise RealBrokerError(f"{self.name} came to no end")
+        return line

@@ -22,9 +22,8 @@ import tempfile
 import time
 import weakref
 from pathlib import Path
-from typing import IO
 
-from ..processes import end_with_parent, free_ports, tail_log
+from ..processes import LoggedProcess, free_ports
 from ..program import RealBrokerError
 from .jars import JARS
 from .wire import Raw
@@ -32,7 +31,6 @@ from .wire import Raw
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m")
 PATIENCE_S = 90.0
-GRACE_S = 30.0
 LOGGING = """\
 status = error
 rootLogger.level = warn
@@ -161,12 +159,11 @@ class Node:
         self.folder = kafka.folder / f"node-{number}"
         self.folder.mkdir()
         self._kafka = weakref.proxy(kafka)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._said: IO[bytes] | None = None
+        self._process = LoggedProcess(f"Kafka {kafka.version}", self.folder / "said.log")
 
     @property
     def running(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+        return self._process.running
 
     @property
     def data(self) -> Path:
@@ -207,28 +204,15 @@ class Node:
         archive = JARS.folder(self._kafka.version) / "classes.jsa"
         make = [] if archive.exists() else [f"-XX:ArchiveClassesAtExit={self.folder / 'new.jsa'}"]
         logging = f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}"
-        self._said = open(self.folder / "said.log", "ab")  # noqa: SIM115 (as long as the process)
-        self._process = subprocess.Popen(
-            [
-                *self._kafka.java(*make, logging),
-                "kafka.Kafka",
-                str(self.folder / "server.properties"),
-            ],
-            stdout=self._said,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for us; the broker is told in an orderly way
-            preexec_fn=end_with_parent,
-        )
+        properties = str(self.folder / "server.properties")
+        self._process.start([*self._kafka.java(*make, logging), "kafka.Kafka", properties])
 
     def terminate(self) -> None:
         """SIGTERM, without waiting for what follows."""
         self.signal(signal.SIGTERM)
 
     def signal(self, number: signal.Signals) -> None:
-        if self.running:
-            assert self._process is not None
-            self._process.send_signal(number)
+        self._process.signal(number)
 
     def stop(self) -> None:
         self.terminate()
@@ -236,22 +220,11 @@ class Node:
 
     def kill(self) -> None:
         """kill -9."""
-        if self.running:
-            assert self._process is not None
-            self._process.kill()
+        self.signal(signal.SIGKILL)
         self.wait()
 
     def wait(self) -> None:
-        if self._process is not None:
-            try:
-                self._process.wait(GRACE_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._process = None
-        if self._said is not None:
-            self._said.close()
-            self._said = None
+        self._process.wait()
         new, archive = self.folder / "new.jsa", JARS.folder(self._kafka.version) / "classes.jsa"
         if new.exists() and not archive.exists():
             # Across file systems a rename is no single act; a copy beside it is renamed.
@@ -260,12 +233,11 @@ class Node:
             beside.rename(archive)
 
     def check_alive(self) -> None:
-        if self._process is not None and self._process.poll() is not None:
-            raise RealBrokerError(f"Kafka {self._kafka.version} ended at once: {self.tail_log()}")
+        self._process.check_alive()
 
     def tail_log(self) -> str:
         """The last lines of its log that are about something wrong."""
-        return tail_log(self.folder / "said.log")
+        return self._process.tail_log()
 
 
 def _end(kafka: weakref.ref[RealKafka]) -> None:

@@ -15,9 +15,7 @@ Everything listens on loopback, on a port nobody uses, with its data in a tempor
 from __future__ import annotations
 
 import atexit
-import fcntl
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -106,7 +104,7 @@ class RealRocketMQ:
         name_server: bool = False,
     ) -> None:
         self.version = version
-        self._class_path = f"{_compiled(version)}:{JARS.class_path(version)}"
+        self._class_path = JARS.compile(version, SOURCE)
         self._home = tempfile.TemporaryDirectory(prefix="mqlab-rocketmq-")
         self.folder = Path(self._home.name)
         port, names = _free_pair()
@@ -250,27 +248,6 @@ def _free_pair() -> tuple[int, int]:
                 held.enter_context(socket.create_server(("", neighbour)))
             if not port - 2 <= names <= port + 1:
                 return port, names
-
-
-def _compiled(version: str) -> Path:
-    """The folder with the host's class for this version, compiled where it is not here yet."""
-    classes = JARS.folder(version) / "classes"
-    path = JARS.class_path(version)
-    with (JARS.cache / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        made = classes / "RoundHost.class"
-        if not made.exists() or made.stat().st_mtime < SOURCE.stat().st_mtime:
-            command = ["javac", "-cp", path, "-d", str(classes), str(SOURCE)]
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-            except FileNotFoundError as error:
-                raise RealBrokerError(
-                    "a real RocketMQ needs a Java compiler: install openjdk-17-jdk-headless"
-                ) from error
-            if done.returncode != 0:
-                why = re.sub(r"\s+", " ", done.stderr).strip()
-                raise RealBrokerError(f"javac cannot compile {SOURCE.name}: {why}")
-    return classes
 
 
 def _end(rocketmq: weakref.ref[RealRocketMQ]) -> None:

@@ -1,0 +1,67 @@
+"""One process of a real broker: its log, its end; and one beside that is told lines."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from mqlab.real import stories
+from mqlab.real.processes import LoggedProcess
+from mqlab.real.program import RealBrokerError
+from mqlab.real.stories import Beside
+
+WAITS = [sys.executable, "-c", "print('here', flush=True); import time; time.sleep(600)"]
+FAILS = [sys.executable, "-c", "print('fine'); raise SystemExit('ERROR no such port')"]
+ECHO = [sys.executable, "-uc", "import sys\nfor line in sys.stdin: print('heard', line, end='')"]
+
+
+def test_a_process_runs_until_it_is_told_to_end(tmp_path: Path) -> None:
+    process = LoggedProcess("Rope", tmp_path / "said.log")
+    assert not process.running
+    process.start(WAITS)
+    process.check_alive()
+    assert process.running
+    process.signal(signal.SIGKILL)
+    process.wait()
+    assert not process.running
+    process.wait()
+    process.signal(signal.SIGTERM)  # to nobody
+
+
+def test_one_that_ends_by_itself_says_why(tmp_path: Path) -> None:
+    process = LoggedProcess("Rope 1.2", tmp_path / "said.log")
+    process.start(FAILS)
+    with pytest.raises(RealBrokerError, match=r"Rope 1\.2 ended at once: ERROR no such port"):
+        while process.running:
+            pass
+        process.check_alive()
+    process.wait()
+
+
+def test_a_second_start_writes_on_in_the_same_log(tmp_path: Path) -> None:
+    process = LoggedProcess("Rope", tmp_path / "said.log")
+    for _ in range(2):
+        process.start(FAILS)
+        process.wait()
+    assert (tmp_path / "said.log").read_text("utf-8").count("no such port") == 2
+
+
+def test_one_beside_answers_line_by_line_until_it_is_closed() -> None:
+    echo = Beside("Echo", ECHO)
+    for word in ("one", "two"):
+        echo.tell(word)
+        assert echo.hear() == f"heard {word}"
+    echo.close()
+    with pytest.raises(RealBrokerError, match="Echo came to no end"):
+        echo.hear()
+
+
+def test_one_beside_that_says_nothing_is_not_waited_for_for_ever(monkeypatch) -> None:
+    monkeypatch.setattr(stories, "PATIENCE_S", 0.01)
+    silent = Beside("Silent", [*WAITS[:1], "-c", "import time; time.sleep(600)"])
+    with pytest.raises(RealBrokerError, match="Silent came to no end"):
+        silent.hear()
+    silent.close()
