@@ -11,11 +11,9 @@ from mqlab.cli.real_rocketmq import OurHost
 from mqlab.kernel import FactKind, Trace
 from mqlab.real.compare import Outcome, judge
 from mqlab.real.program import JAVA
-from mqlab.real.recording import FOLDER, Recording, load_recordings
-from mqlab.real.rocketmq.differences import PAGE, TABLE, page
+from mqlab.real.recording import Recording, load_recordings
 from mqlab.real.rocketmq.hosts import VERSIONS
 from mqlab.real.rocketmq.oracle import ROCKETMQ
-from mqlab.real.rocketmq.programs import programs
 from mqlab.real.runner import run_all, select_programs
 from mqlab.rocketmq import RocketMQSystem
 from mqlab.scenario import load
@@ -41,47 +39,6 @@ def held(name: str, place: str, profile: str = "5.5") -> list[str]:
     """The messages of a queue as they were pulled last, without their half."""
     rows = {o.asked: o.answered for o in told(name, profile).observations if o.to == place}
     return [text.partition(" of half")[0] for text in rows.values() if text != "nothing"]
-
-
-# ---- the files ---------------------------------------------------------------------------
-
-
-def test_every_program_has_its_recordings_and_every_recording_its_program() -> None:
-    assert set(RECORDED) == {f"{profile}/{p.name}" for p, profile in select_programs(ROCKETMQ)}
-
-
-def test_each_recording_is_of_its_release_and_says_who_spoke() -> None:
-    for name, recording in RECORDED.items():
-        assert recording.broker == f"rocketmq-{VERSIONS[recording.profile]}", name
-        client = {"rocketmq-client": VERSIONS[recording.profile]}
-        assert recording.clients == (client if recording.scenario.startswith("java-") else {})
-
-
-def test_every_program_says_where_it_comes_from() -> None:
-    for program in programs().values():
-        assert program.reference and program.profiles, program.name
-
-
-def test_every_listed_difference_is_one() -> None:
-    asked = [(name, o) for name, recording in RECORDED.items() for o in recording.observations]
-    for row in TABLE:
-        assert any(row.covers(o) and row.about(name) for name, o in asked), row
-
-
-def test_the_page_of_differences_is_fresh() -> None:
-    assert PAGE.read_text("utf-8") == page(), "run `mqlab real rocketmq compare --page`"
-
-
-def test_no_recording_holds_what_is_never_the_same_twice() -> None:
-    moving = re.compile(r"127\.0\.0\.1|\b[0-9A-F]{32}\b|\b1\d{12}\b|/tmp/|half @\?")
-    for name, recording in RECORDED.items():
-        assert not moving.search(recording.text()), name
-
-
-def test_each_recording_is_small() -> None:
-    for folder in VERSIONS.values():
-        for path in (FOLDER / f"rocketmq-{folder}").rglob("*.json"):
-            assert path.stat().st_size < 20_000
 
 
 # ---- what they say -----------------------------------------------------------------------

@@ -1,0 +1,167 @@
+"""A real Pulsar on this machine: one standalone broker, for as long as a `with` lasts.
+
+    with RealPulsar("4.2.4") as pulsar:
+        ... pulsar.address, pulsar.admin ...
+
+The released classes run unmodified: broker, bookie and metadata in one process, with one
+transaction coordinator, as a standalone has. Everything listens on loopback (the bookie too:
+`listeningInterface`), on ports nobody uses, with its data in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import signal
+import tempfile
+import time
+import urllib.request
+import weakref
+from pathlib import Path
+
+from ..processes import LoggedProcess, free_ports
+from ..program import RealBrokerError
+from .jars import JARS
+
+PATIENCE_S = 180.0
+#: what Pulsar's own start script opens, without which its journal does not start
+OPENED = (
+    "java.base/java.io",
+    "java.base/java.util.zip",
+    "java.base/java.nio",
+    "java.base/jdk.internal.misc",
+    "java.base/jdk.internal.platform",
+    "java.management/sun.management",
+    "jdk.management/com.sun.management.internal",
+)
+FLAGS = (
+    *(f"--add-opens={package}=ALL-UNNAMED" for package in OPENED),
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Djava.net.preferIPv4Stack=true",
+    "-Dlog4j2.is.webapp=false",
+    "-Xmx512m",
+    "-XX:MaxDirectMemorySize=512m",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+)
+#: what differs from Pulsar's defaults in every recording
+SETTINGS = {
+    "clusterName": "standalone",
+    "bindAddress": "127.0.0.1",
+    "advertisedAddress": "127.0.0.1",
+    "listeningInterface": "lo",
+    "allowLoopback": "true",
+    "transactionCoordinatorEnabled": "true",
+    "managedLedgerDefaultEnsembleSize": "1",
+    "managedLedgerDefaultWriteQuorum": "1",
+    "managedLedgerDefaultAckQuorum": "1",
+    "journalSyncData": "false",
+    "diskUsageThreshold": "0.99",
+    "diskUsageWarnThreshold": "0.99",
+    "ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
+    "loadManagerClassName": "org.apache.pulsar.broker.loadbalance.NoopLoadManager",
+    "loadBalancerEnabled": "false",
+    "brokerDeleteInactiveTopicsEnabled": "false",
+    "acknowledgmentAtBatchIndexLevelEnabled": "true",
+    "transactionBufferSnapshotMinTimeInMillis": "2000",
+}
+LOGGING = """\
+<Configuration status="ERROR">
+  <Appenders>
+    <Console name="said"><PatternLayout pattern="%d %p %c - %m%n%ex"/></Console>
+  </Appenders>
+  <Loggers><Root level="WARN"><AppenderRef ref="said"/></Root></Loggers>
+</Configuration>
+"""
+
+
+class RealPulsar:
+    """`address`: host and port for clients; `admin`: where its REST interface is."""
+
+    def __init__(self, version: str = "4.2.4", settings: dict[str, str] | None = None) -> None:
+        self.version = version
+        self._class_path = JARS.class_path(version)
+        self._home = tempfile.TemporaryDirectory(prefix="mqlab-pulsar-")
+        self.folder = Path(self._home.name)
+        port, web = free_ports(2)
+        self.address, self.admin = f"127.0.0.1:{port}", f"http://127.0.0.1:{web}"
+        places = {"brokerServicePort": str(port), "webServicePort": str(web)}
+        self.settings = {**SETTINGS, **places, **(settings or {})}
+        self._process = LoggedProcess(f"Pulsar {version}", self.folder / "said.log")
+        atexit.register(_end, weakref.ref(self))
+        try:
+            lines = "".join(f"{name}={value}\n" for name, value in self.settings.items())
+            (self.folder / "broker.conf").write_text(lines, "utf-8")
+            (self.folder / "log4j2.xml").write_text(LOGGING, "utf-8")
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> RealPulsar:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it at once and remove the data."""
+        self.kill()
+        self._home.cleanup()
+
+    @property
+    def running(self) -> bool:
+        return self._process.running
+
+    def tail_log(self) -> str:
+        """The last lines of its log that are about something wrong."""
+        return self._process.tail_log()
+
+    def start(self) -> None:
+        """With the data there is; returns when it has a transaction coordinator to offer."""
+        self._process.start(
+            ["java", *FLAGS, f"-Djava.io.tmpdir={self.folder}",
+             f"-Dlog4j.configurationFile={self.folder / 'log4j2.xml'}",
+             "-cp", self._class_path, "org.apache.pulsar.PulsarStandaloneStarter",
+             "-c", str(self.folder / "broker.conf"), "-nfw", "-nss", "-a", "127.0.0.1",
+             "--metadata-dir", str(self.folder / "metadata"),
+             "--bookkeeper-dir", str(self.folder / "bookkeeper")]
+        )  # fmt: skip
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._ready():
+            self._process.check_alive()
+            if time.monotonic() > deadline:
+                raise RealBrokerError(
+                    f"Pulsar {self.version} was not ready after {PATIENCE_S:.0f} s: "
+                    + self.tail_log()
+                )
+            time.sleep(0.1)
+
+    def _ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(
+                f"{self.admin}/admin/v3/transactions/coordinators", timeout=5
+            ) as answer:
+                return bool(json.load(answer))
+        except (OSError, ValueError):
+            return False
+
+    def kill(self) -> None:
+        """kill -9."""
+        self._process.signal(signal.SIGKILL)
+        self._process.wait()
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass: a real broker's is everybody's."""
+        time.sleep(seconds)
+
+    def stop(self) -> None:
+        """SIGTERM, and wait."""
+        self._process.signal(signal.SIGTERM)
+        self._process.wait()
+
+
+def _end(pulsar: weakref.ref[RealPulsar]) -> None:
+    alive = pulsar()
+    if alive is not None:
+        alive.close()

@@ -1,0 +1,103 @@
+"""Where the engine answers otherwise than a real Pulsar, and why that stands.
+
+The table is the whole of it; the page datasets/recordings/DIFFERENCES-pulsar.md is made from it.
+Whoever finds a difference mends it or adds a row here with a reason one can argue about.
+"""
+
+from __future__ import annotations
+
+from ..differences import Listed, write_page
+from ..recording import FOLDER
+
+PAGE = FOLDER / "DIFFERENCES-pulsar.md"
+
+#: what is not compared, and why
+IGNORED = (
+    ("positions", "are a ledger's id and an entry's in a real broker; noted is an entry's place in "
+     "its topic, counted over all its ledgers from 0"),
+    ("transaction ids", "are counted from the first of a scenario, since a coordinator counts on "
+     "through all of them; the coordinator's own number is 0, as a standalone broker has one"),
+    ("names", "of topics and namespaces are the program's own; on the wire each run gives them a "
+     "prefix"),
+    ("timestamps, request ids, ports and ids of producers and consumers", "are left out"),
+    ("what an exception says", "is left out, its class is noted"),
+    ("how many markers", "a frozen end has written is not noted: a retry comes about once a "
+     "second, and the program waits for some of them"),
+    ("what a dispatcher does by the way", "is read when it no longer changes: a marker or an "
+     "aborted message is acknowledged some time after it could be read"),
+    ("the time until a timer", "is not noted: a deadline, a retry, a delayed message"),
+)  # fmt: skip
+
+NOT_MODELLED = "not modelled"
+
+TABLE: tuple[Listed, ...] = (
+    Listed(
+        "*/backlog-with-markers",
+        "*analyzeBacklog",
+        "messages and markers that a subscription has before it, counted apart",
+        NOT_MODELLED,
+        "an operator's count over the ledger, on which nothing depends",
+    ),
+    Listed(
+        "*/compaction",
+        "*compact*",
+        "the compacted topic holds what may be read, and nothing that was aborted",
+        NOT_MODELLED,
+        "compaction reads as a subscription does, and adds nothing to transactions",
+    ),
+    Listed(
+        "*/delayed",
+        "[Ss]end *after*",
+        "a shared subscription gets the message when it is due, counted from the send",
+        NOT_MODELLED,
+        "delayed delivery comes after the transaction's end and is decided without it",
+    ),
+    Listed(
+        "*/failed-operation",
+        "[Ss]end *size*",
+        "the client refuses the message, and its commit becomes an abort",
+        NOT_MODELLED,
+        "nothing is too large for the engine; a conflict tells the same story "
+        "(two-transactions-one-message)",
+    ),
+    Listed(
+        "*/frozen-until-somebody-looks",
+        "transactionMetadata *",
+        "500, and the end that was frozen succeeds: the question loads the bundle of the missing "
+        "namespace, which the coordinator then finds",
+        "the question changes nothing",
+        "a slip of the admin interface of 4.2.4 that no protocol promises; in the engine a freeze "
+        "ends with the namespace",
+    ),
+)
+
+#: scenarios that are recorded and not compared, and those that are not recorded
+OTHERS = (
+    (
+        "a client that is built and has not begun a transaction",
+        "not recorded: a real one connects to the coordinators, and so loads them, when it is "
+        "built; the engine's when it begins its first transaction",
+    ),
+    (
+        "aborts that are forgotten when their ledger is deleted, the pending-ack log that is cut",
+        "not recorded: retention and a log's own index are not seen from outside",
+    ),
+    (
+        "illegal transitions of the store, an end while the coordinator is loading",
+        "not recorded: no client can ask so. Tests of the engine's roles",
+    ),
+    (
+        "coordinators of several brokers, replication between clusters",
+        "not recorded: a standalone is one broker with one coordinator",
+    ),
+    (
+        "4.0.7, where one refused message makes every later one of its partition fail",
+        "not recorded: a defect of that release, gone in 4.0.8 and 4.2.4",
+    ),
+)
+
+
+def page() -> str:
+    """DIFFERENCES-pulsar.md."""
+    source = "Made by `mqlab real pulsar compare --page` from `mqlab/real/pulsar/differences.py`."
+    return write_page("Pulsar", source, TABLE, IGNORED, OTHERS)

@@ -1,0 +1,86 @@
+"""What recordings of a real Pulsar, and articles about Pulsar, say of a trace."""
+
+from __future__ import annotations
+
+import re
+
+from ...kernel import FactKind, Text
+from ...pulsar.config import COORDINATOR
+from ..evidence import NEVER, Contradiction, Witness
+from .notebook import BROKER
+
+VERSION = "4.2.4"
+#: none: positions and transaction ids are counted from a scenario's first before they are noted
+IDS = NEVER
+#: what nobody answers, in either direction, or what is answered over another connection
+ONE_WAY = re.compile(
+    r"^((Message|Subscribed?|Flow|Redeliver|CloseConsumer) .*|Ack(?!.* in \().*)$", re.DOTALL
+)
+
+CONTRADICTIONS = (
+    Contradiction(
+        FactKind.APPEND,
+        r"^abort marker of ",
+        Text(
+            "when a transaction aborts, its messages in the buffer are discarded",
+            "事务中止时，缓冲区中的消息会被丢弃",
+        ),
+    ),
+    Contradiction(
+        FactKind.APPEND,
+        r"^ACK ",
+        Text(
+            "Pulsar leaves the state of what is not acknowledged to the client, and relies on the "
+            "transaction's timeout",
+            "Pulsar 把未确认状态交给客户端维护，依靠事务超时处理",
+        ),
+    ),
+    Contradiction(
+        FactKind.REPLY,
+        r"^ok \(\d+,\d+\)$",
+        Text(
+            "the highest 16 bits of a transaction's 128-bit id are its coordinator's number",
+            "128 位事务 ID 的最高 16 位是协调器编号",
+        ),
+    ),
+    Contradiction(
+        FactKind.APPEND,
+        r"^COMMITTED ",
+        Text(
+            "a commit is answered before the topics have heard of it",
+            "提交请求在各主题得知之前就已经应答",
+        ),
+    ),
+)
+
+
+def profile_of(system: str) -> str:
+    """The folder of recordings for a system line."""
+    return "4.2"
+
+
+def is_seen(node: str) -> bool:
+    """Whether a client's connection carries what this node asks: a client's end of it, or a
+    partition's. What coordinators and partitions say to each other stays inside the broker."""
+    return not node.startswith(COORDINATOR)
+
+
+def role_of(node: str) -> str:
+    """A recording's clients and a scenario's are called otherwise; from outside, the coordinator
+    is the broker."""
+    if node.startswith(COORDINATOR) or node == BROKER:
+        return BROKER
+    return node if re.search(r"-\d+$", node) else "client"
+
+
+WITNESS = Witness(
+    broker="Pulsar",
+    version=VERSION,
+    folder=f"pulsar-{VERSION}",
+    profile_of=profile_of,
+    is_seen=is_seen,
+    role_of=role_of,
+    ids=IDS,
+    contradictions=CONTRADICTIONS,
+    one_way=ONE_WAY,
+)

@@ -1,0 +1,403 @@
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.apache.pulsar.client.api.Consumer;
+import org.apache.pulsar.client.api.DeadLetterPolicy;
+import org.apache.pulsar.client.api.Message;
+import org.apache.pulsar.client.api.MessageId;
+import org.apache.pulsar.client.api.MessageIdAdv;
+import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.PulsarClient;
+import org.apache.pulsar.client.api.Reader;
+import org.apache.pulsar.client.api.Schema;
+import org.apache.pulsar.client.api.SubscriptionInitialPosition;
+import org.apache.pulsar.client.api.SubscriptionType;
+import org.apache.pulsar.client.api.transaction.Transaction;
+import org.apache.pulsar.client.api.transaction.TxnID;
+import org.apache.pulsar.client.impl.PulsarClientImpl;
+import org.apache.pulsar.client.impl.transaction.TransactionImpl;
+
+/**
+ * The official Java client, unmodified, at the end of a line: it does what each line says and
+ * answers with one JSON object a line, which holds the line and what came of it.
+ *
+ * <p>java -cp '...' Driver SERVICE_URL ADMIN_URL [FILE] reads the file, or what it is told on its
+ * standard input. A line is a verb, what it is about, and settings as name=value; things get the
+ * names that the lines give them. `later NAME LINE` begins something and `join NAME` waits for it.
+ * What the client throws is no failure of this program: it is the answer.
+ */
+public class Driver {
+  static final long PATIENCE_MS = 20_000;
+  static final ObjectMapper JSON = new ObjectMapper();
+  final String service;
+  final String admin;
+  final HttpClient http = HttpClient.newHttpClient();
+  final Map<String, PulsarClient> clients = new ConcurrentHashMap<>();
+  final Map<String, Transaction> transactions = new ConcurrentHashMap<>();
+  final Map<String, Producer<String>> producers = new ConcurrentHashMap<>();
+  final Map<String, Consumer<String>> consumers = new ConcurrentHashMap<>();
+  final Map<String, Reader<String>> readers = new ConcurrentHashMap<>();
+  final Map<String, CompletableFuture<Object>> begun = new ConcurrentHashMap<>();
+  /** Every id that was seen: a batch's ids belong together, so they are kept as they came. */
+  final Map<String, MessageId> ids = new ConcurrentHashMap<>();
+
+  Driver(String service, String admin) {
+    this.service = service;
+    this.admin = admin;
+  }
+
+  public static void main(String[] args) throws Exception {
+    var driver = new Driver(args[0], args[1]);
+    var input = args.length > 2 ? Files.newInputStream(Path.of(args[2])) : System.in;
+    var lines = new BufferedReader(new InputStreamReader(input, StandardCharsets.UTF_8));
+    for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+      var told = new LinkedHashMap<String, Object>();
+      told.put("line", line);
+      told.putAll(driver.answer(line));
+      System.out.println(JSON.writeValueAsString(told));
+    }
+    System.exit(0); // the client's threads would go on
+  }
+
+  /** What came of a line, or the class of what was thrown. */
+  Map<String, Object> answer(String line) {
+    try {
+      return Map.of("answer", perform(new Line(line)));
+    } catch (Throwable thrown) {
+      Throwable cause = thrown;
+      while (cause.getCause() != null
+          && (cause instanceof ExecutionException || cause instanceof CompletionException)) {
+        cause = cause.getCause();
+      }
+      return Map.of("error", cause.getClass().getSimpleName(), "says", "" + cause.getMessage());
+    }
+  }
+
+  Object perform(Line line) throws Exception {
+    return switch (line.verb()) {
+      case "client" -> client(line);
+      case "begin" -> begin(line);
+      case "producer" -> producer(line);
+      case "send" -> send(line);
+      case "batch" -> batch(line);
+      case "consumer" -> consumer(line);
+      case "receive" -> receive(line);
+      case "ack" -> ack(line, false);
+      case "ack-all" -> ack(line, true);
+      case "redeliver" -> {
+        consumers.get(line.word(1)).redeliverUnacknowledgedMessages();
+        yield "ok";
+      }
+      case "reader" -> reader(line);
+      case "has-next" -> readers.get(line.word(1)).hasMessageAvailable();
+      case "read" -> read(line);
+      case "commit" -> transactions.get(line.word(1)).commit().thenApply(none -> "ok").get();
+      case "abort" -> transactions.get(line.word(1)).abort().thenApply(none -> "ok").get();
+      case "state" -> "" + transactions.get(line.word(1)).getState();
+      case "register" -> register(line);
+      case "reopen" -> reopen(line);
+      case "end" -> end(line).get();
+      case "end-twice" -> endTwice(line);
+      case "close" -> close(line.word(1));
+      case "later" -> later(line);
+      case "join" -> begun.remove(line.word(1)).get();
+      case "http" -> http(line);
+      case "forget", "over" -> forget();
+      default -> throw new IllegalArgumentException("no verb " + line.verb());
+    };
+  }
+
+  // ---- clients and transactions ---------------------------------------------------------------
+
+  Object client(Line line) throws Exception {
+    var made = PulsarClient.builder().serviceUrl(service)
+        .enableTransaction(!line.get("plain", "").equals("yes"))
+        .operationTimeout(Integer.parseInt(line.get("timeout", "60000")), TimeUnit.MILLISECONDS)
+        .build();
+    clients.put(line.word(1), made);
+    return "ok";
+  }
+
+  /** begin TRANSACTION CLIENT MILLISECONDS */
+  Object begin(Line line) throws Exception {
+    var made = clients.get(line.word(2)).newTransaction()
+        .withTransactionTimeout(Long.parseLong(line.word(3)), TimeUnit.MILLISECONDS).build().get();
+    transactions.put(line.word(1), made);
+    return "" + made.getTxnID();
+  }
+
+  /** register TRANSACTION TOPIC: as its first message there does, without the message. */
+  Object register(Line line) throws Exception {
+    var txn = (TransactionImpl) transactions.get(line.word(1));
+    return txn.registerProducedTopic(line.word(2)).thenApply(none -> "ok").get();
+  }
+
+  /** A client that has not heard of the end: what it says next goes out with an old id. */
+  Object reopen(Line line) throws Exception {
+    var state = TransactionImpl.class.getDeclaredField("state");
+    state.setAccessible(true);
+    state.set(transactions.get(line.word(1)), Transaction.State.OPEN);
+    return "ok";
+  }
+
+  /** end CLIENT MOST LEAST commit|abort: by the id alone, as any client may. */
+  CompletableFuture<String> end(Line line) {
+    var coordinator = ((PulsarClientImpl) clients.get(line.word(1))).getTcClient();
+    var id = new TxnID(Long.parseLong(line.word(2)), Long.parseLong(line.word(3)));
+    var done = line.word(4).equals("commit") ? coordinator.commitAsync(id)
+        : coordinator.abortAsync(id);
+    return done.thenApply(none -> "ok");
+  }
+
+  /** Two ends of one transaction, the second before the first is answered. */
+  Object endTwice(Line line) {
+    var both = List.of(end(line), end(line));
+    return both.stream().map(one -> one.handle((ok, thrown) -> thrown == null ? ok
+        : (thrown instanceof CompletionException ? thrown.getCause() : thrown)
+            .getClass().getSimpleName()).join()).sorted().toList();
+  }
+
+  // ---- producers ------------------------------------------------------------------------------
+
+  /** producer PRODUCER CLIENT TOPIC [name=…] [batching=yes] [timeout=…] */
+  Object producer(Line line) throws Exception {
+    var builder = clients.get(line.word(2)).newProducer(Schema.STRING).topic(line.word(3))
+        .enableBatching(line.get("batching", "").equals("yes"))
+        .batchingMaxPublishDelay(1, TimeUnit.MINUTES)
+        .sendTimeout(Integer.parseInt(line.get("timeout", "0")), TimeUnit.MILLISECONDS);
+    if (!line.get("name", "").isEmpty()) {
+      builder.producerName(line.get("name", ""));
+    }
+    producers.put(line.word(1), builder.create());
+    return "ok";
+  }
+
+  /** send PRODUCER TEXT [txn=…] [key=…] [seq=…] [after=MILLISECONDS] [size=BYTES] */
+  Object send(Line line) throws Exception {
+    return seen(message(line, line.word(2)).get());
+  }
+
+  /** batch PRODUCER TEXT… [txn=…]: one entry of several messages. */
+  Object batch(Line line) throws Exception {
+    var sent = new ArrayList<CompletableFuture<MessageId>>();
+    if (!line.get("txn", "").isEmpty()) { // else the messages come after the flush
+      var txn = (TransactionImpl) transactions.get(line.get("txn", ""));
+      txn.registerProducedTopic(producers.get(line.word(1)).getTopic()).get();
+    }
+    for (int i = 2; i < line.words.size(); i++) {
+      sent.add(message(line, line.word(i)));
+    }
+    producers.get(line.word(1)).flush();
+    var told = new ArrayList<String>();
+    for (var one : sent) {
+      told.add(seen(one.get()));
+    }
+    return told;
+  }
+
+  CompletableFuture<MessageId> message(Line line, String text) {
+    var producer = producers.get(line.word(1));
+    var txn = line.get("txn", "");
+    var message = txn.isEmpty() ? producer.newMessage()
+        : producer.newMessage(transactions.get(txn));
+    int size = Integer.parseInt(line.get("size", "0"));
+    message.value(size == 0 ? text : text + ".".repeat(size));
+    if (!line.get("key", "").isEmpty()) {
+      message.key(line.get("key", ""));
+    }
+    if (!line.get("seq", "").isEmpty()) {
+      message.sequenceId(Long.parseLong(line.get("seq", "")));
+    }
+    if (!line.get("after", "").isEmpty()) {
+      message.deliverAfter(Long.parseLong(line.get("after", "")), TimeUnit.MILLISECONDS);
+    }
+    return message.sendAsync();
+  }
+
+  // ---- consumers and readers ------------------------------------------------------------------
+
+  /** consumer CONSUMER CLIENT TOPIC SUBSCRIPTION TYPE [queue=…] [compacted=yes] [dead=COUNT] */
+  Object consumer(Line line) throws Exception {
+    var builder = clients.get(line.word(2)).newConsumer(Schema.STRING).topic(line.word(3))
+        .subscriptionName(line.word(4)).subscriptionType(SubscriptionType.valueOf(line.word(5)))
+        .subscriptionInitialPosition(SubscriptionInitialPosition.Earliest)
+        .receiverQueueSize(Integer.parseInt(line.get("queue", "1000")))
+        .enableBatchIndexAcknowledgment(true).acknowledgmentGroupTime(0, TimeUnit.SECONDS)
+        .readCompacted(line.get("compacted", "").equals("yes"));
+    if (!line.get("dead", "").isEmpty()) {
+      builder.deadLetterPolicy(DeadLetterPolicy.builder()
+          .maxRedeliverCount(Integer.parseInt(line.get("dead", "")))
+          .deadLetterTopic(line.word(3) + ".dead").build());
+    }
+    consumers.put(line.word(1), builder.subscribe());
+    return "ok";
+  }
+
+  /** receive CONSUMER COUNT [wait=MILLISECONDS]: so many, or what came until then. */
+  Object receive(Line line) throws Exception {
+    var found = new ArrayList<Map<String, Object>>();
+    long patience = Long.parseLong(line.get("wait", "" + PATIENCE_MS));
+    long deadline = System.currentTimeMillis() + patience;
+    while (found.size() < Integer.parseInt(line.word(2))) {
+      long left = deadline - System.currentTimeMillis();
+      var message = left <= 0 ? null
+          : consumers.get(line.word(1)).receive((int) left, TimeUnit.MILLISECONDS);
+      if (message == null) {
+        break;
+      }
+      found.add(told(message));
+    }
+    return found;
+  }
+
+  /** ack CONSUMER ID… [txn=…], ack-all CONSUMER ID [txn=…] */
+  Object ack(Line line, boolean all) throws Exception {
+    var consumer = consumers.get(line.word(1));
+    var txn = line.get("txn", "").isEmpty() ? null : transactions.get(line.get("txn", ""));
+    var named = line.words.subList(2, line.words.size()).stream().map(ids::get).toList();
+    if (all) {
+      consumer.acknowledgeCumulativeAsync(named.get(0), txn).get();
+    } else if (named.size() == 1) {
+      consumer.acknowledgeAsync(named.get(0), txn).get();
+    } else {
+      consumer.acknowledgeAsync(named, txn).get();
+    }
+    return "ok";
+  }
+
+  /** reader READER CLIENT TOPIC */
+  Object reader(Line line) throws Exception {
+    readers.put(line.word(1), clients.get(line.word(2)).newReader(Schema.STRING)
+        .topic(line.word(3)).startMessageId(MessageId.earliest).create());
+    return "ok";
+  }
+
+  Object read(Line line) throws Exception {
+    var message = readers.get(line.word(1)).readNext((int) PATIENCE_MS, TimeUnit.MILLISECONDS);
+    return message == null ? "nothing" : told(message);
+  }
+
+  Map<String, Object> told(Message<String> message) {
+    var told = new LinkedHashMap<String, Object>();
+    told.put("text", message.getValue());
+    told.put("id", seen(message.getMessageId()));
+    told.put("again", message.getRedeliveryCount());
+    return told;
+  }
+
+  /** An id as ledger:entry, with its index where it is one of a batch. */
+  String seen(MessageId given) {
+    var id = (MessageIdAdv) given;
+    String name = id.getLedgerId() + ":" + id.getEntryId();
+    if (id.getBatchIndex() >= 0) {
+      name += ":" + id.getBatchIndex();
+    }
+    ids.put(name, given);
+    return name;
+  }
+
+  // ---- the rest -------------------------------------------------------------------------------
+
+  Object close(String name) throws Exception {
+    if (producers.containsKey(name)) producers.remove(name).close();
+    if (consumers.containsKey(name)) consumers.remove(name).close();
+    if (readers.containsKey(name)) readers.remove(name).close();
+    if (clients.containsKey(name)) clients.remove(name).close();
+    return "ok";
+  }
+
+  /** forget, over: the clients are gone, and the next lines know nothing of those before. */
+  Object forget() {
+    for (var client : clients.values()) {
+      client.closeAsync().orTimeout(10, TimeUnit.SECONDS).exceptionally(thrown -> null).join();
+    }
+    for (var names : List.of(clients, transactions, producers, consumers, readers, begun, ids)) {
+      names.clear();
+    }
+    return "ok";
+  }
+
+  Object later(Line line) {
+    var rest = line.rest(2);
+    begun.put(line.word(1), CompletableFuture.supplyAsync(() -> {
+      try {
+        return perform(new Line(rest));
+      } catch (Exception thrown) {
+        throw new CompletionException(thrown);
+      }
+    }));
+    return "ok";
+  }
+
+  /** http METHOD PATH [BODY]: the admin interface, with the headers that are about an entry. */
+  Object http(Line line) throws Exception {
+    var body = line.words.size() > 3 ? line.rest(3) : "";
+    var request = HttpRequest.newBuilder(URI.create(admin + line.word(2)))
+        .header("Content-Type", "application/json")
+        .method(line.word(1), HttpRequest.BodyPublishers.ofString(body)).build();
+    var answer = http.send(request, HttpResponse.BodyHandlers.ofString());
+    var told = new LinkedHashMap<String, Object>();
+    told.put("status", answer.statusCode());
+    var headers = new LinkedHashMap<String, String>();
+    answer.headers().map().forEach((name, values) -> {
+      if (name.toLowerCase().startsWith("x-pulsar-")) {
+        headers.put(name.toLowerCase().substring("x-pulsar-".length()), values.get(0));
+      }
+    });
+    told.put("headers", headers);
+    told.put("body", answer.body());
+    return told;
+  }
+
+  /** Words and settings of a line. */
+  static final class Line {
+    final String text;
+    final List<String> words = new ArrayList<>();
+    final Map<String, String> settings = new LinkedHashMap<>();
+
+    Line(String text) {
+      this.text = text;
+      for (String word : text.split(" ")) {
+        int sign = word.indexOf('=');
+        if (sign > 0 && word.substring(0, sign).matches("[a-z]+")) {
+          settings.put(word.substring(0, sign), word.substring(sign + 1));
+        } else {
+          words.add(word);
+        }
+      }
+    }
+
+    String verb() {
+      return words.get(0);
+    }
+
+    String word(int place) {
+      return words.get(place);
+    }
+
+    String get(String name, String otherwise) {
+      return settings.getOrDefault(name, otherwise);
+    }
+
+    /** The line from its word of this number on, as it was written. */
+    String rest(int place) {
+      return text.split(" ", place + 1)[place];
+    }
+  }
+}

@@ -1,0 +1,321 @@
+"""Acknowledgements inside transactions, one by one."""
+
+from __future__ import annotations
+
+from ..client import Consumer, Got
+from . import Admin, Lab, program
+from .visibility import ORDERS, consume, consume_again, write
+
+BILLING = "billing"
+
+
+def filled(lab: Lab, texts: str, kind: str = "Shared") -> tuple[Consumer, list[Got]]:
+    """A consumer that has received a message for each letter and acknowledged none."""
+    worker = consume(lab, kind=kind)
+    write(lab, None, *texts)
+    return worker, lab.receive(worker, len(texts))
+
+
+@program("ack-and-commit", "TransactionProduceTest.ackCommitTest")
+def ack_and_commit(lab: Lab, admin: Admin) -> None:
+    worker, got = filled(lab, "abc")
+    txn = lab.begin("worker")
+    lab.ack(worker, *got, txn=txn)
+    admin.transaction(txn)
+    admin.pending(ORDERS, BILLING)
+    admin.cursor(ORDERS, BILLING)
+    lab.redeliver(worker)
+    lab.silent(worker)
+    lab.commit(txn)
+    admin.pending(ORDERS, BILLING)
+    admin.cursor(ORDERS, BILLING)
+    lab.redeliver(worker)
+    lab.silent(worker)
+
+
+def _abort(lab: Lab, admin: Admin, kind: str) -> None:
+    worker, got = filled(lab, "abcd", kind)
+    txn = lab.begin("worker")
+    lab.ack(worker, *got[1:3], txn=txn)
+    lab.abort(txn)
+    lab.receive(worker, 2 if kind == "Shared" else 4)
+    lab.silent(worker)
+    admin.pending(ORDERS, BILLING)
+    admin.cursor(ORDERS, BILLING)
+
+
+@program("ack-and-abort-shared", "TransactionProduceTest.ackAbortTest")
+def ack_and_abort_shared(lab: Lab, admin: Admin) -> None:
+    """Exactly what the transaction had acknowledged comes again, and counts as redelivered."""
+    _abort(lab, admin, "Shared")
+
+
+@program("ack-and-abort-exclusive", "PersistentDispatcherSingleActiveConsumer")
+def ack_and_abort_exclusive(lab: Lab, admin: Admin) -> None:
+    """The cursor goes back to mark-delete: everything that is not acknowledged comes again."""
+    _abort(lab, admin, "Exclusive")
+
+
+@program("ack-and-abort-failover", "PersistentDispatcherSingleActiveConsumer")
+def ack_and_abort_failover(lab: Lab, admin: Admin) -> None:
+    _abort(lab, admin, "Failover")
+
+
+@program("ack-abort-ack-commit", "TransactionEndToEndTest.txnIndividualAckTest")
+def ack_abort_ack_commit(lab: Lab, admin: Admin) -> None:
+    """And the end once more: the coordinator no longer knows the transaction."""
+    worker, got = filled(lab, "ab")
+    first = lab.begin("worker")
+    lab.ack(worker, *got, txn=first)
+    lab.abort(first)
+    again = lab.receive(worker, 2)
+    second = lab.begin("worker")
+    lab.ack(worker, *again, txn=second)
+    lab.commit(second)
+    lab.redeliver(worker)
+    lab.silent(worker)
+    lab.end_by_id("worker", second, "commit")
+    lab.end_by_id("worker", second, "abort")
+
+
+@program("two-transactions-one-message", "TransactionEndToEndTest.txnIndividualAckTest")
+def two_transactions_one_message(lab: Lab, admin: Admin) -> None:
+    """The second loses, and with it all that it had done: its commit aborts."""
+    worker, got = filled(lab, "ab")
+    first, second = lab.begin("worker"), lab.begin("worker")
+    write(lab, second, "c", topic="payments-0")
+    lab.ack(worker, got[0], txn=first)
+    lab.ack(worker, got[0], txn=second)
+    lab.commit(second)
+    lab.state(second)
+    lab.commit(first)
+    admin.cursor(ORDERS, BILLING)
+    admin.log("payments-0")
+
+
+@program("one-transaction-acks-twice", "PendingAckHandleImpl#individualAcknowledgeMessage")
+def one_transaction_acks_twice(lab: Lab, admin: Admin) -> None:
+    """A conflict with itself, and its client can no longer commit it."""
+    worker, got = filled(lab, "a")
+    txn = lab.begin("worker")
+    lab.ack(worker, got[0], txn=txn)
+    lab.ack(worker, got[0], txn=txn)
+    lab.commit(txn)
+    lab.state(txn)
+    lab.receive(worker, 1)
+
+
+@program("ack-of-what-is-acked", "PendingAckHandleImpl#individualAcknowledgeMessage")
+def ack_of_what_is_acked(lab: Lab, admin: Admin) -> None:
+    worker, got = filled(lab, "abc")
+    lab.ack(worker, got[1])
+    admin.cursor(ORDERS, BILLING)
+    txn = lab.begin("worker")
+    lab.ack(worker, got[1], txn=txn)
+    lab.ack(worker, got[0], got[1], txn=txn)
+    admin.pending(ORDERS, BILLING)
+    lab.abort(txn)
+
+
+@program(
+    "pending-survives-reconnect",
+    "TransactionEndToEndTest.testFilterMsgsInPendingAckStateWhenConsumerDisconnect",
+)
+def pending_survives_reconnect(lab: Lab, admin: Admin) -> None:
+    worker, got = filled(lab, "abcd")
+    first, second = lab.begin("app"), lab.begin("app")
+    lab.ack(worker, *got[:2], txn=first)
+    lab.ack(worker, *got[2:], txn=second)
+    lab.commit(second)
+    again = consume_again(lab, worker)
+    lab.silent(again)
+    lab.abort(first)
+    lab.receive(again, 2)
+    lab.silent(again)
+
+
+@program(
+    "pending-stalls-nobody",
+    "TransactionEndToEndTest.testMsgsInPendingAckStateWouldNotGetTheConsumerStuck",
+)
+def pending_stalls_nobody(lab: Lab, admin: Admin) -> None:
+    """A consumer with room for two gets the two behind those that are pending."""
+    worker, got = filled(lab, "abcd")
+    write(lab, None, "e", "f")
+    lab.receive(worker, 2)
+    first, second = lab.begin("app"), lab.begin("app")
+    lab.ack(worker, *got[:2], txn=first)
+    lab.ack(worker, *got[2:], txn=second)
+    lab.commit(second)
+    lab.leave(worker)
+    again = lab.subscribe("other", ORDERS, BILLING, "Shared", queue=2)
+    lab.receive(again, 2)
+    lab.abort(first)
+    lab.receive(again, 2)
+
+
+@program("pending-survives-unload", "PendingAckPersistentTest.individualPendingAckReplayTest")
+def pending_survives_unload(lab: Lab, admin: Admin) -> None:
+    """The pending acks lie in a log of their own, which a subscription reads when it is opened."""
+    worker, got = filled(lab, "abc")
+    first, second = lab.begin("worker"), lab.begin("worker")
+    lab.ack(worker, got[0], txn=first)
+    lab.ack(worker, got[1], txn=second)
+    admin.unload(ORDERS)
+    again = consume_again(lab, worker)
+    lab.receive(again, 1)
+    lab.silent(again)
+    admin.pending(ORDERS, BILLING)
+    lab.commit(first)
+    lab.abort(second)
+    lab.receive(again, 1)
+    admin.cursor(ORDERS, BILLING)
+
+
+@program("position-states", "PendingAckPersistentTest.testCheckPositionInPendingAckState")
+def position_states(lab: Lab, admin: Admin) -> None:
+    worker, got = filled(lab, "ab")
+    admin.position(ORDERS, BILLING, got[0].wire)
+    txn = lab.begin("worker")
+    lab.ack(worker, got[0], txn=txn)
+    for message in got:
+        admin.position(ORDERS, BILLING, message.wire)
+    lab.commit(txn)
+    admin.position(ORDERS, BILLING, got[0].wire)
+
+
+@program("handle-states", "AdminApiTransactionTest.testGetPendingAckStats")
+def handle_states(lab: Lab, admin: Admin) -> None:
+    """Pending acks are opened by the first transaction that acknowledges."""
+    worker, got = filled(lab, "a")
+    admin.pending(ORDERS, BILLING)
+    txn = lab.begin("worker")
+    lab.ack(worker, got[0], txn=txn)
+    admin.pending(ORDERS, BILLING)
+    lab.abort(txn)
+    admin.pending(ORDERS, BILLING)
+
+
+@program("timeout-redelivers", "TransactionEndToEndTest.transactionTimeoutTest")
+def timeout_redelivers(lab: Lab, admin: Admin) -> None:
+    worker, got = filled(lab, "a")
+    txn = lab.begin("worker", 3_000)
+    lab.ack(worker, got[0], txn=txn)
+    lab.silent(worker)
+    lab.receive(worker, 1)
+    admin.status(txn, "404")
+    lab.state(txn)
+
+
+@program("dead-letters", "TransactionEndToEndTest.testSendTxnAckMessageToDLQ")
+def dead_letters(lab: Lab, admin: Admin) -> None:
+    """An abort counts as a delivery: whoever allows one redelivery finds the message among the
+    dead ones after the second abort."""
+    lab.subscribe("undertaker", f"{ORDERS}.dead", "graves")
+    worker = lab.subscribe("worker", ORDERS, BILLING, "Shared", dead=1)
+    write(lab, None, "a")
+    for _ in range(2):
+        got = lab.receive(worker, 1)
+        txn = lab.begin("worker")
+        lab.ack(worker, got[0], txn=txn)
+        lab.abort(txn)
+    lab.silent(worker)
+    lab.read_all("reader", f"{ORDERS}.dead")
+
+
+@program("two-subscriptions", "TransactionEndToEndTest.oneTransactionOneTopicWithMultiSubTest")
+def two_subscriptions(lab: Lab, admin: Admin) -> None:
+    """One transaction acknowledges one message for two subscriptions."""
+    billing = consume(lab, kind="Shared")
+    stock = lab.subscribe("other", ORDERS, "stock", "Shared")
+    write(lab, None, "a")
+    txn = lab.begin("worker")
+    lab.ack(billing, *lab.receive(billing, 1), txn=txn)
+    lab.ack(stock, *lab.receive(stock, 1), txn=txn)
+    admin.transaction(txn)
+    lab.commit(txn)
+    admin.cursor(ORDERS, BILLING)
+    admin.cursor(ORDERS, "stock")
+
+
+@program("consume-and-produce", "TransactionProduceTest.ackCommitTest, produceTest")
+def consume_and_produce(lab: Lab, admin: Admin) -> None:
+    """What a transaction is for: acknowledge an order and write its income, or neither."""
+    worker, got = filled(lab, "ab")
+    for order, end in zip(got, (lab.abort, lab.commit), strict=True):
+        txn = lab.begin("worker")
+        lab.ack(worker, order, txn=txn)
+        lab.send("worker", "income-0", f"income-of-{order.text}", txn)
+        end(txn)
+    lab.receive(worker, 1)
+    admin.cursor(ORDERS, BILLING)
+    admin.log("income-0")
+    lab.read_all("reader", "income-0")
+
+
+@program("plain-ack-beats-pending", "Consumer#individualAckNormal")
+def plain_ack_beats_pending(lab: Lab, admin: Admin) -> None:
+    """A plain acknowledgement is applied at once, whatever a transaction holds; its abort does
+    not bring the message back."""
+    worker, got = filled(lab, "ab")
+    txn = lab.begin("app")
+    lab.ack(worker, got[0], txn=txn)
+    lab.ack(worker, got[0])
+    admin.cursor(ORDERS, BILLING)
+    admin.pending(ORDERS, BILLING)
+    lab.abort(txn)
+    lab.silent(worker)
+    admin.cursor(ORDERS, BILLING)
+
+
+@program("plain-ack-beats-pending-exclusive", "Consumer#individualAckNormal")
+def plain_ack_beats_pending_exclusive(lab: Lab, admin: Admin) -> None:
+    """The transaction stays counted, and its abort still rewinds."""
+    worker, got = filled(lab, "abc", "Exclusive")
+    txn = lab.begin("app")
+    lab.ack(worker, got[0], txn=txn)
+    lab.ack(worker, got[0])
+    admin.cursor(ORDERS, BILLING)
+    admin.pending(ORDERS, BILLING)
+    lab.abort(txn)
+    lab.receive(worker, 2)
+    lab.silent(worker)
+
+
+@program(
+    "batch-indexes", "TransactionEndToEndTest.testTransactionConflictExceptionWhenAckBatchMessage"
+)
+def batch_indexes(lab: Lab, admin: Admin) -> None:
+    """Messages of one batch may belong to different transactions; one message to one only."""
+    worker = consume(lab, kind="Shared")
+    lab.send_batch("app", ORDERS, ["a", "b", "c"])
+    got = lab.receive(worker, 3)
+    first, second, third = lab.begin("worker"), lab.begin("worker"), lab.begin("worker")
+    lab.ack(worker, got[0], txn=first)
+    lab.ack(worker, got[1], txn=second)
+    lab.ack(worker, got[1], txn=third)
+    for message in got:
+        admin.position(ORDERS, BILLING, message.wire)
+    lab.commit(first)
+    lab.abort(second)
+    lab.receive(worker, 2)
+    lab.abort(third)
+    lab.silent(worker)
+    for message in got:
+        admin.position(ORDERS, BILLING, message.wire)
+    admin.cursor(ORDERS, BILLING)
+
+
+@program("key-shared", "PersistentStickyKeyDispatcherMultipleConsumers")
+def key_shared(lab: Lab, admin: Admin) -> None:
+    """As Shared: one by one, and exactly what was aborted comes again."""
+    worker = consume(lab, kind="Key_Shared")
+    for text in "abc":
+        lab.send("app", ORDERS, text, key=text)
+    got = lab.receive(worker, 3)
+    txn = lab.begin("worker")
+    lab.ack(worker, got[1], txn=txn)
+    lab.abort(txn)
+    lab.receive(worker, 1)
+    lab.silent(worker)
+    admin.cursor(ORDERS, BILLING)

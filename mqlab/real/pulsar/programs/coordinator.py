@@ -1,0 +1,196 @@
+"""The coordinator, and a client's own view of a transaction."""
+
+from __future__ import annotations
+
+from . import CONTROL, Admin, Lab, program
+from .visibility import ORDERS, consume, write
+
+
+@program("ids", "TransactionTest.testGetTxnID, TransactionCoordinatorClientTest.testNewTxn",
+         needs=(CONTROL,))  # fmt: skip
+def ids(lab: Lab, admin: Admin) -> None:
+    """A coordinator counts from 0; whoever aborts uses an id up too. Nobody opens it before a
+    client asks for transactions."""
+    admin.coordinator()
+    for end in (lab.commit, lab.abort):
+        txn = lab.begin("app")
+        admin.coordinator()
+        end(txn)
+    lab.commit(lab.begin("another"))
+    admin.coordinator()
+
+
+@program("ids-after-unload", "MLTransactionMetadataStoreTest.testRecoverSequenceId")
+def ids_after_unload(lab: Lab, admin: Admin) -> None:
+    lab.commit(lab.begin("app"))
+    admin.unload_coordinator()
+    lab.commit(lab.begin("app"))
+
+
+@program("participants", "MLTransactionMetadataStoreTest.testTransactionOperation")
+def participants(lab: Lab, admin: Admin) -> None:
+    """A set: registered twice is registered once; and listed in their order."""
+    worker = consume(lab, kind="Shared")
+    for topic in (ORDERS, "stock-0", "payments-0"):
+        write(lab, None, "a", topic=topic)
+    got = lab.receive(worker, 1)
+    txn = lab.begin("worker")
+    admin.transaction(txn)
+    for topic in ("stock-0", "payments-0", "stock-0"):
+        lab.register(txn, topic)
+    lab.ack(worker, got[0], txn=txn)
+    admin.transaction(txn)
+    lab.commit(txn)
+    admin.transaction(txn)
+
+
+@program("log-is-cleaned", "MLTransactionMetadataStoreTest.testDeleteLog", needs=(CONTROL,))
+def log_is_cleaned(lab: Lab, admin: Admin) -> None:
+    """Five records of a transaction with one topic and one subscription, and none of them is kept
+    once it has ended."""
+    worker = consume(lab, kind="Shared")
+    write(lab, None, "a")
+    got = lab.receive(worker, 1)
+    txn = lab.begin("worker")
+    admin.transaction_log()
+    lab.send("worker", "income-0", "x", txn)
+    lab.ack(worker, got[0], txn=txn)
+    admin.transaction_log()
+    lab.commit(txn)
+    admin.transaction_log()
+    lab.abort(lab.begin("worker"))
+    admin.transaction_log()
+
+
+@program("timeout", "TransactionEndToEndTest.testTxnTimeoutAtTransactionMetadataStore")
+def timeout(lab: Lab, admin: Admin) -> None:
+    """The coordinator aborts what is open at its deadline."""
+    worker = consume(lab)
+    txn = lab.begin("app", 1_500)
+    write(lab, txn, "a")
+    write(lab, None, "b")
+    lab.receive(worker, 1)
+    admin.status(txn, "404")
+    admin.log(ORDERS)
+    lab.silent(worker)
+
+
+@program("client-timeout", "TransactionTest.testTxnTimeOutInClient")
+def client_timeout(lab: Lab, admin: Admin) -> None:
+    """The client counts too, and asks nobody any more."""
+    worker = consume(lab, kind="Shared")
+    write(lab, None, "a")
+    got = lab.receive(worker, 1)
+    txn = lab.begin("worker", 1_000)
+    lab.wait_state(txn, "TIME_OUT")
+    lab.send("worker", ORDERS, "b", txn)
+    lab.ack(worker, got[0], txn=txn)
+    lab.commit(txn)
+    lab.abort(txn)
+    admin.status(txn, "404")
+
+
+def _closed(lab: Lab, action: str) -> None:
+    worker = consume(lab, kind="Shared")
+    write(lab, None, "a")
+    got = lab.receive(worker, 1)
+    txn = lab.begin("worker")
+    (lab.commit if action == "commit" else lab.abort)(txn)
+    lab.state(txn)
+    lab.send("worker", ORDERS, "b", txn)
+    lab.ack(worker, got[0], txn=txn)
+    lab.commit(txn)
+    lab.abort(txn)
+    lab.state(txn)
+
+
+@program("closed-by-commit", "TransactionEndToEndTest.produceAndConsumeCloseStateTxnTest")
+def closed_by_commit(lab: Lab, admin: Admin) -> None:
+    """The client refuses all that comes later, without a question to anybody."""
+    _closed(lab, "commit")
+
+
+@program("closed-by-abort", "TransactionEndToEndTest.produceAndConsumeCloseStateTxnTest")
+def closed_by_abort(lab: Lab, admin: Admin) -> None:
+    _closed(lab, "abort")
+
+
+@program("failed-operation", "TransactionProduceTest.testCommitFailure")
+def failed_operation(lab: Lab, admin: Admin) -> None:
+    """A message that is too large: the commit becomes an abort."""
+    txn = lab.begin("app")
+    write(lab, txn, "a")
+    lab.send("app", ORDERS, "b", txn, size=6_000_000)
+    lab.commit(txn)
+    lab.state(txn)
+    admin.status(txn, "404")
+    admin.log(ORDERS)
+
+
+@program(
+    "admin-abort", "AdminApiTransactionTest.testAbortTransaction, TransactionTest.testGetTxnState"
+)
+def admin_abort(lab: Lab, admin: Admin) -> None:
+    """An operator may abort by the id; the client learns of it when it ends the transaction."""
+    txn = lab.begin("app")
+    write(lab, txn, "a")
+    admin.abort(txn)
+    admin.transaction(txn)
+    lab.state(txn)
+    lab.commit(txn)
+    lab.state(txn)
+    admin.log(ORDERS)
+    admin.abort(txn)
+
+
+@program("missing-topic", "TransactionBufferClientTest.testEndTopicNotExist")
+def missing_topic(lab: Lab, admin: Admin) -> None:
+    """A topic that was deleted is no obstacle."""
+    txn = lab.begin("app")
+    write(lab, txn, "a")
+    write(lab, txn, "p", topic="payments-0")
+    admin.delete(ORDERS)
+    lab.commit(txn)
+    admin.log("payments-0")
+
+
+@program("missing-subscription", "TransactionBufferClientTest.testEndSubNotExist")
+def missing_subscription(lab: Lab, admin: Admin) -> None:
+    worker = consume(lab, kind="Shared")
+    write(lab, None, "a")
+    txn = lab.begin("app")
+    lab.ack(worker, *lab.receive(worker, 1), txn=txn)
+    lab.leave(worker)
+    admin.delete_subscription(ORDERS, "billing")
+    lab.commit(txn)
+    lab.receive(consume(lab, kind="Shared"), 1)
+
+
+@program("slow-transactions", "AdminApiTransactionTest.testGetSlowTransactions")
+def slow_transactions(lab: Lab, admin: Admin) -> None:
+    """By the timeout that they were given, not by how long they have been running."""
+    for timeout_ms in (10_000, 60_000, 90_000):
+        lab.begin("app", timeout_ms)
+    for limit in (5_000, 30_000, 90_000):
+        admin.slow(limit)
+
+
+@program("most-active", "TransactionCoordinatorConfigTest.testMaxActiveTxn",
+         settings={"maxActiveTransactionsPerCoordinator": "2"})  # fmt: skip
+def most_active(lab: Lab, admin: Admin) -> None:
+    """Over the limit there is no answer at all, and the client waits for its own timeout."""
+    lab.client("impatient", timeout=2_000)
+    first = lab.begin("app")
+    lab.begin("app")
+    lab.begin_refused("impatient")
+    lab.commit(first)
+    lab.commit(lab.begin("app"))
+
+
+@program("ended-twice", "TransactionMetadataStoreServiceTest")
+def ended_twice(lab: Lab, admin: Admin) -> None:
+    """Two commits sent together on an open transaction: one marker, and the second is refused."""
+    txn = lab.begin("app")
+    write(lab, txn, "a")
+    lab.end_twice("app", txn, "commit")
+    admin.log(ORDERS)

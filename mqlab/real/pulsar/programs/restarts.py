@@ -1,0 +1,171 @@
+"""A broker that stops in each state of a transaction, and what it remembers."""
+
+from __future__ import annotations
+
+from ..notebook import Txn
+from . import CONTROL, Admin, Lab, program
+from .acknowledgement import BILLING, filled
+from .frozen import freeze, refuse_the_other
+from .visibility import ORDERS, consume, write
+
+
+def come_back(lab: Lab, gently: bool = False) -> None:
+    """kill -9, or SIGTERM; then a new start. The clients live on, and connect again."""
+    control = lab.target.control
+    (control.stop if gently else control.kill)()
+    control.start()
+    lab.note("broker", "broker", "stop" if gently else "kill -9", "started again")
+
+
+def _open(lab: Lab, admin: Admin, gently: bool) -> None:
+    worker, got = filled(lab, "ab")
+    txn = lab.begin("app")
+    lab.ack(worker, got[0], txn=txn)
+    write(lab, txn, "c")
+    write(lab, None, "d")
+    come_back(lab, gently)
+    lab.wait_connected(worker)
+    lab.receive(worker, 1)
+    lab.silent(worker)
+    admin.buffer(ORDERS)
+    admin.pending(ORDERS, BILLING)
+    lab.commit(txn)
+    lab.receive(worker, 2)
+    admin.cursor(ORDERS, BILLING)
+    admin.log(ORDERS)
+
+
+@program("kill-while-open", "TransactionTest: recovery of all three logs", needs=(CONTROL,))
+def kill_while_open(lab: Lab, admin: Admin) -> None:
+    """Nothing is lost: the transaction is open, its message is hidden, its acknowledgement is
+    pending; and its client, which lives, commits it."""
+    _open(lab, admin, gently=False)
+
+
+@program("stop-while-open", "TransactionTest: recovery of all three logs", needs=(CONTROL,))
+def stop_while_open(lab: Lab, admin: Admin) -> None:
+    _open(lab, admin, gently=True)
+
+
+@program(
+    "kill-and-nobody-comes",
+    "TransactionMetadataStoreService#handleTcClientConnect",
+    needs=(CONTROL,),
+)
+def kill_and_nobody_comes(lab: Lab, admin: Admin) -> None:
+    """A coordinator is opened by the first client that asks for it. Until then no timeout comes,
+    and the topic stays blocked; a plain client is not enough."""
+    txn = lab.begin("app", 4_000)
+    write(lab, None, "a")
+    write(lab, txn, "b")
+    write(lab, None, "c")
+    lab.forget()
+    come_back(lab)
+    lab.pause(6)
+    lab.client("observer", plain="yes")
+    reader = lab.subscribe("observer", ORDERS, "audit", "Exclusive")
+    lab.receive(reader, 1)
+    lab.silent(reader)
+    admin.buffer(ORDERS)
+    lab.abort(lab.begin("app"))
+    lab.receive(reader, 1)
+    admin.status(txn, "404")
+    admin.log(ORDERS)
+
+
+@program(
+    "kill-before-the-deadline",
+    "TransactionMetadataStoreServiceTest.transactionTimeoutRecoverTest",
+    needs=(CONTROL,),
+)
+def kill_before_the_deadline(lab: Lab, admin: Admin) -> None:
+    """The deadline is the one it was given, whatever happens to the broker."""
+    worker = consume(lab)
+    txn = lab.begin("app", 15_000)
+    write(lab, txn, "a")
+    write(lab, None, "b")
+    come_back(lab)
+    lab.receive(worker, 1)
+    admin.status(txn, "404")
+    admin.log(ORDERS)
+
+
+def _frozen(lab: Lab, admin: Admin, action: str) -> None:
+    consume(lab)
+    txn = freeze(lab, admin, action)
+    come_back(lab)
+    lab.forget()
+    refuse_the_other(lab, txn, action)
+    admin.coordinator()
+    lab.send_unplaced("app", ORDERS, "b")
+    worker = consume(lab)
+    lab.receive_unplaced(worker, 2 if action == "commit" else 1)
+    lab.silent(worker)
+    admin.create_namespace("elsewhere")
+    admin.idle()
+    admin.transaction(txn)
+    admin.buffer_state(ORDERS)
+
+
+@program("kill-while-committing", "TransactionRecoverTrackerTest", needs=(CONTROL,))
+def kill_while_committing(lab: Lab, admin: Admin) -> None:
+    """A commit that was decided goes on by itself, and can no longer be aborted."""
+    _frozen(lab, admin, "commit")
+
+
+@program("kill-while-aborting", "TransactionRecoverTrackerTest", needs=(CONTROL,))
+def kill_while_aborting(lab: Lab, admin: Admin) -> None:
+    _frozen(lab, admin, "abort")
+
+
+def _ended(lab: Lab, admin: Admin, action: str) -> None:
+    worker, got = filled(lab, "ab")
+    txn = lab.begin("app")
+    lab.ack(worker, got[0], txn=txn)
+    write(lab, txn, "c")
+    (lab.commit if action == "commit" else lab.abort)(txn)
+    come_back(lab)
+    lab.wait_connected(worker)
+    admin.buffer(ORDERS)
+    lab.receive(worker, 2)
+    lab.silent(worker)
+    admin.cursor(ORDERS, BILLING)
+    lab.end_by_id("app", txn, action)
+    following: Txn = lab.begin("app")
+    lab.commit(following)
+
+
+@program("kill-after-commit", "MLTransactionMetadataStoreTest.testRecoverSequenceId",
+         needs=(CONTROL,))  # fmt: skip
+def kill_after_commit(lab: Lab, admin: Admin) -> None:
+    """What was answered stays; the next id follows the last."""
+    _ended(lab, admin, "commit")
+
+
+@program("kill-after-abort", "TopicTransactionBufferRecoverTest", needs=(CONTROL,))
+def kill_after_abort(lab: Lab, admin: Admin) -> None:
+    _ended(lab, admin, "abort")
+
+
+@program("kill-forgets-watermarks", "TopicTransactionBuffer: lowWaterMarks",
+         needs=(CONTROL,))  # fmt: skip
+def kill_forgets_watermarks(lab: Lab, admin: Admin) -> None:
+    """A client that slept through the end of its transaction and a restart of the broker: what it
+    sends late is taken, blocks the topic, and then hides what it had committed."""
+    late = lab.begin("app")
+    write(lab, late, "a")
+    lab.commit(late)
+    txn = lab.begin("app")
+    write(lab, txn, "b")
+    lab.commit(txn)
+    lab.reopen(late)
+    lab.send("app", ORDERS, "late", late)
+    come_back(lab)
+    lab.send("app", ORDERS, "late", late)
+    write(lab, None, "c")
+    lab.read_all("reader", ORDERS)
+    txn = lab.begin("app")
+    write(lab, txn, "d")
+    lab.commit(txn)
+    lab.read_all("reader", ORDERS)
+    admin.log(ORDERS)

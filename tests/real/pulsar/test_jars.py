@@ -1,0 +1,22 @@
+"""Which jars of Pulsar are pinned."""
+
+from mqlab.real.pulsar.jars import JARS
+
+
+def test_the_version_is_pinned_in_full() -> None:
+    names = [row.split("  ")[1] for row in JARS.pins.read_text("utf-8").splitlines()]
+    assert JARS.versions == ("4.2.4",)
+    assert len(names) == 327 and all(name.startswith("4.2.4/") for name in names)
+    for part in ("broker", "client-original", "client-admin-original", "transaction-coordinator"):
+        assert f"4.2.4/pulsar-{part}-4.2.4.jar" in names
+
+
+def test_no_second_client_is_mixed_in() -> None:
+    """A shaded client beside the broker's own would be half loaded from each."""
+    names = {row.split("/")[1] for row in JARS.pins.read_text("utf-8").splitlines()}
+    assert not {name for name in names if name.startswith("pulsar-client-4")}
+
+
+def test_the_pom_names_exact_versions() -> None:
+    pom = JARS.pom("4.2.4")
+    assert pom.count("<version>4.2.4</version>") == 3 and "LATEST" not in pom
