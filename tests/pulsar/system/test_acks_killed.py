@@ -18,9 +18,9 @@ from mqlab.pulsar.states import TxnStatus
 from mqlab.scenario import system_of
 
 MESSAGES = 8
+TURN = "receive work; new-transaction t{n}; ack work txn=t{n}; {end} t{n}"
 WORK = "subscribe orders-0 work type=Shared from=earliest queue=2; " + "; ".join(
-    f"receive work; new-transaction t{n}; ack work txn=t{n}; {'abort' if n % 4 == 3 else 'commit'} t{n}"
-    for n in range(12)
+    TURN.format(n=n, end="abort" if n % 4 == 3 else "commit") for n in range(12)
 )
 SENDS = "; ".join(f"send orders-0 o{n}" for n in range(MESSAGES))
 LINE = f"pulsar clients=app,one,two timeout_ms=3000 'app={SENDS}' 'one={WORK}' 'two={WORK}'"
