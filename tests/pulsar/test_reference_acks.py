@@ -56,35 +56,42 @@ def read_left(run: Run) -> Left:
 
 
 CONFLICT = "TransactionConflict"
+SPOILT = "TransactionHasOperationFailed"
 ROWS = {
-    "ack-commit": Left({"app": ["a b"]}, {"shop": (1,)}),
-    "ack-abort": Left({"app": ["a b", "a+1 b+1"]}, {"shop": (-1,)}),
-    "ack-after-abort": Left({"app": ["a", "a+1"]}, {"shop": (0,)}, ["TransactionNotFound"]),
-    "ack-cumulative-advances": Left(
-        {"app": ["a b c"]}, {"shop": (-1,)}, [CONFLICT, CONFLICT, "TransactionHasOperationFailed"]
+    "ack-and-commit": Left({"worker": ["a b c"]}, {"billing": (2,)}),
+    "ack-and-abort-shared": Left({"worker": ["a b c d", "b+1 c+1"]}, {"billing": (-1,)}),
+    "ack-and-abort-exclusive": Left({"worker": ["a b c d", "a b c d"]}, {"billing": (-1,)}),
+    "ack-abort-ack-commit": Left(
+        {"worker": ["a b", "a+1 b+1"]}, {"billing": (1,)}, ["TransactionNotFound"]
     ),
-    "ack-cumulative-abort": Left({"app": ["a b", "a b"]}, {"shop": (-1,)}, [CONFLICT]),
-    "ack-survives-reconnect": Left({"app": ["a b"], "twin": ["a+1"]}, {"shop": (-1, 1)}),
-    "ack-does-not-stall-others": Left(
-        {"app": ["a b c d"], "twin": ["c d"]}, {"shop": (-1,)}, pending=(0, 1)
+    "two-transactions-one-message": Left(
+        {"worker": ["a b"]}, {"billing": (0,)}, [CONFLICT, SPOILT]
     ),
-    "ack-cumulative-replay": Left({"app": ["a b", "a b"]}, {"shop": (1,)}, [CONFLICT, CONFLICT]),
-    "ack-position-states": Left({"app": ["a b c"]}, {"shop": (0,)}, pending=(1,)),
-    "ack-timeout": Left({"app": ["a", "a+1"]}, {"shop": (-1,)}),
-    "ack-dead-letter": Left({"app": ["a", "a+1", "a"]}, {"shop": (0,)}),
-    "ack-several-subscriptions": Left({"app": ["a", "a"]}, {"bill": (0,), "shop": (0,)}),
-    "plain-ack-wins": Left({"app": ["a"]}, {"shop": (0,)}),
-    "ack-twice": Left(
-        {"app": ["a", "a+1"]}, {"shop": (-1,)}, [CONFLICT, "TransactionHasOperationFailed"]
+    "one-transaction-acks-twice": Left(
+        {"worker": ["a", "a+1"]}, {"billing": (-1,)}, [CONFLICT, SPOILT]
     ),
-    "ack-kinds-mixed": Left({"app": ["a b c"]}, {"shop": (-1,)}, pending=(2,)),
-    "ack-cumulative-reconnect": Left({"app": ["a b", "a b"]}, {"shop": (-1,)}),
-    "ack-abort-exclusive": Left({"app": ["a b c", "a b c"]}, {"shop": (-1,)}),
-    "batch-shared-by-two": Left({"app": ["a b c", "b+1 c+1"]}, {"shop": (-1,)}, [CONFLICT], (0,)),
+    "cumulative-must-advance": Left(
+        {"worker": ["a b c d"]}, {"billing": (-1,)}, [CONFLICT] * 3 + [SPOILT] * 2
+    ),
+    "cumulative-and-abort": Left({"worker": ["a b c", "a b c"]}, {"billing": (-1,)}),
+    "cumulative-replay": Left({"worker": ["a b c"]}, {"billing": (2,)}, [CONFLICT, CONFLICT]),
+    "cumulative-then-reconnect": Left({"worker": ["a b", "a b"]}, {"billing": (1,)}),
+    "cumulative-slot-swallows-commit": Left({"worker": ["a b c"]}, {"billing": (0,)}, pending=(2,)),
+    "pending-survives-reconnect": Left({"worker": ["a b c d", "a b"]}, {"billing": (-1, 2, 3)}),
+    "pending-survives-unload": Left({"worker": ["a b c", "c", "b c"]}, {"billing": (0,)}),
+    "pending-stalls-nobody": Left(
+        {"worker": ["a b c d e f"], "other": ["e f", "a+1 b+1"]}, {"billing": (-1, 2, 3)}
+    ),
+    "position-states": Left({"worker": ["a b"]}, {"billing": (0,)}),
+    "timeout-redelivers": Left({"worker": ["a", "a+1"]}, {"billing": (-1,)}),
+    "dead-letters": Left({"worker": ["a", "a+1"], "undertaker": ["a"]}, {"billing": (0,)}),
+    "two-subscriptions": Left({"worker": ["a", "a"]}, {"billing": (0,), "stock": (0,)}),
+    "plain-ack-beats-pending": Left({"worker": ["a b"]}, {"billing": (0,)}),
+    "batch-indexes": Left({"worker": ["a b c", "b+1 c+1"]}, {"billing": (-1,)}, [CONFLICT], (0,)),
+    "late-ack-shared": Left({"worker": ["a b c", "b+1"]}, {"billing": (0, 2)}),
+    "late-ack-exclusive": Left({"worker": ["a b c", "b"]}, {"billing": (0, 2)}),
     "ack-commit-replayed": Left({"app": ["a"]}, {"shop": (0,)}),
-    "ack-unanswered": Left(
-        {"app": ["a", "a+1"]}, {"shop": (-1,)}, ["Connect", "TransactionHasOperationFailed"]
-    ),
+    "ack-unanswered": Left({"app": ["a", "a+1"]}, {"shop": (-1,)}, ["Connect", SPOILT]),
     "consumer-killed": Left({"twin": ["b", "a+1"]}, {"shop": (-1,)}),
     "failover-rewinds": Left({"twin": ["c"]}, {"shop": (0,)}, pending=(1,)),
     "consume-process-produce": Left({"twin": ["order+1"], "shop": ["result"]}, {"work": (0,)}),
