@@ -114,7 +114,10 @@ def _package(system: type[System]) -> Path:
 
 @cache
 def _sources(folder: Path) -> str:
-    return "\n".join(p.read_text("utf-8") for p in sorted(folder.rglob("*.py")))
+    """A digest of a package's source: read once, because a playground tells its token at each
+    click."""
+    text = "\n".join(p.read_text("utf-8") for p in sorted(folder.rglob("*.py")))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _source(function: Callable[..., Any]) -> str:

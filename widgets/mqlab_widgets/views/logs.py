@@ -51,32 +51,33 @@ class _Places:
 
 
 def logs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
-    return _draw(trace, step, lang, _places(trace))
+    return _draw(trace, step, lang, small=False)
 
 
 def logs_small(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     """Where room is short even long names stand beside their strips, cut off."""
-    return _draw(trace, step, lang, _places(trace, small=True))
+    return _draw(trace, step, lang, small=True)
 
 
 def has_long_names(trace: Trace) -> bool:
     """If names stand above their strips where there is room."""
-    return _places(trace).above > 0
+    return _places(trace, False).above > 0
 
 
-def _draw(trace: Trace, step: int, lang: Lang, places: _Places) -> Scene:
+def _draw(trace: Trace, step: int, lang: Lang, small: bool) -> Scene:
+    places = _places(trace, small)
     scene = Scene(RIGHT, places.height)
     draw_heading(scene, TITLE, lang)
     old = {log.name: log for log in trace.snapshot(find_previous(trace, step)).logs}
     for log in trace.snapshot(step).logs:
         strip = places.strips[log.name]
-        with scene.group(f"log:{log.name}", "log", at=(0, strip.y)):
-            _strip(scene, trace, log, old.get(log.name, log), strip, places)
+        part = _strip(trace, log, old.get(log.name, log), small)
+        scene.group_of(f"log:{log.name}", part, "log", at=(0, strip.y))
     return scene
 
 
 @per_trace
-def _places(trace: Trace, small: bool = False) -> _Places:
+def _places(trace: Trace, small: bool) -> _Places:
     """The same places at every step: as many rows of flags as the log ever needs."""
     logs = list(dict.fromkeys(log for snapshot in trace.snapshots for log in snapshot.logs))
     labels = {c.label for log in logs for c in log.cells if c.kind != "control"}
@@ -99,7 +100,7 @@ def _places(trace: Trace, small: bool = False) -> _Places:
 
 def flag_colours(trace: Trace) -> dict[str, str]:
     """The class of each frontier's flag, by its name."""
-    orders = [strip.order for strip in _places(trace).strips.values()]
+    orders = [strip.order for strip in _places(trace, False).strips.values()]
     return {name: _colour(rank) for order in orders for rank, name in enumerate(order)}
 
 
@@ -111,7 +112,11 @@ def _flag_width(name: str) -> float:
     return width(name, 10.5, bold=True) + 10
 
 
-def _strip(scene: Scene, trace: Trace, log: Log, old: Log, strip: _Strip, places: _Places) -> None:
+@per_trace
+def _strip(trace: Trace, log: Log, old: Log, small: bool) -> Part:
+    """A log as it is, with what it was before; at most steps it is what it was at the one before."""
+    scene, places = Scene(), _places(trace, small)
+    strip = places.strips[log.name]
     name, top, pitch = log.name, places.above + strip.flags, places.pitch
     room = RIGHT - places.x
     if places.above:
@@ -133,7 +138,7 @@ def _strip(scene: Scene, trace: Trace, log: Log, old: Log, strip: _Strip, places
                     cls = f"cell {colour(trace, cell.txn)}"
                     if cell.kind == "copy":
                         cls += " copy"
-                    if cell.offset not in seen and log is not old:
+                    if cell.offset not in seen:
                         cls += " fresh"
                     part = _cell(name, cell, places.w)
                     at = (cell.offset * pitch, 0)
@@ -142,6 +147,7 @@ def _strip(scene: Scene, trace: Trace, log: Log, old: Log, strip: _Strip, places
             for frontier in log.frontiers:
                 rank = strip.order.index(frontier.name)
                 _flag(scene, name, frontier, rank, first, hung[frontier.name], pitch)
+    return scene.seal()
 
 
 def _hang(frontiers: tuple[Frontier, ...], first: int, room: float, pitch: int) -> dict[str, float]:

@@ -5,6 +5,8 @@ Drawn once for a fact, in coordinates of its own row, and used again at every st
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Fact
 
@@ -30,29 +32,38 @@ def number_class(index: int) -> str:
 
 def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
     """The row of a fact; its caller puts it in place and says if it is past, now or future."""
+    here, there = plan.x.get(fact.node), plan.x.get(fact.peer)
+    x = None if here is None else _slot_x(plan, fact, position, here)
+    return _row(fact, position, here, there, x, plan.txn[position], plan.width, lang)
+
+
+@lru_cache(maxsize=4_096)
+def _row(
+    fact: Fact,
+    position: int,
+    here: float | None,
+    there: float | None,
+    slot: float | None,
+    cls: str,
+    total: float,
+    lang: Lang,
+) -> Part:
+    """The same wherever lanes, colours and the fact are: a run that went on has it already."""
     scene = Scene()
     key = f"{position}"
-    scene.rect(f"hit:{key}", 0, 0, plan.width, ROW, "hit")
+    scene.rect(f"hit:{key}", 0, 0, total, ROW, "hit")
     scene.text(f"num:{key}", NUMBER, MID + 4, str(fact.index), number_class(fact.index))
     if fact.txn:
-        scene.text(
-            f"txn:{key}",
-            NUMBER + 2,
-            MID + 4,
-            fit(fact.txn, TAG, 9.5, bold=True),
-            f"tag {plan.txn[position]}",
-        )
-    cls = plan.txn[position]
+        name = fit(fact.txn, TAG, 9.5, bold=True)
+        scene.text(f"txn:{key}", NUMBER + 2, MID + 4, name, f"tag {cls}")
     text = (fact.label if fact.label.en else fact.text).of(lang)
-    here, there = plan.x.get(fact.node), plan.x.get(fact.peer)
-    if here is None:
-        scene.text(f"lab:{key}", plan.width / 2, MID + 4, fit(text, plan.width - 90), "lab mid")
+    if here is None or slot is None:
+        scene.text(f"lab:{key}", total / 2, MID + 4, fit(text, total - 90), "lab mid")
     elif there is not None and there != here and fact.glyph in "→⇥⇒✗":
-        _message(scene, key, fact.glyph, here, there, text, cls, plan.width)
+        _message(scene, key, fact.glyph, here, there, text, cls, total)
     else:
-        x = _slot_x(plan, fact, position, here)
-        _mark(scene, key, fact, x, cls)
-        _beside(scene, key, max(x, here), text, _tone(fact.glyph), plan.width, min(x, here))
+        _mark(scene, key, fact, slot, cls)
+        _beside(scene, key, max(slot, here), text, _tone(fact.glyph), total, min(slot, here))
     return scene.seal()
 
 

@@ -58,7 +58,7 @@ class Plan:
     spans: list[Span]
     down: list[tuple[str, int, int]]  # lane, first and last position while it is down
     txn: list[str]  # class of each fact's transaction, by position
-    drawn: dict[int, Part] = field(default_factory=dict)
+    placed: dict[tuple[int, str], Part] = field(default_factory=dict)  # rows, by when they are
     heads: dict[frozenset[str], Part] = field(default_factory=dict)  # names, by who is down
 
     @property

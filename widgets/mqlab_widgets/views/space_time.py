@@ -77,20 +77,24 @@ def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
 def _rows(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang, view: range) -> None:
     for r in range(max(view.start - SPARE, 0), min(view.stop + SPARE, len(p.rows))):
         position = p.rows[r]
-        part = p.drawn.get(position)
+        when = "now" if position == step else "past" if position < step else "future"
+        part = p.placed.get((r, when))
         if part is None:
-            part = p.drawn[position] = row(trace.facts[position - 1], position, p, lang)
-        cls = "row now" if position == step else "row past" if position < step else "row future"
-        scene.group_of(f"row:{position}", part, cls, at=(0, r * ROW))
-        hidden = position - (p.rows[r - 1] if r else 0) - 1
-        if hidden:
-            scene.text(
-                f"fold:{position}",
-                40,
-                r * ROW + 3.5,
-                f"+{hidden}",
-                "fold future" if position > step else "fold",
-            )
+            part = p.placed[r, when] = _place(trace, p, r, when, lang)
+        scene.use(part)
+
+
+def _place(trace: Trace, p: Plan, r: int, when: str, lang: Lang) -> Part:
+    """A row where it stands, and before it how many facts are folded away."""
+    scene = Scene()
+    position = p.rows[r]
+    part = row(trace.facts[position - 1], position, p, lang)
+    scene.group_of(f"row:{position}", part, f"row {when}", at=(0, r * ROW))
+    hidden = position - (p.rows[r - 1] if r else 0) - 1
+    if hidden:
+        cls = "fold future" if when == "future" else "fold"
+        scene.text(f"fold:{position}", 40, r * ROW + 3.5, f"+{hidden}", cls)
+    return scene.seal()
 
 
 def _header(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang) -> None:
