@@ -187,6 +187,7 @@ class Stage {
   constructor(host, id, words) {
     Object.assign(this, { host, id, words, panels: [], tabs: [], chosen: {}, was: "" });
     this.el = make("div", { className: "stage" });
+    this.before = () => {}; // before the room is measured: what stands around takes what it needs
     this.changed = () => {};
     this.watch = new ResizeObserver(() => this.fit());
     this.watch.observe(host);
@@ -221,7 +222,9 @@ class Stage {
   /** Arrange the panels anew if the room is another than before. */
   fit() {
     const width = this.el.clientWidth;
-    if (!width || !this.panels.length) return;
+    if (!width) return;
+    this.before();
+    if (!this.panels.length) return;
     const height = this.room();
     const now = `${width} ${height} ${this.whole}`;
     if (now === this.was) return;

@@ -173,6 +173,7 @@ class Player {
       { type: "button", className: "link", onclick: () => this.fold() });
     this.stage = new Stage(this.host, this.id, {});
     this.stage.el.addEventListener("click", (event) => this.clicked(event));
+    this.stage.before = () => this.keepRoom();
     this.stage.changed = () => { if (this.step >= 0) this.draw(this.step); };
     this.slider = make("input", { type: "range", min: 0, step: 1, id: `${this.id}-slider`,
       oninput: () => this.go(Number(this.slider.value)) });
@@ -232,10 +233,12 @@ class Player {
     this.folded = meta.facts.filter((fact) => fact.fold).length;
     this.foldButton.hidden = !this.folded;
     this.step = -1; // the step before may not exist in this payload
-    this.arrange();
     this.drawTicks();
-    this.keepRoom();
-    this.go(step);
+    this.saidAt = -1;
+    this.arrange();
+    this.wish = null;
+    const first = Math.max(0, Math.min(step, this.end, this.limit));
+    if (this.stage.was) this.draw(first); else this.go(first); // it may not be in the page yet
   }
 
   /** A panel with its place: what the stage arranges. */
@@ -252,21 +255,23 @@ class Player {
     };
   }
 
-  /** The narration has the room that its longest sentences need, so that nothing jumps. */
+  /** The narration has the room that its longest sentences need, so that nothing jumps. All of
+   *  them are measured in one layout, before the panels get what it leaves. */
   keepRoom() {
+    if (this.say.clientWidth === this.saidAt) return;
     const { facts, words } = this.data.meta;
     const long = [({ line }) => line.length, ({ why }) => why.length,
       ({ line, why }) => line.length + why.length];
     const said = new Set(long.flatMap((length) =>
       [...facts].sort((a, b) => length(b) - length(a)).slice(0, 3)));
     said.add({ line: words.start, why: words.begin });
-    this.say.style.minHeight = "";
-    const heights = [...said].map(({ line, why }) => {
-      this.line.textContent = line;
-      this.why.textContent = why;
-      return this.say.offsetHeight;
-    });
-    this.say.style.minHeight = `${Math.max(...heights)}px`;
+    const tries = [...said].map(({ line, why }) => make("div", { className: "try" },
+      make("div", { className: "line", textContent: line }),
+      make("div", { className: "why", textContent: why })));
+    this.say.append(...tries);
+    const height = Math.max(...tries.map((el) => el.offsetHeight));
+    for (const el of tries) el.remove();
+    this.say.style.minHeight = `${height}px`;
     this.saidAt = this.say.clientWidth;
   }
 
@@ -316,13 +321,13 @@ class Player {
     if (first) requestAnimationFrame(() => {
       const wish = this.wish;
       this.wish = null;
-      this.draw(wish);
+      if (wish !== null) this.draw(wish); // else another payload came first
     });
   }
 
   draw(step) {
+    if (!this.stage.was) this.stage.fit();
     this.step = step;
-    if (this.say.clientWidth !== this.saidAt) this.keepRoom();
     this.stage.seek(step, this.before(step));
     const { facts, words, evidence } = this.data.meta;
     const fact = facts[step - 1];
@@ -470,15 +475,30 @@ class Player {
   }
 }
 
+/** Read chunk by chunk: `new Response(stream).text()` comes several tasks later, and a browser that
+ *  is given time draws the still first. */
 async function unpack(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
+  const { readable, writable } = new DecompressionStream("deflate");
+  const writer = writable.getWriter(), reader = readable.getReader();
+  for (const sent of [writer.write(bytes), writer.close()]) sent.catch(() => {}); // the reader says it
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return JSON.parse(text);
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+function readBytes(base64) {
+  const plain = atob(base64), bytes = new Uint8Array(plain.length);
+  for (let i = 0; i < plain.length; i++) bytes[i] = plain.charCodeAt(i);
+  return bytes;
 }
 
 /** Play the payload that stands inside `host`, in place of the still. */
-export async function mount(host) {
-  const text = host.querySelector("script.payload").textContent.trim();
-  const data = await unpack(Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
+async function mount(host) {
+  const data = await unpack(readBytes(host.querySelector("script.payload").textContent.trim()));
   const player = new Player(host, data);
   host.mqlab = player;
   // A page of its own is about nothing else: its keys work at once.

@@ -145,7 +145,7 @@ def mounted(
         f"{still}"
         f'<script type="application/octet-stream" class="payload">{base64_of(payload)}</script>'
         "</div>"
-        f'<script type="module">{module(*scripts)}\n{more}({mount});</script>'
+        f"<script>(() => {{{module(*scripts)}\n{more}({mount});\n}})();</script>"
     )
 
 
