@@ -145,7 +145,7 @@ system charges partitions=1 producers=old:pay-7f3a,new:pay-91c2
 run old: init, begin, send charges-0 order-17
 run new: init, begin, send charges-0 order-17, commit
 run old: commit
-""", recorded="lab06-random-ids-never-fence")
+""", recorded="lab06-random-ids")
 Predict("06-random-ids", trace=random_ids, step=first(random_ids, "commit: ok"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
