@@ -22,6 +22,7 @@ EXTRA = Words("{sum} too much", "多了 {sum}")
 OPEN = Words("{sum} not settled yet", "{sum} 尚未结清")
 WAS_WRONG = Text("right again, but it was wrong", "又对上了，但曾经出错")
 TOP, BAR, HEIGHT = 21, 13, 54
+BETWEEN = 14  # px at least between the two sums
 BEYOND = 1.5
 """Of the largest sum due: room behind the mark, whether it will be needed or not, so that the
 scale does not betray how the run ends."""
@@ -55,11 +56,13 @@ def draw_money(now: Money, most: float, broken: bool, lang: Lang = "en") -> Part
     if said := _judge(now, wrong, lang):
         scene.text("judged", RIGHT, 13, said, "lab bad end" if wrong else "note end")
     mark = _bar(scene, now, most, wrong)
-    seen = _say(now.shown.of(lang), format_amount(now.seen, now))
-    due = _say(now.owed.of(lang), format_amount(now.due, now))
+    seen, due = _say(
+        (now.shown.of(lang), format_amount(now.seen, now)),
+        (now.owed.of(lang), format_amount(now.due, now)),
+    )
     extra, missing = wrong and now.seen > now.due, wrong and now.seen < now.due
     scene.text("seen", 0, HEIGHT - 4, seen, "lab bad" if extra else "lab")
-    end = min(max(mark + 1, width(seen, bold=True) + 14 + width(due, bold=True)), RIGHT)
+    end = min(max(mark + 1, width(seen, bold=True) + BETWEEN + width(due, bold=True)), RIGHT)
     scene.text("due", end, HEIGHT - 4, due, "lab bad end" if missing else "lab end")
     return scene.seal()
 
@@ -95,10 +98,18 @@ def _bar(scene: Scene, now: Money, most: float, wrong: bool) -> float:
     return due
 
 
-def _say(words: str, figures: str) -> str:
-    """What a sum is, and the sum: the words are shortened where they must be, never the figures."""
-    room = RIGHT / 2 - 10 - width(f" {figures}", 11.5, bold=True)
-    return f"{fit(words, room, bold=True)} {figures}"
+def _say(seen: tuple[str, str], due: tuple[str, str]) -> tuple[str, str]:
+    """What each sum is, and the sum: the words are shortened where both do not fit beside each
+    other, the figures never."""
+    left, right = (width(" ".join(said), bold=True) for said in (seen, due))
+    half = (RIGHT - BETWEEN) / 2
+    rooms = max(half, 2 * half - right), max(half, 2 * half - left)
+
+    def shorten(said: tuple[str, str], room: float) -> str:
+        words, figures = said
+        return f"{fit(words, room - width(f' {figures}', bold=True), bold=True)} {figures}"
+
+    return shorten(seen, rooms[0]), shorten(due, rooms[1])
 
 
 def format_amount(pence: int, money: Money) -> str:

@@ -69,7 +69,7 @@ def _ground(scene: Scene, p: Plan, step: int, trace: Trace) -> None:
         top = p.y(span.first)
         bottom = p.y(span.last) if step >= span.last and span.closed else (now + 1) * ROW
         scene.rect(span.key, x - w / 2, top, w, max(bottom - top, 1), f"span {span.cls}", rx=3)
-    below = (now + 1) * ROW + (0 if exact else 3)
+    below = (now + 1) * ROW + (0 if exact or not step else 3)
     # As tall as all rows: while it slides, nothing below it may flash up. The viewport crops it.
     scene.rect("veil", 0, below, p.width, p.height + 4, "veil")
 
