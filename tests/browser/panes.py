@@ -16,7 +16,9 @@ DISPLAYS = """() => [...document.querySelectorAll(".jp-OutputArea-output .mqlab"
     .filter((el) => !el.parentElement.closest(".mqlab") && el.offsetHeight)"""
 
 FAULTS = """(display, atOnce) => {
-  display.scrollIntoView({ block: "start" });
+  const before = display.closest(".jp-OutputArea-child").previousElementSibling;
+  const menus = atOnce && before?.querySelector(".mqlab-vary");
+  (menus || display).scrollIntoView({ block: "start" });
   const pane = display.closest(".jp-WindowedPanel-outer").getBoundingClientRect();
   const out = [];
   const inside = (el, name) => {
@@ -26,6 +28,7 @@ FAULTS = """(display, atOnce) => {
       out.push([name, box.left, box.top, box.right, box.bottom, "outside", pane.bottom]);
     }
   };
+  if (menus) inside(menus, "menus");
   for (const stage of display.querySelectorAll(".stage")) {
     if (!stage.checkVisibility()) continue;
     const host = stage.closest(".mqlab");

@@ -235,12 +235,14 @@ class Stage {
   }
 
   /** The height that the pane has for the pictures: beside all that stands in the box that the
-   *  player is a part of; where that is too much, beside the player's question and actions; and
-   *  where even that is too much, beside its controls alone: the rest is a little way to scroll. */
+   *  player is a part of, or beside its menus; where that is too much, beside the player's question
+   *  and actions; and where even that is too much, beside its controls alone: the rest is a little
+   *  way to scroll. */
   room() {
     const pane = this.pane() - (this.whole ? 0 : MARGIN);
     const inBox = this.outer && !this.whole ? pane - this.others(this.outer) : 0;
-    const inHost = pane - this.others(this.host);
+    const alone = pane - this.others(this.host), below = alone - (this.whole ? 0 : this.menus());
+    const inHost = below < BOX_LEAST ? alone : below;
     const low = inBox < BOX_LEAST && inHost < LEAST;
     this.host.classList.toggle("low", low);
     if (inBox >= BOX_LEAST) return inBox;
@@ -248,6 +250,17 @@ class Stage {
     const { top } = this.host.querySelector(".top").getBoundingClientRect();
     const { bottom } = this.el.parentElement.getBoundingClientRect();
     return Math.max(LEAST, Math.floor(pane - (bottom - top) + this.el.offsetHeight));
+  }
+
+  /** The height of the menus that say what is played (variation.py): the output before this one,
+   *  which may come to life after it. */
+  menus() {
+    const output = this.host.closest(".jp-OutputArea-child");
+    const before = output?.previousElementSibling;
+    if (!before) return 0;
+    if (before !== this.watched) this.watch.observe(this.watched = before);
+    if (!before.querySelector(".mqlab-vary")) return 0;
+    return Math.ceil(output.getBoundingClientRect().top - before.getBoundingClientRect().top);
   }
 
   /** What a box has besides the pictures, in px; it may be taller than all of that. */

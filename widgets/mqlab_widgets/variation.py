@@ -20,7 +20,8 @@ from typing import Any
 import ipywidgets as w
 from IPython.display import display
 
-WIDE = {"description_width": "8em"}
+SNUG = {"description_width": "initial"}
+IN_A_ROW = w.Layout(flex_flow="row wrap", grid_gap="0 16px", width="100%")
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def vary(play: Callable[..., Any], **menus: Any) -> None:
     if not menus:
         raise ValueError("give at least one menu: vary(play, off=list_safeguards('kafka'))")
     boxes = {name: _make_menu(name, menu) for name, menu in menus.items()}
-    form = w.VBox(list(boxes.values()))
+    form = w.HBox(list(boxes.values()), layout=IN_A_ROW)
     form.add_class("mqlab-vary")
     show: Any = display  # IPython does not say its type
     show(form)
@@ -62,8 +63,8 @@ def _make_menu(name: str, menu: Any) -> Any:
     if found is None:
         raise ValueError(f"{name}: {menu!r} is no menu; give a list of (words, value)")
     found.description = name
-    found.style = WIDE
-    found.layout = w.Layout(width="auto", max_width="640px")
+    found.style = SNUG
+    found.layout = w.Layout(width="auto", max_width="100%")
     return found
 
 
