@@ -79,6 +79,19 @@ def test_the_player_is_as_tall_as_the_window_and_its_rows_fit(page: Any, tmp_pat
     assert seen == sorted(set(seen))
 
 
+def test_columns_use_all_of_a_wide_pane(page: Any, tmp_path: Path) -> None:
+    page.set_viewport_size({"width": 1700, "height": 900})
+    open_page(page, tmp_path, Player(sample(), step=21))
+    page.add_style_tag(content="main { max-width: none }")
+    settle(page)
+    stage = page.locator(".stage").bounding_box()
+    boxes = [box.bounding_box() for box in page.locator(".stage > *").all()]
+    assert len(boxes) == 3
+    assert boxes[0]["x"] == stage["x"]
+    end = boxes[2]["x"] + boxes[2]["width"]
+    assert end == pytest.approx(stage["x"] + stage["width"], abs=1)
+
+
 def test_f_takes_the_whole_window_and_escape_leaves_it(page: Any, tmp_path: Path) -> None:
     open_page(page, tmp_path, Player(sample(), step=5))
     page.evaluate("() => { window.heard = []; document.onkeydown = (e) => heard.push(e.key); }")
