@@ -72,6 +72,24 @@ def test_a_page_brings_the_font_once() -> None:
 
 
 @pytest.mark.needs("chromium")
+def test_a_notebook_gets_the_font_once_from_its_players(browser: Any) -> None:
+    """Each font that comes lays a notebook out anew, so a second player brings none."""
+    page = browser.new_page()
+    players = Player(sample()).html() + Player(sample()).html()
+    page.set_content(f"<!doctype html><body>{players}</body>")
+    page.wait_for_function("document.querySelectorAll('.mqlab[data-step]').length === 2")
+    page.wait_for_function("[...document.fonts].some((face) => face.status === 'loaded')")
+    styles = page.evaluate(
+        "[...document.querySelectorAll('style')]"
+        ".filter((el) => el.textContent.includes('@font-face')).map((el) => el.id)"
+    )
+    faces = page.evaluate("[...document.fonts].length")
+    page.close()
+    assert styles == ["mqlab-font"]
+    assert faces == len(TABLE)
+
+
+@pytest.mark.needs("chromium")
 @pytest.mark.parametrize("name", TABLE)
 def test_the_widths_are_those_of_the_font(browser: Any, name: str) -> None:
     """Chromium draws each character of a file; Python's table says how wide it is."""

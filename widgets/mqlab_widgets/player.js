@@ -480,7 +480,7 @@ class Player {
 async function unpack(bytes) {
   const { readable, writable } = new DecompressionStream("deflate");
   const writer = writable.getWriter(), reader = readable.getReader();
-  for (const sent of [writer.write(bytes), writer.close()]) sent.catch(() => {}); // the reader says it
+  for (const sent of [writer.write(bytes), writer.close()]) sent.catch(() => {}); // read() throws
   const decoder = new TextDecoder();
   let text = "";
   for (;;) {
@@ -496,11 +496,24 @@ function readBytes(base64) {
   return bytes;
 }
 
+/** The font comes once into a notebook, and after the first picture: whenever a page gets a font,
+ *  the browser lays all of it out anew. */
+async function bringFont(css, player) {
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const id = "mqlab-font";
+  if (!document.getElementById(id)) document.head.append(make("style", { id, textContent: css }));
+  await Promise.all(["400", "600"].map((weight) => document.fonts.load(`${weight} 12px mqlab`)));
+  player.saidAt = -1; // the narration may need other room now
+  player.keepRoom();
+}
+
 /** Play the payload that stands inside `host`, in place of the still. */
 async function mount(host) {
   const data = await unpack(readBytes(host.querySelector("script.payload").textContent.trim()));
+  const font = host.querySelector("script.font")?.textContent;
   const player = new Player(host, data);
   host.mqlab = player;
+  if (font) bringFont(font, player);
   // A page of its own is about nothing else: its keys work at once.
   if (host.dataset.heading === "h1") host.focus({ preventScroll: true });
   return player;

@@ -21,7 +21,7 @@ from .lives import base64_of
 from .payload import HERE, Look, build, position, refuse
 from .scene import xml
 from .still import caption, folded_words, narrated, still
-from .style import page_css
+from .style import css, font_css, page_css
 
 KNOWN = ("step", "title", "lang", "scale", "panels")
 Theme = Literal["", "light", "dark"]
@@ -139,10 +139,12 @@ def mounted(
     mount = f'mount(document.getElementById("{name}"))'
     styles = [file for file in files if file.endswith(".css")]
     scripts = [file for file in files if file.endswith(".js")]
+    own = heading == "h1"  # a page of its own
+    font = "" if own else f'<script type="text/css" class="font">{font_css()}</script>'
     return (
-        f"<style>{page_css(*styles)}</style>"
+        f"<style>{page_css(*styles) if own else css(*styles)}</style>"
         f'<div class="mqlab" id="{name}" lang="{payload["meta"]["lang"]}" data-heading="{heading}">'
-        f"{still}"
+        f"{still}{font}"
         f'<script type="application/octet-stream" class="payload">{base64_of(payload)}</script>'
         "</div>"
         f"<script>(() => {{{module(*scripts)}\n{more}({mount});\n}})();</script>"

@@ -1,6 +1,7 @@
 """The style sheet: the font it brings along, what of it a picture needs, the letters of a class.
 
-A page gets the font once, inside its style (14 kB, four files in `font/`): Inter for letters,
+A page gets the font once (14 kB, four files in `font/`), inside its style, or in a notebook from
+the first player that is drawn there: Inter for letters,
 signs that few systems have, such as ▮ and ⏲, in a family of their own, because they are used
 among monospaced letters too. Chinese stays the system's. A still is an `<img>`, which sees no
 font of its page, and a notebook holds many: instead of 20 kB, each of its texts carries the
@@ -65,14 +66,14 @@ def _ranges(chars: str) -> str:
 
 
 @cache
-def css() -> str:
-    """The rules of the player, without the font."""
-    return (HERE / "player.css").read_text("utf-8")
+def css(*more: str) -> str:
+    """The rules of the player and those of the files `more`, without the font."""
+    return "\n".join((HERE / name).read_text("utf-8") for name in ("player.css", *more))
 
 
 def page_css(*more: str) -> str:
-    """All that a page needs: the font, the player's rules, and those of the files `more`."""
-    return "\n".join([font_css(), css(), *((HERE / name).read_text("utf-8") for name in more)])
+    """All that a page needs: the font, and the rules."""
+    return f"{font_css()}\n{css(*more)}"
 
 
 # --- pictures on their own ------------------------------------------------------------------
