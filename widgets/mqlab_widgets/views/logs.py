@@ -114,7 +114,7 @@ def _flag_width(name: str) -> float:
 
 @per_trace
 def _strip(trace: Trace, log: Log, old: Log, small: bool) -> Part:
-    """A log as it is, with what it was before; at most steps it is what it was at the one before."""
+    """A log as it is, and what is new in it since before; mostly it is what it was at that step."""
     scene, places = Scene(), _places(trace, small)
     strip = places.strips[log.name]
     name, top, pitch = log.name, places.above + strip.flags, places.pitch
