@@ -56,13 +56,13 @@ def draw_money(now: Money, most: float, broken: bool, lang: Lang = "en") -> Part
     if said := _judge(now, wrong, lang):
         scene.text("judged", RIGHT, 13, said, "lab bad end" if wrong else "note end")
     mark = _bar(scene, now, most, wrong)
-    seen, due = _say(
-        (now.shown.of(lang), format_amount(now.seen, now)),
-        (now.owed.of(lang), format_amount(now.due, now)),
-    )
     extra, missing = wrong and now.seen > now.due, wrong and now.seen < now.due
+    seen, due = _say(
+        (now.shown.of(lang), format_amount(now.seen, now), extra),
+        (now.owed.of(lang), format_amount(now.due, now), missing),
+    )
     scene.text("seen", 0, HEIGHT - 4, seen, "lab bad" if extra else "lab")
-    end = min(max(mark + 1, width(seen, bold=True) + BETWEEN + width(due, bold=True)), RIGHT)
+    end = min(max(mark + 1, width(seen, bold=extra) + BETWEEN + width(due, bold=missing)), RIGHT)
     scene.text("due", end, HEIGHT - 4, due, "lab bad end" if missing else "lab end")
     return scene.seal()
 
@@ -98,18 +98,17 @@ def _bar(scene: Scene, now: Money, most: float, wrong: bool) -> float:
     return due
 
 
-def _say(seen: tuple[str, str], due: tuple[str, str]) -> tuple[str, str]:
-    """What each sum is, and the sum: the words are shortened where both do not fit beside each
-    other, the figures never."""
-    left, right = (width(" ".join(said), bold=True) for said in (seen, due))
+def _say(seen: tuple[str, str, bool], due: tuple[str, str, bool]) -> tuple[str, str]:
+    """What each sum is, the sum, and if it is said in bold: the words are shortened where both do
+    not fit beside each other, the figures never."""
+    left, right = (width(f"{words} {figures}", bold=bold) for words, figures, bold in (seen, due))
     half = (RIGHT - BETWEEN) / 2
-    rooms = max(half, 2 * half - right), max(half, 2 * half - left)
 
-    def shorten(said: tuple[str, str], room: float) -> str:
-        words, figures = said
-        return f"{fit(words, room - width(f' {figures}', bold=True), bold=True)} {figures}"
+    def shorten(said: tuple[str, str, bool], room: float) -> str:
+        words, figures, bold = said
+        return f"{fit(words, room - width(f' {figures}', bold=bold), bold=bold)} {figures}"
 
-    return shorten(seen, rooms[0]), shorten(due, rooms[1])
+    return shorten(seen, max(half, 2 * half - right)), shorten(due, max(half, 2 * half - left))
 
 
 def format_amount(pence: int, money: Money) -> str:
