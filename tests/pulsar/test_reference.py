@@ -1,6 +1,7 @@
-"""What a released broker (4.2.4) leaves behind after the same stories, partition by partition.
+"""What the stories of transactions leave behind, partition by partition.
 
-In a log: a value is a plain message, a value with ' one of a transaction, C and A are markers. Of
+The real broker, 4.2.4, was recorded in those that need no death of a single node, and agrees. In a
+log: a value is a plain message, a value with ' one of a transaction, C and A are markers. Of
 each row: what lies in `orders-0`, what each client received, and the states of its transactions as
 their clients see them. Positions, conflicts and watermarks stand in the scenarios' own narration.
 """
@@ -92,6 +93,9 @@ ROWS = {
     "kill-and-nobody-comes": Left("a b' c A", {"observer": "a c"}),
     "kill-before-the-deadline": Left("a' b A", {"worker": "b"}),
     "kill-after-commit": Left("a' C", {"worker": "a"}),
+    "kill-after-abort": Left("a' b A", {"worker": "b"}),
+    "kill-forgets-watermarks": Left("a' C b' C late' c d' C A", {"worker": "a b b c d"}),
+    "frozen-blocks-nobody-else": Left("a' C b' C C", {"worker": "a b"}, ["COMMITTED"]),
     "killed-between-markers": Left("a' C C C", {"worker": "a p"}),
     "killed-before-the-answer": Left("a' C", {"worker": "a"}, ["ERROR"]),
     "marker-answer-lost": Left("a' C C", {"worker": "a"}),
