@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from unicodedata import east_asian_width
 
-from ..kernel import Trace
+from ..kernel import Outcome, Trace
 
 
 def table(head: str, rows: Iterable[tuple[object, ...]]) -> str:
@@ -28,6 +28,14 @@ def columns(rows: list[tuple[str, ...]]) -> str:
 def _cells(text: str) -> int:
     """Columns on a terminal: a Chinese character takes two."""
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def list_calls(trace: Trace, *nodes: str) -> str:
+    """What the calls of these applications gave, one a line; of none: of all."""
+    given = ((f.node, f.body) for f in trace if isinstance(f.body, Outcome))
+    rows = [(node, str(got.call), got.result) for node, got in given]
+    chosen = (row for row in rows if not nodes or row[0] in nodes)
+    return table("application | calls | and gets", chosen)
 
 
 def find_lines(trace: Trace, *words: str, width: int = 10) -> str:

@@ -6,20 +6,19 @@ what a real broker said to the same requests (datasets/recordings).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 from ...kafka.config import java_hash, partition_for
 from ...kafka.coordinator.entry import StateRecord
 from ...kafka.messages import AddPartitionsToTxn, EndTxn, outcome
 from ...kafka.states import NUMBERS, PREVIOUS, PREVIOUS_V2, TxnState
 from ...kernel import FAILED, Fact, FactKind, Outcome, Trace
+from .. import recordings
 from ..atlas.data_flow import data_flow
 from ..lab00 import broker_map, find_red_step, first, map_table
 from ..menus import list_kills, list_safeguards
 from ..registry import run_scenario, scenario
-from ..tables import columns, find_lines, table
+from ..tables import columns, find_lines, list_calls, table
 from .exercises.admit import ADMIT
 from .exercises.commit import COMMIT, UNANSWERED, never_unknown
 
@@ -51,18 +50,8 @@ __all__ = [
     "transitions",
 ]
 
-RECORDINGS = Path(__file__).parents[3] / "datasets" / "recordings"
-
 
 # --- what a run shows ---------------------------------------------------------------------
-
-
-def list_calls(trace: Trace, *nodes: str) -> str:
-    """What the calls of these applications gave, one a line; of none: of all."""
-    given = ((f.node, f.body) for f in trace if isinstance(f.body, Outcome))
-    rows = [(node, str(got.call), got.result) for node, got in given]
-    chosen = (row for row in rows if not nodes or row[0] in nodes)
-    return table("application | calls | and gets", chosen)
 
 
 def list_reads(trace: Trace, position: int = -1) -> str:
@@ -232,14 +221,4 @@ def _steps(trace: Trace) -> Iterator[tuple[TxnState, TxnState]]:
 def read_recording(profile: str, name: str, *words: str, kafka: str = "4.3.1") -> str:
     """What a real Kafka of this version answered: the lines of a recording that hold one of
     `words` (all of them, where there are none). `profile`: "tv2", "tv2-legacy" or "tv0"."""
-    path = RECORDINGS / f"kafka-{kafka}" / profile / f"{name}.json"
-    if not path.exists():
-        there = ", ".join(sorted(p.stem for p in path.parent.glob("*.json")))
-        raise ValueError(f"no recording {profile}/{name}; there are: {there}")
-    seen = json.loads(path.read_text(encoding="utf-8"))
-    rows = [
-        (who, asked, said)
-        for who, _, asked, said in seen["observations"]
-        if not words or any(word in f"{who} {asked} {said}" for word in words)
-    ]
-    return table(f"{seen['broker']}, {seen['profile']} | asked | answered", rows)
+    return recordings.read_recording(f"kafka-{kafka}/{profile}", name, *words)

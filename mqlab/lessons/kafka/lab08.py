@@ -17,9 +17,9 @@ from ..atlas.map_panel import broker_map
 from ..lab00 import find_red_step, first
 from ..parsons import Parsons, Piece
 from ..rehearsal import plain, run_with_kill
-from ..tables import columns, table
+from ..tables import columns, list_calls, table
 from .exercises.copying import BREAK, KILL, LOOP, ONE, WORKER
-from .lab06 import list_calls, read_recording
+from .lab06 import read_recording
 from .systems.income import IncomeSystem, label
 from .systems.loop import Abortable, App, Order, PriceUnknown, Refused, Work
 

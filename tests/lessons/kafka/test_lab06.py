@@ -18,7 +18,6 @@ from mqlab.lessons.course.notebooks import labs_in, read_source
 from mqlab.lessons.kafka.exercises.admit import ADMIT
 from mqlab.lessons.kafka.lab06 import (
     COMMIT,
-    RECORDINGS,
     answers,
     coordinator_of,
     costs,
@@ -32,6 +31,7 @@ from mqlab.lessons.kafka.lab06 import (
     requests,
     transitions,
 )
+from mqlab.lessons.recordings import RECORDINGS
 from mqlab.lessons.registry import scenario, system
 
 Pair = tuple[int, int]
@@ -278,7 +278,9 @@ def test_a_slow_producer_hears_what_a_real_broker_says(
 
 def test_a_recording_that_is_not_there_says_which_there_are() -> None:
     assert "CONCURRENT_TRANSACTIONS" in read_recording("tv2", "init-during-ongoing", "new")
-    with pytest.raises(ValueError, match=r"no recording tv2/nothing; there are: .*basic-commit"):
+    with pytest.raises(
+        ValueError, match=r"no recording kafka-4.3.1/tv2/nothing; there are: .*basic-commit"
+    ):
         read_recording("tv2", "nothing")
 
 
