@@ -413,5 +413,5 @@ Predict("02-exit-ticket")
 
 # %% [markdown]
 # **What you know now.** A decision is one write in one place; all else is promising before it and telling
-# after it. What differs is who waits, who sees half, and who is late. Next: [the idempotent
-# producer](05-idempotent-producer.ipynb)
+# after it. What differs is who waits, who sees half, and who is late. Next: [the half
+# message](03-half-message.ipynb)

@@ -6,6 +6,7 @@ BROKER = Broker(
     systems={
         "rocketmq": "mqlab.rocketmq:RocketMQSystem",
         "order_service": "mqlab.lessons.rocketmq.systems:OrderServiceSystem",
+        "order_desk": "mqlab.lessons.rocketmq.desk:OrderDeskSystem",
     },
     searches="mqlab.lessons.rocketmq.cases:SEARCHES",
     serve="mqlab.serve.rocketmq.options",

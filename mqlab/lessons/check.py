@@ -65,7 +65,8 @@ def no_more(rule: Rule) -> Systems:
 @dataclass(frozen=True)
 class Exercise(Hinted):
     """A slot, the systems it is tried in, what inputs tell beliefs apart, and hints. `unseen`:
-    more systems, with other numbers, that only grading tries."""
+    more systems, with other numbers, that only grading tries. `right`: what a right rule is
+    told."""
 
     name: str
     systems: Callable[[Rule], Systems]
@@ -74,6 +75,7 @@ class Exercise(Hinted):
     hints: tuple[Text, ...]
     expects: Callable[[Any], str]
     unseen: Callable[[Rule], Systems] = no_more
+    right: Text = RIGHT
 
     def check(self, rule: Rule, graded: bool = False) -> Verdict:
         """Judge a learner's rule by every schedule of the exercise's systems; `graded`: of the
@@ -94,7 +96,7 @@ class Exercise(Hinted):
                     return _wrong(self, guarded, verdict.missing[0], (), None)
         except RuleError as error:
             return Verdict(False, Text(str(error)))
-        return Verdict(True, RIGHT)
+        return Verdict(True, self.right)
 
     def _tried(self, rule: Rule, graded: bool) -> Systems:
         return (*self.systems(rule), *(self.unseen(rule) if graded else ()))

@@ -21,6 +21,7 @@ LABS = {
     "00-start-here": 6,
     "01-how-often": 8,
     "02-who-decides": 7,
+    "03-half-message": 11,
     "05-idempotent-producer": 6,
     "06-coordinator": 12,
     "08-consume-transform-produce": 6,

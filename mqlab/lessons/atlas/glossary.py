@@ -213,6 +213,11 @@ TERMS = (
         "A message that is stored under another topic until its transaction is decided.",
     ),
     Term(
+        "local transaction",
+        "本地事务",
+        "What a service writes to its own database; of a transactional message, what decides.",
+    ),
+    Term(
         "check-back",
         "反查（回查）",
         "The broker asks the producer group how an undecided local transaction ended.",

@@ -63,6 +63,11 @@ def execute_catching(order: str, db: Db, memory: Memory) -> LocalTransactionStat
     return COMMIT
 
 
+def execute_refusing(order: str, db: Db, memory: Memory) -> LocalTransactionState:
+    """An invoice whose number begins with C is a cancellation, and no order."""
+    return ROLLBACK if order.startswith("C") else orders.execute(order, db, memory)
+
+
 #: what becomes of every third transaction in the official example
 EXAMPLE = (UNKNOWN, COMMIT, ROLLBACK)
 
@@ -88,6 +93,7 @@ def check_example(order_id: str, db: Db, memory: Memory) -> LocalTransactionStat
 #: (execute, check) by name
 SERVICES: dict[str, tuple[Rule, Rule]] = {
     "right": (orders.execute, orders.check),
+    "refusing": (execute_refusing, orders.check),
     "hasty": (orders.execute, check_hastily),
     "memory": (execute_with_memory, check_memory),
     "catching": (execute_catching, orders.check),

@@ -65,10 +65,10 @@ BELIEFS = (
     ListenerBelief(
         "an exception means that nothing was written",
         Text(
-            "the connection broke *after* the statement was committed and before its answer came: "
+            "the connection broke after the statement was committed and before its answer came: "
             "the row is there, and ROLLBACK_MESSAGE takes its message away. An exception means "
             "UNKNOW: let it fly, and the check will look the row up",
-            "连接断在语句提交*之后*、应答到达之前：行已经在了，ROLLBACK_MESSAGE 却取消了它的消息。"
+            "连接断在语句提交之后、应答到达之前：行已经在了，ROLLBACK_MESSAGE 却取消了它的消息。"
             "异常意味着 UNKNOW：让它抛出，回查时再去查行",
         ),
         lambda ways: _is_lost(ways, ROLLBACK),
@@ -76,10 +76,10 @@ BELIEFS = (
     ListenerBelief(
         "an exception can be passed over",
         Text(
-            "the connection may also break *before* the statement arrives: then there is no row, "
+            "the connection may also break before the statement arrives: then there is no row, "
             "and COMMIT_MESSAGE delivers a message about nothing. Where the outcome is unknown, "
             "say UNKNOW",
-            "连接也可能在语句到达*之前*断开：那就没有行，而 COMMIT_MESSAGE 投递了一条没有依据的消息。"
+            "连接也可能在语句到达之前断开：那就没有行，而 COMMIT_MESSAGE 投递了一条没有依据的消息。"
             "结果未知时，就说 UNKNOW",
         ),
         lambda ways: _is_lost(ways, COMMIT),

@@ -1,0 +1,169 @@
+"""Lab 03, the half message: its exercises, and what its cells print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ...kernel import Fact, FactKind, Run, Trace
+from ...rocketmq.config import HALF_TOPIC
+from ...rocketmq.log import Stored
+from ...rocketmq.log.store import COMMIT_LOG
+from ...rocketmq.messages import CheckTransactionState, Message, SendMessage, Statement
+from ...rocketmq.states import SendStatus, TransactionType
+from ..atlas.map_panel import broker_map, map_table
+from ..lab00 import find_red_step, first
+from ..menus import list_kills, list_safeguards
+from ..patterns.orders import list_orders
+from ..recordings import read_recording
+from ..registry import run_scenario, system
+from ..rehearsal import plain
+from ..searches import search, with_everything_on
+from ..tables import find_lines, list_calls, table
+from .cases import SAFEGUARD_CASES
+from .deaths import die_everywhere
+from .exercises.ending import ENDING
+from .exercises.listener import DYING, Pair, with_listener
+from .exercises.placing import CANCELLATION, LISTENER, ORDER
+from .exercises.telling import TELLING
+from .systems import COMMIT, ROLLBACK, UNKNOWN, OrderServiceSystem
+
+__all__ = [
+    "CANCELLATION",
+    "COMMIT",
+    "ENDING",
+    "HALF_TOPIC",
+    "LISTENER",
+    "ORDER",
+    "ROLLBACK",
+    "TELLING",
+    "UNKNOWN",
+    "broker_map",
+    "compare_properties",
+    "find_lines",
+    "find_red_step",
+    "first",
+    "keep_orders",
+    "list_calls",
+    "list_commit_log",
+    "list_kills",
+    "list_orders",
+    "list_safeguards",
+    "map_table",
+    "read_recording",
+    "table",
+    "tell_deaths",
+    "tell_safeguards",
+    "tell_statuses",
+]
+
+#: a story in which each status is what the half's send is answered
+STATUSES = {
+    SendStatus.SEND_OK: "system order_service\nrun app: send-in-transaction orders-0 580538",
+    SendStatus.FLUSH_DISK_TIMEOUT: (
+        "system order_service flush=sync 'app=send-in-transaction orders-0 580538'\n"
+        "do call app\ndo app>broker\ndo app>broker\ndo fire broker acknowledge 0\ndo app<broker\n"
+        "do broker.\ndo app>broker"
+    ),
+    SendStatus.FLUSH_SLAVE_TIMEOUT: (
+        "system order_service release=4.9 slave=on in_sync=2\n"
+        "hold broker→slave HaTransfer#2\n"
+        "run app: send-in-transaction orders-0 580538\nfire broker acknowledge 0"
+    ),
+    SendStatus.SLAVE_NOT_AVAILABLE: (
+        "system order_service release=4.9 in_sync=2\nrun app: send-in-transaction orders-0 580538"
+    ),
+}
+
+
+def list_commit_log(story: str) -> str:
+    """The broker's one log, record by record: what a story has written to it."""
+    rows = [
+        (stored.base, _short(stored.message.topic), stored.queue_offset, stored.message.words)
+        for stored in _read_log(run_scenario(story))
+    ]
+    return table("commit log @ | topic | queue @ | body", rows)
+
+
+def _read_log(run: Run) -> Iterator[Stored]:
+    yield from run.world.disk("broker").log(COMMIT_LOG).read(0)
+
+
+def _short(topic: str) -> str:
+    return topic.removeprefix("RMQ_SYS_TRANS_") if topic != HALF_TOPIC else "HALF_TOPIC"
+
+
+def compare_properties(story: str) -> str:
+    """One message three times: as it was sent, as half, as consumers get it. – is not there."""
+    run = run_scenario(story)
+    sent = next(f.body.message for f in run.trace if isinstance(f.body, SendMessage))
+    stored = [one.message for one in _read_log(run)]
+    half = next(one for one in stored if one.topic == HALF_TOPIC)
+    given = next(one for one in stored if one.sys_flag == TransactionType.COMMIT_TYPE)
+    three = (sent, half, given)
+    names = sorted({name for message in three for name in message.properties})
+    rows = [
+        ("topic", *(_short(message.topic) for message in three)),
+        ("queue", *(message.queue_id for message in three)),
+        ("transaction bits of sysFlag", *(_bits(message) for message in three)),
+        *((name, *(message.get(name) or "–" for message in three)) for name in names),
+    ]
+    return table("field or property | as sent | as half | as delivered", rows)
+
+
+def _bits(message: Message) -> str:
+    return f"{message.sys_flag} {TransactionType(message.sys_flag).name.removesuffix('_TYPE')}"
+
+
+def tell_statuses() -> str:
+    """What the client does with each status of the half."""
+    rows = []
+    for status, story in STATUSES.items():
+        trace = run_scenario(story).trace
+        said = next(line for line in list_calls(trace).splitlines()[2:])
+        executed = any(isinstance(f.body, Statement) and f.kind is FactKind.SEND for f in trace)
+        assert f" {status} " in said
+        rows.append((status, "yes" if executed else "no", said.split()[-1]))
+    return table("the half is stored with | local transaction runs | it ends with", rows)
+
+
+def tell_deaths(listener: Pair) -> str:
+    """The sender killed at each of its steps, over an SQLite file; its twin is asked afterwards.
+    Deaths before the half has left are all alike: one of them is told."""
+    rows = []
+    with TemporaryDirectory(prefix="mqlab-") as folder:
+        for death in die_everywhere(with_listener(DYING.format(ORDER), listener), Path(folder)):
+            if death.after.startswith(("broker → ", "broker ▮")):
+                continue
+            held = ", ".join(f"{key} {value}" for key, value in death.rows.items())
+            asked = sum(_asks(fact) for fact in death.run.trace)
+            after = " ".join(death.after.split()) or "nothing"
+            rows.append((after, held or "–", asked, ", ".join(death.delivered) or "–"))
+    return table("killed after | rows in the file | twin is asked | delivered", rows)
+
+
+def _asks(fact: Fact) -> bool:
+    return fact.kind is FactKind.SEND and isinstance(fact.body, CheckTransactionState)
+
+
+def keep_orders(path: Path | str, many: int = 4) -> Trace:
+    """The day's first orders and a cancellation, one after the other, through an order service
+    that keeps its rows in this SQLite file."""
+    numbers = (*(order.number for order in list_orders(many)), CANCELLATION)
+    calls = "; ".join(f"send-in-transaction orders-0 {number}" for number in numbers)
+    found = system(f"order_service service=refusing consumers=warehouse 'app={calls}'")
+    assert isinstance(found, OrderServiceSystem)
+    return plain(replace(found, file=str(path))).trace
+
+
+def tell_safeguards(*names: str) -> str:
+    """What breaks without each of these, and in how few choices; and with everything on."""
+    rows = []
+    for name in names:
+        case = SAFEGUARD_CASES[name]
+        kept = with_everything_on(case)
+        finds = ", ".join(kept.counterexamples) or "nothing"
+        rows.append((name, case.anomaly, len(search(case).schedule), finds))
+    return table("switched off | anomaly | choices | switched on", rows)
