@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` and `make test`. `make help` lists the others.
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test lint bench income labs class real lock clean
+.PHONY: help setup lab test lint bench income flink labs class real lock clean
 PY := .venv/bin/python
 export PYTHON
 
@@ -24,6 +24,10 @@ bench: setup ## measure: transactions/s, income, import time, the player, the ex
 
 income: setup ## a real day of orders -> income per minute, exactly once (ARGS="--help")
 	@$(PY) -m mqlab income $(ARGS)
+
+flink: setup ## the same job on Flink (PyFlink, Maven)
+	@$(PY) -m mqlab income flink --setup
+	@$(PY) -m mqlab income flink
 
 labs: setup ## student copies and solutions from labs/source, then check them
 	@$(PY) -m mqlab labs build

@@ -1,4 +1,4 @@
-"""`mqlab income`: a real day of orders → income per minute, exactly once; and `… chaos`."""
+"""`mqlab income`: a real day of orders → income per minute, exactly once; `… chaos`, `… flink`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from . import income_flink
 from .errors import UserError
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ SINKS = ("at-least-once", "transactions", "exactly-once")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "action", nargs="?", choices=("run", "chaos"), default="run",
-        help="run: compute the income (default). chaos: three sinks x seven kill points, kill -9",
+        "action", nargs="?", choices=("run", "chaos", "flink"), default="run",
+        help="run: compute the income (default). chaos: three sinks x seven kill points, kill -9. "
+        "flink: the same job on Flink",
     )  # fmt: skip
     parser.add_argument("--orders", metavar="FILE", help=".csv or .parquet with the same columns")
     parser.add_argument("--year", action="store_true", help="the whole year instead of one day")
@@ -37,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--minutes-per-batch", type=_count, default=0, metavar="N")
     parser.add_argument("--orders-per-batch", type=_count, default=0, metavar="N")
     parser.add_argument("--soft", action="store_true", help="chaos by exceptions, not by kill -9")
+    income_flink.add_arguments(parser)
 
 
 def _count(text: str) -> int:
@@ -50,11 +53,14 @@ def run(args: argparse.Namespace, address_of: Callable[[], AbstractContextManage
     """0 where the result is the one computed without Spark (or the table is as it must be)."""
     from mqlab.spark import DAY, YEAR, IncomeError, need
 
+    income_flink.check_arguments(args)
     if args.orders and args.year:
         raise UserError("give --orders FILE or --year, not both")
     orders = Path(args.orders) if args.orders else YEAR if args.year else DAY
     try:
         need()
+        if args.action == "flink":
+            return income_flink.run(args, address_of, orders, _progress())
         with address_of() as address:
             return (_chaos if args.action == "chaos" else _income)(args, address, orders)
     except IncomeError as error:

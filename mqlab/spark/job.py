@@ -153,10 +153,15 @@ class Result:
     @property
     def table(self) -> str:
         """All minutes as plain text; the middle is left out where there are more than 200."""
-        lines = [f"{row.minute}  {pounds(row.tenths):>14}  {row.lines:>6,}" for row in self.rows]
-        if len(lines) > 200:
-            lines[10:-10] = [f"… {len(lines) - 20:,} minutes more …"]
-        return "\n".join([f"{'minute (UTC)':16}  {'income':>14}  {'lines':>6}", *lines])
+        return write_minutes(self.rows)
+
+
+def write_minutes(rows: Sequence[Row]) -> str:
+    """The rows as plain text; the middle is left out where there are more than 200."""
+    lines = [f"{row.minute}  {pounds(row.tenths):>14}  {row.lines:>6,}" for row in rows]
+    if len(lines) > 200:
+        lines[10:-10] = [f"… {len(lines) - 20:,} minutes more …"]
+    return "\n".join([f"{'minute (UTC)':16}  {'income':>14}  {'lines':>6}", *lines])
 
 
 def income(

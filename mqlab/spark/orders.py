@@ -49,9 +49,9 @@ LIMIT_TENTHS = 1_000_000_000 * TENTHS_PER_POUND
 YEARS = range(1971, 9999)
 
 # [0-9] and not \d: the latter also takes the digits of other scripts.
-_QUANTITY = re.compile(r"-?[0-9]{1,9}")
-_PRICE = re.compile(r"(-?)([0-9]{1,10})(?:\.([0-9]{1,3}))?")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
+QUANTITY = re.compile(r"-?[0-9]{1,9}")
+PRICE = re.compile(r"(-?)([0-9]{1,10})(?:\.([0-9]{1,3}))?")
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
 
 # The last record of a partition: no order comes after it. It is no order and earns nothing.
 CLOSING = b'{"closing": true}'
@@ -98,14 +98,14 @@ def _decode(value: bytes | None) -> Line:
 
 def parse_quantity(text: str) -> int:
     """Pieces, below zero for a cancellation. Raises BadLine."""
-    if not _QUANTITY.fullmatch(text):
+    if not QUANTITY.fullmatch(text):
         raise BadLine(f"Quantity {text!r} is not a whole number")
     return int(text)
 
 
 def parse_price(text: str) -> int:
     """Pounds as text in tenths of a penny. Raises BadLine."""
-    match = _PRICE.fullmatch(text)
+    match = PRICE.fullmatch(text)
     if match is None:
         raise BadLine(f"UnitPrice {text!r} is not a price with at most three decimals")
     sign, whole, decimals = match.groups()
@@ -117,7 +117,7 @@ def parse_price(text: str) -> int:
 def time_ms(text: str) -> int:
     """`2011-12-05 08:38:00` as milliseconds since 1970 UTC. Raises BadLine."""
     try:
-        if not _DATE.fullmatch(text):
+        if not DATE.fullmatch(text):
             raise ValueError
         moment = datetime.strptime(text, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:

@@ -39,11 +39,18 @@ def test_licence_is_apache() -> None:
     assert project["dependencies"] == [], "the engine needs the standard library only"
 
 
-def test_lock_pins_with_hashes_and_without_addresses() -> None:
-    lock = (ROOT / "requirements.lock").read_text("utf-8")
+LOCK = ROOT / "requirements.lock"
+APART = {"flink": ROOT / "mqlab" / "spark" / "flink" / "requirements.lock"}  # by extra
+
+
+@pytest.mark.parametrize(
+    ("path", "least"), [(LOCK, 100), (APART["flink"], 50)], ids=["lab", "flink"]
+)
+def test_lock_pins_with_hashes_and_without_addresses(path: Path, least: int) -> None:
+    lock = path.read_text("utf-8")
     assert "://" not in lock and "--index" not in lock
     entries = re.split(r"\n(?=[a-z0-9])", lock.strip())
-    assert len(entries) > 100
+    assert len(entries) > least
     loose = [
         entry.partition(" ")[0] for entry in entries
         if not re.match(r"[a-z0-9-]+==\S+ ", entry) or "--hash=sha256:" not in entry
@@ -52,13 +59,16 @@ def test_lock_pins_with_hashes_and_without_addresses() -> None:
 
 
 def test_lock_covers_every_extra() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    locked = set(re.findall(r"(?m)^([a-z0-9-]+)==", (ROOT / "requirements.lock").read_text()))
-    asked = {
-        re.split(r"[<>=!~\[ ]", line)[0].lower()
-        for lines in project["optional-dependencies"].values() for line in lines
-    }  # fmt: skip
-    assert asked <= locked, "run `make lock`"
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    for path in (LOCK, *APART.values()):
+        locked = set(re.findall(r"(?m)^([a-z0-9-]+)==", path.read_text("utf-8")))
+        asked = {
+            re.split(r"[<>=!~\[ ]", line)[0].lower()
+            for extra, lines in extras.items() if APART.get(extra, LOCK) == path for line in lines
+        }  # fmt: skip
+        assert asked and asked <= locked, "run `make lock`"
 
 
 def test_no_registry_is_named() -> None:

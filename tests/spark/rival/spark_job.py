@@ -1,4 +1,4 @@
-"""The same job as flink_job.py on Spark: from a fed topic Order to the last commit.
+"""The Spark job in a process of its own: from a fed topic Order to the last commit.
 
     spark_job.py TARGET_AS_JSON PLAN_ORDERS
 

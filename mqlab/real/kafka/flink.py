@@ -1,0 +1,49 @@
+"""Flink's own Kafka connector, with the Kafka client inside: which, and how Maven is asked. 11 MB.
+
+It is the jar that is made to be put beside a Flink as it is, so nothing that it depends on is
+fetched. The version is Flink's; after the connector's own stands for which Flink it is built.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .. import jars
+
+CONNECTOR = {"2.2.1": "5.0.0-2.2"}
+POM = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>mqlab</groupId>
+  <artifactId>flink-kafka</artifactId>
+  <version>{version}</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.flink</groupId>
+      <artifactId>flink-sql-connector-kafka</artifactId>
+      <version>{connector}</version>
+      <exclusions>
+        <exclusion>
+          <groupId>*</groupId>
+          <artifactId>*</artifactId>
+        </exclusion>
+      </exclusions>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+def pom(version: str) -> str:
+    return POM.format(version=version, connector=CONNECTOR[version])
+
+
+JARS = jars.Jars(
+    product="Flink",
+    versions=("2.2.1",),
+    cache=jars.CACHE / "flink",
+    pins=Path(__file__).with_name("flink.sha256"),
+    landmark="flink-sql-connector-kafka-5.0.0-2.2.jar",
+    pom=pom,
+)

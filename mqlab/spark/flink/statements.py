@@ -1,0 +1,135 @@
+"""The job in Flink's own words: settings and SQL.
+
+    Order ──► orders that count ──► windows of one minute ──► topic Income
+
+A window closes when the watermark has passed its end. The watermark follows the records' own
+stamps without a delay, in each partition by itself, and the job goes by the slowest: so partitions
+that run far apart in time make no line late, and no batches need to be cut as for Spark (cuts.py).
+
+The source is bounded: it ends at the offsets that topic Order has when all is fed, also where
+they are not there yet. At its end Flink takes a last checkpoint, commits, and the job has finished.
+
+The rules of orders.py stand here once more, as conditions of SQL; the patterns are the same
+objects. A number that is not in quotation marks is text to Flink's JSON and none to orders.py:
+that is the one line about which the two would not agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..orders import DATE, LIMIT_TENTHS, PRICE, QUANTITY, TENTHS_PER_POUND
+
+VERSION = "2.2.1"
+SINKS = ("at-least-once", "exactly-once")
+# Between the barrier and the end of the checkpoint rows wait in an open transaction.
+CHECKPOINT_MS = 500
+# The connector's default of an hour is more than a broker allows (transaction.max.timeout.ms).
+TRANSACTION_TIMEOUT_MS = 600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """`ends`: after which offset of each partition of topic Order the job is done; `guarantee`:
+    one of `SINKS`; `folder`: for checkpoints; `restored`: the checkpoint to begin from;
+    `parallelism`: how many writers there are, each with a transaction of its own."""
+
+    address: str
+    source: str
+    topic: str
+    ends: tuple[int, ...]
+    guarantee: str
+    folder: Path
+    jar: Path
+    restored: Path | None = None
+    parallelism: int = 2
+
+
+def settings(job: Job) -> dict[str, str]:
+    """Flink's configuration for this job."""
+    found = {
+        "pipeline.jars": job.jar.as_uri(),
+        "parallelism.default": str(job.parallelism),
+        "table.local-time-zone": "UTC",
+        "execution.checkpointing.mode": "EXACTLY_ONCE",
+        "execution.checkpointing.interval": f"{CHECKPOINT_MS} ms",
+        "execution.checkpointing.dir": job.folder.as_uri(),
+        # A killed job leaves its checkpoints behind; one that has finished deletes them.
+        "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
+        "restart-strategy.type": "none",  # whoever kills a job starts it again
+        "rest.address": "127.0.0.1",
+        "rest.bind-address": "127.0.0.1",
+    }
+    if job.restored is not None:
+        found["execution.state-recovery.path"] = job.restored.as_uri()
+    return found
+
+
+def statements(job: Job) -> list[str]:
+    """SQL; the last one is the job."""
+    return [_orders(job), _counted(), _income(job), INSERT]
+
+
+def _orders(job: Job) -> str:
+    ends = ";".join(f"partition:{part},offset:{end}" for part, end in enumerate(job.ends))
+    return f"""
+CREATE TEMPORARY TABLE orders (
+    InvoiceNo STRING, Quantity STRING, InvoiceDate STRING, UnitPrice STRING,
+    stamp TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', WATERMARK FOR stamp AS stamp
+) WITH (
+    'connector' = 'kafka', 'topic' = {_text(job.source)},
+    'properties.bootstrap.servers' = {_text(job.address)},
+    'properties.isolation.level' = 'read_committed',
+    'scan.startup.mode' = 'earliest-offset',
+    'scan.bounded.mode' = 'specific-offsets', 'scan.bounded.specific-offsets' = '{ends}',
+    'format' = 'json', 'json.ignore-parse-errors' = 'true'
+)"""
+
+
+def _counted() -> str:
+    pounds = "TRY_CAST(Quantity AS DECIMAL(9, 0)) * TRY_CAST(UnitPrice AS DECIMAL(14, 3))"
+    rules = " AND ".join(
+        f"REGEXP({column}, {_text(f'^(?:{pattern.pattern})$')})"
+        for column, pattern in (("Quantity", QUANTITY), ("UnitPrice", PRICE), ("InvoiceDate", DATE))
+    )
+    return f"""
+CREATE TEMPORARY VIEW counted AS
+SELECT stamp, TRY_CAST({pounds} * {TENTHS_PER_POUND} AS BIGINT) AS tenths FROM orders
+WHERE InvoiceNo IS NOT NULL AND {rules}
+  AND TO_TIMESTAMP(InvoiceDate) = CAST(stamp AS TIMESTAMP(3))
+  AND ABS({pounds}) <= {LIMIT_TENTHS // TENTHS_PER_POUND}"""
+
+
+def _income(job: Job) -> str:
+    # POOLING takes a transactional id again when its transaction is over; Flink's default takes
+    # a new one for each checkpoint, and the broker remembers them for a week.
+    transactions = f"""
+    'properties.transaction.timeout.ms' = '{TRANSACTION_TIMEOUT_MS}',
+    'sink.transactional-id-prefix' = {_text(f"flink-{job.topic}")},
+    'sink.transaction-naming-strategy' = 'POOLING',"""
+    return f"""
+CREATE TEMPORARY TABLE income (
+    `minute` STRING, income_tenths BIGINT, `lines` BIGINT,
+    stamp TIMESTAMP_LTZ(3) METADATA FROM 'timestamp'
+) WITH (
+    'connector' = 'kafka', 'topic' = {_text(job.topic)},
+    'properties.bootstrap.servers' = {_text(job.address)},
+    'sink.delivery-guarantee' = '{job.guarantee}',{
+        transactions if job.guarantee == "exactly-once" else ""
+    }
+    'key.format' = 'raw', 'key.fields' = 'minute', 'value.format' = 'json'
+)"""
+
+
+INSERT = """
+INSERT INTO income
+SELECT DATE_FORMAT(window_start, 'yyyy-MM-dd HH:mm'), SUM(tenths), COUNT(*),
+       CAST(window_start AS TIMESTAMP_LTZ(3))
+FROM TABLE(TUMBLE(TABLE counted, DESCRIPTOR(stamp), INTERVAL '1' MINUTE))
+GROUP BY window_start, window_end"""
+
+
+def _text(value: str) -> str:
+    """A text of SQL."""
+    return "'" + value.replace("'", "''") + "'"
