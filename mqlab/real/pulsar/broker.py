@@ -23,7 +23,7 @@ from ..processes import LoggedProcess, free_ports
 from ..program import RealBrokerError
 from .jars import JARS
 
-PATIENCE_S = 180.0
+PATIENCE_S = 300.0
 #: what Pulsar's own start script opens, without which its journal does not start
 OPENED = (
     "java.base/java.io",
