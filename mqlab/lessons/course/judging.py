@@ -31,6 +31,7 @@ EXERCISES = {
     "count": ("patterns.exercises.counting", "COUNTING", "rule"),
     "effects": ("patterns.exercises.effects", "EFFECTS", "value"),
     "fence": ("patterns.exercises.fence", "FENCE", "rule"),
+    "answering": ("rocketmq.exercises.answering", "LISTENER", "listener"),
     "story": ("rocketmq.exercises.story", "STORY", "value"),
     "produce": ("kafka.lab05", "PRODUCE", "value"),
     "accept": ("kafka.exercises.accept", "ACCEPT", "rule"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...kernel import Run, Trace
@@ -10,23 +10,33 @@ from ...kernel.trace import FactKind
 from ...rocketmq import RocketMQSystem
 from ...rocketmq.config import DELAY_LEVELS_S, DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from ...rocketmq.consumer.listening import APPLIED
+from ...rocketmq.group.messages import ConsumerSendMsgBack
 from ...rocketmq.messages import CheckTransactionState, name_queue
 from ...rocketmq.picture.view import list_group_queues, read_world
-from ..lab00 import find_red_step, first
+from ..lab00 import first
 from ..registry import run_scenario
+from ..searches import Case, search
+from ..tables import columns
+from .cases import CLAIM_CASES, SAFEGUARD_CASES
+from .exercises.answering import LISTENER
 from .exercises.story import STORY
 from .outcomes import Outcomes, measure_outcomes
+from .systems import COMMIT, ROLLBACK, UNKNOWN
 
 __all__ = [
+    "COMMIT",
+    "LISTENER",
+    "ROLLBACK",
     "STORY",
+    "UNKNOWN",
     "Ending",
     "Outcomes",
-    "find_red_step",
     "first",
+    "list_deliveries",
     "list_questions",
     "look_back",
     "measure_outcomes",
-    "tell_deliveries",
+    "tell_searches",
     "wait_for_checks",
 ]
 
@@ -101,10 +111,48 @@ def wait_for_checks(rounds: int, since: int = 1) -> str:
     return "\n".join(f"at {n * INTERVAL_MS}\nfire broker check" for n in numbers)
 
 
-def tell_deliveries(retries: int = 16) -> Iterator[tuple[int, int]]:
-    """When a message that cannot be processed is delivered, by its retries: their number, and the
-    seconds since the first delivery. A retry waits for the delay level 3 + its number."""
-    waited = 0
-    for number in range(retries + 1):
-        yield number, waited
-        waited += DELAY_LEVELS_S[2 + number] if number < retries else 0
+def list_deliveries(retries: int = 16) -> tuple[list[int], Ending]:
+    """When a message that accounting can never process is delivered to it, in seconds after the
+    first time, and what is left in the end."""
+    run = run_scenario(_fail_always(retries))
+    back = [fact for fact in run.trace if isinstance(fact.body, ConsumerSendMsgBack)]
+    times = [fact.at_ms // 1_000 for fact in back if fact.kind is FactKind.SEND]
+    return times, _count(run, ORDER)
+
+
+def _fail_always(retries: int) -> str:
+    """A retry waits for delay level 3 and its number; each has a timer of its own."""
+    lines = [
+        "# Accounting always fails",
+        f"system order_service consumers={GROUP} retry_max={retries}",
+        f"run app: send-in-transaction orders-0 {ORDER}",
+        f"run {GROUP}: consume later",
+    ]
+    at_s = 0
+    for level in range(3, 3 + retries):
+        at_s += DELAY_LEVELS_S[level - 1]
+        fires = f"fire broker delay level {level}"
+        lines += [f"at {at_s * 1_000}", fires, f"run {GROUP}: consume later"]
+    return "\n".join(lines)
+
+
+#: what each safeguard of check-back and of the consumer is for
+NEEDED = (
+    *("check_back", "any_producer", "put_back", "immunity", "op_topic", "check_limit"),
+    *("exception_is_unknown", "consumer_retry", "idempotent_consumer"),
+)
+
+
+def tell_searches() -> str:
+    """What breaks without a safeguard, and what even RocketMQ does not promise: each searched just
+    now, the shortest run there is."""
+    without = [(name, SAFEGUARD_CASES[name]) for name in NEEDED]
+    return "\n\n".join(
+        (_tell("without", without), _tell("with everything on", CLAIM_CASES.items()))
+    )
+
+
+def _tell(head: str, cases: Iterable[tuple[str, Case]]) -> str:
+    rows: list[tuple[str, ...]] = [(head, "what comes of it", "in choices")]
+    rows += [(name, one.anomaly.en, str(len(search(one).schedule))) for name, one in cases]
+    return columns(rows)

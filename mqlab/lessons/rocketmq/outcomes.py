@@ -45,7 +45,7 @@ class Outcomes:
         return 1 - self.split / rows if rows else 1.0
 
     def __str__(self) -> str:
-        return f"{self.delivered:4.0%} delivered, {self.twice} of {self.orders} orders twice"
+        return f"{self.delivered:4.0%}, {self.twice} of {self.orders} twice"
 
 
 def measure_outcomes(

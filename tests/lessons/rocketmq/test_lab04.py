@@ -4,11 +4,14 @@ beliefs apart."""
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
 from mqlab.lessons.patterns.orders import list_orders
-from mqlab.lessons.registry import scenario
+from mqlab.lessons.registry import scenario, system
+from mqlab.lessons.rocketmq.exercises.answering import LISTENER, MESSAGES, UNKNOWN_IS_FREE
+from mqlab.lessons.rocketmq.exercises.placing import BELIEFS as PLACING_BELIEFS
 from mqlab.lessons.rocketmq.exercises.story import (
     ALONE,
     BELIEFS,
@@ -20,13 +23,23 @@ from mqlab.lessons.rocketmq.exercises.story import (
 )
 from mqlab.lessons.rocketmq.lab04 import (
     Ending,
+    list_deliveries,
     list_questions,
     look_back,
-    tell_deliveries,
     wait_for_checks,
 )
 from mqlab.lessons.rocketmq.outcomes import list_deaths, measure_outcomes
 from mqlab.rocketmq.config import DELAY_LEVELS_S
+from tests.lessons.rocketmq.listeners import (
+    COMMIT,
+    ROLLBACK,
+    UNKNOW,
+    WRONG,
+    carefully,
+    check,
+    execute,
+    slowly,
+)
 
 # ---- how often ------------------------------------------------------------------------------
 
@@ -100,11 +113,16 @@ def test_the_questions_of_a_run_with_their_times_and_numbers() -> None:
     assert list_questions(run) == [(30_000, "app", 1), (60_000, "app", 2)]
 
 
-def test_a_message_that_always_fails_comes_seventeen_times_within_five_hours() -> None:
-    deliveries = list(tell_deliveries())
-    assert len(deliveries) == 17
-    assert deliveries[:3] == [(0, 0), (1, 10), (2, 40)]
-    assert deliveries[-1] == (16, sum(DELAY_LEVELS_S[2:]))
+def test_a_message_that_always_fails_comes_once_more_than_it_is_retried() -> None:
+    times, left = list_deliveries(retries=3)
+    assert times == [0, 10, 40, 100]
+    assert (left.messages, left.dead, left.booked, left.row) == (1, 1, 0, True)
+
+
+def test_with_the_default_of_sixteen_retries_that_is_seventeen_within_five_hours() -> None:
+    assert system("rocketmq").retry_max == 16
+    times, left = list_deliveries()
+    assert (len(times), times[-1], left.dead) == (17, sum(DELAY_LEVELS_S[2:]), 1)
 
 
 def test_the_orders_of_the_lab_are_the_day_s_first() -> None:
@@ -185,3 +203,48 @@ def test_there_are_two_hints() -> None:
     assert "restart app" in STORY.hint(2).en
     with pytest.raises(ValueError, match="hints 1 to 2"):
         STORY.hint(3)
+
+
+# ---- the listener that a learner writes ------------------------------------------------------
+
+
+def check_refusing(order_id: str, db: Any, memory: Any) -> Any:
+    if order_id.startswith("C"):
+        return ROLLBACK
+    return UNKNOW if db.get(order_id) is None else COMMIT
+
+
+@pytest.mark.parametrize("begin", [execute, slowly, carefully])
+def test_a_listener_that_also_refuses_when_it_is_asked_is_right(begin: Any) -> None:
+    verdict = LISTENER.check((begin, check_refusing), graded=True)
+    assert verdict.ok, verdict
+
+
+@pytest.mark.parametrize(("belief", "pair"), WRONG.items(), ids=WRONG)
+def test_each_belief_about_listeners_meets_its_own_sentence(belief: str, pair: Any) -> None:
+    verdict = LISTENER.check(pair)
+    assert not verdict.ok
+    assert verdict.misconception == belief
+    assert verdict.message in [one.message for one in PLACING_BELIEFS if one.name == belief]
+
+
+def test_who_leaves_a_refused_order_open_sees_it_parked() -> None:
+    verdict = LISTENER.check((execute, check))
+    assert verdict.misconception == UNKNOWN_IS_FREE
+    assert verdict.message == MESSAGES[UNKNOWN_IS_FREE]
+    trace = verdict.trace()
+    assert trace is not None
+    assert "discard C580597" in trace.facts[verdict.step - 1].text.en
+
+
+def test_who_says_yes_to_a_refused_order_alone_is_found_too() -> None:
+    def say_yes_to_those(order_id: str, db: Any, memory: Any) -> Any:
+        if order_id.startswith("C"):
+            return COMMIT
+        return UNKNOW if db.get(order_id) is None else COMMIT
+
+    verdict = LISTENER.check((execute, say_yes_to_those))
+    assert verdict.misconception == "whoever is asked says COMMIT"
+    trace = verdict.trace()
+    assert trace is not None
+    assert any("message C580597" in fact.text.en for fact in trace)
