@@ -474,6 +474,7 @@ glossary()
 # | [01 How often does my message arrive?](01-how-often.ipynb) | at most, at least or exactly once: who decides? |
 # | [02 Who decides?](02-who-decides.ipynb) | two databases, one order: who says that it is done? |
 # | [03 RocketMQ: the half message](03-half-message.ipynb) | how do a message and a database row become one? |
+# | [04 RocketMQ: check-back](04-check-back.ipynb) | what if nobody answers? |
 # | [05 The idempotent producer](05-idempotent-producer.ipynb) | why does a retry not duplicate? |
 # | [06 The transaction coordinator](06-coordinator.ipynb) | what does commit do, in order? |
 # | [07 Markers and the last stable offset](07-markers-and-lso.ipynb) | what may a reader see, and when? |

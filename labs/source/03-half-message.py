@@ -598,4 +598,4 @@ Predict("03-exit-ticket")
 # %% [markdown]
 # **What you know now.** The message is stored before the row, where nobody looks. The row decides. The
 # broker is told once, and asks if it has not heard; then it writes a second message, and then a note that
-# the half is done. Next: [the idempotent producer](05-idempotent-producer.ipynb)
+# the half is done. Next: [what if nobody answers?](04-check-back.ipynb)

@@ -22,6 +22,7 @@ LABS = {
     "01-how-often": 8,
     "02-who-decides": 7,
     "03-half-message": 11,
+    "04-check-back": 11,
     "05-idempotent-producer": 6,
     "06-coordinator": 12,
     "08-consume-transform-produce": 6,
