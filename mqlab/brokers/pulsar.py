@@ -4,6 +4,7 @@ from . import Broker
 
 BROKER = Broker(
     systems={"pulsar": "mqlab.pulsar:PulsarSystem"},
+    searches="mqlab.lessons.pulsar.cases:SEARCHES",
     witness="mqlab.real.pulsar.evidence:WITNESS",
     real="mqlab.cli.real_pulsar",
 )

@@ -38,6 +38,8 @@ ROOMS = {
         ("subscription",),
         ("topic",),
         ("client",),
+        ("picture",),
+        ("claims",),
         ("system",),
     ),
     "mqlab.patterns": (

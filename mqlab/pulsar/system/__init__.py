@@ -12,9 +12,29 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
-from ...kernel import Effect, Event, NodeSpec, System, Telling, Text, World
+from ...kernel import (
+    Effect,
+    Event,
+    Fact,
+    Named,
+    NodeSpec,
+    Property,
+    Snapshot,
+    System,
+    Telling,
+    Text,
+    World,
+)
+from ...kernel.claims import select_lights
 from ...kernel.options import SORTED, Most, Programs
+from ..claims.invariants import CLAIMS, properties
+from ..client.calls import Commit
 from ..config import SAFEGUARDS, PulsarConfig
+from ..picture.cluster import Cluster
+from ..picture.effects import name_effect
+from ..picture.meaning import tell
+from ..picture.snapshot import draw_snapshot
+from ..picture.why import explain_fact, find_kind
 from . import verbs, wiring
 
 PARTITIONS = Most(100, "a picture has room for 100")
@@ -31,7 +51,7 @@ class PulsarSystem(System):
     waits for a coordinator. `max_active`: maxActiveTransactionsPerCoordinator. `snapshot_count`
     and `snapshot_ms`: when a buffer writes a snapshot (0: not by time). `dedup` 1: the broker
     knows duplicates. `batch_index_ack` 0: as before 4.1, messages of a batch are acknowledged
-    together only."""
+    together only. `claims`: properties that a search is to check too (`invariants.CLAIMS`)."""
 
     topic: str = "orders"
     partitions: Annotated[int, PARTITIONS] = 1
@@ -47,6 +67,7 @@ class PulsarSystem(System):
     batch_index_ack: int = 1
     off: Annotated[tuple[str, ...], SORTED] = ()
     programs: Programs = ()
+    claims: tuple[str, ...] = ()
 
     name = "pulsar"
     retrying = ("retry",)
@@ -59,6 +80,9 @@ class PulsarSystem(System):
         for name in ("coordinators", "snapshot_count"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
+        for name in self.claims:
+            if name not in CLAIMS:
+                raise ValueError(f"no claim {name!r}; there are: {', '.join(CLAIMS)}")
 
     def label(self) -> Text:
         """How a picture names the system."""
@@ -81,15 +105,42 @@ class PulsarSystem(System):
             batch_index_ack=self.batch_index_ack,
         )
 
+    @cached_property
+    def cluster(self) -> Cluster:
+        return Cluster(self.config, self.clients)
+
     def nodes(self) -> tuple[NodeSpec, ...]:
         return wiring.nodes(self)
 
     def call(self, words: tuple[str, ...]) -> Any:
         return verbs.parse_call(words, self.config)
 
+    def snapshot(self, world: World) -> Snapshot:
+        lights = select_lights(self.properties(), CLAIMS, self.claims)
+        return draw_snapshot(self.cluster, world, lights)
+
+    def properties(self) -> tuple[Property, ...]:
+        return self._properties
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        return properties(self.cluster, self.claims, self._may_commit())
+
+    def _may_commit(self) -> bool:
+        """Whether it is left open what applications do, or one of them commits."""
+        programs = [program for _, program in self.programs]
+        lists = [program for program in programs if isinstance(program, tuple)]
+        calls = [call for program in lists for call in program]
+        return len(lists) < len(programs) or not calls or any(isinstance(c, Commit) for c in calls)
+
     def safeguards(self) -> Mapping[str, Text]:
         return SAFEGUARDS
 
     def tell(self, world: World, role: str, event: Event | None, effect: Effect | None) -> Telling:
-        """Nothing is explained yet, so a picture folds it all."""
-        return Telling(fold=True)
+        return tell(self.cluster, world, role, event, effect)
+
+    def explain(self, fact: Fact) -> Text:
+        return explain_fact(fact, find_kind(self.cluster, fact.node))
+
+    def name_effect(self, role: str, effect: Effect) -> Named | None:
+        return name_effect(effect)

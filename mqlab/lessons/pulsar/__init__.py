@@ -1,0 +1,1 @@
+"""Pulsar's lessons: what is searched (`cases.py`)."""

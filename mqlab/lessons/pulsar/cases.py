@@ -1,0 +1,330 @@
+"""The systems that are searched: what Pulsar keeps, what each safeguard is for, and what even
+Pulsar does not promise. Data only; `lessons/searches.py` searches them.
+
+    mqlab explore pulsar                      the lesson system
+    mqlab explore pulsar --table              all lesson systems
+    mqlab explore pulsar --off NAME           a case; --safeguards: all of them
+    mqlab explore pulsar --claim NAME         what is not promised
+
+Every system is as small as its point allows; what a lesson system and a case are is said in
+Kafka's `cases.py`. A search has no clock: a transaction's timeout may fire at any moment, within
+the bound on timers. A kill and a restart of a partition's node is what unloading it is in Pulsar.
+"""
+
+from __future__ import annotations
+
+from ...explore import Budget
+from ...kernel import Text
+from ..searches import Case, Searched, Searches
+
+BEGIN = "new-transaction t1; send orders-0 a txn=t1"
+ORDER = f"'app={BEGIN}; commit t1'"
+GIVEN_UP = f"'app={BEGIN}; abort t1'"
+SHOP = "clients=app,shop"
+READ = "'shop=subscribe orders-0 s from=earliest; receive s'"
+#: one message is received and acknowledged in a transaction, and another one is sent there
+_STEPS = "subscribe orders-0 s from=earliest type={type}; send orders-0 a; receive s"
+PASS_ON = (
+    f"topic=orders,income 'app={_STEPS.format(type='Exclusive')}; new-transaction t1; "
+    "ack s txn=t1; send income-0 b txn=t1; commit t1'"
+)
+SHARED = _STEPS.format(type="Shared")
+
+
+def lesson_system() -> str:
+    """The system line of the Pulsar lesson: a transaction over two partitions, and a consumer."""
+    return f"pulsar partitions=2 {SHOP} 'app={BEGIN}; send orders-1 b txn=t1; commit t1' {READ}"
+
+
+#: of `lesson_system()`
+BUDGET = Budget(kills=1, killable=("tc-0",))
+
+#: What one would like to search in one go: more than a million states. What gives way is, in this
+#: order, the second partition, timers, then stop and broken connection at the same time.
+WHOLE = Searched("all at once", lesson_system(), Budget(kills=1, breaks=1, timers=1))
+
+
+LESSON_SYSTEMS = (
+    Searched("two partitions, the coordinator stops", lesson_system(), BUDGET),
+    Searched("commit, stop", f"pulsar {SHOP} {ORDER} {READ}", Budget(kills=1)),
+    Searched(
+        "commit, two stops", f"pulsar {ORDER}", Budget(kills=2, killable=("tc-0", "orders-0"))
+    ),
+    Searched("commit, break", f"pulsar {SHOP} {ORDER} {READ}", Budget(breaks=1)),
+    Searched("commit, timers", f"pulsar {SHOP} {ORDER} {READ}", Budget(timers=2)),
+    Searched("abort, stop", f"pulsar {SHOP} {GIVEN_UP} {READ}", Budget(kills=1)),
+    Searched("abort, break", f"pulsar {SHOP} {GIVEN_UP} {READ}", Budget(breaks=1)),
+    Searched("pass on, stop", f"pulsar {PASS_ON}", Budget(kills=1)),
+    Searched("pass on, break", f"pulsar {PASS_ON}", Budget(breaks=1)),
+    Searched("pass on, timers", f"pulsar {PASS_ON}", Budget(timers=1)),
+)
+
+DIRTY = Text("dirty read (P1)", "脏读（P1）")
+ABORTED = Text("aborted read (G1a)", "读到已中止的写（G1a）")
+DUPLICATE = Text("duplicate", "重复")
+TORN = Text("torn read", "撕裂读")
+HANGING = Text("hanging transaction", "悬挂事务")
+LOST = Text("lost write", "写丢失")
+_ENDED = (
+    "'app=new-transaction t0; send orders-0 a txn=t0; commit t0; new-transaction t1; "
+    "send orders-0 b txn=t1; commit t1; reopen t0; send orders-0 c txn=t0'"
+)
+_STALE = (
+    "'app=new-transaction t0; send orders-0 a txn=t0; commit t0; reopen t0; "
+    "send orders-0 c txn=t0; new-transaction t1; send orders-0 b txn=t1; commit t1'"
+)
+_BOTH = (
+    f"'app={SHARED}; new-transaction t1; ack s orders-0@0 txn=t1; "
+    "new-transaction t2; ack s orders-0@0 txn=t2'"
+)
+_HELD = f"'app={SHARED}; new-transaction t1; ack s txn=t1"
+
+_SAFEGUARDS = (
+    Case(
+        "max_read_position",
+        Text(
+            "a message is sent to consumers while its transaction is still open",
+            "事务还没结束，消息就投递给了消费者",
+        ),
+        DIRTY,
+        f"pulsar {SHOP} {ORDER} {READ}",
+        "clean read",
+        Budget(),
+        "max_read_position",
+    ),
+    Case(
+        "filter_aborted",
+        Text(
+            "an abort deletes nothing, and nobody leaves the message out",
+            "中止并不删除消息，而没有谁把它过滤掉",
+        ),
+        ABORTED,
+        f"pulsar {SHOP} {GIVEN_UP} {READ}",
+        "clean read",
+        Budget(),
+        "filter_aborted",
+    ),
+    Case(
+        "decision_before_markers",
+        Text(
+            "a partition has the commit marker, and the coordinator has written no decision",
+            "分区里已有提交标记，协调器的日志里却没有决定",
+        ),
+        TORN,
+        f"pulsar {ORDER} claims=as_decided",
+        "as decided",
+        Budget(),
+        "decision_before_markers",
+    ),
+    Case(
+        "retry_until_answered",
+        Text(
+            "a partition was not reached, and the transaction counts as committed all the same",
+            "有一个分区没有联系上，事务却照样算已提交",
+        ),
+        TORN,
+        f"pulsar {ORDER}",
+        "told to all",
+        Budget(breaks=1),
+        "retry_until_answered",
+    ),
+    Case(
+        "replay_log",
+        Text(
+            "a coordinator that is loaded again knows nothing of the open transaction",
+            "协调器重新加载后，对未结束的事务一无所知",
+        ),
+        HANGING,
+        f"pulsar {ORDER} claims=ends",
+        "ends",
+        Budget(kills=1, killable=("tc-0",)),
+        "replay_log",
+    ),
+    Case(
+        "replay_topic",
+        Text(
+            "a partition is loaded anew and takes the open transaction for plain messages",
+            "分区重新加载，把未结束事务的消息当成普通消息",
+        ),
+        DIRTY,
+        f"pulsar {ORDER} claims=behind_the_mark",
+        "behind the mark",
+        Budget(kills=1, killable=("orders-0",)),
+        "replay_topic",
+    ),
+    Case(
+        "transaction_timeout",
+        Text(
+            "the client dies with an open transaction, and nobody ever ends it",
+            "客户端带着未结束的事务崩溃，再没有人结束它",
+        ),
+        HANGING,
+        f"pulsar {ORDER} claims=ends",
+        "ends",
+        Budget(kills=1, killable=("app",), restartable=()),
+        "transaction_timeout",
+    ),
+    Case(
+        "low_watermark",
+        Text(
+            "a message of a transaction that ended long ago blocks its partition for ever",
+            "早已结束的事务又写入一条消息，分区从此被阻塞",
+        ),
+        HANGING,
+        f"pulsar {_ENDED} claims=unblocked",
+        "unblocked",
+        Budget(),
+        "low_watermark",
+    ),
+    Case(
+        "pending_ack_conflict",
+        Text(
+            "two transactions acknowledge one message, and both may commit",
+            "两个事务确认同一条消息，而且都可以提交",
+        ),
+        DUPLICATE,
+        f"pulsar {_BOTH}",
+        "one holder",
+        Budget(),
+        "pending_ack_conflict",
+    ),
+    Case(
+        "pending_ack_log",
+        Text(
+            "an acknowledgement was answered, and the next load knows nothing of it",
+            "确认已得到应答，重新加载后却不见了",
+        ),
+        DUPLICATE,
+        f"pulsar {_HELD}' claims=pending_kept",
+        "pending kept",
+        Budget(),
+        "pending_ack_log",
+    ),
+    Case(
+        "pending_ack_filter",
+        Text(
+            "a message that an open transaction has acknowledged is delivered again",
+            "被未结束事务确认的消息又投递了一次",
+        ),
+        DUPLICATE,
+        f"pulsar {_HELD.replace('Shared', 'Exclusive')}; redeliver s' claims=pending_withheld",
+        "pending withheld",
+        Budget(),
+        "pending_ack_filter",
+    ),
+    Case(
+        "redeliver_aborted",
+        Text(
+            "the transaction that acknowledged a message aborts, and the message never comes again",
+            "确认消息的事务中止了，消息却再也不来",
+        ),
+        LOST,
+        f"pulsar {_HELD}; abort t1' claims=nothing_passed_over",
+        "nothing passed over",
+        Budget(),
+        "redeliver_aborted",
+    ),
+)
+SAFEGUARD_CASES = {case.off: case for case in _SAFEGUARDS}
+
+_CLAIMS = (
+    Case(
+        "open-hides-plain",
+        Text(
+            "one open transaction hides a plain message that was stored behind it",
+            "一个未结束的事务挡住了后面的普通消息",
+        ),
+        Text("stuck consumer", "消费者卡住"),
+        f"pulsar {SHOP} {ORDER} 'shop=send orders-0 p' claims=plain_at_once",
+        "plain at once",
+        Budget(),
+    ),
+    Case(
+        "two-markers",
+        Text(
+            "a coordinator that is loaded again ends the transaction again: two markers",
+            "协调器重新加载后再次结束事务：两个标记",
+        ),
+        Text("duplicate (of a marker: harmless)", "重复（标记的，无害）"),
+        f"pulsar {ORDER} claims=one_marker",
+        "one marker",
+        Budget(kills=1, killable=("tc-0",)),
+    ),
+    Case(
+        "error-and-committed",
+        Text(
+            "the answer to a commit is lost, and the client is told of no such transaction",
+            "提交的应答丢失，客户端再问时被告知没有这个事务",
+        ),
+        Text(
+            "fractured outcome (committed, and told an error)", "结局分裂（已提交，却被告知出错）"
+        ),
+        f"pulsar {ORDER} claims=state_tells",
+        "state tells",
+        Budget(breaks=1),
+    ),
+    Case(
+        "late-send",
+        Text(
+            "a message arrives after its transaction was aborted, and blocks the partition",
+            "超时已中止事务，消息随后才到，分区被阻塞",
+        ),
+        HANGING,
+        f"pulsar {ORDER} claims=unblocked",
+        "unblocked",
+        Budget(timers=1),
+    ),
+    Case(
+        "stale-write",
+        Text(
+            "a partition that was loaded anew takes a stale message, and its abort hides what was "
+            "committed",
+            "分区重新加载后收下了过期的消息，它的中止遮住了已提交的消息",
+        ),
+        LOST,
+        f"pulsar {_STALE} claims=committed_stays",
+        "committed stays",
+        Budget(),
+    ),
+    Case(
+        "zombie",
+        Text(
+            "a client that was taken for dead commits as well: no name fences it",
+            "被当作已死的客户端也提交了：没有名字可以隔离它",
+        ),
+        Text("zombie write", "僵尸写"),
+        f"pulsar clients=app,twin {ORDER} 'twin={BEGIN}; commit t1' claims=stored_once",
+        "stored once",
+        Budget(),
+    ),
+    Case(
+        "send-again",
+        Text(
+            "the answer to a send is lost, and the producer sends again: deduplication is off",
+            "发送的应答丢失，生产者重发：去重没有打开",
+        ),
+        DUPLICATE,
+        "pulsar 'app=send orders-0 a' claims=stored_once",
+        "stored once",
+        Budget(breaks=1),
+    ),
+    Case(
+        "nobody-connects",
+        Text(
+            "client and coordinator stop, and no client connects: nobody loads the log",
+            "客户端和协调器都停了，再没有客户端连接：没有谁加载日志",
+        ),
+        HANGING,
+        f"pulsar {ORDER} claims=ends",
+        "ends",
+        Budget(kills=2, killable=("app", "tc-0"), restartable=("tc-0",)),
+    ),
+)
+CLAIM_CASES = {case.name: case for case in _CLAIMS}
+
+SEARCHES = Searches(
+    lesson=Searched("lesson", lesson_system(), BUDGET),
+    systems=(*LESSON_SYSTEMS, WHOLE),
+    safeguards=SAFEGUARD_CASES,
+    claims=CLAIM_CASES,
+)

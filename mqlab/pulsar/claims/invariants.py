@@ -1,0 +1,325 @@
+"""What is true of a correct Pulsar, as properties over a world.
+
+Careful wording is the point. "What is committed can be read" is not true, nor is "one open
+transaction hides its own messages only". Nor does anything fence a client that was taken for dead.
+
+Three lists. `LIT` and `ALWAYS` hold in every reachable world of a correct broker, whatever stops or
+breaks; `LIVE` from every one. What real Pulsar does *not* promise, though many expect it, is a
+claim that one may name (`claims=committed_stays` in a system line) to be shown the run that
+refutes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from ...kernel import Property, Words, World
+from ...kernel.claims import Claim, claims_by_key
+from ...kernel.world import NodeState
+from ..client import Client
+from ..coordinator import Coordinator
+from ..messages import AckPosition, PushMessage, TxnID
+from ..pending_ack import replay_log
+from ..picture import words
+from ..picture.cluster import Cluster
+from ..picture.ledgers import Written, has_ended, list_markers, read_coordinators, read_entries
+from ..states import ClientTxnState, MarkerType, StoreState, TxnStatus
+from ..subscription import Subscription
+from ..topic import Topic
+
+# ---- who holds what now ------------------------------------------------------------------
+
+
+def list_topics(cluster: Cluster, world: World) -> list[Topic]:
+    """The partitions that are up."""
+    roles = (world.role(name) for name in cluster.partitions)
+    return [role for role in roles if role is not None]
+
+
+def list_subscriptions(cluster: Cluster, world: World) -> list[Subscription]:
+    return [sub for topic in list_topics(cluster, world) for sub in topic.subs.values()]
+
+
+def list_queued(cluster: Cluster, world: World) -> list[PushMessage]:
+    """What was sent to consumers and not received yet."""
+    clients: list[Client] = [
+        role for name in cluster.clients if (role := world.role(name)) is not None
+    ]
+    return [push for client in clients for c in client.consumers for push in c.queue]
+
+
+# ---- transactions ------------------------------------------------------------------------
+
+
+def clean_read(cluster: Cluster, world: World) -> bool:
+    written = read_coordinators(cluster, world)
+    return all(
+        push.txn is None or written.has_committed(push.txn) for push in list_queued(cluster, world)
+    )
+
+
+def as_decided(cluster: Cluster, world: World) -> bool:
+    written = read_coordinators(cluster, world)
+    return all(
+        marker.txn is not None and written.has_committed(marker.txn)
+        for name in cluster.partitions
+        for marker in list_markers(read_entries(world, name), MarkerType.TXN_COMMIT)
+    )
+
+
+def told_to_all(cluster: Cluster, world: World) -> bool:
+    """Of commits only: what arrives after an abort, a timeout's for example, is not told."""
+    done = read_coordinators(cluster, world).done
+    for name in cluster.partitions:
+        entries = read_entries(world, name)
+        marked = {entry.txn for entry in list_markers(entries, MarkerType.TXN_COMMIT)}
+        for entry in entries:
+            if entry.txn is None or entry.marker is not None or entry.txn in marked:
+                continue
+            if done.get(entry.txn) is TxnStatus.COMMITTED:
+                return False
+    return True
+
+
+def behind_the_mark(cluster: Cluster, world: World) -> bool:
+    for topic in list_topics(cluster, world):
+        entries = read_entries(world, topic.name)
+        for entry in entries:
+            if entry.txn is None or entry.marker is not None or entry.base > topic.readable:
+                continue
+            if not has_ended(entries, entry):
+                return False
+    return True
+
+
+# ---- acknowledgements --------------------------------------------------------------------
+
+
+def one_holder(cluster: Cluster, world: World) -> bool:
+    """One by one: a whole entry, or a message of a batch."""
+    for sub in list_subscriptions(cluster, world):
+        holders: dict[AckPosition, TxnID] = {}
+        for txn, positions in sub.pending.of_txn:
+            for position in positions:
+                if holders.setdefault(position, txn) != txn:
+                    return False
+    return True
+
+
+def pending_kept(cluster: Cluster, world: World) -> bool:
+    """What a replay of the log would find is what is held: while nothing is being written."""
+    for sub in list_subscriptions(cluster, world):
+        if sub.waiting or not sub.durable:
+            continue
+        disk = world.disk(sub.partition)
+        found, _ = replay_log(sub.config, sub.partition, sub.name, sub.cursor, disk)
+        if found.positions != sub.pending.positions or found.slot != sub.pending.slot:
+            return False
+    return True
+
+
+def pending_withheld(cluster: Cluster, world: World) -> bool:
+    held = {(s.partition, s.name): s.pending for s in list_subscriptions(cluster, world)}
+    for push in list_queued(cluster, world):
+        pending = held.get((push.message_id.partition, push.subscription))
+        if pending is not None and pending.is_pending(AckPosition(push.message_id.position)):
+            return False
+    return True
+
+
+def nothing_passed_over(cluster: Cluster, world: World) -> bool:
+    for topic in list_topics(cluster, world):
+        entries = read_entries(world, topic.name)
+        for sub in topic.subs.values():
+            if not sub.is_single and not _accounts_for_all(topic, sub, [e.base for e in entries]):
+                return False
+    return True
+
+
+def _accounts_for_all(topic: Topic, sub: Subscription, positions: list[int]) -> bool:
+    held = {position for consumer in sub.consumers for position in consumer.held}
+    return all(
+        at >= sub.read
+        or at in sub.replay
+        or at in held
+        or sub.cursor.is_deleted(at)
+        or sub.pending.is_pending(AckPosition(at))
+        for at in positions
+    )
+
+
+# ---- what must stay possible -------------------------------------------------------------
+
+
+def ends(cluster: Cluster, world: World) -> bool:
+    """Every transaction has ended, or its coordinator is loaded and will see to it: it is telling
+    the participants, or a timer is set. A search bounds how often timers fire, so a timer that is
+    set counts as one that will."""
+    written = read_coordinators(cluster, world)
+    return all(txn in written.done or _is_cared_for(cluster, world, txn) for txn in written.begun)
+
+
+def _is_cared_for(cluster: Cluster, world: World, txn: TxnID) -> bool:
+    node = world.nodes[cluster.coordinators[txn.most]]
+    if not node.up:
+        return False
+    tc: Coordinator = node.roles[0]
+    if tc.state is not StoreState.READY or txn not in tc.txns:
+        return False
+    timed = any(timer.endswith(f" {txn}") for _, timer, _ in node.timers)
+    return timed or any(end.txn == txn for end in tc.ends)
+
+
+# ---- what real Pulsar does not promise ---------------------------------------------------
+
+
+def unblocked(cluster: Cluster, world: World) -> bool:
+    written = read_coordinators(cluster, world)
+    return not any(
+        txn in written.done
+        for topic in list_topics(cluster, world)
+        for txn, _ in topic.buffer.ongoing
+    )
+
+
+def plain_at_once(cluster: Cluster, world: World) -> bool:
+    return all(
+        entry.txn is not None or entry.base > topic.lac or entry.base <= topic.readable
+        for topic in list_topics(cluster, world)
+        for entry in read_entries(world, topic.name)
+    )
+
+
+def one_marker(cluster: Cluster, world: World) -> bool:
+    for name in cluster.partitions:
+        markers = [entry.txn for entry in read_entries(world, name) if entry.marker is not None]
+        if len(set(markers)) < len(markers):
+            return False
+    return True
+
+
+def stored_once(cluster: Cluster, world: World) -> bool:
+    written = read_coordinators(cluster, world)
+    for name in cluster.partitions:
+        values = [
+            value
+            for entry in read_entries(world, name)
+            if entry.marker is None and (entry.txn is None or written.has_committed(entry.txn))
+            for value in entry.values
+        ]
+        if len(set(values)) < len(values):
+            return False
+    return True
+
+
+def state_tells(cluster: Cluster, world: World) -> bool:
+    written = read_coordinators(cluster, world)
+    roles = (world.role(name) for name in cluster.clients)
+    return not any(
+        txn.state is ClientTxnState.ERROR and written.has_committed(txn.id)
+        for client in roles
+        if client is not None
+        for txn in client.txns.values()
+    )
+
+
+def committed_stays(cluster: Cluster, world: World) -> bool:
+    written = read_coordinators(cluster, world)
+    return not any(
+        written.has_committed(txn)
+        for topic in list_topics(cluster, world)
+        for txn in topic.buffer.aborts
+    )
+
+
+def commits(cluster: Cluster, world: World) -> bool:
+    written: Written = read_coordinators(cluster, world)
+    return TxnStatus.COMMITTED in written.done.values()
+
+
+# ---- as properties -----------------------------------------------------------------------
+
+
+def reads_disks(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """What is written: by coordinators and in partitions."""
+    return None if name in cluster.clients else node.disk
+
+
+def reads_topics(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """The same, and what a partition knows."""
+    if name in cluster.partitions:
+        return node.disk, node.roles[0] if node.up else None
+    return reads_disks(cluster, name, node)
+
+
+def reads_consumers(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """The same, and what consumers were sent."""
+    if name in cluster.clients:
+        return node.roles[0].consumers if node.up else None
+    return reads_topics(cluster, name, node)
+
+
+def reads_states(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """What is written, and the states that clients see."""
+    if name in cluster.clients:
+        return node.roles[0].txns if node.up else None
+    return reads_disks(cluster, name, node)
+
+
+def reads_timers(cluster: Cluster, name: str, node: NodeState) -> Hashable:
+    """What is written, and what coordinators are about to do."""
+    if name not in cluster.coordinators:
+        return None
+    tc = node.roles[0] if node.up else None
+    timed = tuple(timer for _, timer, _ in node.timers)
+    return node.up, node.disk, timed, (tc.state, tc.txns, tc.ends) if tc is not None else None
+
+
+Test = Callable[[Cluster, World], bool]
+Look = Callable[[Cluster, str, NodeState], Hashable]
+
+
+def _claim(
+    name: str, sentence: Words, holds: Test, reads: Look = reads_disks, kind: str = "always"
+) -> Claim[Cluster]:
+    """A claim about a Pulsar cluster: it looks at what is written, or says what else."""
+    return Claim(name, sentence, holds, kind, reads)
+
+
+#: shown as lights in every picture
+LIT = (
+    _claim("clean read", words.CLEAN_READ, clean_read, reads_consumers),
+    _claim("told to all", words.TOLD_TO_ALL, told_to_all),
+    _claim("one holder", words.ONE_HOLDER, one_holder, reads_topics),
+)
+ALWAYS = (
+    _claim("as decided", words.AS_DECIDED, as_decided),
+    _claim("behind the mark", words.BEHIND_THE_MARK, behind_the_mark, reads_topics),
+    _claim("pending kept", words.PENDING_KEPT, pending_kept, reads_topics),
+    _claim("nothing passed over", words.NOTHING_PASSED_OVER, nothing_passed_over, reads_topics),
+)
+LIVE = (_claim("ends", words.ENDS, ends, reads_timers, "can_always"),)
+UNKEPT = (
+    _claim("pending withheld", words.PENDING_WITHHELD, pending_withheld, reads_consumers),
+    _claim("unblocked", words.UNBLOCKED, unblocked, reads_topics, "can_always"),
+    _claim("plain at once", words.PLAIN_AT_ONCE, plain_at_once, reads_topics),
+    _claim("one marker", words.ONE_MARKER, one_marker),
+    _claim("stored once", words.STORED_ONCE, stored_once),
+    _claim("state tells", words.STATE_TELLS, state_tells, reads_states),
+    _claim("committed stays", words.COMMITTED_STAYS, committed_stays, reads_topics),
+)
+#: where somebody commits
+SOMETIMES = (_claim("commits", words.COMMITS, commits, kind="sometimes"),)
+#: what a system line may name, by that name
+CLAIMS = claims_by_key((*ALWAYS, *LIVE, *UNKEPT))
+
+
+def properties(
+    cluster: Cluster, claims: tuple[str, ...] = (), commits: bool = True
+) -> tuple[Property, ...]:
+    """What a search checks: everything that a correct broker keeps, what must be reachable (if
+    anybody `commits`), and the claims that were named."""
+    kept = (*LIT, *ALWAYS, *LIVE)
+    named = tuple(CLAIMS[name] for name in claims if CLAIMS[name] not in kept)
+    reached = SOMETIMES if commits else ()
+    return tuple(claim.of(cluster) for claim in (*kept, *named, *reached))

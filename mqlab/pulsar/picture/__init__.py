@@ -1,0 +1,16 @@
+"""What Pulsar looks like: one picture for every lesson.
+
+A view draws a *Snapshot* (what there is after a step) and knows no broker; see
+`mqlab/kernel/snapshot.py`. What is durable is read off the disks (`ledgers.py`), so a partition
+that is down still shows its messages, and what is known in memory only, as maxReadPosition, is not
+drawn then.
+
+    words.py      names of what is drawn, and the claims
+    cluster.py    the names of a lesson's cluster
+    ledgers.py    decisions, messages and markers, as the disks tell them
+    strips.py     ledgers as cells, with maxReadPosition and each subscription's mark-delete
+    tables.py     coordinators, buffers, pending acknowledgements
+    graph.py      the states of a transaction
+    readers.py    what consumers were sent and have not acknowledged
+    snapshot.py   all of that as a Snapshot
+"""

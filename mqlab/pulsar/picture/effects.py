@@ -1,0 +1,49 @@
+"""What an effect of a Pulsar role is called where a stop tells if it had been done."""
+
+from __future__ import annotations
+
+from ...kernel import Append, Effect, Named, Put, Reply, Send, Words, name_plainly
+from ..config import CURSORS
+from ..messages import (
+    BufferSnapshot,
+    EndTxnOnPartition,
+    EndTxnOnSubscription,
+    Flow,
+    LedgerEntry,
+    PendingAckEntry,
+    PushMessage,
+    TransactionMetadataEntry,
+)
+
+ANSWER = Words("the answer", "应答"), Words("answers", "应答")
+MARKER = Words("the marker", "标记"), Words("markers", "标记")
+MESSAGE = Words("the message", "消息"), Words("messages", "消息")
+SNAPSHOT = Words("the snapshot", "快照"), Words("snapshots", "快照")
+RECORD = Words("the record {what}", "记录 {what}"), Words("records", "记录")
+CURSOR = Words("the cursor on the disk", "磁盘上的游标"), Words("cursors", "游标")
+TOLD = Words("the end for {who}", "给 {who} 的结束通知"), Words("ends", "结束通知")
+PUSHED = Words("a message for a consumer", "给消费者的消息"), Words("messages", "消息")
+
+
+def name_effect(effect: Effect) -> Named | None:
+    """None for what nobody would miss: permits are given anew with each connection."""
+    match effect:
+        case Send(body=Flow()):
+            return None
+        case Append(entry=LedgerEntry(marker=marker)):
+            one, many = MESSAGE if marker is None else MARKER
+        case Append(entry=BufferSnapshot()):
+            one, many = SNAPSHOT
+        case Append(entry=TransactionMetadataEntry() | PendingAckEntry() as record):
+            return Named(RECORD[0](what=record), RECORD[1]())
+        case Put(table=table) if table == CURSORS:
+            one, many = CURSOR
+        case Send(to=to, body=EndTxnOnPartition() | EndTxnOnSubscription()):
+            return Named(TOLD[0](who=to), TOLD[1]())
+        case Send(body=PushMessage()):
+            one, many = PUSHED
+        case Reply():
+            one, many = ANSWER
+        case _:
+            return name_plainly(effect)
+    return Named(one(), many())

@@ -1,0 +1,178 @@
+"""What a Pulsar fact means: its transaction, whether it may be folded, one sentence why."""
+
+from __future__ import annotations
+
+from ...kernel import Append, Effect, Event, Put, Reply, Return, Send, Telling, Words, World
+from ...kernel.outcome import Outcome
+from ..client import calls
+from ..errors import ServerError
+from ..messages import (
+    Ack,
+    AckResponse,
+    AddPartitionToTxn,
+    AddSubscriptionToTxn,
+    Answer,
+    BufferSnapshot,
+    CloseConsumer,
+    EndTxn,
+    EndTxnOnPartition,
+    EndTxnOnPartitionResponse,
+    EndTxnOnSubscription,
+    EndTxnOnSubscriptionResponse,
+    EndTxnResponse,
+    Flow,
+    LedgerEntry,
+    NewTxn,
+    NewTxnResponse,
+    PendingAckEntry,
+    PushMessage,
+    RecoverBuffer,
+    Redeliver,
+    SendMessage,
+    SendReceipt,
+    Subscribe,
+    Subscribed,
+    TcClientConnect,
+    TransactionMetadataEntry,
+    TxnID,
+    Unsubscribe,
+)
+from ..states import MarkerType, TxnAction, TxnStatus
+from . import sentences
+from .cluster import Cluster
+from .ledgers import Written, read_coordinators, read_entries
+
+DECIDED = {
+    TxnStatus.COMMITTING: sentences.DECIDED_COMMIT,
+    TxnStatus.ABORTING: sentences.DECIDED_ABORT,
+}
+PENDING = {
+    "ACK": sentences.PENDING_RECORD,
+    "COMMIT": sentences.PENDING_COMMIT,
+    "ABORT": sentences.PENDING_ABORT,
+}
+#: requests that mean the same whatever they carry
+REQUESTS: dict[type, Words] = {
+    TcClientConnect: sentences.CONNECT,
+    NewTxn: sentences.NEW,
+    AddPartitionToTxn: sentences.ADD_PARTITION,
+    AddSubscriptionToTxn: sentences.ADD_SUBSCRIPTION,
+    EndTxnOnSubscription: sentences.TELL_SUBSCRIPTION,
+    Subscribe: sentences.SUBSCRIBE,
+    Subscribed: sentences.SUBSCRIBED,
+    PushMessage: sentences.PUSH,
+    Redeliver: sentences.REDELIVER,
+    CloseConsumer: sentences.CLOSE,
+    Unsubscribe: sentences.UNSUBSCRIBE,
+    RecoverBuffer: sentences.RECOVER,
+}
+
+
+def tell(
+    cluster: Cluster, world: World, role: str, event: Event | None, effect: Effect | None
+) -> Telling:
+    """What the system adds to a fact: `effect` of `role` at `event`, or (None) a change in its
+    memory, or what came before both. `world` is as the fact has left it."""
+    written = read_coordinators(cluster, world)
+    match effect:
+        case None:
+            return Telling(written.name(find_txn(getattr(event, "body", None))))
+        case Append(entry=LedgerEntry() as entry):
+            return _explain_entry(world, role, entry, written)
+        case Append(entry=BufferSnapshot()):
+            return Telling(why=sentences.SNAPSHOT())
+        case Append(entry=TransactionMetadataEntry() as record):
+            return Telling(written.name(record.txn), why=_explain_record(record)())
+        case Append(entry=PendingAckEntry() as record):
+            return Telling(written.name(record.txn), why=PENDING[record.op]())
+        case Put():
+            return Telling(fold=True)
+        case Send(body=body):
+            return _explain_request(body, written)
+        case Reply(body=body):
+            return _explain_answer(getattr(event, "body", None), body, written)
+        case Return(value=Outcome(call=call)):
+            return Telling(fold=isinstance(call, calls.AskAdmin))
+    return Telling(fold=True)
+
+
+def find_txn(body: object) -> TxnID | None:
+    """The transaction that a message or a record speaks of."""
+    txn = getattr(body, "txn", None)
+    return txn if isinstance(txn, TxnID) else None
+
+
+# ---- what is written -------------------------------------------------------------------
+
+
+def _explain_entry(world: World, role: str, entry: LedgerEntry, written: Written) -> Telling:
+    name = written.name(entry.txn)
+    if entry.marker is None:
+        words = sentences.MESSAGE_RECORD if entry.txn is not None else sentences.PLAIN_RECORD
+        return Telling(name, why=words())
+    before = read_entries(world, role)[: entry.base]
+    if any(other.marker is not None and other.txn == entry.txn for other in before):
+        return Telling(name, why=sentences.MARKER_AGAIN())
+    commits = entry.marker is MarkerType.TXN_COMMIT
+    return Telling(name, why=(sentences.COMMIT_MARKER if commits else sentences.ABORT_MARKER)())
+
+
+def _explain_record(record: TransactionMetadataEntry) -> Words:
+    if record.status is None:
+        return sentences.NEW_RECORD if record.op == "NEW" else sentences.ADD_RECORD
+    return DECIDED.get(record.status, sentences.DONE)
+
+
+# ---- messages --------------------------------------------------------------------------
+
+
+def _explain_request(body: object, written: Written) -> Telling:
+    name = written.name(find_txn(body))
+    match body:
+        case EndTxn(action=action):
+            commits = action is TxnAction.COMMIT
+            return Telling(name, why=(sentences.COMMIT if commits else sentences.ABORT)())
+        case EndTxnOnPartition(action=action):
+            commits = action is TxnAction.COMMIT
+            return Telling(name, why=(sentences.TELL_COMMIT if commits else sentences.TELL_ABORT)())
+        case SendMessage(txn=txn):
+            words = sentences.SEND_PLAIN if txn is None else sentences.SEND_IN_TXN
+            return Telling(name, why=words())
+        case Ack(txn=txn):
+            return Telling(name, why=(sentences.ACK if txn is None else sentences.ACK_IN_TXN)())
+        case Flow():
+            return Telling(fold=True)
+    told = REQUESTS.get(type(body), sentences.ADMIN)
+    return Telling(name, why=told())
+
+
+def _explain_answer(asked: object, body: object, written: Written) -> Telling:
+    """`asked`: the request, where it is at hand."""
+    name = written.name(find_txn(body) or find_txn(asked))
+    match body:
+        case NewTxnResponse() if body.ok:
+            return Telling(name, why=sentences.BEGUN())
+        case SendReceipt():
+            return Telling(name, why=_explain_receipt(asked, body)())
+        case AckResponse():
+            return Telling(name, why=(sentences.ACKED if body.ok else sentences.CONFLICT)())
+        case EndTxnOnPartitionResponse() | EndTxnOnSubscriptionResponse():
+            words = sentences.ANSWERED if body.ok else sentences.NOT_ANSWERED
+            return Telling(name, why=words())
+        case EndTxnResponse():
+            words = sentences.ENDED if body.ok else sentences.ENDED_BADLY
+            return Telling(name, why=words())
+        case Answer() if not body.ok:
+            return Telling(name, why=sentences.REFUSED())
+    return Telling(name, fold=True)
+
+
+def _explain_receipt(asked: object, receipt: SendReceipt) -> Words:
+    if receipt.error is ServerError.NotAllowedError:
+        return sentences.STALE
+    if not receipt.ok:
+        return sentences.REFUSED
+    if receipt.position < 0:
+        return sentences.SWALLOWED
+    plain = isinstance(asked, SendMessage) and asked.txn is None
+    return sentences.STORED_PLAIN if plain else sentences.STORED

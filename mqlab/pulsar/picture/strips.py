@@ -1,0 +1,80 @@
+"""Ledgers as strips of cells: a partition's messages and markers, and the coordinator's log.
+
+    a message       hatched above maxReadPosition; struck through where its transaction was aborted
+    a marker        a diamond: C of a commit, A of an abort
+    a record        of a coordinator's log, in the colour of its transaction: →C and →A are the
+                    decision, C and A that everybody has answered
+
+On a partition stands a flag for maxReadPosition, up to which consumers may be sent what lies there,
+and one for each durable subscription, behind the entries that are acknowledged without a gap.
+"""
+
+from __future__ import annotations
+
+from ...kernel import Cell, Frontier, Log, World
+from ..config import CURSORS, name_coordinator, name_transaction_log
+from ..ledger import Cursor
+from ..messages import LedgerEntry, TransactionMetadataEntry
+from ..states import MarkerType, TxnStatus
+from ..topic import Topic
+from .cluster import Cluster
+from .ledgers import Written, read_coordinators, read_entries
+
+MAX_READ = "maxReadPosition"
+#: records by their operation or, of an UPDATE, by the state that it enters
+SHORT = {
+    "NEW": "new",
+    "ADD_PARTITION": "part",
+    "ADD_SUBSCRIPTION": "sub",
+    TxnStatus.COMMITTING: "→C",
+    TxnStatus.COMMITTED: "C",
+    TxnStatus.ABORTING: "→A",
+    TxnStatus.ABORTED: "A",
+}
+SIGNS = {MarkerType.TXN_COMMIT: "C", MarkerType.TXN_ABORT: "A"}
+
+
+def draw_strips(cluster: Cluster, world: World) -> tuple[Log, ...]:
+    written = read_coordinators(cluster, world)
+    partitions = tuple(draw_partition(world, name, written) for name in cluster.partitions)
+    numbers = range(cluster.config.coordinators)
+    return (*partitions, *(_draw_records(world, number, written) for number in numbers))
+
+
+def draw_partition(world: World, name: str, written: Written) -> Log:
+    topic: Topic | None = world.role(name)
+    entries = read_entries(world, name)
+    cells = tuple(_draw_entry(entry, topic, written) for entry in entries)
+    flags = [] if topic is None else [Frontier(MAX_READ, topic.readable + 1)]
+    cursors: list[tuple[str, Cursor]] = list(world.disk(name).table(CURSORS).items())
+    flags += [Frontier(sub, cursor.mark_delete + 1) for sub, cursor in cursors]
+    return Log(name, cells, tuple(flags))
+
+
+def _draw_entry(entry: LedgerEntry, topic: Topic | None, written: Written) -> Cell:
+    name = written.name(entry.txn)
+    if entry.marker is not None:
+        return Cell(entry.base, SIGNS[entry.marker], "control", name)
+    aborted = entry.txn is not None and topic is not None and entry.txn in topic.buffer.aborts
+    return Cell(
+        entry.base,
+        ",".join(map(str, entry.values)),
+        txn=name,
+        readable=topic is not None and entry.base <= topic.readable and not aborted,
+        aborted=aborted,
+    )
+
+
+def _draw_records(world: World, number: int, written: Written) -> Log:
+    log = name_transaction_log(number)
+    records: list[TransactionMetadataEntry] = list(
+        world.disk(name_coordinator(number)).log(log).read(0)
+    )
+    cells = tuple(
+        Cell(record.base, _label(record), txn=written.name(record.txn)) for record in records
+    )
+    return Log(log, cells)
+
+
+def _label(record: TransactionMetadataEntry) -> str:
+    return SHORT[record.op] if record.status is None else SHORT[record.status]

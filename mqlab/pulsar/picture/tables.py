@@ -1,0 +1,72 @@
+"""What is no log, as rows of text.
+
+table                    made from                                       key
+transactions             the coordinators' memory                        transaction
+transaction buffers      each partition's memory                         partition
+pending acknowledgements each subscription's memory                      subscription
+timers                   the coordinators' nodes                         timer
+"""
+
+from __future__ import annotations
+
+from ...kernel import Table, World
+from ..coordinator import Coordinator
+from ..pending_ack import PendingAck
+from ..topic import Topic
+from . import words
+from .cluster import Cluster
+from .ledgers import Written
+
+TXN_COLUMNS = ("transaction", "id", "status", "participants")
+BUFFER_COLUMNS = ("partition", "state", "ongoing", "aborts", "max read")
+PENDING_COLUMNS = ("subscription", "pending", "by")
+TIMER_COLUMNS = ("timer", "after")
+
+
+def draw_transactions(cluster: Cluster, world: World, written: Written) -> Table:
+    """What is live; a transaction that has ended is forgotten."""
+    rows = []
+    for node in cluster.coordinators:
+        tc: Coordinator | None = world.role(node)
+        for meta in tc.txns.values() if tc is not None else ():
+            where = ", ".join("/".join(filter(None, who)) for who in meta.participants)
+            rows.append((written.name(meta.txn), str(meta.txn), str(meta.status), where))
+    return Table(words.TXN_TABLE(), TXN_COLUMNS, tuple(rows))
+
+
+def draw_buffers(topics: list[Topic], written: Written) -> Table:
+    rows = []
+    for topic in topics:
+        buffer = topic.buffer
+        ongoing = ", ".join(f"{written.name(txn)}@{at}" for txn, at in buffer.ongoing)
+        aborts = ", ".join(written.name(txn) for txn in buffer.aborts)
+        shown = (str(buffer.state), ongoing, aborts, str(topic.readable))
+        rows.append((topic.name, *shown))
+    return Table(words.BUFFER_TABLE(), BUFFER_COLUMNS, tuple(rows))
+
+
+def draw_pending(topics: list[Topic], written: Written) -> Table:
+    """One by one, and the one cumulative slot: ≤ its position."""
+    rows: list[tuple[str, ...]] = []
+    for topic in topics:
+        for name, sub in topic.subs.items():
+            rows += [(f"{topic.name}/{name}", *held) for held in _list_held(sub.pending, written)]
+    return Table(words.PENDING_TABLE(), PENDING_COLUMNS, tuple(rows))
+
+
+def _list_held(pending: PendingAck, written: Written) -> list[tuple[str, str]]:
+    held = [(", ".join(map(str, at)), written.name(txn)) for txn, at in pending.of_txn]
+    if pending.slot is not None:
+        txn, position = pending.slot
+        held.append((f"≤ {position}", written.name(txn)))
+    return held
+
+
+def draw_timers(cluster: Cluster, world: World) -> Table:
+    """The next one to run out stands first."""
+    rows = tuple(
+        (name, f"{ms / 1000:g} s")
+        for node in cluster.coordinators
+        for _, name, ms in world.nodes[node].timers
+    )
+    return Table(words.TIMERS_TABLE(), TIMER_COLUMNS, rows)

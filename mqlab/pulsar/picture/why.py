@@ -1,0 +1,215 @@
+"""One sentence why for stops, starts, timers, calls that return and changes in memory; those for
+messages and records stand in `sentences.py`."""
+
+from __future__ import annotations
+
+import re
+
+from ...kernel import NOTHING, Fact, FactKind, Text, Words
+from ...kernel.outcome import FAILED, UNKNOWN, Outcome
+from ..client import calls
+from .cluster import Cluster
+
+STOPPED = {
+    "client": Words(
+        "Its transactions and its queues are gone; no name lets a new process take them up, so the "
+        "coordinator's timeout ends what was open.",
+        "它的事务和队列都没了；新进程没有名字可以接手，未结束的事务由协调器超时中止。",
+    ),
+    "coordinator": Words(
+        "The log stays. Timeouts do not run until a client connects and the log is loaded again.",
+        "日志还在。在有客户端连接、日志重新加载之前，超时不会计时。",
+    ),
+    "partition": Words(
+        "Messages, markers, cursors and pending acknowledgements stay; what the buffer knew and "
+        "the low watermarks are gone.",
+        "消息、标记、游标和待定确认都还在；缓冲区的内存状态和低水位没了。",
+    ),
+}
+RECOVERED = {
+    "client": Words(
+        "It is a new client to everybody; nothing fences the transactions of its last life.",
+        "对所有人来说它是新客户端；上一次运行的事务没有被隔离。",
+    ),
+    "coordinator": Words(
+        "Nothing is loaded yet: the first client that connects makes it read its log.",
+        "还什么也没加载：第一个连接的客户端才让它读日志。",
+    ),
+    "partition": Words(
+        "It reads its cursors and pending acknowledgements; the buffer recovers from its snapshot "
+        "and the topic behind it.",
+        "它读取游标和待定确认；缓冲区从快照和之后的主题恢复。",
+    ),
+}
+POWER_CUT = Words(
+    "A power cut takes more than memory: what was written but not flushed is gone as well.",
+    "断电失去的不只是内存：写了但还没有刷盘的内容也没了。",
+)
+BROKEN = Words(
+    "Requests under way may still arrive, answers never do; the client asks again on a new "
+    "connection.",
+    "路上的请求还可能到达，应答不会；客户端在新连接上再问。",
+)
+LATE = Words(
+    "It was sent before the connection broke and arrives only now; nothing in it says how old it "
+    "is.",
+    "它在连接断开之前发出，现在才到；它没有任何标记说明自己有多旧。",
+)
+TIMERS = (
+    (
+        r"^timeout \(",
+        Words(
+            "The deadline has passed: a transaction that is still open is aborted.",
+            "期限已过：仍未结束的事务被中止。",
+        ),
+    ),
+    (
+        r"^timeout ",
+        Words(
+            "The client's own timer: it gives the transaction up, and tells nobody.",
+            "客户端自己的定时器：它放弃事务，但不告诉任何人。",
+        ),
+    ),
+    (
+        r"^retry ",
+        Words(
+            "A participant had not answered: all of them are told once more.",
+            "有参与方没有应答：重新通知全部参与方。",
+        ),
+    ),
+    (
+        r"^snapshot",
+        Words(
+            "maxReadPosition has moved since the last snapshot.",
+            "上次快照之后 maxReadPosition 移动过。",
+        ),
+    ),
+    (
+        r"^operation timeout",
+        Words(
+            "No answer came in time: what became of the request, the client does not know.",
+            "没有按时应答：请求的结果客户端不知道。",
+        ),
+    ),
+)
+#: what has changed in memory, by what its line says; the last one fits whatever else is told
+CHANGES = (
+    (
+        r"maxReadPosition",
+        Words(
+            "maxReadPosition is the entry before the oldest open transaction's first, else the "
+            "last one; no consumer is sent anything above it.",
+            "maxReadPosition 是最早未结束事务第一条消息的前一条，没有则是最后一条；之上的不投递。",
+        ),
+    ),
+    (
+        r"^buffer|buffer recovers",
+        Words(
+            "Only a buffer that is Ready, or has no snapshot to care for, knows how far one may "
+            "read.",
+            "只有 Ready 或还没有快照的缓冲区才知道可以读到哪里。",
+        ),
+    ),
+    (
+        r"^loaded",
+        Words(
+            "The log was read: what is open is watched, and what was being ended is ended again.",
+            "日志已读：未结束的继续计时，正在结束的再结束一次。",
+        ),
+    ),
+    (
+        r": (OPEN|COMMITTING|COMMITTED|ABORTING|ABORTED|ERROR|TIME_OUT)$",
+        Words(
+            "This is the client's own state; the coordinator keeps another one, and they may "
+            "differ.",
+            "这是客户端自己的状态；协调器另有一个，两者可能不同。",
+        ),
+    ),
+    (
+        r"",
+        Words(
+            "Only memory has changed; a restart finds what the disk says.",
+            "只有内存变了；重启后以磁盘为准。",
+        ),
+    ),
+)
+RETURNED: tuple[tuple[type, Words], ...] = (
+    (
+        calls.Commit,
+        Words(
+            "Every participant has answered, so the messages can be read now, unless an older "
+            "transaction is open before them.",
+            "每个参与方都已应答，消息现在可以读到，除非前面还有更早的未结束事务。",
+        ),
+    ),
+    (
+        calls.Send,
+        Words(
+            "The message is stored, which says nothing of its transaction.",
+            "消息已存下，这与它的事务无关。",
+        ),
+    ),
+    (
+        calls.Acknowledge,
+        Words(
+            "Without a transaction nobody answers an acknowledgement; with one it is safe now.",
+            "不在事务里的确认没有应答；在事务里的现在已经安全。",
+        ),
+    ),
+)
+GOES_ON = Words("The application goes on.", "应用程序继续。")
+FAILURE = Words(
+    "The application hears an exception and must decide what it means for its transaction.",
+    "应用程序得到异常，必须自己决定它对事务意味着什么。",
+)
+UNKNOWN_OUTCOME = Words(
+    "It may have happened or not; a careful application assumes neither.",
+    "它可能发生了，也可能没有；谨慎的应用程序两者都不假定。",
+)
+NOTHING_DONE = Words("It changes nothing here.", "它在这里什么也不改变。")
+
+
+def find_kind(cluster: Cluster, name: str) -> str:
+    """What a node is: client, coordinator or partition."""
+    if name in cluster.clients:
+        return "client"
+    return "coordinator" if name in cluster.coordinators else "partition"
+
+
+def explain_fact(fact: Fact, kind: str) -> Text:
+    """One sentence why, of what is no message and no record; nothing where none is known. `kind`:
+    of the fact's node."""
+    match fact.kind:
+        case FactKind.KILL:
+            return STOPPED[kind]()
+        case FactKind.POWER_CUT:
+            return POWER_CUT()
+        case FactKind.RECOVERY:
+            return RECOVERED[kind]()
+        case FactKind.BREAK:
+            return BROKEN()
+        case FactKind.LATE:
+            return LATE()
+        case FactKind.RETURN:
+            return _explain_outcome(fact.body)
+        case FactKind.TIMER:
+            return _find(TIMERS, str(fact.body))
+        case FactKind.CHANGE:
+            return _find(CHANGES, fact.text.en)
+        case FactKind.IDLE:
+            return NOTHING_DONE()
+    return NOTHING
+
+
+def _find(table: tuple[tuple[str, Words], ...], said: str) -> Text:
+    return next((why() for what, why in table if re.search(what, said)), NOTHING)
+
+
+def _explain_outcome(outcome: object) -> Text:
+    if not isinstance(outcome, Outcome):
+        return NOTHING
+    if outcome.status == UNKNOWN:
+        return UNKNOWN_OUTCOME()
+    if outcome.status == FAILED:
+        return FAILURE()
+    return next((why() for call, why in RETURNED if isinstance(outcome.call, call)), GOES_ON())

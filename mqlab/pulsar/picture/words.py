@@ -1,0 +1,72 @@
+"""What the pictures say about Pulsar, in both languages."""
+
+from __future__ import annotations
+
+from ...kernel import Words
+
+CLIENT = Words("client", "客户端")
+COORDINATOR = Words("coordinator", "协调器")
+PARTITION = Words("partition", "分区")
+
+GRAPH = Words("Transaction {txn} {id}", "事务 {txn} {id}")
+GRAPH_IDLE = Words("No transaction yet", "还没有事务")
+TXN_TABLE = Words("Live transactions of the coordinator", "协调器里未结束的事务")
+BUFFER_TABLE = Words("Transaction buffers", "事务缓冲区")
+PENDING_TABLE = Words("Pending acknowledgements", "待定确认")
+TIMERS_TABLE = Words("Timers of the coordinator", "协调器的定时器")
+IN_QUEUE = Words("{count} in its queue, not received yet", "队列里还有 {count} 条没有接收")
+
+CLEAN_READ = Words(
+    "no consumer is sent a message of a transaction whose commit is not decided",
+    "事务的提交尚未决定之前，它的消息不会投递给任何消费者",
+)
+AS_DECIDED = Words(
+    "a commit marker lies only where the coordinator's log says COMMITTING",
+    "只有协调器日志写有 COMMITTING 的事务才有提交标记",
+)
+TOLD_TO_ALL = Words(
+    "a transaction is COMMITTED only when each partition it wrote to has its marker",
+    "事务写过的每个分区都有了提交标记，事务才是 COMMITTED",
+)
+BEHIND_THE_MARK = Words(
+    "what is open lies above maxReadPosition, also after a restart",
+    "未结束的消息都在 maxReadPosition 之上，重启之后也一样",
+)
+ONE_HOLDER = Words(
+    "a message is pending for at most one transaction", "一条消息最多被一个事务待定确认"
+)
+PENDING_KEPT = Words(
+    "a restart finds the pending acknowledgements that were answered",
+    "重启之后，应答过的待定确认都还在",
+)
+PENDING_WITHHELD = Words(
+    "no consumer is sent a message that an open transaction has acknowledged",
+    "被未结束事务确认的消息不会再投递",
+)
+NOTHING_PASSED_OVER = Words(
+    "what a shared subscription has passed over is acknowledged, pending or held by a consumer",
+    "共享订阅越过的消息，要么已确认，要么待定，要么在某个消费者手里",
+)
+ENDS = Words("every transaction can still end", "每个事务都还能结束")
+UNBLOCKED = Words(
+    "each open transaction of a partition can still be ended by its coordinator",
+    "分区里每个未结束的事务，协调器都还能结束它",
+)
+PLAIN_AT_ONCE = Words(
+    "a message without a transaction can be read as soon as it is stored",
+    "不属于事务的消息一存入就能读到",
+)
+ONE_MARKER = Words(
+    "a transaction has at most one marker in each partition", "每个分区里一个事务最多有一个标记"
+)
+STORED_ONCE = Words(
+    "no two messages that can be read have the same value", "可以读到的消息没有两条内容相同"
+)
+STATE_TELLS = Words(
+    "a client that sees ERROR has not committed its transaction",
+    "客户端看到 ERROR 时，它的事务没有提交",
+)
+COMMITTED_STAYS = Words(
+    "what was committed is not taken for aborted later", "已提交的消息以后不会被当成已中止"
+)
+COMMITS = Words("a transaction can commit", "事务可以提交")

@@ -1,0 +1,152 @@
+"""Faults put into the roles on purpose: each is found, by the claim that it breaks.
+
+The unchanged system is searched with the same bounds and keeps every claim, so what is
+found is the fault and nothing else.
+"""
+
+import pytest
+
+from mqlab.explore import Budget, explore
+from mqlab.kernel import Append, Map, Reply, Send, SetTimer, replace
+from mqlab.lessons.pulsar.cases import GIVEN_UP, ORDER, READ, SEARCHES, SHARED, SHOP
+from mqlab.lessons.registry import system
+from mqlab.pulsar.claims.invariants import CLAIMS, LIT
+from mqlab.pulsar.coordinator import Coordinator
+from mqlab.pulsar.messages import AckResponse, EndTxnOnPartition, LedgerEntry
+from mqlab.pulsar.states import MarkerType, TxnAction
+from mqlab.pulsar.topic import Topic
+from tests.models.faults import faulty
+
+ALONE = f"pulsar {ORDER}"
+SERVED = f"pulsar {SHOP} {ORDER} {READ}"
+REFUSED = f"pulsar {SHOP} {GIVEN_UP} {READ}"
+HELD = f"pulsar 'app={SHARED}; new-transaction t1; ack s txn=t1; abort t1'"
+STOP = Budget(kills=1, killable=("tc-0",))
+
+
+class CommitsWhatWasAborted(Topic):
+    """Every end is taken for a commit."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        body = getattr(event, "body", None)
+        if isinstance(body, EndTxnOnPartition):
+            event = replace(event, body=replace(body, action=TxnAction.COMMIT))
+        return Topic.step(self, event, disk)
+
+
+class TellsOne(Coordinator):
+    """Only the first participant is told, and the transaction counts as committed."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        new, effects = Coordinator.step(self, event, disk)
+        told = [e for e in effects if isinstance(e, Send)]
+        ends = tuple(replace(end, owed=end.owed[:1]) for end in new.ends) if told[1:] else new.ends
+        return replace(new, ends=ends), tuple(e for e in effects if e not in told[1:])
+
+
+class NoTimers(Coordinator):
+    """Deadlines are not watched."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        new, effects = Coordinator.step(self, event, disk)
+        return new, tuple(e for e in effects if not isinstance(e, SetTimer))
+
+
+class OneTooFar(Topic):
+    """maxReadPosition is one entry further than it should be."""
+
+    __slots__ = ()
+
+    @property
+    def readable(self):
+        return min(self.lac, Topic.readable.fget(self) + 1)
+
+
+class ForgetsAborts(Topic):
+    """The buffer does not remember what was aborted."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        new, effects = Topic.step(self, event, disk)
+        return replace(new, buffer=replace(new.buffer, aborts=Map())), effects
+
+
+class MarksBeforeTheDecision(Topic):
+    """A transaction's first message brings its commit marker with it."""
+
+    __slots__ = ()
+
+    def append(self, disk, unsafe):
+        new, effects = Topic.append(self, disk, unsafe)
+        entry = effects[0].entry
+        if entry.txn is None or entry.marker is not None:
+            return new, effects
+        marker = LedgerEntry(entry.base + 1, txn=entry.txn, marker=MarkerType.TXN_COMMIT)
+        return new, (*effects, Append(self.name, marker))
+
+
+class AnswersFirst(Topic):
+    """An acknowledgement in a transaction leaves no record."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        new, effects = Topic.step(self, event, disk)
+        acked = any(isinstance(e, Reply) and isinstance(e.body, AckResponse) for e in effects)
+        subs = new.subs
+        for name, sub in subs.items() if acked else ():
+            subs = subs.set(name, replace(sub, pending=replace(sub.pending, positions=Map())))
+        return replace(new, subs=subs), effects
+
+
+class LosesTheReplay(Topic):
+    """What is to be delivered again is forgotten."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        new, effects = Topic.step(self, event, disk)
+        subs = new.subs
+        for name, sub in subs.items():
+            consumers = tuple(replace(c, held=()) for c in sub.consumers)
+            subs = subs.set(name, replace(sub, replay=(), consumers=consumers))
+        return replace(new, subs=subs), effects
+
+
+FAULTS = [
+    (CommitsWhatWasAborted, REFUSED, Budget(), "as decided"),
+    (TellsOne, SEARCHES.lesson.line, Budget(), "told to all"),
+    (NoTimers, ALONE, Budget(kills=1, killable=("app",), restartable=()), "ends"),
+    (OneTooFar, SERVED, Budget(), "behind the mark"),
+    (ForgetsAborts, REFUSED, Budget(), "clean read"),
+    (MarksBeforeTheDecision, ALONE, Budget(), "as decided"),
+    (AnswersFirst, HELD, Budget(), "pending kept"),
+    (LosesTheReplay, HELD, Budget(), "nothing passed over"),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "line", "budget", "broken"), FAULTS, ids=[row[0].__name__ for row in FAULTS]
+)
+def test_a_deliberate_fault_is_found(fault, line, budget, broken):
+    verdict = explore(faulty(system(line), fault), budget)
+    assert broken in verdict.counterexamples, verdict
+
+
+@pytest.mark.parametrize(("line", "budget"), sorted({(r[1], r[2]) for r in FAULTS}, key=repr))
+def test_without_the_fault_nothing_is_found(line, budget):
+    verdict = explore(system(line), budget)
+    assert verdict.complete
+    assert not verdict.counterexamples, verdict
+
+
+def test_every_claim_is_broken_by_a_fault_or_a_case():
+    broken = {row[3] for row in FAULTS} | {case.broken for case in SEARCHES.cases}
+    assert broken == {claim.name for claim in (*LIT, *CLAIMS.values())}

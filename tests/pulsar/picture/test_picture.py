@@ -1,0 +1,139 @@
+"""What Pulsar's picture draws, at moments of its stories that a reader would point at."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from mqlab.kernel import Append, FactKind, Named, Put, Send
+from mqlab.lessons.registry import SYSTEMS, run_scenario
+from mqlab.pulsar.config import CURSORS
+from mqlab.pulsar.messages import EndTxnOnPartition, Flow, LedgerEntry, TxnID
+from mqlab.pulsar.picture.effects import name_effect
+from mqlab.pulsar.states import PREVIOUS, MarkerType, TxnAction
+from mqlab.scenario import load
+
+STORIES = Path(__file__).parents[3] / "datasets" / "scenarios" / "pulsar"
+OPEN = "new-transaction t1, send orders-0 a txn=t1, send orders-0 b"
+
+
+@cache
+def last(text):
+    return run_scenario(f"system pulsar clients=app,shop\n{text}").snapshots[-1]
+
+
+def log(snapshot, name):
+    return next(log for log in snapshot.logs if log.name == name)
+
+
+def flags(snapshot, name="orders-0"):
+    return {frontier.name: frontier.at for frontier in log(snapshot, name).frontiers}
+
+
+def table(snapshot, name):
+    return next((table.rows for table in snapshot.tables if table.name.en == name), None)
+
+
+def test_an_open_transaction_hides_what_lies_behind_it_too() -> None:
+    snapshot = last(f"run app: {OPEN}")
+    assert [(c.label, c.txn, c.readable) for c in log(snapshot, "orders-0").cells] == [
+        ("a", "T1", False),
+        ("b", "", False),
+    ]
+    assert flags(snapshot) == {"maxReadPosition": 0}
+    assert table(snapshot, "Transaction buffers") == (("orders-0", "Ready", "T1@0", "", "-1"),)
+    assert table(snapshot, "Live transactions of the coordinator") == (
+        ("T1", "(0,0)", "OPEN", "orders-0"),
+    )
+    assert snapshot.graphs[0].path == ("OPEN",)
+
+
+def test_a_commit_marker_takes_a_place_and_the_flag_goes_behind_it() -> None:
+    snapshot = last(f"run app: {OPEN}, commit t1")
+    cells = log(snapshot, "orders-0").cells
+    assert [(c.label, c.kind, c.readable) for c in cells] == [
+        ("a", "data", True),
+        ("b", "data", True),
+        ("C", "control", True),
+    ]
+    assert flags(snapshot) == {"maxReadPosition": 3}
+    assert snapshot.graphs[0].path == ("OPEN", "COMMITTING", "COMMITTED")
+    records = [cell.label for cell in log(snapshot, "__transaction_log_0").cells]
+    assert records == ["new", "part", "→C", "C"]
+    assert table(snapshot, "Live transactions of the coordinator") == ()
+
+
+def test_what_was_aborted_stays_and_is_struck_through() -> None:
+    snapshot = last(f"run app: {OPEN}, abort t1")
+    assert [(c.label, c.aborted) for c in log(snapshot, "orders-0").cells] == [
+        ("a", True),
+        ("b", False),
+        ("A", False),
+    ]
+    assert table(snapshot, "Transaction buffers") == (("orders-0", "Ready", "", "T1", "2"),)
+
+
+def test_a_consumer_has_what_it_was_sent_until_it_acknowledges() -> None:
+    begin = "run shop: subscribe orders-0 s from=earliest\nrun app: send orders-0 a"
+    (queued,) = last(begin).readers
+    assert (queued.name, queued.note.en) == ("s · shop", "1 in its queue, not received yet")
+    assert [got.label for got in queued.got] == ["a"]
+    (held,) = last(f"{begin}\nrun shop: receive s").readers
+    assert (held.note.en, [got.label for got in held.got]) == ("", ["a"])
+    (done,) = last(f"{begin}\nrun shop: receive s, ack s").readers
+    assert done.got == ()
+
+
+def test_a_pending_acknowledgement_has_its_row_and_its_holder() -> None:
+    begin = "run shop: subscribe orders-0 s from=earliest\nrun app: send orders-0 a"
+    taken = f"{begin}\nrun shop: receive s, new-transaction t1"
+    one = last(f"{taken}, ack s txn=t1")
+    assert table(one, "Pending acknowledgements") == (("orders-0/s", "0", "T1"),)
+    upto = last(f"{taken}, ack-cumulative s txn=t1")
+    assert table(upto, "Pending acknowledgements") == (("orders-0/s", "≤ 0", "T1"),)
+    assert table(last(taken), "Pending acknowledgements") is None
+    assert table(one, "Timers of the coordinator") == (("timeout (0,0)", "60.001 s"),)
+
+
+def test_a_partition_that_is_down_shows_its_messages_and_no_maxreadposition() -> None:
+    snapshot = last(f"run app: {OPEN}\nkill orders-0")
+    assert [cell.label for cell in log(snapshot, "orders-0").cells] == ["a", "b"]
+    assert flags(snapshot) == {}
+    assert table(snapshot, "Transaction buffers") == ()
+    assert [lane.up for lane in snapshot.lanes] == [True, True, True, False]
+
+
+def test_the_graph_has_the_edges_of_the_state_table() -> None:
+    edges = {(str(old), str(new)) for new, olds in PREVIOUS.items() for old in olds if old != new}
+    assert set(last("run app: new-transaction t1").graphs[0].edges) == edges
+
+
+def test_a_second_marker_says_that_it_changes_nothing() -> None:
+    trace = load(STORIES / "marker-answer-lost.scn", SYSTEMS).run.trace
+    markers = [
+        fact.why.en
+        for fact in trace
+        if fact.kind is FactKind.APPEND and getattr(fact.body, "marker", None)
+    ]
+    assert len(markers) > 1
+    assert "a second marker changes nothing" in markers[-1]
+    assert "second marker" not in markers[0]
+
+
+@pytest.mark.parametrize(
+    ("effect", "called"),
+    [
+        (Append("orders-0", LedgerEntry(0, ("a",))), "the message"),
+        (Append("orders-0", LedgerEntry(0, marker=MarkerType.TXN_COMMIT)), "the marker"),
+        (Put(CURSORS, "s", None), "the cursor on the disk"),
+        (
+            Send("orders-0", EndTxnOnPartition(TxnID(0, 0), TxnAction.COMMIT, "orders-0", -1)),
+            "the end for orders-0",
+        ),
+        (Send("orders-0", Flow("orders-0", "s", 1)), None),
+    ],
+    ids=str,
+)
+def test_effects_are_called_by_what_they_are(effect, called) -> None:
+    named = name_effect(effect)
+    assert (named.one.en if isinstance(named, Named) else None) == called
