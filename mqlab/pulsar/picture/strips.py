@@ -3,7 +3,7 @@
     a message       hatched above maxReadPosition; struck through where its transaction was aborted
     a marker        a diamond: C of a commit, A of an abort
     a record        of a coordinator's log, in the colour of its transaction: →C and →A are the
-                    decision, C and A that everybody has answered
+                    decision; diamonds C and A say that everybody has answered
 
 On a partition stands a flag for maxReadPosition, up to which consumers may be sent what lies there,
 and one for each durable subscription, behind the entries that are acknowledged without a gap.
@@ -15,7 +15,7 @@ from ...kernel import Cell, Frontier, Log, World
 from ..config import CURSORS, name_coordinator, name_transaction_log
 from ..ledger import Cursor
 from ..messages import LedgerEntry, TransactionMetadataEntry
-from ..states import MarkerType, TxnStatus
+from ..states import ENDED, MarkerType, TxnStatus
 from ..topic import Topic
 from .cluster import Cluster
 from .ledgers import Written, read_coordinators, read_entries
@@ -71,9 +71,15 @@ def _draw_records(world: World, number: int, written: Written) -> Log:
         world.disk(name_coordinator(number)).log(log).read(0)
     )
     cells = tuple(
-        Cell(record.base, _label(record), txn=written.name(record.txn)) for record in records
+        Cell(record.base, _label(record), _shape(record), written.name(record.txn))
+        for record in records
     )
     return Log(log, cells)
+
+
+def _shape(record: TransactionMetadataEntry) -> str:
+    """Square until the transaction has ended, so that its span on the lane ends there too."""
+    return "control" if record.status in ENDED else "data"
 
 
 def _label(record: TransactionMetadataEntry) -> str:
