@@ -1,29 +1,32 @@
 # %% [markdown]
 # # Lab 03 · RocketMQ: the half message
 #
-# *How does a message and a database row become one?* · 75 minutes · RocketMQ 5.5, where it differs 4.9
+# *How does a message and a database row become one?* · 75 minutes · RocketMQ 5.5, and 4.9 where it
+# differs
 #
-# **In one paragraph.** An order is a row in your database and a message to the warehouse. No database
-# and no broker can promise you both. RocketMQ's *transactional message* does it in three moves: the
-# message is stored first, where nobody looks (a *half message*); then your local transaction writes the
-# row; then you tell the broker how that ended. If the broker is not told, it asks: that is lab 04. You
-# kill an order service between any two of its steps, look into a real SQLite file, and write a listener
-# that no crash can part from its messages.
+# **In one paragraph.** An order is a row in your database and a message to the warehouse. No
+# database and no broker can promise you both. RocketMQ's *transactional message* ties them together
+# with a *half message*, a local transaction in your own database, and one word to the broker about
+# how that transaction ended. If the broker does not get the word, it asks: that is lab 04. You kill
+# an order service between any two of its steps, look into a real SQLite file, and write a listener
+# whose rows and messages no crash can separate.
 #
 # **Contents.** Hook · Predict · Run (1 reserve, 2 write, 3 decide, 4 publish the decision, 5 make
-# visible, 6 forget) · Order · The consumer · The article's service · Find the crash · Modify · Make ·
-# Transfer · Refuted · Exit ticket
+# visible, 6 forget) · Order · The consumer · The article's service · Find the crash · Modify · Make
+# · Transfer · Refuted · Exit ticket
 #
-# **Words.** *Half message* (半消息): stored, and not yet for consumers. *Local transaction* (本地事务): what
-# your service does in its own database. *Listener*: the two functions you write, `execute` for the local
-# transaction and `check` for the broker's question. *Producer group*: all processes of one service.
-# *Half topic*, *op topic*: where half messages lie, and where their ends are recorded. The three states
-# are `COMMIT_MESSAGE`, `ROLLBACK_MESSAGE` and `UNKNOW`, which RocketMQ spells without its last N.
+# **Words.** *Half message* (半消息): a stored message that consumers do not get yet. *Local
+# transaction* (本地事务): what your service does in its own database. *Listener*: the two functions you
+# write, `execute` for the local transaction and `check` for the broker's question. *Producer
+# group*: all processes of one service. *Half topic*, *op topic*: where half messages lie, and where
+# their ends are recorded. The three states are `COMMIT_MESSAGE`, `ROLLBACK_MESSAGE` and `UNKNOW`,
+# which RocketMQ spells without its last N.
 #
 # ## Hook: an order that the warehouse never sees
 #
-# Order 580538, Monday morning, 5 December 2011: 48 rabbit night lights and more, £316.78. The order
-# service does what many do. It writes the row, then it sends a message. In Java:
+# It is Monday morning, 5 December 2011. Order 580538 comes in: 48 rabbit night lights and some
+# other things, for £316.78. The order service does what many services do: it writes the row, and
+# then it sends a message. In Java:
 #
 # ```java
 # orderDao.insert(order);                  // 1. the row
@@ -82,14 +85,16 @@ run warehouse: consume
 Player(parted, step=find_red_step(parted, "row with message"))
 
 # %% [markdown]
-# The customer has paid, the row is there, and the restarted process knows nothing of a message that it
-# still owes. Send first and write the row afterwards, and the crash leaves a message without an order.
-# Either way two writes into two places, and nobody who would finish the job.
+# The customer has paid, the row is there, and the restarted process knows nothing of the message
+# that it still owes. If it sent the message first and wrote the row afterwards, the same crash
+# would leave a message without an order. Either way there are two writes in two places, and nobody
+# is left to finish the job.
 #
 # ## Predict
 #
-# RocketMQ's client has a call for both: `sendMessageInTransaction(message)`. You give it the message and,
-# once, a *listener* with your local transaction. Nothing goes wrong in this run.
+# RocketMQ's client has one call for both: `sendMessageInTransaction(message)`. The local
+# transaction stands in a *listener*, which the producer was given before it started. Nothing goes
+# wrong in this run.
 
 # %% jupyter={"source_hidden": true}
 CALM = """
@@ -104,9 +109,9 @@ calm = scenario(CALM, recorded="commit")
 Predict("03-first-step", trace=calm, step=1)
 
 # %% [markdown]
-# Now a real database. The next cell takes the day's first four orders and one cancellation (its number
-# begins with C, and this service refuses it) through the same call. The rows go into an SQLite file, which
-# is then opened with Python's own `sqlite3`, as any other program would open it.
+# Now a real database. The next cell takes the day's first four orders and one cancellation (its
+# number begins with C, and this service refuses it) through the same call. The rows go into an
+# SQLite file, which is then opened with Python's own `sqlite3`, as any other program would open it.
 
 # %% tags=["nbval-check-output"]
 file = Path(tempfile.mkdtemp()) / "orders.db"
@@ -120,23 +125,24 @@ with sqlite3.connect(file) as database:
     print("in the file:", dict(database.execute("SELECT key, value FROM orders")))
 
 # %% [markdown]
-# Two words come back from each call. `SEND_OK` is the broker's, and it is there for the cancellation too.
-# The other one is the listener's. Keep that in mind for the article's service below.
+# Two words come back from each call. `SEND_OK` is the broker's word, and the cancellation gets it
+# too. The other one is the listener's. Keep that in mind for the article's service below.
 #
 # ## Run: six stages
 #
-# **reserve → write → decide → publish the decision → make visible → forget**. The map shows who keeps
-# what, and what of it survives a crash.
+# **reserve → write → decide → publish the decision → make visible → forget**. The map shows who
+# keeps what, and what of it survives a crash.
 
 # %% jupyter={"source_hidden": true}
 broker_map("rocketmq")
 
 # %% [markdown]
-# ### 1 Reserve: a message nobody reads
+# ### 1 Reserve: the half message
 #
-# The client puts two properties on the message, `TRAN_MSG` and the producer group `PGROUP`, and sends it
-# like any other. For a message with `TRAN_MSG` the broker notes the topic and queue in properties,
-# replaces them by `RMQ_SYS_TRANS_HALF_TOPIC` and queue 0, and stores it. That is the half message.
+# The client puts two properties on the message, `TRAN_MSG` and the producer group `PGROUP`, and
+# sends it like any other. When a message has `TRAN_MSG`, the broker notes its topic and queue in
+# two properties, replaces them with `RMQ_SYS_TRANS_HALF_TOPIC` and queue 0, clears its transaction
+# bits, and stores it. That is the half message. The table shows one message three times.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(compare_properties(CALM))
@@ -144,11 +150,13 @@ print()
 print(read_recording("rocketmq-5.5.0/5.5", "committed-properties", "Pull", "sysFlag"))
 
 # %% [markdown]
-# `UNIQ_KEY` is the client's number for the message. It is also the transaction id: the broker copies it to
-# `__transactionId__`, and every copy of the message keeps it. The second table is a real RocketMQ 5.5.0.
+# `UNIQ_KEY` is the client's number for the message. It is also the transaction id: the broker
+# copies it to `__transactionId__`, and every copy of the message keeps it. The second table was
+# recorded on a real RocketMQ 5.5.0: there too `sysFlag` is 0 on the half, and 8 on the message that
+# consumers get.
 #
-# The half's transaction bits are **0**. So for the store it is an ordinary message of another topic. Then
-# what keeps consumers away? A second group subscribes to the half topic by its name:
+# So the half's transaction bits are **0**. What is it, then, that keeps consumers away? Here a
+# second group, `spy`, subscribes to the half topic by its name:
 
 # %% jupyter={"source_hidden": true}
 spied = scenario("""
@@ -162,32 +170,35 @@ release app→db Statement
 Predict("03-half-topic", trace=spied, step=first(spied, "put 580538"))
 
 # %% [markdown]
-# Half messages are invisible only **because nobody subscribes to that topic**. (A real broker lets one pull
-# them as well: the recordings of this course read the half topic that way.) What *is* forbidden is to send
-# there.
+# For the store a half is an ordinary message of another topic. It is invisible only **because
+# nobody subscribes to that topic**. (A real RocketMQ 5.5 lets one pull half messages too: the
+# recordings of this course read the half topic that way.) What *is* forbidden is to send to it: the
+# second table below is what a real broker answers.
 #
-# Some articles begin with “open a transaction topic”. The next cell sends a plain message and a
-# transactional one to the same topic. RocketMQ 5 can mark a topic with `message.type=TRANSACTION`, but only
-# its proxy looks at the mark; whoever speaks to the broker itself, as all 4.x clients do, is not asked.
+# Some articles begin with “create a transaction topic”. The next cell sends a plain message and a
+# transactional one to the same topic, and stops before the transaction ends. RocketMQ 5 can mark a
+# topic with `message.type=TRANSACTION`, but only its proxy looks at the mark. A client that is
+# connected to the broker itself, as the classic Java client is, can send both kinds to any topic.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 MIXED = """
 system order_service consumers=warehouse
+hold app→broker EndTransaction
 run app: send orders-0 price-list, send-in-transaction orders-0 580538
-at 3000
-fire broker op batch
 """
 print(list_commit_log(MIXED))
 print()
 print(read_recording("rocketmq-5.5.0/5.5", "not-allowed-to-send", "half-0", "op-0"))
 
 # %% [markdown]
-# A plain message goes straight into its topic, one with `TRAN_MSG` takes the detour: one `if` in the broker.
+# The plain message stands in its topic at once; the one with `TRAN_MSG` takes the detour. One `if`
+# in the broker makes the difference.
 #
 # ### 2 Write: the local transaction
 #
-# It runs when the half is stored, and not before: if the broker cannot be reached, nothing was written and
-# nothing must be undone. But stored how well? The answer to the send has one of four statuses.
+# It runs only when the half is stored: if the broker cannot be reached, no row is written, and
+# nothing has to be undone. But how safely is the half stored? The answer to the send carries one of
+# four statuses.
 
 # %% jupyter={"source_hidden": true}
 one_copy = scenario("""
@@ -201,11 +212,11 @@ Predict("03-status", trace=one_copy, step=first(one_copy, "half 580538"))
 print(tell_statuses())
 
 # %% [markdown]
-# With every status but `SEND_OK` the client ends the transaction by itself. It cannot know what a restart of
-# the broker would leave of the half.
+# With every status but `SEND_OK` the client rolls back without running your code: it cannot know
+# whether the half would survive the loss of that one broker.
 #
-# Next: the local transaction runs, and the connection to the database breaks while it waits for the answer
-# to its INSERT. `execute` raises an exception.
+# In the next run the local transaction does run, and the connection to the database breaks while it
+# waits for the answer to its INSERT. `execute` raises an exception.
 
 # %% jupyter={"source_hidden": true}
 broken = scenario("""
@@ -229,16 +240,18 @@ print()
 print(read_recording("rocketmq-5.5.0/5.5", "local-transaction-throws", "EndTransaction", "Check"))
 
 # %% [markdown]
-# An exception, and `null` as well, leave the state at **UNKNOW**, and that is right: here the row *is* there.
-# The INSERT was committed, only its answer was lost. The broker asks later, the listener's `check` finds the
-# row, and the message is delivered. In the real broker's recording the listener answered ROLLBACK to
-# the same question, since it had no row.
+# An exception leaves the state at **UNKNOW**, and so does `null`; on the wire that is called
+# `NOT_TYPE`. It is right, for here the row *is* there: the INSERT was committed, and only its
+# answer was lost. The broker asks later, the listener's `check` finds the row, and the message is
+# delivered. In the second table, a real broker's recording, the listener had no row and answered
+# the same question with ROLLBACK.
 #
 # ### 3 Decide: the row
 #
-# Who decides about the message? Look at all the deaths. The process is killed after each of its steps; then
-# the broker asks its twin, another process of the same group, until it has an answer or gives up after
-# three questions. The rows are read from an SQLite file. Which line of the table is the decision?
+# Who decides about the message? The next cell kills the process after each of its steps, once per
+# line. Then the broker asks its twin, another process of the same group, until it has an answer;
+# here it gives up after three questions. The rows are read from an SQLite file. Which line of the
+# table is the decision?
 
 
 # %% tags=["nbval-check-output"]
@@ -254,14 +267,15 @@ def look_up(order_id, db, memory):
 print(tell_deaths((place, look_up)))
 
 # %% [markdown]
-# `put`: from there on the message is delivered, whoever dies. **The row is the decision**, and everything
-# after it only spreads the news. So the transaction's coordinator is your own database; the broker only
-# carries out what stands there.
+# It is the line with `put`: from there on the message is delivered, even though the process is
+# dead. **The row is the decision**, and everything after it only spreads the news. So the
+# transaction's coordinator is your own database; the broker only carries out what was decided
+# there.
 #
-# ### 4 Publish the decision: one word, one-way
+# ### 4 Publish the decision: one word to the broker
 #
-# `endTransaction` carries the state and the place of the half. It is sent *one-way*: no answer, no retry.
-# Here it is lost, and the call has returned `SEND_OK COMMIT_MESSAGE`.
+# The client now calls `endTransaction`, which carries the state and the place of the half. Here
+# that request is lost, and `sendMessageInTransaction` has returned `SEND_OK COMMIT_MESSAGE`.
 
 # %% jupyter={"source_hidden": true}
 end_lost = scenario("""
@@ -277,11 +291,11 @@ run warehouse: consume
 Predict("03-end-lost", trace=end_lost, step=first(end_lost, "SEND_OK COMMIT"))
 
 # %% [markdown]
-# `COMMIT_MESSAGE` in the result is the producer's own word. The broker may not have heard it, and the client
-# cannot tell. What mends that is the check, as long as some process of the group is there to be asked
-# (lab 04).
+# The end is sent *one-way*: there is no answer to it and no retry. So `COMMIT_MESSAGE` in the
+# result is the producer's own word. The broker may not have heard it, and the client cannot tell.
+# What mends that is the check, as long as some process of the group is there to be asked (lab 04).
 #
-# ### 5 Make visible: a second message
+# ### 5 Make visible: what a commit writes
 #
 # COMMIT has arrived. What does the broker do with the half?
 
@@ -319,31 +333,33 @@ print(list_commit_log(BOTH))
 print("\nthe first end is slow:\n" + list_commit_log(LATE))
 
 # %% [markdown]
-# A commit copies the half into its real topic and queue: a complete second message. Messages therefore stand
-# there **in the order of their commits**. In the second table order 580538 was sent first, and stands
-# behind 580539 in `orders`.
+# Both tables are the broker's one commit log, record by record. A commit copies the half into its
+# real topic and queue: a complete second message. Messages therefore stand there **in the order of
+# their commits**. In the second table order 580538 was sent first, and yet it stands behind 580539
+# in `orders`.
 #
 # ### 6 Forget: an op record
 #
-# A log only grows, so neither half is deleted. One record in the *op topic* names both places in the half
-# topic, 0 and 1: “these have ended”. The check passes over them. It does not say *how* they ended; there is
-# no table of transactions in which that would stand. RocketMQ 5 keeps op records in memory for up to 3 s
-# and writes them together; 4.9 writes each at once.
+# A log only grows, so neither half in the first table is deleted. One record in the *op topic*
+# names the places of both in the half topic, 0 and 1, and says that they have ended. The check
+# passes over them. The record does not say *how* they ended, and there is no table of transactions
+# that would. RocketMQ since 5.1 keeps op records in memory for up to 3 s and writes them together;
+# 4.9 writes each one at once.
 #
-# The usual drawing has a normal path and a path for compensation:
+# The usual drawing of all this has a normal path and a path for compensation. In our six stages:
 #
 # | in the drawing | here |
 # |---|---|
 # | 1 send half message, 2 half stored | 1 reserve |
 # | 3 execute local transaction | 2 write, 3 decide |
 # | 4 commit or rollback | 4 publish the decision; then 5 and 6 in the broker |
-# | 5 check back, 6 look up the local transaction, 7 commit or rollback | the same stage 4 again, when 4 was not heard |
+# | 5 check back, 6 look up the local transaction, 7 commit or rollback | stage 4 once more, when the broker has not heard it |
 #
 # ## Order: what does the broker do at the end?
 #
-# One article: “first the half is marked as done, then it is copied to the real topic”. Put the pieces into
-# an order that keeps every promise. Not every piece belongs there. The broker may be killed between any two
-# of them. Run the cell, move the pieces, run the next one.
+# One article says: “first the half is marked as done, then it is copied to the real topic”. Put the
+# pieces into an order that keeps every promise, although the broker may be killed between any two
+# of them. Not every piece belongs there. Run the cell, move the pieces, and run the next cell.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = ENDING.arrange(
@@ -371,9 +387,10 @@ check(ENDING, order)
 # %% [markdown]
 # ## The consumer
 #
-# The right order has a price. The broker is killed between the message and its op record; it comes back, the
-# half looks open, and the check has it committed a second time. And what if the consumer fails? Here the
-# warehouse cannot process the order at first.
+# The right order has a price, which the second cell below shows. The broker is killed between the
+# message and its op record. When it comes back the half looks open, and the check has it committed
+# a second time. The first cell asks something else: what if the consumer fails? Here the warehouse
+# cannot process the order yet.
 
 # %% jupyter={"source_hidden": true}
 fails = scenario("""
@@ -398,14 +415,15 @@ run warehouse: consume, consume
 print(find_lines(twice, "half 580538", "message 580538", "killed", "consume:"))
 
 # %% [markdown]
-# The consumer takes no part in the transaction. It gets the message **at least once**, and here twice: same
-# order, same `UNIQ_KEY`. This warehouse notes which orders it has applied (“known”), so nothing is sent out
-# twice. A failing consumer does not move the row either: the message comes again (lab 04).
+# The consumer takes no part in the transaction. It gets the message **at least once**, and here
+# twice, with the same order number and the same `UNIQ_KEY`. This warehouse notes which orders it
+# has applied and recognises the second copy (“known”), so nothing is shipped twice. A consumer that
+# fails does not change the row either: the message comes again (lab 04).
 #
 # ## The article's service
 #
-# A well-known article shows its order service in full: `CreateOrderService`, a listener with its two methods,
-# and `createOrder`, which tells the web page whether the order was placed. In Python:
+# A well-known article shows its order service in full: `CreateOrderService`, a listener with its
+# two methods, and `createOrder`, which tells the web page whether the order was placed. In Python:
 
 
 # %%
@@ -429,13 +447,13 @@ def article_create_order(send_status, local_state):  # createOrder
 check(TELLING, article_create_order)
 
 # %% [markdown]
-# Every schedule was searched, with an order and with a cancellation; the light *told* is red where a customer
-# was told what is not so. The customer of a refused cancellation reads “placed”. (There is another fault
-# above. You may see it already; lab 04 hunts it down.)
+# Every schedule was searched, with an order and with a cancellation. The light *told* is red where
+# a customer was told something untrue: here a refused cancellation is reported as “placed”. (There
+# is another fault above. You may see it already; lab 04 hunts it down.)
 #
-# Mend the last function. `send_status` is one of the four statuses, `local_state` one of `"COMMIT_MESSAGE"`,
-# `"ROLLBACK_MESSAGE"`, `"UNKNOW"`. Answer `"placed"`, `"not placed"` or `"not known"`. Two hints wait:
-# `print(TELLING.hint(1))`, then `print(TELLING.hint(2))`.
+# Mend the last function. `send_status` is one of the four statuses, `local_state` one of
+# `"COMMIT_MESSAGE"`, `"ROLLBACK_MESSAGE"`, `"UNKNOW"`. Answer `"placed"`, `"not placed"` or `"not
+# known"`. Two hints wait: `print(TELLING.hint(1))`, then `print(TELLING.hint(2))`.
 
 
 # %% nbgrader={"solution": true, "grade_id": "telling"}
@@ -463,9 +481,9 @@ check(TELLING, create_order)
 # %% [markdown]
 # ## Find the crash
 #
-# The service of the hook again: row first, then the message (`off=half_before_execute`). Deliver messages,
-# or let a process die, from the menus in the picture. Goal: the light *row with message* turns red. How few
-# choices do you need?
+# The service of the hook again: row first, then the message (`off=half_before_execute`). Deliver
+# messages, or let a process die, from the menus in the picture. Goal: the light *row with message*
+# turns red. How few choices do you need?
 
 # %%
 unsafe = "order_service off=half_before_execute 'app=send-in-transaction orders-0 580538'"
@@ -474,11 +492,21 @@ Playground(continue_scenario(f"# The row first\nsystem {unsafe}"), goal="row wit
 # %% [markdown]
 # ## Modify: which safeguard is necessary?
 #
-# Choose who dies where, and what is switched off. Nobody is restarted here. With everything on, is there a
-# death that turns a light red? Which one does without `half_before_execute`, which without `half_topic`?
+# Choose who dies where, and what is switched off. Nobody is restarted here. With everything on, is
+# there a death that turns a light red? Which one does without `half_before_execute`, which without
+# `half_topic`?
 #
-# Then say for each safeguard in the table what will break without it, before you run the cell. Each line is a
-# search of all schedules: the shortest run without the safeguard, and what is found with it.
+# The last cell then searches all schedules without one safeguard at a time. Say first what will
+# break:
+#
+# | without | the broker or the client no longer |
+# |---|---|
+# | `half_before_execute` | stores the half before it runs the local transaction |
+# | `half_topic` | keeps the half in a topic of its own |
+# | `exception_is_unknown` | takes an exception for UNKNOW; it takes it for ROLLBACK |
+# | `end_validation` | compares an end's group and offsets with the half |
+# | `message_before_op` | writes the message before its op record |
+# | `op_topic` | records which halves have ended |
 
 # %%
 STORY = """
@@ -507,7 +535,10 @@ ABOUT_THE_ROW = ("half_before_execute", "half_topic", "exception_is_unknown", "e
 print(tell_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
 
 # %% [markdown]
-# On the command line, for all thirteen: `mqlab explore rocketmq --safeguards`.
+# Each line names the anomaly, the number of choices in the shortest run that shows it, and what the
+# same search finds when the safeguard is on: nothing. A *dirty read* is a message that is read
+# although its row is not there yet. The command `mqlab explore rocketmq --safeguards` searches all
+# thirteen safeguards, among them those of lab 04.
 #
 # ## Make: the listener
 #
@@ -517,14 +548,16 @@ print(tell_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
 #   whose number begins with C is a cancellation: refuse it, without a row.
 # - `check_order(order_id, db, memory)` is asked by the broker later, perhaps in another process.
 #
-# `db.get(key)` reads a row, or None; `db.put(key, value)` writes one; each call is committed when it
-# returns, and raises an exception when the connection breaks. `memory` is a dictionary of this process, lost
-# with it. Use nothing else: no clock, no chance, no variable of your own outside. Answer `COMMIT`, `ROLLBACK`
-# or `UNKNOWN`; the broker calls them COMMIT_MESSAGE, ROLLBACK_MESSAGE and UNKNOW.
+# `db.get(key)` reads a row, or None; `db.put(key, value)` writes one; each call is committed when
+# it returns, and raises an exception when the connection breaks. `memory` is a dictionary of this
+# process, lost with it. Use nothing else: no clock, no random numbers, no variable from outside the
+# function. Answer `COMMIT`, `ROLLBACK` or `UNKNOWN`; RocketMQ calls them COMMIT_MESSAGE,
+# ROLLBACK_MESSAGE and UNKNOW.
 #
-# Every call on `db` is a place where the process can die. Two processes of the group are searched with a
-# kill, a broken connection and checks that come early; then every death is played to its end over an SQLite
-# file. Two hints wait: `print(LISTENER.hint(1))`, then `print(LISTENER.hint(2))`.
+# Every call on `db` is a place where the process can die. Two processes of the group are searched
+# with a kill, a broken connection and checks that come early. Then the process is killed at each of
+# its steps over an SQLite file, and every such run is played to its end. Two hints wait:
+# `print(LISTENER.hint(1))`, then `print(LISTENER.hint(2))`.
 
 
 # %% nbgrader={"solution": true, "grade_id": "listener"}
@@ -577,7 +610,7 @@ check(LISTENER, listener)
 # |---|---|---|
 # | the local transaction runs first | the half is stored first | Predict |
 # | a half message cannot be consumed | it can; nobody subscribes to its topic | 1 |
-# | one must open a transaction topic | any topic does; only the proxy looks at its type | 1 |
+# | one must create a transaction topic | any topic will do; only the proxy looks at its type | 1 |
 # | a half that is stored somehow is enough | only `SEND_OK` lets the local transaction run | 2 |
 # | an exception means rollback | it means UNKNOW, and the check decides | 2, Make |
 # | COMMIT returned, so the broker has committed | it is the producer's own word, sent one-way | 4 |
@@ -589,13 +622,14 @@ check(LISTENER, listener)
 #
 # ## Exit ticket
 #
-# A cinema sells a seat: a row in its database, and a message to the app that shows free seats. The
-# service crashes when the row is written and before it has told the broker. It is restarted a minute later.
+# A cinema sells a seat. That is a row in its database, and a message to the app that shows free
+# seats. The service crashes after the row is written and before it has told the broker. It is
+# restarted a minute later, and goes on selling seats.
 
 # %% jupyter={"source_hidden": true}
 Predict("03-exit-ticket")
 
 # %% [markdown]
-# **What you know now.** The message is stored before the row, where nobody looks. The row decides. The
-# broker is told once, and asks if it has not heard; then it writes a second message, and then a note that
-# the half is done. Next: [what if nobody answers?](04-check-back.ipynb)
+# **What you know now.** The message is stored before the row, where nobody looks. The row decides.
+# The broker is told once, and asks if it has not heard. On COMMIT it writes a second message, and
+# then a note that the half is done. Next: [what if nobody answers?](04-check-back.ipynb)
