@@ -53,47 +53,54 @@ OTHERWISE = Text("contradicts many articles", "与许多文章的说法不同")
 @dataclass(frozen=True, slots=True)
 class Witness:
     """What one broker's recordings can say of a trace. `broker` and `version`: "Kafka", "4.3.1";
-    `folder`: of these recordings; `contradictions`: see there. `profile_of`: the folder of
-    profiles for a system line. `is_seen`: whether what this node asks is seen from outside.
-    `role_of`: the role in a recording for a node that is asked. `ids`: as of an `Oracle`.
-    `one_way`: finds questions that nobody answers."""
+    `contradictions`: see there. `profile_of`: the folder of profiles for a system line.
+    `is_seen`: whether what this node asks is seen from outside. `role_of`: the role in a
+    recording for a node that is asked. `ids`: as of an `Oracle`. `one_way`: finds questions that
+    nobody answers. `other_versions`: profiles that were recorded on another version, with it."""
 
     broker: str
     version: str
-    folder: str
     profile_of: Callable[[str], str]
     is_seen: Callable[[str], bool]
     role_of: Callable[[str], str]
     ids: re.Pattern[str]
     contradictions: tuple[Contradiction, ...] = ()
     one_way: re.Pattern[str] = NEVER
+    other_versions: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def recorded(self) -> Text:
-        """The evidence of a fact that a recording shows."""
-        return RECORDED(broker=f"{self.broker} {self.version}")
+    def find_version(self, profile: str) -> str:
+        """The version that this profile was recorded on."""
+        return dict(self.other_versions).get(profile, self.version)
+
+    def tell_recorded(self, profile: str) -> Text:
+        """The evidence of a fact that a recording of this profile shows."""
+        return RECORDED(broker=f"{self.broker} {self.find_version(profile)}")
 
 
 def add_evidence(trace: Trace, scenario: str, witness: Witness) -> Trace:
     """The trace with the evidence of each fact; `scenario`: the name of its recording."""
-    recorded = _recorded(witness, witness.profile_of(trace.system), scenario)
+    profile = witness.profile_of(trace.system)
+    recorded, shown = _recorded(witness, profile, scenario), witness.tell_recorded(profile)
     seen: set[int] = set()
     pairs = list(_pairs(trace.facts, witness.one_way))
     asked = normalise((o for o, _ in pairs), witness.ids)
     for (_, places), observation in zip(pairs, asked, strict=True):
         if witness.is_seen(observation.who) and _key(witness, observation) in recorded:
             seen.update(places)
-    facts = tuple(_judged(f, i in seen, witness) for i, f in enumerate(trace.facts))
+    facts = tuple(
+        _judged(f, shown if i in seen else None, witness) for i, f in enumerate(trace.facts)
+    )
     return replace(trace, facts=facts)
 
 
-def _judged(fact: Fact, recorded: bool, witness: Witness) -> Fact:
+def _judged(fact: Fact, recorded: Text | None, witness: Witness) -> Fact:
+    """`recorded`: the evidence of a fact that a recording shows."""
     odd = next((row for row in witness.contradictions if row.meets(fact)), None)
     if odd is None:
-        return replace(fact, evidence=witness.recorded) if recorded else fact
+        return replace(fact, evidence=recorded) if recorded is not None else fact
     words = OTHERWISE
-    if recorded:
-        words = Text(f"{words.en}, {witness.recorded.en}", f"{words.zh}，{witness.recorded.zh}")
+    if recorded is not None:
+        words = Text(f"{words.en}, {recorded.en}", f"{words.zh}，{recorded.zh}")
     return replace(fact, evidence=words, why=odd.explain(fact.why, witness.broker))
 
 
@@ -129,7 +136,8 @@ def _key(witness: Witness, observation: Observation) -> tuple[str, str, str]:
 def _recorded(witness: Witness, profile: str, scenario: str) -> frozenset[tuple[str, str, str]]:
     """What stands in the recordings of a scenario: its own program's, and the story told
     question by question. Nothing where the recordings are not installed."""
-    paths = [FOLDER / witness.folder / profile / f"{p}{scenario}.json" for p in ("", "scn-")]
+    folder = FOLDER / f"{witness.broker.lower()}-{witness.find_version(profile)}" / profile
+    paths = [folder / f"{prefix}{scenario}.json" for prefix in ("", "scn-")]
     return frozenset(
         _key(witness, o) for path in paths if path.exists() for o in load(path).observations
     )

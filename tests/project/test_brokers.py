@@ -37,7 +37,7 @@ BROKER = Broker(
 )
 SEARCHES = Searches(Searched("pigeons", "toy 'app=keep a'"), (), {}, {})
 WITNESS = Witness(
-    "Pigeons", "1", "pigeons-1", lambda system: "", lambda node: False, lambda node: node,
+    "Pigeons", "1", lambda system: "", lambda node: False, lambda node: node,
     re.compile("x^"), (Contradiction(FactKind.SEND, "^keep", Text("it flies", "它会飞")),),
 )
 VERSION = "1"

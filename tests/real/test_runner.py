@@ -206,7 +206,6 @@ def test_a_fact_is_recorded_where_the_recording_has_its_question_and_answer(reco
     witness = Witness(
         broker="Cupboard",
         version="7",
-        folder="cupboard-7",
         profile_of=lambda system: system.split()[1],
         is_seen=lambda node: node != "mouse",
         role_of=lambda node: node.removesuffix("@2"),

@@ -82,7 +82,6 @@ def role_of(node: str) -> str:
 WITNESS = Witness(
     broker="Kafka",
     version=VERSION,
-    folder=f"kafka-{VERSION}",
     profile_of=profile_of,
     is_seen=is_seen,
     role_of=role_of,

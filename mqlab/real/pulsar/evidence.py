@@ -76,7 +76,6 @@ def role_of(node: str) -> str:
 WITNESS = Witness(
     broker="Pulsar",
     version=VERSION,
-    folder=f"pulsar-{VERSION}",
     profile_of=profile_of,
     is_seen=is_seen,
     role_of=role_of,

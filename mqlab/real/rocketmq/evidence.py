@@ -7,7 +7,8 @@ import re
 from ...kernel import FactKind, Text
 from ..evidence import Contradiction, Witness
 
-VERSION = "5.5.0"
+#: the release that each profile is recorded on
+VERSIONS = {"5.5": "5.5.0", "4.9": "4.9.7"}
 #: ids of messages: an address, a port and an offset, or a client's own counter
 IDS = re.compile(r"\bmsgId=([0-9A-F]{32})")
 #: requests that nobody answers, in either direction. A heartbeat is answered; a trace tells the
@@ -57,7 +58,7 @@ CONTRADICTIONS = (
 
 
 def profile_of(system: str) -> str:
-    """The folder of recordings for a system line; of 4.9 there is none below 5.5.0's."""
+    """The release line of a system line."""
     return "4.9" if "release=4.9" in system.split() else "5.5"
 
 
@@ -74,12 +75,12 @@ def role_of(role: str) -> str:
 
 WITNESS = Witness(
     broker="RocketMQ",
-    version=VERSION,
-    folder=f"rocketmq-{VERSION}",
+    version=VERSIONS["5.5"],
     profile_of=profile_of,
     is_seen=is_seen,
     role_of=role_of,
     ids=IDS,
     contradictions=CONTRADICTIONS,
     one_way=ONE_WAY,
+    other_versions=tuple(VERSIONS.items()),
 )
