@@ -56,7 +56,9 @@ class Witness:
     `contradictions`: see there. `profile_of`: the folder of profiles for a system line.
     `is_seen`: whether what this node asks is seen from outside. `role_of`: the role in a
     recording for a node that is asked. `ids`: as of an `Oracle`. `one_way`: finds questions that
-    nobody answers. `other_versions`: profiles that were recorded on another version, with it."""
+    nobody answers. `other_versions`: profiles that were recorded on another version, with it.
+    `note_answer`: a narrated answer in a recording's words, where its client notes less than a
+    broker says."""
 
     broker: str
     version: str
@@ -67,6 +69,7 @@ class Witness:
     contradictions: tuple[Contradiction, ...] = ()
     one_way: re.Pattern[str] = NEVER
     other_versions: tuple[tuple[str, str], ...] = ()
+    note_answer: Callable[[str], str] = str
 
     def find_version(self, profile: str) -> str:
         """The version that this profile was recorded on."""
@@ -128,7 +131,8 @@ def _pairs(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observ
 
 def _key(witness: Witness, observation: Observation) -> tuple[str, str, str]:
     """Whom, what and the answer."""
-    answered = UNANSWERED if witness.one_way.search(observation.asked) else observation.answered
+    unanswered = witness.one_way.search(observation.asked)
+    answered = UNANSWERED if unanswered else witness.note_answer(observation.answered)
     return witness.role_of(observation.to), observation.asked, answered
 
 

@@ -6,6 +6,7 @@ import re
 
 from ...kernel import FactKind, Text
 from ...pulsar.config import COORDINATOR
+from ...pulsar.errors import ServerError, name_exception
 from ..evidence import NEVER, Contradiction, Witness
 from .notebook import BROKER
 
@@ -73,6 +74,12 @@ def role_of(node: str) -> str:
     return node if re.search(r"-\d+$", node) else "client"
 
 
+def note_answer(answer: str) -> str:
+    """Of an error only the exception's class is noted, not what it says."""
+    error = answer.partition(" ")[0]
+    return name_exception(ServerError[error]) if error in ServerError.__members__ else answer
+
+
 WITNESS = Witness(
     broker="Pulsar",
     version=VERSION,
@@ -82,4 +89,5 @@ WITNESS = Witness(
     ids=IDS,
     contradictions=CONTRADICTIONS,
     one_way=ONE_WAY,
+    note_answer=note_answer,
 )

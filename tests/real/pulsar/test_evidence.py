@@ -5,7 +5,7 @@ from __future__ import annotations
 from mqlab.kernel import FactKind, Trace
 from mqlab.pulsar import PulsarSystem
 from mqlab.real.evidence import add_evidence
-from mqlab.real.pulsar.evidence import CONTRADICTIONS, WITNESS
+from mqlab.real.pulsar.evidence import CONTRADICTIONS, WITNESS, note_answer
 from mqlab.scenario import parse_script, perform, system_of
 
 RECORDED = "recorded on Pulsar 4.2.4"
@@ -23,6 +23,14 @@ run shop: subscribe orders-0 billing type=Shared from=earliest
 run app: send orders-0 a, send orders-0 b, send orders-0 c, send orders-0 d
 run shop: receive billing, new-transaction t1 timeout=600000
 run shop: ack billing orders-0@1 orders-0@2 txn=t1, abort t1
+"""
+CONFLICT = """\
+# As the program `two-transactions-one-message` asks.
+system pulsar clients=app,worker
+run worker: subscribe orders-0 billing type=Shared from=earliest
+run app: send orders-0 a
+run worker: receive billing, new-transaction t1 timeout=600000, new-transaction t2 timeout=600000
+run worker: ack billing orders-0@0 txn=t1, ack billing orders-0@0 txn=t2
 """
 MARKED = """\
 # A transaction with a message is aborted.
@@ -69,6 +77,15 @@ def test_an_acknowledgement_in_a_transaction_is_answered_and_recorded() -> None:
     lines = evidence(ABORT, "ack-and-abort-shared")
     assert RECORDED in lines["shop → orders-0 Ack billing 1, 2 in (0,0)"]
     assert RECORDED in lines["orders-0 → shop Message b @1 redelivered 1"]
+
+
+def test_a_refusal_is_recorded_by_the_class_of_its_exception() -> None:
+    lines = evidence(CONFLICT, "two-transactions-one-message")
+    refused = next(said for line, said in lines.items() if "⇒ worker TransactionConflict" in line)
+    assert RECORDED in refused
+    assert RECORDED in lines["worker → orders-0 Ack billing 0 in (0,1)"]
+    assert note_answer("TransactionConflict (0,1) tries to ack 0") == "TransactionConflictException"
+    assert note_answer("ok (0,1)") == "ok (0,1)"
 
 
 def test_what_articles_say_otherwise_is_said_where_it_is_told() -> None:
