@@ -140,6 +140,8 @@ def _explain_request(body: object, written: Written) -> Telling:
             return Telling(name, why=words())
         case Ack(txn=txn):
             return Telling(name, why=(sentences.ACK if txn is None else sentences.ACK_IN_TXN)())
+        case Subscribe(durable=False):
+            return Telling(why=sentences.READER())
         case Flow():
             return Telling(fold=True)
     told = REQUESTS.get(type(body), sentences.ADMIN)
@@ -154,8 +156,10 @@ def _explain_answer(asked: object, body: object, written: Written) -> Telling:
             return Telling(name, why=sentences.BEGUN())
         case SendReceipt():
             return Telling(name, why=_explain_receipt(asked, body)())
-        case AckResponse():
-            return Telling(name, why=(sentences.ACKED if body.ok else sentences.CONFLICT)())
+        case AckResponse() if body.ok:
+            return Telling(name, why=sentences.ACKED())
+        case AckResponse(error=ServerError.TransactionConflict):
+            return Telling(name, why=sentences.CONFLICT())
         case EndTxnOnPartitionResponse() | EndTxnOnSubscriptionResponse():
             words = sentences.ANSWERED if body.ok else sentences.NOT_ANSWERED
             return Telling(name, why=words())

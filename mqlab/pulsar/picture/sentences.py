@@ -8,8 +8,8 @@ from ...kernel import Words
 # ---- client → coordinator --------------------------------------------------------------
 
 CONNECT = Words(
-    "The first client that connects makes the broker load the coordinator's log; its start does "
-    "not.",
+    "The first client that connects makes the broker load the coordinator's log; the broker's own "
+    "start does not.",
     "第一个连接的客户端才让 broker 加载协调器的日志；broker 启动时并不加载。",
 )
 NEW = Words(
@@ -27,23 +27,23 @@ ADD_SUBSCRIPTION = Words(
     "确认成为事务的一部分：结束时会通知这个订阅。",
 )
 COMMIT = Words(
-    "The caller waits until every participant has answered, so a commit that has returned can be "
-    "read.",
-    "调用者一直等到每个参与方都应答，所以返回的提交已经可以读到。",
+    "The caller is answered after every participant: when a commit returns, all markers are "
+    "written.",
+    "每个参与方都应答之后才答复调用者：提交返回时，所有标记都已写入。",
 )
 ABORT = Words(
     "An abort is told to the same participants in the same way.",
     "中止也以同样的方式通知同样的参与方。",
 )
 ENDED = Words(
-    "Every participant has answered and the end is in the log; from now on the coordinator "
-    "has forgotten the transaction.",
-    "每个参与方都已应答，结果也写进了日志；从现在起协调器忘掉这个事务。",
+    "Every participant has answered and the end is in the log; the coordinator has forgotten the "
+    "transaction.",
+    "每个参与方都已应答，结果也写进了日志；协调器已经忘掉这个事务。",
 )
 ENDED_BADLY = Words(
-    "The coordinator does not know this transaction any more, or it is ending the other way; "
-    "which of them, the answer does not say for certain.",
-    "协调器不再认识这个事务，或者它正以另一种方式结束；应答并没有说明究竟如何。",
+    "The transaction has ended and is forgotten, or somebody else is ending it; whether it was "
+    "committed, the answer does not say.",
+    "事务已经结束并被忘掉，或者别人正在结束它；应答并没有说明它是否已提交。",
 )
 REFUSED = Words(
     "Nothing was done: the client connects and asks again, or tells its application.",
@@ -69,11 +69,11 @@ TELL_SUBSCRIPTION = Words(
     "这个事务在这里的确认成为最终的，或者重新释放。",
 )
 ANSWERED = Words(
-    "One participant fewer is owed; the caller is answered after the last.",
+    "One participant fewer has to answer; the caller is answered after the last.",
     "少了一个未应答的参与方；最后一个应答之后才答复调用者。",
 )
 NOT_ANSWERED = Words(
-    "One participant could not: all of them are told again a second later, without limit.",
+    "One participant could not do it: all of them are told again a second later, without limit.",
     "有一个参与方做不到：一秒之后重新通知全部参与方，没有次数限制。",
 )
 
@@ -113,8 +113,9 @@ SUBSCRIBED = Words(
     "从现在起 broker 主动推送，直到许可用完或到达 maxReadPosition。",
 )
 PUSH = Words(
-    "It lies at or below maxReadPosition and its transaction was not aborted, so it may be sent.",
-    "它不高于 maxReadPosition，所属事务也没有中止，所以可以投递。",
+    "It lies at or below maxReadPosition and no aborted transaction has written it, so it may be "
+    "sent.",
+    "它不高于 maxReadPosition，也不属于已中止的事务，所以可以投递。",
 )
 ACK = Words(
     "A plain acknowledgement counts at once, whatever a transaction has pending there.",
@@ -129,12 +130,17 @@ ACKED = Words(
     "记录已经安全：broker 重启后，这个确认仍是待定的。",
 )
 CONFLICT = Words(
-    "Another transaction, or this one, has acknowledged the message already: the first one wins.",
-    "另一个事务（或就是它自己）已经确认过这条消息：先到者为准。",
+    "Somebody was first: the message is acknowledged or pending already, or the subscription's "
+    "one cumulative acknowledgement is taken.",
+    "已有先到者：这条消息已确认或待定，或者订阅唯一的累积确认已被占用。",
 )
 REDELIVER = Words(
     "What the consumer holds is wanted once more; what is pending is left out.",
     "消费者手里的消息要求重新投递；待定的除外。",
+)
+READER = Words(
+    "A reader's subscription goes with the reader; where it begins, the reader says itself.",
+    "reader 的订阅随 reader 一起消失；从哪里开始读由 reader 自己指定。",
 )
 CLOSE = Words(
     "The consumer goes, the subscription stays.",
@@ -190,12 +196,13 @@ ADD_RECORD = Words(
     "结束时要通知谁，现在协调器崩溃也不会忘。",
 )
 DECIDED_COMMIT = Words(
-    "This is the commit: whatever stops from now on, the transaction will be committed.",
-    "这就是提交：从现在起无论什么崩溃，事务都会提交。",
+    "This is the commit: once the record is safe, the transaction will be committed, whatever "
+    "stops.",
+    "这就是提交：记录一旦安全，无论什么崩溃，事务都会提交。",
 )
 DECIDED_ABORT = Words(
-    "This is the abort: it cannot be committed any more.",
-    "这就是中止：它再也不能提交。",
+    "This is the abort: once the record is safe, the transaction cannot be committed any more.",
+    "这就是中止：记录一旦安全，事务再也不能提交。",
 )
 DONE = Words(
     "All participants have answered; the records of this transaction are deleted.",
@@ -206,11 +213,11 @@ PENDING_RECORD = Words(
     "先写下确认再应答；游标还不移动。",
 )
 PENDING_COMMIT = Words(
-    "Now the cursor takes over what was pending.",
-    "现在游标接管待定的确认。",
+    "Once the record is safe, the cursor takes over what was pending.",
+    "记录一旦安全，游标就接管待定的确认。",
 )
 PENDING_ABORT = Words(
-    "What was pending is free again; single messages come once more, a cumulative acknowledgement "
-    "brings nothing back.",
-    "待定的确认被释放；单条确认的消息会再次投递，累积确认则什么也不带回。",
+    "What was pending is free again. Messages that were acknowledged one by one are sent once "
+    "more; after a cumulative acknowledgement nothing is, until the client asks for it.",
+    "待定的确认被释放。逐条确认的消息会再次投递；累积确认的则要等客户端要求才再投递。",
 )

@@ -17,8 +17,9 @@ STOPPED = {
         "它的事务和队列都没了；新进程没有名字可以接手，未结束的事务由协调器超时中止。",
     ),
     "coordinator": Words(
-        "The log stays. Timeouts do not run until a client connects and the log is loaded again.",
-        "日志还在。在有客户端连接、日志重新加载之前，超时不会计时。",
+        "The log stays. Until a client connects and the log is loaded again, nothing is aborted at "
+        "its deadline.",
+        "日志还在。在有客户端连接、日志重新加载之前，到期的事务不会被中止。",
     ),
     "partition": Words(
         "Messages, markers, cursors and pending acknowledgements stay; what the buffer knew and "
@@ -28,7 +29,8 @@ STOPPED = {
 }
 RECOVERED = {
     "client": Words(
-        "It is a new client to everybody; nothing fences the transactions of its last life.",
+        "It is a new client to everybody; nothing fences the transactions of the process before "
+        "it.",
         "对所有人来说它是新客户端；上一次运行的事务没有被隔离。",
     ),
     "coordinator": Words(
@@ -37,7 +39,7 @@ RECOVERED = {
     ),
     "partition": Words(
         "It reads its cursors and pending acknowledgements; the buffer recovers from its snapshot "
-        "and the topic behind it.",
+        "and from what the topic holds after it.",
         "它读取游标和待定确认；缓冲区从快照和之后的主题恢复。",
     ),
 }
@@ -105,9 +107,9 @@ CHANGES = (
     (
         r"^buffer|buffer recovers",
         Words(
-            "Only a buffer that is Ready, or has no snapshot to care for, knows how far one may "
-            "read.",
-            "只有 Ready 或还没有快照的缓冲区才知道可以读到哪里。",
+            "Only a buffer that is Ready, or that has no snapshot because no transaction has "
+            "written here, knows how far one may read.",
+            "只有 Ready 的缓冲区，或因从未有事务写入而没有快照的缓冲区，才知道可以读到哪里。",
         ),
     ),
     (
