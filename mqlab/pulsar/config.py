@@ -12,7 +12,6 @@ TRANSACTION_CURSOR = "transaction.subscription"
 #: SystemTopicNames: where a buffer keeps its snapshots, and a subscription its pending acks
 SNAPSHOT_LOG = "__transaction_buffer_snapshot"
 PENDING_ACK_SUFFIX = "__transaction_pending_ack"
-PENDING_ACK_CURSOR = "__pending_ack_state"
 #: the producer's name in a marker's metadata (Markers#newTxnMarker)
 MARKER_PRODUCER = "pulsar.txn.marker"
 #: the table of a partition's disk in which each subscription has its cursor

@@ -10,20 +10,18 @@ from enum import IntEnum
 
 
 class ServerError(IntEnum):
-    """The errors that a broker answers with, by their numbers on the wire; 0 here: none."""
+    """The errors that a broker answers with, by their numbers on the wire. 0 there is UnknownError,
+    which no role here answers with; here it is none."""
 
     NoError = 0
-    MetadataError = 1
     PersistenceError = 2
     ConsumerBusy = 5
     ServiceNotReady = 6
-    UnknownError = 9
     TopicNotFound = 11
     SubscriptionNotFound = 12
-    ConsumerNotFound = 13
-    NotAllowedError = 22
     TransactionCoordinatorNotFound = 20
     InvalidTxnStatus = 21
+    NotAllowedError = 22
     TransactionConflict = 23
     TransactionNotFound = 24
 
@@ -35,6 +33,7 @@ EXCEPTION_OF: dict[ServerError, str] = {
     ServerError.NotAllowedError: "NotAllowedException",
     ServerError.TransactionConflict: "TransactionConflictException",
     ServerError.TransactionNotFound: "TransactionNotFoundException",
+    ServerError.PersistenceError: "BrokerPersistenceException",
     ServerError.ConsumerBusy: "ConsumerBusyException",
     ServerError.TopicNotFound: "TopicDoesNotExistException",
 }

@@ -397,7 +397,8 @@ class PushMessage:
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """ACK. With a transaction it is answered (AckResponse), without one it is not."""
+    """ACK. With a transaction it is answered (AckResponse), without one it is not: a consumer that
+    asks for receipts (isAckReceiptEnabled) is left out."""
 
     partition: str
     subscription: str

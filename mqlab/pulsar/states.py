@@ -83,7 +83,6 @@ class PendingAckState(StrEnum):
     NONE = "None"
     INITIALIZING = "Initializing"
     READY = "Ready"
-    ERROR = "Error"
 
 
 class ClientTxnState(StrEnum):

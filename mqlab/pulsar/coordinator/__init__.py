@@ -173,14 +173,14 @@ class Coordinator:
 
     def _add(self, ask: Asked, caller: Caller, disk: Disk) -> Result:
         """Whether the transaction is still open is looked at when the record is written."""
-        if ask.txn not in self.txns:
-            return self, (Reply(caller, _refuse_add(ask, GONE)),)
         entry = TransactionMetadataEntry(-1, "ADD_PARTITION", ask.txn)
         if isinstance(ask, AddPartitionToTxn):
             entry = replace(entry, partitions=tuple(sorted(set(ask.partitions))))
         else:
             where = tuple(sorted(set(ask.subscriptions)))
             entry = replace(entry, op="ADD_SUBSCRIPTION", subscriptions=where)
+        if ask.txn not in self.txns:
+            return self, (Reply(caller, _answer_add(entry, GONE)),)
         return self.write(disk, Write(entry, caller))
 
     # -- the log -----------------------------------------------------------------------------
@@ -270,12 +270,6 @@ class Coordinator:
     def recover(config: PulsarConfig, tc_id: int, disk: Disk, at_ms: int) -> Result:
         """After a start nothing is loaded: nobody is timed out before a client connects."""
         return Coordinator(config, tc_id), ()
-
-
-def _refuse_add(ask: Asked, error: ServerError) -> Answer:
-    if isinstance(ask, AddPartitionToTxn):
-        return AddPartitionToTxnResponse(error)
-    return AddSubscriptionToTxnResponse(error)
 
 
 def _answer_add(entry: TransactionMetadataEntry, error: ServerError) -> Answer:

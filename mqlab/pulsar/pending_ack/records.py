@@ -35,15 +35,12 @@ def build_end(
     """The record that ends a transaction here; None: there is nothing to do, and that is a
     success. The cumulative slot is looked at first, whoever holds it: a commit of another
     transaction then does nothing, and its abort takes the cumulative path as well."""
-    held = pending.slot is not None
+    kind = AckType.INDIVIDUAL if pending.slot is None else AckType.CUMULATIVE
     if action is TxnAction.COMMIT:
-        if pending.slot is not None and pending.slot[0] != txn:
-            return None
-        kind = AckType.CUMULATIVE if held else AckType.INDIVIDUAL
-        return PendingAckEntry(base, COMMIT, txn, kind)
-    if not held and not pending.used:
-        return None
-    return PendingAckEntry(base, ABORT, txn, AckType.CUMULATIVE if held else AckType.INDIVIDUAL)
+        foreign = pending.slot is not None and pending.slot[0] != txn
+        return None if foreign else PendingAckEntry(base, COMMIT, txn, kind)
+    idle = pending.slot is None and not pending.used
+    return None if idle else PendingAckEntry(base, ABORT, txn, kind)
 
 
 def apply_record(

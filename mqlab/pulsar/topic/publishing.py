@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Result = tuple["Topic", Effects]
 
+DUP_UNKNOWN = "Cannot determine whether the message is a duplicate at this time"
 HAS_ENDED = "Transaction {txn} has been ended."
 
 
@@ -45,12 +46,13 @@ def publish(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Resul
 
 def _find_duplicate(topic: Topic, ask: SendMessage) -> SendReceipt | None:
     """A number that is safe already is swallowed with a receipt that names no position; of one
-    that is still under way nobody can say. What waits for the buffer was not counted yet."""
+    that is still under way nobody can say (MessageDupUnknownException, which reaches the client as
+    a PersistenceError). What waits for the buffer was not counted yet."""
     if not topic.config.dedup or ask.sequence > topic.pushed.get(ask.producer, -1):
         return None
     if ask.sequence <= topic.persisted.get(ask.producer, -1):
         return SendReceipt(position=-1)
-    return SendReceipt(ServerError.UnknownError, "Cannot determine whether the message is a dup")
+    return SendReceipt(ServerError.PersistenceError, DUP_UNKNOWN)
 
 
 def _append_in_txn(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Result:
