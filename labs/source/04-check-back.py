@@ -5,24 +5,24 @@
 #
 # **In one paragraph.** An order service writes an order into its database and tells the broker so
 # with one message that nobody acknowledges. When that message is lost, or its sender dies, the
-# broker holds a half message and knows nothing. So it asks: again and again, any process of the
-# service, fifteen times. You see who is asked and when, what a process may answer, what happens if
-# nobody is there, and why accounting may get an order twice or not at all. You count over many runs
-# how much check-back mends, write a test that finds the flaw of the official example, and write a
-# listener that passes every schedule.
+# broker holds a half message and does not know what became of the order. So it asks: this is called
+# check-back. You see who is asked, when and how often, what a process may answer, what happens when
+# nobody can be asked, and what accounting gets in the end. You count over many runs how much
+# check-back mends, write a test that finds the flaw of the official example, and write a listener
+# that passes every schedule.
 #
 # **Contents.** Hook · Predict · Run · Investigate (1 when, 2 whom, 3 what to answer, 4 how often, 5
-# rollback, 6 nobody there, 7 a late end, 8 accounting fails, 9 later or in a batch) · How often
+# rollback, 6 after a restart, 7 a late end, 8 accounting fails, 9 later or in a batch) · How often
 # does it help? · Find the shortest run · An article's listener · Modify · Test · Make · Transfer ·
 # Refuted · Exit ticket
 #
 # **Words.** *Half message* (半消息): a stored message that no consumer is given yet. *Check*,
 # *check-back* (回查): the broker's question what became of a transaction. *Listener*: the two
 # functions that an application writes, `executeLocalTransaction` and `checkLocalTransaction`. *Op
-# record*: the broker's note that a half has ended. *Immunity*: how long a half is left in peace.
-# *To park*: to move a half to a topic where nobody asks about it any more. *One-way*: sent without
-# waiting for an answer. *Dead letter queue*, DLQ (死信队列): where messages go that could not be
-# processed. *Idempotent* (幂等): doing it again changes nothing. UNKNOW is RocketMQ's own spelling.
+# record*: the broker's note that a half has ended. *Immunity*: how old a half must be before it is
+# asked about. *One-way*: sent without waiting for an answer. *Dead letter queue*, DLQ (死信队列):
+# where messages go that could not be processed. *Idempotent* (幂等): doing it again changes nothing.
+# UNKNOW is RocketMQ's own spelling.
 
 # %%
 import itertools
@@ -68,9 +68,11 @@ from mqlab.lessons.rocketmq.lab04 import (
 # In the runs below `app` is a process of the order service, `db` its database, `accounting` the
 # consumer. A scenario says what happens: `lose app→broker EndTransaction#1` loses the first message
 # of that name from app to broker, and with it their connection; `at 30000` lets 30 seconds pass;
-# `fire broker check` lets the broker's check timer run out. In the picture → is a message, ⇒ an
-# answer, ▮ something written to disk, ⇨ a change in memory, ⏲ a timer, ✗ a death or a broken
-# connection, ↻ a restart, ☞ what an application is told.
+# `fire broker check` lets the broker's check timer run out. `hold twin→db Statement#1` keeps a
+# message back until it is released. `off=NAME` switches a safeguard off; `early=on` lets producers
+# register at their start. In the picture → is a message, ⇒ an answer, ⇥ a message that arrives
+# although its sender's connection is gone, ▮ something written to disk, ⇨ a change in memory, ⏲ a
+# timer, ✗ a death or a broken connection, ↻ a restart, ☞ what an application is told.
 
 # %%
 end_lost = scenario("""
@@ -96,9 +98,9 @@ Predict("04-end-lost", trace=end_lost, step=first(end_lost, "connection broken")
 # %% [markdown]
 # ## Run
 #
-# `COMMIT_MESSAGE` is what the *local* transaction came to. Whether the broker has heard of it
-# nobody says, since the end is one-way. Half a minute later the broker asks, the process looks the
-# row up, and its answer does what the lost message should have done:
+# `COMMIT_MESSAGE` is what the *local* transaction came to. Nobody says whether the broker has heard
+# of it, since the end is one-way. Half a minute later the broker asks, the process looks the row
+# up, and its answer does what the lost message should have done. These are the six stages:
 #
 # | stage | here | written where |
 # |---|---|---|
@@ -115,9 +117,9 @@ Predict("04-end-lost", trace=end_lost, step=first(end_lost, "connection broken")
 # ## Investigate
 #
 # **1. When is a half asked about?** Two numbers decide. The broker makes a *round* every 30 s
-# (`transactionCheckInterval`; 60 s in 4.9). In it, it asks about every half that has not ended and
-# is older than 6 s (`transactionTimeOut`): until then the half is *immune*, since its local
-# transaction is probably still at work.
+# (`transactionCheckInterval`; 60 s in 4.9). In each round it asks about the halves that have not
+# ended and are older than 6 s (`transactionTimeOut`). Until then a half is *immune*, since its
+# local transaction is probably still at work.
 
 # %% jupyter={"source_hidden": true}
 Predict("04-first-check")
@@ -141,15 +143,16 @@ fire app heartbeat
 print(columns(rows))
 
 # %% [markdown]
-# Sent at 23 s, the half is 7 s old in the round at 30 s. Sent at 24 s it is exactly 6 s old, which
-# is not yet old enough. So with the defaults the first question comes 6 to 36 seconds after the
-# order.
+# Each line is an order whose end is lost. Sent at 23 s, the half is 7 s old in the round at 30 s.
+# Sent at 24 s it is exactly 6 s old in that round, which is not yet old enough. So with the
+# defaults the first question comes 6 to 36 seconds after the order.
 #
-# A message can bring an immunity of its own (`CHECK_IMMUNITY_TIME_IN_SECONDS`). Look at the last
-# column of the last line: the first question is number 3. While a half is immune each round moves
-# it to the end of the half topic, and that already costs it one of its checks.
+# A message can bring an immunity of its own (`CHECK_IMMUNITY_TIME_IN_SECONDS`), as in the last
+# line. Look at its last column: the first question has number 3. While a half is protected by an
+# immunity of its own, each round writes a copy of it to the end of the half topic, and each copy
+# costs one of its checks although nobody is asked.
 #
-# **2. Whom does the broker ask?** Now `app` is killed when its row is written and before its end
+# **2. Whom does the broker ask?** Now `app` is killed after its row is written and before its end
 # has left. A second process of the order service, `twin`, is registered under the same producer
 # group.
 
@@ -167,9 +170,9 @@ run accounting: consume
 Predict("04-who-is-asked", trace=sender_dies, step=first(sender_dies, "killed"))
 
 # %% [markdown]
-# The broker remembers no sender. The half carries the name of its *producer group*, and the
-# processes that registered under that name are asked in turn. This is what the few lines mean with
-# which an order service starts:
+# The broker does not remember who sent a half. The half carries the name of its *producer group*,
+# and the processes that registered under that name are asked in turn. That is what the few lines
+# mean with which an order service starts:
 #
 # ```java
 # producer = new TransactionMQProducer("order-service");  // the group: who may be asked
@@ -180,8 +183,10 @@ Predict("04-who-is-asked", trace=sender_dies, step=first(sender_dies, "killed"))
 #
 # Articles say that the check must therefore be *stateless*. That is not quite the word: it must
 # know what was decided, and so it must look where every process of the group can look. Below are
-# two listeners, one that looks the row up and one that keeps a note in its process's memory. Before
-# you run it: in which cells does the message come?
+# two listeners, one that looks the row up and one that keeps a note in the memory of its process.
+# Four things can happen to the sender: it lives and only its end is lost; it dies and `twin` of its
+# group lives; it dies and is restarted; it dies and only a process of another group lives. Before
+# you run the cell, say in which of these cases the message comes, with either listener.
 
 # %% tags=["nbval-check-output"]
 KILL = "kill app when=EndTransaction#1"
@@ -209,14 +214,14 @@ run app: send-in-transaction orders-0 580538
 print(columns(rows))
 
 # %% [markdown]
-# Memory works as long as nothing has happened. In the third line it is the *same* process that is
-# asked, in its next life. And in the last line somebody is connected, but under another group's
-# name.
+# Memory is enough only while the sender itself stays alive. In the third line it is again `app`
+# that is asked, but its memory was lost when it was killed. In the last line a process is
+# connected, but it is registered under the name of another group and is not asked.
 #
 # **3. What may a check answer?** A row is a proof that the local transaction was committed. What
-# does *no row* prove? Here `twin` takes its time: its row is still under way when the round comes.
-# `app` is asked, finds no row, and says ROLLBACK_MESSAGE. Then twin's row is written after all, and
-# twin sends its COMMIT.
+# does *no row* prove? Here `twin` is slow: its row is still under way when the round comes. `app`
+# is asked, finds no row, and says ROLLBACK_MESSAGE. Then twin's row is written after all, and twin
+# sends its COMMIT.
 
 # %% jupyter={"source_hidden": true}
 TWO = "producers=app:order-service,twin:order-service early=on"
@@ -248,17 +253,18 @@ for name, then in {"its COMMIT arrives": row_comes, "it is lost": lost_too}.item
     print(f"{name:18}: {look_back(hasty.format(then=then))}")
 
 # %% [markdown]
-# The broker keeps no table of transactions in which this one could stand as rolled back. A COMMIT
-# that names the half is carried out, whatever was said before. Here that even saved the order. Had
-# it been lost, as in the second line, the ROLLBACK would have stood: a row, and no message for it,
-# ever.
+# The broker keeps no table of transactions in which this one could be marked as rolled back. A
+# COMMIT that names the half is carried out, whatever was said before. Here that even saved the
+# order. In the second line twin's COMMIT was lost, and the ROLLBACK stood: there is a row, and its
+# message will never come.
 #
-# So the right answer to *no row* is UNKNOW, "ask me again". That is how articles write it, and
-# there they are right: row there → COMMIT, else UNKNOW, for it may still be at work. ROLLBACK is
-# for one case only: something *written down* says that this order will never come.
+# So the right answer to *no row* is UNKNOW, "ask me again". Articles write it like that, and here
+# they are right: COMMIT if the row is there, and otherwise UNKNOW, because the local transaction
+# may still be at work. ROLLBACK is right only where something that cannot change says that this
+# order will never have a row.
 #
-# **4. How often does it ask?** Articles say "periodically" and name no end. Here every check of
-# order 580538 is answered UNKNOW.
+# **4. How often does it ask?** Articles say "periodically" and mention no limit. Here every check
+# of order 580538 is answered UNKNOW.
 
 # %% jupyter={"source_hidden": true}
 Predict("04-how-often")
@@ -287,14 +293,15 @@ for name, line in later.items():
 Player(asked_15, step=first(asked_15, "discard"))
 
 # %% [markdown]
-# Fifteen questions (`transactionCheckMax`), then the half goes to `TRANS_CHECK_MAX_TIME_TOPIC`.
-# That is a parking place and no rollback: nobody reads it unless an operator does, a late COMMIT
-# still delivers, and an operator can send the half round again (`resumeCheckHalfMessage`). Somebody
-# has to *watch* that topic.
+# After fifteen questions (`transactionCheckMax`) the broker writes the half to
+# `TRANS_CHECK_MAX_TIME_TOPIC`. The half is then *parked*: nobody asks about it any more. That is
+# not a rollback. A late COMMIT still delivers the message, and an operator can have the half asked
+# about again (`resumeCheckHalfMessage`): the last two lines. But no program reads that topic by
+# itself, so somebody has to *watch* it.
 #
 # Look at the half topic in the picture: it holds the half sixteen times. A log cannot be changed,
-# so each check writes a copy to its end, with the number raised, and the question is about that
-# copy.
+# so each check writes a copy of the half to its end, with the number of the check raised by one,
+# and the question is about that copy.
 #
 # **5. And a rollback?** Some articles say: on rollback there is nothing to do.
 
@@ -320,14 +327,15 @@ print(columns(rows))
 
 # %% [markdown]
 # Nothing is deleted, yet something is written: an op record that names the half's place. Without it
-# the next round could not know, and would ask about an order that was refused long ago.
+# the next round cannot know that the half has ended, and asks about an order that was refused long
+# ago, as in the last two lines. Their second half is the copy that the question is about.
 #
-# **6. Nobody is there.** `app` is killed with its row written, and restarted at once. But its new
-# life has not sent anything yet. This broker allows two checks.
+# **6. After a restart.** `app` is killed when its row is written, and it is restarted at once.
+# Since its restart it has not sent any message. This broker allows two checks.
 
 # %% jupyter={"source_hidden": true}
 NOBODY = """
-# The service is back, and nobody knows
+# The service is back at once
 system order_service {version} check_max=2
 kill app when=EndTransaction#1
 run app: send-in-transaction orders-0 580538
@@ -345,15 +353,16 @@ for name, version, rounds in [
     ("4.9", "release=4.9", minutes),
 ]:
     story = NOBODY.format(version=version, rounds=rounds)
-    print(f"{name:30}: asked {len(list_questions(scenario(story)))} times, {look_back(story)}")
+    print(f"{name:30}: questions {len(list_questions(scenario(story)))}, {look_back(story)}")
 
 # %% [markdown]
-# A check that nobody hears *counts*. With the defaults the whole service may be away for seven
-# minutes; then its halves are parked, although nobody was asked even once. And *being there* means
-# being registered: a 5.x producer registers with its first message, or at its start if its
-# constructor was given a list of topics; 4.9 does it at the start. So "the loss of an end never
-# matters, thanks to check-back" is true while some process of the group is registered, and can
-# still tell.
+# A check that nobody hears *counts*. If the whole service is away for seven and a half minutes,
+# with the defaults its halves are parked, although nobody was asked even once. And *being there*
+# means being registered. A 5.5 producer registers with its first message, or at its start if its
+# constructor was given a list of topics, as in the second line. A 4.9 producer registers at its
+# start, if the broker creates topics by itself. So "the loss of an end never matters, thanks to
+# check-back" is true only while some process of the group is registered and can still tell what was
+# decided.
 #
 # **7. A late end.** The end of order 580538 is not lost; it is only slow. The round comes first.
 
@@ -405,12 +414,13 @@ for name, story in {
 print(columns(rows))
 
 # %% [markdown]
-# Each commit writes a *new* message, and nothing compares it with the last one. Three ordinary
-# accidents make two of them. So the consumer is outside of the transaction, at least once as in lab
-# 01, and it must be idempotent: look up the order's key, and write key and amount in one statement.
+# Each commit writes a *new* message, and nothing compares it with an earlier one. The table shows
+# three ordinary accidents, each of which leads to two messages. So the consumer is outside of the
+# transaction. It gets a message *at least once*, as in lab 01, and must be idempotent: it looks the
+# order's key up, and writes key and amount together in one transaction of its own.
 #
-# **8. Accounting can never succeed.** Order 580538 is fine, row and message are there. But
-# accounting's listener fails on it, every time: the order's currency is unknown to it.
+# **8. Accounting can never succeed.** Order 580538 is fine: row and message are there. But
+# accounting's listener fails on it every time, because it does not know the order's currency.
 
 # %% jupyter={"source_hidden": true}
 Predict("04-b-fails")
@@ -444,15 +454,16 @@ print("rows:", *(" ".join(row) for row in taken_back.snapshot(-1).tables[0].rows
 print("accounting:", next(f.text.en for f in reversed(taken_back.facts) if f.glyph == "☞"))
 
 # %% [markdown]
-# That a failing consumer never rolls the producer back is right: the row stays. "It is delivered
-# until it succeeds" is not: seventeen deliveries in less than five hours, then `%DLQ%accounting`,
-# which nobody reads by itself. In broadcasting mode a failure is written to a log file and that is
-# all.
+# Articles are right that a failing consumer never rolls the producer back: the row stays. They are
+# wrong that the message is delivered until it succeeds. The table shows seventeen deliveries (the
+# waits of numbers 5 to 15 grow in the same way) in less than five hours. Then the message goes to
+# `%DLQ%accounting`, which no program reads by itself. In broadcasting mode a failure is written to
+# a log file, and the message never comes again.
 #
 # So an order whose consumer *cannot* succeed needs a decision that RocketMQ does not make. Either
-# somebody repairs accounting and sends the dead letter again by hand, or the order is taken back: a
-# *compensation*, a new order with a row and a message of its own, as in the sagas of lab 02 (the
-# last two lines).
+# somebody repairs accounting and sends the dead letter again by hand, or the order is taken back.
+# That is a *compensation*, as in the sagas of lab 02: a new order, with a row and a message of its
+# own. The last two lines show one, `cancel-580538`.
 #
 # **9. Later, or in a batch?** One would like to send a transactional message that is delivered only
 # after some time, or several in one transaction.
@@ -473,17 +484,17 @@ run accounting: consume
             print(f"{release}  {fact.node:10}  {fact.text}")
 
 # %% [markdown]
-# 5.5 refuses, 4.9 forgets the delay and delivers at once. Several messages in one transaction do
-# not exist: `sendMessageInTransaction` takes one message, and a broker refuses a batch that says it
-# is transactional.
+# The client of 5.5 refuses; that of 4.9 drops the delay, and the message is delivered at once.
+# Several messages in one transaction are not possible: `sendMessageInTransaction` takes one
+# message, and a broker refuses a batch that is marked as transactional.
 #
 # ## How often does it help?
 #
-# So far one fault at a chosen place. Now the dice: the first twelve orders of the day, ten times
-# each. Of the messages to the broker a share is lost, and in one order of five the process is
-# killed somewhere and started again. The number is the share of orders *with a row* whose message
-# comes. Say first: without check-back and with 20 % loss, how many? (The second number counts
-# orders that are delivered twice.)
+# So far there was one fault, at a chosen place. Now faults come by chance. The first twelve orders
+# of the day are run ten times. A share of the messages to the broker is lost, and in one order out
+# of five the process is killed at some moment and started again. The first number in each cell is
+# the share of orders *with a row* whose message comes; the second counts orders that are delivered
+# twice. Say first: without check-back and with 20 % loss, how large is the share?
 
 # %% tags=["nbval-check-output"]
 LOSSES = [0, 0.1, 0.2, 0.3]
@@ -517,8 +528,8 @@ go.Figure(
 # %% [markdown]
 # Articles say that check-back raises the success rate. It does more: as long as some process of the
 # group lives and looks the row up, it mends *every* loss and every death, and one check does most
-# of the work. The price stands in the table's second number: orders that are delivered twice.
-# Check-back turns *lost* into *late or twice*, and an idempotent consumer turns twice into once.
+# of the work. The second number is the price: orders that are delivered twice. Check-back turns
+# *lost* into *late or twice*, and an idempotent consumer turns twice into once.
 #
 # Move the sliders. Where does the number of allowed checks matter? And are orders delivered twice
 # when nothing is lost and processes die?
@@ -570,13 +581,13 @@ ipywidgets.VBox([loss, death, checks, chart])
 
 # %% [markdown]
 # *Neither* is no fault of RocketMQ: the half could not be stored, or the process died before it had
-# written the row. The customer got an error, or none, and there is no order.
+# written the row. The customer got an error or no answer, and there is no order.
 #
 # ## Find the shortest run that delivers twice
 #
-# Below is the run of Investigate 7 under your hand, at the moment when twin's row is written. Click
-# a message to deliver it, the timer to let a round come, a lane to kill a process. *How few choices
-# until the light turns red? Is there one without a slow message?*
+# Below is the run of Investigate 7 for you to continue, from the moment when twin's row is written.
+# Click a message to deliver it, the timer to let a round come, or a lane to kill a process. *How
+# few choices do you need until the light turns red? Is there a way without a slow message?*
 
 # %%
 play = continue_scenario(f"""
@@ -590,7 +601,8 @@ Playground(play, goal="delivered once")
 # %% [markdown]
 # ## An article's listener
 #
-# One of the articles shows this order service. Every exception means rollback; that looks careful.
+# One of the articles shows this order service. It takes every exception for a rollback, and that
+# looks careful.
 #
 # ```java
 # public LocalTransactionState executeLocalTransaction(Message msg, Object arg) {
@@ -603,7 +615,9 @@ Playground(play, goal="delivered once")
 # }
 # ```
 #
-# Press *Search*: every schedule in which one connection breaks, at any moment.
+# Press *Search*. It tries every schedule in which up to one connection breaks, at any moment. The
+# cell below it searches again and prints the end of the shortest run, with the article's listener
+# and then with one that has no `catch`.
 
 # %%
 article = system("order_service service=catching 'app=send-in-transaction orders-0 580538'")
@@ -620,24 +634,41 @@ calm = explore(system("order_service 'app=send-in-transaction orders-0 580538'")
 print("without the catch:", ", ".join(calm.counterexamples) or "nothing breaks")
 
 # %% [markdown]
-# The connection breaks while the insert is under way: it arrives, and only its answer cannot. The
-# exception says "I do not know", and the listener makes "no" of it: a row without a message.
+# The connection breaks while the insert is under way. The insert still arrives; only its answer
+# cannot. The exception means "I do not know", and the listener turns that into "no": there is a row
+# without a message.
 # Without the `catch`, the exception leaves the listener, and the client takes it for UNKNOW; then
 # the broker asks, and the row decides.
 #
 # ## Modify: which safeguards are necessary?
 #
 # Each line of the first table takes one safeguard away and searches for the shortest run that
-# breaks a promise. The second table takes nothing away: these promises RocketMQ itself does not
-# make. Before you run it, say for each safeguard what will break.
+# breaks a promise. Before you run it, say for each of them what will break:
+#
+# | without | what no longer happens |
+# |---|---|
+# | `check_back` | the broker asks |
+# | `any_producer` | any process of the group is asked, not only the sender |
+# | `put_back` | a half that was asked about is written again, so that a later round finds it |
+# | `immunity` | a young half is left in peace |
+# | `op_topic` | the broker records which halves have ended |
+# | `check_limit` | the broker stops asking at some time |
+# | `exception_is_unknown` | an exception is taken for UNKNOW, not for ROLLBACK |
+# | `consumer_retry` | a message that could not be processed comes again |
+# | `idempotent_consumer` | accounting looks the order up before it counts it |
+#
+# The second table takes nothing away: RocketMQ itself does not make these promises.
 
 # %% tags=["nbval-check-output"]
 print(tell_searches())
 
 # %% [markdown]
-# The lines of the second table are no bugs to be reported. They are what you get, and the reason
-# for three rules: watch the parking topic, keep a process registered, and let consumers be
-# idempotent.
+# The lines of the second table are not bugs that one could report; they are what you get. You have
+# met four of them: a late end, an op record that is lost, a COMMIT after a ROLLBACK, and nobody who
+# is registered. In `last-check` the answer to the last allowed question comes when the half is
+# already parked. In `power-cut` a half is lost because the broker acknowledged it before it was on
+# the disk. Hence three rules: watch the parking topic, keep a process registered, and make
+# consumers idempotent.
 #
 # ## Test: find the flaw of the official example
 #
@@ -690,10 +721,10 @@ grade("story", story)
 STORY.check(story)
 
 # %% [markdown]
-# An order that nobody has paid for is delivered. As an example of the calls the class is fine; as a
-# listener it has both faults of this lab: it remembers in its process, and it guesses COMMIT where
-# it does not know.
-
+# An order that has no row is delivered. As an example of the calls the class is fine. As a listener
+# it has two faults: it remembers in the memory of its process, and it guesses COMMIT where it does
+# not know.
+#
 # ## Make: a listener that answers well
 #
 # Now write your own. The service takes orders such as `"580538"` and *refuses* those whose number
@@ -702,10 +733,11 @@ STORY.check(story)
 # each of them committed by itself, and `memory`, a dictionary of this one process. Return `COMMIT`,
 # `ROLLBACK` or `UNKNOWN` (which Java spells UNKNOW).
 #
-# Every schedule is tried: the process killed at each call, connections broken, the check earlier
-# than anybody would like, another process asked; then every death is played to its end over a real
-# SQLite file. And a check must end what can be ended: an order that is refused need not be asked
-# about again. Two hints wait: `print(LISTENER.hint(1))`, then `print(LISTENER.hint(2))`.
+# Every schedule is tried: the process is killed at each call, connections break, checks come early,
+# and another process is asked. Then the process is killed at each of its steps over a real SQLite
+# file, and every such run is played to its end. And a check must end what can be ended: an order
+# that is refused need not be asked about again. Two hints wait: `print(LISTENER.hint(1))`, then
+# `print(LISTENER.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "answering"}
 def execute(order: str, db, memory) -> str:
@@ -713,7 +745,7 @@ def execute(order: str, db, memory) -> str:
     ### BEGIN SOLUTION
     if order.startswith("C"):
         return ROLLBACK
-    # An exception flies through: the client takes it for UNKNOW, and the check looks the row up.
+    # An exception is not caught: the client takes it for UNKNOW, and the check looks the row up.
     db.put(order, "paid")
     return COMMIT
     ### END SOLUTION
@@ -752,8 +784,8 @@ LISTENER.check((execute, check))
 # | what a consumer must do | be idempotent | read committed | be idempotent, if anything is sent twice |
 #
 # Kafka and Pulsar can abort in silence because *they* decide. RocketMQ cannot: the decision has
-# been made in a database that it does not know, so all that it can do is ask. Ask of any queue that
-# you meet: *what does it make of silence?*
+# been made in a database that it does not know, so all that it can do is ask. Of any queue that you
+# meet, ask: *what does it make of silence?*
 #
 # ## Refuted
 #
@@ -762,16 +794,16 @@ LISTENER.check((execute, check))
 # | COMMIT_MESSAGE was returned, so the broker has committed | the end is one-way; the broker may not have heard of it | Run |
 # | the broker asks as soon as something is wrong | in rounds, and not before 6 s | 1 |
 # | the sender is asked | any registered process of its group, in turn | 2 |
-# | a check must be stateless | it must know, so its state must be where all can read it | 2 |
+# | a check must be stateless | it must know what was decided, from a place that every process can read | 2 |
 # | no row means ROLLBACK | it may still come: UNKNOW | 3 |
-# | a ROLLBACK is final | a late COMMIT still delivers | 3 |
+# | a ROLLBACK is final | a COMMIT that comes later still delivers | 3 |
 # | checks go on for ever | fifteen, then the parking topic | 4 |
 # | an unresolved half is rolled back, or dropped | it is parked; an operator can resume it | 4 |
 # | rollback deletes the half; on rollback nothing is done | an op record is written, the half stays | 5 |
 # | a check moves nothing | each check writes a copy of the half | 4 |
 # | thanks to check-back a lost end never matters | while somebody is registered who can tell | 6 |
 # | a transaction delivers its message once | a slow end, a lost op record, a repeated half: twice | 7 |
-# | the consumer is part of the transaction | at least once; it must be idempotent | 7 |
+# | the consumer is part of the transaction | it gets the message at least once, and must be idempotent | 7 |
 # | it is delivered until the consumer succeeds | 17 times, then the dead letter queue; broadcasting: once | 8 |
 # | transactional messages can be delayed or batched | neither | 9 |
 # | catch everything and roll back, to be safe | an exception is no answer: UNKNOW | An article's listener |
@@ -779,13 +811,15 @@ LISTENER.check((execute, check))
 #
 # ## Exit ticket
 #
-# A theatre sells tickets. Its servers are registered under one producer group, with the defaults.
+# A theatre sells tickets. Its servers are registered under one producer group; all settings are the
+# defaults.
 
 # %% jupyter={"source_hidden": true}
 Predict("04-exit-ticket")
 
 # %% [markdown]
-# **What you know now.** What was decided stands in your database, and the broker cannot read it. It
-# asks, in rounds, whoever is registered, and it stops asking. A listener that looks the row up
-# makes every loss a delay; consumers that look the order up make every delay harmless. Next, a
+# **What you know now.** The decision stands in your database, and the broker cannot read it. So it
+# asks any process that is registered, in rounds, and after fifteen rounds it stops. As long as it
+# asks, a listener that looks the row up turns a loss into a delay; a consumer that looks the order
+# up turns two deliveries into one. Next, a
 # broker that decides by itself: [the idempotent producer of Kafka](05-idempotent-producer.ipynb)
