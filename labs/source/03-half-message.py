@@ -544,8 +544,8 @@ print(tell_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
 #
 # Now write both functions, for orders as the shop has them.
 #
-# - `execute(order, db, memory)` is the local transaction. Write a row under the order's number. An order
-#   whose number begins with C is a cancellation: refuse it, without a row.
+# - `execute(order, db, memory)` is the local transaction. Write a row under the order's number. An
+#   order whose number begins with C is a cancellation: refuse it, and write no row.
 # - `check_order(order_id, db, memory)` is asked by the broker later, perhaps in another process.
 #
 # `db.get(key)` reads a row, or None; `db.put(key, value)` writes one; each call is committed when

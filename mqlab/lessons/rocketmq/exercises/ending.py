@@ -81,7 +81,7 @@ ENDING = Parsons(
     name="ending",
     question=Text(
         "EndTransaction COMMIT has come in. Put what the broker does into an order that keeps "
-        "every promise, whenever it dies. Not every piece belongs into it.",
+        "every promise, whenever it dies. Not every piece belongs in it.",
         "EndTransaction COMMIT 到了。把 broker 要做的事排成一个顺序，使它无论何时崩溃都能遵守所有承诺。"
         "并非每一步都用得上。",
     ),
@@ -120,7 +120,7 @@ ENDING = Parsons(
         "row with message": Text(
             "the half counts as done with, and its message is not written yet: the broker dies in "
             "between, and an order's message is lost for good. A message too many can be "
-            "recognised, one too few cannot",
+            "recognised; one too few cannot",
             "半消息已算了结，而消息还没有写：broker 在其间崩溃，订单的消息就永远丢了。多一条还认得出来，"
             "少一条就没办法了",
         ),

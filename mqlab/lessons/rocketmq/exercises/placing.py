@@ -67,7 +67,7 @@ BELIEFS = (
         Text(
             "the connection broke after the statement was committed and before its answer came: "
             "the row is there, and ROLLBACK_MESSAGE takes its message away. An exception means "
-            "UNKNOW: let it fly, and the check will look the row up",
+            "UNKNOW: do not catch it, and the check will look the row up",
             "连接断在语句提交之后、应答到达之前：行已经在了，ROLLBACK_MESSAGE 却取消了它的消息。"
             "异常意味着 UNKNOW：让它抛出，回查时再去查行",
         ),
