@@ -21,7 +21,10 @@ MESSAGE = Words("the message", "消息"), Words("messages", "消息")
 SNAPSHOT = Words("the snapshot", "快照"), Words("snapshots", "快照")
 RECORD = Words("the record {what}", "记录 {what}"), Words("records", "记录")
 CURSOR = Words("the cursor on the disk", "磁盘上的游标"), Words("cursors", "游标")
-TOLD = Words("the end for {who}", "给 {who} 的结束通知"), Words("ends", "结束通知")
+TOLD = (
+    Words("the end for {who}", "给 {who} 的结束通知"),
+    Words("notices of the end", "结束通知"),
+)
 PUSHED = Words("a message for a consumer", "给消费者的消息"), Words("messages", "消息")
 
 
