@@ -102,7 +102,8 @@ class PulsarConfig(Config):
     transactionBufferSnapshotMinTimeInMillis; 0: no snapshot by time, which spares a lesson a
     timer that nobody waits for. `dedup` 1: brokerDeduplicationEnabled. `retry_ms`: how long the
     coordinator waits before it ends a transaction anew. `batch_index_ack`:
-    acknowledgmentAtBatchIndexLevelEnabled (on by default since 4.1)."""
+    acknowledgmentAtBatchIndexLevelEnabled (on by default since 4.1). `tick_ms`: of the wheel that
+    watches deadlines; a shorter timeout aborts at once."""
 
     partitions: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()

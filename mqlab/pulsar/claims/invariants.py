@@ -4,9 +4,9 @@ Careful wording is the point. "What is committed can be read" is not true, nor i
 transaction hides its own messages only". Nor does anything fence a client that was taken for dead.
 
 Three lists. `LIT` and `ALWAYS` hold in every reachable world of a correct broker, whatever stops or
-breaks; `LIVE` from every one. What real Pulsar does *not* promise, though many expect it, is a
-claim that one may name (`claims=committed_stays` in a system line) to be shown the run that
-refutes it.
+breaks; what `LIVE` says can still be reached from every one. What real Pulsar does *not* promise,
+though many expect it, is a claim that one may name (`claims=committed_stays` in a system line) to
+be shown the run that refutes it.
 """
 
 from __future__ import annotations
@@ -119,6 +119,8 @@ def pending_kept(cluster: Cluster, world: World) -> bool:
 
 
 def pending_withheld(cluster: Cluster, world: World) -> bool:
+    """Not promised: a copy that was sent when a connection broke, before the acknowledgement
+    arrived, waits in the consumer's queue."""
     held = {(s.partition, s.name): s.pending for s in list_subscriptions(cluster, world)}
     for push in list_queued(cluster, world):
         pending = held.get((push.message_id.partition, push.subscription))

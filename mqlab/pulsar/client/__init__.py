@@ -16,8 +16,8 @@ to whoever subscribes. No other client is fenced.
 *What can go wrong.* The answer to a commit is lost: the client asks again, the coordinator has
 forgotten the transaction, and the state is ERROR although it was committed. A send or an
 acknowledgement fails: `commit` aborts instead. The client's own timer says TIME_OUT while the
-coordinator has not aborted yet, or the other way round. *Invariant:* no state is left that
-`states.CLIENT_PREVIOUS` does not let it leave; only a tester's `reopen` does that.
+coordinator has not aborted yet, or the other way round. *Invariant:* a transaction's state here
+changes only as `states.CLIENT_PREVIOUS` allows; only a tester's `reopen` breaks that.
 
 *Left out:* several calls at once (each waits for its answer here, where the real ones return
 futures), backing off between two tries, lookups, lazily created producers.

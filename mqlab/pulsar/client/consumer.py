@@ -10,7 +10,7 @@ With a dead letter policy, a message that comes more often than `max_redeliver` 
 received. The consumer itself sends it to another topic and acknowledges it.
 
 Sources: ConsumerImpl#messageReceived, #increaseAvailablePermits, #redeliverUnacknowledgedMessages,
-#processPossibleToDLQ (4.2). *Left out:* a broker that is asked to acknowledge several at once
+#processPossibleToDLQ (4.2). *Left out:* acknowledgements that are collected and sent together
 later (grouping), chunks, retry topics, acknowledgement of batches without
 enableBatchIndexAcknowledgment.
 """

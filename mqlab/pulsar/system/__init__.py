@@ -50,8 +50,9 @@ class PulsarSystem(System):
     `timeout_ms`: of a transaction whose builder was given none; `operation_ms`: how long a client
     waits for a coordinator. `max_active`: maxActiveTransactionsPerCoordinator. `snapshot_count`
     and `snapshot_ms`: when a buffer writes a snapshot (0: not by time). `dedup` 1: the broker
-    knows duplicates. `batch_index_ack` 0: as before 4.1, messages of a batch are acknowledged
-    together only. `claims`: properties that a search is to check too (`invariants.CLAIMS`)."""
+    knows duplicates. `batch_index_ack` 0, the default before 4.1: messages of a batch are
+    acknowledged together only.
+    `claims`: properties that a search is to check too (`invariants.CLAIMS`)."""
 
     topic: str = "orders"
     partitions: Annotated[int, PARTITIONS] = 1
