@@ -20,15 +20,14 @@ from ...kernel.world import NodeState
 from ..broker.checking import CHECK
 from ..picture import words
 from ..picture.cluster import Cluster
-from ..picture.transactions import is_transactional
+from ..picture.transactions import is_undecided
 from ..picture.view import read_world
-from ..states import TransactionType
 from .promises import (
     applied_once,
     applied_or_kept,
     can_be_asked,
     has_end,
-    is_open,
+    is_lost,
     look_at_applied,
     look_at_rows,
     message_with_row,
@@ -41,21 +40,16 @@ from .promises import (
 
 def clean_read(cluster: Cluster, world: World) -> bool:
     seen = read_world(cluster, world)
-    return all(
-        stored.message.sys_flag == TransactionType.COMMIT_TYPE
+    return not any(
+        is_undecided(stored.message)
         for queue in cluster.config.topics
         for stored in seen.read(queue)
-        if is_transactional(stored.message)
     )
 
 
 def no_half_lost(cluster: Cluster, world: World) -> bool:
     seen = read_world(cluster, world)
-    return all(
-        is_open(seen, txn) or has_end(seen, txn) or txn.parked
-        for txn in seen.book.txns.values()
-        if txn.halves
-    )
+    return not any(is_lost(seen, txn) for txn in seen.book.txns.values())
 
 
 def ends(cluster: Cluster, world: World) -> bool:
@@ -145,15 +139,18 @@ def _claim(
     return Claim(name, sentence, holds, kind, reads)
 
 
-#: shown as lights in every picture, a server's too
+CLEAN_READ = _claim("clean read", words.CLEAN_READ, clean_read)
+NO_HALF_LOST = _claim("no half lost", words.NO_HALF_LOST, no_half_lost)
+#: shown as lights in every lesson's picture: they look at the database and at consumers
 LIT = (
     _claim("row with message", words.ROW_WITH_MESSAGE, row_with_message, "always", reads_rows),
     _claim("message with row", words.MESSAGE_WITH_ROW, message_with_row, "always", reads_rows),
     _claim("applied once", words.APPLIED_ONCE, applied_once, "always", look_at_applied),
 )
+#: the lights of a server, which sees neither: they are about the broker alone
+SERVED = (CLEAN_READ, NO_HALF_LOST)
 ALWAYS = (
-    _claim("clean read", words.CLEAN_READ, clean_read),
-    _claim("no half lost", words.NO_HALF_LOST, no_half_lost),
+    *SERVED,
     _claim("applied or kept", words.APPLIED_OR_KEPT, applied_or_kept, "always", reads_applied),
 )
 LIVE = (_claim("ends", words.ENDS, ends, "can_always", reads_timers),)

@@ -8,6 +8,7 @@ ends by hand, has no row that would decide, and the claims do not speak of it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from typing import Protocol
 
 from ...kernel import World
 from ...kernel.world import NodeState
@@ -21,16 +22,31 @@ from ..picture.view import View, list_group_queues, read_world
 from ..producer.calls import End, SendInTransaction, SetListener
 
 
-def is_open(seen: View, txn: Txn) -> bool:
+class Progress(Protocol):
+    """Where the check has come to in the half topic, and which ends wait to be recorded."""
+
+    @property
+    def half_offset(self) -> int: ...
+
+    @property
+    def ops(self) -> tuple[int, ...]: ...
+
+
+def is_open(seen: Progress, txn: Txn) -> bool:
     """Whether a coming round of the check will look at it: a half or a copy of it lies at or
     behind the check's place, and its end is neither recorded nor about to be."""
     known = {*txn.ended, *seen.ops}
     return any(place >= seen.half_offset and place not in known for place in txn.halves)
 
 
-def has_end(seen: View, txn: Txn) -> bool:
+def has_end(seen: Progress, txn: Txn) -> bool:
     """Whether somebody has ended it, by COMMIT or ROLLBACK, as far as the broker knows."""
     return bool(txn.delivered or txn.ended or set(txn.halves) & set(seen.ops))
+
+
+def is_lost(seen: Progress, txn: Txn) -> bool:
+    """Whether it has a half that is neither open nor ended nor parked."""
+    return bool(txn.halves) and not (is_open(seen, txn) or has_end(seen, txn) or txn.parked)
 
 
 # ---- rows ------------------------------------------------------------------------------

@@ -157,6 +157,11 @@ def is_transactional(message: Message) -> bool:
     return message.get(TRAN_MSG) == "true"
 
 
+def is_undecided(message: Message) -> bool:
+    """Of a message where consumers read: whether it lies there without a commit."""
+    return is_transactional(message) and message.sys_flag != TransactionType.COMMIT_TYPE
+
+
 def read_book(records: Iterable[Stored]) -> Book:
     book = Book()
     for stored in records:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
 from mqlab.kernel import Map
-from mqlab.rocketmq.config import HALF_TOPIC
+from mqlab.rocketmq.claims.invariants import SERVED
+from mqlab.rocketmq.config import DISCARD_TOPIC, HALF_TOPIC
 from mqlab.rocketmq.log import Stored
+from mqlab.rocketmq.log.offsets import HALF_KEY
 from mqlab.rocketmq.messages import TRAN_MSG, UNIQ_KEY, Message
+from mqlab.rocketmq.states import TransactionType
 from mqlab.serve.rocketmq import serve
-from mqlab.serve.rocketmq.trace.model import MOST, READERS, TXNS
+from mqlab.serve.rocketmq.trace.lights import Lights
+from mqlab.serve.rocketmq.trace.model import MOST, READERS, TXNS, Model
 from mqlab.serve.rocketmq.trace.observer import Observer
 from tests.serve.live import asked, played
 from tests.serve.rocketmq.raw import Raw
@@ -48,6 +57,9 @@ def test_a_transaction_as_a_follower_sees_it() -> None:
         assert [got.label for got in snapshot.readers[0].got] == ["paid"]
         assert snapshot.graphs[0].path == ("half", "committed")
         assert snapshot.tables[0].rows == (("conn-1", GROUP, "asked next"),)
+        assert [(light.name, light.ok) for light in snapshot.lights] == [
+            (claim.name, True) for claim in SERVED
+        ]
 
 
 def test_a_question_and_its_answer() -> None:
@@ -66,6 +78,52 @@ def test_a_question_and_its_answer() -> None:
         assert "from check" in ends[0].text.en
         half, copy = trace.snapshot(len(trace)).logs[0].cells
         assert (half.label, copy.label, copy.kind) == ("paid", "paid (1)", "copy")
+        assert all(light.ok for snapshot in trace.snapshots for light in snapshot.lights)
+
+
+def in_transaction(topic: str, **more: Any) -> Stored:
+    properties = Map([(TRAN_MSG, "true"), (UNIQ_KEY, "k")])
+    return Stored(0, Message(topic, 0, "o1", properties, **more), 0)
+
+
+def red(model: Model, *moments: tuple[int, tuple[int, ...]]) -> set[str]:
+    """The lights that are red after these steps, each leaving the check at a place of the half
+    topic, and ends that wait to be recorded."""
+    lights = Lights(model)
+    for half_offset, ops in moments:
+        broker: Any = SimpleNamespace(offsets=Map([(HALF_KEY, half_offset)]), ops=ops)
+        lights.look(broker)
+    return {light["name"] for light in lights.draw() if not light["ok"]}
+
+
+@pytest.mark.parametrize(
+    ("moments", "lost"),
+    [
+        ([(0, ())], set()),
+        ([(0, (0,)), (1, (0,))], set()),
+        ([(1, ())], {"no half lost"}),
+        ([(1, (0,)), (1, ())], {"no half lost"}),
+        ([(1, ()), (0, ())], {"no half lost"}),
+    ],
+    ids=["open", "ended", "passed over", "end forgotten", "once red always red"],
+)
+def test_a_half_that_is_lost_turns_its_light_red(
+    moments: list[tuple[int, tuple[int, ...]]], lost: set[str]
+) -> None:
+    model = Model()
+    model.note_message(in_transaction(HALF_TOPIC))
+    assert red(model, *moments) == lost
+    model.note_message(in_transaction(DISCARD_TOPIC))
+    assert red(model, *moments) == set(), "what is parked is not lost"
+
+
+def test_what_lies_undecided_where_consumers_read_turns_its_light_red() -> None:
+    model = Model()
+    model.note_message(in_transaction("orders", sys_flag=TransactionType.COMMIT_TYPE))
+    model.note_message(in_transaction("%RETRY%shop"))
+    assert red(model, (0, ())) == set()
+    model.note_message(in_transaction("orders"))
+    assert red(model, (0, ())) == {"clean read"}
 
 
 def test_notes_are_bounded() -> None:

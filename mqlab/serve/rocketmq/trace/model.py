@@ -14,10 +14,10 @@ from itertools import islice
 
 from ....kernel import Got, escape_unseen, replace, shorten
 from ....rocketmq.check.ops import parse_op
-from ....rocketmq.config import OP_TOPIC
+from ....rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import KEYS, UNIQ_KEY, Message
-from ....rocketmq.picture.transactions import Book
+from ....rocketmq.picture.transactions import SENT_BACK, Book, is_undecided
 
 MOST, LEAST = 40, 24  # cells kept of a queue: beyond the one, it is cut to the other
 QUEUES = 6  # queues kept besides those of transactions
@@ -25,6 +25,8 @@ TXNS = 64  # transactions kept
 READERS = 4  # consumers whose messages are kept
 LABEL = 12  # characters of a body or a key
 READABLE = 8 * LABEL  # bytes of a body that are looked at
+#: topics of the broker's own, and of what a consumer has sent back
+NOT_READ = (HALF_TOPIC, OP_TOPIC, DISCARD_TOPIC, *SENT_BACK)
 
 
 @dataclass
@@ -65,19 +67,23 @@ class Strip:
 
 class Model:
     """`strips`: by queue, that which was written to last at the end; `readers`: by connection,
-    what a consumer has got. `changes` counts records of transactions and answers to readers."""
+    what a consumer has got. `changes` counts records of transactions and answers to readers.
+    `undecided`: whether a message without a commit was ever written where consumers read."""
 
     def __init__(self) -> None:
         self.strips: dict[str, Strip] = {}
         self.readers: dict[str, deque[Got]] = {}
         self.book = Notes()
         self.changes = 0
+        self.undecided = False
 
     def note_message(self, stored: Stored) -> None:
         """A record of the commit log, as `simplify` has left it."""
         self.changes += 1
         self.book.note(stored)
-        queue = stored.message.queue
+        message, queue = stored.message, stored.message.queue
+        if not message.topic.startswith(NOT_READ):
+            self.undecided = self.undecided or is_undecided(message)
         strip = self.strips.pop(queue) if queue in self.strips else Strip()
         self.strips[queue] = strip
         strip.add(stored)

@@ -79,6 +79,7 @@ class Observer(Teller):
         self._began(old, new, event)
         for effect in effects:
             self._done(new, event, effect)
+        self.picture.lights.look(new.broker)
 
     def skip(self, step: Step) -> None:
         """A step that nobody will ever be told of: only what a later picture needs is noted.
@@ -98,6 +99,7 @@ class Observer(Teller):
                     self.model.note_message(simplify(stored))
                 case Reply(caller=caller, body=Messages(found=(_, *_) as found)):
                     self.model.note_given(caller.name, tuple(map(simplify, found)))
+        self.picture.lights.look(new.broker)
 
     # -- clients -------------------------------------------------------------------------------
 

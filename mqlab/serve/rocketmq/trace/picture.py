@@ -18,6 +18,7 @@ from ....rocketmq.picture.strips import draw_halves, draw_ops, draw_queue
 from ....rocketmq.picture.tables import draw_group, draw_waiting
 from ...trace.lanes import Lanes
 from ...trace.texts import cut
+from .lights import Lights
 from .model import Model, label_op
 
 ROWS = 10  # of a table
@@ -31,6 +32,7 @@ class Picture:
     def __init__(self, model: Model, lanes: Lanes) -> None:
         self.model = model
         self.lanes = lanes
+        self.lights = Lights(model)
         self.broker: Broker | None = None
         self._made: dict[str, tuple[Hashable, Any]] = {}
 
@@ -52,6 +54,7 @@ class Picture:
             "readers": self._part("readers", model.changes, self._readers),
             "graphs": self._part("graph", model.changes, self._graph),
             "tables": tables,
+            "lights": self._part("lights", self.lights.red, self.lights.draw),
         }
 
     def _part(self, name: str, version: Hashable, make: Callable[[], Any]) -> Any:
