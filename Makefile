@@ -25,9 +25,10 @@ bench: setup ## measure: transactions/s, income, import time, the player, the ex
 income: setup ## a real day of orders -> income per minute, exactly once (ARGS="--help")
 	@$(PY) -m mqlab income $(ARGS)
 
-flink: setup ## the same job on Flink (PyFlink, Maven)
+flink: setup ## the same job on Flink (PyFlink, Maven), then both killed: one table
 	@$(PY) -m mqlab income flink --setup
 	@$(PY) -m mqlab income flink
+	@$(PY) -m mqlab income flink --kill
 
 labs: setup ## student copies and solutions from labs/source, then check them
 	@$(PY) -m mqlab labs build

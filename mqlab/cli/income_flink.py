@@ -1,4 +1,4 @@
-"""`mqlab income flink`: the same job on Flink."""
+"""`mqlab income flink`: the same job on Flink, and both jobs killed at the same instants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import UserError
 if TYPE_CHECKING:
     from mqlab.spark.flink.home import Flink
 
-OURS = ("setup",)
+OURS = ("setup", "kill", "record")
 SPARKS = ("master", "checkpoint", "minutes_per_batch", "orders_per_batch", "soft")
 
 
@@ -21,6 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("flink")
     group.add_argument(
         "--setup", action="store_true", help="fetch PyFlink (830 MB, with pip) and its connector"
+    )
+    group.add_argument(
+        "--kill", action="store_true", help="Spark and Flink, kill -9 at the same instants: a table"
+    )
+    group.add_argument(
+        "--record", action="store_true", help="--kill, and keep the table for lab 11"
     )
 
 
@@ -31,6 +37,15 @@ def check_arguments(args: argparse.Namespace) -> None:
         if getattr(args, name):
             whose = "is not for Flink's job" if flink else "goes with `mqlab income flink`"
             raise UserError(f"--{name.replace('_', '-')} {whose}: leave it out")
+    if not (args.kill or args.record):
+        return
+    if args.bootstrap_server:
+        raise UserError(
+            "--kill stands between the jobs and a server of this project, which it starts: leave "
+            "--bootstrap-server out"
+        )
+    if args.orders or args.year:
+        raise UserError("--kill is over the committed day: leave --orders and --year out")
 
 
 def run(
@@ -39,12 +54,14 @@ def run(
     orders: Path,
     say: Callable[[str], None],
 ) -> int:
-    """0 where the result is the one computed without Flink."""
+    """0 where the result is the one computed without Flink, or the table is as it must be."""
     flink = _find_flink(args.setup, say)
     if args.setup:
-        print("Flink is ready: `mqlab income flink`")
+        print("Flink is ready: `mqlab income flink`, `mqlab income flink --kill`")
         return 0
     with address_of() as address:
+        if args.kill or args.record:
+            return _kill(flink, address, args.record, say)
         from mqlab.spark.flink.job import income
 
         result = income(flink, address, orders, sink=args.sink, say=say)
@@ -66,3 +83,18 @@ def _find_flink(make: bool, say: Callable[[str], None]) -> Flink:
         return Flink(python, Path(JARS.class_path(VERSION)))
     except RealBrokerError as error:
         raise UserError(str(error)) from error
+
+
+def _kill(flink: Flink, address: str, record: bool, say: Callable[[str], None]) -> int:
+    from mqlab.spark.flink.trials import kill_both
+
+    table = kill_both(flink, address, say)
+    if record:
+        from mqlab.lessons.spark.flink_kills import RECORDING
+        from mqlab.real.recording import write_checksums
+
+        RECORDING.parent.mkdir(parents=True, exist_ok=True)
+        RECORDING.write_text(table.to_json(), "utf-8")
+        write_checksums()
+    print(f"\n{table}")
+    return 0 if table.as_expected else 1

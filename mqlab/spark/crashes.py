@@ -293,6 +293,33 @@ def kill_hard(
     say: Say = lambda line: None,
 ) -> None:
     """A process of its own with its own JVM, both killed with -9 at the kill point."""
+    victim = ground.victims.take()
+    say("the job runs, in a process of its own")
+    code, said = _tell(victim, ground, target, sink, point, rule)
+    if code != -signal.SIGKILL:
+        raise IncomeError(
+            f"the process that was to be killed {point} ended by itself "
+            f"(exit code {code}); it said: {said}"
+        )
+    say(f"kill -9 of JVM and driver, batch {ground.batch}: {point}")
+
+
+def run_apart(ground: Ground, target: Target, sink: str) -> None:
+    """The same job in a process of its own, which nobody kills. Raises IncomeError."""
+    code, said = _tell(ground.victims.take(), ground, target, sink)
+    if code:
+        raise IncomeError(f"the job's process ended with exit code {code}; it said: {said}")
+
+
+def _tell(
+    victim: subprocess.Popen,
+    ground: Ground,
+    target: Target,
+    sink: str,
+    point: Point | None = None,
+    rule: Rule | None = None,
+) -> tuple[int, str]:
+    """Hand the process its job, and wait for its end: the exit code, and its last words."""
     from pyspark import cloudpickle
 
     task = {
@@ -303,16 +330,9 @@ def kill_hard(
         # A learner's rule travels as Spark sends functions to its workers.
         "rule": base64.b64encode(cloudpickle.dumps(rule)).decode(),
     }  # fmt: skip
-    victim = ground.victims.take()
-    say("the job runs, in a process of its own")
     try:
         said, _ = victim.communicate(json.dumps(task) + "\n", timeout=HARD_S)
     except subprocess.TimeoutExpired:
         victim.kill()
         said, _ = victim.communicate()
-    if victim.returncode != -signal.SIGKILL:
-        raise IncomeError(
-            f"the process that was to be killed {point} ended by itself "
-            f"(exit code {victim.returncode}); it said: {(said.strip().splitlines() or [''])[-1]}"
-        )
-    say(f"kill -9 of JVM and driver, batch {ground.batch}: {point}")
+    return victim.returncode, (said.strip().splitlines() or [""])[-1]

@@ -124,14 +124,18 @@ def feed(
     found: Sequence[Record],
     partitions: int = 2,
     progress: Progress = lambda sent: None,
+    only: int | None = None,
 ) -> int:
     """Send what is not in the topic yet, then close it; gives how many records were sent.
 
+    `only`: so many of the first records, and the topic stays open for the others.
     Raises IncomeError if the topic holds anything but the beginning of these records.
     """
     with topics.broker_errors(address):
         topics.create(address, topic, partitions)
         parts = split(found, partitions)
+        if only is not None:
+            parts = [part[:-1] for part in split(found[:only], partitions)]
         there = _already(address, topic, parts)
         sent = _send(address, topic, [part[n:] for part, n in zip(parts, there, strict=True)],
                      progress)  # fmt: skip

@@ -371,9 +371,9 @@ def _cause(text: str, error: Exception | None, address: str) -> Exception:
     return IncomeError(f"the Spark query failed: {(errors or lines or ['no reason given'])[-1]}")
 
 
-def read_rows(address: str, topic: str) -> list[Row]:
+def read_rows(address: str, topic: str, isolation: str = "read_committed") -> list[Row]:
     """Every row of topic Income, as a consumer of committed records gets them, by time."""
-    values = [json.loads(value) for value in topics.read_values(address, topic)]
+    values = [json.loads(value) for value in topics.read_values(address, topic, isolation)]
     rows = [Row(value["minute"], value["income_tenths"], value["lines"]) for value in values]
     return sorted(rows, key=lambda row: row.minute)
 

@@ -314,9 +314,10 @@ def delete_before(address: str, topic: str, offsets: Sequence[int]) -> None:
         done.result(TIMEOUT_S + 5)
 
 
-def read_values(address: str, topic: str) -> list[bytes]:
-    """The value of every committed record of a topic, partition by partition."""
-    client = consumer(address)
+def read_values(address: str, topic: str, isolation: str = "read_committed") -> list[bytes]:
+    """The value of every committed record of a topic, partition by partition; with
+    `read_uncommitted` also of those whose transaction is open or was aborted."""
+    client = consumer(address, **{"isolation.level": isolation})
     try:
         found: list[bytes] = []
         for partition in range(partitions_of(address, topic)):

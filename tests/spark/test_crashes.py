@@ -82,11 +82,16 @@ def test_killed_in_the_last_batches_the_last_minutes_come_out(
 
 
 def test_kill_9_of_jvm_and_driver(ground: Any) -> None:
-    """The cell that matters most: committed, and Spark does not know."""
-    from mqlab.spark.crashes import run_cell
+    """The cell that matters most: committed, and Spark does not know. The job is started again in
+    a process of its own too, as it would be in life."""
+    from mqlab.spark import crashes, job
 
-    cell = run_cell(ground, "exactly-once", Point.COMMITTED, hard=True)
-    assert cell.error == ""
+    target = crashes.target_of(ground, f"{ground.run}-killed")
+    job.create_topics(target)
+    crashes.kill_hard(ground, target, "exactly-once", Point.COMMITTED)
+    crashes.run_apart(ground, target, "exactly-once")
+    rows = job.read_rows(target.address, target.topic)
+    assert rows and job.error_of(rows, ground.true) == ""
 
 
 @pytest.mark.parametrize("point", [Point.OUT, Point.COMMITTED], ids=lambda point: point.name)

@@ -6,6 +6,7 @@ from ...spark.topics import consumer, fetch_offsets
 from .broker_kill import kill_broker
 from .clocks import MOMENTS, SINKS, compare_outputs, play_both
 from .decide import DECIDE, STEPS, pounds
+from .flink_kills import recorded_kills
 from .kill_bench import GONE, KEPT, Bench, bestsellers, copies
 from .two_phase import RESUME
 
@@ -26,4 +27,5 @@ __all__ = [
     "kill_broker",
     "play_both",
     "pounds",
+    "recorded_kills",
 ]

@@ -12,8 +12,11 @@ and nothing here imports it: the job is text, and another Python runs it.
     home        Flink's own Python: where it is, how it is made
     statements  the job, as settings and SQL
     program     what Flink's Python runs
-    process     one such process
+    process     one such process, and the checkpoint that the next one begins from
     job         from a file of orders to a checked result
+    relay       between job and broker; kills the job at a chosen request
+    trials      Spark and Flink, killed at the same instants
+    table       what came of it, and how it is kept
 
 Left out: a dead-letter topic. A line that is no order by the shop's rule is not counted, and the
 result says how many there are.

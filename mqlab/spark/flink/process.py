@@ -95,3 +95,15 @@ def last_words(log: str) -> str:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     return (causes or lines or ["it said nothing"])[-1]
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The newest complete checkpoint below the folder: Flink writes `_metadata` last of all."""
+    complete = [path.parent for path in folder.glob("*/chk-*/_metadata")]
+    return max(complete, key=number_of, default=None)
+
+
+def number_of(checkpoint: Path | None) -> int:
+    """They count from 1, and on when a job is started again; 0 where there is none."""
+    found = re.search(r"\d+$", checkpoint.name) if checkpoint is not None else None
+    return int(found[0]) if found else 0

@@ -22,7 +22,10 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (["flink", "--soft"], "--soft is not for Flink's job"),
         (["flink", "--master", "local[1]"], "--master is not for Flink's job"),
         (["flink", "--orders-per-batch", "5"], "--orders-per-batch is not for Flink's job"),
+        (["--kill"], "--kill goes with `mqlab income flink`"),
         (["chaos", "--setup"], "--setup goes with `mqlab income flink`"),
+        (["flink", "--kill", "--bootstrap-server", "a:1"], "leave --bootstrap-server out"),
+        (["flink", "--record", "--year"], "leave --orders and --year out"),
     ],
 )
 def test_what_does_not_go_together_is_refused(capsys, words: list[str], why: str) -> None:
@@ -38,7 +41,7 @@ def test_without_maven_and_the_jar_it_says_so(capsys, monkeypatch, tmp_path) -> 
     monkeypatch.setattr(jars, "find_java", lambda: 17)
     monkeypatch.setattr(jars.shutil, "which", lambda name: None)
     monkeypatch.setattr(jars.Jars, "_is_complete", lambda self, version: False)
-    assert "fetched by Maven, and there is none: install maven" in said(capsys, "flink")
+    assert "fetched by Maven, and there is none: install maven" in said(capsys, "flink", "--kill")
 
 
 def test_without_pyflink_it_names_the_command(capsys, monkeypatch: pytest.MonkeyPatch) -> None:

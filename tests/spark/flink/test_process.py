@@ -1,4 +1,4 @@
-"""A job's processes: heard, and killed together. A shell plays
+"""A job's processes: heard, killed together, and what the next one begins from. A shell plays
 Flink's Python here."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pytest
 
 from mqlab.spark.errors import IncomeError
 from mqlab.spark.flink.home import Flink
-from mqlab.spark.flink.process import Process, last_words
+from mqlab.spark.flink.process import Process, last_checkpoint, last_words, number_of
 from mqlab.spark.flink.statements import Job
 
 
@@ -68,6 +68,17 @@ def test_a_kill_gets_the_processes_that_it_has_started(play) -> None:
     heard = beats.read_text()
     time.sleep(0.5)
     assert beats.read_text() == heard
+
+
+def test_the_newest_checkpoint_that_is_complete(tmp_path: Path) -> None:
+    assert last_checkpoint(tmp_path) is None and number_of(None) == 0
+    for name in ("first/chk-9", "first/chk-10", "second/chk-11"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "first/chk-9/_metadata").touch()
+    assert last_checkpoint(tmp_path) == tmp_path / "first/chk-9"
+    (tmp_path / "first/chk-10/_metadata").touch()
+    found = last_checkpoint(tmp_path)
+    assert found == tmp_path / "first/chk-10" and number_of(found) == 10
 
 
 @pytest.mark.parametrize(
