@@ -22,6 +22,10 @@ def test_the_source_ends_where_the_feeder_does() -> None:
     assert "'partition:0,offset:2607;partition:1,offset:2726'" in sql(JOB)
 
 
+def test_no_watermark_waits_for_a_clock() -> None:
+    assert "'scan.watermark.emit.strategy' = 'on-event'" in sql(JOB)
+
+
 def test_the_rules_are_the_patterns_of_orders() -> None:
     for column, pattern in (
         ("Quantity", orders.QUANTITY), ("UnitPrice", orders.PRICE), ("InvoiceDate", orders.DATE),
