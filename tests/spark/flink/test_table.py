@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.lessons.spark.flink_kills import recorded_kills
+from mqlab.lessons.spark.flink_kills import RECORDING, recorded_kills
 from mqlab.spark.flink.table import Instant, Table, Trial
 
 RIGHT = Trial("Flink 2.2.1", "exactly-once", Instant.DECIDED, "", 0, 0, 12.34)
@@ -62,3 +62,17 @@ def test_a_damaged_file_says_how_to_make_it_anew(tmp_path: Path, text: str) -> N
 
 def test_without_a_file_too(tmp_path: Path) -> None:
     assert "there is no table of a recorded run" in recorded_kills(tmp_path / "none")
+
+
+def test_the_recorded_run_was_a_right_one_of_both_jobs() -> None:
+    table = Table.from_json(RECORDING.read_text("utf-8"))
+    assert table.as_expected and table.orders == 5331
+    jobs = {trial.job for trial in table.trials}
+    assert jobs == {"Spark 4.3.0", "Flink 2.2.1"}
+    for job in jobs:
+        of = {(t.sink, t.killed): t for t in table.trials if t.job == job}
+        assert {killed for sink, killed in of if sink == "exactly-once"} == set(Instant)
+        aborted = of["exactly-once", Instant.OUT]
+        assert aborted.seen > 0 == aborted.twice, "rows that were aborted are there for some"
+        assert of["at-least-once", Instant.OUT].twice > 0
+    assert recorded_kills() == str(table)
