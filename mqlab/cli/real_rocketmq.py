@@ -121,7 +121,7 @@ class OurHost:
     @contextmanager
     def share_broker(self, profile: str) -> Iterator[Any]:
         from mqlab.real.rocketmq.client import Target
-        from mqlab.real.rocketmq.evidence import VERSIONS
+        from mqlab.real.rocketmq.hosts import VERSIONS
         from mqlab.serve.process import start_broker as start
 
         never = "86400000"

@@ -6,9 +6,8 @@ import re
 
 from ...kernel import FactKind, Text
 from ..evidence import Contradiction, Witness
+from .hosts import VERSIONS
 
-#: the release that each profile is recorded on
-VERSIONS = {"5.5": "5.5.0", "4.9": "4.9.7"}
 #: ids of messages: an address, a port and an offset, or a client's own counter
 IDS = re.compile(r"\bmsgId=([0-9A-F]{32})")
 #: requests that nobody answers, in either direction. A heartbeat is answered; a trace tells the

@@ -10,6 +10,9 @@ from ..program import JAVA, Program
 from .broker import RealRocketMQ
 from .client import Target
 
+#: the release that each profile is recorded on
+VERSIONS = {"5.5": "5.5.0", "4.9": "4.9.7"}
+
 
 @dataclass(frozen=True, slots=True)
 class RealHost:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mqlab.cli import real_rocketmq
 from mqlab.real.rocketmq.client import PROFILES
-from mqlab.real.rocketmq.evidence import VERSIONS
+from mqlab.real.rocketmq.hosts import VERSIONS
 from mqlab.real.rocketmq.oracle import ROCKETMQ
 from mqlab.real.runner import select_programs
 

@@ -12,7 +12,7 @@ from mqlab.kernel import FactKind, Trace
 from mqlab.real.compare import Outcome, judge
 from mqlab.real.program import JAVA
 from mqlab.real.recording import Recording, load_recordings
-from mqlab.real.rocketmq.evidence import VERSIONS
+from mqlab.real.rocketmq.hosts import VERSIONS
 from mqlab.real.rocketmq.oracle import ROCKETMQ
 from mqlab.real.runner import run_all, select_programs
 from mqlab.rocketmq import RocketMQSystem
