@@ -48,12 +48,12 @@ from .transactions import Book
 ENDS: dict[int, tuple[Words, str]] = {
     TransactionType.COMMIT_TYPE: (sentences.END_COMMIT, "COMMIT"),
     TransactionType.ROLLBACK_TYPE: (sentences.END_ROLLBACK, "ROLLBACK"),
-    TransactionType.NOT_TYPE: (sentences.END_UNKNOWN, "UNKNOWN"),
+    TransactionType.NOT_TYPE: (sentences.END_UNKNOW, "UNKNOW"),
 }
 FROM_CHECK: dict[int, Words] = {
     TransactionType.COMMIT_TYPE: sentences.CHECK_COMMIT,
     TransactionType.ROLLBACK_TYPE: sentences.CHECK_ROLLBACK,
-    TransactionType.NOT_TYPE: sentences.CHECK_UNKNOWN,
+    TransactionType.NOT_TYPE: sentences.CHECK_UNKNOW,
 }
 STATEMENTS: dict[str, Words] = {
     "put": sentences.STATEMENT_PUT,

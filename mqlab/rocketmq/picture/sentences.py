@@ -25,9 +25,9 @@ END_ROLLBACK = Words(
     "A rollback is sent one-way too; without it the half would be asked about, not delivered.",
     "回滚也是单向发送；没有它，半消息会被回查，但不会被投递。",
 )
-END_UNKNOWN = Words(
-    "UNKNOWN decides nothing: the broker writes nothing down and will ask later.",
-    "UNKNOWN 不作决定：broker 什么也不写，以后再问。",
+END_UNKNOW = Words(
+    "UNKNOW decides nothing: the broker writes nothing down and will ask later.",
+    "UNKNOW 不作决定：broker 什么也不写，以后再问。",
 )
 END_WRONG = Words(
     "No such end exists: the broker refuses it while it reads the header.",
@@ -41,7 +41,7 @@ CHECK_ROLLBACK = Words(
     "The answer names the copy that was put back; with its op record the questions stop.",
     "应答指明被重新写入的那份副本；有了它的 op 记录，就不再回查。",
 )
-CHECK_UNKNOWN = Words(
+CHECK_UNKNOW = Words(
     "Whoever was asked cannot tell yet: this check is used up, and the next round asks again.",
     "被问者还说不出结果：这次回查已用掉，下一轮再问。",
 )

@@ -67,7 +67,7 @@ def test_every_question_of_these_stories_is_recorded(name: str) -> None:
     trace = judged(name)
     asked = [f for f in trace if f.kind is FactKind.SEND and f.peer == "broker"]
     model = [f.text.en for f in asked if RECORDED not in f.evidence.en]
-    # In these programs nobody answers an UNKNOWN check with anything.
+    # In these programs nobody answers an UNKNOW check with anything.
     assert set(model) <= {"EndTransaction NOT_TYPE o1 from check"}
 
 

@@ -74,7 +74,7 @@ class EndsOnly(Broker):
 
 
 class TakesUnknownForYes(Broker):
-    """UNKNOWN is taken for COMMIT."""
+    """UNKNOW is taken for COMMIT."""
 
     __slots__ = ()
 

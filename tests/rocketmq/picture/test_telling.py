@@ -82,6 +82,8 @@ def test_a_question_says_which_of_how_many_it_is_and_whose_turn_comes_next() -> 
     group = next(t for t in trace.snapshot(-1).tables if t.name == words.GROUP_TABLE())
     other = {"app": "twin", "twin": "app"}[asked.peer]
     assert [row[0] for row in group.rows if row[2]] == [other]
+    undecided = [fact for fact in trace if fact.text.en.startswith("EndTransaction NOT_TYPE")]
+    assert {fact.label.en for fact in undecided} - {""} == {"UNKNOW A"}, "as RocketMQ spells it"
 
 
 def test_a_late_end_and_an_end_that_waits_are_told_as_what_they_are() -> None:
