@@ -7,6 +7,7 @@ wire.py         one connection; the bytes are those of `mqlab.rocketmq.remoting`
 client.py       what a program talks to; producer.py: its vocabulary
 programs/       one client program a scenario
 stories.py      what belongs to the Java client; java/Listener.java tells it
+example.py      a published example class, run as it is
 differences.py  where this project's server answers otherwise, and why
 evidence.py     whom a recording sees asking, and what articles say otherwise
 oracle.py       what `mqlab.real` is handed of all this

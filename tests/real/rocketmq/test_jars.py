@@ -1,5 +1,6 @@
 """Which jars of RocketMQ are pinned."""
 
+from mqlab.real.rocketmq.example import EXAMPLE
 from mqlab.real.rocketmq.jars import JARS
 
 
@@ -15,3 +16,9 @@ def test_every_version_is_pinned_in_full() -> None:
 def test_the_pom_names_exact_versions() -> None:
     pom = JARS.pom("5.5.0")
     assert pom.count("<version>5.5.0</version>") == 3 and "LATEST" not in pom
+
+
+def test_the_example_is_one_jar_of_an_exact_version() -> None:
+    (row,) = EXAMPLE.pins.read_text("utf-8").splitlines()
+    assert row.split("  ")[1] == "5.5.0/rocketmq-example-5.5.0.jar"
+    assert "<exclusion>" in EXAMPLE.pom("5.5.0") and "LATEST" not in EXAMPLE.pom("5.5.0")

@@ -85,6 +85,14 @@ def test_seventeen_deliveries_and_then_the_dead_letter_queue() -> None:
         assert levels == [str(n) for n in range(3, 19)]
 
 
+def test_the_published_example_commits_three_of_ten_and_four_are_given_up() -> None:
+    assert answers("java-example", "SendMessage half") == [f"SEND_OK @{n}" for n in range(10)]
+    assert held("java-example", "TopicTest1234") == [
+        "Hello RocketMQ 1; Hello RocketMQ 4; Hello RocketMQ 7"
+    ]
+    assert len(held("java-example", "discard")) == 4
+
+
 # ---- the engine's server beside them ----------------------------------------------------
 
 EVERY = [
