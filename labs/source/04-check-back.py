@@ -36,6 +36,7 @@ from mqlab.lab import (
     Player,
     Playground,
     Predict,
+    check,
     columns,
     continue_scenario,
     explore,
@@ -718,7 +719,7 @@ from mqlab.lessons.course.points import grade
 
 grade("story", story)
 ### END HIDDEN TESTS
-STORY.check(story)
+check(STORY, story)
 
 # %% [markdown]
 # An order that has no row is delivered. As an example of the calls the class is fine. As a listener
@@ -751,7 +752,7 @@ def execute(order: str, db, memory) -> str:
     ### END SOLUTION
 
 
-def check(order_id: str, db, memory) -> str:
+def check_order(order_id: str, db, memory) -> str:
     """Asked later, perhaps in another process: what became of it?"""
     ### BEGIN SOLUTION
     if order_id.startswith("C"):
@@ -761,6 +762,8 @@ def check(order_id: str, db, memory) -> str:
     ### END SOLUTION
 
 
+answering = (execute, check_order)
+
 # %% nbgrader={"grade": true, "grade_id": "answering-test", "points": 6}
 ### BEGIN HIDDEN TESTS
 import sys
@@ -768,9 +771,9 @@ import sys
 sys.modules.pop("mqlab.lessons.course.points", None)
 from mqlab.lessons.course.points import grade
 
-grade("answering", (execute, check))
+grade("answering", answering)
 ### END HIDDEN TESTS
-LISTENER.check((execute, check))
+check(LISTENER, answering)
 
 # %% [markdown]
 # ## Transfer: who asks whom elsewhere?

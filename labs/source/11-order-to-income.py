@@ -37,12 +37,12 @@ from mqlab.lab import (
     vary,
 )
 from mqlab.lessons.spark.lab11 import (
+    COMMIT_RULES,
     DECIDE,
     GONE,
     KEPT,
     MOMENTS,
     RESUME,
-    SINKS,
     STEPS,
     Bench,
     bestsellers,
@@ -418,10 +418,10 @@ Predict("11-barriers-alone")
 # now* a light says what breaks. The second cell has all moments as a table.
 
 # %%
-vary(play_both, killed=list(MOMENTS), sinks=list(SINKS))
+vary(play_both, killed=list(MOMENTS), sinks=list(COMMIT_RULES))
 
 # %% tags=["nbval-check-output"]
-print(*(compare_outputs(sinks) for sinks in SINKS), sep="\n\n")
+print(*(compare_outputs(sinks) for sinks in COMMIT_RULES), sep="\n\n")
 
 # %% [markdown]
 # Each sink fails at one moment only, and not at the same one. Flink's fails *before* the decision: there

@@ -24,7 +24,7 @@ MOMENTS = {
 RULE = "as they are"
 EARLY = "Flink's commits at the barrier, Spark's does not read its progress"
 #: what is switched off on the left and on the right
-SINKS = {RULE: ("", ""), EARLY: ("off commit_after_checkpoint", "off reads_progress")}
+COMMIT_RULES = {RULE: ("", ""), EARLY: ("off commit_after_checkpoint", "off reads_progress")}
 
 #: one order before the barrier, one behind it; in the other job, one before the batch, one after
 BARRIERS = """# As in Flink
@@ -54,9 +54,9 @@ do driver<s1
 
 def play_both(killed: str = DECIDED, sinks: str = RULE) -> Pair:
     """Both jobs, `killed` at one of the MOMENTS and started again; it opens just before the kill.
-    `sinks`: one of SINKS."""
+    `sinks`: one of COMMIT_RULES."""
     held = list(MOMENTS)[: list(MOMENTS).index(killed) + 1]
-    left, right = SINKS[sinks]
+    left, right = COMMIT_RULES[sinks]
     return put_beside(
         _tell(
             BARRIERS.format(off=left), [MOMENTS[m][0] for m in held], "sink", "fire jm checkpoint"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...spark.topics import consumer, fetch_offsets
 from .broker_kill import kill_broker
-from .clocks import MOMENTS, SINKS, compare_outputs, play_both
+from .clocks import COMMIT_RULES, MOMENTS, compare_outputs, play_both
 from .decide import DECIDE, STEPS, pounds
 from .flink_kills import recorded_kills
 from .kill_bench import GONE, KEPT, Bench, bestsellers, copies
@@ -16,7 +16,7 @@ __all__ = [
     "KEPT",
     "MOMENTS",
     "RESUME",
-    "SINKS",
+    "COMMIT_RULES",
     "STEPS",
     "Bench",
     "bestsellers",

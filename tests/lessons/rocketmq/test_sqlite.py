@@ -129,5 +129,5 @@ def test_what_is_wrong_with_a_service_is_found(name: str, budget: Budget, broken
 
 
 def test_an_unknown_service_is_told_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="no service 'odd'; there are: right, hasty"):
+    with pytest.raises(ValueError, match="no service 'odd'; there are: right, refusing, hasty"):
         service("odd")

@@ -18,7 +18,7 @@ from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
 KILLS = 20
 TOPIC, GROUP = "orders", "order-service"
 COMMIT, ROLLBACK = 8, 12
-PATIENCE_S = 60
+PATIENCE_S, SILENCE_S = 60, 1.5
 
 
 class Producer(threading.Thread):
@@ -107,8 +107,9 @@ def end_what_is_open(broker: RunningBroker, producers: list[Producer]) -> list[s
     delivered: what is delivered then."""
     until = time.monotonic() + PATIENCE_S
     wanted = {name for p in producers for name, commit in p.meant.items() if commit}
-    with Raw(broker.address, timeout_s=1.5) as asked, Raw(broker.address) as reader:
+    with Raw(broker.address) as asked, Raw(broker.address) as reader:
         asked.beat("the last", (GROUP,))
+        asked.socket.settimeout(SILENCE_S)
         while time.monotonic() < until:
             try:
                 asked.hear()
