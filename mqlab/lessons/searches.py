@@ -137,6 +137,13 @@ def table(searches: Searches, lang: Lang = "en", progress: Progress | None = Non
     return columns([("missing", "anomaly", "broken", "choices"), *lines])
 
 
+def tell_cases(head: str, cases: Iterable[tuple[str, Case]]) -> str:
+    """What comes of each case, and in how many choices: searched just now."""
+    rows: list[tuple[str, ...]] = [(head, "what comes of it", "in choices")]
+    rows += [(name, one.anomaly.en, str(len(search(one).schedule))) for name, one in cases]
+    return columns(rows)
+
+
 def lesson_table(systems: Iterable[Searched]) -> str:
     """The lesson systems: bounds, states, whether those were all, what was found, seconds,
     and the bytes that a state takes. Each is searched in a process of its own, since memory

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...kernel import Run, Trace
@@ -15,8 +14,7 @@ from ...rocketmq.messages import CheckTransactionState, name_queue
 from ...rocketmq.picture.view import list_group_queues, read_world
 from ..lab00 import first
 from ..registry import run_scenario
-from ..searches import Case, search
-from ..tables import columns
+from ..searches import tell_cases
 from .cases import CLAIM_CASES, SAFEGUARD_CASES
 from .exercises.answering import LISTENER
 from .exercises.story import STORY
@@ -148,11 +146,5 @@ def tell_searches() -> str:
     now, the shortest run there is."""
     without = [(name, SAFEGUARD_CASES[name]) for name in NEEDED]
     return "\n\n".join(
-        (_tell("without", without), _tell("with everything on", CLAIM_CASES.items()))
+        (tell_cases("without", without), tell_cases("with everything on", CLAIM_CASES.items()))
     )
-
-
-def _tell(head: str, cases: Iterable[tuple[str, Case]]) -> str:
-    rows: list[tuple[str, ...]] = [(head, "what comes of it", "in choices")]
-    rows += [(name, one.anomaly.en, str(len(search(one).schedule))) for name, one in cases]
-    return columns(rows)

@@ -9,33 +9,18 @@ a right listener, where none may.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 from ....kernel import Run, Text, Trace
 from ....kernel.trace import FactKind
 from ....rocketmq.messages import CheckTransactionState, SendMessage
-from ....scenario.language import ScenarioError
-from ...check import Hinted
-from ...registry import run_scenario
+from ...stories import StoryExercise
 from ...verdict import Verdict
 
 SYSTEM = "system order_service service={service} early=on timeout_ms=0"
-#: what a story may not say: which system it is about
-FIXED = ("system", "off")
 
-NO_LINES = Text(
-    "nothing is written yet: write the lines of a scenario, as text, into `story`",
-    "还没有写任何内容：请把场景的各行作为文本写进 `story`",
-)
 NO_ORDER = Text(
     "no order is stored as a half, so there is nothing to be asked about: begin with `run app: "
     "send-in-transaction orders-0 580538`",
     "没有任何订单存为半消息，也就无从回查：请以 `run app: send-in-transaction orders-0 580538` 开始",
-)
-FIXED_LINES = Text(
-    "the system is given: write only what happens in it (`run`, `kill`, `restart`, `fire` …)",
-    "系统已经给定：只写其中发生的事（`run`、`kill`、`restart`、`fire`……）",
 )
 
 UNASKED = "a listener that works when nothing goes wrong works"
@@ -76,32 +61,6 @@ RIGHT = Text(
     "process that has never heard of it",
     "示例没有通过，而正确的监听器通过了：一个没有行的订单，被一个从未听说过它的进程提交了",
 )
-
-
-@dataclass(frozen=True)
-class StoryExercise(Hinted):
-    """`wrong`, `right`: services by name; the story must tell them apart."""
-
-    wrong: str
-    right: str
-    hints: tuple[Text, ...]
-
-    def check(self, story: object, graded: bool = False) -> Verdict:
-        """Judge a story by what it finds with either listener."""
-        if not isinstance(story, str) or not story.strip():
-            return Verdict(False, NO_LINES)
-        if any(line.split()[:1] == [word] for line in story.splitlines() for word in FIXED):
-            return Verdict(False, FIXED_LINES)
-        try:
-            run, control = (self._perform(name, story) for name in (self.wrong, self.right))
-        except ScenarioError as error:
-            # the system's line stands before the story's first
-            said = re.sub(r"^line (\d+)", lambda found: f"line {int(found[1]) - 1}", str(error))
-            return Verdict(False, Text(said))
-        return judge_runs(run, control)
-
-    def _perform(self, service: str, story: str) -> Run:
-        return run_scenario(f"{SYSTEM.format(service=service)}\n{story.strip()}")
 
 
 def judge_runs(run: Run, control: Run) -> Verdict:
@@ -151,4 +110,6 @@ HINTS = (
         "在事务中发送一个订单，然后 `kill app`、`restart app`，再让定时器到期：`fire broker check`。",
     ),
 )
-STORY = StoryExercise("example", "right", HINTS)
+STORY = StoryExercise(
+    tuple(SYSTEM.format(service=service) for service in ("example", "right")), judge_runs, HINTS
+)

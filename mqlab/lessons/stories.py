@@ -1,0 +1,53 @@
+"""Exercises whose answer is a story: the lines of a scenario, behind a system line that is given.
+
+    story = "run app: send-in-transaction orders-0 580538 …"
+
+The story is run in each of the exercise's systems, and what happens in these runs is judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..kernel import Run, Text
+from ..scenario.language import ScenarioError
+from .check import Hinted
+from .registry import run_scenario
+from .verdict import Verdict
+
+#: what a story may not say: which system it is about
+FIXED = ("system", "off")
+
+NO_LINES = Text(
+    "nothing is written yet: write the lines of a scenario, as text, into `story`",
+    "还没有写任何内容：请把场景的各行作为文本写进 `story`",
+)
+FIXED_LINES = Text(
+    "the system is given: write only what happens in it (`run`, `kill`, `restart`, `fire` …)",
+    "系统已经给定：只写其中发生的事（`run`、`kill`、`restart`、`fire`……）",
+)
+
+
+@dataclass(frozen=True)
+class StoryExercise(Hinted):
+    """`systems`: the lines behind which the story is put; `judge`: what is said of the runs."""
+
+    systems: tuple[str, ...]
+    judge: Callable[..., Verdict]
+    hints: tuple[Text, ...]
+
+    def check(self, story: object, graded: bool = False) -> Verdict:
+        """Judge a story by what happens in it."""
+        if not isinstance(story, str) or not story.strip():
+            return Verdict(False, NO_LINES)
+        if any(line.split()[:1] == [word] for line in story.splitlines() for word in FIXED):
+            return Verdict(False, FIXED_LINES)
+        try:
+            runs: list[Run] = [run_scenario(f"{line}\n{story.strip()}") for line in self.systems]
+        except ScenarioError as error:
+            # the system's line stands before the story's first
+            said = re.sub(r"^line (\d+)", lambda found: f"line {int(found[1]) - 1}", str(error))
+            return Verdict(False, Text(said))
+        return self.judge(*runs)
