@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ..kernel import Config, Text, Words
 
@@ -96,14 +98,17 @@ SAFEGUARDS: dict[str, Text] = {
 class PulsarConfig(Config):
     """`partitions`: the topic partitions there are, as "orders-0". `missing`: partitions of a
     namespace that does not exist, which a client may register and nobody can serve.
-    `coordinators`: how many there are: 1 in a standalone broker, 16 in a cluster.
+    `coordinators`: how many there are: 1 in a standalone broker, 16 in a cluster, none while
+    transactionCoordinatorEnabled has its default, false.
     `max_active`: maxActiveTransactionsPerCoordinator (0: no limit). `snapshot_count`:
     transactionBufferSnapshotMaxTransactionCount. `snapshot_ms`:
     transactionBufferSnapshotMinTimeInMillis; 0: no snapshot by time, which spares a lesson a
     timer that nobody waits for. `dedup` 1: brokerDeduplicationEnabled. `retry_ms`: how long the
     coordinator waits before it ends a transaction anew. `batch_index_ack`:
     acknowledgmentAtBatchIndexLevelEnabled (on by default since 4.1). `tick_ms`: of the wheel that
-    watches deadlines; a shorter timeout aborts at once."""
+    watches deadlines; a shorter timeout aborts at once. `recover_rule`: a learner's
+    (maxReadPosition and aborted of the snapshot, the entries behind it) → what is open, what is
+    aborted (`buffer/written.py`)."""
 
     partitions: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -115,3 +120,4 @@ class PulsarConfig(Config):
     retry_ms: int = 1_000
     tick_ms: int = 100
     batch_index_ack: int = 1
+    recover_rule: Callable[..., Any] | None = None

@@ -41,6 +41,8 @@ EXCEPTION_OF: dict[ServerError, str] = {
 OPERATION_FAILED = "TransactionHasOperationFailedException"
 INVALID_CONFIGURATION = "InvalidConfigurationException"
 TIMEOUT = "TimeoutException"
+#: what enableTransaction(true) comes to where transactionCoordinatorEnabled is false
+NO_COORDINATOR = "TransactionCoordinatorClientException"
 
 
 def name_exception(error: ServerError) -> str:

@@ -21,7 +21,7 @@ from ...kernel import (
     build_success,
     replace,
 )
-from ..errors import OPERATION_FAILED, ServerError, name_exception
+from ..errors import NO_COORDINATOR, OPERATION_FAILED, ServerError, name_exception
 from ..messages import Answer, EndTxn, NewTxn, NewTxnResponse, TxnID
 from ..states import CLIENT_PREVIOUS, ClientTxnState, TxnAction
 from .calls import Abort, Commit, EndById, GetState, NewTransaction
@@ -63,7 +63,10 @@ class Transaction:
 
 
 def begin(client: Client, call: NewTransaction) -> Result:
-    """Coordinators take turns, and with several the first one is number 1."""
+    """Coordinators take turns, and with several the first one is number 1. Where there is none the
+    real client cannot even be built (TransactionCoordinatorClientImpl#startAsync)."""
+    if not client.config.cluster.coordinators:
+        return client.finish(build_failure(call, NO_COORDINATOR))
     timeout_ms = client.config.timeout_ms if call.timeout_ms is None else call.timeout_ms
     tc_id = (client.begun + 1) % client.config.cluster.coordinators
     return client.ask_coordinator(tc_id, NewTxn(tc_id, timeout_ms))

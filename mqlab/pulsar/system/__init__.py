@@ -7,7 +7,7 @@ A client has transactions, producers and consumers; `app` and `shop` are two pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ from ...kernel import (
     World,
 )
 from ...kernel.claims import select_lights
-from ...kernel.options import SORTED, Most, Programs
+from ...kernel.options import SORTED, UNWRITTEN, Most, Programs
 from ..claims.invariants import CLAIMS, properties
 from ..client.calls import Commit
 from ..config import SAFEGUARDS, PulsarConfig
@@ -44,14 +44,15 @@ COORDINATORS = Most(16, "a cluster has 16 of them")
 @dataclass(frozen=True)
 class PulsarSystem(System):
     """`topic`: its name, or several with commas, of `partitions` each. `clients`: processes with a
-    PulsarClient. `coordinators`: 1, as in a standalone broker, or as many as a cluster has.
+    PulsarClient. `coordinators`: 1, as in a standalone broker, as many as a cluster has, or 0, where
+    transactions are switched off, as they are by default.
     `missing`: further partitions, whose namespace does not exist.
 
     `timeout_ms`: of a transaction whose builder was given none; `operation_ms`: how long a client
     waits for a coordinator. `max_active`: maxActiveTransactionsPerCoordinator. `snapshot_count`
     and `snapshot_ms`: when a buffer writes a snapshot (0: not by time). `dedup` 1: the broker
     knows duplicates. `batch_index_ack` 0, the default before 4.1: messages of a batch are
-    acknowledged together only.
+    acknowledged together only. `rules`: what a learner writes, by slot: ("recover").
     `claims`: properties that a search is to check too (`invariants.CLAIMS`)."""
 
     topic: str = "orders"
@@ -68,6 +69,7 @@ class PulsarSystem(System):
     batch_index_ack: int = 1
     off: Annotated[tuple[str, ...], SORTED] = ()
     programs: Programs = ()
+    rules: Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN] = ()
     claims: tuple[str, ...] = ()
 
     name = "pulsar"
@@ -78,9 +80,8 @@ class PulsarSystem(System):
         for name in ("dedup", "batch_index_ack"):
             if getattr(self, name) not in (0, 1):
                 raise ValueError(f"{name}={getattr(self, name)}: expected 0 or 1")
-        for name in ("coordinators", "snapshot_count"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
+        if self.snapshot_count < 1:
+            raise ValueError(f"snapshot_count={self.snapshot_count}: expected at least 1")
         for name in self.claims:
             if name not in CLAIMS:
                 raise ValueError(f"no claim {name!r}; there are: {', '.join(CLAIMS)}")
@@ -104,6 +105,7 @@ class PulsarSystem(System):
             snapshot_ms=self.snapshot_ms,
             dedup=self.dedup,
             batch_index_ack=self.batch_index_ack,
+            recover_rule=dict(self.rules).get("recover"),
         )
 
     @cached_property
@@ -112,6 +114,9 @@ class PulsarSystem(System):
 
     def nodes(self) -> tuple[NodeSpec, ...]:
         return wiring.nodes(self)
+
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        return (*super().functions(), *(rule for _, rule in self.rules))
 
     def call(self, words: tuple[str, ...]) -> Any:
         return verbs.parse_call(words, self.config)

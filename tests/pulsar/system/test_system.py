@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from mqlab.lessons.registry import run_scenario
 from mqlab.pulsar import SAFEGUARDS, PulsarConfig, PulsarSystem
 from mqlab.pulsar.system.verbs import ADVICE, parse_call
 
@@ -86,7 +87,7 @@ def test_what_is_no_call_is_told_what_would_be(words: str, why: str) -> None:
     ("options", "why"),
     [
         ({"dedup": "2"}, "dedup=2: expected 0 or 1"),
-        ({"coordinators": "0"}, "coordinators=0: expected at least 1"),
+        ({"snapshot_count": "0"}, "snapshot_count=0: expected at least 1"),
         ({"coordinators": "17"}, "a cluster has 16"),
         ({"partitions": "101"}, "a picture has room for 100"),
         ({"off": "gravity"}, "no safeguard 'gravity'"),
@@ -98,6 +99,19 @@ def test_what_cannot_be_is_refused_in_words(options: dict[str, str], why: str) -
     with pytest.raises(ValueError) as refused:
         PulsarSystem.from_options(options)
     assert why in str(refused.value)
+
+
+def test_without_a_coordinator_there_are_plain_messages_only() -> None:
+    run = run_scenario(
+        "system pulsar coordinators=0\nrun app: send orders-0 a, new-transaction t1, "
+        "send orders-0 b txn=t1"
+    )
+    said = [fact.text.en for fact in run.trace if fact.glyph == "☞"]
+    assert said == [
+        "send orders-0 a: ok @0",
+        "new-transaction t1: failed TransactionCoordinatorClientException",
+        "send orders-0 b txn=t1: failed there is no transaction t1",
+    ]
 
 
 def test_a_line_is_read_back() -> None:
