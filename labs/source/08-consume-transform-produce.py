@@ -653,5 +653,5 @@ Predict("08-exit-ticket", trace=granted_once, step=first(granted_once, "killed")
 # other. The abort takes both back, and leaves the consumer where it is. The group keeps out every member
 # that it has replaced. And beyond the cluster's edge everything may happen twice.
 #
-# **Next:** [lab 11, order to income](11-order-to-income.ipynb): the same loop on Spark, with the orders of a
-# real day.
+# **Next:** [lab 09, coordinator and buffer](09-coordinator-and-buffer.ipynb): the same order in Pulsar, where
+# readers wait at another place.

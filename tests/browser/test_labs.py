@@ -26,6 +26,7 @@ LABS = {
     "05-idempotent-producer": 6,
     "06-coordinator": 12,
     "08-consume-transform-produce": 6,
+    "09-coordinator-and-buffer": 16,
 }
 SHOWN = ".jp-OutputArea-output .mqlab"
 #: tables that are wrapped, which makes them unreadable: taller than they have lines

@@ -46,6 +46,8 @@ EXERCISES = {
     "lso": ("kafka.lab07", "LSO", "rule"),
     "loop_order": ("kafka.lab08", "ORDER", "value"),
     "loop": ("kafka.exercises.copying", "LOOP", "work"),
+    "recovery": ("pulsar.exercises.recovering", "RECOVERY", "rule"),
+    "hiding": ("pulsar.exercises.hiding", "HIDING", "value"),
     "steps": ("spark.decide", "STEPS", "value"),
     "decide": ("spark.decide", "DECIDE", "rule"),
     "resume": ("spark.two_phase", "RESUME", "rule"),

@@ -140,13 +140,16 @@ def _outcome(run: Callable[[], Any]) -> Said:
 
 
 def plain(value: Any) -> Any:
-    """A value as it may travel: numbers, words and tuples of them; of anything else its text."""
+    """A value as it may travel: numbers, words, tuples and dictionaries of them; of anything else
+    its text."""
     if type(value) in PLAIN:
         return value
     if isinstance(value, StrEnum):
         return str.__str__(value)
     if type(value) in (tuple, list):
         return tuple(plain(one) for one in value)
+    if type(value) is dict:
+        return {plain(key): plain(one) for key, one in value.items()}
     if hasattr(value, "offset") and hasattr(value, "value"):
         return ("an order", plain(value.offset), plain(value.value))
     return ("odd", _shown(value))

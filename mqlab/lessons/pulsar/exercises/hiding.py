@@ -1,0 +1,125 @@
+"""The test of lab 09: a story in which the broker hides what it has committed.
+
+    story = "run app: new-transaction t0, send orders-0 580538 txn=t0, commit t0 …"
+
+No safeguard is off. The story is right if in its end a transaction counts as committed at its
+coordinator and as aborted in a partition, so that a later consumer does not get its messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....kernel import Run, Text
+from ....pulsar import PulsarSystem
+from ....pulsar.messages import LedgerEntry
+from ....pulsar.picture.ledgers import list_markers, read_entries
+from ....pulsar.states import MarkerType
+from ...stories import StoryExercise
+from ...verdict import Verdict
+
+SYSTEM = (
+    "system pulsar topic=orders,payments clients=app,web,accounting timeout_ms=600000 "
+    "claims=committed_stays"
+)
+LIGHT = "committed stays"
+
+UNCOMMITTED = "an aborted message can be lost"
+PUNCTUAL = "a transaction ends for everybody at the same moment"
+CLIENT = "a client always knows that its transaction has ended"
+REFUSED = "the low watermark keeps every late message out"
+ALONE = "a late message alone hides what was committed"
+BELIEFS = {
+    UNCOMMITTED: Text(
+        "nothing that was committed is hidden: the transaction that is written to late has "
+        "aborted, or none has committed a message",
+        "没有隐藏任何已提交的内容：迟到的写属于已中止的事务，或者没有事务提交过消息",
+    ),
+    PUNCTUAL: Text(
+        "every message was written before its transaction had ended, so nothing of it is stale. "
+        "Let a client that has missed the end (`reopen t0`) send once more",
+        "每条消息都在其事务结束之前写入，没有过期的写。请让错过结束的客户端（`reopen t0`）再发送一次",
+    ),
+    CLIENT: Text(
+        "this client knows that its transaction has ended, and sends nothing. One that slept "
+        "through the end does not know: `reopen t0` stands for it",
+        "这个客户端知道事务已结束，什么也没有发出。睡过了结束时刻的客户端并不知道：用 `reopen t0` 表示",
+    ),
+    REFUSED: Text(
+        "the late message was refused: another end had brought the low watermark to this "
+        "partition. But the mark is in memory only: when does a partition not have it?",
+        "迟到的消息被拒绝：另一个事务的结束已把低水位带到这个分区。但低水位只在内存里：分区什么时候没有它？",
+    ),
+    ALONE: Text(
+        "the late message was taken, and blocks its partition. Nothing is hidden for good yet: the "
+        "damage is done by the next transaction that ends here, whose low watermark aborts the "
+        "late one",
+        "迟到的消息被收下，堵住了分区，但还没有永久隐藏什么：造成损害的是下一个在这里结束的事务，"
+        "它带来的低水位会中止那个迟到的事务",
+    ),
+}
+RIGHT = Text(
+    "a transaction that was committed counts as aborted in its partition: whoever comes later "
+    "never gets its messages, and no safeguard was off",
+    "已提交的事务在分区里被当作已中止：后来的消费者永远得不到它的消息，而所有保护都开着",
+)
+
+
+def judge_run(run: Run) -> Verdict:
+    """What a story has done to what was committed."""
+    schedule = tuple(map(str, run.choices))
+    lights = {light.name: light.ok for light in run.trace.snapshot(-1).lights}
+    if not lights[LIGHT]:
+        return Verdict(True, RIGHT, "", schedule, run.system, LIGHT)
+    belief = find_belief(run)
+    return Verdict(False, BELIEFS[belief], belief, schedule, run.system)
+
+
+def find_belief(run: Run) -> str:
+    """Why a story hides nothing that was committed."""
+    said = [fact.text.en for fact in run.trace if fact.glyph == "☞"]
+    ledgers = list(list_ledgers(run))
+    committed = {e.txn for entries in ledgers for e in list_markers(entries, MarkerType.TXN_COMMIT)}
+    written = {e.txn for entries in ledgers for e in entries if e.marker is None}
+    if not committed & written:
+        return UNCOMMITTED
+    if any("NotAllowedException" in text for text in said):
+        return REFUSED
+    if any(is_late(entries, MarkerType.TXN_COMMIT) for entries in ledgers):
+        return ALONE
+    if any(is_late(entries, MarkerType.TXN_ABORT) for entries in ledgers):
+        return UNCOMMITTED
+    if any(text.startswith("send ") and "InvalidTxnStatus" in text for text in said):
+        return CLIENT
+    return PUNCTUAL
+
+
+def list_ledgers(run: Run) -> Iterator[list[LedgerEntry]]:
+    """The entries of each partition when the run is over."""
+    assert isinstance(run.system, PulsarSystem)
+    for partition in run.system.cluster.partitions:
+        yield read_entries(run.world, partition)
+
+
+def is_late(entries: list[LedgerEntry], kind: MarkerType) -> bool:
+    """Whether a message of a partition lies behind a marker of its transaction."""
+    ended = {entry.txn: entry.base for entry in reversed(list_markers(entries, kind))}
+    return any(e.marker is None and e.base > ended.get(e.txn, e.base) for e in entries)
+
+
+HINTS = (
+    Text(
+        "Three steps: a transaction commits a message; one more message of it arrives afterwards; "
+        "something makes the partition give that late one up. Where does the partition learn that "
+        "it has to?",
+        "三步：一个事务提交一条消息；之后它又来了一条消息；某件事让分区放弃这条迟到的消息。"
+        "分区从哪里得知要放弃？",
+    ),
+    Text(
+        "Behind the commit: `run app: reopen t0, send orders-0 late txn=t0`. Then a second "
+        "transaction that writes to `orders-0` and commits.",
+        "在提交之后：`run app: reopen t0, send orders-0 late txn=t0`。"
+        "然后由第二个事务写入 `orders-0` 并提交。",
+    ),
+)
+HIDING = StoryExercise((SYSTEM,), judge_run, HINTS)

@@ -1,0 +1,142 @@
+"""Lab 09, coordinator and buffer: what its cells import."""
+
+from __future__ import annotations
+
+from ...kernel import Run, Trace
+from ...kernel.trace import FactKind
+from ...pulsar.messages import LedgerEntry, TransactionMetadataEntry
+from ...pulsar.picture.ledgers import read_entries
+from ...pulsar.topic import Topic
+from ..lab00 import broker_map, first
+from ..patterns.orders import list_orders
+from ..recordings import read_recording
+from ..registry import run_scenario
+from ..searches import tell_cases
+from .cases import CLAIM_CASES, SAFEGUARD_CASES
+from .exercises.hiding import HIDING
+from .exercises.recovering import RECOVERY
+
+__all__ = [
+    "HIDING",
+    "RECOVERY",
+    "broker_map",
+    "first",
+    "list_entries",
+    "list_frontiers",
+    "list_records",
+    "measure_waiting",
+    "read_recording",
+    "receive_all",
+    "tell_buffer",
+    "tell_searches",
+]
+
+REQUESTS = ("NewTxn", "AddPartitionToTxn", "AddSubscriptionToTxn", "EndTxn ")
+
+
+def list_records(trace: Trace, coordinator: int = 0) -> list[tuple[str, str, str]]:
+    """Every record of a coordinator's log: its number, what it says, and which request of the
+    application it goes back to."""
+    found: list[tuple[str, str, str]] = []
+    asked = ""
+    for fact in trace:
+        if fact.kind is FactKind.SEND and fact.text.en.startswith(REQUESTS):
+            asked = fact.text.en
+        record = fact.body
+        if fact.kind is FactKind.APPEND and isinstance(record, TransactionMetadataEntry):
+            if record.txn.most == coordinator:
+                found.append((str(len(found)), fact.text.en, asked))
+    return found
+
+
+def list_entries(story: str, partition: str = "orders-0") -> list[tuple[str, str, str]]:
+    """A partition's ledger when a story is over: position, entry, and what the dispatcher makes
+    of it."""
+    run = run_scenario(story)
+    topic = _read_topic(run, partition)
+    rows = []
+    for entry in read_entries(run.world, partition):
+        if entry.base > topic.readable:
+            fate = "waits"
+        elif entry.marker is not None or entry.txn in topic.buffer.aborts:
+            fate = "passed over"
+        else:
+            fate = "delivered"
+        rows.append((str(entry.base), str(entry).rpartition(" @")[0], fate))
+    return rows
+
+
+def tell_buffer(story: str, partition: str = "orders-0") -> str:
+    """What the buffer of a partition knows when a story is over; no message is in it."""
+    buffer = _read_topic(run_scenario(story), partition).buffer
+    ongoing = ", ".join(f"{txn} from {at}" for txn, at in buffer.ongoing) or "nothing"
+    aborts = ", ".join(str(txn) for txn in buffer.aborts) or "nothing"
+    return f"{buffer.state}: open {ongoing}; aborted {aborts}; maxReadPosition {buffer.readable}"
+
+
+def _read_topic(run: Run, partition: str) -> Topic:
+    topic = run.world.role(partition)
+    assert isinstance(topic, Topic), f"{partition} is not up"
+    return topic
+
+
+def list_frontiers(trace: Trace, partition: str = "orders-0") -> list[tuple[str, int, int]]:
+    """How far a partition is written and how far one may read, after each of its entries."""
+    found: list[tuple[str, int, int]] = []
+    for fact in trace:
+        if fact.node != partition:
+            continue
+        if fact.kind is FactKind.APPEND and isinstance(fact.body, LedgerEntry):
+            found.append((fact.text.en.rpartition(" @")[0], fact.body.base, -1))
+        if found:
+            found[-1] = (*found[-1][:2], _find_readable(trace, fact.index, partition))
+    return found
+
+
+def _find_readable(trace: Trace, step: int, partition: str) -> int:
+    """maxReadPosition at a step, as the picture has it: its flag stands behind that entry."""
+    drawn = next(log for log in trace.snapshot(step).logs if log.name == partition)
+    return next(flag.at - 1 for flag in drawn.frontiers if flag.name == "maxReadPosition")
+
+
+def receive_all(story: str, subscription: str = "books") -> list[str]:
+    """What the applications of a story have received on a subscription, in its order."""
+    head = f"receive {subscription}: ok "
+    said = [fact.text.en for fact in run_scenario(story).trace if fact.text.en.startswith(head)]
+    values = [value for text in said for value in text.removeprefix(head).split(", ")]
+    return [value.split(" @")[0] for value in values if value != "nothing"]
+
+
+def measure_waiting(open_for: int, many: int = 12) -> tuple[int, int]:
+    """The first order of the day is sent in a transaction that stays open while `open_for` other
+    orders are sent. How many of all `many` have waited, and what they are worth, in pence."""
+    orders = list_orders(many)
+    lines = [
+        "system pulsar clients=app,web,accounting",
+        "run accounting: subscribe orders-0 books from=earliest",
+        f"run app: new-transaction t1, send orders-0 {orders[0].number} txn=t1",
+        *(f"run web: send orders-0 {order.number}" for order in orders[1 : open_for + 1]),
+    ]
+    got = receive_all("\n".join([*lines, "run accounting: receive books"]))
+    sent = orders[: open_for + 1]
+    waiting = [order for order in sent if order.number not in got]
+    return len(waiting), sum(order.pence for order in waiting)
+
+
+#: what each safeguard of the coordinator and of the buffer is for; lab 10 takes the others
+NEEDED = (
+    *("max_read_position", "filter_aborted", "decision_before_markers", "retry_until_answered"),
+    *("replay_log", "replay_topic", "transaction_timeout", "low_watermark"),
+)
+UNPROMISED = (
+    *("open-hides-plain", "two-markers", "error-and-committed", "late-send", "stale-write"),
+    "nobody-connects",
+)
+
+
+def tell_searches() -> str:
+    """What breaks without a safeguard, and what even Pulsar does not promise: each searched just
+    now, the shortest run there is."""
+    without = [(name, SAFEGUARD_CASES[name]) for name in NEEDED]
+    promised = [(name, CLAIM_CASES[name]) for name in UNPROMISED]
+    return "\n\n".join((tell_cases("without", without), tell_cases("with everything on", promised)))

@@ -1,0 +1,218 @@
+"""Lab 09: what its cells print is what happened, and its exercises tell beliefs apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqlab.lessons.pulsar.exercises.hiding import (
+    ALONE,
+    BELIEFS,
+    CLIENT,
+    HIDING,
+    PUNCTUAL,
+    REFUSED,
+    UNCOMMITTED,
+)
+from mqlab.lessons.pulsar.exercises.recovering import BELIEFS as RECOVERY_BELIEFS
+from mqlab.lessons.pulsar.exercises.recovering import RECOVERY, recover
+from mqlab.lessons.pulsar.lab09 import (
+    list_entries,
+    list_frontiers,
+    list_records,
+    measure_waiting,
+    receive_all,
+    tell_buffer,
+    tell_searches,
+)
+from mqlab.lessons.registry import scenario
+
+# ---- what the cells print --------------------------------------------------------------------
+
+BOTH = """
+system pulsar topic=orders,payments clients=app,shop
+run shop: subscribe orders-0 books from=earliest
+run app: new-transaction t0, send orders-0 a txn=t0, abort t0
+run app: new-transaction t1, send orders-0 b txn=t1
+run app: send orders-0 c
+"""
+READ = "run shop: receive books"
+
+
+def test_the_coordinators_log_is_listed_record_by_record() -> None:
+    told = [(record, asked) for _, record, asked in list_records(scenario(BOTH))]
+    assert told == [
+        ("NEW (0,0)", "NewTxn timeout=60000"),
+        ("ADD_PARTITION (0,0) orders-0", "AddPartitionToTxn (0,0) orders-0"),
+        ("ABORTING (0,0)", "EndTxn abort (0,0)"),
+        ("ABORTED (0,0)", "EndTxn abort (0,0)"),
+        ("NEW (0,1)", "NewTxn timeout=60000"),
+        ("ADD_PARTITION (0,1) orders-0", "AddPartitionToTxn (0,1) orders-0"),
+    ]
+
+
+def test_of_several_coordinators_each_has_its_own_log() -> None:
+    run = scenario("system pulsar coordinators=2\nrun app: new-transaction t1, new-transaction t2")
+    assert [record for _, record, _ in list_records(run, 1)] == ["NEW (1,0)"]
+    assert [record for _, record, _ in list_records(run, 0)] == ["NEW (0,0)"]
+
+
+def test_each_entry_has_its_fate() -> None:
+    assert list_entries(BOTH) == [
+        ("0", "a in (0,0)", "passed over"),
+        ("1", "abort marker of (0,0)", "passed over"),
+        ("2", "b in (0,1)", "waits"),
+        ("3", "c", "waits"),
+    ]
+    assert [fate for *_, fate in list_entries(f"{BOTH}run app: commit t1")][2:] == [
+        "delivered",
+        "delivered",
+        "passed over",
+    ]
+    assert list_entries(BOTH, "payments-0") == []
+
+
+def test_the_buffer_in_words() -> None:
+    assert tell_buffer(BOTH) == "Ready: open (0,1) from 2; aborted (0,0); maxReadPosition 1"
+    assert tell_buffer("system pulsar").startswith("NoSnapshot: open nothing; aborted nothing")
+
+
+def test_the_end_and_max_read_position_after_each_entry() -> None:
+    assert list_frontiers(scenario(BOTH)) == [
+        ("a in (0,0)", 0, -1),
+        ("abort marker of (0,0)", 1, 1),
+        ("b in (0,1)", 2, 1),
+        ("c", 3, 1),
+    ]
+
+
+def test_what_a_subscription_has_received() -> None:
+    assert receive_all(BOTH + READ) == []
+    assert receive_all(f"{BOTH}run app: commit t1\n{READ}\n{READ}") == ["b", "c"]
+
+
+def test_whatever_is_sent_behind_the_open_order_waits_with_it() -> None:
+    assert measure_waiting(0) == (1, 31_678)
+    for meanwhile in (1, 5, 11):
+        waiting, pence = measure_waiting(meanwhile)
+        assert waiting == meanwhile + 1
+        assert pence > measure_waiting(meanwhile - 1)[1]
+
+
+def test_every_safeguard_of_the_table_is_found_necessary() -> None:
+    without, promised = tell_searches().split("\n\n")
+    assert len(without.splitlines()) == 2 + 8
+    assert len(promised.splitlines()) == 2 + 6
+    assert "stale-write" in promised and "lost write" in promised
+
+
+# ---- the recovery that a learner writes ------------------------------------------------------
+
+
+def test_a_recovery_that_reads_the_entries_again_is_right() -> None:
+    assert RECOVERY.check(recover, graded=True).ok
+
+
+def test_a_recovery_in_other_words_is_right_too() -> None:
+    def by_transaction(max_read: int, aborted: tuple, entries: tuple) -> tuple:
+        ends = {txn: kind for _, kind, txn in entries if kind in ("commit", "abort")}
+        begun: dict[str, int] = {}
+        for position, kind, txn in reversed(entries):
+            if kind == "message" and txn not in ends:
+                begun[txn] = position
+        return begun, [*aborted, *(txn for txn, kind in ends.items() if kind == "abort")]
+
+    assert RECOVERY.check(by_transaction, graded=True).ok
+
+
+@pytest.mark.parametrize("belief", RECOVERY_BELIEFS, ids=lambda belief: belief.name)
+def test_each_belief_about_recovery_meets_its_own_sentence(belief: object) -> None:
+    verdict = RECOVERY.check(belief.rule)
+    assert not verdict.ok
+    assert (verdict.misconception, verdict.message) == (belief.name, belief.message)
+    assert verdict.trace() is not None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        ({}, "(0,1)"),
+        ([], []),
+        ({"(0,1)": "5"}, []),
+        ({"(0,1)": True}, []),
+        ({"t1": 5}, []),
+        ({}, [7]),
+        ({}, [], []),
+    ],
+)
+def test_an_answer_of_another_form_is_told_the_form(said: object) -> None:
+    verdict = RECOVERY.check(lambda max_read, aborted, entries: said)
+    assert not verdict.ok
+    assert "return two things" in str(verdict)
+
+
+def test_a_stub_is_told_that_nothing_is_written() -> None:
+    def stub(max_read: int, aborted: tuple, entries: tuple) -> tuple:
+        raise NotImplementedError
+
+    assert "nothing is written yet" in str(RECOVERY.check(stub))
+
+
+# ---- the story that a learner writes ---------------------------------------------------------
+
+COMMITTED = "run app: new-transaction t0, send orders-0 580538 txn=t0, commit t0\n"
+LATE = "run app: reopen t0, send orders-0 late txn=t0\n"
+NEXT = "run web: new-transaction t1, send orders-0 580539 txn=t1, commit t1\n"
+LOAD = "kill orders-0\nrestart orders-0\n"
+AGAIN = "run web: new-transaction t2, send orders-0 580540 txn=t2, abort t2\n"
+
+
+@pytest.mark.parametrize("story", [COMMITTED + LATE + NEXT, COMMITTED + NEXT + LOAD + LATE + AGAIN])
+def test_a_story_after_which_a_committed_order_is_hidden_is_right(story: str) -> None:
+    verdict = HIDING.check(story, graded=True)
+    assert verdict.ok
+    trace = verdict.trace()
+    assert trace is not None
+    assert "abort marker of (0,0)" in "".join(f.text.en for f in trace.facts[: verdict.step])
+
+
+@pytest.mark.parametrize(
+    ("story", "belief"),
+    [
+        ("run app: send orders-0 580538", UNCOMMITTED),
+        (COMMITTED.replace("commit", "abort") + LATE + NEXT, UNCOMMITTED),
+        (COMMITTED, PUNCTUAL),
+        (COMMITTED + NEXT, PUNCTUAL),
+        (COMMITTED + "run app: send orders-0 late txn=t0", CLIENT),
+        (COMMITTED + NEXT + LATE, REFUSED),
+        (COMMITTED + LATE, ALONE),
+        (COMMITTED + NEXT + LOAD + LATE, ALONE),
+        (COMMITTED + LATE + NEXT.replace("orders-0", "payments-0"), ALONE),
+    ],
+)
+def test_every_other_story_is_met_with_its_own_sentence(story: str, belief: str) -> None:
+    verdict = HIDING.check(story)
+    assert not verdict.ok
+    assert (verdict.misconception, verdict.message) == (belief, BELIEFS[belief])
+    assert verdict.trace() is not None
+
+
+@pytest.mark.parametrize(
+    ("story", "says"),
+    [
+        ("", "nothing is written yet"),
+        ("dance", "line 1: 'dance' is no command"),
+        (COMMITTED + "off low_watermark\n", "the system is given"),
+    ],
+)
+def test_what_is_no_story_is_told_so(story: str, says: str) -> None:
+    verdict = HIDING.check(story)
+    assert not verdict.ok
+    assert says in str(verdict)
+
+
+def test_the_hints_come_in_both_languages() -> None:
+    for exercise in (RECOVERY, HIDING):
+        assert exercise.hint(1).zh and exercise.hint(2).zh
+        with pytest.raises(ValueError, match="hints 1 to 2"):
+            exercise.hint(3)
