@@ -44,8 +44,8 @@ COORDINATORS = Most(16, "a cluster has 16 of them")
 @dataclass(frozen=True)
 class PulsarSystem(System):
     """`topic`: its name, or several with commas, of `partitions` each. `clients`: processes with a
-    PulsarClient. `coordinators`: 1, as in a standalone broker, as many as a cluster has, or 0, where
-    transactions are switched off, as they are by default.
+    PulsarClient. `coordinators`: 1, as in a standalone broker, as many as a cluster has, or 0,
+    where transactions are switched off, as they are by default.
     `missing`: further partitions, whose namespace does not exist.
 
     `timeout_ms`: of a transaction whose builder was given none; `operation_ms`: how long a client

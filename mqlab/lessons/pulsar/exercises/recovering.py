@@ -46,9 +46,13 @@ KILL = Budget(kills=1, killable=("orders-0",))
 
 
 def _tried(rule: Rule, *lines: str) -> Systems:
-    found = [system(line) for line in lines]
-    assert all(isinstance(one, PulsarSystem) for one in found)
-    return tuple((replace(one, rules=(("recover", rule),)), KILL) for one in found)
+    return tuple((_put(rule, line), KILL) for line in lines)
+
+
+def _put(rule: Rule, line: str) -> PulsarSystem:
+    found = system(line)
+    assert isinstance(found, PulsarSystem)
+    return replace(found, rules=(("recover", rule),))
 
 
 def _expected(said: Any) -> str:
