@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...kernel import Append, Effect, Event, Put, Reply, Return, Send, Telling, Words, World
 from ...kernel.outcome import Outcome
-from ..client import calls
+from ..client import Client, calls
 from ..errors import ServerError
 from ..messages import (
     Ack,
@@ -89,10 +89,14 @@ def tell(
             return Telling(fold=True)
         case Send(body=body):
             return _explain_request(body, written)
+        case Reply(body=SendReceipt(position=at) as receipt) if at >= 0:
+            name = written.name(read_entries(world, role)[at].txn)
+            return Telling(name, why=_explain_receipt(getattr(event, "body", None), receipt)())
         case Reply(body=body):
             return _explain_answer(getattr(event, "body", None), body, written)
         case Return(value=Outcome(call=call)):
-            return Telling(fold=isinstance(call, calls.AskAdmin))
+            name = written.name(_find_own(world.role(role), call))
+            return Telling(name, fold=isinstance(call, calls.AskAdmin))
     return Telling(fold=True)
 
 
@@ -100,6 +104,14 @@ def find_txn(body: object) -> TxnID | None:
     """The transaction that a message or a record speaks of."""
     txn = getattr(body, "txn", None)
     return txn if isinstance(txn, TxnID) else None
+
+
+def _find_own(client: Client | None, call: object) -> TxnID | None:
+    """The transaction that a client's call is about: a client knows it by a name of its own."""
+    by_name = isinstance(call, (calls.NewTransaction, calls.Commit, calls.Abort))
+    name = getattr(call, "name" if by_name else "txn", "")
+    own = client.txns.get(name) if client is not None else None
+    return None if own is None else own.id
 
 
 # ---- what is written -------------------------------------------------------------------

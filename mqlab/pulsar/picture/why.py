@@ -152,6 +152,13 @@ RETURNED: tuple[tuple[type, Words], ...] = (
         ),
     ),
     (
+        calls.Receive,
+        Words(
+            "It takes what the broker has sent ahead, and asks it for nothing.",
+            "它取走 broker 已经推送来的消息，并不向 broker 请求什么。",
+        ),
+    ),
+    (
         calls.Acknowledge,
         Words(
             "Without a transaction nobody answers an acknowledgement; with one it is safe now.",

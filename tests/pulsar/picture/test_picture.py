@@ -103,6 +103,18 @@ def test_a_partition_that_is_down_shows_its_messages_and_no_maxreadposition() ->
     assert [lane.up for lane in snapshot.lanes] == [True, True, True, False]
 
 
+def test_what_a_client_is_told_of_its_transaction_has_its_colour() -> None:
+    trace = run_scenario(
+        "system pulsar\nrun app: new-transaction t1, send orders-0 a txn=t1, send orders-0 p, "
+        "commit t1"
+    ).trace
+    told = {fact.text.en: fact.txn for fact in trace if fact.glyph in "☞⇒"}
+    assert told["new-transaction t1: ok (0,0)"] == "T1"
+    assert told["ok @0"] == told["send orders-0 a txn=t1: ok @0"] == "T1"
+    assert told["ok @1"] == told["send orders-0 p: ok @1"] == ""
+    assert told["commit t1: ok"] == "T1"
+
+
 def test_the_graph_has_the_edges_of_the_state_table() -> None:
     edges = {(str(old), str(new)) for new, olds in PREVIOUS.items() for old in olds if old != new}
     assert set(last("run app: new-transaction t1").graphs[0].edges) == edges
