@@ -287,7 +287,8 @@ go.Figure(
 #
 # The second table takes the first orders of the morning: whatever is sent while 580538 is open waits with
 # it, whoever has sent it. So your longest transaction is the delay of its partition, for every
-# subscription, and its timeout (60 s by default) is the upper bound.
+# subscription. The timeout (60 s by default) is meant to be the upper bound; 10 and 11 show when it is
+# none.
 #
 # "Pulsar never blocks, since each message is acknowledged by itself": that is the articles' sentence.
 # Acknowledging never blocks. Reading does.
@@ -318,7 +319,8 @@ for fact in half_way:
 # All or nothing holds for the end: COMMITTING is written, so every partition will get its marker,
 # whoever dies. It does not hold for the moment. Each partition shows its part when its own marker is
 # there, as in Kafka; a reader of both may see half. Unlike Kafka's, Pulsar's `commit` returns only when
-# *all* markers are written. So whoever waits for `commit` and then tells others is on the safe side.
+# *all* markers are written. So whoever waits for `commit` and then tells others is on the safe side,
+# unless an older transaction is open before these messages, as in 5.
 #
 # **7. An abort.** In the run of 3 t2 sent order 580540 and was aborted.
 
@@ -503,9 +505,9 @@ for name, then in {
 
 # %% [markdown]
 # No process of yours needs to be there for the abort: what silence means is decided, *abort*. But the
-# coordinator of a restarted broker is loaded only when a client with transactions connects to it. In a
-# cluster somebody always does; in a small system that runs once a night nobody does, and the plain
-# orders of the whole day wait.
+# coordinator of a restarted broker is loaded only when a client with transactions connects to it. Where
+# many services use transactions that is a matter of seconds. Where a single job runs once a night, the
+# plain orders of the whole day wait.
 #
 # **12. A late message.** Nobody asks the coordinator whether a transaction still exists when a message
 # arrives. What protects a partition is the *low watermark*: with each end the coordinator sends the
@@ -544,8 +546,8 @@ print(read_recording("pulsar-4.2.4/4.2", "kill-forgets-watermarks", "Message", "
 # `reopen t0` stands for a client that slept through its transaction's end. Its message is refused
 # while the partition remembers a mark. But marks are in memory only. After the restart the message is
 # taken, t0 counts as open again, and with the next end the broker sees that t0 has ended long ago and
-# aborts it. The list of the aborted has ids and no positions. So t0's *committed* order 580538 is on it
-# as well, and audit never gets it.
+# aborts it. But whether a message was aborted is looked up by the id of its transaction, wherever it lies.
+# So t0's *committed* order 580538 counts as aborted as well, and audit never gets it.
 #
 # The recording is the real 4.2.4: no safeguard was off. Pulsar has no *fencing*, no name by which an old
 # process could be told from its successor (Kafka's `transactional.id`, lab 06).
