@@ -35,6 +35,7 @@ from mqlab.lab import (
     Player,
     Playground,
     Predict,
+    check,
     columns,
     continue_scenario,
     scenario,
@@ -629,7 +630,7 @@ from mqlab.lessons.course.points import grade
 
 grade("recovery", recover)
 ### END HIDDEN TESTS
-RECOVERY.check(recover)
+check(RECOVERY, recover)
 
 # %% [markdown]
 # ## Test: hide what was committed
@@ -662,7 +663,7 @@ from mqlab.lessons.course.points import grade
 
 grade("hiding", story)
 ### END HIDDEN TESTS
-HIDING.check(story)
+check(HIDING, story)
 
 # %% [markdown]
 # ## Transfer: where do uncommitted messages live elsewhere?
