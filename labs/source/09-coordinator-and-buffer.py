@@ -354,9 +354,9 @@ print(read_recording("pulsar-4.2.4/4.2", "readers", "log", "Message"))
 Predict("09-level")
 
 # %% tags=["nbval-check-output"]
-WAYS = [f"subscribe orders-0 books from=earliest type={kind}" for kind in
-        ("Exclusive", "Shared", "Failover", "Key_Shared")]  # fmt: skip
-for way in (*WAYS, "reader orders-0 books from=earliest"):
+TYPES = ("Exclusive", "Shared", "Failover", "Key_Shared")
+ways = [f"subscribe orders-0 books from=earliest type={one}" for one in TYPES]
+for way in (*ways, "reader orders-0 books from=earliest"):
     got = receive_all(f"""
 # Before the commit
 system pulsar clients=app,accounting
