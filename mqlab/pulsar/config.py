@@ -94,6 +94,11 @@ SAFEGUARDS: dict[str, Text] = {
 }
 
 
+#: a learner's rule of conflict: (transaction, messages that it acknowledges one by one, those that
+#: are acknowledged for good, (message, transaction) of those that are pending) → whether it may
+AckRule = Callable[[str, tuple[int, ...], tuple[int, ...], tuple[tuple[int, str], ...]], bool]
+
+
 @dataclass(frozen=True, slots=True)
 class PulsarConfig(Config):
     """`partitions`: the topic partitions there are, as "orders-0". `missing`: partitions of a
@@ -108,7 +113,7 @@ class PulsarConfig(Config):
     acknowledgmentAtBatchIndexLevelEnabled (on by default since 4.1). `tick_ms`: of the wheel that
     watches deadlines; a shorter timeout aborts at once. `recover_rule`: a learner's
     (maxReadPosition and aborted of the snapshot, the entries behind it) → what is open, what is
-    aborted (`buffer/written.py`)."""
+    aborted (`buffer/written.py`). `ack_rule`: a learner's as well; None: Pulsar's own."""
 
     partitions: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -121,3 +126,4 @@ class PulsarConfig(Config):
     tick_ms: int = 100
     batch_index_ack: int = 1
     recover_rule: Callable[..., Any] | None = None
+    ack_rule: AckRule | None = None

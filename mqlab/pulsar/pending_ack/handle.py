@@ -50,6 +50,15 @@ class PendingAck:
         whole = position.batch_index < 0
         return bool(pending) and (whole or pending == WHOLE or position.batch_index in pending)
 
+    def list_holders(self) -> tuple[tuple[int, str], ...]:
+        """Each pending message with the transaction that has acknowledged it, one by one."""
+        return tuple(
+            (position.position, str(txn))
+            for txn, positions in self.of_txn
+            for position in positions
+            if self.is_pending(position)
+        )
+
     # -- conflicts ---------------------------------------------------------------------------
 
     def find_conflict(self, cursor: Cursor, txn: TxnID, asked: Iterable[AckPosition]) -> str:

@@ -16,6 +16,7 @@ from ..states import AckType, PendingAckState, TxnAction
 from .handle import PendingAck, acknowledge_up_to
 
 ACK, COMMIT, ABORT = "ACK", "COMMIT", "ABORT"
+REFUSED_BY_RULE = "{txn} is refused by a rule that somebody wrote"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +72,27 @@ def _apply_ack(
     """All positions of one request, or none of them."""
     txn, asked = record.txn, record.positions
     cumulative = record.ack_type is AckType.CUMULATIVE
-    if "pending_ack_conflict" in config.on:
-        if cumulative:
-            conflict = pending.find_cumulative_conflict(cursor, txn, asked[0])
-        else:
-            conflict = pending.find_conflict(cursor, txn, asked)
-        if conflict:
-            return Applied(pending, cursor, conflict)
+    if conflict := _find_conflict(config, pending, cursor, record):
+        return Applied(pending, cursor, conflict)
     new = pending.hold_slot(txn, asked[0]) if cumulative else pending.acknowledge(txn, asked)
     return Applied(new, cursor)
+
+
+def _find_conflict(
+    config: PulsarConfig, pending: PendingAck, cursor: Cursor, record: PendingAckEntry
+) -> str:
+    """Why the positions of an ACK cannot be acknowledged; "" where they can."""
+    txn, asked = record.txn, record.positions
+    if config.ack_rule is not None and record.ack_type is AckType.INDIVIDUAL:
+        entries = tuple(position.position for position in asked)
+        acked = (*range(cursor.mark_delete + 1), *cursor.individual)
+        may = config.ack_rule(str(txn), entries, acked, pending.list_holders())
+        return "" if may else REFUSED_BY_RULE.format(txn=txn)
+    if "pending_ack_conflict" not in config.on:
+        return ""
+    if record.ack_type is AckType.CUMULATIVE:
+        return pending.find_cumulative_conflict(cursor, txn, asked[0])
+    return pending.find_conflict(cursor, txn, asked)
 
 
 def replay_log(

@@ -52,7 +52,7 @@ class PulsarSystem(System):
     waits for a coordinator. `max_active`: maxActiveTransactionsPerCoordinator. `snapshot_count`
     and `snapshot_ms`: when a buffer writes a snapshot (0: not by time). `dedup` 1: the broker
     knows duplicates. `batch_index_ack` 0, the default before 4.1: messages of a batch are
-    acknowledged together only. `rules`: what a learner writes, by slot: ("recover").
+    acknowledged together only. `rules`: what a learner writes, by slot: ("recover", "ack").
     `claims`: properties that a search is to check too (`invariants.CLAIMS`)."""
 
     topic: str = "orders"
@@ -106,6 +106,7 @@ class PulsarSystem(System):
             dedup=self.dedup,
             batch_index_ack=self.batch_index_ack,
             recover_rule=dict(self.rules).get("recover"),
+            ack_rule=dict(self.rules).get("ack"),
         )
 
     @cached_property
