@@ -13,9 +13,8 @@ from typing import Any
 
 from ....explore import Budget
 from ....kernel import System, Text
-from ...check import Exercise, Hinted
 from ...registry import system
-from ...verdict import Verdict
+from ...trials import Stories
 from ..systems.payments import PaymentsSystem
 
 ANSWERS = ("append", "duplicate", "refuse")
@@ -265,42 +264,17 @@ def _expected(answer: Any) -> str:
     return "" if said else 'the answers are "append", "duplicate" and "refuse"'
 
 
-def _exercise(trial: Trial) -> Exercise:
-    return Exercise(
-        name="accept",
-        systems=lambda rule: (trial.build_case(rule),),
-        samples=SAMPLES,
-        beliefs=(),
-        hints=HINTS,
-        expects=_expected,
-    )
-
-
-@dataclass(frozen=True)
-class Stories(Hinted):
-    """The exercise: its trials in the order in which they are told, and its hints."""
-
-    trials: tuple[Trial, ...]
-    hints: tuple[Text, ...]
-
-    def check(self, rule: Rule, graded: bool = False) -> Verdict:
-        """Judge `accept(last_five, known, batch)` by every schedule of every trial."""
-        for trial in (*self.trials, *(UNSEEN if graded else ())):
-            verdict = _exercise(trial).check(rule)
-            if not verdict.ok:
-                broken = verdict.misconception
-                name, message = trial.says.get(broken, (broken, verdict.message))
-                return replace(verdict, misconception=name, message=message)
-        many = len(self.trials)
-        return Verdict(
-            True,
-            Text(
-                f"{many} stories, every schedule of each: no payment is counted twice, none is "
-                "lost, and nothing is refused that Kafka takes",
-                f"{many} 个故事的所有执行顺序：没有支付被重复记录或丢失，"
-                "Kafka 会接受的也都没有被拒绝",
-            ),
-        )
-
-
-ACCEPT = Stories(TRIALS, HINTS)
+ACCEPT = Stories(
+    name="accept",
+    trials=TRIALS,
+    unseen=UNSEEN,
+    samples=SAMPLES,
+    expects=_expected,
+    hints=HINTS,
+    right=Text(
+        f"{len(TRIALS)} stories, every schedule of each: no payment is counted twice, none is "
+        "lost, and nothing is refused that Kafka takes",
+        f"{len(TRIALS)} 个故事的所有执行顺序：没有支付被重复记录或丢失，"
+        "Kafka 会接受的也都没有被拒绝",
+    ),
+)
