@@ -3,7 +3,10 @@
 from . import Broker
 
 BROKER = Broker(
-    systems={"pulsar": "mqlab.pulsar:PulsarSystem"},
+    systems={
+        "pulsar": "mqlab.pulsar:PulsarSystem",
+        "passing": "mqlab.lessons.pulsar.systems.passing:PassingSystem",
+    },
     searches="mqlab.lessons.pulsar.cases:SEARCHES",
     witness="mqlab.real.pulsar.evidence:WITNESS",
     real="mqlab.cli.real_pulsar",

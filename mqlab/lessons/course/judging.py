@@ -48,6 +48,8 @@ EXERCISES = {
     "loop": ("kafka.exercises.copying", "LOOP", "work"),
     "recovery": ("pulsar.exercises.recovering", "RECOVERY", "rule"),
     "hiding": ("pulsar.exercises.hiding", "HIDING", "value"),
+    "passing": ("pulsar.exercises.passing", "PASSING", "value"),
+    "acking": ("pulsar.exercises.acking", "ACKING", "rule"),
     "steps": ("spark.decide", "STEPS", "value"),
     "decide": ("spark.decide", "DECIDE", "rule"),
     "resume": ("spark.two_phase", "RESUME", "rule"),

@@ -1,0 +1,155 @@
+"""Lab 10, acknowledgement: what its cells import."""
+
+from __future__ import annotations
+
+from mqlab_widgets import Pair, Player
+
+from ...kernel import Outcome
+from ...kernel.trace import FactKind
+from ...pulsar.client.calls import Acknowledge, Commit, Receive
+from ...pulsar.messages import PendingAckEntry, TransactionMetadataEntry
+from ..beside import put_beside
+from ..lab00 import first
+from ..menus import list_safeguards
+from ..patterns.orders import list_orders
+from ..recordings import read_recording
+from ..registry import run_scenario
+from ..searches import tell_cases
+from ..tables import columns, list_calls
+from .cases import CLAIM_CASES, SAFEGUARD_CASES
+from .exercises.acking import ACKING
+from .exercises.passing import PASSING
+
+__all__ = [
+    "ACKING",
+    "NEEDED",
+    "PASSING",
+    "answer_ack",
+    "compare_with_kafka",
+    "end_last",
+    "first",
+    "list_calls",
+    "list_orders",
+    "list_received",
+    "list_records",
+    "list_safeguards",
+    "put_beside_kafka",
+    "read_recording",
+    "receive_last",
+    "tell_searches",
+]
+
+
+def list_received(story: str) -> list[str]:
+    """What each `receive` of a story gave, in the order in which they were called."""
+    return [got.detail for got in _list_outcomes(story) if isinstance(got.call, Receive)]
+
+
+def receive_last(story: str) -> str:
+    """What the last `receive` of a story gave."""
+    return list_received(story)[-1]
+
+
+def answer_ack(story: str) -> str:
+    """What the last acknowledgement of a story was told."""
+    return [got.result for got in _list_outcomes(story) if isinstance(got.call, Acknowledge)][-1]
+
+
+def end_last(story: str) -> str:
+    """What the last commit of a story was told."""
+    return [got.result for got in _list_outcomes(story) if isinstance(got.call, Commit)][-1]
+
+
+def _list_outcomes(story: str) -> list[Outcome]:
+    trace = run_scenario(story).trace
+    return [fact.body for fact in trace if isinstance(fact.body, Outcome)]
+
+
+def list_records(story: str) -> list[tuple[str, str, str]]:
+    """What a story writes about transactions: where, which record, and what it says."""
+    rows = []
+    for fact in run_scenario(story).trace:
+        if fact.kind is not FactKind.APPEND:
+            continue
+        match fact.body:
+            case TransactionMetadataEntry():
+                rows.append((fact.node, "transaction log", fact.text.en))
+            case PendingAckEntry():
+                rows.append((fact.node, "pending-ack log", fact.text.en))
+    return rows
+
+
+#: what each safeguard of acknowledgements is for, and what even Pulsar does not promise
+NEEDED = ("pending_ack_conflict", "pending_ack_log", "pending_ack_filter", "redeliver_aborted")
+UNPROMISED = ("zombie", "send-again", "error-and-committed")
+
+
+def tell_searches() -> str:
+    """What breaks without a safeguard, and what even Pulsar does not promise: each searched just
+    now, the shortest run there is."""
+    without = [(name, SAFEGUARD_CASES[name]) for name in NEEDED]
+    claims = [(name, CLAIM_CASES[name]) for name in UNPROMISED]
+    return "\n\n".join((tell_cases("without", without), tell_cases("with everything on", claims)))
+
+
+# ---- beside Kafka ----------------------------------------------------------------------------
+
+THREE = list_orders(3)
+KAFKA = f"""# Kafka: one offset for the group
+system income orders={",".join(f"{one.number}:{one.pence}" for one in THREE)} readers=reader
+run worker: init, subscribe accounting orders, poll
+---
+
+run worker: begin, send income-0 580539:31073, send income-0 580540:40483
+run worker: send-offsets accounting orders-0@{{offset}}
+---
+
+run worker: commit
+---
+
+run worker: unsubscribe
+run worker: subscribe accounting orders, poll
+---
+"""
+PULSAR = f"""# Pulsar: each message by itself
+system pulsar topic=orders,income clients=shop,worker,twin
+run worker: subscribe orders-0 accounting type=Shared
+run shop: {", ".join(f"send orders-0 {one.number}" for one in THREE)}
+run worker: receive accounting
+---
+
+run worker: new-transaction t1, send income-0 580539 txn=t1, send income-0 580540 txn=t1
+run worker: ack accounting orders-0@1 orders-0@2 txn=t1
+---
+
+run worker: commit t1
+---
+
+run worker: close accounting
+run twin: subscribe orders-0 accounting type=Shared
+run twin: receive accounting
+---
+"""
+
+
+def put_beside_kafka(offset: int = 3) -> Pair:
+    """The same orders in both: the first one cannot be worked out, the two behind it can. `offset`:
+    what the worker commits in Kafka."""
+    return put_beside(KAFKA.format(offset=offset), PULSAR, at=3)
+
+
+def compare_with_kafka() -> str:
+    """What comes to whoever reads on, and so what becomes of each order: for each offset that the
+    worker could commit in Kafka, and in Pulsar."""
+    rows = [
+        (f"Kafka, offset {offset}", receive_next(put_beside_kafka(offset).first))
+        for offset in (0, 1, 3)
+    ]
+    rows.append(("Pulsar, orders @1 and @2", receive_next(put_beside_kafka().second)))
+    return columns([("the worker has committed", "whoever reads on gets"), *rows])
+
+
+def receive_next(player: Player) -> str:
+    """What the last call of a run was given."""
+    given = [fact.body.detail for fact in player.trace if isinstance(fact.body, Outcome)]
+    return given[-1].replace(":31678", "").replace(":31073", "").replace(":40483", "")

@@ -1,0 +1,1 @@
+"""Pulsar as the labs play it: systems with programs or lights of their own."""

@@ -1,0 +1,164 @@
+"""Pulsar and a worker that passes orders on: it receives one, and sends its income.
+
+    system passing pieces=receive,begin,send,ack,commit
+
+`pieces`: what the worker does, in this order; it starts from the first one when its process does,
+and goes round until nothing more comes. What one of its calls is refused ends the process. The
+orders are there before it begins.
+
+    receive    consumer.receive()
+    begin      client.newTransaction()
+    send       the income of each order, in the transaction
+    ack        acknowledge each order, in the transaction
+    plain      acknowledge each order, without a transaction
+    commit     txn.commit()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ....kernel import Asking, NodeSpec, Outcome, Property, Words, World, replace
+from ....kernel.application import Program
+from ....kernel.world import NodeState
+from ....pulsar import PulsarSystem
+from ....pulsar.client.calls import (
+    Acknowledge,
+    Commit,
+    NewTransaction,
+    Receive,
+    Send,
+    SubscribeTo,
+)
+from ....pulsar.config import CURSORS
+from ....pulsar.ledger import Cursor
+from ....pulsar.picture.ledgers import read_coordinators, read_entries
+from ....pulsar.states import SubType
+
+PIECES = ("receive", "begin", "send", "ack", "plain", "commit")
+SOURCE, SINK, GROUP = "orders-0", "income-0", "work"
+WORKER, SHOP = "worker", "shop"
+TXN = "t"
+#: a worker that goes round more often never comes to an end
+ROUNDS = 3
+COUNTED_ONCE = Words("no order's income is counted twice", "没有订单的收入被记两次")
+PASSED_ON = Words(
+    "the income of every order that is done with is counted", "每个已了结的订单，收入都已记下"
+)
+DONE = Words("every order can be done", "每个订单都能完成")
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The pieces as a program."""
+
+    pieces: tuple[str, ...]
+
+    def __call__(self, asking: Asking) -> None:
+        asking(SubscribeTo(SOURCE, GROUP, SubType.SHARED, "Earliest"))
+        for _ in range(ROUNDS):
+            orders: tuple[str, ...] = ()
+            for piece in self.pieces:
+                for call in _list_calls(piece, orders):
+                    said: Outcome = asking(call)
+                    if not said.ok:
+                        return
+                    if piece == "receive":
+                        orders = _read_orders(said)
+                        if not orders:
+                            return
+
+
+def _list_calls(piece: str, orders: tuple[str, ...]) -> Iterator[Any]:
+    match piece:
+        case "receive":
+            yield Receive(GROUP)
+        case "begin":
+            yield NewTransaction(TXN)
+        case "send":
+            yield from (Send(SINK, (order,), TXN) for order in orders)
+        case "ack":
+            yield Acknowledge(GROUP, (), TXN)
+        case "plain":
+            yield Acknowledge(GROUP, ())
+        case "commit":
+            yield Commit(TXN)
+
+
+def _read_orders(said: Outcome) -> tuple[str, ...]:
+    """The values of what was received, from words like `580538 @0, 580539 @1 again 1`, each once:
+    a request that was still under way when its process died may have doubled the delivery."""
+    if said.detail == "nothing":
+        return ()
+    return tuple(dict.fromkeys(words.split()[0] for words in said.detail.split(", ")))
+
+
+@dataclass(frozen=True)
+class PassingSystem(PulsarSystem):
+    """`pieces`: what the worker does. Its client is `worker`; `shop` sends the orders."""
+
+    topic: str = "orders,income"
+    clients: tuple[str, ...] = (SHOP, WORKER)
+    pieces: tuple[str, ...] = ()
+
+    name = "passing"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for piece in self.pieces:
+            if piece not in PIECES:
+                raise ValueError(f"no piece {piece!r}; there are: {', '.join(PIECES)}")
+
+    def nodes(self) -> tuple[NodeSpec, ...]:
+        return tuple(replace(spec, program=self._program(spec)) for spec in super().nodes())
+
+    def _program(self, spec: NodeSpec) -> Program | None:
+        if spec.name == WORKER and self.pieces:
+            return Worker(self.pieces)
+        return spec.program
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
+        kept = (claim for claim in super()._properties if claim.kind != "sometimes")
+        return (
+            Property("counted once", COUNTED_ONCE(), self._counts_once, "always", self._reads),
+            Property("passed on", PASSED_ON(), self._passes_on, "always", self._reads),
+            *kept,
+            Property("done", DONE(), self._is_done, "sometimes", self._reads),
+        )
+
+    # -- what is counted, and what is done with ----------------------------------------------
+
+    def list_income(self, world: World) -> list[str]:
+        """The orders whose income is committed, as often as it is."""
+        written = read_coordinators(self.cluster, world)
+        return [
+            str(value)
+            for entry in read_entries(world, SINK)
+            if entry.marker is None and (entry.txn is None or written.has_committed(entry.txn))
+            for value in entry.values
+        ]
+
+    def list_done(self, world: World) -> list[str]:
+        """The orders that are acknowledged for good."""
+        cursor: Cursor = world.disk(SOURCE).table(CURSORS).get(GROUP, Cursor())
+        done = (entry for entry in read_entries(world, SOURCE) if cursor.is_deleted(entry.base))
+        return [str(value) for entry in done for value in entry.values]
+
+    def _counts_once(self, world: World) -> bool:
+        income = self.list_income(world)
+        return len(set(income)) == len(income)
+
+    def _passes_on(self, world: World) -> bool:
+        """While a commit is under way, it has reached the one or the other: what is decided
+        counts."""
+        return set(self.list_done(world)) <= set(self.list_income(world))
+
+    def _is_done(self, world: World) -> bool:
+        return bool(self.list_done(world)) and self._passes_on(world)
+
+    def _reads(self, name: str, node: NodeState) -> Hashable:
+        return None if name in self.clients else node.disk

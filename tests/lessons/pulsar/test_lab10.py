@@ -1,0 +1,202 @@
+"""Lab 10: its stories come to what it says, and its exercises tell beliefs apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mqlab.explore import Budget, explore
+from mqlab.kernel import replay
+from mqlab.lessons.pulsar.exercises.acking import ACKING, TRIALS, UNSEEN
+from mqlab.lessons.pulsar.exercises.passing import PASSING
+from mqlab.lessons.pulsar.lab10 import (
+    answer_ack,
+    compare_with_kafka,
+    end_last,
+    list_received,
+    list_records,
+    put_beside_kafka,
+    receive_last,
+)
+from mqlab.lessons.pulsar.systems.passing import PassingSystem
+from mqlab.lessons.registry import system
+
+Rule = Callable[..., Any]
+
+# ---- what its tables read off a story ----------------------------------------------------------
+
+STORY = """
+system pulsar clients=shop,worker
+run worker: subscribe orders-0 billing type=Shared
+run shop: send orders-0 580538, send orders-0 580539
+run worker: receive billing, new-transaction t1, ack billing orders-0@0 txn=t1, {end} t1
+run worker: receive billing
+"""
+
+
+def test_what_a_story_receives_and_how_it_ends() -> None:
+    committed, aborted = (STORY.format(end=end) for end in ("commit", "abort"))
+    assert list_received(committed) == ["580538 @0, 580539 @1", "nothing"]
+    assert receive_last(aborted) == "580538 @0 again 1"
+    assert answer_ack(committed) == end_last(committed) == "ok"
+
+
+def test_the_records_of_an_acknowledgement_are_those_of_two_logs() -> None:
+    rows = list_records(STORY.format(end="commit"))
+    assert [said.split()[0] for _, _, said in rows] == [
+        *("NEW", "ADD_SUBSCRIPTION", "ACK", "COMMITTING", "COMMIT", "COMMITTED")
+    ]
+    assert {log for node, log, _ in rows if node == "orders-0"} == {"pending-ack log"}
+
+
+def test_kafka_skips_or_repeats_and_pulsar_gives_the_one_that_is_not_done() -> None:
+    lines = compare_with_kafka().splitlines()[2:]
+    got = [line.split("  ")[-1].strip() for line in lines]
+    assert got == [
+        *("580538, 580539, 580540", "580539, 580540", "nothing", "580538 @0"),
+    ]
+    pair = put_beside_kafka()
+    assert [len(pair.first.trace), len(pair.second.trace)] == list(pair.moments[-1])
+
+
+# ---- the rule of conflict ----------------------------------------------------------------------
+
+
+def right(txn: str, asked: Any, acked: Any, pending: Any) -> bool:
+    held = {message for message, _ in pending}
+    return not set(asked) & (held | set(acked))
+
+
+def mine_again(txn: str, asked: Any, acked: Any, pending: Any) -> bool:
+    held = {message for message, holder in pending if holder != txn}
+    return not set(asked) & (held | set(acked))
+
+
+def _is_free(message: int, txn: str, acked: Any, pending: Any) -> bool:
+    return mine_again(txn, (message,), acked, pending)
+
+
+WRONG: dict[str, Rule] = {
+    "30 the last one wins": lambda txn, asked, acked, pending: not set(asked) & set(acked),
+    "an acknowledgement may be repeated": lambda txn, asked, acked, pending: (
+        not set(asked) & {message for message, _ in pending}
+    ),
+    "nobody may acknowledge": lambda txn, asked, acked, pending: False,
+    "31 a pending acknowledgement locks the subscription": lambda txn, asked, acked, pending: (
+        right(txn, asked, acked, pending) and not pending
+    ),
+    "a transaction acknowledges one message": lambda txn, asked, acked, pending: (
+        right(txn, asked, acked, pending) and txn not in {holder for _, holder in pending}
+    ),
+    "31 acknowledgements go in order": lambda txn, asked, acked, pending: (
+        right(txn, asked, acked, pending) and min(asked) == max(acked, default=-1) + 1
+    ),
+    "what lies before an acknowledged message is acknowledged": (
+        lambda txn, asked, acked, pending: (
+            right(txn, asked, (), pending) and min(asked) > max(acked, default=-1)
+        )
+    ),
+    "one free message is enough": lambda txn, asked, acked, pending: any(
+        _is_free(message, txn, acked, pending) for message in asked
+    ),
+    "the older transaction wins": lambda txn, asked, acked, pending: (
+        not set(asked) & (set(acked) | {message for message, holder in pending if holder < txn})
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", [right, mine_again])
+def test_both_right_rules_pass_with_what_only_grading_tries(rule: Rule) -> None:
+    verdict = ACKING.check(rule, graded=True)
+    assert verdict.ok, str(verdict)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_each_wrong_rule_hears_of_its_own_belief(name: str) -> None:
+    verdict = ACKING.check(WRONG[name])
+    assert not verdict.ok and verdict.misconception == name
+
+
+@pytest.mark.parametrize("name", ["30 the last one wins", "the older transaction wins"])
+def test_a_wrong_rule_is_shown_the_run_in_which_a_promise_breaks(name: str) -> None:
+    verdict = ACKING.check(WRONG[name])
+    assert verdict.system is not None
+    lights = replay(verdict.system, verdict.schedule).snapshot(-1).lights
+    assert any(light.name == verdict.light and not light.ok for light in lights)
+
+
+def test_the_first_and_the_last_of_a_request_do_not_stand_for_it() -> None:
+    for place in (0, -1):
+        verdict = ACKING.check(
+            lambda txn, asked, acked, pending, place=place: _is_free(
+                asked[place], txn, acked, pending
+            )
+        )
+        assert verdict.misconception == "one free message is enough"
+
+
+def test_a_rule_that_gives_no_truth_value_or_has_a_memory_is_told_so() -> None:
+    assert "True and False" in str(ACKING.check(lambda *given: 1))
+    seen: list[Any] = []
+
+    def remembers(*given: Any) -> bool:
+        seen.append(given)
+        return len(seen) % 2 == 0
+
+    assert "and then" in str(ACKING.check(remembers))
+
+
+def test_every_sentence_of_the_exercise_is_told_by_some_trial() -> None:
+    for trial in (*TRIALS, *UNSEEN):
+        found, budget = trial.build_case(right)
+        verdict = explore(found, budget)
+        assert verdict.complete and not verdict.counterexamples and not verdict.missing
+        assert set(trial.says) <= {p.name for p in found.properties()}
+
+
+# ---- the worker's calls in order ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "receive begin send ack commit",
+        "receive begin ack send commit",
+        "begin receive send ack commit",
+    ],
+)
+def test_every_order_in_which_both_belong_to_the_transaction_is_right(order: str) -> None:
+    assert PASSING.check(order.split()).ok
+
+
+@pytest.mark.parametrize(
+    ("order", "broken"),
+    [
+        ("receive begin send plain commit", "passed on"),
+        ("receive plain begin send commit", "passed on"),
+        ("receive begin send commit plain", "counted once"),
+        ("receive begin send commit ack", "done"),
+        ("receive begin send ack", "done"),
+        ("receive send begin ack commit", "done"),
+        ("receive begin note send ack commit", "32 unacknowledged state lives in the client"),
+        ("init receive begin send ack commit", "a name fences an older worker"),
+        ("receive begin send offset commit", "31 acknowledgements go in order"),
+    ],
+)
+def test_each_wrong_order_breaks_a_promise_or_names_a_belief(order: str, broken: str) -> None:
+    verdict = PASSING.check(order.split())
+    assert not verdict.ok and verdict.misconception == broken
+
+
+def test_a_worker_that_is_killed_and_timed_out_still_counts_each_order_once() -> None:
+    found = system("passing pieces=receive,begin,send,ack,commit 'shop=send orders-0 580538'")
+    assert isinstance(found, PassingSystem)
+    verdict = explore(found, Budget(kills=1, killable=("worker",)))
+    assert verdict.complete and not verdict.counterexamples and not verdict.missing
+
+
+def test_a_piece_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="no piece 'dance'; there are: receive"):
+        system("passing pieces=dance")
