@@ -480,6 +480,7 @@ glossary()
 # | [07 Markers and the last stable offset](07-markers-and-lso.ipynb) | what may a reader see, and when? |
 # | [08 Consume, transform, produce](08-consume-transform-produce.ipynb) | how do offsets join the transaction? |
 # | [09 Pulsar: coordinator and buffer](09-coordinator-and-buffer.ipynb) | where do uncommitted messages live? |
+# | [10 Pulsar: acknowledgement](10-acknowledgement.ipynb) | can a transaction un-acknowledge? |
 # | [11 Order → income](11-order-to-income.ipynb) | is the sum right after a crash? |
 #
 # ## Exit ticket

@@ -712,4 +712,5 @@ Predict("09-exit-ticket")
 # coordinator's log knows who takes part and how it ended; the partition's entries know the rest. Keep
 # transactions short, and never let an old process write on.
 #
-# **Next:** [lab 11, order to income](11-order-to-income.ipynb): the same orders on Spark.
+# **Next:** [lab 10, acknowledgement](10-acknowledgement.ipynb): what a transaction has read, and how it
+# takes that back.

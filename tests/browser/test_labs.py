@@ -27,6 +27,7 @@ LABS = {
     "06-coordinator": 12,
     "08-consume-transform-produce": 6,
     "09-coordinator-and-buffer": 16,
+    "10-acknowledgement": 15,
 }
 SHOWN = ".jp-OutputArea-output .mqlab"
 #: tables that are wrapped, which makes them unreadable: taller than they have lines
