@@ -96,10 +96,10 @@ SAID = ("Ack", "EndTxn", "receive", "Redeliver", "Message")
 print(read_recording("pulsar-4.2.4/4.2", "cumulative-and-abort", *SAID))
 
 # %% [markdown]
-# After the abort the acknowledgement is gone. But the worker *has* these messages, as far as the
-# broker knows, and nothing is sent twice to a consumer that has it. They come again when the worker
-# asks for redelivery, or when it connects anew. Until then £1032.34 is neither billed nor lost, and
-# no error was raised.
+# After the abort the acknowledgement is gone. But the broker does not send the orders again: after
+# a cumulative acknowledgement it leaves that to the consumer. They come when the worker asks for
+# redelivery, or when it connects anew. Until then £1032.34 is neither billed nor lost, and no error
+# was raised.
 #
 # An acknowledgement goes through the six stages as well. These are the records of one whose
 # transaction commits:
@@ -132,7 +132,7 @@ print(columns([("written by", "in which log", "the record"), *list_records(STAGE
 #
 # **1. What comes again after an abort?** Four orders are received. One of them, 580539, is
 # acknowledged *individually* in a transaction, and the transaction aborts. The subscription is of
-# the type Exclusive: one consumer, who gets everything in order.
+# the type Exclusive: one consumer, which gets everything in order.
 
 # %% jupyter={"source_hidden": true}
 ABORTED = """
@@ -227,9 +227,9 @@ print(columns(rows))
 
 # %% [markdown]
 # A message is pending for one transaction at most, and even the same transaction may not
-# acknowledge it again. A request is all or nothing. Acknowledged is acknowledged: after a commit it
-# is a conflict as well. Of cumulative ones there is a single slot for the whole subscription, and
-# only its holder may move it on.
+# acknowledge it again. A request is all or nothing. What was committed stays acknowledged, so it is
+# a conflict as well. For cumulative acknowledgements there is a single slot in the whole
+# subscription, and only its holder may move it on.
 #
 # The last line is a gap: cumulative and individual acknowledgements are not compared with each
 # other. Use one kind per subscription.
@@ -254,13 +254,15 @@ Predict("10-plain", trace=plain, step=first(plain, "pending for (0,0)"))
 
 # %% tags=["nbval-check-output"]
 print(list_calls(plain, "worker"), "\n")
-SAID = ("Ack billing", "EndTxn", "receive", "position")
+SAID = ("Ack billing", "EndTxn", "receive", "pendingAckStats")
 print(read_recording("pulsar-4.2.4/4.2", "plain-ack-beats-pending", *SAID))
 
 # %% [markdown]
 # A plain acknowledgement asks no transaction. It is applied at once, and no abort takes it back:
-# the real broker answers the same. So a conflict protects transactions from each other, and nothing
-# protects them from a worker, or a line of old code, that acknowledges without one.
+# the real broker answers the same. The subscription still counts t1 as open (`ongoing 1`), so its
+# abort is not without effect: on an Exclusive subscription it sends the *other* messages again that
+# are not acknowledged. So a conflict protects transactions from each other, and nothing protects
+# them from a worker, or a line of old code, that acknowledges without one.
 #
 # **4. Who remembers what?** An article says that Kafka keeps what is not acknowledged in the
 # broker, and Pulsar in the client. Three orders were received: 580538 is acknowledged in t1, 580539
@@ -529,8 +531,8 @@ run worker: receive billing
 print(list_calls(BLOCKED, "worker"))
 
 # %% [markdown]
-# A Kafka position stands for everything in front of it, so a worker has only three bad choices:
-# skip 580538 for good (3), do the others again (0 or 1), or wait. In Pulsar each message stands for
+# A Kafka position stands for everything in front of it, so a worker has only bad choices: skip
+# 580538 for good (3), do the other two again later (0), or wait. In Pulsar each message stands for
 # itself: an order that waits holds up no other one.
 #
 # From this an article concludes that nothing ever blocks in Pulsar. That holds for acknowledgements
@@ -637,9 +639,9 @@ PASSING.check(order)
 # Your rule is put into the broker. Thirteen short programs are tried with it, each in every
 # schedule: workers that read real orders, send their income and acknowledge them, in transactions
 # that commit and abort; in one of them the broker may be killed, and replays its log by asking your
-# rule again. No income may be stored twice, and nobody may be refused a message that is free.
-# Whether a transaction may acknowledge its own message once more, no promise depends on: both
-# answers pass, and Pulsar refuses it. Two hints wait: `print(ACKING.hint(1))`, then
+# rule again. No income may be stored twice, and nobody may be refused a message that is free. No
+# promise depends on whether a transaction may acknowledge its own message once more: both answers
+# pass, and Pulsar refuses it. Two hints wait: `print(ACKING.hint(1))`, then
 # `print(ACKING.hint(2))`.
 
 
