@@ -95,7 +95,7 @@ def tell_searches() -> str:
 # ---- beside Kafka ----------------------------------------------------------------------------
 
 THREE = list_orders(3)
-KAFKA = f"""# Kafka: one offset for the group
+KAFKA = f"""# In Kafka
 system income orders={",".join(f"{one.number}:{one.pence}" for one in THREE)} readers=reader
 run worker: init, subscribe accounting orders, poll
 ---
@@ -111,7 +111,7 @@ run worker: unsubscribe
 run worker: subscribe accounting orders, poll
 ---
 """
-PULSAR = f"""# Pulsar: each message by itself
+PULSAR = f"""# In Pulsar
 system pulsar topic=orders,income clients=shop,worker,twin
 run worker: subscribe orders-0 accounting type=Shared
 run shop: {", ".join(f"send orders-0 {one.number}" for one in THREE)}
