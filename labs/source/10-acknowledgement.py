@@ -38,6 +38,7 @@ from mqlab.lessons.pulsar.lab10 import (
     list_received,
     list_records,
     list_safeguards,
+    list_states,
     put_beside_kafka,
     read_recording,
     receive_last,
@@ -368,8 +369,9 @@ run twin: create-namespace gone-0
 fire tc-0
 run twin: transaction-metadata 0/0
 """
-frozen = scenario(FROZEN)
-print(list_calls(frozen, "twin"))
+rows = [("", "the state of t1")]
+rows += zip(("after ten minutes", "when the namespace exists"), list_states(FROZEN), strict=True)
+print(columns(rows))
 
 # %% [markdown]
 # The coordinator finds t1 in its log and aborts it at its old deadline. Then the message comes
@@ -543,14 +545,15 @@ print(list_calls(BLOCKED, "worker"))
 # ## Find the shortest run that loses an order
 #
 # This worker passes orders on in a transaction, but acknowledges them plainly, as its old program
-# did: receive, begin, send, acknowledge, commit. The order is there. Click a message to deliver it,
-# a timer to let it run out, a lane to kill a process. *How few choices until the light "passed on"
-# turns red? Which moment is it?*
+# did: receive, begin, send, acknowledge, commit. The order is there, and the worker is about to
+# subscribe. Click a message to deliver it, a timer to let it run out, a lane to kill a process.
+# *How few choices until the light "passed on" turns red? Which moment is it?*
 
 # %%
 play = continue_scenario("""
-# An order is there, and a worker who acknowledges it plainly
+# A worker acknowledges plainly
 system passing pieces=receive,begin,send,plain,commit
+hold worker→orders-0 Subscribe#1
 run shop: send orders-0 580538
 """)
 Playground(play, goal="passed on")

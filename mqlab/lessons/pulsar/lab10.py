@@ -6,8 +6,12 @@ from mqlab_widgets import Pair, Player
 
 from ...kernel import Outcome
 from ...kernel.trace import FactKind
-from ...pulsar.client.calls import Acknowledge, Commit, Receive
-from ...pulsar.messages import PendingAckEntry, TransactionMetadataEntry
+from ...pulsar.client.calls import Acknowledge, AskAdmin, Commit, Receive
+from ...pulsar.messages import (
+    GetTransactionMetadata,
+    PendingAckEntry,
+    TransactionMetadataEntry,
+)
 from ..beside import put_beside
 from ..lab00 import first
 from ..menus import list_safeguards
@@ -33,6 +37,7 @@ __all__ = [
     "list_received",
     "list_records",
     "list_safeguards",
+    "list_states",
     "put_beside_kafka",
     "read_recording",
     "receive_last",
@@ -58,6 +63,17 @@ def answer_ack(story: str) -> str:
 def end_last(story: str) -> str:
     """What the last commit of a story was told."""
     return [got.result for got in _list_outcomes(story) if isinstance(got.call, Commit)][-1]
+
+
+def list_states(story: str) -> list[str]:
+    """What a story is told of a transaction each time that it asks its coordinator: the state, or
+    the exception."""
+    asked = (
+        got
+        for got in _list_outcomes(story)
+        if isinstance(got.call, AskAdmin) and isinstance(got.call.request, GetTransactionMetadata)
+    )
+    return [got.detail.split()[0].removeprefix("status=") for got in asked]
 
 
 def _list_outcomes(story: str) -> list[Outcome]:

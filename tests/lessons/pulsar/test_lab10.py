@@ -17,6 +17,7 @@ from mqlab.lessons.pulsar.lab10 import (
     end_last,
     list_received,
     list_records,
+    list_states,
     put_beside_kafka,
     receive_last,
 )
@@ -57,6 +58,14 @@ def test_kafka_skips_or_repeats_and_pulsar_gives_the_one_that_is_not_done() -> N
     assert got == ["580538, 580539, 580540", "nothing", "580538 @0"]
     pair = put_beside_kafka()
     assert [len(pair.first.trace), len(pair.second.trace)] == list(pair.moments[-1])
+
+
+def test_the_state_of_a_transaction_each_time_that_it_is_asked_for() -> None:
+    asked = "run shop: transaction-metadata 0/0\n"
+    opened, ended = STORY.format(end="commit").split(", commit t1")
+    assert list_states(f"{opened}\n{asked}run worker: commit t1\n{asked}{ended}") == [
+        *("OPEN", "TransactionNotFoundException")
+    ]
 
 
 # ---- the rule of conflict ----------------------------------------------------------------------
