@@ -24,7 +24,16 @@
 # *Participant*: a partition or a subscription that must hear how a transaction ends.
 
 # %%
-from mqlab.lab import Player, Playground, Predict, columns, continue_scenario, scenario, vary
+from mqlab.lab import (
+    Player,
+    Playground,
+    Predict,
+    check,
+    columns,
+    continue_scenario,
+    scenario,
+    vary,
+)
 from mqlab.lessons.pulsar.lab10 import (
     ACKING,
     NEEDED,
@@ -628,7 +637,7 @@ from mqlab.lessons.course.points import grade
 
 grade("passing", order)
 ### END HIDDEN TESTS
-PASSING.check(order)
+check(PASSING, order)
 
 # %% [markdown]
 # ## Make: the rule of conflict
@@ -667,7 +676,7 @@ from mqlab.lessons.course.points import grade
 
 grade("acking", may_ack)
 ### END HIDDEN TESTS
-ACKING.check(may_ack)
+check(ACKING, may_ack)
 
 # %% [markdown]
 # ## Transfer: how do others take back what was read?
