@@ -43,7 +43,7 @@ from ..kernel import (
 from .disk import ServerDisk
 from .home import Change, Home, Start
 from .journal import Journal
-from .protocol import UNSENT
+from .protocol import Unsent
 from .trace.live import Live
 
 log = logging.getLogger("mqlab.serve")
@@ -264,7 +264,7 @@ class Driver:
             return
         self._told.setdefault(effect.to, {})[me] = None
         if not push(me, effect.corr, effect.body):
-            unsent = Response(effect.to, effect.corr, UNSENT, self.now)
+            unsent = Response(effect.to, effect.corr, Unsent(effect.body), self.now)
             self.inbox.append((me, unsent))
 
     # -- time ----------------------------------------------------------------------------------

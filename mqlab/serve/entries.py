@@ -105,7 +105,7 @@ class JsonForm:
         # An older journal may lack the newest fields, which then have their defaults.
         given = dict(zip(names, map(self._value, values), strict=False))
         for field in names:
-            if (kind, field) in self._enums and field in given:
+            if (kind, field) in self._enums and given.get(field) is not None:
                 given[field] = self._enums[kind, field](given[field])
         return kind(**given)
 

@@ -14,7 +14,7 @@ any order, or never.
 
     the client does not read    Its unsent bytes are bounded. Beyond the bound a push is not
                                 sent and not kept, and its role hears so: Response("conn-3",
-                                corr, UNSENT). When to try again is for the role to decide:
+                                corr, Unsent(body)). When to try again is for the role to decide:
                                 at a timer, or at the client's next word; at once would be
                                 for ever.
     too many pushes unanswered  The client is cut off.
@@ -53,14 +53,14 @@ class Hangup:
         self.why = why
 
 
+@dataclass(frozen=True, slots=True)
 class Unsent:
-    """In the place of an answer to a push: the client does not read, it was not sent."""
+    """In the place of an answer to a push: the client does not read, `body` was not sent."""
+
+    body: Any
 
     def __str__(self) -> str:
         return "unsent, the client does not read"
-
-
-UNSENT = Unsent()
 
 
 @dataclass(slots=True)

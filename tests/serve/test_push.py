@@ -24,7 +24,7 @@ from mqlab.kernel import ConnectionLost, Response, replace
 from mqlab.serve import connection, server
 from mqlab.serve.home import Home
 from mqlab.serve.process import READY
-from mqlab.serve.protocol import UNSENT
+from mqlab.serve.protocol import Unsent
 from mqlab.serve.server import Options, Server
 from tests.serve.toy import LENGTH, LIMIT, TOY, OrderedFrames, pack, push
 
@@ -201,7 +201,7 @@ def test_a_client_that_does_not_read_is_not_pushed_to_and_the_role_hears_so(
             assert await other.ask("feed", text) == {"id": 1, "is": "fed"}, "others are served"
             sent += 1
             assert sent < 1_000, "somewhere a bound must be"
-        assert feed(it) == [Response("conn-1", 0, UNSENT)]
+        assert feed(it) == [Response("conn-1", 0, Unsent(text))]
         wire = it.connections[1]._transport
         assert wire is not None
         unread = wire.get_write_buffer_size()
