@@ -19,6 +19,7 @@ class ServerError(IntEnum):
     ServiceNotReady = 6
     TopicNotFound = 11
     SubscriptionNotFound = 12
+    ConsumerNotFound = 13
     TransactionCoordinatorNotFound = 20
     InvalidTxnStatus = 21
     NotAllowedError = 22

@@ -339,13 +339,14 @@ class SendReceipt(Answer):
 @dataclass(frozen=True, slots=True)
 class Subscribe:
     """SUBSCRIBE. `initial_position` counts for a new subscription only: "Latest" or "Earliest".
-    `durable` False: a reader's."""
+    `durable` False: a reader's, which may begin behind the position that it has read last."""
 
     partition: str
     subscription: str
     sub_type: SubType = SubType.EXCLUSIVE
     initial_position: str = "Latest"
     durable: bool = True
+    after: int | None = None
 
     def __str__(self) -> str:
         return f"Subscribe {self.subscription} {self.sub_type}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
+
 from ...kernel import Append, Effect, Event, Put, Reply, Return, Send, Telling, Words, World
 from ...kernel.outcome import Outcome
 from ..client import Client, calls
@@ -73,12 +76,22 @@ def tell(
 ) -> Telling:
     """What the system adds to a fact: `effect` of `role` at `event`, or (None) a change in its
     memory, or what came before both. `world` is as the fact has left it."""
-    written = read_coordinators(cluster, world)
+    entries = partial(read_entries, world, role)
+    return explain(read_coordinators(cluster, world), entries, event, effect)
+
+
+def explain(
+    written: Written,
+    entries: Callable[[], Iterable[LedgerEntry]],
+    event: Event | None,
+    effect: Effect | None,
+) -> Telling:
+    """The same, where `entries` gives what lies in the partition of whom the fact is about."""
     match effect:
         case None:
             return Telling(written.name(find_txn(getattr(event, "body", None))))
         case Append(entry=LedgerEntry() as entry):
-            return _explain_entry(world, role, entry, written)
+            return _explain_entry(entries, entry, written)
         case Append(entry=BufferSnapshot()):
             return Telling(why=sentences.SNAPSHOT())
         case Append(entry=TransactionMetadataEntry() as record):
@@ -117,12 +130,14 @@ def _find_own(client: Client | None, call: object) -> TxnID | None:
 # ---- what is written -------------------------------------------------------------------
 
 
-def _explain_entry(world: World, role: str, entry: LedgerEntry, written: Written) -> Telling:
+def _explain_entry(
+    entries: Callable[[], Iterable[LedgerEntry]], entry: LedgerEntry, written: Written
+) -> Telling:
     name = written.name(entry.txn)
     if entry.marker is None:
         words = sentences.MESSAGE_RECORD if entry.txn is not None else sentences.PLAIN_RECORD
         return Telling(name, why=words())
-    before = read_entries(world, role)[: entry.base]
+    before = (other for other in entries() if other.base < entry.base)
     if any(other.marker is not None and other.txn == entry.txn for other in before):
         return Telling(name, why=sentences.MARKER_AGAIN())
     commits = entry.marker is MarkerType.TXN_COMMIT

@@ -31,8 +31,9 @@ def _draw_tables(
     cluster: Cluster, world: World, topics: list[Topic], written: Written
 ) -> tuple[Table, ...]:
     """Those that are empty most of the time show when they have rows."""
+    roles = (world.role(name) for name in cluster.coordinators)
     always = (
-        tables.draw_transactions(cluster, world, written),
+        tables.draw_transactions([role for role in roles if role is not None], written),
         tables.draw_buffers(topics, written),
     )
     seldom = (tables.draw_pending(topics, written), tables.draw_timers(cluster, world))

@@ -44,14 +44,14 @@ def draw_strips(cluster: Cluster, world: World) -> tuple[Log, ...]:
 def draw_partition(world: World, name: str, written: Written) -> Log:
     topic: Topic | None = world.role(name)
     entries = read_entries(world, name)
-    cells = tuple(_draw_entry(entry, topic, written) for entry in entries)
+    cells = tuple(draw_entry(entry, topic, written) for entry in entries)
     flags = [] if topic is None else [Frontier(MAX_READ, topic.readable + 1)]
     cursors: list[tuple[str, Cursor]] = list(world.disk(name).table(CURSORS).items())
     flags += [Frontier(sub, cursor.mark_delete + 1) for sub, cursor in cursors]
     return Log(name, cells, tuple(flags))
 
 
-def _draw_entry(entry: LedgerEntry, topic: Topic | None, written: Written) -> Cell:
+def draw_entry(entry: LedgerEntry, topic: Topic | None, written: Written) -> Cell:
     name = written.name(entry.txn)
     if entry.marker is not None:
         return Cell(entry.base, SIGNS[entry.marker], "control", name)
@@ -70,11 +70,11 @@ def _draw_records(world: World, number: int, written: Written) -> Log:
     records: list[TransactionMetadataEntry] = list(
         world.disk(name_coordinator(number)).log(log).read(0)
     )
-    cells = tuple(
-        Cell(record.base, _label(record), _shape(record), written.name(record.txn))
-        for record in records
-    )
-    return Log(log, cells)
+    return Log(log, tuple(draw_record(record, written) for record in records))
+
+
+def draw_record(record: TransactionMetadataEntry, written: Written) -> Cell:
+    return Cell(record.base, _label(record), _shape(record), written.name(record.txn))
 
 
 def _shape(record: TransactionMetadataEntry) -> str:

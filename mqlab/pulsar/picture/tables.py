@@ -9,6 +9,8 @@ timers                   the coordinators' nodes                         timer
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...kernel import Table, World
 from ..coordinator import Coordinator
 from ..pending_ack import PendingAck
@@ -23,12 +25,11 @@ PENDING_COLUMNS = ("subscription", "pending", "by")
 TIMER_COLUMNS = ("timer", "after")
 
 
-def draw_transactions(cluster: Cluster, world: World, written: Written) -> Table:
+def draw_transactions(coordinators: Iterable[Coordinator], written: Written) -> Table:
     """What is live; a transaction that has ended is forgotten."""
     rows = []
-    for node in cluster.coordinators:
-        tc: Coordinator | None = world.role(node)
-        for meta in tc.txns.values() if tc is not None else ():
+    for tc in coordinators:
+        for meta in tc.txns.values():
             where = ", ".join("/".join(filter(None, who)) for who in meta.participants)
             rows.append((written.name(meta.txn), str(meta.txn), str(meta.status), where))
     return Table(words.TXN_TABLE(), TXN_COLUMNS, tuple(rows))

@@ -188,6 +188,7 @@ class Topic:
         if sub is None and isinstance(body, Subscribe):
             new, effects = deletion.revive(new)
             start = -1 if body.initial_position == "Earliest" else self.lac
+            start = start if body.after is None else min(body.after, self.lac)
             sub, more = Subscription.create(
                 self.config, self.name, body.subscription, start, body.durable
             )
