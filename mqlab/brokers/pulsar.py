@@ -8,6 +8,7 @@ BROKER = Broker(
         "passing": "mqlab.lessons.pulsar.systems.passing:PassingSystem",
     },
     searches="mqlab.lessons.pulsar.cases:SEARCHES",
+    serve="mqlab.serve.pulsar.options",
     witness="mqlab.real.pulsar.evidence:WITNESS",
     real="mqlab.cli.real_pulsar",
 )

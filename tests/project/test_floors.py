@@ -50,6 +50,7 @@ KNOW_NO_BROKER = ("mqlab.explore", "mqlab.scenario", "mqlab.serve", "mqlab.real"
 LIBRARIES = {
     "mqlab.serve": {"kio"},
     "mqlab.serve.kafka": {"kio", "pyarrow"},
+    "mqlab.serve.pulsar": {"google"},
     "mqlab.spark": {"confluent_kafka", "kio", "pandas", "pyarrow", "pyflink", "pyspark"},
     "mqlab.real.kafka": {"confluent_kafka", "kio"},
     "mqlab.lessons": {

@@ -1,0 +1,215 @@
+"""Consumers: what they ask of their subscriptions.
+
+A client numbers its consumers; here each is found by its connection and that number. Ids of
+messages become the engine's positions, which is what an entry's id is within a topic's one ledger;
+an ack set becomes the indexes of a batch that are done.
+
+Source: ServerCnx#handleSubscribe, #handleFlow, #handleAck, #handleRedeliverUnacknowledged,
+#handleUnsubscribe, #handleCloseConsumer, #handleGetLastMessageId, Consumer#messageAcked (4.2).
+*Left out:* seek, start times, consumers that read what was compacted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....kernel import Caller, Disk, Effects, Reply, Send, replace
+from ....pulsar.errors import ServerError
+from ....pulsar.messages import (
+    Ack,
+    AckPosition,
+    AckResponse,
+    Answer,
+    Flow,
+    GetLastMessageId,
+    LastMessageId,
+    Redeliver,
+    Subscribe,
+    TxnID,
+    Unsubscribe,
+)
+from ....pulsar.states import INDIVIDUAL, AckType, SubType
+from ....pulsar.topic import describing
+from ..wire.asks import Ask, Handed, Said
+from ..wire.commands import read_bits, signed, unsigned
+from .hosting import Inspect, name_consumer
+from .sessions import Consumer
+from .topics import find_row, open_topic, read_name
+
+if TYPE_CHECKING:
+    from . import Front
+
+Result = tuple["Front", Effects]
+
+TYPES = (SubType.EXCLUSIVE, SubType.SHARED, SubType.FAILOVER, SubType.KEY_SHARED)
+POSITIONS = ("Latest", "Earliest")
+LONG_MAX = (1 << 63) - 1
+GONE = Answer(ServerError.ConsumerNotFound, "Consumer not found")
+
+
+def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    command, conn = ask.command.body, caller.name
+    topic = read_name(command.topic)
+    effects = open_topic(disk, topic)
+    named = command.consumer_name or f"{conn}-{command.consumer_id}"
+    name = name_consumer(named, conn, command.consumer_id)
+    kind = TYPES[command.subType]
+    consumer = Consumer(topic, command.subscription, name, kind not in INDIVIDUAL)
+    before = front.sessions.of(conn).consumers.get(command.consumer_id)
+    closing = () if before is None else (before.close(),)
+    sessions = front.sessions.add_consumer(conn, command.consumer_id, consumer)
+    asked = Subscribe(
+        topic,
+        command.subscription,
+        kind,
+        POSITIONS[command.initialPosition],
+        command.durable,
+    )
+    if not command.durable and command.HasField("start_message_id"):
+        asked = _begin_behind(asked, command.start_message_id)
+    handed = Handed(consumer.caller(caller), asked, _read_epoch(consumer, command))
+    return replace(front, sessions=sessions), (*effects, *closing, Send(topic, handed))
+
+
+def _read_epoch(consumer: Consumer, command: Any) -> int | None:
+    """Only a consumer that is sent everything in order goes by epochs."""
+    if not consumer.in_order or not command.HasField("consumer_epoch"):
+        return None
+    epoch: int = command.consumer_epoch
+    return epoch
+
+
+def _begin_behind(asked: Subscribe, start: Any) -> Subscribe:
+    """A reader says which message it has read last; the ends of the numbers stand for those of the
+    topic. Of a batch the rest is still to be read."""
+    ledger, entry = signed(start.ledgerId), signed(start.entryId)
+    if entry == LONG_MAX:
+        return replace(asked, initial_position="Latest")
+    if ledger < 0 or entry < 0:
+        return replace(asked, initial_position="Earliest")
+    return replace(asked, after=entry - 1 if start.batch_index >= 0 else entry)
+
+
+def _find(front: Front, caller: Caller, ask: Ask) -> Consumer | None:
+    consumers = front.sessions.of(caller.name).consumers
+    found: Consumer | None = consumers.get(ask.command.body.consumer_id)
+    return found
+
+
+def _hand(consumer: Consumer, caller: Caller, body: Any, epoch: int | None = None) -> Send:
+    return Send(consumer.topic, Handed(consumer.caller(caller), body, epoch))
+
+
+def give_permits(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    consumer, permits = _find(front, caller, ask), ask.command.body.messagePermits
+    if consumer is None:
+        return front, ()
+    return front, (_hand(consumer, caller, Flow(consumer.topic, consumer.subscription, permits)),)
+
+
+# ---- acknowledgements ----------------------------------------------------------------------
+
+
+def acknowledge(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    """One in a transaction is answered by the subscription; a plain one by nobody, unless its
+    client wants a receipt."""
+    command, consumer = ask.command.body, _find(front, caller, ask)
+    wants = command.HasField("request_id")
+    if consumer is None or not command.message_id:
+        return front, ((Reply(caller, AckResponse(ServerError.ConsumerNotFound)),) if wants else ())
+    cumulative = bool(command.ack_type)
+    found: list[AckPosition] = []
+    for given in command.message_id:
+        found += _read_positions(disk, consumer.topic, given, cumulative)
+    txn = None
+    if command.HasField("txnid_least_bits") and command.HasField("txnid_most_bits"):
+        txn = TxnID(signed(command.txnid_most_bits), signed(command.txnid_least_bits))
+    kind = AckType.CUMULATIVE if cumulative else AckType.INDIVIDUAL
+    body = Ack(consumer.topic, consumer.subscription, tuple(found), kind, txn)
+    effects: Effects = (_hand(consumer, caller, body),) if found else ()
+    if wants and (txn is None or not found):
+        effects = (*effects, Reply(caller, AckResponse()))
+    return front, effects
+
+
+def _read_positions(disk: Disk, topic: str, given: Any, cumulative: bool) -> list[AckPosition]:
+    """What an id acknowledges: an entry, or those messages of a batch whose bits are cleared.
+    What is not in the ledger cannot be acknowledged, but a cumulative one may name the place before
+    the first."""
+    at = signed(given.entryId)
+    log = disk.log(f"{topic}/{topic}")
+    entry = next(iter(log.read(at, at + 1)), None) if 0 <= at < log.end else None
+    if entry is None:
+        return []
+    size = len(entry.values)
+    done = read_bits(given.ack_set, size) if given.ack_set else ()
+    if not given.ack_set or len(done) == size:
+        return [AckPosition(at)]
+    if not cumulative:
+        return [AckPosition(at, index, size) for index in done]
+    first = next((i for i in range(size) if i not in done), size)
+    if first:
+        return [AckPosition(at, first - 1, size)]
+    return [AckPosition(at - 1)] if at else []
+
+
+def redeliver(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    command, consumer = ask.command.body, _find(front, caller, ask)
+    if consumer is None:
+        return front, ()
+    positions = tuple(dict.fromkeys(signed(given.entryId) for given in command.message_ids))
+    body = Redeliver(consumer.topic, consumer.subscription, positions)
+    return front, (_hand(consumer, caller, body, _read_epoch(consumer, command)),)
+
+
+# ---- the end, and what is last -------------------------------------------------------------
+
+
+def close_consumer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    consumer = _find(front, caller, ask)
+    sessions = front.sessions.drop_consumer(caller.name, ask.command.body.consumer_id)
+    closing = () if consumer is None else (consumer.close(),)
+    return replace(front, sessions=sessions), (*closing, Reply(caller, Answer()))
+
+
+def unsubscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    consumer = _find(front, caller, ask)
+    if consumer is None:
+        return front, (Reply(caller, GONE),)
+    sessions = front.sessions.drop_consumer(caller.name, ask.command.body.consumer_id)
+    body = Unsubscribe(consumer.topic, consumer.subscription)
+    return replace(front, sessions=sessions), (_hand(consumer, caller, body),)
+
+
+def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    """The last message that could be sent, and how far the subscription has come."""
+    consumer = _find(front, caller, ask)
+    row = None if consumer is None else find_row(disk, consumer.topic)
+    if consumer is None or row is None:
+        return front, (Reply(caller, GONE),)
+    ledger, topic, subscription = row.number, consumer.topic, consumer.subscription
+
+    def read(role: Any, disk: Disk) -> Said:
+        said = describing.answer(role, GetLastMessageId(topic), disk)
+        assert isinstance(said, LastMessageId)
+        last = said.position
+        index = -1
+        for entry in disk.log(topic).read(last, last + 1) if last >= 0 else ():
+            index = entry.values[0].count - 1 if entry.values[0].is_batch else -1
+        fields: list[tuple[str, Any]] = [
+            ("last_message_id", _write_id(ledger, last, partition=-1, batch_index=index))
+        ]
+        if subscription in role.subs:
+            mark = role.subs[subscription].cursor.mark_delete
+            fields.append(("consumer_mark_delete_position", _write_id(ledger, mark)))
+        return Said(name="GET_LAST_MESSAGE_ID_RESPONSE", fields=tuple(fields))
+
+    return front, (_hand(consumer, caller, Inspect(read)),)
+
+
+def _write_id(ledger: int, entry: int, **more: int) -> dict[str, int]:
+    return {"ledgerId": ledger, "entryId": unsigned(entry), **more}
+
+
+def refuse_seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    return front, (Reply(caller, Answer(ServerError.NotAllowedError, "nobody seeks here")),)

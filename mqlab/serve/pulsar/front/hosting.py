@@ -1,0 +1,166 @@
+"""An engine's role on the server's one disk, asked by clients through the front.
+
+In a lesson each coordinator and each partition stands on a node of its own, with its own disk and
+its own clients. Here they share a disk and a port, and this is all that has to be put between:
+
+    disk       the role's logs and tables lie in a folder of its own
+    requests   what the front hands on is asked in the client's name, so the role's answer goes to
+               the client at once
+    consumers  the role knows each by a name that says where it is ("sorter@conn-3/7"); what it is
+               sent becomes a push to that connection. Where the client does not read, it waits
+               here, in its order, and is offered again a little later.
+
+*Memory:* what waits, and the epoch that a consumer has said it is in: it drops messages that were
+sent before its last redelivery (CONSUMER_EPOCH in ConsumerImpl, 4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....kernel import (
+    Append,
+    Appended,
+    Caller,
+    ConnectionLost,
+    Disk,
+    Effect,
+    Effects,
+    Event,
+    Fired,
+    Map,
+    Put,
+    Quiet,
+    Reply,
+    Request,
+    Response,
+    Send,
+    SetTimer,
+    Truncate,
+    replace,
+)
+from ....pulsar.messages import (
+    CloseConsumer,
+    PushMessage,
+    SendReceipt,
+    Subscribed,
+    Unsubscribe,
+)
+from ...protocol import Unsent
+from ..wire.asks import Handed, Push, Receipt
+
+LATE, LATE_MS = "offer again", 100
+AT = "@conn-"
+
+Result = tuple["Hosted", Effects]
+
+
+class Inspect:
+    """A request that is answered from a role as it stands: `read(role, disk)` gives the answer."""
+
+    def __init__(self, read: Callable[[Any, Disk], Any]) -> None:
+        self.read = read
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A disk, of which a role sees what is in its folder."""
+
+    disk: Disk
+    name: str
+
+    def log(self, name: str) -> Any:
+        return self.disk.log(f"{self.name}/{name}")
+
+    def logs(self, prefix: str = "") -> tuple[str, ...]:
+        start = len(self.name) + 1
+        return tuple(name[start:] for name in self.disk.logs(f"{self.name}/{prefix}"))
+
+    def table(self, name: str) -> Map[Any, Any]:
+        return self.disk.table(f"{self.name}/{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted(Quiet):
+    """`role`: the engine's. `folder`: where its logs and tables are. `ledger`: the number under
+    which clients know the topic's ledger. `epochs`: of consumers; `late`: pushes that wait."""
+
+    role: Any
+    folder: str
+    ledger: int = 0
+    epochs: Map[str, int] = field(default_factory=Map)
+    late: tuple[Send, ...] = ()
+
+    def step(self, event: Event, disk: Disk) -> Result:
+        mine = Folder(disk, self.folder)
+        match event:
+            case Request(body=Handed(caller=caller, body=Inspect() as asked)):
+                return self, (Reply(caller, asked.read(self.role, mine)),)
+            case Request(body=Handed() as handed, at_ms=at_ms):
+                return self._note(handed)._step(
+                    Request(handed.caller, handed.body, at_ms), mine, handed.caller
+                )
+            case Response(peer=peer, body=Unsent(body=push)):
+                timer = () if self.late else (SetTimer(LATE, LATE_MS),)
+                return replace(self, late=(*self.late, Send(peer, push))), timer
+            case Fired(timer=timer) if timer == LATE:
+                return replace(self, late=()), self.late
+            case ConnectionLost(peer=peer):
+                return replace(self, late=tuple(s for s in self.late if s.to != peer)), ()
+            case Appended(log=log):
+                event = replace(event, log=log.removeprefix(f"{self.folder}/"))
+        return self._step(event, mine)
+
+    def _note(self, handed: Handed) -> Hosted:
+        name = handed.caller.name
+        if handed.epoch is not None:
+            return replace(self, epochs=self.epochs.set(name, handed.epoch))
+        if isinstance(handed.body, CloseConsumer | Unsubscribe) and name in self.epochs:
+            return replace(self, epochs=self.epochs.remove(name))
+        return self
+
+    def _step(self, event: Event, mine: Folder, asker: Caller | None = None) -> Result:
+        role, effects = self.role.step(event, mine)
+        new = replace(self, role=role)
+        waiting = {send.to for send in new.late}
+        done, late = [], list(new.late)
+        for effect in effects:
+            placed = new.place(effect, asker)
+            if isinstance(placed, Send) and placed.to in waiting:
+                late.append(placed)
+            else:
+                done.append(placed)
+        if len(late) > len(new.late):
+            new = replace(new, late=tuple(late))
+        return new, tuple(done)
+
+    def place(self, effect: Effect, asker: Caller | None = None) -> Effect:
+        """An effect of the role as one on the server."""
+        match effect:
+            case Append(log=log) | Truncate(log=log):
+                return replace(effect, log=f"{self.folder}/{log}")
+            case Put(table=table):
+                return replace(effect, table=f"{self.folder}/{table}")
+            case Send(body=Subscribed() as said) if asker is not None:
+                return Reply(asker, said)
+            case Reply(caller=caller, body=SendReceipt() as said):
+                receipt = Receipt(said.error, said.message, said.position, self.ledger)
+                return Reply(caller, receipt)
+            case Send(to=to, body=PushMessage() as message) if AT in to:
+                conn, _, number = to.rpartition("@")[2].partition("/")
+                push = Push(int(number), self.ledger, message, self.epochs.get(to))
+                return Send(conn, push)
+        return effect
+
+
+def host(role: tuple[Any, Effects], folder: str, ledger: int = 0) -> Result:
+    """A role that has recovered, hosted."""
+    hosted = Hosted(role[0], folder, ledger)
+    return hosted, tuple(map(hosted.place, role[1]))
+
+
+def name_consumer(name: str, conn: str, number: int) -> str:
+    """Sorted by the consumer's own name, as a Failover subscription sorts them."""
+    return f"{name}@{conn}/{number}"

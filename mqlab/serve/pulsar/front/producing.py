@@ -1,0 +1,124 @@
+"""Producers, and what they send.
+
+A producer has a name, which is its own on its topic as long as it is connected; whoever brings none
+is given one. A message is looked at before it reaches its topic: the checksum has to fit, and its
+metadata to be readable. Whether a transaction exists nobody asks.
+
+Source: ServerCnx#handleProducer, #handleSend, Producer#checkAndStartPublish (4.2). *Left out:*
+exclusive producers, schemas (a message's bytes are its producer's business), encryption.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....kernel import Caller, Disk, Effects, Put, Reply, Send, replace
+from ....pulsar.errors import ServerError
+from ....pulsar.messages import Answer, SendMessage, TxnID
+from ..wire.asks import Ask, Handed, Said
+from ..wire.commands import MOST_IN_BATCH, Payload, WireError, read_metadata, signed
+from .hosting import Inspect
+from .sessions import Producer
+from .topics import open_topic, read_name
+
+if TYPE_CHECKING:
+    from . import Front
+
+Result = tuple["Front", Effects]
+NAMES = "names"
+BUSY = "Producer with name '{name}' is already connected to topic"
+SHARED = 0
+#: of a schema: a message is its producer's business, so each schema of a topic is its first
+NO_VERSION, FIRST_VERSION = b"", bytes(8)
+TEXT = 100  # characters of a message that are kept as words
+
+
+def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    command = ask.command.body
+    topic = read_name(command.topic)
+    effects = open_topic(disk, topic)
+    if command.producer_access_mode != SHARED:
+        refusal = Answer(ServerError.NotAllowedError, "producers share their topic here")
+        return front, (Reply(caller, refusal),)
+    name, given = command.producer_name, disk.table(NAMES).get("given", 0)
+    if not name:
+        name = f"standalone-0-{given}"
+        effects = (*effects, Put(NAMES, "given", given + 1))
+    place = (caller.name, command.producer_id)
+    if front.sessions.names.get((topic, name), place) != place:
+        return front, (Reply(caller, Said(**_busy(name))),)
+    sessions = front.sessions.add_producer(*place, Producer(topic, name))
+
+    version = NO_VERSION
+    if command.HasField("schema"):
+        version = FIRST_VERSION
+
+    def read(role: Any, disk: Disk) -> Said:
+        """With deduplication a producer goes on after the last number that is safe."""
+        fields = (
+            ("producer_name", name),
+            ("last_sequence_id", role.persisted.get(name, -1)),
+            ("schema_version", version),
+            ("producer_ready", True),
+        )
+        return Said(name="PRODUCER_SUCCESS", fields=fields)
+
+    return replace(front, sessions=sessions), (
+        *effects,
+        Send(topic, Handed(caller, Inspect(read))),
+    )
+
+
+def _busy(name: str) -> dict[str, Any]:
+    fields = (("error", "ProducerBusy"), ("message", BUSY.format(name=name)))
+    return {"name": "ERROR", "fields": fields}
+
+
+def name_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    """A producer is about to send messages of another schema than it began with."""
+    fields = (("schema_version", FIRST_VERSION),)
+    return front, (Reply(caller, Said(name="GET_OR_CREATE_SCHEMA_RESPONSE", fields=fields)),)
+
+
+def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    """One of a producer that is gone is not answered: its client will have heard of that."""
+    command = ask.command.body
+    producer = front.sessions.of(caller.name).producers.get(command.producer_id)
+    if producer is None:
+        return front, (Reply(caller, None),)
+    try:
+        payload = read_payload(ask.command.message)
+    except WireError as error:
+        fields = (("error", "ChecksumError"), ("message", str(error)))
+        return front, (Reply(caller, Said(name="SEND_ERROR", fields=fields)),)
+    txn = None
+    if command.HasField("txnid_least_bits") and command.HasField("txnid_most_bits"):
+        txn = TxnID(signed(command.txnid_most_bits), signed(command.txnid_least_bits))
+    number = max(signed(command.sequence_id), signed(command.highest_sequence_id))
+    values = (payload,) * payload.count
+    message = SendMessage(producer.topic, producer.name, number, values, txn)
+    return front, (Send(producer.topic, Handed(caller, message)),)
+
+
+def read_payload(message: bytes) -> Payload:
+    """Raises WireError."""
+    metadata, start = read_metadata(message)
+    is_batch = metadata.HasField("num_messages_in_batch")
+    count = metadata.num_messages_in_batch if is_batch else 1
+    if not 1 <= count <= MOST_IN_BATCH:
+        raise WireError(f"a batch of {count} messages")
+    text = "" if is_batch else _read_text(message[start : start + 4 * TEXT])
+    return Payload(message, count, is_batch, text or "message")
+
+
+def _read_text(data: bytes) -> str:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return ""
+    return text[:TEXT] if text.isprintable() else ""
+
+
+def close_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    sessions = front.sessions.drop_producer(caller.name, ask.command.body.producer_id)
+    return replace(front, sessions=sessions), (Reply(caller, Answer()),)

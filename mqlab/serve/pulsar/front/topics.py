@@ -1,0 +1,164 @@
+"""Topics: their names, where they are, and how they come to be.
+
+Everything is here, so a lookup leads back to where it was asked. A topic makes itself when somebody
+produces to it or subscribes; a namespace does not, and without one there is no topic. A partition
+of a topic is a topic of its own, called NAME-partition-N.
+
+**Durable** are three tables: `topics`, with the number of each topic's ledger; `partitioned`, how
+many partitions a topic was given; `namespaces`, those that were created. `public/default` and the
+topic whose partitions stand for the coordinators are there from the start.
+
+Source: ServerCnx#handlePartitionMetadataRequest, #handleLookup, TopicName, SystemTopicNames (4.2).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ....kernel import Caller, Disk, Effects, Put, Reply
+from ....pulsar.config import TOPIC
+from ....pulsar.errors import ServerError
+from ....pulsar.messages import Answer
+from ....pulsar.topic.deletion import DELETED
+from ..wire.asks import Ask, Said
+
+if TYPE_CHECKING:
+    from . import Front
+
+TOPICS, PARTITIONED, NAMESPACES = "topics", "partitioned", "namespaces"
+ASSIGN = "persistent://pulsar/system/transaction_coordinator_assign"
+BUILT_IN = frozenset({"public/default", "pulsar/system"})
+PART = "[-=:.\\w]+"
+NAME = re.compile(rf"(?:persistent://)?(?:({PART})/({PART})/)?([^/\x00-\x1f\x7f]{{1,512}})")
+PARTITION = re.compile(r"(.+)-partition-(\d+)")
+
+Result = tuple["Front", Effects]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRow:
+    """`number`: of its ledger. `loads`: how often it was unloaded. `missing`: when somebody first
+    named it there was no namespace for it."""
+
+    name: str
+    number: int
+    loads: int = 0
+    missing: bool = False
+
+
+class Refusal(Exception):
+    """A topic that nobody may use: `answer` says why."""
+
+    def __init__(self, error: ServerError, message: str) -> None:
+        super().__init__(message)
+        self.answer = Answer(error, message)
+
+
+# ---- names ---------------------------------------------------------------------------------
+
+
+def read_name(text: str) -> str:
+    """The whole name of a topic. Raises Refusal."""
+    if text.startswith("non-persistent://"):
+        raise Refusal(ServerError.NotAllowedError, "topics are persistent here")
+    found = NAME.fullmatch(text)
+    if found is None:
+        raise Refusal(ServerError.NotAllowedError, f"Invalid topic name: {text[:100]}")
+    tenant, namespace, name = found.groups()
+    return f"persistent://{tenant or 'public'}/{namespace or 'default'}/{name}"
+
+
+def find_namespace(name: str) -> str:
+    tenant, namespace, _ = name.removeprefix("persistent://").split("/", 2)
+    return f"{tenant}/{namespace}"
+
+
+def has_namespace(disk: Disk, name: str) -> bool:
+    space = find_namespace(name)
+    return space in BUILT_IN or space in disk.table(NAMESPACES)
+
+
+def check_namespace(disk: Disk, name: str) -> None:
+    """Raises Refusal."""
+    if not has_namespace(disk, name):
+        why = f"Namespace {find_namespace(name)} does not exist"
+        raise Refusal(ServerError.TopicNotFound, why)
+
+
+# ---- how a topic comes to be ---------------------------------------------------------------
+
+
+def find_row(disk: Disk, name: str) -> TopicRow | None:
+    row: TopicRow | None = disk.table(TOPICS).get(name)
+    return row
+
+
+def open_topic(disk: Disk, name: str) -> Effects:
+    """What makes a topic, unless it is there. Raises Refusal where there is no namespace for it."""
+    check_namespace(disk, name)
+    return () if name in disk.table(TOPICS) else (_make_row(disk, name),)
+
+
+def name_participants(disk: Disk, names: tuple[str, ...]) -> Effects:
+    """A transaction names topics: one may be such that nobody has used it yet, or that nobody can.
+    Somebody has to answer for it when the transaction ends."""
+    effects: Effects = ()
+    new = [name for name in dict.fromkeys(names) if name not in disk.table(TOPICS)]
+    for place, name in enumerate(new):
+        missing = not has_namespace(disk, name)
+        if not missing:
+            effects = (*effects, Put(f"{name}/{TOPIC}", DELETED, True))
+        effects = (*effects, _make_row(disk, name, place, missing))
+    return effects
+
+
+def _make_row(disk: Disk, name: str, place: int = 0, missing: bool = False) -> Put:
+    """`place`: among those that are made in this step."""
+    row = TopicRow(name, len(disk.table(TOPICS)) + 1 + place, missing=missing)
+    return Put(TOPICS, name, row)
+
+
+# ---- what clients ask ----------------------------------------------------------------------
+
+
+def answer_partitions(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    name = read_name(ask.command.body.topic)
+    count = disk.table(PARTITIONED).get(name, 0)
+    if name == ASSIGN:
+        count = front.config.coordinators
+    else:
+        check_namespace(disk, name)
+    fields = (("partitions", count), ("response", "Success"))
+    return front, (Reply(caller, Said(name="PARTITIONED_METADATA_RESPONSE", fields=fields)),)
+
+
+def answer_lookup(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    name = read_name(ask.command.body.topic)
+    check_namespace(disk, name)
+    host, port = ask.here
+    fields = (
+        ("brokerServiceUrl", f"pulsar://{host}:{port}"),
+        ("response", "Connect"),
+        ("authoritative", True),
+    )
+    return front, (Reply(caller, Said(name="LOOKUP_RESPONSE", fields=fields)),)
+
+
+def answer_names(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    """The topics of a namespace; whoever subscribes to a pattern picks from them."""
+    space = ask.command.body.namespace
+    found = tuple(name for name in list_topics(disk) if find_namespace(name) == space)
+    fields = (("topics", found), ("filtered", False), ("changed", True))
+    return front, (Reply(caller, Said(name="GET_TOPICS_OF_NAMESPACE_RESPONSE", fields=fields)),)
+
+
+def list_topics(disk: Disk) -> tuple[str, ...]:
+    """Those that exist: neither deleted, nor only named by a transaction."""
+    rows = disk.table(TOPICS).values()
+    return tuple(
+        row.name
+        for row in rows
+        if DELETED not in disk.table(f"{row.name}/{TOPIC}") and has_namespace(disk, row.name)
+    )

@@ -1,0 +1,83 @@
+"""What `mqlab serve pulsar` can be told beyond what any server can.
+
+The command line reads this module to list the options, so the broker itself is imported only
+when a home is made. Where nothing is said, a standalone's own defaults hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..home import Home
+
+SNAPSHOT_MS = 5_000
+DAY_MS = 24 * 3_600_000
+MOST_ACTIVE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PulsarOptions:
+    """`dedup`: brokerDeduplicationEnabled; `max_active`: maxActiveTransactionsPerCoordinator, 0 for
+    no limit; `snapshot_ms`: transactionBufferSnapshotMinTimeInMillis."""
+
+    dedup: bool = False
+    max_active: int = 0
+    snapshot_ms: int = SNAPSHOT_MS
+
+    def home(self) -> Home:
+        """Raises ServeError for a number that no broker can work with, and where the library of
+        Protocol Buffers is missing."""
+        from ..home import ServeError
+
+        given = {
+            "--max-active": (self.max_active, 0, MOST_ACTIVE),
+            "--snapshot-interval": (self.snapshot_ms, 1, DAY_MS),
+        }
+        for name, (number, least, most) in given.items():
+            if not least <= number <= most:
+                raise ServeError(f"{name} {number}: name a number from {least} to {most}")
+        try:
+            import google.protobuf  # noqa: F401
+        except ImportError as error:
+            raise ServeError("mqlab serve pulsar needs protobuf: run `make setup`") from error
+        from ...pulsar.config import SAFEGUARDS, PulsarConfig
+        from .home import make_home
+
+        config = PulsarConfig(
+            on=frozenset(SAFEGUARDS),
+            max_active=self.max_active,
+            snapshot_ms=self.snapshot_ms,
+            dedup=int(self.dedup),
+        )
+        return make_home(config)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(port=6650)
+    parser.add_argument(
+        "--dedup",
+        action="store_true",
+        help="drop a message whose producer has sent its number before (default: no)",
+    )
+    parser.add_argument(
+        "--max-active",
+        type=int,
+        default=0,
+        metavar="N",
+        help="let a coordinator have so many transactions at once (default: no limit)",
+    )
+    parser.add_argument(
+        "--snapshot-interval",
+        type=int,
+        default=SNAPSHOT_MS,
+        metavar="MS",
+        help="time between two snapshots of a transaction buffer (default: 5000)",
+    )
+
+
+def read_arguments(args: argparse.Namespace) -> Home:
+    """Raises ServeError."""
+    return PulsarOptions(args.dedup, args.max_active, args.snapshot_interval).home()

@@ -1,0 +1,1 @@
+"""The live trace of a Pulsar that serves."""

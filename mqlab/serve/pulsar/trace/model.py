@@ -1,0 +1,143 @@
+"""What the live picture knows: read off the steps as they go by, in bounded memory.
+
+A lesson's world keeps every log, so its picture is read off the world. A server cannot look back,
+so it takes notes: the last entries of a few topics, those that were written to last, the last
+records of the coordinators, the latest transactions, and what consumers were sent last. Of a
+message only a few characters are kept. What they mean is worked out by `mqlab/pulsar/picture`, as
+in a lesson.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from ....kernel import Got, escape_unseen, replace, shorten
+from ....pulsar.messages import (
+    AddPartitionToTxn,
+    AddSubscriptionToTxn,
+    LedgerEntry,
+    PushMessage,
+    SendMessage,
+    TransactionMetadataEntry,
+    TxnID,
+)
+from ....pulsar.picture.ledgers import DECIDED, Written
+from ....pulsar.states import ENDED
+from .lanes import name_shortly
+
+MOST, LEAST = 40, 24  # cells kept of a log: beyond the one, it is cut to the other
+TOPICS = 6  # topics kept
+TXNS = 64  # transactions kept
+READERS = 4  # consumers whose messages are kept
+LABEL = 12  # characters of a message
+TOGETHER = 8  # messages of a batch that are told
+
+
+@dataclass(frozen=True, slots=True)
+class LastWritten(Written):
+    """The latest transactions. `before`: how many there were before the first of them."""
+
+    before: int = 0
+
+    def name(self, txn: TxnID | None) -> str:
+        known = txn in self.begun
+        return f"T{self.before + self.begun.index(txn) + 1}" if known and txn is not None else ""
+
+
+class Strip:
+    """The end of a log. `changes` counts, so that a picture knows it is old."""
+
+    def __init__(self) -> None:
+        self.cells: deque[Any] = deque()
+        self.changes = 0
+
+    def add(self, entry: Any) -> None:
+        self.changes += 1
+        self.cells.append(entry)
+        if len(self.cells) > MOST:
+            # Several at once, so that a picture's cells do not all move at every append.
+            while len(self.cells) > LEAST:
+                self.cells.popleft()
+
+
+class Model:
+    """`strips`: by topic, that which was written to last at the end; `records`: by coordinator;
+    `readers`: by consumer, what it was sent. `changes` counts records and messages sent."""
+
+    def __init__(self) -> None:
+        self.strips: dict[str, Strip] = {}
+        self.records: dict[str, Strip] = {}
+        self.readers: dict[str, deque[Got]] = {}
+        self.written = LastWritten(())
+        self.changes = 0
+
+    def note_entry(self, topic: str, entry: LedgerEntry) -> None:
+        """An entry of a topic, as `simplify` has left it."""
+        strip = self.strips.pop(topic) if topic in self.strips else Strip()
+        self.strips[topic] = strip
+        strip.add(entry)
+        for name in list(islice(self.strips, max(0, len(self.strips) - TOPICS))):
+            del self.strips[name]
+
+    def note_record(self, coordinator: str, record: TransactionMetadataEntry) -> None:
+        self.changes += 1
+        self.records.setdefault(coordinator, Strip()).add(record)
+        written = self.written
+        if record.op == "NEW":
+            begun = (*written.begun, record.txn)
+            gone, begun = begun[:-TXNS], begun[-TXNS:]
+            for txn in gone:
+                written.decisions.pop(txn, None)
+                written.done.pop(txn, None)
+            self.written = replace(written, begun=begun, before=written.before + len(gone))
+        elif record.txn in written.begun and record.status in DECIDED:
+            written.decisions.setdefault(record.txn, record.status)
+        elif record.txn in written.begun and record.status in ENDED:
+            written.done.setdefault(record.txn, record.status)
+
+    def note_sent(self, consumer: str, message: PushMessage) -> None:
+        """What a consumer is sent, as `simplify` has left it."""
+        self.changes += 1
+        got = self.readers.pop(consumer) if consumer in self.readers else deque[Got](maxlen=LEAST)
+        self.readers[consumer] = got
+        text = ",".join(map(str, message.values))
+        partition = name_shortly(message.message_id.partition)
+        got.append(Got(partition, text, self.written.name(message.txn)))
+        for gone in list(islice(self.readers, max(0, len(self.readers) - READERS))):
+            del self.readers[gone]
+
+    def forget_readers(self, conn: str) -> None:
+        """A connection has ended, and its consumers with it."""
+        for name in [name for name in self.readers if name.startswith(f"{conn}/")]:
+            del self.readers[name]
+            self.changes += 1
+
+
+# ---- what is told, in a few characters ---------------------------------------------------------
+
+
+def simplify(body: Any) -> Any:
+    """A message or a record whose payloads and topics can be drawn."""
+    match body:
+        case LedgerEntry() | SendMessage() | PushMessage():
+            return replace(body, values=_shorten_values(body.values))
+        case AddPartitionToTxn(partitions=names):
+            return replace(body, partitions=tuple(map(name_shortly, names)))
+        case AddSubscriptionToTxn(subscriptions=where):
+            return replace(body, subscriptions=_shorten_places(where))
+        case TransactionMetadataEntry(partitions=names, subscriptions=where):
+            short = tuple(map(name_shortly, names))
+            return replace(body, partitions=short, subscriptions=_shorten_places(where))
+    return body
+
+
+def _shorten_values(values: tuple[Any, ...]) -> tuple[str, ...]:
+    first = tuple(escape_unseen(shorten(str(v), LABEL)) for v in values[:TOGETHER])
+    return first if len(values) <= TOGETHER else (*first, "…")
+
+
+def _shorten_places(where: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((name_shortly(topic), name) for topic, name in where)

@@ -1,0 +1,125 @@
+"""The live Snapshot, as plain JSON values, of which only what has changed is made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Any
+
+from ....kernel import Frontier, Log, Reader, Table, replace
+from ....kernel.trace import plain_of as plain
+from ....pulsar.config import name_transaction_log
+from ....pulsar.coordinator import Coordinator
+from ....pulsar.picture.graph import draw_graph
+from ....pulsar.picture.strips import MAX_READ, draw_entry, draw_record
+from ....pulsar.picture.tables import draw_buffers, draw_pending, draw_transactions
+from ....pulsar.topic import Topic
+from ...trace.lanes import Lanes
+from ...trace.texts import cut
+from .lanes import COORDINATOR, name_shortly
+from .model import Model
+
+ROWS = 10  # of a table
+FLAGS = 4  # subscriptions of a topic whose place is shown
+
+
+class Picture:
+    """`now()` is the Snapshot of the model and the lanes as they are. `roles`: the engine's roles
+    after the step that was taken last, by name."""
+
+    def __init__(self, model: Model, lanes: Lanes) -> None:
+        self.model = model
+        self.lanes = lanes
+        self.roles: dict[str, Any] = {}
+        self._made: dict[str, tuple[Hashable, Any]] = {}
+
+    def now(self) -> dict[str, Any]:
+        model, part = self.model, self._part
+        names = sorted(model.strips)
+        topics = [self.roles[name] for name in names if name in self.roles]
+        logs = [part(f"log {n}", self._version(n), partial(self._topic, n)) for n in names] + [
+            part(f"log {n}", (strip.changes, model.changes), partial(self._records, n))
+            for n, strip in sorted(model.records.items())
+        ]
+        seen: tuple[Hashable, ...] = (model.changes, *map(_see, topics))
+        return {
+            "lanes": part("lanes", self.lanes.changes, lambda: plain(self.lanes.draw())),
+            "logs": part("logs", tuple(map(id, logs)), lambda: logs),
+            "readers": part("readers", model.changes, self._readers),
+            "graphs": part("graph", model.changes, lambda: plain((draw_graph(model.written),))),
+            "tables": part("tables", (seen, *self._txns()), partial(self._tables, topics)),
+        }
+
+    def _part(self, name: str, version: Hashable, make: Callable[[], Any]) -> Any:
+        old = self._made.get(name)
+        if old is None or old[0] != version:
+            value = make()
+            # Equal is as good as unchanged, and quicker to compare from now on.
+            if old is not None and old[1] == value:
+                value = old[1]
+            self._made[name] = old = (version, value)
+        return old[1]
+
+    # -- parts -------------------------------------------------------------------------------
+
+    def _version(self, name: str) -> Hashable:
+        """Which cells can be read, and which belong to what was aborted, the buffer says."""
+        topic: Topic | None = self.roles.get(name)
+        return (self.model.strips[name].changes, self.model.changes, _see(topic))
+
+    def _topic(self, name: str) -> Any:
+        topic: Topic | None = self.roles.get(name)
+        entries = list(self.model.strips[name].cells)
+        cells = tuple(draw_entry(entry, topic, self.model.written) for entry in entries)
+        start = entries[0].base if entries else 0
+        flags: list[Frontier] = []
+        if topic is not None:
+            flags.append(Frontier(MAX_READ, topic.readable + 1))
+            subs = [sub for sub in topic.subs.values() if sub.durable][:FLAGS]
+            flags += [Frontier(cut(sub.name), sub.cursor.mark_delete + 1) for sub in subs]
+        shown = tuple(flag for flag in flags if flag.at >= start)
+        return plain(Log(cut(name_shortly(name)), cells, shown, start=start))
+
+    def _records(self, name: str) -> Any:
+        records = list(self.model.records[name].cells)
+        cells = tuple(draw_record(record, self.model.written) for record in records)
+        log = name_transaction_log(int(name.rpartition("-")[2]))
+        return plain(Log(log, cells, start=records[0].base if records else 0))
+
+    def _readers(self) -> Any:
+        rows = []
+        for consumer, got in self.model.readers.items():
+            conn, _, subscription = consumer.partition("/")
+            rows.append(Reader(cut(f"{subscription} · {conn}"), tuple(got)))
+        return plain(tuple(rows))
+
+    def _coordinators(self) -> list[Coordinator]:
+        names = self.lanes.list_names(COORDINATOR)
+        return [self.roles[name] for name in names if name in self.roles]
+
+    def _txns(self) -> tuple[Hashable, ...]:
+        return tuple(tc.txns for tc in self._coordinators())
+
+    def _tables(self, topics: list[Topic]) -> list[Any]:
+        written = self.model.written
+        short = [replace(topic, name=cut(name_shortly(topic.name))) for topic in topics]
+        always = [
+            draw_transactions(self._coordinators(), written),
+            draw_buffers(short, written),
+        ]
+        pending = draw_pending(short, written)
+        return [plain(_clip_rows(t)) for t in (*always, *([pending] if pending.rows else []))]
+
+
+def _see(topic: Topic | None) -> Hashable:
+    """What of a topic is drawn."""
+    if topic is None:
+        return None
+    subs = tuple((sub.name, sub.cursor, sub.pending) for sub in topic.subs.values())
+    return (topic.buffer, topic.lac, subs)
+
+
+def _clip_rows(table: Table) -> Table:
+    """The first rows, whose cells may hold names that a client chose."""
+    rows = tuple(tuple(cut(cell) for cell in row) for row in table.rows[:ROWS])
+    return replace(table, rows=rows)

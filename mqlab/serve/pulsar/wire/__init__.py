@@ -1,0 +1,1 @@
+"""Pulsar's bytes: frames, commands, message ids, what is asked and answered, HTTP."""

@@ -1,0 +1,181 @@
+"""Frames: a command in Protocol Buffers, and for SEND and MESSAGE the message behind it.
+
+    frame      total size 4 · command size 4 · BaseCommand · message
+    message    0x0e01 · CRC-32C 4 · metadata size 4 · MessageMetadata · payload
+
+The checksum covers what follows it. A broker keeps a message as it came, from its magic number
+on, and sends it as it lies there: it reads the metadata and never the payload, which may be
+compressed or a batch of several messages.
+
+Source: Commands#serializeWithSize, #serializeCommandSendWithSize, #parseMessageMetadata,
+LengthFieldBasedFrameDecoder in PulsarChannelInitializer (4.2).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError
+
+from ...crc import crc32c
+from .proto import BaseCommand, MessageMetadata, Type
+
+SIZES = struct.Struct(">II")
+SIZE = struct.Struct(">I")
+CHECKED = struct.Struct(">HII")  # magic number, checksum, size of the metadata
+MAGIC = 0x0E01
+MAX_MESSAGE = 5 << 20  # maxMessageSize
+#: MESSAGE_SIZE_FRAME_PADDING: room for the command beside its message
+LONGEST = MAX_MESSAGE + 10 * 1024
+#: a batch of more messages than this is none that a client makes
+MOST_IN_BATCH = 1 << 16
+
+#: by number of a command, the field of BaseCommand that holds it: they have the same numbers
+FIELDS: dict[int, str] = {field.number: field.name for field in BaseCommand.DESCRIPTOR.fields}
+
+
+class WireError(Exception):
+    """Bytes that are no command, or no message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`name`: its type, as SEND. `body`: the fields of that command. `message`: what stands behind
+    it, from the magic number on."""
+
+    name: str
+    body: Any
+    message: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A message, or a batch of `count` of them in one entry, as its producer sent it. `text`: the
+    beginning of it in words, where there are any."""
+
+    data: bytes
+    count: int = 1
+    is_batch: bool = False
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+# ---- frames --------------------------------------------------------------------------------
+
+
+def cut_frame(buffer: bytearray) -> bytes | None:
+    """The next frame without its size, taken out of the buffer. Raises WireError."""
+    if len(buffer) < SIZE.size:
+        return None
+    (size,) = SIZE.unpack_from(buffer)
+    if not SIZE.size <= size <= LONGEST:
+        raise WireError(f"a frame of {size} bytes")
+    end = SIZE.size + size
+    if len(buffer) < end:
+        return None
+    frame = bytes(buffer[SIZE.size : end])
+    del buffer[:end]
+    return frame
+
+
+def decode_command(frame: bytes) -> Command:
+    """Raises WireError."""
+    (size,) = SIZE.unpack_from(frame)
+    end = SIZE.size + size
+    if end > len(frame):
+        raise WireError("a command that is longer than its frame")
+    try:
+        base = BaseCommand.FromString(frame[SIZE.size : end])
+    except DecodeError as error:
+        raise WireError("a command that is no Protocol Buffer of this protocol") from error
+    name = Type.values_by_number[base.type].name
+    field = FIELDS.get(base.type)
+    if field is None or not base.HasField(field):
+        raise WireError(f"a command {name} that cannot be read")
+    body = getattr(base, field)
+    if not _is_text(body):
+        raise WireError(f"a command {name} with a text that is no UTF-8")
+    return Command(name, body, frame[end:])
+
+
+def _is_text(message: Any) -> bool:
+    """Whether every text in it is one: what is no UTF-8 the library hands out as bytes."""
+    for field, value in message.ListFields():
+        values = value if field.is_repeated else (value,)
+        if field.type == FieldDescriptor.TYPE_MESSAGE:
+            if not all(map(_is_text, values)):
+                return False
+        elif field.type == FieldDescriptor.TYPE_STRING:
+            if not all(isinstance(one, str) for one in values):
+                return False
+    return True
+
+
+def encode_command(name: str, fields: dict[str, Any], message: bytes = b"") -> bytes:
+    number = Type.values_by_name[name].number
+    command = BaseCommand(type=number, **{FIELDS[number]: fields}).SerializeToString()
+    total = SIZE.size + len(command) + len(message)
+    return SIZES.pack(total, len(command)) + command + message
+
+
+# ---- messages ------------------------------------------------------------------------------
+
+
+def read_metadata(message: bytes) -> tuple[Any, int]:
+    """The metadata, and where the payload begins. Raises WireError where the checksum does not
+    fit or nothing can be read."""
+    if len(message) < CHECKED.size:
+        raise WireError("a message without metadata")
+    magic, checksum, size = CHECKED.unpack_from(message)
+    if magic != MAGIC:
+        raise WireError("a message without a checksum")
+    if crc32c(message[6:]) != checksum:
+        raise WireError("Checksum failed on the broker")
+    end = CHECKED.size + size
+    if end > len(message):
+        raise WireError("metadata that is longer than the message")
+    try:
+        return MessageMetadata.FromString(message[CHECKED.size : end]), end
+    except DecodeError as error:
+        raise WireError("metadata that cannot be read") from error
+
+
+def write_message(metadata: Any, payload: bytes) -> bytes:
+    """A message with its checksum."""
+    head = metadata.SerializeToString()
+    checked = SIZE.pack(len(head)) + head + payload
+    return struct.pack(">HI", MAGIC, crc32c(checked)) + checked
+
+
+# ---- ids -----------------------------------------------------------------------------------
+
+
+def signed(number: int) -> int:
+    """A uint64 as Java's long, which it is on the other side: -1 is the largest of them."""
+    return number - (1 << 64) if number >> 63 else number
+
+
+def unsigned(number: int) -> int:
+    return number % (1 << 64)
+
+
+def read_bits(words: Any, size: int) -> tuple[int, ...]:
+    """The indexes below `size` whose bits are *not* set: of an ack set, those that are done."""
+    whole = 0
+    for place, word in enumerate(words):
+        whole |= unsigned(word) << (64 * place)
+    return tuple(index for index in range(size) if not whole >> index & 1)
+
+
+def write_bits(done: tuple[int, ...], size: int) -> list[int]:
+    """The ack set of a batch of which these indexes are done."""
+    whole = (1 << size) - 1
+    for index in done:
+        whole &= ~(1 << index)
+    words = -(-whole.bit_length() // 64)
+    return [signed(whole >> (64 * place) & ((1 << 64) - 1)) for place in range(words)]

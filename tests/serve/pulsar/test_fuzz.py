@@ -1,0 +1,200 @@
+"""Frames that are nearly right: commands, fields, messages and lengths with a byte or a number
+changed."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import struct
+import threading
+from typing import Any
+
+from mqlab.kernel import Caller, Request
+from mqlab.serve.driver import Driver
+from mqlab.serve.protocol import BadFrame, Hangup, Peer
+from mqlab.serve.pulsar import serve
+from mqlab.serve.pulsar.options import PulsarOptions
+from mqlab.serve.pulsar.wire.answers import write_push
+from mqlab.serve.pulsar.wire.commands import encode_command
+from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, make_message
+
+FRAMES = 5_000
+TRANSACTIONS = 200
+T = "persistent://public/default/t"
+NUMBERS = [0, 1, 2, 9, 1 << 31, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
+NAMES = ["", "t", T, "persistent://public/none/t", "a/b/c/d", "x" * 600, "\x00", "²", "t@conn-1/0",
+         "persistent://pulsar/system/transaction_coordinator_assign", "front", "tc-0"]  # fmt: skip
+ID = {"ledgerId": 1, "entryId": 0}
+TXN = {"txnid_most_bits": 0, "txnid_least_bits": 1 << 40}  # nobody's
+WHERE = {"topic": T, "subscription": "s"}
+SUBSCRIBE = {"topic": T, "subscription": "s", "subType": 1, "consumer_id": 0, "request_id": 1,
+             "initialPosition": 1}  # fmt: skip
+SEEDS: list[tuple[str, dict[str, Any]]] = [
+    ("CONNECT", {"client_version": "f", "protocol_version": 21}),
+    ("PARTITIONED_METADATA", {"topic": T, "request_id": 1}),
+    ("LOOKUP", {"topic": T, "request_id": 1}),
+    ("PRODUCER", {"topic": T, "producer_id": 0, "request_id": 1}),
+    ("SEND", {"producer_id": 0, "sequence_id": 0}),
+    ("SEND", {"producer_id": 0, "sequence_id": 1, **TXN}),
+    ("SUBSCRIBE", SUBSCRIBE),
+    ("SUBSCRIBE", {**SUBSCRIBE, "durable": False, "start_message_id": ID, "consumer_id": 1}),
+    ("FLOW", {"consumer_id": 0, "messagePermits": 5}),
+    ("ACK", {"consumer_id": 0, "ack_type": 0, "message_id": [ID]}),
+    ("ACK", {"consumer_id": 0, "ack_type": 1, "message_id": [ID], "request_id": 2, **TXN}),
+    ("REDELIVER_UNACKNOWLEDGED_MESSAGES", {"consumer_id": 0, "message_ids": [ID]}),
+    ("UNSUBSCRIBE", {"consumer_id": 0, "request_id": 1}),
+    ("SEEK", {"consumer_id": 0, "request_id": 1, "message_id": ID}),
+    ("CLOSE_PRODUCER", {"producer_id": 0, "request_id": 1}),
+    ("CLOSE_CONSUMER", {"consumer_id": 0, "request_id": 1}),
+    ("GET_LAST_MESSAGE_ID", {"consumer_id": 0, "request_id": 1}),
+    ("GET_TOPICS_OF_NAMESPACE", {"request_id": 1, "namespace": "public/default"}),
+    ("GET_SCHEMA", {"request_id": 1, "topic": T}),
+    ("PING", {}),
+    ("PONG", {}),
+    ("TC_CLIENT_CONNECT_REQUEST", {"request_id": 1, "tc_id": 0}),
+    ("NEW_TXN", {"request_id": 1, "txn_ttl_millis": 50, "tc_id": 0}),
+    ("ADD_PARTITION_TO_TXN", {"request_id": 1, "partitions": [T], **TXN}),
+    ("ADD_SUBSCRIPTION_TO_TXN", {"request_id": 1, "subscription": [WHERE], **TXN}),
+    ("END_TXN", {"request_id": 1, "txn_action": 0, **TXN}),
+    ("SUCCESS", {"request_id": 1}),
+    ("MESSAGE", {"consumer_id": 0, "message_id": ID}),
+]
+ADMIN = [
+    b"GET /admin/v2/persistent/public/default/t/internalStats HTTP/1.1\r\n\r\n",
+    b"GET /admin/v2/persistent/public/default/t/ledger/1/entry/0 HTTP/1.1\r\n\r\n",
+    b"PUT /admin/v2/persistent/public/default/t/unload HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
+    b"DELETE /admin/v2/persistent/public/default/t HTTP/1.1\r\n\r\n",
+    b"POST /admin/v3/transactions/abortTransaction/0/1 HTTP/1.1\r\n\r\n",
+    b"GET /admin/v3/transactions/transactionBufferStats/public/default/t HTTP/1.1\r\n\r\n",
+    b"GET /admin/v3/transactions/pendingAckStats/public/default/t/s HTTP/1.1\r\n\r\n",
+    b"GET /admin/v3/transactions/coordinatorStats HTTP/1.1\r\n\r\n",
+]
+
+
+def mutate(mischief: random.Random) -> bytes:
+    """A command with another number or name in it, or another byte."""
+    name, given = mischief.choice(SEEDS)
+    fields = dict(given)
+    for _ in range(mischief.choice((0, 0, 1, 2))):
+        key = mischief.choice(sorted(fields)) if fields else ""
+        if isinstance(fields.get(key), bool | list | dict | None):
+            continue
+        small = key in ("subType", "initialPosition", "ack_type", "txn_action")
+        if isinstance(fields[key], str):
+            fields[key] = mischief.choice(NAMES)
+        elif not small:
+            first = 1 << 31 if key == "txnid_least_bits" else 0
+            limit = 1 << 31 if key in ("messagePermits", "protocol_version") else 1 << 64
+            fields[key] = mischief.choice([n for n in NUMBERS if first <= n < limit])
+    message = b""
+    if name == "SEND":
+        count = mischief.choice((0, 1, 3, -1, (1 << 31) - 1))
+        more = {"num_messages_in_batch": count} if mischief.random() < 0.5 else {}
+        message = make_message(b"some text", **more)
+    return _change_bytes(mischief, encode_command(name, fields, message))
+
+
+def _change_bytes(mischief: random.Random, frame: bytes) -> bytes:
+    data = bytearray(frame[4:])
+    for _ in range(mischief.choice((0, 0, 0, 1, 3))):
+        at = mischief.randrange(len(data))
+        match mischief.randrange(3):
+            case 0:
+                data[at] = mischief.randrange(256)
+            case 1:
+                del data[at : at + mischief.randrange(1, 8)]
+            case 2:
+                data[at:at] = mischief.randbytes(mischief.randrange(1, 8))
+        data = data if len(data) > 8 else data + bytes(9)
+    return struct.pack(">I", len(data)) + bytes(data)
+
+
+def disturb(address: str, mischief: random.Random) -> None:
+    """A few frames on each connection, which is closed once the server has seen them all."""
+    sent = 0
+    while sent < FRAMES:
+        with Raw(address, connected=False) as client:
+            try:
+                if mischief.random() < 0.1:
+                    client.socket.sendall(mischief.choice(ADMIN)[: mischief.choice((20, 400))])
+                else:
+                    client.tell("CONNECT", client_version="f", protocol_version=21)
+                for _ in range(mischief.randrange(1, 20)):
+                    sent += 1
+                    client.socket.sendall(mutate(mischief))
+                client.socket.shutdown(1)
+                while client.socket.recv(1 << 16):
+                    pass
+            except OSError:
+                pass  # it was closed on us: that is what we came for
+
+
+def finish(address: str, ended_by_others: set[int]) -> list[BaseException]:
+    """Every tenth transaction is aborted. What went wrong, if anything did. A changed byte may make
+    a stranger's END_TXN name one of these."""
+    try:
+        with Raw(address) as client:
+            client.produce("mine")
+            for number in range(TRANSACTIONS):
+                txn = client.begin()
+                said = client.send_in(
+                    txn, "persistent://public/default/mine", str(number), sequence=number
+                )
+                assert said.name == "SEND_RECEIPT"
+                ended = client.end(txn, ABORT if number % 10 == 9 else COMMIT)
+                if ended.body.HasField("error"):
+                    ended_by_others.add(number)
+    except (AssertionError, OSError, EOFError) as error:
+        return [error]
+    return []
+
+
+def test_thousands_of_frames_beside_transactions() -> None:
+    with serve() as broker:
+        failure, others = list[BaseException](), set[int]()
+        worker = threading.Thread(target=lambda: failure.extend(finish(broker.address, others)))
+        worker.start()
+        disturb(broker.address, random.Random(1))
+        worker.join(120)
+        assert not worker.is_alive() and failure == [] and len(others) < TRANSACTIONS / 10
+        with Raw(broker.address) as client:
+            client.subscribe("mine")
+            expected = [str(i) for i in range(TRANSACTIONS) if i % 10 != 9 and i not in others]
+            got = [text for text in client.receive(TRANSACTIONS, 3.0) if int(text) not in others]
+            assert got == expected
+
+
+def test_no_role_and_no_answer_fails_at_whatever_a_client_sends() -> None:
+    """The same frames without sockets, so that nothing can be overlooked in a log."""
+    mischief, answers = random.Random(3), list[tuple[int, Any]]()
+    home = PulsarOptions().home()
+    driver = Driver(home, lambda conn, number, body: answers.append((number, body)))
+    driver.start()
+    served = 0
+    conn, frames = 0, home.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
+    for number in range(1, FRAMES):
+        if mischief.random() < 0.1 or not conn:
+            if conn:
+                driver.disconnect(f"conn-{conn}")
+            conn = number
+            driver.connect(f"conn-{conn}", lambda role, corr, body: bool(write_push(1, body)))
+            frames = home.frames(Peer(("127.0.0.1", 1), ("127.0.0.1", 2)))
+        data = bytearray(mutate(mischief))
+        try:
+            frame = frames.cut(data)
+            asked = frames.read(frame) if frame is not None else None
+        except BadFrame:
+            continue
+        if asked is None:
+            continue
+        driver.begin_turn()
+        caller = Caller(f"conn-{conn}", conn, number)
+        driver.deliver(home.front, Request(caller, asked.body, driver.now))
+        driver.now += mischief.choice((0, 1, 400))
+        driver.fire()
+        for _, body in (answer for answer in answers if answer[0] == number):
+            assert body is None or isinstance(body, Hangup) or frames.write(asked, body)
+            served += 1
+        answers.clear()
+    assert served > FRAMES / 10
+    assert asyncio.run(driver.live.answer(0)) and not driver.live._failed, "and it can be drawn"

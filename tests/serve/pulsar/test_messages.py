@@ -1,0 +1,146 @@
+"""Producers and consumers on the wire: types of subscriptions, batches, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqlab.serve import RunningBroker
+from mqlab.serve.pulsar.wire.commands import read_bits, write_bits
+from mqlab.serve.pulsar.wire.proto import ERRORS
+from tests.serve.pulsar.raw import Raw, ask_admin, make_message
+
+EXCLUSIVE, SHARED, FAILOVER = 0, 1, 2
+SILENCE_S = 0.2
+
+
+def refusal(body: object) -> str:
+    return str(ERRORS.values_by_number[body.error].name)  # type: ignore[attr-defined]
+
+
+def test_a_second_consumer_is_refused(broker: RunningBroker, topic: str) -> None:
+    with Raw(broker.address) as one, Raw(broker.address) as two:
+        assert one.subscribe(topic, kind=EXCLUSIVE).name == "SUCCESS"
+        refused = two.subscribe(topic, kind=EXCLUSIVE)
+        assert (refused.name, refusal(refused.body)) == ("ERROR", "ConsumerBusy")
+
+
+def test_a_client_that_leaves_gives_its_place_and_its_messages(
+    broker: RunningBroker, topic: str
+) -> None:
+    with Raw(broker.address) as two:
+        with Raw(broker.address) as one:
+            one.produce(topic, producer_name="shop")
+            one.send("a")
+            one.subscribe(topic)
+            assert one.receive(1) == ["a"]
+            two.subscribe(topic)
+            assert two.receive(1, SILENCE_S) == []
+            busy = two.produce(topic, producer_name="shop")
+            assert refusal(busy.body) == "ProducerBusy"
+        assert two.receive(1) == ["a"]
+        assert two.produce(topic, producer_name="shop").name == "PRODUCER_SUCCESS"
+
+
+def test_a_batch_is_acknowledged_message_by_message(client: Raw, topic: str) -> None:
+    client.produce(topic)
+    client.subscribe(topic)
+    data = make_message(b"three of them", num_messages_in_batch=3)
+    client.tell("SEND", data, producer_id=0, sequence_id=0, num_messages=3)
+    assert client.hear().name in ("SEND_RECEIPT", "MESSAGE")
+    client.hear()
+    client.came.clear()
+    where = {"ledgerId": 1, "entryId": 0, "ack_set": write_bits((1,), 3)}
+    client.tell("ACK", consumer_id=0, ack_type=0, message_id=[where])
+    client.tell("REDELIVER_UNACKNOWLEDGED_MESSAGES", consumer_id=0)
+    again = client.hear()
+    assert again.name == "MESSAGE" and again.body.redelivery_count == 1
+    assert read_bits(again.body.ack_set, 3) == (1,)
+
+
+@pytest.mark.parametrize("size", [1, 3, 64, 65, 200])
+def test_ack_sets_there_and_back(size: int) -> None:
+    done = tuple(range(0, size, 3))
+    assert read_bits(write_bits(done, size), size) == done
+
+
+def test_a_damaged_message_is_not_stored(client: Raw, topic: str) -> None:
+    client.produce(topic)
+    data = bytearray(make_message(b"a"))
+    data[-1] ^= 1
+    client.tell("SEND", bytes(data), producer_id=0, sequence_id=0)
+    said = client.hear()
+    assert (said.name, refusal(said.body)) == ("SEND_ERROR", "ChecksumError")
+    assert client.send("b").body.message_id.entryId == 0
+
+
+def test_a_missing_namespace_and_a_name_that_is_none(client: Raw) -> None:
+    for topic, error in [
+        ("persistent://public/none/t", "TopicNotFound"),
+        ("non-persistent://public/default/t", "NotAllowedError"),
+        ("a/b", "NotAllowedError"),
+    ]:
+        assert refusal(client.produce(topic).body) == error
+        looked = client.ask("LOOKUP", topic=topic)
+        assert (looked.name, refusal(looked.body)) == ("LOOKUP_RESPONSE", error)
+        parts = client.ask("PARTITIONED_METADATA", topic=topic)
+        assert refusal(parts.body) == error
+
+
+def test_what_is_not_served_is_refused_under_its_number(client: Raw, topic: str) -> None:
+    client.subscribe(topic)
+    for name, fields in [
+        ("SEEK", {"consumer_id": 0}),
+        ("CONSUMER_STATS", {"consumer_id": 0}),
+        ("WATCH_TOPIC_LIST", {"watcher_id": 1, "namespace": "a/b", "topics_pattern": "x"}),
+    ]:
+        said = client.ask(name, **fields)
+        assert (said.name, refusal(said.body)) == ("ERROR", "NotAllowedError")
+
+
+def test_a_command_before_connect_ends_the_connection(broker: RunningBroker) -> None:
+    with Raw(broker.address, connected=False) as early:
+        early.tell("PING")
+        with pytest.raises(EOFError):
+            early.hear()
+
+
+def test_partitions_are_given_by_the_administrator(client: Raw, broker: RunningBroker) -> None:
+    path = "/admin/v2/persistent/public/default/many/partitions"
+    assert ask_admin(broker.address, "PUT", path, "3")[0] == 204
+    assert ask_admin(broker.address, "PUT", path, "3")[0] == 409
+    assert ask_admin(broker.address, "PUT", path, "none")[0] == 400
+    found = client.ask("PARTITIONED_METADATA", topic="many").body
+    assert found.partitions == 3
+    assert ask_admin(broker.address, "GET", "/admin/v2/nothing")[0] == 404
+
+
+def test_a_topic_is_unloaded_and_its_clients_are_told(
+    client: Raw, broker: RunningBroker, topic: str
+) -> None:
+    client.produce(topic)
+    client.subscribe(topic)
+    client.send("a")
+    name = topic.rpartition("/")[2]
+    path = f"/admin/v2/persistent/public/default/{name}"
+    assert ask_admin(broker.address, "PUT", f"{path}/unload")[0] == 204
+    assert client.receive(1) == ["a"]
+    names = {client.hear().name for _ in range(2)} if not client.told else {"CLOSE_PRODUCER"}
+    assert "CLOSE_PRODUCER" in names
+    client.subscribe(topic)
+    assert client.receive(1) == ["a"]
+    assert ask_admin(broker.address, "DELETE", path)[0] == 204
+    assert ask_admin(broker.address, "GET", f"{path}/internalStats")[0] == 404
+
+
+def test_a_client_that_does_not_read_gets_everything_later(
+    broker: RunningBroker, topic: str
+) -> None:
+    """Eight megabytes for somebody who sleeps: others are served, and nothing is lost."""
+    text = "x" * 200_000
+    with Raw(broker.address) as slow, Raw(broker.address) as shop:
+        slow.subscribe(topic, kind=EXCLUSIVE)
+        shop.produce(topic)
+        for number in range(40):
+            assert shop.send(f"{number}:{text}", sequence=number).name == "SEND_RECEIPT"
+        got = slow.receive(40)
+        assert [one.partition(":")[0] for one in got] == [str(n) for n in range(40)]

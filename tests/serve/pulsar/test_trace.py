@@ -1,0 +1,77 @@
+"""The live trace: a follower sees a transaction as a lesson shows it."""
+
+from __future__ import annotations
+
+from mqlab.pulsar.messages import LedgerEntry, TransactionMetadataEntry, TxnID
+from mqlab.serve.pulsar import serve
+from mqlab.serve.pulsar.trace.model import MOST, READERS, TOPICS, TXNS, Model
+from tests.serve.live import asked, played
+from tests.serve.pulsar.raw import COMMIT, Raw
+
+TOPIC = "persistent://public/default/orders"
+
+
+def test_a_transaction_as_a_follower_sees_it() -> None:
+    with serve() as broker, Raw(broker.address) as client:
+        client.produce(TOPIC)
+        client.subscribe(TOPIC)
+        asked(broker)
+        txn = client.begin()
+        client.send_in(txn, TOPIC, "paid")
+        client.end(txn, COMMIT)
+        assert client.receive(1) == ["paid"]
+        trace = played(asked(broker))
+    told = [(fact.node.rpartition("/")[2], fact.text.en, fact.txn) for fact in trace]
+    for fact in [
+        ("conn-1", "NewTxn timeout=60000", ""),
+        ("tc-0", "NEW (0,0)", "T1"),
+        ("conn-1", "AddPartitionToTxn (0,0) orders", "T1"),
+        ("conn-1", "Send paid in (0,0)", "T1"),
+        ("orders", "paid in (0,0) @0", "T1"),
+        ("conn-1", "EndTxn commit (0,0)", "T1"),
+        ("tc-0", "COMMITTING (0,0)", "T1"),
+        ("tc-0", "EndTxnOnPartition commit (0,0) lowWatermark=-1", "T1"),
+        ("orders", "commit marker of (0,0) @1", "T1"),
+        ("tc-0", "COMMITTED (0,0)", "T1"),
+        ("orders", "Message paid @0", "T1"),
+    ]:
+        assert told.count(fact) == 1, fact
+    assert told.index(("tc-0", "COMMITTING (0,0)", "T1")) < told.index(
+        ("orders", "commit marker of (0,0) @1", "T1")
+    )
+    assert all(fact.why.en and fact.why.zh for fact in trace if not fact.fold)
+    snapshot = trace.snapshot(len(trace))
+    assert [lane.title.en for lane in snapshot.lanes] == ["billing", "tc-0", "orders"]
+    logs = {log.name: [(cell.label, cell.txn) for cell in log.cells] for log in snapshot.logs}
+    assert logs["orders"] == [("paid", "T1"), ("C", "T1")]
+    assert [label for label, _ in logs["__transaction_log_0"]] == ["new", "part", "→C", "C"]
+    assert [got.label for got in snapshot.readers[0].got] == ["paid"]
+    assert snapshot.graphs[0].path == ("OPEN", "COMMITTING", "COMMITTED")
+    flags = {flag.name: flag.at for flag in snapshot.logs[0].frontiers}
+    assert flags["maxReadPosition"] == 2
+
+
+def test_notes_are_bounded() -> None:
+    """A thousand transactions go by; names go on, what is kept does not grow."""
+    model = Model()
+    for i in range(1_000):
+        txn = TxnID(0, i)
+        model.note_record("tc-0", TransactionMetadataEntry(i, "NEW", txn))
+        model.note_entry(f"topic{i % 50}", LedgerEntry(i, ("m",), "p", i, txn))
+    assert len(model.written.begun) == TXNS
+    assert model.written.name(TxnID(0, 999)) == "T1000"
+    assert model.written.name(TxnID(0, 1)) == ""
+    assert len(model.strips) == TOPICS and len(model.records["tc-0"].cells) <= MOST
+    assert len(model.readers) <= READERS
+
+
+def test_names_that_a_client_chose_do_no_harm() -> None:
+    with serve() as broker, Raw(broker.address) as client:
+        bad = "\x1b[2J\u202e" * 50
+        client.produce(TOPIC, producer_name=bad)
+        client.subscribe(TOPIC, bad)
+        client.send(bad)
+        client.subscribe("persistent://public/default/\u202e", number=1)
+        lines = asked(broker, last=1_000)
+        texts = [str(played(lines)), str(lines[0]["snapshot"])]
+        assert all("\x1b" not in text and "\u202e" not in text for text in texts)

@@ -1,0 +1,130 @@
+"""Transactions over several topics and subscriptions, on the wire."""
+
+from __future__ import annotations
+
+from mqlab.pulsar.messages import TxnID
+from mqlab.serve import RunningBroker
+from mqlab.serve.pulsar import serve
+from mqlab.serve.pulsar.wire.proto import ERRORS
+from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, ask_admin, bits
+
+SILENCE_S = 0.2
+
+
+def error_of(body: object) -> str:
+    return str(ERRORS.values_by_number[body.error].name)  # type: ignore[attr-defined]
+
+
+def test_a_commit_shows_everything_and_acknowledges(client: Raw, topic: str) -> None:
+    """Two topics written and one message acknowledged in one transaction."""
+    other = f"{topic}-out"
+    client.produce(topic, 0)
+    client.produce(other, 1)
+    client.send("order", 0)
+    client.subscribe(topic, number=0)
+    client.subscribe(other, number=1)
+    (order,) = client.receive(1)
+    txn = client.begin()
+    where = [{"topic": topic, "subscription": "billing"}]
+    client.ask("ADD_SUBSCRIPTION_TO_TXN", subscription=where, **bits(txn))
+    id_of_order = {"ledgerId": 1, "entryId": 0}
+    said = client.ask("ACK", consumer_id=0, ack_type=0, message_id=[id_of_order], **bits(txn))
+    assert order == "order" and not said.body.HasField("error")
+    client.send_in(txn, topic, "paid", number=0, sequence=1)
+    client.send_in(txn, other, "receipt", number=1)
+    assert client.receive(1, SILENCE_S) == []
+    assert not client.end(txn, COMMIT).body.HasField("error")
+    assert sorted(client.receive(2)) == ["paid", "receipt"]
+
+
+def test_an_abort_shows_nothing_and_gives_back(client: Raw, topic: str) -> None:
+    client.produce(topic)
+    sent = client.send("order").body.message_id
+    client.subscribe(topic)
+    assert client.receive(1) == ["order"]
+    txn = client.begin()
+    client.ask(
+        "ADD_SUBSCRIPTION_TO_TXN",
+        subscription=[{"topic": topic, "subscription": "billing"}],
+        **bits(txn),
+    )
+    client.ask("ACK", consumer_id=0, ack_type=0, message_id=[sent], **bits(txn))
+    client.send_in(txn, topic, "paid", sequence=1)
+    client.end(txn, ABORT)
+    assert client.receive(2, 1.0) == ["order"]
+
+
+def test_two_transactions_cannot_acknowledge_one_message(client: Raw, topic: str) -> None:
+    client.produce(topic)
+    sent = client.send("order").body.message_id
+    client.subscribe(topic)
+    client.receive(1)
+    first, second = client.begin(), client.begin()
+    answers = [
+        client.ask("ACK", consumer_id=0, ack_type=0, message_id=[sent], **bits(txn)).body
+        for txn in (first, second)
+    ]
+    assert not answers[0].HasField("error")
+    assert error_of(answers[1]) == "TransactionConflict"
+
+
+def test_refusals_in_the_protocols_words(client: Raw, topic: str) -> None:
+    nobody = TxnID(0, 1 << 40)
+    client.begin()
+    assert error_of(client.end(nobody, COMMIT).body) == "TransactionNotFound"
+    added = client.ask("ADD_PARTITION_TO_TXN", partitions=[topic], **bits(nobody))
+    assert error_of(added.body) == "TransactionNotFound"
+    elsewhere = client.end(TxnID(7, 0), COMMIT)
+    assert error_of(elsewhere.body) == "TransactionCoordinatorNotFound"
+
+
+def test_a_deadline_aborts(client: Raw, topic: str) -> None:
+    client.produce(topic)
+    client.subscribe(topic)
+    txn = client.begin(timeout_ms=200)
+    client.send_in(txn, topic, "late")
+    client.send("plain", sequence=1)
+    assert client.receive(2, 5.0)[:1] == ["plain"]
+    assert error_of(client.end(txn, COMMIT).body) == "TransactionNotFound"
+
+
+def test_a_client_beyond_the_most_is_not_answered() -> None:
+    with serve(max_active=1) as broker, Raw(broker.address) as client:
+        txn = client.begin()
+        client.tell("NEW_TXN", request_id=99, txn_ttl_millis=60_000, tc_id=0)
+        assert not client.end(txn, COMMIT).body.HasField("error")
+        assert [command.name for command in client.told] == []
+        assert client.begin() > txn
+
+
+def test_a_commit_waits_for_a_namespace_and_goes_on_by_itself(broker: RunningBroker) -> None:
+    """The participant is in a namespace that does not exist: nothing ends before it is created."""
+    with Raw(broker.address) as client:
+        txn = client.begin()
+        where = "persistent://public/nowhere/stock"
+        assert not client.ask(
+            "ADD_PARTITION_TO_TXN", partitions=[where], **bits(txn)
+        ).body.HasField("error")
+        client.tell("END_TXN", request_id=77, txn_action=COMMIT, **bits(txn))
+        path = f"/admin/v3/transactions/transactionMetadata/0/{txn.least}"
+        assert ask_admin(broker.address, "GET", path)[1]["status"] == "COMMITTING"
+        assert ask_admin(broker.address, "PUT", "/admin/v2/namespaces/public/nowhere")[0] == 204
+        ended = client.hear()
+        assert (ended.name, ended.body.request_id) == ("END_TXN_RESPONSE", 77)
+        assert not ended.body.HasField("error")
+        assert ask_admin(broker.address, "GET", path)[0] == 404
+
+
+def test_a_duplicate_is_stored_once() -> None:
+    topic = "persistent://public/default/orders"
+    with serve(dedup=True) as broker, Raw(broker.address) as client:
+        client.produce(topic, producer_name="shop")
+        client.send("one", sequence=5)
+        again = client.send("one", sequence=5).body.message_id
+        assert again.entryId == again.ledgerId == (1 << 64) - 1
+        client.subscribe(topic)
+        assert client.receive(2, SILENCE_S) == ["one"]
+        with Raw(broker.address) as other:
+            client.ask("CLOSE_PRODUCER", producer_id=0)
+            came = other.produce(topic, producer_name="shop").body
+            assert came.last_sequence_id == 5
