@@ -7,7 +7,7 @@ What depends on a broker stands in a module of its own, which is imported when i
     start_broker(args)             serve until somebody stops it
     oracle()                       its `Oracle`
     levels(args)                   the levels wanted; () for all
-    real_host(args), our_host()    where programs run
+    real_host(args), our_host(args)   where programs run
     write_page()                   the page of differences
 """
 
@@ -81,7 +81,7 @@ def _compare(room: Any, args: argparse.Namespace) -> int:
 
     oracle = room.oracle()
     known = read_recordings(oracle, args.version)
-    host = room.real_host(args) if args.real else room.our_host()
+    host = room.real_host(args) if args.real else room.our_host(args)
     outcomes = []
     every = select_programs(oracle, args.scenarios, room.levels(args))
     if args.version != room.VERSION:  # of another version there is only what differs

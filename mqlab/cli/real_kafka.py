@@ -42,7 +42,7 @@ def real_host(args: argparse.Namespace) -> Any:
     return RealHost(args.version)
 
 
-def our_host() -> Any:
+def our_host(args: argparse.Namespace) -> Any:
     return OurHost()
 
 

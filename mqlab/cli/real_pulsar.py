@@ -1,18 +1,31 @@
-"""`mqlab real pulsar`: what it can be told, and where programs run."""
+"""`mqlab real pulsar`: what it can be told, and where programs run. This project's own server is
+hosted here, since the top floor alone may start it for the programs of `mqlab.real`.
+"""
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from .errors import UserError
+from .our_control import OurControl
 
 VERSION = "4.2.4"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """There is one release, with one coordinator, as a standalone broker has it."""
+    parser.add_argument(
+        "--served",
+        action="store_true",
+        help="compare: the Java client against `mqlab serve pulsar`, not the engine by itself",
+    )
 
 
 def levels(args: argparse.Namespace) -> tuple[int, ...]:
@@ -37,7 +50,9 @@ def real_host(args: argparse.Namespace) -> Any:
     return RealHost(args.version)
 
 
-def our_host() -> Any:
+def our_host(args: argparse.Namespace) -> Any:
+    if args.served:
+        return ServerHost(args.version)
     from mqlab.real.pulsar.played import EngineHost
 
     return EngineHost()
@@ -62,3 +77,70 @@ def start_broker(args: argparse.Namespace) -> None:
         while pulsar.running:
             time.sleep(0.5)
         raise UserError(f"the broker ended by itself: {pulsar.tail_log()}")
+
+
+# ---- this project's server, hosted for programs -----------------------------------------
+
+
+class OurHands(OurControl):
+    """Our server's time is everybody's."""
+
+    __slots__ = ()
+
+    def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+#: programs that need what the server has not
+LACKING = {
+    "compaction": "the server does not compact topics",
+    "delayed": "the server does not delay messages",
+    "frozen-until-somebody-looks": "to be asked for a transaction loads no topic on the server",
+    "ended-twice": "the server writes its log at once: the first end is over before the second",
+}
+#: what a program's broker may be set to, and how our server is told
+SETTINGS = {
+    "brokerDeduplicationEnabled": lambda value: ["--dedup"] if value == "true" else [],
+    "maxActiveTransactionsPerCoordinator": lambda value: ["--max-active", value],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerHost:
+    """`mqlab serve pulsar`, asked by the Java client, as the real broker is asked."""
+
+    version: str
+    broker: str = "mqlab"
+    at_once: int = 1
+
+    def cannot(self, program: Any) -> str:
+        if program.name in LACKING:
+            return LACKING[program.name]
+        unknown = sorted(dict(program.settings).keys() - SETTINGS.keys())
+        return f"the server has no setting {', '.join(unknown)}" if unknown else ""
+
+    @contextmanager
+    def share_broker(self, profile: str) -> Iterator[Any]:
+        with self._serve(()) as target:
+            yield target
+
+    @contextmanager
+    def own(self, program: Any, profile: str) -> Iterator[Any]:
+        with self._serve(program.settings) as target:
+            yield target
+
+    @contextmanager
+    def _serve(self, settings: tuple[tuple[str, str], ...]) -> Iterator[Any]:
+        from mqlab.real.pulsar.driver import JavaDriver
+        from mqlab.real.pulsar.notebook import Target
+        from mqlab.serve.process import start_broker as start
+
+        options = ["--snapshot-interval", "2000"]
+        for name, value in settings:
+            options += SETTINGS[name](value)
+        with (
+            tempfile.TemporaryDirectory(prefix="mqlab-compare-") as folder,
+            start("pulsar", options, data_dir=Path(folder) / "data") as server,
+            JavaDriver(server.address, f"http://{server.address}", self.version) as driver,
+        ):
+            yield Target(self.broker, driver, OurHands(server), self.version)

@@ -52,7 +52,7 @@ def real_host(args: argparse.Namespace) -> Any:
     return RealHost(args.version)
 
 
-def our_host() -> Any:
+def our_host(args: argparse.Namespace) -> Any:
     from ..brokers import find_broker
 
     if not find_broker("rocketmq").serve:
