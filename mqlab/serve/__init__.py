@@ -9,8 +9,8 @@ The same role that a lesson steps through serves a real client here; only the dr
 Read in this order: `home.py` and `protocol.py` (what a broker must say), `driver.py` (the
 node that plays its roles), `disk.py` and `journal.py` (what is durable), `connection.py` and
 `server.py` (sockets), `trace/` (what is going on, live). Then a broker's room, `kafka/`,
-`rocketmq/` or `pulsar/`: `home.py`, `wire/` (what bytes mean), `front/` (what lies between a request
-and the roles), `trace/`.
+`rocketmq/` or `pulsar/`: `home.py`, `wire/` (what bytes mean), `front/` (what lies between a
+request and the roles), `trace/`.
 """
 
 from .process import BrokerError, RunningBroker

@@ -41,6 +41,21 @@ def test_a_client_that_leaves_gives_its_place_and_its_messages(
         assert two.produce(topic, producer_name="shop").name == "PRODUCER_SUCCESS"
 
 
+def test_consumers_of_a_failover_hear_who_is_served(broker: RunningBroker, topic: str) -> None:
+    def hear(client: Raw) -> bool:
+        command = client.told.pop() if client.told else client.hear()
+        assert command.name == "ACTIVE_CONSUMER_CHANGE"
+        return bool(command.body.is_active)
+
+    with Raw(broker.address) as two:
+        with Raw(broker.address) as one:
+            one.subscribe(topic, kind=FAILOVER, consumer_name="a")
+            assert hear(one) is True
+            two.subscribe(topic, kind=FAILOVER, consumer_name="b")
+            assert hear(two) is False
+        assert hear(two) is True
+
+
 def test_a_batch_is_acknowledged_message_by_message(client: Raw, topic: str) -> None:
     client.produce(topic)
     client.subscribe(topic)
@@ -124,8 +139,10 @@ def test_a_topic_is_unloaded_and_its_clients_are_told(
     path = f"/admin/v2/persistent/public/default/{name}"
     assert ask_admin(broker.address, "PUT", f"{path}/unload")[0] == 204
     assert client.receive(1) == ["a"]
-    names = {client.hear().name for _ in range(2)} if not client.told else {"CLOSE_PRODUCER"}
-    assert "CLOSE_PRODUCER" in names
+    told = [command.name for command in client.told]
+    while len(told) < 2:
+        told.append(client.hear().name)
+    assert sorted(told) == ["CLOSE_CONSUMER", "CLOSE_PRODUCER"]
     client.subscribe(topic)
     assert client.receive(1) == ["a"]
     assert ask_admin(broker.address, "DELETE", path)[0] == 204

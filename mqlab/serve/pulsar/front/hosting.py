@@ -48,8 +48,11 @@ from ....pulsar.messages import (
     Subscribed,
     Unsubscribe,
 )
+from ....pulsar.states import SubType
+from ....pulsar.subscription.consumers import find_active
+from ....pulsar.topic import Topic
 from ...protocol import Unsent
-from ..wire.asks import Handed, Push, Receipt
+from ..wire.asks import Handed, Push, Receipt, Tell
 
 LATE, LATE_MS = "offer again", 100
 AT = "@conn-"
@@ -124,6 +127,7 @@ class Hosted(Quiet):
     def _step(self, event: Event, mine: Folder, asker: Caller | None = None) -> Result:
         role, effects = self.role.step(event, mine)
         new = replace(self, role=role)
+        effects = (*effects, *tell_active(self.role, role))
         waiting = {send.to for send in new.late}
         done, late = [], list(new.late)
         for effect in effects:
@@ -149,10 +153,31 @@ class Hosted(Quiet):
                 receipt = Receipt(said.error, said.message, said.position, self.ledger)
                 return Reply(caller, receipt)
             case Send(to=to, body=PushMessage() as message) if AT in to:
-                conn, _, number = to.rpartition("@")[2].partition("/")
-                push = Push(int(number), self.ledger, message, self.epochs.get(to))
+                conn, number = read_consumer(to)
+                push = Push(number, self.ledger, message, self.epochs.get(to))
                 return Send(conn, push)
         return effect
+
+
+def tell_active(old: Any, new: Any) -> Effects:
+    """The consumers of a Failover subscription hear which of them is served, whenever one comes or
+    another one is (AbstractDispatcherSingleActiveConsumer#notifyActiveConsumerChanged, 4.2)."""
+    if old is new or not isinstance(new, Topic):
+        return ()
+    told: list[Send] = []
+    for name, sub in new.subs.items():
+        before = old.subs.get(name)
+        if sub.sub_type is not SubType.FAILOVER or before is sub:
+            continue
+        known = {c.client for c in before.consumers} if before is not None else set()
+        active = find_active(sub)
+        is_other = before is None or find_active(before) != active
+        for consumer in sub.consumers:
+            if is_other or consumer.client not in known:
+                conn, number = read_consumer(consumer.client)
+                fields = (("consumer_id", number), ("is_active", consumer.client == active))
+                told.append(Send(conn, Tell("ACTIVE_CONSUMER_CHANGE", fields)))
+    return tuple(told)
 
 
 def host(role: tuple[Any, Effects], folder: str, ledger: int = 0) -> Result:
@@ -164,3 +189,9 @@ def host(role: tuple[Any, Effects], folder: str, ledger: int = 0) -> Result:
 def name_consumer(name: str, conn: str, number: int) -> str:
     """Sorted by the consumer's own name, as a Failover subscription sorts them."""
     return f"{name}@{conn}/{number}"
+
+
+def read_consumer(name: str) -> tuple[str, int]:
+    """The connection of a consumer, and its number there."""
+    conn, _, number = name.rpartition("@")[2].partition("/")
+    return conn, int(number)

@@ -50,7 +50,7 @@ from ...trace.recorder import Step
 from ...trace.teller import Teller
 from ..front import FRONT
 from ..front.hosting import LATE, Hosted
-from ..wire.asks import Ask, Handed, Push
+from ..wire.asks import Ask, Handed, Push, Tell
 from .lanes import COORDINATOR, find_kind, make_lanes
 from .model import Model, simplify
 from .picture import Picture
@@ -165,7 +165,7 @@ class Observer(Teller):
                 self._tell_effect(name, "disk", event, short)
             case Send(to=conn, body=Push(message=message)):
                 self._tell_effect(name, conn, event, Send(conn, simplify(message)))
-            case Send(to=to) if to != name:
+            case Send(to=to, body=body) if to != name and not isinstance(body, Tell):
                 self._tell_effect(name, to, event, effect)
             case Reply(caller=caller, body=Answer() as body) if _is_told(event):
                 peer = _find_conn(caller)
