@@ -76,8 +76,12 @@ def tell(
 ) -> Telling:
     """What the system adds to a fact: `effect` of `role` at `event`, or (None) a change in its
     memory, or what came before both. `world` is as the fact has left it."""
-    entries = partial(read_entries, world, role)
-    return explain(read_coordinators(cluster, world), entries, event, effect)
+    written = read_coordinators(cluster, world)
+    match effect:
+        case Return(value=Outcome(call=call)):
+            name = written.name(_find_own(world.role(role), call))
+            return Telling(name, fold=isinstance(call, calls.AskAdmin))
+    return explain(written, partial(read_entries, world, role), event, effect)
 
 
 def explain(
@@ -86,7 +90,7 @@ def explain(
     event: Event | None,
     effect: Effect | None,
 ) -> Telling:
-    """The same, where `entries` gives what lies in the partition of whom the fact is about."""
+    """The same of a coordinator or a partition, where `entries` gives what lies in the latter."""
     match effect:
         case None:
             return Telling(written.name(find_txn(getattr(event, "body", None))))
@@ -103,13 +107,10 @@ def explain(
         case Send(body=body):
             return _explain_request(body, written)
         case Reply(body=SendReceipt(position=at) as receipt) if at >= 0:
-            name = written.name(read_entries(world, role)[at].txn)
+            name = written.name(next((e.txn for e in entries() if e.base == at), None))
             return Telling(name, why=_explain_receipt(getattr(event, "body", None), receipt)())
         case Reply(body=body):
             return _explain_answer(getattr(event, "body", None), body, written)
-        case Return(value=Outcome(call=call)):
-            name = written.name(_find_own(world.role(role), call))
-            return Telling(name, fold=isinstance(call, calls.AskAdmin))
     return Telling(fold=True)
 
 

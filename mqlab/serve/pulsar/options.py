@@ -40,7 +40,7 @@ class PulsarOptions:
             if not least <= number <= most:
                 raise ServeError(f"{name} {number}: name a number from {least} to {most}")
         try:
-            import google.protobuf  # noqa: F401
+            from google.protobuf import descriptor_pool  # noqa: F401
         except ImportError as error:
             raise ServeError("mqlab serve pulsar needs protobuf: run `make setup`") from error
         from ...pulsar.config import SAFEGUARDS, PulsarConfig

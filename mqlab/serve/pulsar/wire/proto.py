@@ -43,7 +43,6 @@ LINE = re.compile(
     r"(?: \[default = (?P<default>\S+)\])?;"
     r"|(?P<value>\w+) = (?P<at>\d+);"
 )
-Block = FileDescriptorProto | DescriptorProto | EnumDescriptorProto
 
 
 def read_proto(text: str, name: str) -> FileDescriptorProto:
@@ -68,7 +67,7 @@ def read_proto(text: str, name: str) -> FileDescriptorProto:
     return file
 
 
-def _open(outer: Any, kind: str, name: str) -> Block:
+def _open(outer: Any, kind: str, name: str) -> DescriptorProto | EnumDescriptorProto:
     if kind == "enum":
         enum: EnumDescriptorProto = outer.enum_type.add(name=name)
         return enum
