@@ -7,22 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.explore import Budget, Search, explore
+from mqlab.explore import Budget, explore
 from mqlab.kernel import Property, Run, Text
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 from tests.kernel.toy import make_toy
-from tests.models.plain import reachable
+from tests.models.plain import find_same_worlds, search_all
 
 ONE, TWO = make_toy("keep a"), make_toy("keep a", "keep b")
 RISKY = make_toy("keep a", off=("once",))
 BREAK = Budget(breaks=1, retries=1)
-
-
-def searched(system, budget):
-    search = Search(system, budget)
-    while search.advance():
-        pass
-    return search
 
 
 @pytest.mark.parametrize(
@@ -38,14 +31,11 @@ def searched(system, budget):
     ids=str,
 )
 def test_the_search_reaches_the_worlds_that_a_plain_search_reaches(system, budget):
-    search = searched(system, budget)
-    plain = reachable(search.system, budget)
-    assert search.states == len(plain)
-    assert {search.fields.unpack(world) for world in search.worlds()} == {w for w, _ in plain}
+    find_same_worlds(system, budget)
 
 
 def test_a_schedule_leads_to_the_world_it_was_found_for():
-    search = searched(TWO, Budget(kills=2, breaks=1, killable=("store",)))
+    search = search_all(TWO, Budget(kills=2, breaks=1, killable=("store",)))
     inside = 0
     for number, world in enumerate(search.worlds()):
         if number % 97 == 0:

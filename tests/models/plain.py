@@ -5,10 +5,27 @@ Slow, and written only from what a `Budget` promises; the explorer must reach th
 
 from __future__ import annotations
 
+from mqlab.explore import Search
 from mqlab.kernel.choice import Choice
 from mqlab.kernel.world import apply, initial, list_choices
 
 COUNTERS = {"kill": "kills", "power": "power_cuts", "break": "breaks", "fire": "timers"}
+
+
+def search_all(system, budget):
+    """The explorer's search, at its end."""
+    search = Search(system, budget)
+    while search.advance():
+        pass
+    return search
+
+
+def find_same_worlds(system, budget):
+    """Asserts that the explorer reaches the worlds that the plain search reaches; its search."""
+    search, plain = search_all(system, budget), reachable(system, budget)
+    assert search.states == len(plain)
+    assert {search.fields.unpack(world) for world in search.worlds()} == {w for w, _ in plain}
+    return search
 
 
 def reachable(system, budget):

@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from mqlab.explore import Budget, Search, explore
+from mqlab.explore import Budget, explore
+from mqlab.kafka.claims import invariants
 from mqlab.lessons.kafka.cases import APP, BUDGET, LESSON_SYSTEMS, WHOLE, lesson_system
 from mqlab.lessons.registry import system
 from mqlab.lessons.searches import exhaust, lesson_table
 from tests.lessons.kafka.small import SMALL
 from tests.lessons.renew import counts
-from tests.models.plain import reachable
+from tests.models.nameable import find_nameable
+from tests.models.plain import find_same_worlds
 
 ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; commit'"
 OFFSETS = "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort'"
@@ -50,13 +52,6 @@ def test_a_lesson_without_its_twin_has_one_producer():
     assert alone.states == explore(system(f"kafka {APP}"), Budget()).states
 
 
-def searched(line, budget):
-    search = Search(system(line), budget)
-    while search.advance():
-        pass
-    return search
-
-
 @pytest.mark.parametrize(
     ("line", "budget"),
     [
@@ -71,7 +66,8 @@ def searched(line, budget):
     ids=str,
 )
 def test_the_search_reaches_the_worlds_that_a_plain_search_reaches(line, budget):
-    search = searched(line, budget)
-    plain = reachable(search.system, budget)
-    assert search.states == len(plain)
-    assert {search.fields.unpack(world) for world in search.worlds()} == {w for w, _ in plain}
+    find_same_worlds(system(line), budget)
+
+
+def test_a_claim_is_nameable_or_lit_and_what_is_not_promised_only_where_it_is_named():
+    find_nameable("kafka", invariants, "whole_read")

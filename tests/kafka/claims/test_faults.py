@@ -6,9 +6,7 @@ found is the fault and nothing else.
 
 from dataclasses import replace
 
-import pytest
-
-from mqlab.explore import Budget, explore
+from mqlab.explore import Budget
 from mqlab.kafka.claims.invariants import CLAIMS, LIT
 from mqlab.kafka.clients.calls import Commit
 from mqlab.kafka.clients.producer import Producer
@@ -25,8 +23,15 @@ from mqlab.kafka.messages import (
 from mqlab.kafka.states import PREPARED
 from mqlab.kernel import Call, Map, Reply, Response, Send
 from mqlab.lessons.kafka.cases import NEXT, SEARCHES, SHORT, TWIN
-from mqlab.lessons.registry import system
-from tests.models.faults import changed, faulty
+from tests.models.faults import (
+    broken_by,
+    changed,
+    each_fault,
+    each_system,
+    find_fault,
+    find_nothing,
+    names_of,
+)
 
 
 class AskedLater(Leader):
@@ -186,21 +191,15 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("fault", "line", "budget", "broken"), FAULTS, ids=[row[0].__name__ for row in FAULTS]
-)
+@each_fault(FAULTS)
 def test_a_deliberate_fault_is_found(fault, line, budget, broken):
-    verdict = explore(faulty(system(line), fault), budget)
-    assert broken in verdict.counterexamples, verdict
+    find_fault(fault, line, budget, broken)
 
 
-@pytest.mark.parametrize(("line", "budget"), sorted({(r[1], r[2]) for r in FAULTS}, key=repr))
+@each_system(FAULTS)
 def test_without_the_fault_nothing_is_found(line, budget):
-    verdict = explore(system(line), budget)
-    assert verdict.complete
-    assert not verdict.counterexamples, verdict
+    find_nothing(line, budget)
 
 
 def test_every_claim_is_broken_by_a_fault_or_a_case():
-    broken = {row[3] for row in FAULTS} | {case.broken for case in SEARCHES.cases}
-    assert broken == {claim.name for claim in (*LIT, *CLAIMS.values())}
+    assert broken_by(FAULTS, SEARCHES.cases) == names_of((*LIT, *CLAIMS.values()))

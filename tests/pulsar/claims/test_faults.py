@@ -4,18 +4,22 @@ The unchanged system is searched with the same bounds and keeps every claim, so 
 found is the fault and nothing else.
 """
 
-import pytest
-
-from mqlab.explore import Budget, explore
+from mqlab.explore import Budget
 from mqlab.kernel import Append, Map, Reply, Send, SetTimer, replace
 from mqlab.lessons.pulsar.cases import GIVEN_UP, ORDER, READ, SEARCHES, SHARED, SHOP
-from mqlab.lessons.registry import system
 from mqlab.pulsar.claims.invariants import CLAIMS, LIT
 from mqlab.pulsar.coordinator import Coordinator
 from mqlab.pulsar.messages import AckResponse, EndTxnOnPartition, LedgerEntry
 from mqlab.pulsar.states import MarkerType, TxnAction
 from mqlab.pulsar.topic import Topic
-from tests.models.faults import faulty
+from tests.models.faults import (
+    broken_by,
+    each_fault,
+    each_system,
+    find_fault,
+    find_nothing,
+    names_of,
+)
 
 ALONE = f"pulsar {ORDER}"
 SERVED = f"pulsar {SHOP} {ORDER} {READ}"
@@ -132,21 +136,15 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("fault", "line", "budget", "broken"), FAULTS, ids=[row[0].__name__ for row in FAULTS]
-)
+@each_fault(FAULTS)
 def test_a_deliberate_fault_is_found(fault, line, budget, broken):
-    verdict = explore(faulty(system(line), fault), budget)
-    assert broken in verdict.counterexamples, verdict
+    find_fault(fault, line, budget, broken)
 
 
-@pytest.mark.parametrize(("line", "budget"), sorted({(r[1], r[2]) for r in FAULTS}, key=repr))
+@each_system(FAULTS)
 def test_without_the_fault_nothing_is_found(line, budget):
-    verdict = explore(system(line), budget)
-    assert verdict.complete
-    assert not verdict.counterexamples, verdict
+    find_nothing(line, budget)
 
 
 def test_every_claim_is_broken_by_a_fault_or_a_case():
-    broken = {row[3] for row in FAULTS} | {case.broken for case in SEARCHES.cases}
-    assert broken == {claim.name for claim in (*LIT, *CLAIMS.values())}
+    assert broken_by(FAULTS, SEARCHES.cases) == names_of((*LIT, *CLAIMS.values()))

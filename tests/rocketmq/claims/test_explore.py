@@ -2,20 +2,14 @@
 
 import pytest
 
-from mqlab.explore import Budget, Search, explore
+from mqlab.explore import Budget, explore
 from mqlab.lessons.registry import system
-from mqlab.rocketmq.claims.invariants import ALWAYS, CLAIMS, LIT, LIVE, UNKEPT
-from tests.models.plain import reachable
+from mqlab.rocketmq.claims import invariants
+from tests.models.nameable import find_nameable
+from tests.models.plain import find_same_worlds
 
 ORDER = "'app=send-in-transaction orders-0 A'"
 ASKED = f"rocketmq timeout_ms=0 persist_ms=0 check_max=2 {ORDER}"
-
-
-def searched(line, budget):
-    search = Search(system(line), budget)
-    while search.advance():
-        pass
-    return search
 
 
 @pytest.mark.parametrize(
@@ -28,23 +22,12 @@ def searched(line, budget):
     ids=str,
 )
 def test_the_search_reaches_the_worlds_that_a_plain_search_reaches(line, budget):
-    search = searched(line, budget)
-    plain = reachable(search.system, budget)
-    assert search.states == len(plain)
-    assert {search.fields.unpack(world) for world in search.worlds()} == {w for w, _ in plain}
+    search = find_same_worlds(system(line), budget)
     assert search.verdict().ok, search.verdict()
 
 
 def test_a_claim_is_nameable_or_lit_and_what_is_not_promised_only_where_it_is_named():
-    assert {claim.name for claim in CLAIMS.values()} == {
-        claim.name for claim in (*ALWAYS, *LIVE, *UNKEPT)
-    }
-    assert not {claim.name for claim in LIT} & {claim.name for claim in CLAIMS.values()}
-    plain = {p.name for p in system("rocketmq").properties()}
-    named = {p.name for p in system("rocketmq claims=final").properties()}
-    assert named - plain == {"final"}
-    with pytest.raises(ValueError, match="no claim 'peace'; there are: clean_read"):
-        system("rocketmq claims=peace")
+    find_nameable("rocketmq", invariants, "final")
 
 
 def test_orders_that_no_row_decides_are_not_judged_by_rows():
