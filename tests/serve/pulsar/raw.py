@@ -23,6 +23,7 @@ from mqlab.serve.pulsar.wire.proto import MessageMetadata
 PATIENCE_S = 30.0
 SHARED = 1
 COMMIT, ABORT = 0, 1
+INDIVIDUAL = 0
 
 
 def make_message(text: bytes, sequence: int = 0, **more: Any) -> bytes:
@@ -116,6 +117,10 @@ class Raw:
 
     def receive(self, count: int, wait_s: float = PATIENCE_S) -> list[str]:
         """The texts of so many messages, or of those that came until then."""
+        return [read_text(command.message) for command in self.take(count, wait_s)]
+
+    def take(self, count: int, wait_s: float = PATIENCE_S) -> list[Command]:
+        """So many messages, or those that came until then, as they came."""
         until = time.monotonic() + wait_s
         while len(self.came) < count and (left := until - time.monotonic()) > 0:
             self.socket.settimeout(left)
@@ -127,7 +132,7 @@ class Raw:
                 self.socket.settimeout(PATIENCE_S)
             (self.came if heard.name == "MESSAGE" else self.told).append(heard)
         found, self.came = self.came[:count], self.came[count:]
-        return [read_text(command.message) for command in found]
+        return found
 
     # -- transactions ------------------------------------------------------------------------
 
@@ -140,6 +145,17 @@ class Raw:
         added = self.ask("ADD_PARTITION_TO_TXN", partitions=[topic], **bits(txn))
         assert not added.body.HasField("error")
         return self.send(text, **bits(txn), **more)
+
+    def ack_in(
+        self, txn: TxnID, topic: str, message: Any, name: str = "billing", number: int = 0
+    ) -> Command:
+        """Acknowledge the message of this id, one by one."""
+        where = [{"topic": topic, "subscription": name}]
+        added = self.ask("ADD_SUBSCRIPTION_TO_TXN", subscription=where, **bits(txn))
+        assert not added.body.HasField("error")
+        return self.ask(
+            "ACK", consumer_id=number, ack_type=INDIVIDUAL, message_id=[message], **bits(txn)
+        )
 
     def end(self, txn: TxnID, action: int) -> Command:
         return self.ask("END_TXN", txn_action=action, **bits(txn))

@@ -18,8 +18,8 @@ from mqlab.serve.pulsar.wire.answers import write_push
 from mqlab.serve.pulsar.wire.commands import encode_command
 from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, make_message
 
-FRAMES = 5_000
-TRANSACTIONS = 200
+FRAMES = 10_000
+TRANSACTIONS = 1_000
 T = "persistent://public/default/t"
 NUMBERS = [0, 1, 2, 9, 1 << 31, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
 NAMES = ["", "t", T, "persistent://public/none/t", "a/b/c/d", "x" * 600, "\x00", "²", "t@conn-1/0",

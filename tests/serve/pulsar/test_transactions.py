@@ -6,7 +6,7 @@ from mqlab.pulsar.messages import TxnID
 from mqlab.serve import RunningBroker
 from mqlab.serve.pulsar import serve
 from mqlab.serve.pulsar.wire.proto import ERRORS
-from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, ask_admin, bits
+from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, ask_admin, bits, read_text
 
 SILENCE_S = 0.2
 
@@ -23,13 +23,10 @@ def test_a_commit_shows_everything_and_acknowledges(client: Raw, topic: str) -> 
     client.send("order", 0)
     client.subscribe(topic, number=0)
     client.subscribe(other, number=1)
-    (order,) = client.receive(1)
+    (order,) = client.take(1)
     txn = client.begin()
-    where = [{"topic": topic, "subscription": "billing"}]
-    client.ask("ADD_SUBSCRIPTION_TO_TXN", subscription=where, **bits(txn))
-    id_of_order = {"ledgerId": 1, "entryId": 0}
-    said = client.ask("ACK", consumer_id=0, ack_type=0, message_id=[id_of_order], **bits(txn))
-    assert order == "order" and not said.body.HasField("error")
+    said = client.ack_in(txn, topic, order.body.message_id)
+    assert read_text(order.message) == "order" and not said.body.HasField("error")
     client.send_in(txn, topic, "paid", number=0, sequence=1)
     client.send_in(txn, other, "receipt", number=1)
     assert client.receive(1, SILENCE_S) == []
@@ -43,12 +40,7 @@ def test_an_abort_shows_nothing_and_gives_back(client: Raw, topic: str) -> None:
     client.subscribe(topic)
     assert client.receive(1) == ["order"]
     txn = client.begin()
-    client.ask(
-        "ADD_SUBSCRIPTION_TO_TXN",
-        subscription=[{"topic": topic, "subscription": "billing"}],
-        **bits(txn),
-    )
-    client.ask("ACK", consumer_id=0, ack_type=0, message_id=[sent], **bits(txn))
+    client.ack_in(txn, topic, sent)
     client.send_in(txn, topic, "paid", sequence=1)
     client.end(txn, ABORT)
     assert client.receive(2, 1.0) == ["order"]
@@ -60,10 +52,7 @@ def test_two_transactions_cannot_acknowledge_one_message(client: Raw, topic: str
     client.subscribe(topic)
     client.receive(1)
     first, second = client.begin(), client.begin()
-    answers = [
-        client.ask("ACK", consumer_id=0, ack_type=0, message_id=[sent], **bits(txn)).body
-        for txn in (first, second)
-    ]
+    answers = [client.ack_in(txn, topic, sent).body for txn in (first, second)]
     assert not answers[0].HasField("error")
     assert error_of(answers[1]) == "TransactionConflict"
 
