@@ -14,6 +14,7 @@ What depends on a broker stands in a module of its own, which is imported when i
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from ..brokers import find_broker, list_brokers, load
@@ -22,8 +23,28 @@ from .errors import UserError
 HELP = "start a real broker, record what it answers, compare the engine with it"
 
 
+class AnyOrder(argparse.ArgumentParser):
+    """Names may stand before an option or behind it; by itself argparse takes the task for the
+    end of the names when an option follows it."""
+
+    _splitting = False
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        if self._splitting:  # Python 3.11 comes back here, first for options, then for names
+            return super().parse_known_args(args, namespace)
+        self._splitting = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._splitting = False
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    names = parser.add_subparsers(dest="broker", metavar="NAME", required=True)
+    names = parser.add_subparsers(
+        dest="broker", metavar="NAME", required=True, parser_class=AnyOrder
+    )
     for name in list_brokers("real"):
         room = room_of(name)
         one = names.add_parser(name, help=f"whose protocol: {name}'s")

@@ -63,6 +63,21 @@ def test_an_unknown_scenario_is_refused_with_those_there_are(name, capsys) -> No
     assert "no scenario no-such-story" in said and EXPECTED[name].scenario in said
 
 
+@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize("words", ["--real no-such-story", "no-such-story --real"])
+def test_a_scenario_stands_before_an_option_or_behind_it(name, words, capsys) -> None:
+    assert main(["real", name, "compare", *words.split()]) == 2
+    assert "no scenario no-such-story" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_task_must_be_named(name, capsys) -> None:
+    for words in ([], ["--real"], ["judge", "--real"]):
+        with pytest.raises(SystemExit):
+            main(["real", name, *words])
+        assert "task" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["pulsar", "rocketmq"])
 @pytest.mark.parametrize("task", ["record", "compare"])
 def test_a_version_that_is_not_recorded_is_not_asked(name, task, capsys) -> None:
