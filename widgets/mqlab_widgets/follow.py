@@ -20,6 +20,7 @@ from mqlab.kernel.snapshot import Snapshot
 from mqlab.kernel.text import NOTHING, Lang, Text, Words
 from mqlab.kernel.trace import FORMAT, Fact, Trace, patch
 
+from .connections import name_clients
 from .lives import deflate
 from .payload import WINDOW, Look, build, refuse
 from .player import Player
@@ -92,10 +93,15 @@ class Tail:
             }
         )
 
+    def __len__(self) -> int:
+        return len(self._facts)
+
     @property
     def trace(self) -> Trace:
+        """What is kept, its lanes headed by the names of the clients."""
         title = Text.from_json(self._head["title"]) if self._head["title"] else NOTHING
-        return Trace(self._head["system"], (), tuple(self._facts), tuple(self._snapshots), title)
+        whole = Trace(self._head["system"], (), tuple(self._facts), tuple(self._snapshots), title)
+        return name_clients(whole)
 
 
 def opener_of(url: str) -> OpenerDirector:
@@ -169,7 +175,7 @@ class Follow(PictureWidget):
         if new:
             self._draw()
         n = self._tail.index
-        shown = len(self._tail.trace)
+        shown = len(self._tail)
         self._tell(GOING(url=self.url, n=n, shown=shown) if n else WAITING(url=self.url))
         return new
 

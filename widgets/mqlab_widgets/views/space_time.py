@@ -6,7 +6,7 @@ from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
-from ..widths import fit
+from ..widths import fit, width
 from .marks import row
 from .plan import ROW, SLOTS, STAIRS, Plan, plan
 from .window import window
@@ -105,6 +105,13 @@ def _header(scene: Scene, trace: Trace, p: Plan, step: int, lang: Lang) -> None:
     scene.use(p.heads[down])
 
 
+def _fit_whole(what: str, room: float) -> str:
+    """What a lane is; where it does not fit, without what stands after the first comma."""
+    if width(what, 10.5) > room:
+        what = what.partition(", ")[0].partition("，")[0]
+    return fit(what, room, 10.5)
+
+
 def _names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
     scene = Scene()
     room = p.pitch * (2 if p.stairs else 1) - 6 if len(p.lanes) > 1 else 140
@@ -115,7 +122,7 @@ def _names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
         with scene.group(f"head:{lane.name}"):
             title = fit(name, min(room, 2 * x, 2 * (p.width - x)), 12, bold=True)
             scene.text(f"lane:{lane.name}", x, 13 + low, title, cls)
-            subtitle = fit(what, p.pitch - 4, 10.5)
+            subtitle = _fit_whole(what, p.pitch - 4)
             if subtitle and (subtitle == what or not p.stairs):
                 below = 27 + STAIRS * p.stairs
                 scene.text(f"sub:{lane.name}", x, below, subtitle, "sub mid")
