@@ -53,8 +53,10 @@ from .snapshot import (
     Light,
     Log,
     Money,
+    Progress,
     Reader,
     Snapshot,
+    Stretch,
     Table,
 )
 from .stops import Named, name_plainly
@@ -68,10 +70,11 @@ __all__ = [
     "FAILED", "NOTHING", "OK", "UNKNOWN", "AppState", "Append", "AppendFailed", "Appended",
     "Asking", "Call", "Caller", "CancelTimer", "Cell", "Choice", "Config", "ConnectionLost",
     "Disk", "Effect", "Effects", "Event", "Fact", "FactKind", "Fired", "Flush", "Frontier",
-    "Gap", "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Map", "MemoryDisk",
-    "Money", "Named", "NodeSpec", "Option", "Outcome", "Play", "Program", "Property", "Put",
-    "Quiet", "Reader", "Reply", "Request", "Response", "Return", "Run", "Send", "SetTimer",
-    "Snapshot", "System", "Table", "Telling", "Text", "Trace", "Truncate", "Words", "World",
-    "build_failure", "build_success", "escape_unseen", "name_plainly", "parse", "replace",
-    "replay", "shorten", "simulate",
+    "Gap", "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Map",
+    "MemoryDisk", "Money", "Named", "NodeSpec", "Option", "Outcome", "Play", "Program",
+    "Progress", "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response",
+    "Return", "Run", "Send", "SetTimer", "Snapshot", "Stretch", "System", "Table",
+    "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
+    "build_success", "escape_unseen", "name_plainly", "parse", "replace", "replay",
+    "shorten", "simulate",
 ]  # fmt: skip

@@ -49,12 +49,34 @@ class Frontier:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """The offsets `first` to `last` of a log, with which a reader is done, or which transaction
+    `txn` has taken for it until that ends. `refused`: a transaction that asked for them as well
+    and was told that they are taken."""
+
+    first: int
+    last: int
+    txn: str = ""
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far one reader of a log has come, where the log's keeper knows it offset by offset: a
+    row below the strip. Before offset `at` it is done with everything."""
+
+    name: str
+    at: int
+    stretches: tuple[Stretch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Log:
     """A strip of cells; `start` is the first offset drawn (a long log is windowed).
 
     `ends`: the log whose transactions this log's control records end, where that is not
     the log itself: a marker stands behind its data, but RocketMQ's op messages stand in a
-    topic of their own and speak of the half topic.
+    topic of their own and speak of the half topic. `progress`: a row for each reader.
     """
 
     name: str
@@ -62,6 +84,7 @@ class Log:
     frontiers: tuple[Frontier, ...] = ()
     start: int = 0
     ends: str = ""
+    progress: tuple[Progress, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

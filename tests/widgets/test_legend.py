@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import pytest
 from mqlab_widgets import Player
-from mqlab_widgets.legend import EVIDENCE, MONEY_SIGNS, SIGNS, list_signs
+from mqlab_widgets.legend import EVIDENCE, MONEY_SIGNS, READER_SIGNS, SIGNS, list_signs
 from mqlab_widgets.views import PANELS
 
+from mqlab.kernel.snapshot import Cell, Log, Progress, Snapshot, Stretch
 from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 from tests.widgets.sample import sample
@@ -33,7 +34,12 @@ def test_a_page_carries_the_legend_its_words_and_what_evidence_means(lang: Lang)
 
 
 def test_every_sentence_is_in_both_languages() -> None:
-    for text in (*SIGNS.values(), *MONEY_SIGNS.values(), *EVIDENCE.values()):
+    for text in (
+        *SIGNS.values(),
+        *MONEY_SIGNS.values(),
+        *READER_SIGNS.values(),
+        *EVIDENCE.values(),
+    ):
         assert re.search(r"[a-z]{3}", text.en) and CHINESE.search(text.zh), text
 
 
@@ -51,6 +57,18 @@ def test_money_is_in_the_legend_of_runs_that_have_it() -> None:
     poor = replace(run, snapshots=tuple(replace(s, money=None) for s in run.snapshots))
     signs, fewer = (dict(list_signs(trace, "en")) for trace in (run, poor))
     assert signs.keys() - fewer.keys() == set(MONEY_SIGNS)
+
+
+def test_rows_of_readers_are_in_the_legend_of_runs_that_have_them() -> None:
+    taken = Stretch(1, 1, "T1", refused="T2")
+    log = Log(
+        "p", (Cell(0, "a"), Cell(1, "b")), progress=(Progress("s", 1, (Stretch(0, 0), taken)),)
+    )
+    run = Trace("s", (), (), (Snapshot(logs=(log,)),))
+    drawn = set(re.findall(r"[\w-]+", " ".join(classes(run))))
+    assert set(READER_SIGNS) <= drawn
+    assert dict(list_signs(run, "en")).keys() >= set(READER_SIGNS)
+    assert not dict(list_signs(sample(), "en")).keys() & set(READER_SIGNS)
 
 
 def classes(trace: Trace) -> list[str]:

@@ -20,8 +20,10 @@ from mqlab.kernel.snapshot import (
     Light,
     Log,
     Money,
+    Progress,
     Reader,
     Snapshot,
+    Stretch,
     Table,
 )
 from mqlab.kernel.text import Text
@@ -313,7 +315,14 @@ def test_no_money_no_panel() -> None:
 def test_payload_text_is_escaped_wherever_it_is_drawn(panel: str) -> None:
     shot = Snapshot(
         lanes=(Lane("a", Text(EVIL), Text(EVIL)),),
-        logs=(Log(EVIL, (Cell(0, EVIL),), (Frontier(EVIL, 0),)),),
+        logs=(
+            Log(
+                EVIL,
+                (Cell(0, EVIL),),
+                (Frontier(EVIL, 0),),
+                progress=(Progress(EVIL, 0, (Stretch(0, 0, EVIL),)),),
+            ),
+        ),
         readers=(Reader(EVIL, (Got(EVIL, EVIL),), Text(EVIL)),),
         tables=(Table(Text(EVIL), (EVIL,), ((EVIL,),)),),
         lights=(Light(EVIL, Text(EVIL)),),

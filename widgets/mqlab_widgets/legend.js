@@ -24,6 +24,10 @@ const SIGNS = {
   struck: ["t1", BOX, "record", "M11 10H29", "struck"],
   money: ["", "M2 6h36v9h-36z", "money"],
   due: ["", "M2 6h36v9h-36z", "ghost", "M26 2v17", "due"],
+  passed: ["flag f2", "M2 7h24v6h-24z", "passed", "M28 3V17", "pole", "M28 3l-7 3.5l7 3.5z",
+    "cloth"],
+  taken: ["t1", "M4 4h32v12h-32z", "taken"],
+  refused: ["t1", "M4 4h32v12h-32z", "taken", "M25 7l6 6m0-6l-6 6", "cross refused"],
   flag: ["", "M5 2h30v14h-30z", "cloth", "M5 2V20", "pole"],
 };
 

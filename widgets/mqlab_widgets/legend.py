@@ -63,6 +63,23 @@ MONEY_SIGNS: dict[str, Text] = {
     "due": Text("mark across the bar: the money that should be", "长条上的竖线：应有的金额"),
 }
 
+#: of runs with logs that know how far each reader has come
+READER_SIGNS: dict[str, Text] = {
+    "passed": Text(
+        "filled bar below a log: this reader is done with it; the small flag stands behind what "
+        "it is done with without a gap",
+        "日志下方的实心条：这个读者已处理完；小旗立在连续处理完的部分之后",
+    ),
+    "taken": Text(
+        "outlined, with a name: that transaction has taken it for the reader until it ends",
+        "带名字的框：该事务替读者占用它，直到事务结束",
+    ),
+    "refused": Text(
+        "red cross: another transaction asked for it too and was refused",
+        "红叉：另一个事务也想要它，被拒绝",
+    ),
+}
+
 #: what a step rests on, by the kind of its evidence: told by shape and words, colour repeats it
 SHAPES = {"recorded": "●", "model": "○", "contradicts": "≠"}
 EVIDENCE: dict[str, Text] = {
@@ -93,6 +110,8 @@ def list_signs(trace: Trace, lang: Lang) -> list[list[str]]:
     colon = "：" if lang == "zh" else ": "
     means = {name.en: text for name, text in trace.terms}
     signs = SIGNS | (MONEY_SIGNS if any(s.money is not None for s in trace.snapshots) else {})
+    if any(log.progress for s in trace.snapshots for log in s.logs):
+        signs |= READER_SIGNS
     rows = [[sign, text.of(lang)] for sign, text in signs.items()]
     for name, colour in flag_colours(trace).items():
         said = means.get(name)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from ...kernel import Append, Effect, Event, Put, Reply, Return, Send, Telling, Words, World
+from ...kernel import (
+    Append,
+    Effect,
+    Event,
+    Put,
+    Reply,
+    Return,
+    Send,
+    Telling,
+    Words,
+    World,
+    replace,
+)
 from ...kernel.outcome import Outcome
 from ..client import Client, calls
 from ..errors import ServerError
@@ -43,6 +55,7 @@ from ..messages import (
 from ..states import MarkerType, TxnAction, TxnStatus
 from . import sentences
 from .cluster import Cluster
+from .labels import label_effect
 from .ledgers import Written, read_coordinators, read_entries
 
 DECIDED = {
@@ -80,7 +93,8 @@ def tell(
     match effect:
         case Return(value=Outcome(call=call)):
             name = written.name(_find_own(world.role(role), call))
-            return Telling(name, fold=isinstance(call, calls.AskAdmin))
+            label = label_effect(effect, name)
+            return Telling(name, fold=isinstance(call, calls.AskAdmin), label=label)
     return explain(written, partial(read_entries, world, role), event, effect)
 
 
@@ -91,6 +105,16 @@ def explain(
     effect: Effect | None,
 ) -> Telling:
     """The same of a coordinator or a partition, where `entries` gives what lies in the latter."""
+    told = _explain_effect(written, entries, event, effect)
+    return replace(told, label=label_effect(effect, told.txn))
+
+
+def _explain_effect(
+    written: Written,
+    entries: Callable[[], Iterable[LedgerEntry]],
+    event: Event | None,
+    effect: Effect | None,
+) -> Telling:
     match effect:
         case None:
             return Telling(written.name(find_txn(getattr(event, "body", None))))

@@ -5,18 +5,18 @@
     a record        of a coordinator's log, in the colour of its transaction: →C and →A are the
                     decision; diamonds C and A say that everybody has answered
 
-On a partition stands a flag for maxReadPosition, up to which consumers may be sent what lies there,
-and one for each durable subscription, behind the entries that are acknowledged without a gap.
+On a partition stands a flag for maxReadPosition, up to which consumers may be sent what lies there.
+Each durable subscription has a row of its own (`acknowledged.py`).
 """
 
 from __future__ import annotations
 
 from ...kernel import Cell, Frontier, Log, World
-from ..config import CURSORS, name_coordinator, name_transaction_log
-from ..ledger import Cursor
+from ..config import name_coordinator, name_transaction_log
 from ..messages import LedgerEntry, TransactionMetadataEntry
 from ..states import ENDED, MarkerType, TxnStatus
 from ..topic import Topic
+from .acknowledged import draw_subscriptions
 from .cluster import Cluster
 from .ledgers import Written, read_coordinators, read_entries
 
@@ -36,19 +36,18 @@ SIGNS = {MarkerType.TXN_COMMIT: "C", MarkerType.TXN_ABORT: "A"}
 
 def draw_strips(cluster: Cluster, world: World) -> tuple[Log, ...]:
     written = read_coordinators(cluster, world)
-    partitions = tuple(draw_partition(world, name, written) for name in cluster.partitions)
+    partitions = tuple(draw_partition(cluster, world, name, written) for name in cluster.partitions)
     numbers = range(cluster.config.coordinators)
     return (*partitions, *(_draw_records(world, number, written) for number in numbers))
 
 
-def draw_partition(world: World, name: str, written: Written) -> Log:
+def draw_partition(cluster: Cluster, world: World, name: str, written: Written) -> Log:
     topic: Topic | None = world.role(name)
     entries = read_entries(world, name)
     cells = tuple(draw_entry(entry, topic, written) for entry in entries)
-    flags = [] if topic is None else [Frontier(MAX_READ, topic.readable + 1)]
-    cursors: list[tuple[str, Cursor]] = list(world.disk(name).table(CURSORS).items())
-    flags += [Frontier(sub, cursor.mark_delete + 1) for sub, cursor in cursors]
-    return Log(name, cells, tuple(flags))
+    flags = () if topic is None else (Frontier(MAX_READ, topic.readable + 1),)
+    rows = draw_subscriptions(cluster, world, name, written)
+    return Log(name, cells, flags, progress=rows)
 
 
 def draw_entry(entry: LedgerEntry, topic: Topic | None, written: Written) -> Cell:

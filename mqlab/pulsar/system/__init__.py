@@ -34,6 +34,7 @@ from ..picture.cluster import Cluster
 from ..picture.effects import name_effect
 from ..picture.meaning import tell
 from ..picture.snapshot import draw_snapshot
+from ..picture.terms import TERMS
 from ..picture.why import explain_fact, find_kind
 from . import verbs, wiring
 
@@ -90,6 +91,9 @@ class PulsarSystem(System):
         """How a picture names the system."""
         off = f" · off: {', '.join(self.off)}" if self.off else ""
         return Text(f"Pulsar{off}")
+
+    def terms(self) -> tuple[tuple[Text, Text], ...]:
+        return TERMS
 
     @cached_property
     def config(self) -> PulsarConfig:

@@ -149,3 +149,18 @@ def test_a_second_marker_says_that_it_changes_nothing() -> None:
 def test_effects_are_called_by_what_they_are(effect, called) -> None:
     named = name_effect(effect)
     assert (named.one.en if isinstance(named, Named) else None) == called
+
+
+def test_labels_leave_out_what_their_row_shows_anyway() -> None:
+    trace = run_scenario(
+        "system pulsar clients=app,shop\nrun shop: subscribe orders-0 s\nrun app: send orders-0 a\n"
+        "run shop: receive s, new-transaction t1, new-transaction t2, ack s txn=t1, "
+        "ack s orders-0@0 txn=t2, send orders-0 b txn=t1, commit t1"
+    ).trace
+    labels = {fact.label.en for fact in trace}
+    assert labels >= {
+        "AddSubscriptionToTxn orders-0/s", "ACK 0", "TransactionConflict", "Send b", "b @1",
+        "ack: TransactionConflictException", "COMMITTING", "EndTxnOnPartition commit",
+        "EndTxnOnSubscription commit s", "commit marker @2",
+    }  # fmt: skip
+    assert not any("(0," in label for label in labels)

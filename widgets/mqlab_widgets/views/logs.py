@@ -1,4 +1,5 @@
-"""Log strips: a square for a record, a diamond for a control record, flags for frontiers."""
+"""Log strips: a square for a record, a diamond for a control record, flags for frontiers; below
+them a row for each reader whose place is known (`progress.py`)."""
 
 from __future__ import annotations
 
@@ -11,31 +12,45 @@ from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
 from ..widths import fit, width
+from . import progress
 from .common import RIGHT, colour, draw_heading, find_previous, per_trace
 
 TITLE = Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到")
 H, GAP = 24, 4  # height of a cell, gap between two
 NARROW, WIDE = 38, 68  # a cell is as wide as the labels of its run want, within these
 BESIDE = 100  # a longer name of a log stands above its strip
+ABOVE = 16  # px: a name above its strip
 FLAG = 16  # height of a flag, with the gap below it
 COLOURS = ("f1", "f2", "f3")
 
 
 @dataclass(frozen=True, slots=True)
 class _Strip:
-    """Where one log stands. `flags`: the room for its flags; `order`: the frontiers' names."""
+    """Where one log stands. `x`: where its cells begin; `above`: the room for its name above;
+    `flags`: the room for its flags; `order`: the frontiers' names; `readers`: those of its rows."""
 
     y: float
+    x: float
+    above: float
     flags: int
     order: tuple[str, ...]
+    readers: tuple[str, ...]
+
+    @property
+    def top(self) -> float:
+        """Where the cells begin, downward."""
+        return self.above + self.flags
+
+    @property
+    def height(self) -> float:
+        """With the offsets below the cells and the rows below those."""
+        return self.top + H + 17 + len(self.readers) * progress.PITCH
 
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """`x`: where cells begin; `above`: room for names above; `w`: width of a cell."""
+    """`w`: width of a cell."""
 
-    x: float
-    above: float
     w: int
     strips: dict[str, _Strip]
     height: float
@@ -44,10 +59,9 @@ class _Places:
     def pitch(self) -> int:
         return self.w + GAP
 
-    @property
-    def slots(self) -> int:
+    def count_slots(self, strip: _Strip) -> int:
         """How many cells are seen; right of them a flag has room."""
-        return int((RIGHT - self.x - 36) // self.pitch)
+        return int((RIGHT - strip.x - 36) // self.pitch)
 
 
 def logs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
@@ -61,7 +75,7 @@ def logs_small(trace: Trace, step: int, lang: Lang = "en") -> Scene:
 
 def has_long_names(trace: Trace) -> bool:
     """If names stand above their strips where there is room."""
-    return _places(trace, False).above > 0
+    return any(strip.above for strip in _places(trace, False).strips.values())
 
 
 def _draw(trace: Trace, step: int, lang: Lang, small: bool) -> Scene:
@@ -83,19 +97,41 @@ def _places(trace: Trace, small: bool) -> _Places:
     labels = {c.label for log in logs for c in log.cells if c.kind != "control"}
     widest = max((width(label, 11.5, bold=True) for label in labels), default=0) + 8
     w = round(min(max(widest, NARROW), WIDE))
-    names: dict[str, list[str]] = {}
+    flags: dict[str, dict[str, None]] = {}
+    readers: dict[str, dict[str, None]] = {}
     for log in logs:
-        order = names.setdefault(log.name, [])
-        order += [f.name for f in log.frontiers if f.name not in order]
-    longest = max((width(n, 11.5, bold=True) for n in names), default=0)
-    above = 16 if longest > BESIDE and not small else 0
+        flags.setdefault(log.name, {}).update(dict.fromkeys(f.name for f in log.frontiers))
+        readers.setdefault(log.name, {}).update(dict.fromkeys(p.name for p in log.progress))
     y = 22.0
     strips = {}
-    for name, order in names.items():
-        flags = FLAG if order else 0
-        strips[name] = _Strip(y, flags, tuple(order))
-        y += above + flags + H + 21
-    return _Places(0 if above else min(longest, BESIDE) + 12, above, w, strips, y - 5)
+    for name, (x, above) in _find_begins(readers, small).items():
+        high = FLAG if flags[name] else 0
+        strips[name] = _Strip(y, x, above, high, tuple(flags[name]), tuple(readers[name]))
+        y += strips[name].height + (8 if readers[name] else 4)
+    return _Places(w, strips, y - 5)
+
+
+def _find_begins(
+    readers: dict[str, dict[str, None]], small: bool
+) -> dict[str, tuple[float, float]]:
+    """Where the cells of each log begin, and the room for its name above them (0: it stands
+    beside). One long name puts all of them above; but where readers have rows, their names need
+    room beside, and then short names of logs stand there as well."""
+    wide = {name: width(name, 11.5, bold=True) for name in readers}
+    longest = max(wide.values(), default=0)
+    rows = [progress.measure_name(reader) for row in readers.values() for reader in row]
+    if small or longest <= BESIDE:
+        return dict.fromkeys(readers, (min(max([longest, *rows]), BESIDE) + 12, 0))
+    if not rows:
+        return dict.fromkeys(readers, (0, ABOVE))
+    beside = min(max(w for w in [*wide.values(), *rows] if w <= BESIDE or w in rows), BESIDE) + 12
+    return {
+        name: (
+            beside if wide[name] <= BESIDE or readers[name] else 0,
+            ABOVE * (wide[name] > BESIDE),
+        )
+        for name in readers
+    }
 
 
 def flag_colours(trace: Trace) -> dict[str, str]:
@@ -117,21 +153,23 @@ def _strip(trace: Trace, log: Log, old: Log, small: bool) -> Part:
     """A log as it is, and what is new in it since before; mostly it is what it was at that step."""
     scene, places = Scene(), _places(trace, small)
     strip = places.strips[log.name]
-    name, top, pitch = log.name, places.above + strip.flags, places.pitch
-    room = RIGHT - places.x
-    if places.above:
+    name, top, pitch = log.name, strip.top, places.pitch
+    room, slots = RIGHT - strip.x, places.count_slots(strip)
+    if strip.above:
         scene.text(f"name:{name}", 0, 11, fit(name, RIGHT, 11.5, bold=True), "log-name")
     else:
-        shown = fit(name, places.x - 12, 11.5, bold=True)
+        shown = fit(name, strip.x - 12, 11.5, bold=True)
         scene.text(f"name:{name}", 0, top + H / 2 + 4, shown, "log-name")
         if shown != name:
             scene.title(f"full:{name}", name)
     end = max([log.start, *(c.offset + 1 for c in log.cells)])
-    first = max(0, log.start, end - places.slots) if log.cells else log.start
+    first = max(0, log.start, end - slots) if log.cells else log.start
     seen = frozenset(c.offset for c in old.cells)
-    with scene.viewport(f"view:{name}", places.x, 0, room, top + H + 17):
+    below = H + 17  # of the cells' top: where the rows begin
+    progress.draw_names(scene, log, strip.readers, strip.x, top + below)
+    with scene.viewport(f"view:{name}", strip.x, 0, room, strip.height):
         with scene.group(f"world:{name}", "scroll", at=(3 - first * pitch, top)):
-            for offset in range(end, first + places.slots):
+            for offset in range(end, first + slots):
                 scene.rect(f"ghost:{name}:{offset}", offset * pitch, 0, places.w, H, "ghost", rx=4)
             for cell in log.cells:
                 if cell.offset >= first - 1:
@@ -147,6 +185,9 @@ def _strip(trace: Trace, log: Log, old: Log, small: bool) -> Part:
             for frontier in log.frontiers:
                 rank = strip.order.index(frontier.name)
                 _flag(scene, name, frontier, rank, first, hung[frontier.name], pitch)
+            for reader in log.progress:
+                y = below + strip.readers.index(reader.name) * progress.PITCH
+                progress.draw_progress(scene, trace, log, reader, y, first, places.w, pitch)
     return scene.seal()
 
 

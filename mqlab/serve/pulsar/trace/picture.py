@@ -6,13 +6,15 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any
 
-from ....kernel import Frontier, Log, Reader, Table, replace
+from ....kernel import Frontier, Log, Progress, Reader, Table, replace
 from ....kernel.trace import plain_of as plain
 from ....pulsar.config import name_transaction_log
 from ....pulsar.coordinator import Coordinator
+from ....pulsar.picture.acknowledged import draw_subscription
 from ....pulsar.picture.graph import draw_graph
 from ....pulsar.picture.strips import MAX_READ, draw_entry, draw_record
 from ....pulsar.picture.tables import draw_buffers, draw_pending, draw_transactions
+from ....pulsar.subscription import Subscription
 from ....pulsar.topic import Topic
 from ...trace.lanes import Lanes
 from ...trace.texts import cut
@@ -20,7 +22,7 @@ from .lanes import COORDINATOR, name_shortly
 from .model import Model
 
 ROWS = 10  # of a table
-FLAGS = 4  # subscriptions of a topic whose place is shown
+SUBSCRIPTIONS = 4  # of a topic, that are shown
 
 
 class Picture:
@@ -72,13 +74,19 @@ class Picture:
         entries = list(self.model.strips[name].cells)
         cells = tuple(draw_entry(entry, topic, self.model.written) for entry in entries)
         start = entries[0].base if entries else 0
-        flags: list[Frontier] = []
+        flags: tuple[Frontier, ...] = ()
+        rows: tuple[Progress, ...] = ()
         if topic is not None:
-            flags.append(Frontier(MAX_READ, topic.readable + 1))
-            subs = [sub for sub in topic.subs.values() if sub.durable][:FLAGS]
-            flags += [Frontier(cut(sub.name), sub.cursor.mark_delete + 1) for sub in subs]
-        shown = tuple(flag for flag in flags if flag.at >= start)
-        return plain(Log(cut(name_shortly(name)), cells, shown, start=start))
+            if topic.readable + 1 >= start:
+                flags = (Frontier(MAX_READ, topic.readable + 1),)
+            subs = [sub for sub in topic.subs.values() if sub.durable][:SUBSCRIPTIONS]
+            rows = tuple(self._subscription(sub, start) for sub in subs)
+        return plain(Log(cut(name_shortly(name)), cells, flags, start=start, progress=rows))
+
+    def _subscription(self, sub: Subscription, start: int) -> Progress:
+        """Its row from `start` on; who was refused is not looked up in its log."""
+        row = draw_subscription(cut(sub.name), sub.cursor, sub.pending, (), self.model.written)
+        return replace(row, stretches=tuple(s for s in row.stretches if s.last >= start))
 
     def _records(self, name: str) -> Any:
         records = list(self.model.records[name].cells)

@@ -1,0 +1,80 @@
+"""Rows below a log's strip: how far each of its readers has come, offset by offset.
+
+filled bar      the reader is done with it
+outlined, T1    a transaction has taken it for the reader until that ends
+red cross       another transaction asked for it too and was refused
+thin bar        nobody has
+small flag      before it the reader is done with everything
+"""
+
+from __future__ import annotations
+
+from mqlab.kernel.snapshot import Log, Progress, Stretch
+from mqlab.kernel.trace import Trace
+
+from ..scene import Scene
+from ..widths import fit, width
+from .common import colour
+
+PITCH = 17  # of two rows
+BAR, BOX = 7, 13  # heights of a bar and of what a transaction holds
+MIDDLE = PITCH / 2
+SIZE = 10.5  # of a reader's name
+CROSS = 3.5
+
+
+def measure_name(name: str) -> float:
+    return width(name, SIZE)
+
+
+def draw_names(scene: Scene, log: Log, names: tuple[str, ...], x: float, top: float) -> None:
+    """The readers' names, left of their rows; `x`: where the cells begin."""
+    for i, name in enumerate(names):
+        shown = fit(name, x - 8, SIZE)
+        y = top + i * PITCH + MIDDLE + 4
+        scene.text(f"reader:{log.name}:{name}", 0, y, shown, "sub")
+        if shown != name:
+            scene.title(f"full:{log.name}:{name}", name)
+
+
+def draw_progress(
+    scene: Scene, trace: Trace, log: Log, reader: Progress, y: float, first: int, w: int, pitch: int
+) -> None:
+    """One row in the world of the cells, from the offset `first` on; `w`: width of a cell."""
+    key = f"{log.name}:{reader.name}"
+    bar = y + (PITCH - BAR) / 2
+    for cell in log.cells:
+        if cell.offset >= first:
+            at = cell.offset * pitch
+            scene.rect(f"free:{key}:{cell.offset}", at, bar + 2, w, BAR - 4, "free", rx=1.5)
+    for stretch in reader.stretches:
+        if stretch.last >= first:
+            left = max(stretch.first, first) * pitch
+            wide = stretch.last * pitch + w - left
+            name = f"{key}:{stretch.first}:{stretch.txn}"
+            if stretch.txn:
+                _hold(scene, name, stretch, left, y, wide, colour(trace, stretch.txn))
+            else:
+                scene.rect(f"done:{name}", left, bar, wide, BAR, "passed", rx=2)
+    if reader.at >= first:
+        with scene.group(f"cursor:{key}", "flag f2", at=(reader.at * pitch - 2, 0)):
+            scene.line(f"cursor-pole:{key}", 0, y + 1, 0, y + PITCH - 2, "pole")
+            way = -7 if reader.at > first else 7  # over what is done with, where there is any
+            scene.path(f"cursor-cloth:{key}", f"M0 {y + 1:g}l{way} 3.5l{-way} 3.5z", "cloth")
+
+
+def _hold(
+    scene: Scene, key: str, held: Stretch, left: float, y: float, wide: float, tone: str
+) -> None:
+    """What a transaction has taken: outlined in its colour, with its name, and a red cross where
+    another one was refused."""
+    crossed = 2 * CROSS + 4 if held.refused else 0
+    with scene.group(f"held:{key}", tone):
+        top = y + (PITCH - BOX) / 2
+        scene.rect(f"hold:{key}", left + 0.5, top + 0.5, wide - 1, BOX - 1, "taken", rx=3)
+        shown = fit(held.txn, wide - 4 - crossed, 9.5, bold=True)
+        scene.text(f"by:{key}", left + (wide - crossed) / 2, y + MIDDLE + 3.5, shown, "tag by")
+    if held.refused:
+        x, middle, r = left + wide - CROSS - 5, y + MIDDLE, CROSS
+        path = f"M{x - r:g} {middle - r:g}l{2 * r:g} {2 * r:g}m0-{2 * r:g}l-{2 * r:g} {2 * r:g}"
+        scene.path(f"refused:{key}", path, "cross refused")
