@@ -56,6 +56,25 @@ def claims_by_key(claims: Iterable[Claim[C]]) -> dict[str, Claim[C]]:
     return {claim.key: claim for claim in claims}
 
 
+def check_named(named: Iterable[str], nameable: Iterable[str], where: str = "") -> None:
+    """ValueError for a name in a system line that is no claim; `where`: among which claims."""
+    known = tuple(nameable)
+    for name in named:
+        if name not in known:
+            raise ValueError(f"no claim {name!r}{where}; there are: {', '.join(known)}")
+
+
+def list_properties(
+    cluster: C,
+    kept: Iterable[Claim[C]],
+    named: Iterable[Claim[C]],
+    reached: Iterable[Claim[C]] = (),
+) -> tuple[Property, ...]:
+    """What a search of this cluster checks, each claim once: those that it keeps, those that its
+    system line has named, and what must be reachable."""
+    return tuple(claim.of(cluster) for claim in dict.fromkeys((*kept, *named, *reached)))
+
+
 def select_lights(
     properties: Iterable[Property], nameable: Mapping[str, Claim[Any]], named: Collection[str]
 ) -> tuple[Property, ...]:

@@ -13,6 +13,7 @@ written and what is refused follow from the annotations. Whoever adds a broker w
     Pairs               producers=old:id,app      (node, what it goes by); node alone: the same
     Programs            'app=init; commit'        an option for each client: its calls
     Order               order.end_txn=a,b         an option for each step: its effect groups
+    Rules               (only in Python)          a learner's functions, by slot
 
 An annotation may say more: `Annotated[int, Most(100, "a picture has room for 100")]` bounds a
 number, `Annotated[tuple[str, ...], SORTED]` says that order and repetition mean nothing, and
@@ -43,6 +44,7 @@ Order = tuple[tuple[str, tuple[str, ...]], ...]
 
 SORTED = "sorted"
 UNWRITTEN = "unwritten"
+Rules = Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN]
 DIGITS = 15
 STEP = "order."
 #: a call in a system line is written without the braces and commas of its narration

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from .application import Program
@@ -96,6 +97,11 @@ class System:
         """How a picture names the system; the system line where nothing shorter is said."""
         return Text(self.line())
 
+    def label_missing(self) -> str:
+        """The end of a label that names the safeguards which are off; nothing where all are on."""
+        off = getattr(self, "off", ())
+        return f" · off: {', '.join(off)}" if off else ""
+
     def terms(self) -> tuple[tuple[Text, Text], ...]:
         """The broker's own words that a picture of it shows, with one sentence each."""
         return ()
@@ -109,8 +115,10 @@ class System:
         raise NotImplementedError
 
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """Every function somebody wrote into this system: programs, and what subclasses add."""
-        return tuple(spec.program for spec in self.nodes() if callable(spec.program))
+        """Every function somebody wrote into this system: programs, those in the field `rules`
+        where there is one, and what subclasses add."""
+        programs = tuple(spec.program for spec in self.nodes() if callable(spec.program))
+        return (*programs, *(rule for _, rule in getattr(self, "rules", ())))
 
     def call(self, words: tuple[str, ...]) -> Any:
         """A verb of a `run app: …` line as a call; raises ValueError with advice."""
@@ -131,6 +139,11 @@ class System:
         return name_plainly(effect)
 
     def properties(self) -> tuple[Property, ...]:
+        """What a search checks; made once, by `_properties`."""
+        return self._properties
+
+    @cached_property
+    def _properties(self) -> tuple[Property, ...]:
         return ()
 
     def only_repeats(self, timer: str) -> bool:

@@ -29,7 +29,7 @@ from ..kernel import (
     Words,
     World,
 )
-from ..kernel.claims import Claim, claims_by_key, select_lights
+from ..kernel.claims import Claim, check_named, claims_by_key, list_properties, select_lights
 from ..kernel.options import SORTED, Programs
 from .picture import explain, explain_fault
 
@@ -52,9 +52,7 @@ class Model(System):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in self.claims:
-            if name not in self.nameable():
-                raise ValueError(f"no claim {name!r}; there are: {', '.join(self.nameable())}")
+        check_named(self.claims, self.nameable())
 
     @classmethod
     def nameable(cls) -> dict[str, Claim[Any]]:
@@ -64,7 +62,7 @@ class Model(System):
 
     def label(self) -> Text:
         """How a picture names the system."""
-        off = f" · off: {', '.join(self.off)}" if self.off else ""
+        off = self.label_missing()
         return Text(self.title.en + off, self.title.of("zh") + off)
 
     @cached_property
@@ -92,14 +90,10 @@ class Model(System):
     def explain(self, fact: Fact) -> Text:
         return explain_fault(fact)
 
-    def properties(self) -> tuple[Property, ...]:
-        return self._properties
-
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
         claims = self.nameable()
-        named = (claims[name] for name in self.claims)
-        return tuple(c.of(self) for c in dict.fromkeys((*self.chosen(), *named)))
+        return list_properties(self, self.chosen(), (claims[name] for name in self.claims))
 
     def chosen(self) -> tuple[Claim[Any], ...]:
         """The claims that a correct model keeps with these options."""

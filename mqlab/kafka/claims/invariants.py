@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from ...kernel import Property, Words, World
-from ...kernel.claims import Claim, claims_by_key
+from ...kernel.claims import Claim, claims_by_key, list_properties
 from ...kernel.world import NodeState
 from ..coordinator import TIMEOUT, Coordinator
 from ..log import COMMIT
@@ -283,5 +283,5 @@ def properties(
     kept = (*ruled, *LIT, *ALWAYS, *LIVE, *(V2 if client == "v2" else ()))
     if cluster.replicas > 1:
         kept = REPLICATED
-    named = tuple(CLAIMS[name] for name in claims if CLAIMS[name] not in kept)
-    return tuple(claim.of(cluster) for claim in (*kept, *named, *SOMETIMES))
+    named = (CLAIMS[name] for name in claims)
+    return list_properties(cluster, kept, named, SOMETIMES)

@@ -8,7 +8,7 @@ cluster's transaction.version are (0, legacy), (2, legacy), (2, v2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any, Self
@@ -26,8 +26,8 @@ from ...kernel import (
     Text,
     World,
 )
-from ...kernel.claims import select_lights
-from ...kernel.options import SORTED, UNWRITTEN, Most, Order, Pairs, Programs
+from ...kernel.claims import check_named, select_lights
+from ...kernel.options import SORTED, Most, Order, Pairs, Programs, Rules
 from ..claims.invariants import CLAIMS, properties, replicated_claims
 from ..config import SAFEGUARDS, KafkaConfig
 from ..picture.cluster import Cluster
@@ -82,7 +82,7 @@ class KafkaSystem(System):
     off: Annotated[tuple[str, ...], SORTED] = ()
     programs: Programs = ()
     order: Order = ()
-    rules: Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN] = ()
+    rules: Rules = ()
     claims: tuple[str, ...] = ()
 
     name = "kafka"
@@ -106,11 +106,10 @@ class KafkaSystem(System):
             raise ValueError(f"config_check={self.config_check}: expected on or off")
         for _, txn_id in (*self.producers, *self.workers):
             wiring.producer_config(self, txn_id)  # refuses what Java would
-        claims = CLAIMS if self.replicas == 1 else replicated_claims()
-        for name in self.claims:
-            if name not in claims:
-                where = "" if self.replicas == 1 else " with several replicas"
-                raise ValueError(f"no claim {name!r}{where}; there are: {', '.join(claims)}")
+        if self.replicas == 1:
+            check_named(self.claims, CLAIMS)
+        else:
+            check_named(self.claims, replicated_claims(), " with several replicas")
 
     @classmethod
     def from_options(cls, given: Mapping[str, str]) -> Self:
@@ -121,8 +120,9 @@ class KafkaSystem(System):
     def label(self) -> Text:
         """How a picture names the system."""
         client = "" if self.transaction_version == 0 else f" · {self.client} client"
-        off = f" · off: {', '.join(self.off)}" if self.off else ""
-        return Text(f"Kafka · transaction.version {self.transaction_version}{client}{off}")
+        return Text(
+            f"Kafka · transaction.version {self.transaction_version}{client}{self.label_missing()}"
+        )
 
     def terms(self) -> tuple[tuple[Text, Text], ...]:
         return TERMS
@@ -168,9 +168,6 @@ class KafkaSystem(System):
     def nodes(self) -> tuple[NodeSpec, ...]:
         return wiring.nodes(self)
 
-    def functions(self) -> tuple[Callable[..., Any], ...]:
-        return (*super().functions(), *(rule for _, rule in self.rules))
-
     # -- what a scenario may say -----------------------------------------------------------
 
     def call(self, words: tuple[str, ...]) -> Any:
@@ -190,9 +187,6 @@ class KafkaSystem(System):
 
     def name_effect(self, role: str, effect: Effect) -> Named | None:
         return name_effect(role, effect)
-
-    def properties(self) -> tuple[Property, ...]:
-        return self._properties
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:

@@ -7,13 +7,12 @@ run accounting: seek 0
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from ...kernel import Effect, Event, NodeSpec, Snapshot, Telling, Text, World
-from ...kernel.options import UNWRITTEN, Order
+from ...kernel.options import Order, Rules
 from ..model import Model
 from . import words
 from .accounting import PIECES, STEP, Accounting
@@ -37,7 +36,7 @@ class DeliverySystem(Model):
     patience_ms: int = 100
     commit: str = AFTER
     order: Order = ()
-    rules: Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN] = ()
+    rules: Rules = ()
 
     name = "delivery"
     title = Text("delivery", "投递")
@@ -75,9 +74,6 @@ class DeliverySystem(Model):
             NodeSpec(QUEUE, ((QUEUE, queue),)),
             NodeSpec(ACCOUNTING, ((ACCOUNTING, accounting),), self.program(ACCOUNTING)),
         )
-
-    def functions(self) -> tuple[Callable[..., Any], ...]:
-        return (*super().functions(), *(rule for _, rule in self.rules))
 
     def call(self, words: tuple[str, ...]) -> Any:
         match words:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from ...kernel import Property, Words, World
-from ...kernel.claims import Claim, claims_by_key
+from ...kernel.claims import Claim, claims_by_key, list_properties
 from ...kernel.world import NodeState
 from ..client import Client
 from ..coordinator import Coordinator
@@ -322,6 +322,5 @@ def properties(
     """What a search checks: everything that a correct broker keeps, what must be reachable (if
     anybody `commits`), and the claims that were named."""
     kept = (*LIT, *ALWAYS, *LIVE)
-    named = tuple(CLAIMS[name] for name in claims if CLAIMS[name] not in kept)
-    reached = SOMETIMES if commits else ()
-    return tuple(claim.of(cluster) for claim in (*kept, *named, *reached))
+    named = (CLAIMS[name] for name in claims)
+    return list_properties(cluster, kept, named, SOMETIMES if commits else ())

@@ -7,7 +7,7 @@ A client has transactions, producers and consumers; `app` and `shop` are two pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
@@ -25,8 +25,8 @@ from ...kernel import (
     Text,
     World,
 )
-from ...kernel.claims import select_lights
-from ...kernel.options import SORTED, UNWRITTEN, Most, Programs
+from ...kernel.claims import check_named, select_lights
+from ...kernel.options import SORTED, Most, Programs, Rules
 from ..claims.invariants import CLAIMS, properties
 from ..client.calls import Commit
 from ..config import SAFEGUARDS, PulsarConfig
@@ -70,7 +70,7 @@ class PulsarSystem(System):
     batch_index_ack: int = 1
     off: Annotated[tuple[str, ...], SORTED] = ()
     programs: Programs = ()
-    rules: Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN] = ()
+    rules: Rules = ()
     claims: tuple[str, ...] = ()
 
     name = "pulsar"
@@ -83,14 +83,11 @@ class PulsarSystem(System):
                 raise ValueError(f"{name}={getattr(self, name)}: expected 0 or 1")
         if self.snapshot_count < 1:
             raise ValueError(f"snapshot_count={self.snapshot_count}: expected at least 1")
-        for name in self.claims:
-            if name not in CLAIMS:
-                raise ValueError(f"no claim {name!r}; there are: {', '.join(CLAIMS)}")
+        check_named(self.claims, CLAIMS)
 
     def label(self) -> Text:
         """How a picture names the system."""
-        off = f" · off: {', '.join(self.off)}" if self.off else ""
-        return Text(f"Pulsar{off}")
+        return Text(f"Pulsar{self.label_missing()}")
 
     def terms(self) -> tuple[tuple[Text, Text], ...]:
         return TERMS
@@ -120,18 +117,12 @@ class PulsarSystem(System):
     def nodes(self) -> tuple[NodeSpec, ...]:
         return wiring.nodes(self)
 
-    def functions(self) -> tuple[Callable[..., Any], ...]:
-        return (*super().functions(), *(rule for _, rule in self.rules))
-
     def call(self, words: tuple[str, ...]) -> Any:
         return verbs.parse_call(words, self.config)
 
     def snapshot(self, world: World) -> Snapshot:
         lights = select_lights(self.properties(), CLAIMS, self.claims)
         return draw_snapshot(self.cluster, world, lights)
-
-    def properties(self) -> tuple[Property, ...]:
-        return self._properties
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from ...kernel import Property, Words, World
-from ...kernel.claims import Claim, claims_by_key
+from ...kernel.claims import Claim, claims_by_key, list_properties
 from ...kernel.world import NodeState
 from ..broker.checking import CHECK
 from ..picture import words
@@ -171,5 +171,5 @@ def properties(cluster: Cluster, claims: tuple[str, ...] = ()) -> tuple[Property
     """What a search checks: everything that a correct broker keeps, what must be reachable, and
     the claims that were named."""
     kept = (*LIT, *ALWAYS, *LIVE)
-    named = tuple(CLAIMS[name] for name in claims if CLAIMS[name] not in kept)
-    return tuple(claim.of(cluster) for claim in (*kept, *named, *SOMETIMES))
+    named = (CLAIMS[name] for name in claims)
+    return list_properties(cluster, kept, named, SOMETIMES)

@@ -8,7 +8,7 @@ the other has sent. `db` is the database that they share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Self
@@ -26,8 +26,8 @@ from ...kernel import (
     Text,
     World,
 )
-from ...kernel.claims import select_lights
-from ...kernel.options import SORTED, UNWRITTEN, Most, Order, Pairs, Programs
+from ...kernel.claims import check_named, select_lights
+from ...kernel.options import SORTED, Most, Order, Pairs, Programs, Rules
 from ..claims.invariants import CLAIMS, properties
 from ..config import SAFEGUARDS, RocketMQConfig
 from ..picture.cluster import Cluster
@@ -91,7 +91,7 @@ class RocketMQSystem(System):
     off: Annotated[tuple[str, ...], SORTED] = ()
     programs: Programs = ()
     order: Order = ()
-    rules: Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN] = ()
+    rules: Rules = ()
     claims: tuple[str, ...] = ()
 
     name = "rocketmq"
@@ -108,9 +108,7 @@ class RocketMQSystem(System):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
         super().__post_init__()
-        for name in self.claims:
-            if name not in CLAIMS:
-                raise ValueError(f"no claim {name!r}; there are: {', '.join(CLAIMS)}")
+        check_named(self.claims, CLAIMS)
 
     @classmethod
     def from_options(cls, given: Mapping[str, str]) -> Self:
@@ -120,8 +118,7 @@ class RocketMQSystem(System):
 
     def label(self) -> Text:
         """How a picture names the system."""
-        off = f" · off: {', '.join(self.off)}" if self.off else ""
-        return Text(f"RocketMQ {self.release}{off}")
+        return Text(f"RocketMQ {self.release}{self.label_missing()}")
 
     def terms(self) -> tuple[tuple[Text, Text], ...]:
         return TERMS
@@ -159,9 +156,6 @@ class RocketMQSystem(System):
     def nodes(self) -> tuple[NodeSpec, ...]:
         return wiring.nodes(self)
 
-    def functions(self) -> tuple[Callable[..., Any], ...]:
-        return (*super().functions(), *(rule for _, rule in self.rules))
-
     def call(self, words: tuple[str, ...]) -> Any:
         return verbs.parse_call(words, self.config.topics)
 
@@ -179,9 +173,6 @@ class RocketMQSystem(System):
 
     def name_effect(self, role: str, effect: Effect) -> Named | None:
         return name_effect(effect)
-
-    def properties(self) -> tuple[Property, ...]:
-        return self._properties
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:

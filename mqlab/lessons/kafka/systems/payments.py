@@ -139,7 +139,7 @@ class PaymentsSystem(KafkaSystem):
 
     def label(self) -> Text:
         """No transactions here, so nothing is said of their version."""
-        return Text("Kafka 4.3" + (f" · off: {', '.join(self.off)}" if self.off else ""))
+        return Text("Kafka 4.3" + self.label_missing())
 
     # -- what is drawn -----------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Annotated, Any
+from typing import Any
 
 from ....kernel import (
     Caller,
@@ -24,7 +24,7 @@ from ....kernel import (
     Words,
     World,
 )
-from ....kernel.options import UNWRITTEN
+from ....kernel.options import Rules
 from ....patterns.records import force
 from ....patterns.tcc.claims import TM, reads_running
 from ....patterns.tcc.messages import (
@@ -83,14 +83,11 @@ class Fenced(Service):
 class FencedTcc(Tcc):
     """`rules`: what a learner writes, by slot ("fence")."""
 
-    rules: Annotated[tuple[tuple[str, Callable[..., Any]], ...], UNWRITTEN] = ()
+    rules: Rules = ()
 
     def _service(self, name: str) -> Any:
         rule = dict(self.rules)["fence"]
         return partial(Fenced.start, self.config, rule, name in self.lacking)
-
-    def functions(self) -> tuple[Callable[..., Any], ...]:
-        return (*super().functions(), *(rule for _, rule in self.rules))
 
     @cached_property
     def _properties(self) -> tuple[Property, ...]:
