@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from mqlab.rocketmq.remoting import (
+    RemotingCommand,
     RequestCode,
     ResponseCode,
     decode_json,
+    decode_properties,
     encode_json,
+    encode_properties,
     read_msg_id,
 )
 from mqlab.serve import RunningBroker
@@ -127,3 +130,54 @@ def test_whom_the_broker_could_ask(client: Raw, group: str) -> None:
     client.beat("c", (group,))
     said = client.ask(**asked)
     assert len(decode_json(said.body)["connectionSet"]) == 1
+
+
+# ---- what a consumer filters by ------------------------------------------------------------------
+
+
+def check_config(client: Raw, kind: str, text: str) -> Any:
+    row = {"topic": "t", "subString": text, "expressionType": kind}
+    body = {"clientId": "c", "group": "g", "subscriptionData": row}
+    return client.ask(RequestCode.CHECK_CLIENT_CONFIG, encode_json(body))
+
+
+def test_a_consumer_may_filter_by_tags_only(client: Raw) -> None:
+    assert check_config(client, "TAG", "a || b").code == SUCCESS
+    said = check_config(client, "SQL92", "a between 0 and 3")
+    assert said.code == ResponseCode.SYSTEM_ERROR
+    assert said.remark == "The broker does not support consumer to filter message by SQL92"
+
+
+# ---- questions and answers ---------------------------------------------------------------------
+
+
+def reply(client: Raw, **properties: str) -> RemotingCommand:
+    fields = {
+        "a": "answering", "b": "DefaultCluster_REPLY_TOPIC", "c": "TBW102", "d": 4, "e": 0, "f": 0,
+        "g": 1, "h": 0, "i": encode_properties(properties), "j": 0, "k": "false", "m": "false",
+    }  # fmt: skip
+    return client.ask(RequestCode.SEND_REPLY_MESSAGE_V2, b"it is", **fields)
+
+
+def test_an_answer_goes_to_the_client_that_asked(broker: RunningBroker, group: str) -> None:
+    with Raw(broker.address) as asking, Raw(broker.address) as answering:
+        asking.beat(f"me@{group}", producers=(group,))
+        said = reply(answering, REPLY_TO_CLIENT=f"me@{group}", CORRELATION_ID="7")
+        assert said.code == SUCCESS and "queueOffset" in said.fields, "it is stored as well"
+        (told,) = asking.wait_for_news(1)
+        assert told.code == RequestCode.PUSH_REPLY_MESSAGE_TO_CLIENT and told.is_oneway
+        assert told.body == b"it is" and told.fields["topic"] == "DefaultCluster_REPLY_TOPIC"
+        assert decode_properties(told.fields["properties"])["CORRELATION_ID"] == "7"
+
+
+def test_an_answer_to_nobody_is_refused(broker: RunningBroker, group: str) -> None:
+    asking = Raw(broker.address)
+    asking.beat(f"me@{group}", producers=(group,))
+    asking.close()
+    with Raw(broker.address) as answering:
+        gone = f"push reply message fail, channel of <me@{group}> not found."
+        while (said := reply(answering, REPLY_TO_CLIENT=f"me@{group}")).code == SUCCESS:
+            pass
+        assert (said.code, said.remark) == (ResponseCode.SYSTEM_ERROR, gone)
+        said = reply(answering)
+        assert said.remark == "reply message properties[REPLY_TO_CLIENT] is null"

@@ -217,3 +217,23 @@ def test_messages_by_key_and_by_id(client: Raw, topic: str) -> None:
     assert record.body == b"one" and make_msg_id(where, offset) == record.msg_id
     missing = client.ask(RequestCode.VIEW_MESSAGE_BY_ID, offset=1 << 40)
     assert missing.code == ResponseCode.SYSTEM_ERROR
+
+
+# ---- a time of delivery ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC"])
+def test_a_message_for_a_certain_time_is_refused_and_not_delivered_at_once(
+    client: Raw, topic: str, name: str
+) -> None:
+    said = client.put(topic, b"later", **{name: "10000"})
+    assert said.code == ResponseCode.SYSTEM_ERROR
+    assert said.remark == "accurate timer message is not enabled, timerWheelEnable is false"
+    assert client.read(topic) == []
+    assert client.put(topic, b"by level", **{name: "10000", "DELAY": "1"}).code == SUCCESS
+
+
+def test_an_older_broker_knows_of_no_time_of_delivery(topic: str) -> None:
+    with serve(release="4.9") as older, Raw(older.address) as client:
+        assert client.put(topic, b"now", TIMER_DELIVER_MS="10000").code == SUCCESS
+        assert bodies(client.read(topic)) == ["now"]

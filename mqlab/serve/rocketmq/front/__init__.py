@@ -10,6 +10,7 @@ broker's question about a transaction goes out over that very connection.
     topics.py     routes, and topics that are made or make themselves
     registry.py   heartbeats, members of groups, locks; clients.py and locks.py hold them
     sending.py    what is looked at before a message is stored; batches
+    replies.py    questions and answers between clients
     pulling.py    the long poll
     offsets.py    how far groups have come, where queues begin and end
     queries.py    messages by key and by id
@@ -19,7 +20,8 @@ offsets. **Memory** is who is connected, who waits, who holds a lock.
 
 *What can go wrong.* A client leaves while its request is under way: what it asked for happens all
 the same. A broker that starts knows nobody, so it can ask nobody until they heartbeat again.
-*Left out:* other brokers, slaves, access control, SQL filters, pop consumption, message tracks.
+*Left out:* other brokers, slaves, access control, SQL filters, pop consumption, messages for a
+certain time of delivery, message tracks.
 Read on in BrokerController#registerProcessor and the processors named in each file (5.5.0).
 """
 
@@ -59,11 +61,12 @@ from ....rocketmq.remoting import ResponseCode
 from ..wire import asks
 from ..wire.answers import REGION, Question
 from ..wire.asks import Ask
-from . import offsets, pulling, queries, registry, sending, topics
+from . import offsets, pulling, queries, registry, replies, sending, topics
 from .clients import ClientBeat, Clients
 from .locks import Locks
 from .pulling import PULL, Held
 from .sending import FRONT, Batch, StoreNext
+from .topic import CLUSTER
 
 __all__ = ["FRONT", "Front", "FrontConfig"]
 
@@ -159,7 +162,7 @@ class Front(Quiet):
 
     def mark(self, message: Message) -> Message:
         """The properties that a broker adds to what it stores."""
-        marked = message.put(("CLUSTER", topics.CLUSTER))
+        marked = message.put(("CLUSTER", CLUSTER))
         if self.is_older:
             return marked
         return marked.put(("MSG_REGION", REGION), ("TRACE_ON", "true"))
@@ -180,6 +183,7 @@ def hand_over(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) ->
 
 HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
     asks.Send: sending.begin_send,
+    asks.SendReplyMessage: replies.push_reply,
     EndTransaction: hand_over,
     ConsumerSendMsgBack: registry.take_back,
     ResumeCheckHalfMessage: sending.resume_half,
@@ -188,6 +192,7 @@ HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
     asks.UpdateConsumerOffset: offsets.update_offset,
     ClientBeat: registry.take_heartbeat,
     asks.UnregisterClient: registry.unregister,
+    asks.CheckClientConfig: registry.accept_client,
     asks.GetProducerConnectionList: registry.list_producers,
     asks.GetConsumerListByGroup: registry.list_consumers,
     asks.UpdateAndCreateSubscriptionGroup: registry.create_group,

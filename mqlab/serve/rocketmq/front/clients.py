@@ -76,9 +76,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """The consumer groups that have a member."""
+    """`groups`: the consumer groups that have a member; `producers`: the connection of each client
+    that has a producer, by the client's id."""
 
     groups: Map[str, Group] = Map()
+    producers: Map[str, str] = Map()
 
     def find(self, group: str) -> Group | None:
         found: Group | None = self.groups.get(group)
@@ -92,6 +94,8 @@ class Clients:
 
     def register(self, connection: str, beat: ClientBeat) -> tuple[Clients, Effects]:
         new, effects = self, list[Any]()
+        if beat.producers:
+            new = replace(new, producers=new.producers.set(beat.client_id, connection))
         for consumer in beat.consumers:
             old = new.find(consumer.group) or Group()
             group = _subscribed(old, consumer.subscriptions)
@@ -113,7 +117,8 @@ class Clients:
 
     def forget(self, connection: str) -> tuple[Clients, Effects]:
         """A connection is gone, and with it whoever spoke over it."""
-        new, effects = self, list[Any]()
+        kept = ((client, at) for client, at in self.producers.items() if at != connection)
+        new, effects = replace(self, producers=Map(kept)), list[Any]()
         for name, group in self.groups.items():
             if connection in group.members:
                 new, told = new.unregister(connection, name)

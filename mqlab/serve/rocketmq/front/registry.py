@@ -57,6 +57,11 @@ def unregister(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     return replace(front, broker=broker, clients=clients), (Reply(caller, Said()), *told)
 
 
+def accept_client(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """Tags are filtered by; whoever wants another language was refused when it was read."""
+    return front, (Reply(caller, Said()),)
+
+
 def list_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     """Whom of a producer group the broker could ask just now."""
     body: asks.GetProducerConnectionList = ask.body

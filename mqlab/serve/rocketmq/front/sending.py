@@ -43,6 +43,9 @@ ILLEGAL_QUEUE = "request queueId[{queue}] is illegal, {topic}, at most {queues} 
 #: what the engine reads as numbers; a client may write anything
 NUMBERS = (CHECK_TIMES, PREPARED_QUEUE_OFFSET, CHECK_IMMUNITY, DELAY, REAL_QID)
 DIGITS = 10
+#: when a message of 5.x is to be delivered; here as in a broker with timerWheelEnable=false
+TIMES = ("TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC")
+NO_TIMER = "accurate timer message is not enabled, timerWheelEnable is false"
 NO_NUMBER = "the property {name} is no number"
 NO_HALF = "Put message back to RMQ_SYS_TRANS_HALF_TOPIC failed."
 NO_BATCH = "batch messages cannot be in a transaction"
@@ -50,7 +53,11 @@ Result = tuple["Front", Effects]
 
 
 def begin_send(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    body: asks.Send = ask.body
+    return store(front, caller, ask.body, at_ms, disk)
+
+
+def store(front: Front, caller: Caller, body: asks.Send, at_ms: int, disk: Disk) -> Result:
+    """Take one message, or a batch; the caller is answered when they lie in the log."""
     first = body.messages[0]
     topic, made = find_topic(disk, first.topic), Effects()
     if topic is None:
@@ -84,6 +91,8 @@ def find_fault(front: Front, body: asks.Send, topic: Topic) -> tuple[ResponseCod
     for message in body.messages:
         if wrong := find_wrong_number(message):
             return ResponseCode.MESSAGE_ILLEGAL, NO_NUMBER.format(name=wrong)
+    if any(has_time(front, message) for message in body.messages):
+        return ResponseCode.SYSTEM_ERROR, NO_TIMER
     if body.batch and any(message.get(TRAN_MSG) for message in body.messages):
         return ResponseCode.MESSAGE_ILLEGAL, NO_BATCH
     return ResponseCode.SUCCESS, ""
@@ -98,6 +107,14 @@ def find_wrong_number(message: Message) -> str:
         if not (number and text.isascii() and len(text) < DIGITS):
             return name
     return ""
+
+
+def has_time(front: Front, message: Message) -> bool:
+    """Whether it is to be delivered at a certain time; 4.9 knows nothing of that. A delay level
+    goes before (HookUtils#checkIfTimerMessage)."""
+    if front.is_older or int(message.get(DELAY) or 0) > 0:
+        return False
+    return any(message.get(name) is not None for name in TIMES)
 
 
 def resume_half(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:

@@ -17,6 +17,8 @@ READ, WRITE, INHERIT = 4, 2, 1  # PermName
 AUTO_CREATE = "TBW102"
 AUTO_QUEUES = 8  # defaultTopicQueueNums
 MOST_QUEUES = 1_024
+CLUSTER = "DefaultCluster"
+REPLY_TOPIC = f"{CLUSTER}_REPLY_TOPIC"  # MixAll#getReplyTopic
 NAME = re.compile(r"[%|a-zA-Z0-9_-]+")
 LONGEST = 127
 
@@ -45,6 +47,7 @@ SYSTEM = {
         (OP_TOPIC, 1, READ | WRITE),
         (DISCARD_TOPIC, 1, READ | WRITE),
         (SCHEDULE_TOPIC, 18, READ | WRITE),
+        (REPLY_TOPIC, 1, READ | WRITE),
     )
 }
 

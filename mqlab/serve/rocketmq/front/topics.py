@@ -20,13 +20,13 @@ from ....kernel import Caller, Disk, Effects, Put, Reply
 from ....rocketmq.remoting import ResponseCode, encode_json
 from ..wire.answers import Said, write_host
 from ..wire.asks import Ask, GetBrokerClusterInfo, GetRouteInfoByTopic, UpdateAndCreateTopic
-from .topic import AUTO_CREATE, INHERIT, MOST_QUEUES, SYSTEM, Topic, name_fault
+from .topic import AUTO_CREATE, CLUSTER, INHERIT, MOST_QUEUES, SYSTEM, Topic, name_fault
 
 if TYPE_CHECKING:
     from . import Front
 
 TOPICS = "topics"
-CLUSTER, BROKER_NAME = "DefaultCluster", "broker-a"
+BROKER_NAME = "broker-a"
 NO_ROUTE = (
     "No topic route info in name server for the topic: {topic}\n"
     "See https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."

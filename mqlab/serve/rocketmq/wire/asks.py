@@ -53,6 +53,11 @@ class UnregisterClient:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckClientConfig:
+    """May this consumer filter as it wants to? Asked for anything but tags."""
+
+
+@dataclass(frozen=True, slots=True)
 class GetProducerConnectionList:
     group: str
 
@@ -142,6 +147,16 @@ class Send:
     def __str__(self) -> str:
         more = f" and {len(self.messages) - 1} more" if self.batch else ""
         return f"{SendMessage(self.messages[0], self.group)}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class SendReplyMessage:
+    """The answer to a message that was sent as a question (`DefaultMQProducer#request`)."""
+
+    send: Send
+
+    def __str__(self) -> str:
+        return f"SendReplyMessage {self.send.messages[0]}"
 
 
 @dataclass(frozen=True, slots=True)

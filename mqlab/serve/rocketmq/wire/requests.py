@@ -50,7 +50,7 @@ def read_request(command: RemotingCommand, born_host: str) -> Any:
         if reader is None:
             remark = f" request type {command.code} not supported"
             raise RequestError(remark, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
-        if reader in (_send, _send_v2, _send_batch):
+        if reader in SENDS:
             return reader(command, Header(command), born_host)
         return reader(command, Header(command))
     except RequestError as error:
@@ -78,6 +78,18 @@ def _send_v2(command: RemotingCommand, header: Header, born_host: str) -> asks.S
 
 def _send_batch(command: RemotingCommand, header: Header, born_host: str) -> asks.Send:
     return _read_send(command, header, SHORT, born_host, batch=True)
+
+
+def _reply(command: RemotingCommand, header: Header, born_host: str) -> asks.SendReplyMessage:
+    return asks.SendReplyMessage(_send(command, header, born_host))
+
+
+def _reply_v2(command: RemotingCommand, header: Header, born_host: str) -> asks.SendReplyMessage:
+    return asks.SendReplyMessage(_send_v2(command, header, born_host))
+
+
+#: readers that are told where a message was born
+SENDS = (_send, _send_v2, _send_batch, _reply, _reply_v2)
 
 
 def _read_send(
@@ -220,6 +232,9 @@ class Body:
             raise RequestError(f"{name} is no number")
         return value
 
+    def row(self, name: str) -> Body:
+        return Body(self._value.get(name) or {})
+
     def rows(self, name: str) -> list[Body]:
         value = self._value.get(name) or []
         if not isinstance(value, list):
@@ -246,6 +261,11 @@ def _consumer(row: Body) -> Consumer:
 def _subscription(row: Body) -> Subscription:
     _only_tags(row.text("expressionType", TAG))
     return read_expression(row.text("topic"), row.text("subString"), row.number("subVersion"))
+
+
+def _check_client(command: RemotingCommand, header: Header) -> asks.CheckClientConfig:
+    _only_tags(Body(decode_json(command.body)).row("subscriptionData").text("expressionType", TAG))
+    return asks.CheckClientConfig()
 
 
 def _unregister(command: RemotingCommand, header: Header) -> asks.UnregisterClient:
@@ -339,6 +359,8 @@ READERS: dict[int, Callable[..., Any]] = {
     RequestCode.SEND_MESSAGE: _send,
     RequestCode.SEND_MESSAGE_V2: _send_v2,
     RequestCode.SEND_BATCH_MESSAGE: _send_batch,
+    RequestCode.SEND_REPLY_MESSAGE: _reply,
+    RequestCode.SEND_REPLY_MESSAGE_V2: _reply_v2,
     RequestCode.CONSUMER_SEND_MSG_BACK: _send_back,
     RequestCode.END_TRANSACTION: _end_transaction,
     RequestCode.RESUME_CHECK_HALF_MESSAGE: _resume,
@@ -348,6 +370,7 @@ READERS: dict[int, Callable[..., Any]] = {
     RequestCode.UPDATE_CONSUMER_OFFSET: _update_offset,
     RequestCode.HEART_BEAT: _heartbeat,
     RequestCode.UNREGISTER_CLIENT: _unregister,
+    RequestCode.CHECK_CLIENT_CONFIG: _check_client,
     RequestCode.GET_PRODUCER_CONNECTION_LIST: _list_producers,
     RequestCode.GET_CONSUMER_LIST_BY_GROUP: _list_consumers,
     RequestCode.LOCK_BATCH_MQ: _lock,
