@@ -1,6 +1,8 @@
 """Style is a test: a function of 60 lines, a file of 400, a line of 100 characters at most.
 
 Docstrings, comments and blank lines are free, so that nobody saves on explaining. Aim at half.
+The source of a lab is mostly prose, which stands in comments: its code obeys the same bounds, and
+it has 60 cells at most, for one lecture, of 45 lines of code, for one screen.
 """
 
 from __future__ import annotations
@@ -11,10 +13,13 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from mqlab.scenario.golden import split_blocks
-from tests.project.sources import list_committed, relative
+from tests.project.sources import ROOT, list_committed, relative
 
 FUNCTION, FILE, LINE = 60, 400, 100
+CELLS, CELL = 60, 45
 
 # What may be larger, by name, each with its reason:
 # "path/to/file.py" (file) or "path/to/file.py:function".
@@ -32,6 +37,7 @@ SILENT = {
     tokenize.ENDMARKER,
     tokenize.ENCODING,
 }
+LABS = sorted((ROOT / "labs" / "source").glob("*.py"))
 Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -63,9 +69,19 @@ def oversized(name: str, text: str) -> Iterator[str]:
 
 
 def test_no_function_and_no_file_is_too_long() -> None:
-    python = [path for path in list_committed() if path.suffix == ".py" and not _free(path)]
+    python = [path for path in list_committed() if path.suffix == ".py"]
     wrong = [line for path in python for line in oversized(relative(path), path.read_text("utf-8"))]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("lab", LABS, ids=[lab.stem for lab in LABS])
+def test_no_lab_is_longer_than_a_lecture_and_no_cell_than_a_screen(lab: Path) -> None:
+    """A helper that makes a cell too long belongs in `mqlab/lessons`."""
+    first, *cells = ("\n" + lab.read_text("utf-8")).split("\n# %%")
+    assert not first and len(cells) <= CELLS
+    code = ["# %%" + cell for cell in cells if not cell.startswith(" [markdown]")]
+    sizes = {cell.splitlines()[1]: len(code_lines(cell, ast.parse(cell))) for cell in code}
+    assert {line: size for line, size in sizes.items() if size > CELL} == {}
 
 
 def test_no_line_is_too_long() -> None:
