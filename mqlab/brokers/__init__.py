@@ -20,12 +20,14 @@ from typing import Any
 class Broker:
     """Places are written "module" or "module:name".
 
-    `systems`: name in a system line → its class. `searches`: its `Searches`. `witness`: its
-    `Witness`, which gives the facts of those systems their evidence. `serve` and `real`: the
-    modules with the options of `mqlab serve NAME` and `mqlab real NAME`; what stands in them
-    is said in `mqlab.cli.serve` and `mqlab.cli.real`. "": there is no such room; a model that
-    nobody has built has nothing to record and no client to speak to it."""
+    `title`: what its makers call it. `systems`: name in a system line → its class. `searches`:
+    its `Searches`. `witness`: its `Witness`, which gives the facts of those systems their
+    evidence. `serve` and `real`: the modules with the options of `mqlab serve NAME` and
+    `mqlab real NAME`; what stands in them is said in `mqlab.cli.serve` and `mqlab.cli.real`.
+    "": there is no such room; a model that nobody has built has nothing to record and no client
+    to speak to it."""
 
+    title: str
     systems: Mapping[str, str]
     searches: str = ""
     witness: str = ""

@@ -3,6 +3,7 @@
 from . import Broker
 
 BROKER = Broker(
+    title="Kafka",
     systems={
         "kafka": "mqlab.kafka:KafkaSystem",
         "shop": "mqlab.lessons.kafka.systems.shop:ShopSystem",

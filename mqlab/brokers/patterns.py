@@ -3,6 +3,7 @@
 from . import Broker
 
 BROKER = Broker(
+    title="the classical models",
     systems={
         "delivery": "mqlab.patterns.delivery:DeliverySystem",
         "two_phase": "mqlab.patterns.two_phase.system:TwoPhase",

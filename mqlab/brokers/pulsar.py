@@ -3,6 +3,7 @@
 from . import Broker
 
 BROKER = Broker(
+    title="Pulsar",
     systems={
         "pulsar": "mqlab.pulsar:PulsarSystem",
         "passing": "mqlab.lessons.pulsar.systems.passing:PassingSystem",

@@ -3,6 +3,7 @@
 from . import Broker
 
 BROKER = Broker(
+    title="RocketMQ",
     systems={
         "rocketmq": "mqlab.rocketmq:RocketMQSystem",
         "order_service": "mqlab.lessons.rocketmq.systems:OrderServiceSystem",

@@ -45,16 +45,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = parser.add_subparsers(
         dest="broker", metavar="NAME", required=True, parser_class=AnyOrder
     )
-    for name in list_brokers("real"):
+    for name, broker in list_brokers("real").items():
         room = room_of(name)
-        one = names.add_parser(name, help=f"whose protocol: {name}'s")
+        one = names.add_parser(name, help=f"a real {broker.title}")
         one.add_argument("task", choices=("start", "record", "compare"), help="what to do")
         one.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="only these")
         one.add_argument(
             "--version", default=room.VERSION, help=f"of the broker (default: {room.VERSION})"
         )
         one.add_argument("--real", action="store_true", help="compare: the real broker again")
-        one.add_argument("--page", action="store_true", help="compare: write DIFFERENCES.md too")
+        one.add_argument(
+            "--page", action="store_true", help="compare: write the page of differences too"
+        )
         room.add_arguments(one)
 
 

@@ -20,8 +20,8 @@ HELP = "serve an engine's broker to real clients"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = parser.add_subparsers(dest="broker", metavar="NAME", required=True)
-    for name in list_brokers("serve"):
-        one = names.add_parser(name, help=f"speak {name}'s protocol")
+    for name, broker in list_brokers("serve").items():
+        one = names.add_parser(name, help=f"speak {broker.title}'s protocol")
         add_server_arguments(one)
         options_of(name).add_arguments(one)
 
@@ -35,7 +35,7 @@ def add_server_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host", default="127.0.0.1", help="where to listen (default: this machine only)"
     )
-    parser.add_argument("--port", type=int, default=9092, help="0 takes any (default: 9092)")
+    parser.add_argument("--port", type=int, default=9092, help="0 takes any (default: %(default)s)")
     parser.add_argument(
         "--trace-port", type=int, default=0, metavar="PORT", help="of the live trace (default: any)"
     )

@@ -29,6 +29,7 @@ from mqlab.real.evidence import Contradiction, Witness
 from mqlab.kernel import FactKind, Text
 
 BROKER = Broker(
+    title="Pigeons",
     systems={"toy": "tests.kernel.toy:Toy"},
     searches="mqlab.brokers.pigeons:SEARCHES",
     witness="mqlab.brokers.pigeons:WITNESS",
