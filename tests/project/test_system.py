@@ -105,39 +105,58 @@ def test_nothing_named_nothing_done(run: Run, tmp_path: Path) -> None:
 
 PLAYED_PYTHON = """#!/bin/sh
 case "$*" in
-"-m venv .venv") mkdir -p .venv/bin && cp "$0" .venv/bin/python ;;
+"-m venv .venv") mkdir -p .venv/bin && cp "$0" .venv/bin/python && cp "$0" .venv/bin/python3.13 ;;
 "-m pip cache dir") [ -n "$CACHE" ] && echo "$CACHE" ;;
 "-m pip install"*) echo "${PIP_CACHE_DIR-pip decides}" >> "$LOG" ;;
 esac
 """
 
 
-def set_up(tmp_path: Path, cache: str) -> tuple[list[str], str]:
-    """Where pip was told to keep its cache, at each of its calls, and what was said."""
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """What `.ci/setup` reads, and beside it the Python that is played."""
     project = tmp_path / "project"
     shutil.copytree(ROOT / ".ci", project / ".ci")
     for name in ("pyproject.toml", "requirements.lock"):
         shutil.copy(ROOT / name, project)
-    python = tmp_path / "python"
+    python = tmp_path / "bin" / "python3.13"
+    python.parent.mkdir()
     python.write_text(PLAYED_PYTHON)
     python.chmod(0o755)
+    return project
+
+
+def set_up(project: Path, cache: str, first: str = "") -> tuple[list[str], str]:
+    """Where pip was told to keep its cache, at each of its calls, and what was said. `first`:
+    folders in front of the PATH."""
+    home = project.parent
     done = subprocess.run(
         [project / ".ci" / "setup"], capture_output=True, text=True, check=True,
-        env={"PATH": "/usr/bin:/bin", "PYTHON": str(python), "CACHE": cache,
-             "LOG": str(tmp_path / "log"), "HOME": str(tmp_path)},
+        env={"PATH": f"{first}{home}/bin:/usr/bin:/bin", "CACHE": cache,
+             "LOG": str(home / "log"), "HOME": str(home)},
     )  # fmt: skip
-    return log(tmp_path), done.stderr
+    return log(home), done.stderr
 
 
-def test_a_home_folder_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
+def test_a_home_folder_that_cannot_be_written_is_no_obstacle(project: Path, tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file, so that no folder can be made in it, by root either")
-    told, said = set_up(tmp_path, f"{tmp_path}/home/.cache/pip")
+    told, said = set_up(project, f"{tmp_path}/home/.cache/pip")
     assert told == [str(tmp_path / "project" / ".cache" / "pip")] * 2
     assert f"{tmp_path}/home/.cache/pip cannot be written" in said
 
 
 @pytest.mark.parametrize("cache", ["", "home/.cache/pip"], ids=["no cache", "a good one"])
-def test_a_cache_that_can_be_written_is_left_to_pip(tmp_path: Path, cache: str) -> None:
-    told, said = set_up(tmp_path, cache and f"{tmp_path}/{cache}")
+def test_a_cache_that_can_be_written_is_left_to_pip(
+    project: Path, tmp_path: Path, cache: str
+) -> None:
+    told, said = set_up(project, cache and f"{tmp_path}/{cache}")
     assert told == ["pip decides"] * 2
     assert "cannot be written" not in said
+
+
+def test_a_new_environment_is_made_while_the_old_one_is_activated(project: Path) -> None:
+    set_up(project, "")
+    (project / "requirements.lock").write_text("other==1\n")
+    told, said = set_up(project, "", first=f"{project}/.venv/bin:")
+    assert len(told) == 4
+    assert f"a new .venv with , {project.parent}/bin/python3.13" in said
