@@ -91,13 +91,6 @@ class OurHands(OurControl):
         time.sleep(seconds)
 
 
-#: programs that need what the server has not
-LACKING = {
-    "compaction": "the server does not compact topics",
-    "delayed": "the server does not delay messages",
-    "frozen-until-somebody-looks": "to be asked for a transaction loads no topic on the server",
-    "ended-twice": "the server writes its log at once: the first end is over before the second",
-}
 #: what a program's broker may be set to, and how our server is told
 SETTINGS = {
     "brokerDeduplicationEnabled": lambda value: ["--dedup"] if value == "true" else [],
@@ -114,8 +107,10 @@ class ServerHost:
     at_once: int = 1
 
     def cannot(self, program: Any) -> str:
-        if program.name in LACKING:
-            return LACKING[program.name]
+        from mqlab.real.pulsar.differences import UNSERVED
+
+        if program.name in UNSERVED:
+            return UNSERVED[program.name]
         unknown = sorted(dict(program.settings).keys() - SETTINGS.keys())
         return f"the server has no setting {', '.join(unknown)}" if unknown else ""
 

@@ -14,12 +14,14 @@ class ServerError(IntEnum):
     which no role here answers with; here it is none."""
 
     NoError = 0
+    MetadataError = 1
     PersistenceError = 2
     ConsumerBusy = 5
     ServiceNotReady = 6
     TopicNotFound = 11
     SubscriptionNotFound = 12
     ConsumerNotFound = 13
+    IncompatibleSchema = 18
     TransactionCoordinatorNotFound = 20
     InvalidTxnStatus = 21
     NotAllowedError = 22

@@ -432,6 +432,21 @@ class Redeliver:
 
 
 @dataclass(frozen=True, slots=True)
+class Seek:
+    """SEEK: the subscription goes on with the entry behind `after`; None: with what comes next. Of
+    a batch in front of it `done` is left out: (position, indexes)."""
+
+    partition: str
+    subscription: str
+    after: int | None = None
+    done: tuple[int, tuple[int, ...]] | None = None
+
+    def __str__(self) -> str:
+        where = "what comes next" if self.after is None else self.after + 1
+        return f"Seek {self.subscription} to {where}"
+
+
+@dataclass(frozen=True, slots=True)
 class CloseConsumer:
     """CLOSE_CONSUMER; the subscription stays."""
 
@@ -593,5 +608,5 @@ class CreateNamespace:
 
 #: what a partition is sent that one of its subscriptions answers
 SubscriptionRequest = (
-    Subscribe | Flow | Ack | Redeliver | CloseConsumer | Unsubscribe | EndTxnOnSubscription
+    Subscribe | Flow | Ack | Redeliver | Seek | CloseConsumer | Unsubscribe | EndTxnOnSubscription
 )

@@ -138,6 +138,10 @@ REDELIVER = Words(
     "What the consumer holds is wanted once more; what is pending is left out.",
     "消费者手里的消息要求重新投递；待定的除外。",
 )
+SEEK = Words(
+    "The cursor moves to another place, back or ahead. Consumers are closed, and come back there.",
+    "游标移到另一处，向前或向后。它的消费者先被关闭，再从那里重新订阅。",
+)
 READER = Words(
     "A reader's subscription goes with the reader; where it begins, the reader says itself.",
     "reader 的订阅随 reader 一起消失；从哪里开始读由 reader 自己指定。",

@@ -21,8 +21,8 @@ acknowledged; they go to another one. A restart sends again whatever no cursor a
 and nothing that an open transaction has acknowledged by itself. Messages under a pending
 *cumulative* acknowledgement are sent again after a reconnect: only single ones are left out.
 
-*Left out:* delayed delivery, the keys of Key_Shared (it acknowledges as Shared does), seek, and the
-limit of unacknowledged messages.
+*Left out:* delayed delivery, the keys of Key_Shared (it acknowledges as Shared does), and the limit
+of unacknowledged messages.
 Read on in PersistentSubscription, PersistentDispatcherMultipleConsumers,
 PersistentDispatcherSingleActiveConsumer, Consumer (Pulsar 4.2).
 """
@@ -42,6 +42,7 @@ from ..messages import (
     EndTxnOnSubscription,
     Flow,
     Redeliver,
+    Seek,
     Subscribe,
     SubscriptionRequest,
     Unsubscribe,
@@ -95,7 +96,7 @@ class Subscription:
     def handle_request(
         self, body: SubscriptionRequest, caller: Caller, view: TopicView, disk: Disk
     ) -> Result:
-        return self._go_on(self._handle(body, caller, disk), view)
+        return self._go_on(self._handle(body, caller, view, disk), view)
 
     def finish_append(self, end: int, view: TopicView, disk: Disk) -> Result:
         """The pending-ack log is safe below `end`."""
@@ -111,7 +112,7 @@ class Subscription:
         """maxReadPosition may have moved."""
         return self._go_on((self, ()), view)
 
-    def _handle(self, body: Any, caller: Caller, disk: Disk) -> Result:
+    def _handle(self, body: Any, caller: Caller, view: TopicView, disk: Disk) -> Result:
         match body:
             case Subscribe():
                 return consumers.subscribe(self, body, caller)
@@ -123,6 +124,8 @@ class Subscription:
                 return acks.acknowledge_in_txn(self, body, caller, disk)
             case Redeliver(positions=positions):
                 return consumers.redeliver(self, caller.name, positions), ()
+            case Seek():
+                return consumers.seek(self, body, caller, view.lac)
             case CloseConsumer():
                 new, was_here = consumers.detach(self, caller.name)
                 return replace(new, gone=was_here and not new.durable), ()

@@ -15,9 +15,10 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Effects, Map, Send, replace
+from ...kernel import Caller, Effects, Map, Reply, Send, replace
 from ..errors import ServerError
-from ..messages import Subscribe, Subscribed
+from ..ledger import Cursor
+from ..messages import Answer, Seek, Subscribe, Subscribed
 from ..states import INDIVIDUAL, SubType
 
 if TYPE_CHECKING:
@@ -129,6 +130,16 @@ def redeliver(sub: Subscription, client: str, positions: tuple[int, ...]) -> Sub
         return rewind(sub) if client == find_active(sub) else sub
     held = next((c.held for c in sub.consumers if c.client == client), ())
     return send_again(sub, tuple(p for p in positions if p in held) if positions else held)
+
+
+def seek(sub: Subscription, ask: Seek, caller: Caller, last: int) -> Result:
+    """The cursor moves, back or ahead. The broker closes every consumer, whose client subscribes
+    again, so that nothing from before is under way; a reader's subscription ends. What is pending
+    for a transaction stays so (PersistentSubscription#resetCursor, 4.2)."""
+    mark = last if ask.after is None else min(ask.after, last)
+    batches = () if ask.done is None else (ask.done,)
+    new = replace(sub, cursor=Cursor(mark, batches=batches), consumers=(), counts=Map())
+    return replace(rewind(new), gone=not sub.durable), (Reply(caller, Answer()),)
 
 
 def send_again(sub: Subscription, positions: tuple[int, ...]) -> Subscription:

@@ -71,8 +71,17 @@ TABLE: tuple[Listed, ...] = (
     ),
 )
 
+#: programs that are not run against `mqlab serve pulsar`, and why
+UNSERVED = {
+    "compaction": "the server does not compact topics",
+    "delayed": "the server does not delay messages",
+    "ended-twice": "the server writes its log at once: the first end is over before the second",
+    "frozen-until-somebody-looks": "to be asked for a transaction loads no topic on the server",
+}
+
 #: scenarios that are recorded and not compared, and those that are not recorded
 OTHERS = (
+    *((f"{name}, with --served", why) for name, why in UNSERVED.items()),
     (
         "a client that is built and has not begun a transaction",
         "not recorded: a real one connects to the coordinators, and so loads them, when it is "

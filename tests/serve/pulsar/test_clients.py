@@ -13,6 +13,9 @@ from mqlab.serve.pulsar import serve
 from tests.serve.pulsar.raw import COMMIT, Raw
 
 pulsar: Any = pytest.importorskip("pulsar", reason="needs pulsar-client: run `make setup`")
+Record, String, Integer = (getattr(pulsar.schema, n) for n in ("Record", "String", "Integer"))
+JsonSchema, StringSchema = pulsar.schema.JsonSchema, pulsar.schema.StringSchema
+EARLIEST = pulsar.InitialPosition.Earliest
 
 PATIENCE_MS = 20_000
 QUIET = logging.getLogger("tests.pulsar-client")
@@ -64,6 +67,101 @@ def test_a_reader_reads_from_where_it_was_told(broker: RunningBroker, topic: str
         assert found == [b"3", b"4"]
     finally:
         client.close()
+
+
+def test_a_subscription_moves_back_and_ahead(broker: RunningBroker, topic: str) -> None:
+    """To a message, into a batch, to a moment, to either end. Without `inclusive` the client by
+    itself drops the message that it has named."""
+    client = connect(broker)
+    try:
+        consumer = client.subscribe(topic, "billing", start_message_id_inclusive=True)
+        producer = client.create_producer(topic, batching_enabled=False)
+        ids = [producer.send(b"%d" % number) for number in range(3)]
+        batching = client.create_producer(topic, batching_enabled=True)
+        for number in (3, 4, 5):
+            batching.send_async(b"%d" % number, lambda *_: None)
+        batching.flush()
+        messages = [consumer.receive(PATIENCE_MS) for _ in range(6)]
+        for message in messages:
+            consumer.acknowledge(message)
+        for where, first in [
+            (ids[1], 1),
+            (pulsar.MessageId.earliest, 0),
+            (messages[3].publish_timestamp(), 3),
+            (messages[4].message_id(), 4),
+        ]:
+            consumer.seek(where)
+            assert take(consumer, 6 - first) == [b"%d" % n for n in range(first, 6)]
+        consumer.seek(pulsar.MessageId.latest)
+        producer.send(b"next")
+        assert take(consumer, 1) == [b"next"]
+    finally:
+        client.close()
+
+
+def test_a_reader_moves(broker: RunningBroker, topic: str) -> None:
+    client = connect(broker)
+    try:
+        producer = client.create_producer(topic)
+        ids = [producer.send(b"%d" % number) for number in range(4)]
+        reader = client.create_reader(topic, pulsar.MessageId.latest)
+        reader.seek(ids[1])
+        assert reader.read_next(PATIENCE_MS).data() == b"2"
+        reader.seek(pulsar.MessageId.earliest)
+        assert [reader.read_next(PATIENCE_MS).data() for _ in range(2)] == [b"0", b"1"]
+    finally:
+        client.close()
+
+
+class Paid(Record):  # type: ignore[misc]
+    customer = String()
+    pence = Integer()
+
+
+class Refunded(Record):  # type: ignore[misc]
+    customer = String()
+    why = String()
+
+
+def test_messages_with_a_schema(broker: RunningBroker, topic: str) -> None:
+    """A topic keeps what its clients say its messages are; one of another type is refused."""
+    client = connect(broker)
+    try:
+        producer = client.create_producer(topic, schema=JsonSchema(Paid))
+        producer.send(Paid(customer="alice", pence=250))
+        consumer = client.subscribe(
+            topic, "billing", schema=JsonSchema(Paid), initial_position=EARLIEST
+        )
+        got = consumer.receive(PATIENCE_MS).value()
+        assert (got.customer, got.pence) == ("alice", 250)
+        with pytest.raises(pulsar.IncompatibleSchema):
+            client.create_producer(topic, schema=StringSchema())
+        with pytest.raises(pulsar.IncompatibleSchema):
+            client.subscribe(topic, "other", schema=StringSchema())
+        client.create_producer(topic).send(b"bytes are always welcome")
+    finally:
+        client.close()
+    with Raw(broker.address) as raw:
+        latest = raw.ask("GET_SCHEMA", topic=topic).body
+        assert latest.schema_version == bytes(8) and b"pence" in latest.schema.schema_data
+        later = raw.ask("GET_SCHEMA", topic=topic, schema_version=b"\0\0\0\0\0\0\0\1").body
+        assert later.error_message == "Topic not found or no-schema"
+
+
+def test_schemas_are_numbered_and_kept(tmp_path: Path) -> None:
+    with serve(data_dir=tmp_path) as broker:
+        client = connect(broker)
+        try:
+            for record in (Paid, Refunded, Paid):
+                client.create_producer("orders", schema=JsonSchema(record))
+        finally:
+            client.close()
+        broker.kill()
+        broker.restart()
+        with Raw(broker.address) as raw:
+            assert raw.ask("GET_SCHEMA", topic="orders").body.schema_version == bytes((*[0] * 7, 1))
+            first = raw.ask("GET_SCHEMA", topic="orders", schema_version=bytes(8)).body
+            assert b"pence" in first.schema.schema_data
 
 
 def test_beside_a_transaction(broker: RunningBroker, topic: str) -> None:

@@ -104,7 +104,6 @@ def test_a_missing_namespace_and_a_name_that_is_none(client: Raw) -> None:
 def test_what_is_not_served_is_refused_under_its_number(client: Raw, topic: str) -> None:
     client.subscribe(topic)
     for name, fields in [
-        ("SEEK", {"consumer_id": 0}),
         ("CONSUMER_STATS", {"consumer_id": 0}),
         ("WATCH_TOPIC_LIST", {"watcher_id": 1, "namespace": "a/b", "topics_pattern": "x"}),
     ]:

@@ -10,6 +10,8 @@ lesson does without: it knows where topics are, who is connected and under which
     topics.py        names, lookups, how topics come to be
     producing.py     producers and their messages
     consuming.py     consumers and their acknowledgements
+    seeking.py       a subscription moves to another place
+    schemas.py       what the producers of a topic say its messages are
     transactions.py  what a coordinator is asked
     admin.py         the admin interface, by HTTP at the same address
     inspecting.py    what an administrator is told of topics and coordinators
@@ -43,7 +45,7 @@ from ....pulsar.messages import Answer
 from ...protocol import Hangup
 from ..wire.asks import AdminAsk, Ask, Said
 from ..wire.commands import MAX_MESSAGE
-from . import admin, consuming, producing, topics, transactions
+from . import admin, consuming, producing, schemas, seeking, topics, transactions
 from .sessions import Sessions
 
 __all__ = ["FRONT", "Front"]
@@ -117,12 +119,6 @@ def refuse(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     return front, (Reply(caller, Answer(ServerError.NotAllowedError, why)),)
 
 
-def answer_no_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """No topic has a schema here, which is what a real broker says of one that has none."""
-    why = Answer(ServerError.TopicNotFound, "Topic not found or no-schema")
-    return front, (Reply(caller, why),)
-
-
 HANDLERS: dict[str, Handler] = {
     "CONNECT": connect,
     "PING": pong,
@@ -130,8 +126,8 @@ HANDLERS: dict[str, Handler] = {
     "PARTITIONED_METADATA": topics.answer_partitions,
     "LOOKUP": topics.answer_lookup,
     "GET_TOPICS_OF_NAMESPACE": topics.answer_names,
-    "GET_SCHEMA": answer_no_schema,
-    "GET_OR_CREATE_SCHEMA": producing.name_schema,
+    "GET_SCHEMA": schemas.answer_schema,
+    "GET_OR_CREATE_SCHEMA": schemas.name_schema,
     "PRODUCER": producing.create_producer,
     "SEND": producing.send,
     "CLOSE_PRODUCER": producing.close_producer,
@@ -142,7 +138,7 @@ HANDLERS: dict[str, Handler] = {
     "UNSUBSCRIBE": consuming.unsubscribe,
     "CLOSE_CONSUMER": consuming.close_consumer,
     "GET_LAST_MESSAGE_ID": consuming.get_last_message_id,
-    "SEEK": consuming.refuse_seek,
+    "SEEK": seeking.seek,
     "TC_CLIENT_CONNECT_REQUEST": transactions.connect,
     "NEW_TXN": transactions.begin,
     "ADD_PARTITION_TO_TXN": transactions.add_partitions,

@@ -32,10 +32,11 @@ from ....pulsar.messages import (
     Unsubscribe,
 )
 from ....pulsar.states import TxnAction
-from ..wire.asks import AdminAnswer, AdminAsk, Handed, Tell
+from ..wire.asks import AdminAnswer, AdminAsk, Handed
 from . import inspecting
-from .hosting import Inspect
+from .hosting import Inspect, close_told
 from .inspecting import MISSING, NO_CONTENT, OK
+from .schemas import SCHEMAS
 from .topics import (
     NAMESPACES,
     PARTITIONED,
@@ -135,7 +136,7 @@ def _unload(call: Call, *name: str) -> Result:
     told: Effects = ()
     sessions = call.front.sessions
     for kind, conn, number in sessions.using(topic):
-        told = (*told, Send(conn, Tell(*_closing(kind, number))))
+        told = (*told, Send(conn, close_told(kind, number)))
         drop = sessions.drop_producer if kind == "producer" else sessions.drop_consumer
         sessions = drop(conn, number)
     anew = Put(TOPICS, topic, replace(row, loads=row.loads + 1))
@@ -143,16 +144,13 @@ def _unload(call: Call, *name: str) -> Result:
     return front, (anew, *told, Reply(call.caller, AdminAnswer(NO_CONTENT)))
 
 
-def _closing(kind: str, number: int) -> tuple[str, tuple[tuple[str, Any], ...]]:
-    return f"CLOSE_{kind.upper()}", ((f"{kind}_id", number), ("request_id", (1 << 64) - 1))
-
-
 def _delete(call: Call, *name: str) -> Result:
     topic = _name(*name)
     if topic not in list_topics(call.disk):
         return call.say(inspecting.NOT_FOUND)
     front, effects = _unload(call, *name)
-    return front, (*effects[:-1], Send(topic, Handed(call.caller, DeleteTopic(topic))))
+    forget = Put(SCHEMAS, topic, None)
+    return front, (*effects[:-1], forget, Send(topic, Handed(call.caller, DeleteTopic(topic))))
 
 
 def _unsubscribe(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:

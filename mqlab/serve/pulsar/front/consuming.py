@@ -6,7 +6,7 @@ an ack set becomes the indexes of a batch that are done.
 
 Source: ServerCnx#handleSubscribe, #handleFlow, #handleAck, #handleRedeliverUnacknowledged,
 #handleUnsubscribe, #handleCloseConsumer, #handleGetLastMessageId, Consumer#messageAcked (4.2).
-*Left out:* seek, start times, consumers that read what was compacted.
+*Left out:* consumers that read what was compacted.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from ....pulsar.topic import describing
 from ..wire.asks import Ask, Handed, Said
 from ..wire.commands import read_bits, signed, unsigned
 from .hosting import Inspect, name_consumer
+from .schemas import add_consumers
 from .sessions import Consumer
 from .topics import find_row, open_topic, read_name
 
@@ -50,7 +51,8 @@ GONE = Answer(ServerError.ConsumerNotFound, "Consumer not found")
 def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     command, conn = ask.command.body, caller.name
     topic = read_name(command.topic)
-    effects = open_topic(disk, topic)
+    idle = not front.sessions.using(topic) and not disk.log(f"{topic}/{topic}").end
+    effects = (*open_topic(disk, topic), *add_consumers(disk, topic, command, idle))
     named = command.consumer_name or f"{conn}-{command.consumer_id}"
     name = name_consumer(named, conn, command.consumer_id)
     kind = TYPES[command.subType]
@@ -209,7 +211,3 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
 
 def _write_id(ledger: int, entry: int, **more: int) -> dict[str, int]:
     return {"ledgerId": ledger, "entryId": unsigned(entry), **more}
-
-
-def refuse_seek(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    return front, (Reply(caller, Answer(ServerError.NotAllowedError, "nobody seeks here")),)

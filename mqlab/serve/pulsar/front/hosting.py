@@ -44,6 +44,7 @@ from ....kernel import (
 from ....pulsar.messages import (
     CloseConsumer,
     PushMessage,
+    Seek,
     SendReceipt,
     Subscribed,
     Unsubscribe,
@@ -56,6 +57,7 @@ from ..wire.asks import Handed, Push, Receipt, Tell
 
 LATE, LATE_MS = "offer again", 100
 AT = "@conn-"
+NO_REQUEST = (1 << 64) - 1  # the number of a command that nobody has asked for
 
 Result = tuple["Hosted", Effects]
 
@@ -127,7 +129,7 @@ class Hosted(Quiet):
     def _step(self, event: Event, mine: Folder, asker: Caller | None = None) -> Result:
         role, effects = self.role.step(event, mine)
         new = replace(self, role=role)
-        effects = (*effects, *tell_active(self.role, role))
+        effects = (*effects, *tell_active(self.role, role), *tell_closed(self.role, event))
         waiting = {send.to for send in new.late}
         done, late = [], list(new.late)
         for effect in effects:
@@ -178,6 +180,23 @@ def tell_active(old: Any, new: Any) -> Effects:
                 fields = (("consumer_id", number), ("is_active", consumer.client == active))
                 told.append(Send(conn, Tell("ACTIVE_CONSUMER_CHANGE", fields)))
     return tuple(told)
+
+
+def tell_closed(old: Any, event: Event) -> Effects:
+    """The consumers of a subscription that is moved are closed; their clients come back."""
+    if not (isinstance(event, Request) and isinstance(event.body, Seek)):
+        return ()
+    sub = old.subs.get(event.body.subscription)
+    return tuple(
+        Send(conn, close_told("consumer", number))
+        for conn, number in (read_consumer(c.client) for c in (sub.consumers if sub else ()))
+    )
+
+
+def close_told(kind: str, number: int) -> Tell:
+    """What the client of a producer or consumer hears that the broker closes."""
+    fields = ((f"{kind}_id", number), ("request_id", NO_REQUEST))
+    return Tell(f"CLOSE_{kind.upper()}", fields)
 
 
 def host(role: tuple[Any, Effects], folder: str, ledger: int = 0) -> Result:

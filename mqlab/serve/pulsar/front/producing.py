@@ -5,7 +5,7 @@ is given one. A message is looked at before it reaches its topic: the checksum h
 metadata to be readable. Whether a transaction exists nobody asks.
 
 Source: ServerCnx#handleProducer, #handleSend, Producer#checkAndStartPublish (4.2). *Left out:*
-exclusive producers, schemas (a message's bytes are its producer's business), encryption.
+exclusive producers, encryption.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ....pulsar.messages import Answer, SendMessage, TxnID
 from ..wire.asks import Ask, Handed, Said
 from ..wire.commands import MOST_IN_BATCH, Payload, WireError, read_metadata, signed
 from .hosting import Inspect
+from .schemas import add_producers
 from .sessions import Producer
 from .topics import open_topic, read_name
 
@@ -28,8 +29,6 @@ Result = tuple["Front", Effects]
 NAMES = "names"
 BUSY = "Producer with name '{name}' is already connected to topic"
 SHARED = 0
-#: of a schema: a message is its producer's business, so each schema of a topic is its first
-NO_VERSION, FIRST_VERSION = b"", bytes(8)
 TEXT = 100  # characters of a message that are kept as words
 
 
@@ -49,9 +48,7 @@ def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Resul
         return front, (Reply(caller, Said(**_busy(name))),)
     sessions = front.sessions.add_producer(*place, Producer(topic, name))
 
-    version = NO_VERSION
-    if command.HasField("schema"):
-        version = FIRST_VERSION
+    version, more = add_producers(disk, topic, command)
 
     def read(role: Any, disk: Disk) -> Said:
         """With deduplication a producer goes on after the last number that is safe."""
@@ -65,6 +62,7 @@ def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Resul
 
     return replace(front, sessions=sessions), (
         *effects,
+        *more,
         Send(topic, Handed(caller, Inspect(read))),
     )
 
@@ -72,12 +70,6 @@ def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Resul
 def _busy(name: str) -> dict[str, Any]:
     fields = (("error", "ProducerBusy"), ("message", BUSY.format(name=name)))
     return {"name": "ERROR", "fields": fields}
-
-
-def name_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """A producer is about to send messages of another schema than it began with."""
-    fields = (("schema_version", FIRST_VERSION),)
-    return front, (Reply(caller, Said(name="GET_OR_CREATE_SCHEMA_RESPONSE", fields=fields)),)
 
 
 def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:

@@ -100,6 +100,15 @@ class Sessions:
             new = replace(new, by_conn=new.by_conn.remove(conn))
         return new, tuple(consumer.close() for consumer in session.consumers.values())
 
+    def consuming(self, topic: str, subscription: str) -> tuple[tuple[str, int], ...]:
+        """(connection, number) of all consumers of this subscription."""
+        return tuple(
+            (conn, number)
+            for conn, session in self.by_conn.items()
+            for number, c in session.consumers.items()
+            if (c.topic, c.subscription) == (topic, subscription)
+        )
+
     def using(self, topic: str) -> tuple[tuple[str, str, int], ...]:
         """("producer" or "consumer", connection, number) of all that use this topic."""
         found: list[tuple[str, str, int]] = []

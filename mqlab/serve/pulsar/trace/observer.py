@@ -37,6 +37,7 @@ from ....pulsar.messages import (
     LedgerEntry,
     NewTxn,
     Redeliver,
+    Seek,
     SendMessage,
     Subscribe,
     TcClientConnect,
@@ -57,7 +58,7 @@ from .picture import Picture
 
 TOLD = (
     Ack, AddPartitionToTxn, AddSubscriptionToTxn, CloseConsumer, EndTxn, NewTxn, Redeliver,
-    SendMessage, Subscribe, TcClientConnect, Unsubscribe,
+    Seek, SendMessage, Subscribe, TcClientConnect, Unsubscribe,
 )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ OWN = {
     "PARTITIONED_METADATA": "PARTITIONED_METADATA_RESPONSE",
     "LOOKUP": "LOOKUP_RESPONSE",
 }
+SCHEMAS = ("GET_SCHEMA", "GET_OR_CREATE_SCHEMA")
 
 
 def write_answer(ask: Ask, answer: Answer) -> bytes:
@@ -37,9 +38,9 @@ def write_answer(ask: Ask, answer: Answer) -> bytes:
     failure: Fields = {} if answer.ok else {"error": _number(answer), "message": _words(answer)}
     if asked in OWN:
         return encode_command(OWN[asked], {**failure, **_own_fields(asked, body, answer)})
-    if asked == "GET_SCHEMA":  # in its answer the error's field is called otherwise
+    if asked in SCHEMAS:  # in their answers the error's field is called otherwise
         fields = {"error_code": _number(answer), "error_message": _words(answer)}
-        return encode_command("GET_SCHEMA_RESPONSE", {"request_id": body.request_id, **fields})
+        return encode_command(f"{asked}_RESPONSE", {"request_id": body.request_id, **fields})
     return encode_command("SUCCESS" if answer.ok else "ERROR", {**_numbers("", body), **failure})
 
 

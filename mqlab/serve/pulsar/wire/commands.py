@@ -131,11 +131,17 @@ def read_metadata(message: bytes) -> tuple[Any, int]:
     fit or nothing can be read."""
     if len(message) < CHECKED.size:
         raise WireError("a message without metadata")
-    magic, checksum, size = CHECKED.unpack_from(message)
+    magic, checksum, _ = CHECKED.unpack_from(message)
     if magic != MAGIC:
         raise WireError("a message without a checksum")
     if crc32c(message[6:]) != checksum:
         raise WireError("Checksum failed on the broker")
+    return parse_metadata(message)
+
+
+def parse_metadata(message: bytes) -> tuple[Any, int]:
+    """The same of a message whose checksum was looked at before."""
+    size = CHECKED.unpack_from(message)[2]
     end = CHECKED.size + size
     if end > len(message):
         raise WireError("metadata that is longer than the message")

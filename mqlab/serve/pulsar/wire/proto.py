@@ -106,6 +106,7 @@ CLASSES = make_classes()
 BaseCommand: Any = CLASSES["BaseCommand"]
 MessageMetadata: Any = CLASSES["MessageMetadata"]
 MessageIdData: Any = CLASSES["MessageIdData"]
+Schema: Any = CLASSES["Schema"]
 #: the enum of commands: names by number, numbers by name
 Type: Any = BaseCommand.DESCRIPTOR.enum_types_by_name["Type"]
 ERRORS: Any = MessageMetadata.DESCRIPTOR.file.enum_types_by_name["ServerError"]
