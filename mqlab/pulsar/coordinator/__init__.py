@@ -90,8 +90,7 @@ Asked = AddPartitionToTxn | AddSubscriptionToTxn
 @dataclass(frozen=True, slots=True)
 class Coordinator:
     """`sequence`: the last id given, -1 before the first. `writes`: records that are not safe
-    yet, the oldest first. `ends`: END_TXN under way. `cursor`: what of the log is deleted.
-    `timeouts`: how many transactions were aborted at their deadline."""
+    yet, the oldest first. `ends`: END_TXN under way. `cursor`: what of the log is deleted."""
 
     config: PulsarConfig
     tc_id: int = 0
@@ -101,7 +100,6 @@ class Coordinator:
     writes: tuple[Write, ...] = ()
     ends: tuple[End, ...] = ()
     cursor: Cursor = Cursor()
-    timeouts: int = 0
 
     @property
     def log(self) -> str:

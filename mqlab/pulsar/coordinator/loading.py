@@ -6,7 +6,7 @@
     COMMITTED …  its records should have been deleted: they are now
 
 A record that was too late when it was written, and that a kill kept from being deleted, is too late
-again: it is compared with the state that it expected, as it was the first time.
+again, and deleted now: it is compared with the state that it expected, as it was the first time.
 
 Ids go on with the last one in the log, whether its transaction is known or not.
 
@@ -70,4 +70,6 @@ def replay(
             useless = (*useless, *meta.records, entry.base)
         elif meta.accepts(entry):
             txns = txns.set(entry.txn, meta.apply(entry))
+        else:
+            useless = (*useless, entry.base)
     return txns, useless

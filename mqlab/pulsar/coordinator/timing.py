@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...kernel import Disk, Effects, SetTimer, replace
+from ...kernel import Disk, Effects, SetTimer
 from ..messages import TxnID
 from ..states import TxnAction, TxnStatus
 from . import ending
@@ -28,7 +28,7 @@ def track(tc: Coordinator, meta: TxnMeta, disk: Disk, at_ms: int) -> Result:
     if "transaction_timeout" not in tc.config.on:
         return tc, ()
     if meta.timeout_ms < tc.config.tick_ms:
-        return _abort(tc, meta, disk)
+        return ending.begin_end(tc, meta.txn, TxnAction.ABORT, None, disk)
     left = max(0, meta.deadline_ms - at_ms) if at_ms else meta.timeout_ms
     return tc, (SetTimer(f"{TIMEOUT}{meta.txn}", left + 1),)
 
@@ -42,9 +42,4 @@ def handle_timer(tc: Coordinator, timer: str, disk: Disk) -> Result:
     meta = next(metas, None)
     if meta is None or meta.status is not TxnStatus.OPEN:
         return tc, ()
-    return _abort(tc, meta, disk)
-
-
-def _abort(tc: Coordinator, meta: TxnMeta, disk: Disk) -> Result:
-    new = replace(tc, timeouts=tc.timeouts + 1)
-    return ending.begin_end(new, meta.txn, TxnAction.ABORT, None, disk)
+    return ending.begin_end(tc, meta.txn, TxnAction.ABORT, None, disk)
