@@ -84,7 +84,7 @@ def _describe_buffer(topic: Topic) -> tuple[tuple[str, str], ...]:
     buffer = topic.buffer
     return (
         ("state", buffer.state),
-        ("maxReadPosition", str(buffer.readable)),
+        ("maxReadPosition", str(buffer.max_read_position)),
         ("ongoingTxnSize", str(len(buffer.ongoing))),
         ("totalAbortedTransactions", str(len(buffer.aborts))),
     )

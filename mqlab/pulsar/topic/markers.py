@@ -1,8 +1,9 @@
 """END_TXN_ON_PARTITION: a marker, and what a low watermark reveals.
 
 A commit appends its marker even where the transaction has written nothing; an abort only once
-the buffer has a snapshot, for before there is nothing that could be open. Then the mark that came
-along is looked at: if the oldest open transaction has certainly ended, an abort marker is appended
+the buffer is Ready, since before its first snapshot nothing can be open. (But what waits for that
+very snapshot is appended afterwards, and then blocks the partition.) Then the mark that came along
+is looked at: if the oldest open transaction has certainly ended, an abort marker is appended
 for it, and when that one is safe the next oldest is looked at.
 
 Source: TopicTransactionBuffer#commitTxn, #abortTxn, #handleLowWaterMark (4.2).
@@ -32,7 +33,7 @@ def end_txn(topic: Topic, ask: EndTxnOnPartition, caller: Caller, disk: Disk) ->
     match topic.buffer.state:
         case BufferState.INITIALIZING:
             return replace(topic, queue=(*topic.queue, (caller, ask))), ()
-        case BufferState.NO_SNAPSHOT if ask.action is TxnAction.ABORT:
+        case state if state is not BufferState.READY and ask.action is TxnAction.ABORT:
             return topic, (done,)
     marker = _build_marker(ask.txn, ask.action)
     return topic.append(disk, Unsafe(marker, caller, ask.low_watermark))

@@ -160,6 +160,20 @@ def test_the_first_transactional_message_waits_for_the_first_snapshot() -> None:
     assert topic.words(SNAPSHOT_LOG) == ["Snapshot maxReadPosition=0 aborts={}"]
 
 
+def test_an_abort_during_the_first_snapshot_writes_nothing_and_the_message_blocks() -> None:
+    """TopicTransactionBuffer#abortTxn answers at once unless the buffer is Ready; the message
+    that waits for the snapshot is appended all the same."""
+    topic = start(slow=True)
+    topic.ask(SendMessage(NAME, "p", 0, ("t",), T0))
+    abort(topic, T0, mark=0)
+    topic.settle()
+    assert topic.words(NAME) == ["t in (0,0) @0"]
+    assert topic.role.buffer.is_ongoing(T0) and readable(topic) == -1
+    topic.slow = False
+    commit(topic, T1, mark=0)
+    assert topic.words(NAME)[1:] == ["commit marker of (0,1) @1", "abort marker of (0,0) @2"]
+
+
 def test_without_a_snapshot_a_commit_writes_its_marker_and_an_abort_does_not() -> None:
     topic = start()
     abort(topic, T0)
