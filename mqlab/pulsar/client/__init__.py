@@ -99,8 +99,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`connected`: the coordinators that know this client. `begun`: how many transactions it has
-    begun. `txns`: by the names that the application gave them. `sequences`: the producer's last
+    """`connected`: the coordinators that know this client. `begun`: how often it has asked for a
+    transaction. `txns`: by the names that the application gave them. `sequences`: the producer's last
     number for each partition. `call`: what has not returned; `flight`: the message that it sends;
     `owed`: partitions where it has still to acknowledge. `asked`: requests under way, `corr`: the
     number of the last one."""
@@ -159,6 +159,8 @@ class Client:
                 return consuming.close(new, call)
             case calls.GetState():
                 return transactions.tell_state(new, call)
+            case calls.NewTransaction():
+                return replace(new, begun=new.begun + 1).proceed()
             case calls.Reopen():
                 txn = replace(new.txns[name], state=ClientTxnState.OPEN)
                 return new.keep(name, txn).finish(build_success(call))
@@ -275,12 +277,18 @@ class Client:
         if self.call is None:
             return self, ()
         new = replace(self, asked=tuple(a for a in self.asked if a.about is not None))
+        if isinstance(self.call, calls.Send | calls.Acknowledge):
+            new = new.spoil(self.call.txn)
         return new.finish(Outcome(self.call, UNKNOWN, TIMEOUT))
 
     # -- what it holds -------------------------------------------------------------------
 
     def keep(self, name: str, txn: Transaction) -> Client:
         return replace(self, txns=self.txns.set(name, txn))
+
+    def spoil(self, name: str) -> Client:
+        """An operation of this transaction has failed: a later commit aborts it."""
+        return self.keep(name, replace(self.txns[name], failed=True)) if name else self
 
     def keep_consumer(self, consumer: Consumer) -> Client:
         others = tuple(c for c in self.consumers if not _is_same(c, consumer))

@@ -143,7 +143,8 @@ def reconnect(client: Client, partition: str) -> Result:
             effects.append(Send(partition, consumer.request))
     call = client.call
     if isinstance(call, Acknowledge) and client.is_asked(partition):
-        client, more = _spoil(client.forget_asked(partition), call, Outcome(call, UNKNOWN, CONNECT))
+        spoilt = client.forget_asked(partition).spoil(call.txn)
+        client, more = spoilt.finish(Outcome(call, UNKNOWN, CONNECT))
         return client, (*effects, *more)
     return client, tuple(effects)
 
@@ -196,7 +197,7 @@ def _build_ack(client: Client, call: Acknowledge, partition: str) -> Ack:
 
 def finish_registration(client: Client, call: Acknowledge, said: Answer) -> Result:
     if not said.ok:
-        return _spoil(client, call, build_failure(call, name_exception(said.error)))
+        return client.spoil(call.txn).finish(build_failure(call, name_exception(said.error)))
     txn = client.txns[call.txn]
     registered = tuple(sorted((*txn.subscriptions, (client.owed[0], call.subscription))))
     return client.keep(call.txn, replace(txn, subscriptions=registered)).proceed()
@@ -204,7 +205,7 @@ def finish_registration(client: Client, call: Acknowledge, said: Answer) -> Resu
 
 def finish_acknowledge(client: Client, call: Acknowledge, said: Answer) -> Result:
     if not said.ok:
-        return _spoil(client, call, build_failure(call, name_exception(said.error)))
+        return client.spoil(call.txn).finish(build_failure(call, name_exception(said.error)))
     new = _forget(client, call, client.owed[0])
     return replace(new, owed=new.owed[1:]).proceed()
 
@@ -216,8 +217,3 @@ def _forget(client: Client, call: Acknowledge, partition: str) -> Client:
     if call.cumulative:
         ids = tuple(id for id in consumer.received if id <= ids[0])
     return client.keep_consumer(consumer.forget(ids))
-
-
-def _spoil(client: Client, call: Acknowledge, outcome: Outcome) -> Result:
-    new = client.keep(call.txn, replace(client.txns[call.txn], failed=True))
-    return new.finish(outcome)

@@ -31,7 +31,8 @@ def proceed(client: Client, call: Send) -> Result:
     txn = client.txns[call.txn] if call.txn else None
     if txn is not None and client.flight is None:
         if txn.state is not ClientTxnState.OPEN:
-            return client.finish(build_failure(call, f"{INVALID_STATUS} {txn.state}"))
+            refused = build_failure(call, f"{INVALID_STATUS} {txn.state}")
+            return client.spoil(call.txn).finish(refused)
         if call.partition not in txn.partitions:
             ask = AddPartitionToTxn(txn.id, (call.partition,))
             return client.ask_coordinator(txn.id.most, ask)
@@ -68,7 +69,4 @@ def finish_send(client: Client, call: Send, said: SendReceipt) -> Result:
 
 
 def _fail(client: Client, call: Send, said: Answer) -> Result:
-    """A failed operation spoils its transaction: a later commit aborts it."""
-    if call.txn:
-        client = client.keep(call.txn, replace(client.txns[call.txn], failed=True))
-    return client.finish(build_failure(call, name_exception(said.error)))
+    return client.spoil(call.txn).finish(build_failure(call, name_exception(said.error)))

@@ -68,14 +68,14 @@ def begin(client: Client, call: NewTransaction) -> Result:
     if not client.config.cluster.coordinators:
         return client.finish(build_failure(call, NO_COORDINATOR))
     timeout_ms = client.config.timeout_ms if call.timeout_ms is None else call.timeout_ms
-    tc_id = (client.begun + 1) % client.config.cluster.coordinators
+    tc_id = client.begun % client.config.cluster.coordinators
     return client.ask_coordinator(tc_id, NewTxn(tc_id, timeout_ms))
 
 
 def finish_begin(client: Client, call: NewTransaction, said: NewTxnResponse) -> Result:
     if said.txn is None:
         return client.finish(build_failure(call, name_exception(said.error)))
-    new = replace(client.keep(call.name, Transaction(said.txn)), begun=client.begun + 1)
+    new = client.keep(call.name, Transaction(said.txn))
     timeout_ms = client.config.timeout_ms if call.timeout_ms is None else call.timeout_ms
     new, effects = new.finish(build_success(call, str(said.txn)))
     return new, (SetTimer(TIME_OUT + call.name, timeout_ms), *effects)
@@ -119,16 +119,17 @@ def ask_end(client: Client, call: Commit | Abort) -> Result:
 
 def finish_end(client: Client, call: Commit | Abort, said: Answer) -> Result:
     """An error that says that the transaction is gone is the end of it here as well; after any
-    other one the same call may be made again."""
+    other one the same call may be made again. A commit that aborts instead fails either way."""
     txn = client.txns[call.name]
     action = find_action(txn, call)
     if said.ok:
-        new = client.keep(call.name, txn.enter(ENDS[action][1]))
-        if isinstance(call, Commit) and action is TxnAction.ABORT:
-            return new.finish(build_failure(call, OPERATION_FAILED))
-        return new.finish(build_success(call))
-    if said.error in LOST:
+        client = client.keep(call.name, txn.enter(ENDS[action][1]))
+    elif said.error in LOST:
         client = client.keep(call.name, txn.enter(_S.ERROR))
+    if isinstance(call, Commit) and action is TxnAction.ABORT:
+        return client.finish(build_failure(call, OPERATION_FAILED))
+    if said.ok:
+        return client.finish(build_success(call))
     return client.finish(build_failure(call, name_exception(said.error)))
 
 

@@ -39,9 +39,10 @@ from mqlab.pulsar.states import SubType
 
 
 class Stand:
-    """Coordinators answer by themselves what begins and registers; the rest a test answers."""
+    """Coordinators answer by themselves what `begins` and `registers`; the rest a test answers."""
 
-    def __init__(self, **cluster: Any) -> None:
+    def __init__(self, begins: bool = True, registers: bool = True, **cluster: Any) -> None:
+        self.begins, self.registers = begins, registers
         config = PulsarConfig(on=frozenset(SAFEGUARDS), **cluster)
         self.client, _ = Client.recover(ClientConfig(cluster=config), MemoryDisk(), 0)
         self.open: list[Send] = []
@@ -105,10 +106,10 @@ class Stand:
         match effect.body:
             case TcClientConnect():
                 answer = TcClientConnectResponse()
-            case NewTxn(tc_id=tc_id):
+            case NewTxn(tc_id=tc_id) if self.begins:
                 self.given += 1
                 answer = NewTxnResponse(txn=TxnID(tc_id, self.given))
-            case AddPartitionToTxn():
+            case AddPartitionToTxn() if self.registers:
                 answer = AddPartitionToTxnResponse()
             case AddSubscriptionToTxn():
                 answer = AddSubscriptionToTxnResponse()

@@ -50,6 +50,16 @@ def test_with_several_coordinators_the_first_transaction_goes_to_the_second() ->
     assert stand.take_sent()[:3] == [f"tc-{n}: TcClientConnect {n}" for n in range(3)]
 
 
+def test_a_transaction_that_was_not_begun_has_had_its_turn() -> None:
+    """TransactionCoordinatorClientImpl#nextHandler counts what is asked for."""
+    stand = Stand(coordinators=3, begins=False)
+    stand.begin()
+    stand.fire("operation timeout")
+    stand.begin()
+    asked = [text for text in stand.take_sent() if "NewTxn" in text]
+    assert [text[:4] for text in asked] == ["tc-1", "tc-2"]
+
+
 def test_a_partition_is_registered_once_and_before_the_first_send() -> None:
     stand = Stand()
     stand.begin()
@@ -97,6 +107,43 @@ def test_a_failed_operation_makes_a_commit_abort() -> None:
     assert stand.take_sent() == ["tc-0: EndTxn abort (0,0)"]
     assert stand.answer(OK) == "failed TransactionHasOperationFailedException"
     assert state(stand) is ClientTxnState.ABORTED
+
+
+def test_a_commit_that_aborts_in_vain_still_says_that_an_operation_failed() -> None:
+    """TransactionImpl#commit: whatever becomes of internalAbort."""
+    stand = Stand()
+    stand.begin()
+    stand.call(T1_SEND)
+    stand.answer(SendReceipt(ServerError.NotAllowedError))
+    stand.call(Commit("t1"))
+    gone = EndTxnResponse(ServerError.TransactionNotFound)
+    assert stand.answer(gone) == "failed TransactionHasOperationFailedException"
+    assert state(stand) is ClientTxnState.ERROR
+
+
+def test_a_send_that_comes_too_late_spoils_the_commit_that_is_tried_again() -> None:
+    """TypedMessageBuilderImpl#sendAsync registers its future before it looks at the state; an
+    acknowledgement looks first."""
+    stand = Stand()
+    stand.begin()
+    stand.call(Commit("t1"))
+    stand.fire("operation timeout")
+    refused = "failed InvalidTxnStatusException COMMITTING"
+    assert stand.call(Acknowledge("shop", (), "t1")) == refused
+    assert not stand.client.txns["t1"].failed
+    assert stand.call(T1_SEND) == refused and stand.client.txns["t1"].failed
+    stand.take_sent()
+    stand.call(Commit("t1"))
+    assert stand.take_sent() == ["tc-0: EndTxn abort (0,0)"]
+
+
+def test_a_registration_that_is_given_up_is_a_failed_operation() -> None:
+    stand = Stand(registers=False)
+    stand.begin()
+    assert stand.call(T1_SEND) == ""
+    stand.fire("operation timeout")
+    assert stand.returned[-1].result == "unknown TimeoutException"
+    assert stand.client.txns["t1"].failed
 
 
 def test_the_clients_own_timer_says_time_out() -> None:
