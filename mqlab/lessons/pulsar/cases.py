@@ -75,6 +75,11 @@ _BOTH = (
     f"'app={SHARED}; new-transaction t1; ack s orders-0@0 txn=t1; "
     "new-transaction t2; ack s orders-0@0 txn=t2'"
 )
+_REFUSED = (
+    "'app=subscribe orders-0 s from=earliest type=Shared; send orders-0 a; send orders-0 b; "
+    "receive s; new-transaction t1; ack s orders-0@0 txn=t1; new-transaction t2; "
+    "ack s orders-0@0 orders-0@1 txn=t2'"
+)
 _HELD = f"'app={SHARED}; new-transaction t1; ack s txn=t1"
 
 _SAFEGUARDS = (
@@ -293,6 +298,17 @@ _CLAIMS = (
         Text("zombie write", "僵尸写"),
         f"pulsar clients=app,twin {ORDER} 'twin={BEGIN}; commit t1' claims=stored_once",
         "stored once",
+        Budget(),
+    ),
+    Case(
+        "refused-ack",
+        Text(
+            "one message of a request is refused, and the others are held by nobody any more",
+            "一次确认请求里有一条消息被拒绝，其余的消息从此没有谁持有",
+        ),
+        LOST,
+        f"pulsar {_REFUSED} claims=nothing_passed_over",
+        "nothing passed over",
         Budget(),
     ),
     Case(

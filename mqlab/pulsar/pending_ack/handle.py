@@ -50,6 +50,12 @@ class PendingAck:
         whole = position.batch_index < 0
         return bool(pending) and (whole or pending == WHOLE or position.batch_index in pending)
 
+    def has_some_left(self, position: AckPosition) -> bool:
+        """Whether the batch of this message has others that are neither pending nor acknowledged
+        (checkIsCanDeleteConsumerPendingAck, which says the opposite)."""
+        pending = self.positions.get(position.position, WHOLE)
+        return position.batch_index >= 0 and pending != WHOLE and len(pending) < position.batch_size
+
     def list_holders(self) -> tuple[tuple[int, str], ...]:
         """Each pending message with the transaction that has acknowledged it, one by one."""
         return tuple(

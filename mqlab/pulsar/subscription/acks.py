@@ -2,7 +2,9 @@
 
 A plain acknowledgement goes to the cursor even where an open transaction has the message pending.
 One of a transaction is written to the log; when it is safe there, the check follows, and then the
-answer. The end of a transaction goes the same way. What is safe is looked at in the order of the
+answer. The consumer lets go of its messages *before* that: if one of them is refused, the others
+of the same request are neither acknowledged nor held by anybody, and on Shared they are sent again
+only when every consumer has gone. The end of a transaction goes the way of the log as well. What is safe is looked at in the order of the
 log, so what was asked first is decided first.
 
 Sources: Consumer#individualAckNormal, #individualAckWithTransaction, PersistentSubscription#
@@ -11,6 +13,7 @@ acknowledgeMessage, #transactionIndividualAcknowledge, #endTxn, PendingAckHandle
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +21,7 @@ from ...kernel import Append, Caller, Disk, Effects, Reply, replace
 from ..errors import ServerError
 from ..messages import (
     Ack,
+    AckPosition,
     AckResponse,
     EndTxnOnSubscription,
     EndTxnOnSubscriptionResponse,
@@ -25,7 +29,7 @@ from ..messages import (
 )
 from ..pending_ack import Applied, PendingAck, apply_record, build_end
 from ..pending_ack.handle import acknowledge, acknowledge_up_to
-from ..pending_ack.records import ACK
+from ..pending_ack.records import ACK, COMMIT
 from ..states import AckType, PendingAckState, TxnAction
 from .consumers import find_active, rewind, send_again
 
@@ -60,21 +64,24 @@ def acknowledge_plain(sub: Subscription, ask: Ack) -> Result:
     cursor = acknowledge(sub.cursor, ask.positions, batch_index_ack)
     pending = sub.pending if sub.is_single else sub.pending.join_indexes(ask.positions)
     pending = pending.clear_deleted(cursor, ask.positions)
-    return release(replace(sub, cursor=cursor, pending=pending), ask), ()
+    new = _reset_counts(replace(sub, cursor=cursor, pending=pending), ask.positions)
+    return _let_go(new, ask.positions), ()
 
 
-def release(sub: Subscription, ask: Ack) -> Subscription:
-    """What was acknowledged, with or without a transaction, no consumer holds any more, so the
-    end of its connection does not bring it back. Of a batch: once nothing of it is left."""
-    if sub.is_single:
-        return sub
-    whole = [p.position for p in ask.positions if p.batch_index < 0]
-    deleted = [p.position for p in ask.positions if sub.cursor.is_deleted(p.position)]
-    done = tuple(dict.fromkeys((*whole, *deleted)))
+def _reset_counts(sub: Subscription, acked: Iterable[AckPosition]) -> Subscription:
+    """Redelivery is counted anew, also for what is left of a batch (InMemoryRedeliveryTracker#
+    removeBatch)."""
     counts = sub.counts
-    for position in deleted:
-        counts = counts.remove(position)
-    return replace(sub, counts=counts, consumers=tuple(c.drop(done) for c in sub.consumers))
+    for position in acked:
+        counts = counts.remove(position.position)
+    return replace(sub, counts=counts)
+
+
+def _let_go(sub: Subscription, acked: Iterable[AckPosition]) -> Subscription:
+    """No consumer holds these entries any more, so the end of its connection does not bring them
+    back. Of a batch: once nothing of it is left."""
+    done = tuple(p.position for p in acked if not sub.pending.has_some_left(p))
+    return replace(sub, consumers=tuple(c.drop(done) for c in sub.consumers))
 
 
 # ---- of a transaction ----------------------------------------------------------------------
@@ -87,6 +94,7 @@ def acknowledge_in_txn(sub: Subscription, ask: Ack, caller: Caller, disk: Disk) 
     assert ask.txn is not None
     base = disk.log(sub.log).end
     record = PendingAckEntry(base, ACK, ask.txn, ask.ack_type, ask.positions)
+    sub = _let_go(sub, (p for p in ask.positions if p.batch_index < 0))
     return _write(sub, Waiting(record, caller))
 
 
@@ -142,6 +150,8 @@ def _decide(sub: Subscription, waiting: Waiting) -> Result:
     record = waiting.record
     done = apply_record(sub.config, sub.pending, sub.cursor, record)
     ended = _has_ended(sub, done.pending)
+    if record.op == COMMIT and ended:
+        sub = _reset_counts(sub, sub.pending.acked_by(record.txn))
     sub = replace(sub, pending=done.pending, cursor=done.cursor)
     if record.op == ACK:
         return _answer_ack(sub, waiting, done)
@@ -158,14 +168,10 @@ def _decide(sub: Subscription, waiting: Waiting) -> Result:
 
 def _answer_ack(sub: Subscription, waiting: Waiting, done: Applied) -> Result:
     assert waiting.caller is not None
-    if done.conflict:
-        refusal = AckResponse(ServerError.TransactionConflict, done.conflict)
-        return sub, (Reply(waiting.caller, refusal),)
-    record = waiting.record
-    ask = Ack(sub.partition, sub.name, record.positions, record.ack_type, record.txn)
-    if record.ack_type is AckType.INDIVIDUAL:
-        sub = release(sub, ask)
-    return sub, (Reply(waiting.caller, AckResponse()),)
+    if waiting.record.ack_type is AckType.INDIVIDUAL:
+        sub = _let_go(sub, waiting.record.positions)
+    refused = ServerError.TransactionConflict if done.conflict else ServerError.NoError
+    return sub, (Reply(waiting.caller, AckResponse(refused, done.conflict)),)
 
 
 def _bring_back(sub: Subscription, freed: tuple[int, ...], by_watermark: bool) -> Subscription:

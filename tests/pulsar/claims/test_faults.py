@@ -132,7 +132,7 @@ FAULTS = [
     (ForgetsAborts, REFUSED, Budget(), "clean read"),
     (MarksBeforeTheDecision, ALONE, Budget(), "as decided"),
     (AnswersFirst, HELD, Budget(), "pending kept"),
-    (LosesTheReplay, HELD, Budget(), "nothing passed over"),
+    (LosesTheReplay, f"{HELD} claims=nothing_passed_over", Budget(), "nothing passed over"),
 ]
 
 

@@ -184,3 +184,37 @@ def test_without_redelivery_an_aborted_acknowledgement_keeps_its_message() -> No
     stand.connect()
     stand.ack(0, txn=T1)
     assert stand.end_txn(T1, ABORT) == [] and stand.redeliver() == []
+
+
+def test_a_refused_request_has_let_go_of_all_its_messages() -> None:
+    """Consumer#individualAckWithTransaction; the real broker agrees: refused-ack-lets-go."""
+    stand = Stand("a", "b")
+    stand.connect()
+    stand.ack(0, txn=T1)
+    assert "pending ack status" in stand.ack(0, 1, txn=T2)
+    assert stand.redeliver() == [] and stand.end_txn(T2, ABORT) == []
+    stand.connect("other")
+    assert stand.lose("app") == [], "b is in nobody's hands, so nobody else is sent it"
+    assert stand.lose("other") == [] and stand.connect("third") == ["third b"]
+
+
+def test_who_acknowledges_one_of_a_batch_counts_the_others_anew() -> None:
+    """InMemoryRedeliveryTracker#removeBatch; recorded as partial-ack-resets-the-count."""
+    stand = Stand(("a", "b", "c"))
+    stand.connect()
+    assert stand.redeliver() == ["app a,b,c+1"]
+    stand.ack(AckPosition(0, 0, 3))
+    assert stand.redeliver() == ["app b,c+1"]
+    stand.ack(AckPosition(0, 1, 3), txn=T1)
+    stand.end_txn(T1, COMMIT)
+    assert stand.redeliver() == ["app c+1"]
+
+
+def test_a_batch_that_is_pending_as_a_whole_is_held_by_nobody() -> None:
+    """Consumer#checkCanRemovePendingAcks: so the request to redeliver does not count it."""
+    stand = Stand(("a", "b"))
+    stand.connect()
+    stand.ack(AckPosition(0, 0, 2), txn=T1)
+    stand.ack(AckPosition(0, 1, 2), txn=T1)
+    assert stand.redeliver() == []
+    assert stand.end_txn(T1, ABORT) == ["app a,b+1"]

@@ -93,6 +93,36 @@ def two_transactions_one_message(lab: Lab, admin: Admin) -> None:
     admin.log("payments-0")
 
 
+@program("refused-ack-lets-go", "Consumer#individualAckWithTransaction")
+def refused_ack_lets_go(lab: Lab, admin: Admin) -> None:
+    """One message of the request is pending, so all of it is refused; but the consumer holds none
+    of it any more, and the other message comes to nobody until every consumer has gone."""
+    worker, got = filled(lab, "ab")
+    first, second = lab.begin("worker"), lab.begin("worker")
+    lab.ack(worker, got[0], txn=first)
+    lab.ack(worker, *got, txn=second)
+    lab.abort(second)
+    lab.abort(first)
+    lab.receive(worker, 1)
+    lab.redeliver(worker)
+    lab.receive(worker, 1)
+    lab.silent(worker)
+    lab.receive(consume_again(lab, worker), 2)
+
+
+@program("partial-ack-resets-the-count", "InMemoryRedeliveryTracker#removeBatch")
+def partial_ack_resets_the_count(lab: Lab, admin: Admin) -> None:
+    """Whoever acknowledges one message of a batch begins the count of the others anew."""
+    worker = consume(lab, kind="Shared")
+    lab.send_batch("app", ORDERS, ["a", "b", "c"])
+    lab.receive(worker, 3)
+    lab.redeliver(worker)
+    got = lab.receive(worker, 3)
+    lab.ack(worker, got[0])
+    lab.redeliver(worker)
+    lab.receive(worker, 2)
+
+
 @program("one-transaction-acks-twice", "PendingAckHandleImpl#individualAcknowledgeMessage")
 def one_transaction_acks_twice(lab: Lab, admin: Admin) -> None:
     """A conflict with itself, and its client can no longer commit it."""
