@@ -100,10 +100,10 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Client:
     """`connected`: the coordinators that know this client. `begun`: how often it has asked for a
-    transaction. `txns`: by the names that the application gave them. `sequences`: the producer's last
-    number for each partition. `call`: what has not returned; `flight`: the message that it sends;
-    `owed`: partitions where it has still to acknowledge. `asked`: requests under way, `corr`: the
-    number of the last one."""
+    transaction. `txns`: by the names that the application gave them. `sequences`: the producer's
+    last number for each partition. `call`: what has not returned; `flight`: the message that it
+    sends; `owed`: partitions where it has still to acknowledge. `asked`: requests under way,
+    `corr`: the number of the last one."""
 
     config: ClientConfig
     connected: tuple[int, ...] = ()

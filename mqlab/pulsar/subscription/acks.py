@@ -4,8 +4,8 @@ A plain acknowledgement goes to the cursor even where an open transaction has th
 One of a transaction is written to the log; when it is safe there, the check follows, and then the
 answer. The consumer lets go of its messages *before* that: if one of them is refused, the others
 of the same request are neither acknowledged nor held by anybody, and on Shared they are sent again
-only when every consumer has gone. The end of a transaction goes the way of the log as well. What is safe is looked at in the order of the
-log, so what was asked first is decided first.
+only when every consumer has gone. The end of a transaction goes through the log as well. What is
+safe is looked at in the order of the log, so what was asked first is decided first.
 
 Sources: Consumer#individualAckNormal, #individualAckWithTransaction, PersistentSubscription#
 acknowledgeMessage, #transactionIndividualAcknowledge, #endTxn, PendingAckHandleImpl (4.2).
