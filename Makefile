@@ -46,6 +46,7 @@ real: setup ## real brokers (Java, Maven): asked again and compared, and the eng
 	@$(PY) -m mqlab real rocketmq compare --version 4.9.7
 	@$(PY) -m mqlab real pulsar compare --real
 	@$(PY) -m mqlab real pulsar compare
+	@$(PY) -m mqlab real pulsar compare --served
 
 lock: setup ## renew requirements.lock within pyproject.toml's bounds
 	@.ci/lock

@@ -57,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         one.add_argument(
             "--page", action="store_true", help="compare: write the page of differences too"
         )
+        one.add_argument(
+            "--lines", action="store_true", help="compare: every line of both, side by side"
+        )
         room.add_arguments(one)
 
 
@@ -112,6 +115,8 @@ def _compare(room: Any, args: argparse.Namespace) -> int:
     for came in run_all(oracle, every, host):
         outcomes.append(judge(oracle, came, known))
         print(outcomes[-1].text(), flush=True)
+        if args.lines and outcomes[-1].beside:
+            print(outcomes[-1].beside, flush=True)
     print(summarise(outcomes))
     if args.page:
         room.write_page()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import zip_longest
 
 from .differences import Listed, find_listed
 from .oracle import Oracle
@@ -19,13 +21,14 @@ UNRECORDED = "there is no recording yet: run `mqlab real NAME record SCENARIO`"
 class Outcome:
     """What came of one scenario. `diff`: what differs and is not listed; `reasons`: of what
     differs and is; `failure`: why there was nothing to compare; `absent`: what this machine
-    lacks for it."""
+    lacks for it; `beside`: every line of the two, side by side."""
 
     name: str
     diff: str = ""
     reasons: tuple[str, ...] = ()
     failure: str = ""
     absent: str = ""
+    beside: str = ""
 
     @property
     def verdict(self) -> str:
@@ -42,6 +45,17 @@ class Outcome:
         why = "".join(f"\n    {reason}" for reason in self.reasons)
         lacks = f": {self.absent}" if self.absent else ""
         return f"{self.verdict:10} {self.name}{lacks}{why}" + (f"\n{more}" if more else "")
+
+
+def put_beside(recorded: Recording, seen: Recording) -> str:
+    """Every line of both in two columns; `≠` stands between two that differ."""
+    left, right = recorded.lines(), seen.lines()
+    rows: list[tuple[str, str, str]] = [(recorded.broker, " ", seen.broker)]
+    for _, a, b, c, d in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        for one, other in zip_longest(left[a:b], right[c:d], fillvalue=""):
+            rows.append((one, " " if one == other else "≠", other))
+    width = max(len(one) for one, _, _ in rows)
+    return "\n".join(f"    {one:<{width}} {mark} {other}".rstrip() for one, mark, other in rows)
 
 
 def read_recordings(oracle: Oracle, version: str) -> dict[str, Recording]:
@@ -74,11 +88,12 @@ def judge(oracle: Oracle, came: Came, known: dict[str, Recording]) -> Outcome:
             return Outcome(name, reasons=tuple(whole))
     if isinstance(seen, Exception):
         return Outcome(name, failure=f"{type(seen).__name__}: {seen}")
+    beside = put_beside(recorded, seen)
     if not difference(recorded, seen):
-        return Outcome(name)
+        return Outcome(name, beside=beside)
     acting = [row for row in rows if _acts(row, recorded, seen)]
     diff = difference(_without(recorded, acting), _without(seen, acting))
-    return Outcome(name, diff, tuple(row.reason for row in acting))
+    return Outcome(name, diff, tuple(row.reason for row in acting), beside=beside)
 
 
 def _without(recording: Recording, rows: Iterable[Listed]) -> Recording:

@@ -12,7 +12,7 @@ import pytest
 from mqlab.kernel import FactKind, Text, Trace
 from mqlab.kernel.run import new_fact
 from mqlab.real import compare, evidence
-from mqlab.real.compare import Outcome, judge, read_recordings, summarise
+from mqlab.real.compare import Outcome, judge, put_beside, read_recordings, summarise
 from mqlab.real.differences import Listed, find_listed, write_page
 from mqlab.real.evidence import Contradiction, Witness, add_evidence
 from mqlab.real.oracle import Oracle
@@ -179,6 +179,20 @@ def test_each_run_is_judged_beside_its_recording(recorded):
         "scenarios 5, equal 2, listed differences 1, unexpected 0, not recorded yet 1, "
         "not on this machine 1"
     )
+
+
+def test_every_line_stands_beside_the_one_of_the_recording(recorded):
+    known = read_recordings(TOY, "7")["new/order"]
+    seen = replace(known, broker="ours", observations=known.observations[:1])
+    one, other = known.lines()
+    wide = len(one)
+    assert put_beside(known, seen).splitlines() == [
+        f"    {known.broker:<{wide}}   ours",
+        f"    {one:<{wide}}   {one}",
+        f"    {other:<{wide}} ≠",
+    ]
+    beside = judge(TOY, (PROGRAMS["order"], "new", seen), {"new/order": known}).beside
+    assert beside == put_beside(known, seen)
 
 
 def test_a_row_excuses_no_other_answer_and_no_other_question(recorded):
