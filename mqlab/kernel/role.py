@@ -12,7 +12,7 @@ may stop after any prefix of it, and `recover` must then make sense of the disk.
 
 `disk` may only be read. A record appended in this step is on this node's disk when its
 turn comes; that it is *safe* the role learns by a later event, `Appended`. What must wait
-for safety (an answer to a client, a marker) belongs into the step of that event.
+for safety (an answer to a client, a marker) belongs in the step of that event.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ MARKER = Parsons(
     question=Text(
         "The coordinator asks the leader of a partition for a marker. Put what the leader does "
         "into an order in which no reader gets what was aborted, and no marker is lost when the "
-        "leader dies. Not every piece belongs into it.",
+        "leader dies. You do not need every piece.",
         "协调器请求分区 leader 写入标记。请排列 leader 要做的事，使读者读不到被中止的内容，"
         "而且 leader 崩溃时不会丢失标记。并非每一步都用得上。",
     ),

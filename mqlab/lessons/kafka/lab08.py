@@ -244,7 +244,7 @@ ORDER = Parsons(
         ),
         "read is counted": Text(
             "a position counts while the income in front of it does not: if the worker dies now, "
-            "the order is lost. Both belong into one transaction",
+            "the order is lost. Both belong in one transaction",
             "位移已生效，而它之前的收入还没有生效：此刻崩溃，订单就丢了。两者应在同一个事务里",
         ),
         "none skipped": Text(

@@ -107,7 +107,7 @@ COMMIT = Parsons(
     name="commit",
     question=Text(
         "EndTxn(commit) has come in. Put what the coordinator does into an order that keeps every "
-        "promise, whenever it dies. Not every piece belongs into it.",
+        "promise, whenever it dies. You do not need every piece.",
         "EndTxn(commit) 到了。把协调器要做的事排成一个顺序，使它无论何时崩溃都能遵守所有承诺。"
         "并非每一步都用得上。",
     ),
