@@ -32,7 +32,8 @@ FIXED_LINES = Text(
 
 @dataclass(frozen=True)
 class StoryExercise(Hinted):
-    """`systems`: the lines behind which the story is put; `judge`: what is said of the runs."""
+    """`systems`: the lines behind which the story is put, each beginning with its `system`;
+    `judge`: what is said of the runs."""
 
     systems: tuple[str, ...]
     judge: Callable[..., Verdict]
@@ -44,10 +45,16 @@ class StoryExercise(Hinted):
             return Verdict(False, NO_LINES)
         if any(line.split()[:1] == [word] for line in story.splitlines() for word in FIXED):
             return Verdict(False, FIXED_LINES)
-        try:
-            runs: list[Run] = [run_scenario(f"{line}\n{story.strip()}") for line in self.systems]
-        except ScenarioError as error:
-            # the system's line stands before the story's first
-            said = re.sub(r"^line (\d+)", lambda found: f"line {int(found[1]) - 1}", str(error))
-            return Verdict(False, Text(said))
+        runs: list[Run] = []
+        for given in self.systems:
+            try:
+                runs.append(run_scenario(f"{given}\n{story.strip()}"))
+            except ScenarioError as error:
+                return Verdict(False, Text(_renumber(str(error), given)))
         return self.judge(*runs)
+
+
+def _renumber(error: str, given: str) -> str:
+    """An error's line in the story: the given lines stand before it."""
+    before = len(given.splitlines())
+    return re.sub(r"^line (\d+)", lambda found: f"line {int(found[1]) - before}", error)

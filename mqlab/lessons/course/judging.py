@@ -49,6 +49,7 @@ EXERCISES = {
     "recovery": ("pulsar.exercises.recovering", "RECOVERY", "rule"),
     "hiding": ("pulsar.exercises.hiding", "HIDING", "value"),
     "passing": ("pulsar.exercises.passing", "PASSING", "value"),
+    "returning": ("pulsar.exercises.returning", "RETURNING", "value"),
     "acking": ("pulsar.exercises.acking", "ACKING", "rule"),
     "steps": ("spark.decide", "STEPS", "value"),
     "decide": ("spark.decide", "DECIDE", "rule"),

@@ -6,12 +6,10 @@ from mqlab_widgets import Pair, Player
 
 from ...kernel import Outcome
 from ...kernel.trace import FactKind
-from ...pulsar.client.calls import Acknowledge, AskAdmin, Commit, Receive
-from ...pulsar.messages import (
-    GetTransactionMetadata,
-    PendingAckEntry,
-    TransactionMetadataEntry,
-)
+from ...pulsar import PulsarSystem
+from ...pulsar.client.calls import Acknowledge, Commit, Receive
+from ...pulsar.config import CURSORS, name_pending_ack_log
+from ...pulsar.messages import PendingAckEntry, TransactionMetadataEntry
 from ..beside import put_beside
 from ..lab00 import first
 from ..menus import list_safeguards
@@ -23,21 +21,23 @@ from ..tables import columns, list_calls
 from .cases import CLAIM_CASES, SAFEGUARD_CASES
 from .exercises.acking import ACKING
 from .exercises.passing import PASSING
+from .exercises.returning import RETURNING
 
 __all__ = [
     "ACKING",
     "NEEDED",
     "PASSING",
+    "RETURNING",
     "answer_ack",
     "compare_with_kafka",
     "end_last",
     "first",
     "list_calls",
     "list_orders",
+    "list_pending_logs",
     "list_received",
     "list_records",
     "list_safeguards",
-    "list_states",
     "put_beside_kafka",
     "read_recording",
     "receive_last",
@@ -65,17 +65,6 @@ def end_last(story: str) -> str:
     return [got.result for got in _list_outcomes(story) if isinstance(got.call, Commit)][-1]
 
 
-def list_states(story: str) -> list[str]:
-    """What a story is told of a transaction each time that it asks its coordinator: the state, or
-    the exception."""
-    asked = (
-        got
-        for got in _list_outcomes(story)
-        if isinstance(got.call, AskAdmin) and isinstance(got.call.request, GetTransactionMetadata)
-    )
-    return [got.detail.split()[0].removeprefix("status=") for got in asked]
-
-
 def _list_outcomes(story: str) -> list[Outcome]:
     trace = run_scenario(story).trace
     return [fact.body for fact in trace if isinstance(fact.body, Outcome)]
@@ -92,6 +81,19 @@ def list_records(story: str) -> list[tuple[str, str, str]]:
                 rows.append((fact.node, "transaction log", fact.text.en))
             case PendingAckEntry():
                 rows.append((fact.node, "pending-ack log", fact.text.en))
+    return rows
+
+
+def list_pending_logs(story: str) -> list[tuple[str, str]]:
+    """What stands in each subscription's log of pending acknowledgements when a story is over."""
+    run = run_scenario(story)
+    assert isinstance(run.system, PulsarSystem)
+    rows = []
+    for partition in run.system.cluster.partitions:
+        disk = run.world.disk(partition)
+        for subscription, _ in disk.table(CURSORS).items():
+            log = name_pending_ack_log(partition, subscription)
+            rows.append((log, " | ".join(map(str, disk.log(log).read(0)))))
     return rows
 
 

@@ -11,13 +11,21 @@ from mqlab.explore import Budget, explore
 from mqlab.kernel import replay
 from mqlab.lessons.pulsar.exercises.acking import ACKING, TRIALS, UNSEEN
 from mqlab.lessons.pulsar.exercises.passing import PASSING
+from mqlab.lessons.pulsar.exercises.returning import (
+    BELIEFS,
+    COMES_BACK,
+    RETURNING,
+    TWICE,
+    UNFINISHED,
+    UNREAD,
+)
 from mqlab.lessons.pulsar.lab10 import (
     answer_ack,
     compare_with_kafka,
     end_last,
+    list_pending_logs,
     list_received,
     list_records,
-    list_states,
     put_beside_kafka,
     receive_last,
 )
@@ -60,12 +68,15 @@ def test_kafka_skips_or_repeats_and_pulsar_gives_the_one_that_is_not_done() -> N
     assert [len(pair.first.trace), len(pair.second.trace)] == list(pair.moments[-1])
 
 
-def test_the_state_of_a_transaction_each_time_that_it_is_asked_for() -> None:
-    asked = "run shop: transaction-metadata 0/0\n"
-    opened, ended = STORY.format(end="commit").split(", commit t1")
-    assert list_states(f"{opened}\n{asked}run worker: commit t1\n{asked}{ended}") == [
-        *("OPEN", "TransactionNotFoundException")
-    ]
+def test_each_subscription_has_a_log_of_pending_acknowledgements() -> None:
+    both = """
+system pulsar clients=shop,worker
+run worker: subscribe orders-0 billing type=Shared, subscribe orders-0 stock type=Shared
+run shop: send orders-0 580538
+run worker: receive billing, new-transaction t1, ack billing txn=t1
+"""
+    logs = ["orders-0-billing__transaction_pending_ack", "orders-0-stock__transaction_pending_ack"]
+    assert list_pending_logs(both) == [(logs[0], "ACK Individual (0,0) 0"), (logs[1], "")]
 
 
 # ---- the rule of conflict ----------------------------------------------------------------------
@@ -91,13 +102,13 @@ WRONG: dict[str, Rule] = {
         not set(asked) & {message for message, _ in pending}
     ),
     "nobody may acknowledge": lambda txn, asked, acked, pending: False,
-    "31 a pending acknowledgement locks the subscription": lambda txn, asked, acked, pending: (
+    "a pending acknowledgement locks the subscription": lambda txn, asked, acked, pending: (
         right(txn, asked, acked, pending) and not pending
     ),
     "a transaction acknowledges one message": lambda txn, asked, acked, pending: (
         right(txn, asked, acked, pending) and txn not in {holder for _, holder in pending}
     ),
-    "31 acknowledgements go in order": lambda txn, asked, acked, pending: (
+    "acknowledgements go in order": lambda txn, asked, acked, pending: (
         right(txn, asked, acked, pending) and min(asked) == max(acked, default=-1) + 1
     ),
     "what lies before an acknowledged message is acknowledged": (
@@ -189,7 +200,7 @@ def test_every_order_in_which_both_belong_to_the_transaction_is_right(order: str
         ("receive send begin ack commit", "done"),
         ("receive begin note send ack commit", "32 unacknowledged state lives in the client"),
         ("init receive begin send ack commit", "a name fences an older worker"),
-        ("receive begin send offset commit", "31 acknowledgements go in order"),
+        ("receive begin send offset commit", "acknowledgements go in order"),
     ],
 )
 def test_each_wrong_order_breaks_a_promise_or_names_a_belief(order: str, broken: str) -> None:
@@ -207,3 +218,49 @@ def test_a_worker_that_is_killed_and_timed_out_still_counts_each_order_once() ->
 def test_a_piece_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="no piece 'dance'; there are: receive"):
         system("passing pieces=dance")
+
+
+# ---- the orders of the hook, received again -----------------------------------------------------
+
+ACK = "ack-cumulative billing orders-0@2"
+REDELIVER = "run worker: redeliver billing\n"
+IN_A_TRANSACTION = f"receive billing, new-transaction t2, {ACK} txn=t2, commit t2"
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        f"{REDELIVER}run worker: {IN_A_TRANSACTION}",
+        f"{REDELIVER}run worker: receive billing\nrun worker: {ACK}",
+        f"run worker: close billing, subscribe orders-0 billing\nrun worker: {IN_A_TRANSACTION}",
+        f"kill worker\nrun twin: subscribe orders-0 billing\nrun twin: {IN_A_TRANSACTION}",
+        f"run worker: receive billing\n{REDELIVER}run worker: {IN_A_TRANSACTION}",
+    ],
+)
+def test_orders_that_are_received_once_more_and_acknowledged_are_billed(story: str) -> None:
+    verdict = RETURNING.check(story, graded=True)
+    assert verdict.ok and verdict.trace() is not None
+
+
+@pytest.mark.parametrize(
+    ("story", "belief"),
+    [
+        ("run worker: receive billing", COMES_BACK),
+        (f"run worker: {IN_A_TRANSACTION}", COMES_BACK),
+        (f"run worker: {ACK}", UNREAD),
+        (f"run worker: ack billing orders-0@0\n{REDELIVER}run worker: receive billing", UNREAD),
+        (f"{REDELIVER}run worker: receive billing\n" * 2 + f"run worker: {ACK}", TWICE),
+        (f"{REDELIVER}run worker: receive billing", UNFINISHED),
+        (f"{REDELIVER}run worker: {IN_A_TRANSACTION}".replace(", commit t2", ""), UNFINISHED),
+    ],
+)
+def test_orders_that_are_not_billed_name_a_belief(story: str, belief: str) -> None:
+    verdict = RETURNING.check(story)
+    assert not verdict.ok and verdict.trace() is not None
+    assert (verdict.misconception, verdict.message) == (belief, BELIEFS[belief])
+
+
+def test_a_line_that_is_none_is_counted_from_the_first_of_the_story() -> None:
+    assert "line 2: 'dance' is no command" in str(
+        RETURNING.check("run worker: receive billing\ndance")
+    )

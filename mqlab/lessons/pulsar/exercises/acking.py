@@ -82,7 +82,7 @@ LAST_WINS = (
     "30 the last one wins",
     Text(
         "two transactions have acknowledged one order, and both commit: its income is there twice. "
-        "Who comes second gets a TransactionConflictException",
+        "Whoever comes second gets a TransactionConflictException",
         "两个事务确认了同一个订单，而且都提交了：它的收入记了两次。后到者得到 "
         "TransactionConflictException",
     ),
@@ -97,7 +97,7 @@ AGAIN = (
     ),
 )
 LOCKED = (
-    "31 a pending acknowledgement locks the subscription",
+    "a pending acknowledgement locks the subscription",
     Text(
         "another message is pending, not this one. Messages are acknowledged one by one: an open "
         "transaction keeps nobody from acknowledging the others",
@@ -113,7 +113,7 @@ ONE_EACH = (
     ),
 )
 IN_ORDER = (
-    "31 acknowledgements go in order",
+    "acknowledgements go in order",
     Text(
         "nothing says that the orders before must be done first. That is Kafka, where one offset "
         "stands for everything in front of it; here each message stands for itself",

@@ -63,7 +63,7 @@ DISTRACTORS = (
             "transaction takes the messages themselves, each by its id and in any order",
             "那是 Kafka，位移代表它之前的一切。Pulsar 的事务接受的是消息本身，按 id 逐条确认，顺序任意",
         ),
-        "31 acknowledgements go in order",
+        "acknowledgements go in order",
     ),
 )
 
@@ -71,7 +71,7 @@ PASSING = Parsons(
     name="passing",
     question=Text(
         "Put what the worker does into order, so that each order's income counts once, wherever it "
-        "is killed. Not every piece belongs into it.",
+        "is killed. You do not need every piece.",
         "把工作进程要做的事排好顺序，使它无论在哪里被杀，每个订单的收入都恰好记一次。并非每一步都用得上。",
     ),
     pieces=(
@@ -107,7 +107,7 @@ PASSING = Parsons(
         ),
         "counted once": Text(
             "the income is committed and the order is not acknowledged yet: the worker is killed "
-            "in between, the order comes again and its income counts twice. Both belong into one "
+            "in between, the order comes again and its income counts twice. Both belong in one "
             "transaction",
             "收入已提交，订单还没有确认：工作进程恰在此间被杀，订单再来一次，收入记了两次。两者应在同一个"
             "事务里",
