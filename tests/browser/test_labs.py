@@ -30,6 +30,18 @@ LABS = {
     "10-acknowledgement": 15,
 }
 SHOWN = ".jp-OutputArea-output .mqlab"
+#: runs the code cells that have one of these words in them, after the outputs are cleared
+RUN_SOME = """async (words) => {
+  const { content } = jupyterapp.shell.currentWidget;
+  await jupyterapp.commands.execute("notebook:clear-all-cell-outputs");
+  for (const [i, { model }] of content.widgets.entries()) {
+    const source = model.sharedModel.source;
+    if (model.type !== "code" || !words.some((word) => source.includes(word))) continue;
+    content.deselectAll();
+    content.activeCellIndex = i;
+    await jupyterapp.commands.execute("notebook:run-cell");
+  }
+}"""
 #: tables that are wrapped, which makes them unreadable: taller than they have lines
 WRAPPED = """() => [...document.querySelectorAll('.jp-OutputArea-output pre')]
     .filter((pre) => pre.textContent.includes('---  '))
@@ -51,6 +63,20 @@ def opened(request: Any, served: Served, browser: Any) -> Iterator[Opened]:
         run_all(page)
         page.wait_for_selector(SHOWN)
         yield Opened(request.param, page)
+
+
+@pytest.fixture(scope="module")
+def pairs(served: Served, browser: Any) -> Iterator[Any]:
+    """Lab 11 with what draws two systems side by side; its other cells run a Spark job."""
+    with notebook(browser, served.address, "solutions/11-order-to-income.ipynb") as page:
+        page.evaluate(RUN_SOME, ["from mqlab.lessons.spark.lab11", "play_both()", "vary(play_both"])
+        page.wait_for_function(f"document.querySelectorAll('{SHOWN}[data-step]').length === 4")
+        yield page
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_two_systems_side_by_side_are_in_sight_at_once(pairs: Any, size: tuple[int, int]) -> None:
+    assert find_faults(pairs, "11", size) == {}
 
 
 def test_it_runs_without_an_error_and_shows_its_pictures(opened: Opened) -> None:

@@ -97,3 +97,24 @@ def test_both_move_with_one_slider_and_a_click_on_either_moves_both(page: Any) -
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
     assert page.get_by_text("One clock").locator("visible=true").count() == 1
     assert axe(page, "main") == []
+
+
+@pytest.mark.needs("chromium")
+def test_where_two_have_no_room_one_is_seen_and_a_button_shows_the_other(page: Any) -> None:
+    first, twin = page.locator(".first"), page.locator(".twin")
+    page.set_viewport_size({"width": 500, "height": 440})
+    twin.wait_for(state="hidden")
+    first.get_by_role("button", name="⇄ the other").press("Enter")
+    first.wait_for(state="hidden")
+    back = twin.get_by_role("button", name="⇄ Commit survives")
+    assert back.evaluate("(el) => el === document.activeElement")
+    page.keyboard.press("End")
+    page.wait_for_function(f"document.querySelector('.twin').dataset.step == {len(SHORT)}")
+    twin.get_by_role("button", name="Back").click()  # its own controls move both
+    page.wait_for_function(f"document.querySelector('.twin').dataset.step < {len(SHORT)}")
+    settle(page)
+    assert int(first.get_attribute("data-step")) < len(LONG)
+    assert axe(page, "main") == []
+    page.set_viewport_size({"width": 1280, "height": 800})
+    first.wait_for()
+    assert twin.is_visible() and page.locator(".swap").locator("visible=true").count() == 0

@@ -2,6 +2,8 @@
 // one clock (`Pair`). Follows player.js in one module. The player that was there first has the
 // controls; the other follows it, step by step.
 
+const ROOM = 640; // px that two pictures ask for; where there is less, one stands behind the other
+
 /** The second picture, and what marks the differences of the two. */
 class Beside {
   constructor(player, words) {
@@ -33,9 +35,10 @@ class Beside {
     this.host.hidden = this.note.hidden = !data;
     host.parentElement.classList.toggle("mqlab-pair", Boolean(data));
     host.classList.toggle("first", Boolean(data));
-    if (!data) { this.unmark(); return; }
+    if (!data) { this.unmark(); this.turn(0); return; }
     if (this.twin) this.twin.load(data, data.meta.step);
     else this.start(data);
+    this.fit();
     this.follow();
   }
 
@@ -50,6 +53,33 @@ class Beside {
     // A click on one of its rows moves both.
     this.twin.go = (step) => this.player.go(this.opposite(step, this.twin, this.player));
     this.twin.drawn = () => { if (this.on) { this.align(); this.mark(); } };
+    this.swaps = [this.player, this.twin].map(({ host }, i) => {
+      const swap = make("button", { type: "button", className: "link swap" });
+      swap.onclick = () => { this.turn(1 - i); this.swaps[1 - i].focus({ preventScroll: true }); };
+      host.querySelector(".top .count").before(swap);
+      return swap;
+    });
+    new ResizeObserver(() => this.fit()).observe(this.host.parentElement);
+  }
+
+  /** Both in sight, or where they have no room, one of them and a button that shows the other. */
+  fit() {
+    if (!this.on) return;
+    this.tight = this.host.parentElement.clientWidth < ROOM;
+    this.turn(this.tight ? this.front ?? 0 : 0);
+    [this.twin, this.player].forEach(({ data }, i) => {
+      this.swaps[i].textContent = `⇄ ${data.meta.title}`;
+      this.swaps[i].title = data.meta.title;
+    });
+  }
+
+  /** `front`: which of the two is seen where there is room for one. */
+  turn(front) {
+    const tight = Boolean(this.on && this.tight);
+    this.front = front;
+    this.host.parentElement.classList.toggle("tight", tight);
+    [this.player.host, this.host].forEach((host, i) =>
+      host.classList.toggle("behind", tight && i !== front));
   }
 
   /** The position of one player that has as many facts before it as that of the other, or that is
@@ -79,11 +109,12 @@ class Beside {
 
   /** Both diagrams show equally many rows, so that the same step stands at the same height. */
   align() {
+    if (this.tight) return;
     const players = [this.player, this.twin];
     const both = players.map(({ shown }) => shown.find((p) => p.rows && p.visible)?.rows);
     if (!both.every(Boolean)) return;
     const count = Math.max(...both.map((rows) => rows.count));
-    const seen = Math.min(...both.map((rows) => rows.seen));
+    const seen = Math.min(count, ...both.map((rows) => rows.fits));
     both.forEach((rows, i) => {
       Object.assign(rows, { count, seen });
       rows.panel.resize(rows.head + rows.edge + seen * rows.row);

@@ -4,14 +4,15 @@
 const SVG = "http://www.w3.org/2000/svg";
 const GAP = 18, BETWEEN = 12; // px between columns, and between panels of a column
 const SPARE = 3; // rows drawn above and below those that are seen
-const TABS = 34; // px: a row of tabs
+const TABS = 35; // px: a row of tabs, its line and its margin
 const LEAST = 190; // px that the pictures have however low the window is
 const BOX_LEAST = 300; // px of them below which not the whole box is in sight, but the player alone
 const LEFT_LEAST = 300; // px of the diagram beside the right column; it then scrolls sideways
 const TAB_LEAST = 100; // px of a panel behind a tab below the pinned ones
 const NARROW = 560; // px: below that the top line has no room for the system
 const WHOLE = { width: 840, height: 650 }; // px at scale 1 that a picture asks of the whole window
-const MARGIN = 10; // px of the pane that stay free
+const MARGIN = 6; // px of the pane that stay free
+const PAGE_EDGE = 10; // px more of a page, which has an edge of its own
 
 const make = (tag, props = {}, ...kids) => {
   const el = Object.assign(document.createElement(tag), props);
@@ -45,8 +46,9 @@ class Rows {
 
   /** At most `height` px, in whole rows. */
   fit(height) {
-    const fits = Math.floor((height - this.head - this.edge) / this.row);
-    this.seen = Math.max(1, Math.min(fits, this.count, this.most));
+    const room = Math.floor((height - this.head - this.edge) / this.row);
+    this.fits = Math.max(1, Math.min(room, this.most));
+    this.seen = Math.min(this.fits, this.count);
     this.panel.resize(this.head + this.edge + this.seen * this.row);
   }
 
@@ -216,7 +218,7 @@ class Stage {
       this.around = around;
     }
     if (this.whole) return innerHeight;
-    return around ? around.clientHeight : innerHeight - MARGIN; // a page has its own edge
+    return around ? around.clientHeight : innerHeight - PAGE_EDGE;
   }
 
   /** Arrange the panels anew if the room is another than before. */

@@ -15,6 +15,8 @@ from .common import RIGHT, colour, per_trace
 
 MOST = 3  # graphs below each other; the latest are shown
 BOX, ROW, TOP = 24, 36, 22
+ARC = 12  # below a row, the room for an edge that goes back in it
+BETWEEN = 18  # two graphs
 PAD = 10  # of a name in its box, both sides together
 LEAST_GAP, MOST_GAP = 12, 40
 
@@ -47,7 +49,7 @@ def graphs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     for i, graph in enumerate(trace.snapshot(step).graphs[-MOST:]):
         part = _graph(graph, str(i), lang)
         scene.group_of(f"graph{i}", part, f"graph {colour(trace, graph.txn)}", at=(0, y))
-        y += _height(graph)
+        y += _height(graph) + BETWEEN
     return scene
 
 
@@ -88,13 +90,27 @@ def _size(trace: Trace) -> tuple[float, float]:
     sizes = {(float(RIGHT), 0.0)}
     for shown in {s.graphs[-MOST:] for s in trace.snapshots}:
         right = max((b.right for g in shown for b in _boxes(g.states).values()), default=0)
-        sizes.add((right + 2, sum(_height(g) for g in shown)))
+        gaps = BETWEEN * (len(shown) - 1)
+        sizes.add((right + 2, sum(_height(g) for g in shown) + gaps))
     return max(w for w, _ in sizes), max(h for _, h in sizes)
 
 
 def _height(graph: Graph) -> float:
-    rows = max((s.row for s in graph.states), default=0) + 1
-    return _top(graph) + rows * ROW + 6
+    last = max((s.row for s in graph.states), default=0)
+    room = ARC if _hanging(graph.states, graph.edges) else 1
+    return _top(graph) + last * ROW + BOX + room
+
+
+@lru_cache
+def _hanging(states: tuple[GraphState, ...], edges: tuple[tuple[str, str], ...]) -> bool:
+    """If an edge runs below the last row: back in it."""
+    at = {s.name: s for s in states}
+    last = max((s.row for s in states), default=0)
+    return any(
+        at[a].row == at[b].row == last and at[b].column < at[a].column
+        for a, b in edges
+        if a in at and b in at
+    )
 
 
 @lru_cache
