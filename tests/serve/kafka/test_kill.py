@@ -3,8 +3,6 @@ transaction is torn, and consumed positions are decided together with what was w
 
 from __future__ import annotations
 
-import random
-import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -15,35 +13,26 @@ from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
 from tests.serve.kafka.clients import read
 from tests.serve.kafka.raw import TRANSACTIONAL, Raw, batch
+from tests.serve.stubborn import KILLS, Stubborn, kill_under_load
 
-KILLS = 20
 TOPIC, PARTITIONS = "t", 2
 PATIENCE_S = 20
 
 
-class Worker(threading.Thread):
-    """A client that never gives up. Each transaction writes its number to both partitions
+class Worker(Stubborn):
+    """Each transaction writes its number to both partitions
     and commits it as its group's position; every fourth is aborted. `told`: what it was
     told of each; a transaction whose end was not answered may have ended either way."""
 
     def __init__(self, address: str, name: str, *, v2: bool) -> None:
-        super().__init__(name=name)
-        self.address, self.v2 = address, v2
+        super().__init__(address, name)
+        self.v2 = v2
         self.told: dict[int, str] = {}
-        self.over = threading.Event()
         self.number = 0
-        self.failure = ""
 
-    def run(self) -> None:
-        try:
-            while not self.over.is_set():
-                try:
-                    with Raw(self.address, PATIENCE_S) as client:
-                        self._work(client)
-                except (OSError, EOFError):  # it was killed: come back, and begin anew
-                    time.sleep(0.02)
-        except AssertionError as error:
-            self.failure = str(error)
+    def work(self) -> None:
+        with Raw(self.address, PATIENCE_S) as client:
+            self._work(client)
 
     def _work(self, client: Raw) -> None:
         given = patiently(lambda: client.init(self.name))
@@ -121,7 +110,6 @@ def position(broker: RunningBroker, group: str) -> int:
 
 
 def test_killed_twenty_times_under_load(tmp_path: Path) -> None:
-    moments = random.Random(5)
     with serve(data_dir=tmp_path) as broker:
         with Raw(broker.address) as client:
             client.create(TOPIC, PARTITIONS)
@@ -129,20 +117,7 @@ def test_killed_twenty_times_under_load(tmp_path: Path) -> None:
             Worker(broker.address, "legacy", v2=False),
             Worker(broker.address, "v2", v2=True),
         ]
-        for worker in workers:
-            worker.start()
-        try:
-            for _ in range(KILLS):
-                time.sleep(moments.uniform(0.03, 0.3))
-                broker.kill()
-                broker.restart()
-        finally:
-            time.sleep(0.2)
-            for worker in workers:
-                worker.over.set()
-            for worker in workers:
-                worker.join(60)
-        assert [w.failure for w in workers] == ["", ""]
+        kill_under_load(broker, workers, seed=5)
         with Raw(broker.address) as client:  # whoever comes next ends what was left open
             for worker in workers:
                 patiently(partial(client.init, worker.name))

@@ -3,8 +3,6 @@ it was sent, acknowledged, committed or aborted when the broker died."""
 
 from __future__ import annotations
 
-import random
-import threading
 import time
 from pathlib import Path
 
@@ -12,8 +10,8 @@ from mqlab.pulsar.messages import TxnID
 from mqlab.serve.pulsar import serve
 from mqlab.serve.pulsar.wire.commands import Command
 from tests.serve.pulsar.raw import ABORT, COMMIT, Raw, ask_admin, read_text
+from tests.serve.stubborn import KILLS, Stubborn, kill_under_load
 
-KILLS = 20
 DEFAULT = "persistent://public/default/"
 TOPICS = (f"{DEFAULT}orders", f"{DEFAULT}payments")
 GROUP = "workers"
@@ -22,36 +20,27 @@ LAST = "the last one"
 TODO = len(TOPICS)  # a worker's producer of orders; 0 and 1 are those that pass them on
 
 
-class Worker(threading.Thread):
+class Worker(Stubborn):
     """Sends orders to a topic of its own and passes on what it receives there: in one transaction
     it sends the order to both topics and acknowledges it. Every fourth transaction is aborted, so
-    that its order comes again. It never gives up. `sent`: orders that were stored; `passed`: those
+    that its order comes again. `sent`: orders that were stored; `passed`: those
     whose commit was answered."""
 
     def __init__(self, address: str, number: int) -> None:
-        super().__init__(name=f"worker-{number}")
-        self.address, self.number = address, number
+        super().__init__(address, f"worker-{number}")
+        self.number = number
         self.todo = f"{DEFAULT}todo-{number}"
         self.sent: list[str] = []
         self.passed: list[str] = []
-        self.over = threading.Event()
-        self.failure = ""
         self.count = 0
 
-    def run(self) -> None:
-        try:
+    def work(self) -> None:
+        with Raw(self.address) as client:
+            for number, topic in enumerate((*TOPICS, self.todo)):
+                client.produce(topic, number)
+            client.subscribe(self.todo, GROUP)
             while not self.over.is_set():
-                try:
-                    with Raw(self.address) as client:
-                        for number, topic in enumerate((*TOPICS, self.todo)):
-                            client.produce(topic, number)
-                        client.subscribe(self.todo, GROUP)
-                        while not self.over.is_set():
-                            self._work(client)
-                except (OSError, EOFError):  # it was killed: come back, and go on
-                    time.sleep(0.02)
-        except AssertionError as error:
-            self.failure = repr(error)
+                self._work(client)
 
     def _work(self, client: Raw) -> None:
         self.count += 1
@@ -74,23 +63,9 @@ class Worker(threading.Thread):
 
 
 def test_killed_twenty_times_under_load(tmp_path: Path) -> None:
-    moments = random.Random(7)
     with serve(data_dir=tmp_path) as broker:
         workers = [Worker(broker.address, number) for number in range(2)]
-        for worker in workers:
-            worker.start()
-        try:
-            for _ in range(KILLS):
-                time.sleep(moments.uniform(0.05, 0.4))
-                broker.kill()
-                broker.restart()
-        finally:
-            time.sleep(0.3)
-            for worker in workers:
-                worker.over.set()
-            for worker in workers:
-                worker.join(PATIENCE_S)
-        assert [worker.failure for worker in workers] == ["", ""]
+        kill_under_load(broker, workers, seed=7, pause_s=(0.05, 0.4))
         end_what_is_open(broker.address)
         got = [read(broker.address, topic) for topic in TOPICS]
         left = [order for worker in workers for order in read(broker.address, worker.todo, GROUP)]

@@ -3,8 +3,6 @@ forgotten, and what was rolled back is never delivered."""
 
 from __future__ import annotations
 
-import random
-import threading
 import time
 from pathlib import Path
 
@@ -14,37 +12,28 @@ from mqlab.rocketmq.remoting import RemotingCommand, decode_record
 from mqlab.serve import RunningBroker
 from mqlab.serve.rocketmq import serve
 from tests.serve.rocketmq.raw import SUCCESS, Raw, bodies
+from tests.serve.stubborn import KILLS, Stubborn, kill_under_load
 
-KILLS = 20
 TOPIC, GROUP = "orders", "order-service"
 COMMIT, ROLLBACK = 8, 12
 PATIENCE_S, SILENCE_S = 60, 1.5
 
 
-class Producer(threading.Thread):
-    """Sends halves and never gives up. Of every four local transactions one is committed and said
+class Producer(Stubborn):
+    """Sends halves. Of every four local transactions one is committed and said
     so, one is rolled back and said so, and of two the producer says nothing, so that the broker
     must ask. `meant`: what each half that was acknowledged is to come to."""
 
     def __init__(self, address: str, number: int) -> None:
-        super().__init__(name=f"producer {number}")
-        self.address, self.number = address, number
+        super().__init__(address, f"producer {number}")
+        self.number = number
         self.meant: dict[str, bool] = {}
         self.plain: list[str] = []
-        self.over = threading.Event()
-        self.failure = ""
         self.count = 0
 
-    def run(self) -> None:
-        try:
-            while not self.over.is_set():
-                try:
-                    with Raw(self.address) as client:
-                        self._work(client)
-                except (OSError, EOFError):  # it was killed: come back, and go on
-                    time.sleep(0.02)
-        except AssertionError as error:
-            self.failure = repr(error)
+    def work(self) -> None:
+        with Raw(self.address) as client:
+            self._work(client)
 
     def _work(self, client: Raw) -> None:
         client.beat(self.name, (GROUP,))
@@ -77,26 +66,12 @@ def wants_commit(check: RemotingCommand) -> bool:
 
 @pytest.mark.parametrize("release", ["5.5", "4.9"])
 def test_killed_twenty_times_under_load(tmp_path: Path, release: str) -> None:
-    moments = random.Random(7)
     with serve(
         data_dir=tmp_path, release=release, check_interval_ms=50, timeout_ms=100, op_batch_ms=20,
         check_max=1_000,
     ) as broker:  # fmt: skip
         producers = [Producer(broker.address, number) for number in range(2)]
-        for producer in producers:
-            producer.start()
-        try:
-            for _ in range(KILLS):
-                time.sleep(moments.uniform(0.03, 0.3))
-                broker.kill()
-                broker.restart()
-        finally:
-            time.sleep(0.2)
-            for producer in producers:
-                producer.over.set()
-            for producer in producers:
-                producer.join(PATIENCE_S)
-        assert [producer.failure for producer in producers] == ["", ""]
+        kill_under_load(broker, producers, seed=7)
         got = end_what_is_open(broker, producers)
         for producer in producers:
             check_delivered(producer, got)
