@@ -8,6 +8,7 @@ search finds comes back with the belief behind it and the shortest run that show
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -138,21 +139,26 @@ def _guard(exercise: Exercise, rule: Rule) -> Rule:
 
     def guarded(*given: Any) -> Any:
         if given not in answers:
-            first, second = call_rule(rule, given), call_rule(rule, given)
-            if first != second:
-                raise RuleError(
-                    f"for {given} it said {first!r} and then {second!r}: a rule may depend on "
-                    "nothing but what it is given"
-                )
-            problem = exercise.expects(first)
-            if first is None:
-                problem = "one way through the function has no `return`"
-            if problem:
-                raise RuleError(f"for {given} it said {first!r}: {problem}")
-            answers[given] = first
+            answers[given] = ask_rule(rule, given, exercise.expects)
         return answers[given]
 
     return guarded
+
+
+def ask_rule(rule: Rule, given: tuple[Any, ...], expects: Callable[[Any], str]) -> Any:
+    """What a rule answers, asked twice; RuleError with the reason why it cannot be taken."""
+    first, second = (call_rule(rule, deepcopy(given)) for _ in range(2))
+    if first != second:
+        raise RuleError(
+            f"for {given} it said {first!r} and then {second!r}: a rule may depend on "
+            "nothing but what it is given"
+        )
+    problem = expects(first)
+    if first is None:
+        problem = "one way through the function has no `return`"
+    if problem:
+        raise RuleError(f"for {given} it said {first!r}: {problem}")
+    return first
 
 
 def call_rule(rule: Rule, given: tuple[Any, ...]) -> Any:

@@ -8,22 +8,28 @@ from ...pulsar.messages import LedgerEntry, TransactionMetadataEntry
 from ...pulsar.picture.ledgers import read_entries
 from ...pulsar.topic import Topic
 from ..lab00 import broker_map, first
+from ..menus import list_safeguards
 from ..patterns.orders import list_orders
 from ..recordings import read_recording
 from ..registry import run_scenario
 from ..searches import tell_cases
 from .cases import CLAIM_CASES, SAFEGUARD_CASES
+from .exercises.finding import FINDING
 from .exercises.hiding import HIDING
+from .exercises.reading import READING
 from .exercises.recovering import RECOVERY
 
 __all__ = [
+    "FINDING",
     "HIDING",
+    "READING",
     "RECOVERY",
     "broker_map",
     "first",
     "list_entries",
     "list_frontiers",
     "list_records",
+    "list_safeguards",
     "measure_waiting",
     "read_recording",
     "receive_all",

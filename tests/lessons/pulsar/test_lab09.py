@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from mqlab.lessons.check import Belief
+from mqlab.lessons.pulsar.exercises.finding import BELIEFS as FINDING_BELIEFS
+from mqlab.lessons.pulsar.exercises.finding import FINDING
 from mqlab.lessons.pulsar.exercises.hiding import (
     ALONE,
     BELIEFS,
@@ -13,6 +16,8 @@ from mqlab.lessons.pulsar.exercises.hiding import (
     REFUSED,
     UNCOMMITTED,
 )
+from mqlab.lessons.pulsar.exercises.reading import BELIEFS as READING_BELIEFS
+from mqlab.lessons.pulsar.exercises.reading import READING, look, send_now
 from mqlab.lessons.pulsar.exercises.recovering import BELIEFS as RECOVERY_BELIEFS
 from mqlab.lessons.pulsar.exercises.recovering import RECOVERY, recover
 from mqlab.lessons.pulsar.lab09 import (
@@ -24,7 +29,7 @@ from mqlab.lessons.pulsar.lab09 import (
     tell_buffer,
     tell_searches,
 )
-from mqlab.lessons.registry import scenario
+from mqlab.lessons.registry import run_scenario, scenario
 
 # ---- what the cells print --------------------------------------------------------------------
 
@@ -105,6 +110,69 @@ def test_every_safeguard_of_the_table_is_found_necessary() -> None:
     assert "stale-write" in promised and "lost write" in promised
 
 
+# ---- the coordinator that a learner finds in an id ---------------------------------------------
+
+
+def test_the_upper_half_of_an_id_is_the_coordinator() -> None:
+    assert FINDING.check(lambda txn: txn >> 64, graded=True).ok
+
+
+def test_more_coordinators_are_tried_for_points() -> None:
+    """Whoever takes two bits has them all right until there are more than three."""
+    assert FINDING.check(lambda txn: txn >> 64 & 3).ok
+    assert not FINDING.check(lambda txn: txn >> 64 & 3, graded=True).ok
+
+
+@pytest.mark.parametrize("belief", FINDING_BELIEFS, ids=lambda belief: belief.name)
+def test_each_belief_about_ids_meets_its_own_sentence(belief: Belief) -> None:
+    verdict = FINDING.check(belief.rule)
+    assert not verdict.ok
+    assert (verdict.misconception, verdict.message) == (belief.name, belief.message)
+    trace = verdict.trace()
+    assert trace is not None
+    assert trace.facts[verdict.step - 1].text.en.startswith("NEW (")
+
+
+# ---- what a learner's dispatcher sends ---------------------------------------------------------
+
+
+def test_what_is_asked_is_what_the_partition_has_and_what_was_received() -> None:
+    (moment,) = look(run_scenario(READING.stories[0]))
+    entries, ongoing, aborted = moment.given
+    assert entries == ((0, "plain", ""), (1, "message", "(0,0)"), (2, "plain", ""))
+    assert (ongoing, aborted) == ({"(0,0)": 1}, [])
+    assert moment.happened == [0]
+
+
+def test_a_dispatcher_that_stops_at_the_oldest_open_transaction_is_right() -> None:
+    assert READING.check(send_now, graded=True).ok
+    assert READING.check(lambda *given: tuple(send_now(*given)), graded=True).ok
+
+
+@pytest.mark.parametrize("belief", READING_BELIEFS, ids=lambda belief: belief.name)
+def test_each_belief_about_reading_meets_its_own_sentence(belief: Belief) -> None:
+    verdict = READING.check(belief.rule)
+    assert not verdict.ok
+    assert (verdict.misconception, verdict.message) == (belief.name, belief.message)
+    trace = verdict.trace()
+    assert trace is not None
+    assert trace.facts[verdict.step - 1].text.en.startswith("receive books: ok ")
+
+
+def test_the_misconceptions_of_the_list_are_among_the_beliefs() -> None:
+    """31, 33, 34 and 35: those that can be held in a function."""
+    told = " ".join(belief.name for belief in (*READING_BELIEFS, *FINDING_BELIEFS))
+    for words in ("hides only its own", "discarded", "read_uncommitted", "top 16 bits"):
+        assert words in told
+
+
+@pytest.mark.parametrize("said", ["0", 0, {0}, ["0"], [True]])
+def test_a_list_of_positions_is_asked_for(said: object) -> None:
+    verdict = READING.check(lambda entries, ongoing, aborted: said)
+    assert not verdict.ok
+    assert "return a list of positions" in str(verdict)
+
+
 # ---- the recovery that a learner writes ------------------------------------------------------
 
 
@@ -125,7 +193,7 @@ def test_a_recovery_in_other_words_is_right_too() -> None:
 
 
 @pytest.mark.parametrize("belief", RECOVERY_BELIEFS, ids=lambda belief: belief.name)
-def test_each_belief_about_recovery_meets_its_own_sentence(belief: object) -> None:
+def test_each_belief_about_recovery_meets_its_own_sentence(belief: Belief) -> None:
     verdict = RECOVERY.check(belief.rule)
     assert not verdict.ok
     assert (verdict.misconception, verdict.message) == (belief.name, belief.message)
@@ -212,7 +280,7 @@ def test_what_is_no_story_is_told_so(story: str, says: str) -> None:
 
 
 def test_the_hints_come_in_both_languages() -> None:
-    for exercise in (RECOVERY, HIDING):
+    for exercise in (FINDING, READING, RECOVERY, HIDING):
         assert exercise.hint(1).zh and exercise.hint(2).zh
         with pytest.raises(ValueError, match="hints 1 to 2"):
             exercise.hint(3)

@@ -1,0 +1,72 @@
+"""Rules that are held against runs: what does a rule say of a moment, and what happened then?
+
+The rule is in nobody's place. It is told what somebody in the run knows, and what it says must be
+what comes of it in that run. A wrong one meets the belief that explains all its answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..kernel import Run, Text
+from .check import Belief, Hinted, Rule, RuleError, ask_rule, call_rule
+from .registry import run_scenario
+from .verdict import NOT_WRITTEN, Verdict
+
+
+@dataclass(frozen=True)
+class Moment:
+    """`given`: what the rule is told; `happened`: what it must say; `words`: the step of the run
+    that shows it."""
+
+    given: tuple[Any, ...]
+    happened: Any
+    words: str
+
+
+@dataclass(frozen=True)
+class AgainstRuns(Hinted):
+    """An exercise: its stories in the order in which they are tried, `unseen`, which only grading
+    tries, and `look`, which finds in a run what a rule is asked. `other`: what a wrong rule is
+    told that acts on none of the beliefs."""
+
+    stories: tuple[str, ...]
+    unseen: tuple[str, ...]
+    look: Callable[[Run], list[Moment]]
+    beliefs: tuple[Belief, ...]
+    hints: tuple[Text, ...]
+    expects: Callable[[Any], str]
+    right: Text
+    other: Text
+
+    def check(self, rule: Rule, graded: bool = False) -> Verdict:
+        """Judge a rule by every moment of every story; `graded`: of the unseen ones too."""
+        runs = [run_scenario(story) for story in self.stories]
+        moments = [(run, moment) for run in runs for moment in self.look(run)]
+        try:
+            if all(call_rule(rule, moment.given) is None for _, moment in moments):
+                return Verdict(False, NOT_WRITTEN)
+            said = [ask_rule(rule, moment.given, self.expects) for _, moment in moments]
+            for (run, moment), answer in zip(moments, said, strict=True):
+                if answer != moment.happened:
+                    return self._refute(run, moment, [one for _, one in moments], said)
+            for run in map(run_scenario, self.unseen if graded else ()):
+                for moment in self.look(run):
+                    if ask_rule(rule, moment.given, self.expects) != moment.happened:
+                        return _show(run, moment, self.other)
+        except RuleError as error:
+            return Verdict(False, Text(str(error)))
+        return Verdict(True, self.right)
+
+    def _refute(self, run: Run, moment: Moment, asked: list[Moment], said: list[Any]) -> Verdict:
+        for belief in self.beliefs:
+            if [belief.rule(*one.given) for one in asked] == said:
+                return _show(run, moment, belief.message, belief.name)
+        return _show(run, moment, self.other)
+
+
+def _show(run: Run, moment: Moment, message: Text, belief: str = "") -> Verdict:
+    schedule = tuple(map(str, run.choices))
+    return Verdict(False, message, belief, schedule, run.system, words=moment.words)

@@ -1,0 +1,234 @@
+"""Lab 09's dispatcher: which messages is a subscription sent at this moment?
+
+`send_now(entries, ongoing, aborted)` is told what the partition has at the end of a story, and what
+its buffer knows. Its answer is held against what a new subscription received in that run.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ....kernel import Run, Text
+from ....pulsar.buffer.written import describe
+from ....pulsar.picture.ledgers import read_entries
+from ....pulsar.topic import Topic
+from ...against_runs import AgainstRuns, Moment
+from ...check import Belief, Rule
+from ...verdict import Verdict
+
+Entries = tuple[tuple[int, str, str], ...]
+
+PARTITION = "orders-0"
+STORY = """
+system pulsar clients=app,web,accounting
+{lines}
+run accounting: subscribe orders-0 books from=earliest
+run accounting: receive books
+"""
+#: plain orders around an open one
+OPEN = """
+run web: send orders-0 580538
+run app: new-transaction t1, send orders-0 580539 txn=t1
+run web: send orders-0 580540
+"""
+#: one transaction is aborted, and one is committed
+ENDED = """
+run app: new-transaction t0, send orders-0 580538 txn=t0, abort t0
+run app: new-transaction t1, send orders-0 580539 txn=t1, commit t1
+run web: send orders-0 580540
+"""
+#: the transaction that wrote second has committed, and the first one is open
+SECOND_FIRST = """
+run web: send orders-0 580538
+run app: new-transaction t1, send orders-0 580539 txn=t1
+run web: new-transaction t2, send orders-0 580540 txn=t2, commit t2
+"""
+#: two are open, and what one aborted has written lies on either side
+TWO_OPEN = """
+run app: new-transaction t0, send orders-0 580538 txn=t0
+run web: send orders-0 580539
+run app: new-transaction t1, send orders-0 580540 txn=t1
+run web: send orders-0 580541
+run web: new-transaction t2, send orders-0 580542 txn=t2
+run app: send orders-0 580543 txn=t0, abort t0
+"""
+#: what only grading tries
+LATER = """
+run app: new-transaction t0, send orders-0 580538 txn=t0, commit t0
+run app: new-transaction t1, send orders-0 580539 txn=t1, abort t1
+run web: send orders-0 580540
+run web: new-transaction t2, send orders-0 580541 txn=t2
+run app: new-transaction t3, send orders-0 580542 txn=t3, abort t3
+run web: send orders-0 580543
+"""
+
+
+def look(run: Run) -> list[Moment]:
+    """What the partition has when a story is over, and what the subscription received of it."""
+    topic = run.world.role(PARTITION)
+    assert isinstance(topic, Topic)
+    entries = tuple(describe(entry) for entry in read_entries(run.world, PARTITION))
+    ongoing = {str(txn): at for txn, at in topic.buffer.ongoing}
+    aborted = [str(txn) for txn in topic.buffer.aborts]
+    told = run.facts[-1].text.en
+    received = [int(place) for place in re.findall(r"@(\d+)", told)]
+    return [Moment((entries, ongoing, aborted), received, told)]
+
+
+def send_now(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -> list[int]:
+    """As the real dispatcher does it."""
+    end = min(ongoing.values(), default=len(entries))
+    return [
+        position
+        for position, kind, txn in entries
+        if position < end and kind in ("plain", "message") and txn not in aborted
+    ]
+
+
+def _own_only(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -> list[int]:
+    return [at for at in send_now(entries, {}, aborted) if entries[at][2] not in ongoing]
+
+
+def _uncommitted(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -> list[int]:
+    return send_now(entries, {}, aborted)
+
+
+def _unfiltered(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -> list[int]:
+    return send_now(entries, ongoing, [])
+
+
+def _markers(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -> list[int]:
+    end = min(ongoing.values(), default=len(entries))
+    return [at for at, _, txn in entries if at < end and txn not in aborted]
+
+
+def _newest(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -> list[int]:
+    """Up to the newest open transaction, without what is open."""
+    end = max(ongoing.values(), default=len(entries))
+    sent = send_now(entries[:end], {}, aborted)
+    return [at for at in sent if entries[at][2] not in ongoing]
+
+
+def _plain_only(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -> list[int]:
+    return [at for at in send_now(entries, ongoing, aborted) if entries[at][1] == "plain"]
+
+
+OWN_ONLY = "an open transaction hides only its own messages"
+UNCOMMITTED = "there is a level read_uncommitted"
+DISCARDED = "aborted messages are discarded"
+MARKED = "a marker is a message"
+NEWEST = "the newest open transaction decides"
+PLAIN = "messages of transactions are sent another way"
+BELIEFS = (
+    Belief(
+        OWN_ONLY,
+        Text(
+            "an open transaction holds back all that lies behind its first message, plain messages "
+            "and those of other transactions too: a subscription is sent its partition in order, "
+            "and only up to maxReadPosition",
+            "未结束的事务会挡住它第一条消息之后的一切，包括普通消息和其他事务的消息："
+            "订阅按顺序收到分区，而且只到 maxReadPosition 为止",
+        ),
+        _own_only,
+    ),
+    Belief(
+        UNCOMMITTED,
+        Text(
+            "nobody is sent a message whose transaction is open. Consumers of Pulsar have no level "
+            "read_uncommitted: the proposal was never merged",
+            "谁也不会收到未结束事务的消息。Pulsar 的消费者没有 read_uncommitted 级别：那个提案从未合并",
+        ),
+        _uncommitted,
+    ),
+    Belief(
+        DISCARDED,
+        Text(
+            "an abort takes no message away: it still lies at its position. Only the list "
+            "`aborted` keeps it from consumers, and the dispatcher must look there",
+            "中止不会拿走任何消息：它仍在原来的位置。能把它挡在消费者之外的只有列表 `aborted`，"
+            "分发器必须去查",
+        ),
+        _unfiltered,
+    ),
+    Belief(
+        MARKED,
+        Text(
+            "a marker takes a position and holds no message: the dispatcher passes over it, and "
+            "nobody is sent it",
+            "标记占一个位置，但里面没有消息：分发器跳过它，谁也不会收到",
+        ),
+        _markers,
+    ),
+    Belief(
+        NEWEST,
+        Text(
+            "several transactions are open, and the one whose first message lies lowest decides. "
+            "What lies between it and the others waits as well",
+            "有几个未结束的事务时，第一条消息位置最低的那个说了算。它与其他事务之间的消息也要等待",
+        ),
+        _newest,
+    ),
+    Belief(
+        PLAIN,
+        Text(
+            "once its transaction has committed, a message is sent like any other, from the place "
+            "where it lies. Nothing writes it there a second time",
+            "事务提交之后，它的消息就从原来的位置像其他消息一样投递。没有谁会再写一遍",
+        ),
+        _plain_only,
+    ),
+)
+
+
+def _expected(said: Any) -> str:
+    form = "return a list of positions, such as [0, 2]"
+    if not isinstance(said, list):
+        return form
+    return "" if all(isinstance(at, int) and not isinstance(at, bool) for at in said) else form
+
+
+class ReadingExercise(AgainstRuns):
+    """The positions may come as a list or as a tuple, which is what a list becomes on its way to
+    the judge."""
+
+    def check(self, rule: Rule, graded: bool = False) -> Verdict:
+        def listed(*given: Any) -> Any:
+            said = rule(*given)
+            return list(said) if isinstance(said, tuple) else said
+
+        return super().check(listed, graded)
+
+
+READING = ReadingExercise(
+    stories=tuple(
+        STORY.format(lines=lines.strip()) for lines in (OPEN, ENDED, SECOND_FIRST, TWO_OPEN)
+    ),
+    unseen=(STORY.format(lines=LATER.strip()),),
+    look=look,
+    beliefs=BELIEFS,
+    hints=(
+        Text(
+            "Two questions. How far may be read: which of the numbers in `ongoing` decides? And "
+            "what of the entries up to there is sent to nobody?",
+            "两个问题。可以读到哪里：`ongoing` 里哪个数说了算？在此之前的条目中，哪些谁也不发？",
+        ),
+        Text(
+            "`end = min(ongoing.values(), default=len(entries))`. Then take each position below "
+            '`end` whose kind is `"plain"` or `"message"` and whose transaction is not in '
+            "`aborted`.",
+            "`end = min(ongoing.values(), default=len(entries))`。然后取 `end` 以下、种类为 "
+            '`"plain"` 或 `"message"`、且事务不在 `aborted` 中的每个位置。',
+        ),
+    ),
+    expects=_expected,
+    right=Text(
+        "in each of these runs the subscription received just that",
+        "在每次运行中，订阅收到的正是这些",
+    ),
+    other=Text(
+        "the subscription received something else in this run: look at what lies before and behind "
+        "maxReadPosition, and at what its last step says",
+        "在这次运行中订阅收到的不一样：请看 maxReadPosition 前后各有什么，以及最后一步怎么说",
+    ),
+)
