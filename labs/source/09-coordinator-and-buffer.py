@@ -601,7 +601,7 @@ Playground(play, goal="one marker")
 
 # %% jupyter={"source_hidden": true}
 STORY = """
-# One is aborted, one is open, and the partition is loaded anew
+# Aborted, open, and a load
 system pulsar clients=app,web,accounting
 off {off}
 run accounting: subscribe orders-0 books from=earliest
