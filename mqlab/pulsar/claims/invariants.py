@@ -96,14 +96,17 @@ def behind_the_mark(cluster: Cluster, world: World) -> bool:
 
 
 def one_holder(cluster: Cluster, world: World) -> bool:
+    return all(has_one_holder(sub) for sub in list_subscriptions(cluster, world))
+
+
+def has_one_holder(sub: Subscription) -> bool:
     """One by one: a whole entry, or a message of a batch."""
-    for sub in list_subscriptions(cluster, world):
-        holders: dict[AckPosition, TxnID] = {}
-        for txn, positions in sub.pending.of_txn:
-            for position in positions:
-                if holders.setdefault(position, txn) != txn:
-                    return False
-    return True
+    holders: dict[AckPosition, TxnID] = {}
+    return all(
+        holders.setdefault(position, txn) == txn
+        for txn, positions in sub.pending.of_txn
+        for position in positions
+    )
 
 
 def pending_kept(cluster: Cluster, world: World) -> bool:
@@ -291,12 +294,11 @@ def _claim(
     return Claim(name, sentence, holds, kind, reads)
 
 
+CLEAN_READ = _claim("clean read", words.CLEAN_READ, clean_read, reads_consumers)
+TOLD_TO_ALL = _claim("told to all", words.TOLD_TO_ALL, told_to_all)
+ONE_HOLDER = _claim("one holder", words.ONE_HOLDER, one_holder, reads_topics)
 #: shown as lights in every picture
-LIT = (
-    _claim("clean read", words.CLEAN_READ, clean_read, reads_consumers),
-    _claim("told to all", words.TOLD_TO_ALL, told_to_all),
-    _claim("one holder", words.ONE_HOLDER, one_holder, reads_topics),
-)
+LIT = (CLEAN_READ, TOLD_TO_ALL, ONE_HOLDER)
 ALWAYS = (
     _claim("as decided", words.AS_DECIDED, as_decided),
     _claim("behind the mark", words.BEHIND_THE_MARK, behind_the_mark, reads_topics),

@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
-from mqlab.pulsar.messages import LedgerEntry, TransactionMetadataEntry, TxnID
+from typing import Any
+
+import pytest
+
+from mqlab.kernel import Map
+from mqlab.pulsar.claims.invariants import LIT
+from mqlab.pulsar.config import PulsarConfig
+from mqlab.pulsar.messages import (
+    AckPosition,
+    LedgerEntry,
+    MessageId,
+    PushMessage,
+    TransactionMetadataEntry,
+    TxnID,
+)
+from mqlab.pulsar.pending_ack import PendingAck
+from mqlab.pulsar.states import MarkerType, TxnStatus
+from mqlab.pulsar.subscription import Subscription
+from mqlab.pulsar.topic import Topic
 from mqlab.serve.pulsar import serve
+from mqlab.serve.pulsar.trace.lanes import name_lane
+from mqlab.serve.pulsar.trace.lights import Lights
 from mqlab.serve.pulsar.trace.model import MOST, READERS, TOPICS, TXNS, Model
 from tests.serve.live import asked, played
 from tests.serve.pulsar.raw import COMMIT, Raw
@@ -21,7 +41,7 @@ def test_a_transaction_as_a_follower_sees_it() -> None:
         client.end(txn, COMMIT)
         assert client.receive(1) == ["paid"]
         trace = played(asked(broker))
-    told = [(fact.node.rpartition("/")[2], fact.text.en, fact.txn) for fact in trace]
+    told = [(fact.node, fact.text.en, fact.txn) for fact in trace]
     for fact in [
         ("conn-1", "NewTxn timeout=60000", ""),
         ("tc-0", "NEW (0,0)", "T1"),
@@ -42,6 +62,7 @@ def test_a_transaction_as_a_follower_sees_it() -> None:
     assert all(fact.why.en and fact.why.zh for fact in trace if not fact.fold)
     snapshot = trace.snapshot(len(trace))
     assert [lane.title.en for lane in snapshot.lanes] == ["billing", "tc-0", "orders"]
+    assert [lane.name for lane in snapshot.lanes] == ["conn-1", "tc-0", "orders"]
     logs = {log.name: [(cell.label, cell.txn) for cell in log.cells] for log in snapshot.logs}
     assert logs["orders"] == [("paid", "T1"), ("C", "T1")]
     assert [label for label, _ in logs["__transaction_log_0"]] == ["new", "part", "→C", "C"]
@@ -49,6 +70,7 @@ def test_a_transaction_as_a_follower_sees_it() -> None:
     assert snapshot.graphs[0].path == ("OPEN", "COMMITTING", "COMMITTED")
     flags = {flag.name: flag.at for flag in snapshot.logs[0].frontiers}
     assert flags["maxReadPosition"] == 2
+    assert [(light.name, light.ok) for light in snapshot.lights] == [(c.name, True) for c in LIT]
 
 
 def test_notes_are_bounded() -> None:
@@ -63,6 +85,63 @@ def test_notes_are_bounded() -> None:
     assert model.written.name(TxnID(0, 1)) == ""
     assert len(model.strips) == TOPICS and len(model.records["tc-0"].cells) <= MOST
     assert len(model.readers) <= READERS
+
+
+@pytest.mark.parametrize("name", ["tc-0", "tc-9", "conn-1", "disk"])
+def test_a_topic_that_is_called_as_a_part_of_the_broker_is_called_in_full(name: str) -> None:
+    whole = f"persistent://public/default/{name}"
+    assert name_lane(whole) == whole and name_lane(name) == name
+
+
+T1, T2 = TxnID(0, 0), TxnID(0, 1)
+NEW = TransactionMetadataEntry(0, "NEW", T1)
+COMMITTING, COMMITTED = (
+    TransactionMetadataEntry(at, "UPDATE", T1, status=status)
+    for at, status in ((1, TxnStatus.COMMITTING), (2, TxnStatus.COMMITTED))
+)
+MESSAGE = LedgerEntry(0, ("m",), "shop", 0, T1)
+MARKER = LedgerEntry(1, txn=T1, marker=MarkerType.TXN_COMMIT)
+PUSH = PushMessage(MessageId("orders", 0), "billing", ("m",), 0, T1)
+
+
+def find_red(*steps: Any, pending: PendingAck = PendingAck()) -> set[str]:
+    """The lights that are red after this went by, with a subscription that holds `pending`."""
+    model = Model()
+    for step in steps:
+        match step:
+            case TransactionMetadataEntry():
+                model.note_record("tc-0", step)
+            case LedgerEntry():
+                model.note_entry("orders", step)
+            case PushMessage():
+                model.note_sent("conn-1/billing", step)
+    config = PulsarConfig()
+    sub = Subscription(config, "orders", "billing", pending=pending)
+    topic = Topic(config, "orders", subs=Map([("billing", sub)]))
+    return {light["name"] for light in Lights(model).draw([topic]) if not light["ok"]}
+
+
+@pytest.mark.parametrize(
+    ("steps", "red"),
+    [
+        ((NEW, MESSAGE, COMMITTING, MARKER, COMMITTED, PUSH), set()),
+        ((NEW, MESSAGE, COMMITTING, MARKER, MESSAGE, COMMITTED), set()),
+        ((MESSAGE, PUSH, COMMITTED), set()),
+        ((NEW, MESSAGE, PUSH), {"clean read"}),
+        ((NEW, MESSAGE, PUSH, COMMITTING, MARKER, COMMITTED), {"clean read"}),
+        ((NEW, MESSAGE, COMMITTING, COMMITTED, MARKER), {"told to all"}),
+    ],
+    ids=["all is well", "a late word", "of before our time", "sent while it is open",
+         "once red always red", "no marker"],
+)  # fmt: skip
+def test_lights(steps: tuple[Any, ...], red: set[str]) -> None:
+    assert find_red(*steps) == red
+
+
+def test_two_holders_of_a_message_turn_a_light_red() -> None:
+    one, other = AckPosition(0), AckPosition(1)
+    assert find_red(pending=PendingAck(of_txn=((T1, (one,)), (T2, (other,))))) == set()
+    assert find_red(pending=PendingAck(of_txn=((T1, (one,)), (T2, (one,))))) == {"one holder"}
 
 
 def test_names_that_a_client_chose_do_no_harm() -> None:

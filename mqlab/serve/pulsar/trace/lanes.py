@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ....kernel import Lane, Text
 from ....pulsar.config import COORDINATOR as PREFIX
 from ....pulsar.picture import words
@@ -11,6 +13,7 @@ from ...trace.texts import cut
 COORDINATOR, TOPIC = 1, 2
 MOST = (2, 6)  # of each kind
 DEFAULT = "persistent://public/default/"
+TAKEN = re.compile(rf"{PREFIX}|conn-|disk$")
 
 
 def make_lanes() -> Lanes:
@@ -26,7 +29,13 @@ def name_shortly(topic: str) -> str:
     return topic.removeprefix(DEFAULT)
 
 
+def name_lane(name: str) -> str:
+    """The same, unless a part of the broker is called so."""
+    short = name_shortly(name)
+    return name if TAKEN.match(short) else short
+
+
 def head_lane(kind: int, name: str) -> Lane:
     if kind == COORDINATOR:
         return Lane(name, Text(name), words.COORDINATOR())
-    return Lane(name, Text(cut(name_shortly(name))), words.PARTITION())
+    return Lane(name_lane(name), Text(cut(name_shortly(name))), words.PARTITION())

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 from ....kernel import Got, escape_unseen, replace, shorten
+from ....pulsar.claims.invariants import CLEAN_READ, TOLD_TO_ALL
 from ....pulsar.messages import (
     AddPartitionToTxn,
     AddSubscriptionToTxn,
@@ -25,7 +26,7 @@ from ....pulsar.messages import (
     TxnID,
 )
 from ....pulsar.picture.ledgers import DECIDED, Written
-from ....pulsar.states import ENDED
+from ....pulsar.states import ENDED, MarkerType, TxnStatus
 from .lanes import name_shortly
 
 MOST, LEAST = 40, 24  # cells kept of a log: beyond the one, it is cut to the other
@@ -34,6 +35,7 @@ TXNS = 64  # transactions kept
 READERS = 4  # consumers whose messages are kept
 LABEL = 12  # characters of a message
 TOGETHER = 8  # messages of a batch that are told
+PLACES = 64  # topics of a transaction whose markers are watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,9 @@ class Strip:
 
 class Model:
     """`strips`: by topic, that which was written to last at the end; `records`: by coordinator;
-    `readers`: by consumer, what it was sent. `changes` counts records and messages sent."""
+    `readers`: by consumer, what it was sent. `changes` counts records and messages sent. `broken`:
+    claims that were seen broken; `unmarked`: of a transaction, the topics that it wrote to and
+    that have no commit marker yet."""
 
     def __init__(self) -> None:
         self.strips: dict[str, Strip] = {}
@@ -73,14 +77,27 @@ class Model:
         self.readers: dict[str, deque[Got]] = {}
         self.written = LastWritten(())
         self.changes = 0
+        self.broken: set[str] = set()
+        self.unmarked: dict[TxnID, set[str]] = {}
 
     def note_entry(self, topic: str, entry: LedgerEntry) -> None:
         """An entry of a topic, as `simplify` has left it."""
         strip = self.strips.pop(topic) if topic in self.strips else Strip()
         self.strips[topic] = strip
         strip.add(entry)
+        self._watch_markers(topic, entry)
         for name in list(islice(self.strips, max(0, len(self.strips) - TOPICS))):
             del self.strips[name]
+
+    def _watch_markers(self, topic: str, entry: LedgerEntry) -> None:
+        """What is written before the decision has to be marked after it."""
+        places = self.unmarked.get(entry.txn) if entry.txn is not None else None
+        if places is None:
+            return
+        if entry.marker is MarkerType.TXN_COMMIT:
+            places.discard(topic)
+        elif entry.txn not in self.written.decisions and len(places) < PLACES:
+            places.add(topic)
 
     def note_record(self, coordinator: str, record: TransactionMetadataEntry) -> None:
         self.changes += 1
@@ -89,18 +106,25 @@ class Model:
         if record.op == "NEW":
             begun = (*written.begun, record.txn)
             gone, begun = begun[:-TXNS], begun[-TXNS:]
+            self.unmarked[record.txn] = set()
             for txn in gone:
                 written.decisions.pop(txn, None)
                 written.done.pop(txn, None)
+                self.unmarked.pop(txn, None)
             self.written = replace(written, begun=begun, before=written.before + len(gone))
         elif record.txn in written.begun and record.status in DECIDED:
             written.decisions.setdefault(record.txn, record.status)
         elif record.txn in written.begun and record.status in ENDED:
             written.done.setdefault(record.txn, record.status)
+            if record.status is TxnStatus.COMMITTED and self.unmarked[record.txn]:
+                self.broken.add(TOLD_TO_ALL.name)
 
     def note_sent(self, consumer: str, message: PushMessage) -> None:
         """What a consumer is sent, as `simplify` has left it."""
         self.changes += 1
+        txn = message.txn
+        if txn in self.written.begun and not self.written.has_committed(txn):
+            self.broken.add(CLEAN_READ.name)
         got = self.readers.pop(consumer) if consumer in self.readers else deque[Got](maxlen=LEAST)
         self.readers[consumer] = got
         text = ",".join(map(str, message.values))

@@ -52,7 +52,7 @@ from ...trace.teller import Teller
 from ..front import FRONT
 from ..front.hosting import LATE, Hosted
 from ..wire.asks import Ask, Handed, Push, Tell
-from .lanes import COORDINATOR, find_kind, make_lanes
+from .lanes import COORDINATOR, find_kind, make_lanes, name_lane
 from .model import Model, simplify
 from .picture import Picture
 
@@ -74,6 +74,10 @@ class Observer(Teller):
             return explain_fact(fact, "client")
         is_tc = find_kind(fact.node) == COORDINATOR
         return explain_fact(fact, "coordinator" if is_tc else "partition")
+
+    def _add(self, fact: Fact, told: Telling) -> None:
+        node, peer = name_lane(fact.node), name_lane(fact.peer)
+        super()._add(replace(fact, node=node, peer=peer), told)
 
     def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
         """The next step; its facts are counted, and told where somebody listens."""

@@ -19,6 +19,7 @@ from ....pulsar.topic import Topic
 from ...trace.lanes import Lanes
 from ...trace.texts import cut
 from .lanes import COORDINATOR, name_shortly
+from .lights import Lights
 from .model import Model
 
 ROWS = 10  # of a table
@@ -32,6 +33,7 @@ class Picture:
     def __init__(self, model: Model, lanes: Lanes) -> None:
         self.model = model
         self.lanes = lanes
+        self.lights = Lights(model)
         self.roles: dict[str, Any] = {}
         self._made: dict[str, tuple[Hashable, Any]] = {}
 
@@ -49,6 +51,7 @@ class Picture:
             "logs": part("logs", tuple(map(id, logs)), lambda: logs),
             "readers": part("readers", model.changes, self._readers),
             "graphs": part("graph", model.changes, lambda: plain((draw_graph(model.written),))),
+            "lights": part("lights", (seen, len(model.broken)), lambda: self.lights.draw(topics)),
             "tables": part("tables", (seen, *self._txns()), partial(self._tables, topics)),
         }
 
