@@ -4,12 +4,12 @@
 # *Can a transaction un-acknowledge?* · 90 minutes · Pulsar 4.2
 #
 # **In one paragraph.** In Pulsar a transaction may not only send messages but also acknowledge
-# those that it has read. Until it ends, such an acknowledgement is *pending*: neither given nor not
-# given. You find out who may acknowledge what, what comes back after an abort and to whom, what a
+# those that it has read. Until it ends, such an acknowledgement is *pending*: it does not count
+# yet. You find out who may acknowledge what, what comes back after an abort and to whom, what a
 # broker and a client remember when they die, and what happens when nobody ends the transaction. You
-# put a worker's calls into an order that survives every kill, get back what an abort left lying,
-# write the rule by which a broker refuses an acknowledgement, and see the same orders pass through
-# Kafka and Pulsar side by side.
+# put a worker's calls into an order that survives every kill, bill the orders of an aborted
+# transaction, write the rule by which a broker refuses an acknowledgement, and see the same orders
+# pass through Kafka and Pulsar side by side.
 #
 # **Contents.** Hook · Predict · Run · Investigate (1 after an abort, 2 two transactions, 3 without
 # a transaction, 4 who remembers, 5 nobody ends it, 6 two subscriptions, 7 again and again, 8

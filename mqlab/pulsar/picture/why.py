@@ -161,8 +161,9 @@ RETURNED: tuple[tuple[type, Words], ...] = (
     (
         calls.Acknowledge,
         Words(
-            "Without a transaction nobody answers an acknowledgement; with one it is safe now.",
-            "不在事务里的确认没有应答；在事务里的现在已经安全。",
+            "In a transaction the broker answers an acknowledgement when its record is safe; a "
+            "plain one gets no answer.",
+            "在事务里，确认的记录安全之后 broker 才应答；普通确认没有应答。",
         ),
     ),
 )
