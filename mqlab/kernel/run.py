@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from .choice import Choice, parse
+from .reasons import say_unguarded
 from .role import (
     Append,
     ConnectionLost,
@@ -115,6 +116,7 @@ class Run:
         if telling.hide:
             return
         why = telling.why if telling.why.en else self.system.explain(fact)
+        why = say_unguarded(why, getattr(self.system, "off", ()), self.system.unguarded())
         label = telling.label
         if fact.kind is FactKind.LATE and label.en:
             label = COMES_LATE(what=label)

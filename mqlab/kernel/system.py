@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from .application import Program
 from .disk import Disk
 from .options import check_bounds, check_off, read_line, write_line
+from .reasons import Unguarded
 from .role import Effect, Effects, Event
 from .snapshot import Snapshot
 from .stops import Named, name_plainly
@@ -133,6 +134,10 @@ class System:
     def explain(self, fact: Fact) -> Text:
         """One sentence why, of a fact for which `tell` has none."""
         return NOTHING
+
+    def unguarded(self) -> Unguarded:
+        """Which sentences why rest on a safeguard, and what is true while it is off."""
+        return {}
 
     def name_effect(self, role: str, effect: Effect) -> Named | None:
         """What an effect of a role is called where a stop tells if it was done; None: untold."""

@@ -6,6 +6,7 @@ Everything that is drawn or printed is a `Text` until the last moment, when `of(
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -79,3 +80,10 @@ class Words:
             )
 
         return Text(fill(self.en, "en"), fill(self.zh, "zh"))
+
+    def has_made(self, text: Text) -> bool:
+        """Whether the text is this template, filled in or as it stands."""
+        if "{" not in self.en:
+            return text.en == self.en
+        parts = [re.escape(part) for part in re.split(r"\{\w+\}", self.en)]
+        return re.fullmatch("(?s:.*)".join(parts), text.en) is not None

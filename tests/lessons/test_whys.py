@@ -82,3 +82,33 @@ def test_kills_recoveries_and_timers_say_why_in_every_system_of_the_labs() -> No
         kinds |= {str(fact.kind) for fact in trace if not fact.fold}
         assert without_why(trace) == [], line
     assert {"kill", "recovery"} <= kinds
+
+
+# ---- while a safeguard is off ----------------------------------------------------------
+
+BROKERS = ("kafka", "rocketmq", "pulsar")
+UNGUARDED = [
+    path
+    for path in SCENARIOS
+    if set(BROKERS) & set(path.parts) and re.search(r"^off ", path.read_text("utf-8"), re.M)
+]
+
+
+@pytest.mark.parametrize("broker", BROKERS)
+def test_every_safeguard_says_what_is_true_without_it(broker: str) -> None:
+    system = SYSTEMS[broker]()
+    assert system.unguarded().keys() == system.safeguards().keys()
+    for rows in system.unguarded().values():
+        for _, without in rows:
+            assert re.search(r" is off: [a-zU].*\.$", without.en), without
+            assert re.search("已关闭：.*[一-鿿].*。$", without.zh), without
+
+
+@pytest.mark.parametrize("path", UNGUARDED, ids=[path.stem for path in UNGUARDED])
+def test_a_run_without_a_safeguard_says_so_and_claims_nothing_that_rests_on_it(path: Path) -> None:
+    run = load(path, SYSTEMS).run
+    said = [fact.why for fact in run.trace if not fact.fold]
+    for off in run.system.off:
+        assert any(f"{off} is off" in why.en and f"{off} 已关闭" in why.zh for why in said)
+        for usual, _ in run.system.unguarded()[off]:
+            assert not [why.en for why in said if usual.has_made(why)]

@@ -7,11 +7,10 @@ and by the message, the timer, the outcome or the state that it is about.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from ...kernel import NOTHING, Fact, FactKind, Text, Words
-from ...kernel.outcome import UNKNOWN, Outcome
+from ...kernel.reasons import POWER_CUT, Reasons, Table
 from ..coordinator.messages import DescribeTransactions, ListTransactions
 from ..group.consumer.messages import ConsumerGroupHeartbeat
 from ..group.messages import JoinGroup, LeaveGroup, SyncGroup
@@ -175,10 +174,6 @@ STOPPED: dict[Kind, Words] = {
         "客户端不在磁盘上保存任何东西，也没有人通知 broker：它们只能察觉沉默，或者它的继任者。",
     ),
 }
-POWER_CUT = Words(
-    "A power cut takes more than memory: what was written but not flushed is gone as well.",
-    "断电失去的不只是内存：写了但还没有刷盘的内容也没了。",
-)
 RECOVERED: dict[Kind, Words] = {
     Kind.COORDINATOR: Words(
         "It knows again what its log says and no more: what was not decided there, never was.",
@@ -224,51 +219,55 @@ CUT_BACK = Words(
     "leader 没有这些记录：它们没有被同步副本确认过，所以没有人被告知它们是安全的。",
 )
 
-TIMERS: tuple[tuple[str, Words], ...] = (
-    ("retry", Words("No good answer has come: the same question is asked again.",
+TIMERS: Table = (
+    (r"^retry", Words("No good answer has come: the same question is asked again.",
                     "没有得到满意的应答：再问一次同样的问题。")),
-    ("marker", Words("A partition has not answered: its marker is sent until it does.",
+    (r"^marker", Words("A partition has not answered: its marker is sent until it does.",
                     "有分区没有应答：标记会一直发到它应答为止。")),
-    ("append again", Words(
+    (r"^append again", Words(
         "Too few copies were in sync to keep the record safe: the coordinator writes it again.",
         "同步副本太少，记录还不安全：协调器再写一次。")),
-    ("add", Words("The coordinator has not answered the leader's question: it asks once more.",
+    (r"^add", Words("The coordinator has not answered the leader's question: it asks once more.",
                   "协调器没有回答 leader 的问题：再问一次。")),
-    ("pause", Words("Nobody led the partition: the client looks for its leader once more.",
+    (r"^pause", Words("Nobody led the partition: the client looks for its leader once more.",
                     "分区没有 leader：客户端再找一次。")),
-    ("delivery", Words(
+    (r"^delivery", Words(
         "delivery.timeout.ms is over: the producer gives the record up, although it may be "
         "stored.",
         "delivery.timeout.ms 已到：生产者放弃这条记录，尽管它可能已经存下。")),
-    ("max.block", Words(
+    (r"^max\.block", Words(
         "max.block.ms is over: the call stops waiting, but what it asked for may still happen.",
         "max.block.ms 已到：调用不再等待，但它请求的事仍可能发生。")),
-    ("expire ids", Words(
+    (r"^expire ids", Words(
         "An id unused for transactional.id.expiration.ms is forgotten with all it protected.",
         "超过 transactional.id.expiration.ms 未使用的 id 会被遗忘，它的保护也随之消失。")),
-    ("expire producers", Words(
+    (r"^expire producers", Words(
         "A producer silent for producer.id.expiration.ms is forgotten: a repeat of its records "
         "would be new.",
         "沉默超过 producer.id.expiration.ms 的生产者会被遗忘：它的重复记录会被当作新的。")),
-    ("timeout", Words(
+    (r"^timeout", Words(
         "A transaction open for longer than transaction.timeout.ms is aborted by its coordinator: "
         "readers would wait behind it.",
         "打开时间超过 transaction.timeout.ms 的事务由协调器中止：否则读者会一直等在后面。")),
-    ("heartbeat", Words("A member that says nothing for too long would lose its partitions.",
+    (r"^heartbeat", Words("A member that says nothing for too long would lose its partitions.",
                         "成员沉默太久就会失去分区。")),
-    ("session", Words(
+    (r"^session", Words(
         "No heartbeat for session.timeout.ms: the member counts as gone, whether it is or not.",
         "session.timeout.ms 内没有心跳：成员被当作已离开，不管它是否真的离开。")),
-    ("join", Words("Who has not joined by now is left out of the new generation.",
+    (r"^join", Words("Who has not joined by now is left out of the new generation.",
                    "到现在还没有加入的成员，不算在新的 generation 里。")),
-    ("sync", Words("Who has not asked for its part by now is left out of the group.",
+    (r"^sync", Words("Who has not asked for its part by now is left out of the group.",
                    "到现在还没有领取分配的成员，会被移出消费组。")),
-    ("revoke", Words("Who has not given up its partitions by now is left out of the group.",
+    (r"^revoke", Words("Who has not given up its partitions by now is left out of the group.",
                         "到现在还没有交出分区的成员，会被移出消费组。")),
 )  # fmt: skip
 
+STABLE = Words(
+    "Everybody knows its part; only members of this generation may commit positions.",
+    "每个成员都知道自己的部分；只有这个 generation 的成员可以提交位移。",
+)
 #: what has changed in a role's memory, by what its line says
-CHANGES: tuple[tuple[str, Words], ...] = (
+CHANGES: Table = (
     (r"^HW=", Words(
         "Every in-sync copy holds the log up to here: the loss of one node loses none of it.",
         "每个同步副本都有到这里为止的日志：失去一个节点也不会丢失。")),
@@ -278,9 +277,7 @@ CHANGES: tuple[tuple[str, Words], ...] = (
     (r": CompletingRebalance", Words(
         "All have joined, so the generation has a number; one member shares the partitions out.",
         "成员到齐，generation 有了编号；由一个成员分配分区。")),
-    (r": Stable", Words(
-        "Everybody knows its part; only members of this generation may commit positions.",
-        "每个成员都知道自己的部分；只有这个 generation 的成员可以提交位移。")),
+    (r": Stable", STABLE),
     (r": Empty", Words(
         "Nobody reads for the group any more; its committed positions stay for the next.",
         "消费组没有成员了；已提交的位移留给下一个。")),
@@ -300,7 +297,7 @@ CHANGES: tuple[tuple[str, Words], ...] = (
 )  # fmt: skip
 
 #: what a failed call means, by what the client says
-FAILURES: tuple[tuple[str, Words], ...] = (
+FAILURES: Table = (
     (r"IllegalState", Words(
         "The client refuses by itself and asks nobody: its state does not allow this call.",
         "客户端自己拒绝，没有问任何人：它的状态不允许这个调用。")),
@@ -319,9 +316,19 @@ FAILURES: tuple[tuple[str, Words], ...] = (
         "It did not happen, and the application knows it: it may do something else.",
         "它没有发生，应用程序也知道：可以另作处理。")),
 )  # fmt: skip
-UNKNOWN_OUTCOME = Words(
-    "It may have happened or not; a careful application assumes neither.",
-    "它可能发生了，也可能没有；谨慎的应用程序两者都不假定。",
+REASONS = Reasons(
+    stopped=STOPPED,
+    recovered=RECOVERED,
+    timers=TIMERS,
+    changes=CHANGES,
+    failures=FAILURES,
+    alone={
+        FactKind.POWER_CUT: POWER_CUT,
+        FactKind.BREAK: BROKEN,
+        FactKind.LATE: LATE,
+        FactKind.TRUNCATE: CUT_BACK,
+    },
+    explain_success=lambda _: NOTHING,
 )
 
 
@@ -332,32 +339,11 @@ def explain_fact(fact: Fact, find_kind: Callable[[str], Kind]) -> Text:
             return _explain_request(fact.body, find_kind(fact.node))
         case FactKind.REPLY:
             return (REPLICATED if isinstance(fact.body, FetchReplicaResponse) else ANSWERED)()
-        case FactKind.KILL:
-            return STOPPED[find_kind(fact.node)]()
         case FactKind.RECOVERY if "owes" in fact.text.en:
             return OWES()
         case FactKind.RECOVERY if "asks" in fact.text.en:
             return ASKS()
-        case FactKind.RECOVERY:
-            return RECOVERED[find_kind(fact.node)]()
-        case FactKind.RETURN:
-            return _explain_outcome(fact.body)
-        case FactKind.TIMER:
-            name = str(fact.body)
-            return next((why() for begin, why in TIMERS if name.startswith(begin)), NOTHING)
-        case FactKind.CHANGE:
-            said = fact.text.en
-            return next((why() for what, why in CHANGES if re.search(what, said)), NOTHING)
-    return ALONE[fact.kind]() if fact.kind in ALONE else NOTHING
-
-
-#: kinds that mean the same whatever they are about
-ALONE = {
-    FactKind.POWER_CUT: POWER_CUT,
-    FactKind.BREAK: BROKEN,
-    FactKind.LATE: LATE,
-    FactKind.TRUNCATE: CUT_BACK,
-}
+    return REASONS.explain(fact, find_kind(fact.node))
 
 
 def _explain_request(body: object, sender: Kind) -> Text:
@@ -372,11 +358,3 @@ def _explain_request(body: object, sender: Kind) -> Text:
         case Fetch(isolation=isolation):
             return (FETCH_COMMITTED if isolation == READ_COMMITTED else FETCH_ALL)()
     return REQUESTS[type(body)]() if type(body) in REQUESTS else NOTHING
-
-
-def _explain_outcome(outcome: object) -> Text:
-    if not isinstance(outcome, Outcome) or outcome.ok:
-        return NOTHING
-    if outcome.status == UNKNOWN:
-        return UNKNOWN_OUTCOME()
-    return next(why() for what, why in FAILURES if re.search(what, outcome.detail))

@@ -28,6 +28,7 @@ from ...kernel import (
 )
 from ...kernel.claims import check_named, select_lights
 from ...kernel.options import SORTED, Most, Order, Pairs, Programs, Rules
+from ...kernel.reasons import Unguarded
 from ..claims.invariants import CLAIMS, properties, replicated_claims
 from ..config import SAFEGUARDS, KafkaConfig
 from ..picture.cluster import Cluster
@@ -35,6 +36,7 @@ from ..picture.effects import name_effect
 from ..picture.snapshot import draw_snapshot
 from ..picture.telling import find_kind, tell
 from ..picture.terms import TERMS
+from ..picture.unguarded import UNGUARDED
 from ..picture.why import explain_fact
 from . import verbs, wiring
 
@@ -184,6 +186,9 @@ class KafkaSystem(System):
 
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, partial(find_kind, self.cluster))
+
+    def unguarded(self) -> Unguarded:
+        return UNGUARDED
 
     def name_effect(self, role: str, effect: Effect) -> Named | None:
         return name_effect(role, effect)

@@ -3,10 +3,8 @@ messages and records stand in `sentences.py`."""
 
 from __future__ import annotations
 
-import re
-
-from ...kernel import NOTHING, Fact, FactKind, Text, Words
-from ...kernel.outcome import FAILED, UNKNOWN, Outcome
+from ...kernel import Fact, FactKind, Outcome, Text, Words
+from ...kernel.reasons import LATE, POWER_CUT, Reasons, Table
 from ..client import calls
 from .cluster import Cluster
 
@@ -43,21 +41,12 @@ RECOVERED = {
         "它读取游标和待定确认；缓冲区从快照和之后的主题恢复。",
     ),
 }
-POWER_CUT = Words(
-    "A power cut takes more than memory: what was written but not flushed is gone as well.",
-    "断电失去的不只是内存：写了但还没有刷盘的内容也没了。",
-)
 BROKEN = Words(
     "Requests under way may still arrive, answers never do; the client asks again on a new "
     "connection.",
     "路上的请求还可能到达，应答不会；客户端在新连接上再问。",
 )
-LATE = Words(
-    "It was sent before the connection broke and arrives only now; nothing in it says how old it "
-    "is.",
-    "它在连接断开之前发出，现在才到；它没有任何标记说明自己有多旧。",
-)
-TIMERS = (
+TIMERS: Table = (
     (
         r"^timeout \(",
         Words(
@@ -94,16 +83,18 @@ TIMERS = (
         ),
     ),
 )
+MAX_READ_MOVED = Words(
+    "maxReadPosition is the entry before the oldest open transaction's first, else the "
+    "last one; no consumer is sent anything above it.",
+    "maxReadPosition 是最早未结束事务第一条消息的前一条，没有则是最后一条；之上的不投递。",
+)
+LOADED = Words(
+    "The log was read: what is open is watched, and what was being ended is ended again.",
+    "日志已读：未结束的继续计时，正在结束的再结束一次。",
+)
 #: what has changed in memory, by what its line says; the last one fits whatever else is told
-CHANGES = (
-    (
-        r"maxReadPosition",
-        Words(
-            "maxReadPosition is the entry before the oldest open transaction's first, else the "
-            "last one; no consumer is sent anything above it.",
-            "maxReadPosition 是最早未结束事务第一条消息的前一条，没有则是最后一条；之上的不投递。",
-        ),
-    ),
+CHANGES: Table = (
+    (r"maxReadPosition", MAX_READ_MOVED),
     (
         r"^buffer|buffer recovers",
         Words(
@@ -112,13 +103,7 @@ CHANGES = (
             "只有 Ready 的缓冲区，或因从未有事务写入而没有快照的缓冲区，才知道可以读到哪里。",
         ),
     ),
-    (
-        r"^loaded",
-        Words(
-            "The log was read: what is open is watched, and what was being ended is ended again.",
-            "日志已读：未结束的继续计时，正在结束的再结束一次。",
-        ),
-    ),
+    (r"^loaded", LOADED),
     (
         r": (OPEN|COMMITTING|COMMITTED|ABORTING|ABORTED|ERROR|TIME_OUT)$",
         Words(
@@ -135,15 +120,18 @@ CHANGES = (
         ),
     ),
 )
+COMMITTED = Words(
+    "Every participant has answered, so the messages can be read now, unless an older "
+    "transaction is open before them.",
+    "每个参与方都已应答，消息现在可以读到，除非前面还有更早的未结束事务。",
+)
+ACKNOWLEDGED = Words(
+    "In a transaction the broker answers an acknowledgement when its record is safe; a plain one "
+    "gets no answer.",
+    "在事务里，确认的记录安全之后 broker 才应答；普通确认没有应答。",
+)
 RETURNED: tuple[tuple[type, Words], ...] = (
-    (
-        calls.Commit,
-        Words(
-            "Every participant has answered, so the messages can be read now, unless an older "
-            "transaction is open before them.",
-            "每个参与方都已应答，消息现在可以读到，除非前面还有更早的未结束事务。",
-        ),
-    ),
+    (calls.Commit, COMMITTED),
     (
         calls.Send,
         Words(
@@ -158,23 +146,12 @@ RETURNED: tuple[tuple[type, Words], ...] = (
             "它取走 broker 已经推送来的消息，并不向 broker 请求什么。",
         ),
     ),
-    (
-        calls.Acknowledge,
-        Words(
-            "In a transaction the broker answers an acknowledgement when its record is safe; a "
-            "plain one gets no answer.",
-            "在事务里，确认的记录安全之后 broker 才应答；普通确认没有应答。",
-        ),
-    ),
+    (calls.Acknowledge, ACKNOWLEDGED),
 )
 GOES_ON = Words("The application goes on.", "应用程序继续。")
 FAILURE = Words(
     "The application hears an exception and must decide what it means for its transaction.",
     "应用程序得到异常，必须自己决定它对事务意味着什么。",
-)
-UNKNOWN_OUTCOME = Words(
-    "It may have happened or not; a careful application assumes neither.",
-    "它可能发生了，也可能没有；谨慎的应用程序两者都不假定。",
 )
 NOTHING_DONE = Words("It changes nothing here.", "它在这里什么也不改变。")
 
@@ -189,37 +166,24 @@ def find_kind(cluster: Cluster, name: str) -> str:
 def explain_fact(fact: Fact, kind: str) -> Text:
     """One sentence why, of what is no message and no record; nothing where none is known. `kind`:
     of the fact's node."""
-    match fact.kind:
-        case FactKind.KILL:
-            return STOPPED[kind]()
-        case FactKind.POWER_CUT:
-            return POWER_CUT()
-        case FactKind.RECOVERY:
-            return RECOVERED[kind]()
-        case FactKind.BREAK:
-            return BROKEN()
-        case FactKind.LATE:
-            return LATE()
-        case FactKind.RETURN:
-            return _explain_outcome(fact.body)
-        case FactKind.TIMER:
-            return _find(TIMERS, str(fact.body))
-        case FactKind.CHANGE:
-            return _find(CHANGES, fact.text.en)
-        case FactKind.IDLE:
-            return NOTHING_DONE()
-    return NOTHING
+    return REASONS.explain(fact, kind)
 
 
-def _find(table: tuple[tuple[str, Words], ...], said: str) -> Text:
-    return next((why() for what, why in table if re.search(what, said)), NOTHING)
-
-
-def _explain_outcome(outcome: object) -> Text:
-    if not isinstance(outcome, Outcome):
-        return NOTHING
-    if outcome.status == UNKNOWN:
-        return UNKNOWN_OUTCOME()
-    if outcome.status == FAILED:
-        return FAILURE()
+def _explain_success(outcome: Outcome) -> Text:
     return next((why() for call, why in RETURNED if isinstance(outcome.call, call)), GOES_ON())
+
+
+REASONS = Reasons(
+    stopped=STOPPED,
+    recovered=RECOVERED,
+    timers=TIMERS,
+    changes=CHANGES,
+    failures=((r"", FAILURE),),
+    alone={
+        FactKind.POWER_CUT: POWER_CUT,
+        FactKind.BREAK: BROKEN,
+        FactKind.LATE: LATE,
+        FactKind.IDLE: NOTHING_DONE,
+    },
+    explain_success=_explain_success,
+)

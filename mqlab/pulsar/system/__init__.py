@@ -27,6 +27,7 @@ from ...kernel import (
 )
 from ...kernel.claims import check_named, select_lights
 from ...kernel.options import SORTED, Most, Programs, Rules
+from ...kernel.reasons import Unguarded
 from ..claims.invariants import CLAIMS, properties
 from ..client.calls import Commit
 from ..config import SAFEGUARDS, PulsarConfig
@@ -35,6 +36,7 @@ from ..picture.effects import name_effect
 from ..picture.meaning import tell
 from ..picture.snapshot import draw_snapshot
 from ..picture.terms import TERMS
+from ..picture.unguarded import UNGUARDED
 from ..picture.why import explain_fact, find_kind
 from . import verbs, wiring
 
@@ -143,6 +145,9 @@ class PulsarSystem(System):
 
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, find_kind(self.cluster, fact.node))
+
+    def unguarded(self) -> Unguarded:
+        return UNGUARDED
 
     def name_effect(self, role: str, effect: Effect) -> Named | None:
         return name_effect(effect)

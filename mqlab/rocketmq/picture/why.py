@@ -3,11 +3,10 @@ messages and records stand in `sentences.py`."""
 
 from __future__ import annotations
 
-import re
 from enum import Enum, auto
 
-from ...kernel import NOTHING, Fact, FactKind, Text, Words
-from ...kernel.outcome import FAILED, UNKNOWN, Outcome
+from ...kernel import Fact, FactKind, Outcome, Text, Words
+from ...kernel.reasons import LATE, POWER_CUT, Reasons, Table, find_reason
 from ..broker.checking import CHECK
 from ..broker.delay import LEVEL
 from ..broker.safety import ACKNOWLEDGE, FLUSH
@@ -56,10 +55,6 @@ STOPPED: dict[Kind, Words] = {
         "它没有确认的消息会再次到来，给它自己或组内的其他消费者。",
     ),
 }
-POWER_CUT = Words(
-    "A power cut takes more than memory: what was written but not flushed is gone as well.",
-    "断电失去的不只是内存：写了但还没有刷盘的内容也没了。",
-)
 RECOVERED: dict[Kind, Words] = {
     Kind.PRODUCER: Words(
         "It knows nothing of its last life; once it has registered it can be asked about orders "
@@ -88,42 +83,62 @@ BROKEN = Words(
     "Requests under way may still arrive, answers never do; one-way messages are not sent again.",
     "路上的请求还可能到达，应答不会；单向消息不会重发。",
 )
-LATE = Words(
-    "It was sent before the connection broke and arrives only now; nothing in it says how old it "
-    "is.",
-    "它在连接断开之前发出，现在才到；它没有任何标记说明自己有多旧。",
+ROUND = Words(
+    "A round of the check begins: it looks at every half that no op record names.",
+    "一轮回查开始：查看每一条没有 op 记录的半消息。",
 )
-TIMERS: dict[str, Words] = {
-    CHECK: Words(
-        "A round of the check begins: it looks at every half that no op record names.",
-        "一轮回查开始：查看每一条没有 op 记录的半消息。",
+TIMERS: Table = (
+    (f"^{CHECK}", ROUND),
+    (
+        f"^{OP_BATCH}",
+        Words(
+            "Ends that have waited in memory are written down together.",
+            "在内存中等待的结束记录一起写下。",
+        ),
     ),
-    OP_BATCH: Words(
-        "Ends that have waited in memory are written down together.",
-        "在内存中等待的结束记录一起写下。",
+    (
+        f"^{PERSIST}",
+        Words(
+            "How far each group has come is written to the disk; a kill before this turns it back.",
+            "各组的进度写入磁盘；在此之前被杀，进度会倒退。",
+        ),
     ),
-    PERSIST: Words(
-        "How far each group has come is written to the disk; a kill before this turns it back.",
-        "各组的进度写入磁盘；在此之前被杀，进度会倒退。",
+    (f"^{HEARTBEAT}", sentences.HEARTBEAT),
+    (
+        f"^{FLUSH}",
+        Words(
+            "Messages reach the disk some time after they were acknowledged; a power cut takes the "
+            "rest.",
+            "消息在应答之后过一会儿才刷盘；断电会丢失还没有刷盘的部分。",
+        ),
     ),
-    HEARTBEAT: sentences.HEARTBEAT,
-    FLUSH: Words(
-        "Messages reach the disk some time after they were acknowledged; a power cut takes the "
-        "rest.",
-        "消息在应答之后过一会儿才刷盘；断电会丢失还没有刷盘的部分。",
+    (
+        f"^{ACKNOWLEDGE}",
+        Words(
+            "The disk or the slave has not answered in time: the message is stored, but the sender "
+            "is told that it is not safe.",
+            "磁盘或从节点没有按时应答：消息已存下，但发送者被告知它不安全。",
+        ),
     ),
-    ACKNOWLEDGE: Words(
-        "The disk or the slave has not answered in time: the message is stored, but the sender is "
-        "told that it is not safe.",
-        "磁盘或从节点没有按时应答：消息已存下，但发送者被告知它不安全。",
+    (
+        f"^{LEVEL}",
+        Words(
+            "A delay is over: what waited is written once more, to its own topic.",
+            "延时结束：等待的消息再写一遍，写到它自己的主题。",
+        ),
     ),
-    LEVEL: Words(
-        "A delay is over: what waited is written once more, to its own topic.",
-        "延时结束：等待的消息再写一遍，写到它自己的主题。",
-    ),
-}
+)
+REGISTERED = Words(
+    "Whoever is registered here can be asked about any half of the group, and nobody else.",
+    "注册在这里的进程都可能被问到组内任何半消息，别人不会。",
+)
+MOVED_ON = Words(
+    "Halves before this place are not looked at again: they have ended, or a copy of them "
+    "lies further on.",
+    "这个位置之前的半消息不再查看：它们已经结束，或者后面有它们的副本。",
+)
 #: what has changed in the broker's memory, by what its line says
-CHANGES: tuple[tuple[str, Words], ...] = (
+CHANGES: Table = (
     (
         r"^ends that wait for their op record: \d",
         Words(
@@ -135,13 +150,7 @@ CHANGES: tuple[tuple[str, Words], ...] = (
         r"^ends that wait",
         Words("Nothing that a kill could forget is left.", "没有什么会因进程被杀而遗忘。"),
     ),
-    (
-        r"^producers of",
-        Words(
-            "Whoever is registered here can be asked about any half of the group, and nobody else.",
-            "注册在这里的进程都可能被问到组内任何半消息，别人不会。",
-        ),
-    ),
+    (r"^producers of", REGISTERED),
     (
         r"^consumers of",
         Words(
@@ -156,16 +165,9 @@ CHANGES: tuple[tuple[str, Words], ...] = (
             "下一个替该组读取的消费者从这里开始。",
         ),
     ),
-    (
-        r"^half offset",
-        Words(
-            "Halves before this place are not looked at again: they have ended, or a copy of them "
-            "lies further on.",
-            "这个位置之前的半消息不再查看：它们已经结束，或者后面有它们的副本。",
-        ),
-    ),
+    (r"^half offset", MOVED_ON),
 )
-RETURNS: tuple[tuple[str, Words], ...] = (
+RETURNS: Table = (
     (
         r"SEND_OK COMMIT",
         Words(
@@ -198,10 +200,6 @@ FAILURE = Words(
     "Nothing happened: the half was not stored, so the local transaction was not run.",
     "什么也没有发生：半消息没有存下，所以本地事务没有执行。",
 )
-UNKNOWN_OUTCOME = Words(
-    "It may have happened or not; a careful application assumes neither.",
-    "它可能发生了，也可能没有；谨慎的应用程序两者都不假定。",
-)
 NOTHING_DONE = Words(
     "The broker looks at it and writes nothing: the half stays as it is.",
     "broker 看过之后什么也不写：半消息保持原样。",
@@ -211,37 +209,23 @@ NOTHING_DONE = Words(
 def explain_fact(fact: Fact, kind: Kind) -> Text:
     """One sentence why, of what is no message and no record; nothing where none is known. `kind`:
     of the fact's node."""
-    match fact.kind:
-        case FactKind.KILL:
-            return STOPPED[kind]()
-        case FactKind.POWER_CUT:
-            return POWER_CUT()
-        case FactKind.RECOVERY:
-            return RECOVERED[kind]()
-        case FactKind.BREAK:
-            return BROKEN()
-        case FactKind.LATE:
-            return LATE()
-        case FactKind.RETURN:
-            return _explain_outcome(fact.body)
-        case FactKind.TIMER:
-            name = str(fact.body)
-            return next((why() for begin, why in TIMERS.items() if name.startswith(begin)), NOTHING)
-        case FactKind.CHANGE:
-            said = fact.text.en
-            return next((why() for what, why in CHANGES if re.search(what, said)), NOTHING)
-        case FactKind.IDLE if isinstance(fact.body, EndTransaction):
-            return NOTHING_DONE()
-    return NOTHING
+    if fact.kind is FactKind.IDLE and isinstance(fact.body, EndTransaction):
+        return NOTHING_DONE()
+    return REASONS.explain(fact, kind)
 
 
-def _explain_outcome(outcome: object) -> Text:
-    if not isinstance(outcome, Outcome):
-        return NOTHING
-    if outcome.status == UNKNOWN:
-        return UNKNOWN_OUTCOME()
-    if outcome.status == FAILED:
-        return FAILURE()
+def _explain_success(outcome: Outcome) -> Text:
     if isinstance(outcome.call, SendInTransaction):
-        return next(why() for what, why in RETURNS if re.search(what, outcome.detail))
+        return find_reason(RETURNS, outcome.detail)
     return CONSUMED() if isinstance(outcome.call, Consume) else RETURNS[-1][1]()
+
+
+REASONS = Reasons(
+    stopped=STOPPED,
+    recovered=RECOVERED,
+    timers=TIMERS,
+    changes=CHANGES,
+    failures=((r"", FAILURE),),
+    alone={FactKind.POWER_CUT: POWER_CUT, FactKind.BREAK: BROKEN, FactKind.LATE: LATE},
+    explain_success=_explain_success,
+)

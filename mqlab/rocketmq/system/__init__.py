@@ -28,6 +28,7 @@ from ...kernel import (
 )
 from ...kernel.claims import check_named, select_lights
 from ...kernel.options import SORTED, Most, Order, Pairs, Programs, Rules
+from ...kernel.reasons import Unguarded
 from ..claims.invariants import CLAIMS, properties
 from ..config import SAFEGUARDS, RocketMQConfig
 from ..picture.cluster import Cluster
@@ -35,6 +36,7 @@ from ..picture.effects import name_effect
 from ..picture.snapshot import draw_snapshot
 from ..picture.telling import find_kind, tell
 from ..picture.terms import TERMS
+from ..picture.unguarded import UNGUARDED
 from ..picture.why import explain_fact
 from . import verbs, wiring
 
@@ -170,6 +172,9 @@ class RocketMQSystem(System):
 
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, find_kind(self.cluster, fact.node))
+
+    def unguarded(self) -> Unguarded:
+        return UNGUARDED
 
     def name_effect(self, role: str, effect: Effect) -> Named | None:
         return name_effect(effect)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 from operator import attrgetter
 
+from ...kafka.config import SAFEGUARDS
 from ...kafka.coordinator import Coordinator, StateRecord
 from ...kafka.group import GroupCoordinator
 from ...kafka.leader import Leader
@@ -33,6 +34,7 @@ from .trace.observer import Observer
 def make_home(config: BrokerConfig | None = None) -> Home:
     config = config if config is not None else BrokerConfig()
     kafka = config.kafka
+    off = tuple(name for name in SAFEGUARDS if name not in kafka.on)
     return Home(
         name="kafka",
         system=f"kafka transaction_version={kafka.transaction_version}",
@@ -43,7 +45,7 @@ def make_home(config: BrokerConfig | None = None) -> Home:
         entries=ENTRIES,
         keeping=Keeping(Batch, find_compaction, STARTS),
         change=partial(change_topic, config),
-        observe=partial(Observer, kafka.coordinator),
+        observe=partial(Observer, kafka.coordinator, off=off),
         weigh=weigh_batches,
     )
 

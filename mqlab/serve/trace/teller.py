@@ -29,6 +29,10 @@ class Teller:
         """One sentence why, where the step's own telling has none."""
         raise NotImplementedError
 
+    def _say_why(self, fact: Fact, told: Telling) -> Text:
+        """One sentence, that of the step itself where it has one."""
+        return told.why if told.why.en else self.explain(fact)
+
     def _count(self, at_ms: int, tell: Tell | None) -> None:
         """A step begins, and `tell` listens to it."""
         self.steps += 1
@@ -57,7 +61,7 @@ class Teller:
                     txn=told.txn,
                     fold=fact.fold or told.fold,
                     label=clip(told.label),
-                    why=clip(told.why if told.why.en else self.explain(fact)),
+                    why=clip(self._say_why(fact, told)),
                     at_ms=self._at_ms,
                 )
             )

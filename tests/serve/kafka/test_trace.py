@@ -67,6 +67,15 @@ def test_a_transaction_is_told(topic: str) -> None:
     assert all({f.node, f.peer} <= {*named, "disk", ""} for f in trace)
 
 
+def test_a_step_says_what_is_true_while_a_safeguard_is_off(topic: str) -> None:
+    with serve(off=("lso",)) as open_to_all:
+        create(open_to_all.address, topic, 1)
+        transaction(producer(open_to_all.address, "order-service"), topic, "a", commit=True)
+        trace = played(asked(open_to_all, last=10_000))
+    said = {fact.why.en for fact in trace if fact.text.en == "1 record @0"}
+    assert len(said) == 1 and said.pop().startswith("lso is off: ")
+
+
 @pytest.mark.parametrize(
     ("path", "marker", "red"),
     [

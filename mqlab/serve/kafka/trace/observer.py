@@ -22,6 +22,7 @@ from ....kafka.picture.meaning import (
     explain_record,
     explain_request,
 )
+from ....kafka.picture.unguarded import UNGUARDED
 from ....kafka.picture.why import explain_fact
 from ....kernel import (
     Append,
@@ -38,6 +39,7 @@ from ....kernel import (
     Telling,
     Text,
 )
+from ....kernel.reasons import say_unguarded
 from ....kernel.run import RECOVERED, TIMER, new_fact
 from ...trace.recorder import Step
 from ...trace.teller import Teller
@@ -52,10 +54,18 @@ SILENT = (Watch, Unwatch, Watched)
 
 
 class Observer(Teller):
-    """`tell`, where given, is called with each fact, the model being as it was just then."""
+    """`tell`, where given, is called with each fact, the model being as it was just then. `off`:
+    safeguards that are switched off."""
 
-    def __init__(self, coordinator: str, started_ms: int, log: Callable[[str], Any]) -> None:
+    def __init__(
+        self,
+        coordinator: str,
+        started_ms: int,
+        log: Callable[[str], Any],
+        off: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(make_lanes(coordinator), started_ms)
+        self.off = off
         self.model = Model()
         self.draw = Picture(self.model, self.lanes).now
         self.coordinator = coordinator
@@ -63,6 +73,9 @@ class Observer(Teller):
 
     def explain(self, fact: Fact) -> Text:
         return explain_fact(fact, self.model.find_kind)
+
+    def _say_why(self, fact: Fact, told: Telling) -> Text:
+        return say_unguarded(super()._say_why(fact, told), self.off, UNGUARDED)
 
     def take(self, step: Step, tell: Callable[[Fact], None] | None = None) -> None:
         """The next step; its facts are counted, and told where somebody listens."""

@@ -1,0 +1,105 @@
+"""One sentence why for what is no message and no record: stops, starts, timers, calls that return,
+changes in memory. A broker fills in its sentences (`Reasons`); which of them fits is found here.
+
+A sentence often says what a safeguard does. While that is switched off it would be untrue, so a
+broker also keeps for each safeguard which of its sentences rest on it and what is true then
+(`Unguarded`); `say_unguarded` puts the one in the place of the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from .outcome import FAILED, UNKNOWN, Outcome
+from .text import NOTHING, Text, Words
+from .trace import Fact, FactKind
+
+K = TypeVar("K")
+
+POWER_CUT = Words(
+    "A power cut takes more than memory: what was written but not flushed is gone as well.",
+    "断电失去的不只是内存：写了但还没有刷盘的内容也没了。",
+)
+UNKNOWN_OUTCOME = Words(
+    "It may have happened or not; a careful application assumes neither.",
+    "它可能发生了，也可能没有；谨慎的应用程序两者都不假定。",
+)
+LATE = Words(
+    "It was sent before the connection broke and arrives only now; nothing in it says how old it "
+    "is.",
+    "它在连接断开之前发出，现在才到；它没有任何标记说明自己有多旧。",
+)
+
+#: (what a line says, as a regular expression; the sentence): the first that is found counts
+Table = tuple[tuple[str, Words], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons(Generic[K]):
+    """`stopped`, `recovered`: by what the node is. `alone`: kinds of facts that mean the same
+    whatever they are about. `timers`: by a timer's name; `changes`: by the line of a change in
+    memory; `failures`: by what a call that failed says. `explain_success`: of a call's outcome."""
+
+    stopped: Mapping[K, Words]
+    recovered: Mapping[K, Words]
+    timers: Table
+    changes: Table
+    failures: Table
+    alone: Mapping[FactKind, Words]
+    explain_success: Callable[[Outcome], Text]
+
+    def explain(self, fact: Fact, kind: K) -> Text:
+        """`kind`: of the fact's node. Nothing where no sentence is known."""
+        match fact.kind:
+            case FactKind.KILL:
+                return self.stopped[kind]()
+            case FactKind.RECOVERY:
+                return self.recovered[kind]()
+            case FactKind.TIMER:
+                return find_reason(self.timers, str(fact.body))
+            case FactKind.CHANGE:
+                return find_reason(self.changes, fact.text.en)
+            case FactKind.RETURN if isinstance(fact.body, Outcome):
+                return self._explain_outcome(fact.body)
+        return self.alone[fact.kind]() if fact.kind in self.alone else NOTHING
+
+    def _explain_outcome(self, outcome: Outcome) -> Text:
+        if outcome.status == UNKNOWN:
+            return UNKNOWN_OUTCOME()
+        if outcome.status == FAILED:
+            return find_reason(self.failures, outcome.detail)
+        return self.explain_success(outcome)
+
+
+def find_reason(table: Table, said: str) -> Text:
+    return next((why() for what, why in table if re.search(what, said)), NOTHING)
+
+
+# ---- while a safeguard is off ----------------------------------------------------------
+
+#: safeguard → (a sentence that rests on it, what is true while it is off) …
+Unguarded = Mapping[str, tuple[tuple[Words, Words], ...]]
+
+
+def build_unguarded(table: Mapping[str, tuple[tuple[Words, str, str], ...]]) -> Unguarded:
+    """`table`: safeguard → (a sentence that rests on it, what is true without it in English, and
+    in Chinese) …; each says first what is off."""
+    return {
+        name: tuple(
+            (usual, Words(f"{name} is off: {en}", f"{name} 已关闭：{zh}")) for usual, en, zh in rows
+        )
+        for name, rows in table.items()
+    }
+
+
+def say_unguarded(why: Text, off: Collection[str], unguarded: Unguarded) -> Text:
+    """The sentence, or what is true in its place while these safeguards are off: several may
+    matter to one step."""
+    rows = (row for name in off for row in unguarded.get(name, ()))
+    found = [without() for usual, without in rows if usual.has_made(why)]
+    if not found:
+        return why
+    return Text(" ".join(text.en for text in found), "".join(text.zh for text in found))
