@@ -11,19 +11,22 @@ be shown the run that refutes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from itertools import chain, pairwise
 
 from ...kernel import Property, Words, World
 from ...kernel.claims import Claim, claims_by_key, list_properties
 from ...kernel.world import NodeState
 from ..client import Client
+from ..config import PENDING_ACK_SUFFIX
 from ..coordinator import Coordinator
-from ..messages import AckPosition, PushMessage, TxnID
+from ..messages import AckPosition, PendingAckEntry, PushMessage, TxnID
 from ..pending_ack import replay_log
+from ..pending_ack.records import COMMIT
 from ..picture import words
 from ..picture.cluster import Cluster
 from ..picture.ledgers import Written, has_ended, list_markers, read_coordinators, read_entries
-from ..states import ClientTxnState, MarkerType, StoreState, TxnStatus
+from ..states import RECOVERED, AckType, ClientTxnState, MarkerType, StoreState, TxnStatus
 from ..subscription import Subscription
 from ..topic import Topic
 
@@ -48,6 +51,14 @@ def list_queued(cluster: Cluster, world: World) -> list[PushMessage]:
     return [push for client in clients for c in client.consumers for push in c.queue]
 
 
+def list_pending_ack_logs(cluster: Cluster, world: World) -> Iterator[list[PendingAckEntry]]:
+    for partition in cluster.partitions:
+        disk = world.disk(partition)
+        for name in disk.logs():
+            if name.endswith(PENDING_ACK_SUFFIX):
+                yield list(disk.log(name).read(0))
+
+
 # ---- transactions ------------------------------------------------------------------------
 
 
@@ -58,13 +69,25 @@ def clean_read(cluster: Cluster, world: World) -> bool:
     )
 
 
+def ids_grow(cluster: Cluster, world: World) -> bool:
+    begun = read_coordinators(cluster, world).begun
+    return all(one.most != other.most or one.least < other.least for one, other in pairwise(begun))
+
+
 def as_decided(cluster: Cluster, world: World) -> bool:
     written = read_coordinators(cluster, world)
-    return all(
-        marker.txn is not None and written.has_committed(marker.txn)
+    markers = (
+        marker.txn
         for name in cluster.partitions
         for marker in list_markers(read_entries(world, name), MarkerType.TXN_COMMIT)
     )
+    records = (
+        record.txn
+        for log in list_pending_ack_logs(cluster, world)
+        for record in log
+        if record.op == COMMIT
+    )
+    return all(txn is not None and written.has_committed(txn) for txn in chain(markers, records))
 
 
 def told_to_all(cluster: Cluster, world: World) -> bool:
@@ -78,17 +101,37 @@ def told_to_all(cluster: Cluster, world: World) -> bool:
                 continue
             if done.get(entry.txn) is TxnStatus.COMMITTED:
                 return False
-    return True
+    return all(_is_told(log, done) for log in list_pending_ack_logs(cluster, world))
+
+
+def _is_told(log: list[PendingAckEntry], done: Mapping[TxnID, TxnStatus]) -> bool:
+    """Unless somebody has acknowledged cumulatively: his slot keeps other commits from being told
+    (`pending_ack`)."""
+    if any(record.ack_type is AckType.CUMULATIVE for record in log):
+        return True
+    committed = {record.txn for record in log if record.op == COMMIT}
+    return not any(
+        done.get(record.txn) is TxnStatus.COMMITTED and record.txn not in committed
+        for record in log
+    )
 
 
 def behind_the_mark(cluster: Cluster, world: World) -> bool:
+    """The mark is never too far. It is far enough, too, while nothing is being written: a message
+    that came after its transaction was aborted may lie behind it, and so may, until the first
+    message of a transaction, what came during the first snapshot."""
     for topic in list_topics(cluster, world):
         entries = read_entries(world, topic.name)
-        for entry in entries:
-            if entry.txn is None or entry.marker is not None or entry.base > topic.readable:
-                continue
-            if not has_ended(entries, entry):
-                return False
+        messages = [entry for entry in entries if entry.txn is not None and entry.marker is None]
+        start = next((e.base for e in messages if not has_ended(entries, e)), None)
+        if start is not None and start <= topic.readable:
+            return False
+        if topic.buffer.state not in RECOVERED or topic.appends or not messages:
+            continue
+        late = {entry.base for entry in messages}
+        bound = topic.lac if start is None else start - 1
+        if any(at not in late for at in range(topic.readable + 1, bound + 1)):
+            return False
     return True
 
 
@@ -300,6 +343,7 @@ ONE_HOLDER = _claim("one holder", words.ONE_HOLDER, one_holder, reads_topics)
 #: shown as lights in every picture
 LIT = (CLEAN_READ, TOLD_TO_ALL, ONE_HOLDER)
 ALWAYS = (
+    _claim("ids grow", words.IDS_GROW, ids_grow),
     _claim("as decided", words.AS_DECIDED, as_decided),
     _claim("behind the mark", words.BEHIND_THE_MARK, behind_the_mark, reads_topics),
     _claim("pending kept", words.PENDING_KEPT, pending_kept, reads_topics),

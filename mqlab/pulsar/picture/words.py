@@ -20,17 +20,23 @@ CLEAN_READ = Words(
     "no consumer is sent a message of a transaction whose commit is not decided",
     "事务的提交尚未决定之前，它的消息不会投递给任何消费者",
 )
+IDS_GROW = Words(
+    "a coordinator gives each id once, and a higher one each time",
+    "协调器给出的事务编号只增不减，也不重复",
+)
 AS_DECIDED = Words(
-    "a commit marker lies only where the coordinator's log says COMMITTING",
-    "只有协调器日志写有 COMMITTING 的事务才有提交标记",
+    "a partition or a subscription commits only what the coordinator's log says is COMMITTING",
+    "只有协调器日志写有 COMMITTING 的事务，分区和订阅才会提交",
 )
 TOLD_TO_ALL = Words(
-    "a transaction is COMMITTED only when each partition it wrote to has its marker",
-    "事务写过的每个分区都有了提交标记，事务才是 COMMITTED",
+    "a transaction is COMMITTED only when each partition it wrote to has its marker, and each "
+    "subscription its COMMIT",
+    "事务写过的每个分区都有了提交标记，每个订阅都有了 COMMIT 记录，事务才是 COMMITTED",
 )
 BEHIND_THE_MARK = Words(
-    "what is open lies above maxReadPosition, also after a restart",
-    "未结束的消息都在 maxReadPosition 之上，重启之后也一样",
+    "maxReadPosition is the entry before the first one of the oldest open transaction, also after "
+    "a restart",
+    "maxReadPosition 是最早的未结束事务第一条消息之前的位置，重启之后也一样",
 )
 ONE_HOLDER = Words(
     "a message is pending for at most one transaction", "一条消息最多被一个事务待定确认"

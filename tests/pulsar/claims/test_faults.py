@@ -6,10 +6,25 @@ found is the fault and nothing else.
 
 from mqlab.explore import Budget
 from mqlab.kernel import Append, Map, Reply, Send, SetTimer, replace
-from mqlab.lessons.pulsar.cases import GIVEN_UP, ORDER, READ, SEARCHES, SHARED, SHOP
+from mqlab.lessons.pulsar.cases import (
+    BEGIN,
+    GIVEN_UP,
+    ORDER,
+    PASS_ON,
+    READ,
+    SEARCHES,
+    SHARED,
+    SHOP,
+)
 from mqlab.pulsar.claims.invariants import CLAIMS, LIT
 from mqlab.pulsar.coordinator import Coordinator
-from mqlab.pulsar.messages import AckResponse, EndTxnOnPartition, LedgerEntry
+from mqlab.pulsar.messages import (
+    AckResponse,
+    EndTxnOnPartition,
+    EndTxnOnSubscription,
+    EndTxnOnSubscriptionResponse,
+    LedgerEntry,
+)
 from mqlab.pulsar.states import MarkerType, TxnAction
 from mqlab.pulsar.topic import Topic
 from tests.models.faults import (
@@ -124,6 +139,50 @@ class LosesTheReplay(Topic):
         return replace(new, subs=subs), effects
 
 
+class NeverAdvances(Topic):
+    """Nothing may ever be read."""
+
+    __slots__ = ()
+
+    @property
+    def readable(self):
+        return -1
+
+
+class CountsAnew(Coordinator):
+    """A coordinator that is loaded counts from 0."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        new, effects = Coordinator.step(self, event, disk)
+        return (new if new.state is self.state else replace(new, sequence=-1)), effects
+
+
+class EndsNoAck(Topic):
+    """A subscription answers that a transaction has ended, and does nothing."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        body = getattr(event, "body", None)
+        if isinstance(body, EndTxnOnSubscription):
+            return self, (Reply(event.caller, EndTxnOnSubscriptionResponse(txn=body.txn)),)
+        return Topic.step(self, event, disk)
+
+
+class AppliesAborts(Topic):
+    """What an aborted transaction has acknowledged is acknowledged for good."""
+
+    __slots__ = ()
+
+    def step(self, event, disk):
+        body = getattr(event, "body", None)
+        if isinstance(body, EndTxnOnSubscription):
+            event = replace(event, body=replace(body, action=TxnAction.COMMIT))
+        return Topic.step(self, event, disk)
+
+
 FAULTS = [
     (CommitsWhatWasAborted, REFUSED, Budget(), "as decided"),
     (TellsOne, SEARCHES.lesson.line, Budget(), "told to all"),
@@ -132,6 +191,10 @@ FAULTS = [
     (ForgetsAborts, REFUSED, Budget(), "clean read"),
     (MarksBeforeTheDecision, ALONE, Budget(), "as decided"),
     (AnswersFirst, HELD, Budget(), "pending kept"),
+    (NeverAdvances, ALONE, Budget(), "behind the mark"),
+    (CountsAnew, f"pulsar 'app={BEGIN}; {BEGIN.replace('t1', 't2')}'", STOP, "ids grow"),
+    (EndsNoAck, f"pulsar {PASS_ON}", Budget(), "told to all"),
+    (AppliesAborts, HELD, Budget(), "as decided"),
     (LosesTheReplay, f"{HELD} claims=nothing_passed_over", Budget(), "nothing passed over"),
 ]
 
