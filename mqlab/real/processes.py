@@ -1,16 +1,20 @@
-"""What real brokers' processes have in common: ports, an end, a log."""
+"""What real brokers' processes have in common: a folder, ports, a start, an end, a log."""
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import re
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from .program import RealBrokerError
 
@@ -38,6 +42,56 @@ def tail_log(path: Path) -> str:
     text = path.read_text("utf-8", errors="replace")
     wrong = [line for line in text.splitlines() if re.search(r"ERROR|FATAL|Exception", line)]
     return " / ".join(wrong[-3:]) or text[-300:].strip() or "it said nothing"
+
+
+class RealBroker:
+    """A real broker for as long as a `with` lasts, or until this program ends: its processes, and a
+    temporary `folder` with all that they keep."""
+
+    product = ""
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+        self._home = tempfile.TemporaryDirectory(prefix=f"mqlab-{self.product.lower()}-")
+        self.folder = Path(self._home.name)
+        atexit.register(_close, weakref.ref(self))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it and remove the data."""
+        self.end()
+        self._home.cleanup()
+
+    def end(self) -> None:
+        """End its processes, in whatever state they are."""
+        raise NotImplementedError
+
+    def wait_until(
+        self, is_ready: Callable[[], bool], processes: Sequence[LoggedProcess], patience_s: float
+    ) -> None:
+        """Raises RealBrokerError where it is not ready after so long, or one of these processes
+        has ended."""
+        deadline = time.monotonic() + patience_s
+        while not is_ready():
+            for process in processes:
+                process.check_alive()
+            if time.monotonic() > deadline:
+                raise RealBrokerError(
+                    f"{self.product} {self.version} was not ready after {patience_s:.0f} s: "
+                    + processes[0].tail_log()
+                )
+            time.sleep(0.05)
+
+
+def _close(broker: weakref.ref[RealBroker]) -> None:
+    alive = broker()
+    if alive is not None:
+        alive.close()
 
 
 class LoggedProcess:

@@ -15,15 +15,12 @@ stops, halves it again.
 
 from __future__ import annotations
 
-import atexit
 import signal
 import subprocess
-import tempfile
-import time
 import weakref
 from pathlib import Path
 
-from ..processes import LoggedProcess, free_ports
+from ..processes import LoggedProcess, RealBroker, free_ports
 from ..program import RealBrokerError
 from .jars import JARS
 from .wire import Raw
@@ -53,8 +50,10 @@ SETTINGS = {
 INTERNAL_TOPICS = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
 
 
-class RealKafka:
+class RealKafka(RealBroker):
     """`address`: what a client connects to (all brokers, with commas)."""
+
+    product = "Kafka"
 
     def __init__(
         self,
@@ -63,18 +62,15 @@ class RealKafka:
         brokers: int = 1,
         settings: dict[str, str] | None = None,
     ) -> None:
-        self.version = version
+        self._class_path = JARS.class_path(version)
+        super().__init__(version)
         self.transaction_version = transaction_version
         self.settings = {**SETTINGS, **(settings or {})}
-        self._class_path = JARS.class_path(version)
-        self._home = tempfile.TemporaryDirectory(prefix="mqlab-kafka-")
-        self.folder = Path(self._home.name)
         ports = free_ports(2 * brokers)
         self.nodes = tuple(
             Node(self, i + 1, ports[2 * i], ports[2 * i + 1]) for i in range(brokers)
         )
         self.address = ",".join(node.address for node in self.nodes)
-        atexit.register(_end, weakref.ref(self))
         try:
             for node in self.nodes:
                 node.format()
@@ -82,43 +78,28 @@ class RealKafka:
                 node.start()
             self.wait_ready()
         except BaseException:
-            self.stop()
+            self.close()
             raise
 
-    def __enter__(self) -> RealKafka:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """End every process (SIGTERM) and remove the data."""
+    def end(self) -> None:
+        """Every process is told (SIGTERM), and then waited for."""
         for node in self.nodes:
             node.signal(signal.SIGCONT)  # one that was paused must hear what follows
             node.terminate()
         for node in self.nodes:
             node.wait()
-        self._home.cleanup()
 
     def wait_ready(self) -> None:
         """Until transactions and groups are served: a broker accepts connections earlier."""
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                if self._ready():
-                    return
-            except (OSError, EOFError):
-                pass
-            for node in self.nodes:
-                node.check_alive()
-            if time.monotonic() > deadline:
-                raise RealBrokerError(
-                    f"Kafka {self.version} was not ready after {PATIENCE_S:.0f} s: "
-                    + self.nodes[0].tail_log()
-                )
-            time.sleep(0.05)
+        self.wait_until(self._ready, [node.process for node in self.nodes], PATIENCE_S)
 
     def _ready(self) -> bool:
+        try:
+            return self._serves()
+        except (OSError, EOFError):
+            return False
+
+    def _serves(self) -> bool:
         up = [node for node in self.nodes if node.running]
         for node in up:
             with Raw(node.address, timeout_s=5) as raw:
@@ -159,11 +140,11 @@ class Node:
         self.folder = kafka.folder / f"node-{number}"
         self.folder.mkdir()
         self._kafka = weakref.proxy(kafka)
-        self._process = LoggedProcess(f"Kafka {kafka.version}", self.folder / "said.log")
+        self.process = LoggedProcess(f"Kafka {kafka.version}", self.folder / "said.log")
 
     @property
     def running(self) -> bool:
-        return self._process.running
+        return self.process.running
 
     @property
     def data(self) -> Path:
@@ -205,14 +186,14 @@ class Node:
         make = [] if archive.exists() else [f"-XX:ArchiveClassesAtExit={self.folder / 'new.jsa'}"]
         logging = f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}"
         properties = str(self.folder / "server.properties")
-        self._process.start([*self._kafka.java(*make, logging), "kafka.Kafka", properties])
+        self.process.start([*self._kafka.java(*make, logging), "kafka.Kafka", properties])
 
     def terminate(self) -> None:
         """SIGTERM, without waiting for what follows."""
         self.signal(signal.SIGTERM)
 
     def signal(self, number: signal.Signals) -> None:
-        self._process.signal(number)
+        self.process.signal(number)
 
     def stop(self) -> None:
         self.terminate()
@@ -224,7 +205,7 @@ class Node:
         self.wait()
 
     def wait(self) -> None:
-        self._process.wait()
+        self.process.wait()
         new, archive = self.folder / "new.jsa", JARS.folder(self._kafka.version) / "classes.jsa"
         if new.exists() and not archive.exists():
             # Across file systems a rename is no single act; a copy beside it is renamed.
@@ -233,14 +214,8 @@ class Node:
             beside.rename(archive)
 
     def check_alive(self) -> None:
-        self._process.check_alive()
+        self.process.check_alive()
 
     def tail_log(self) -> str:
         """The last lines of its log that are about something wrong."""
-        return self._process.tail_log()
-
-
-def _end(kafka: weakref.ref[RealKafka]) -> None:
-    alive = kafka()
-    if alive is not None:
-        alive.stop()
+        return self.process.tail_log()

@@ -10,17 +10,12 @@ transaction coordinator, as a standalone has. Everything listens on loopback (th
 
 from __future__ import annotations
 
-import atexit
 import json
 import signal
-import tempfile
 import time
 import urllib.request
-import weakref
-from pathlib import Path
 
-from ..processes import LoggedProcess, free_ports
-from ..program import RealBrokerError
+from ..processes import LoggedProcess, RealBroker, free_ports
 from .jars import JARS
 
 PATIENCE_S = 300.0
@@ -75,20 +70,19 @@ LOGGING = """\
 """
 
 
-class RealPulsar:
+class RealPulsar(RealBroker):
     """`address`: host and port for clients; `admin`: where its REST interface is."""
 
+    product = "Pulsar"
+
     def __init__(self, version: str = "4.2.4", settings: dict[str, str] | None = None) -> None:
-        self.version = version
         self._class_path = JARS.class_path(version)
-        self._home = tempfile.TemporaryDirectory(prefix="mqlab-pulsar-")
-        self.folder = Path(self._home.name)
+        super().__init__(version)
         port, web = free_ports(2)
         self.address, self.admin = f"127.0.0.1:{port}", f"http://127.0.0.1:{web}"
         places = {"brokerServicePort": str(port), "webServicePort": str(web)}
         self.settings = {**SETTINGS, **places, **(settings or {})}
         self._process = LoggedProcess(f"Pulsar {version}", self.folder / "said.log")
-        atexit.register(_end, weakref.ref(self))
         try:
             lines = "".join(f"{name}={value}\n" for name, value in self.settings.items())
             (self.folder / "broker.conf").write_text(lines, "utf-8")
@@ -98,16 +92,8 @@ class RealPulsar:
             self.close()
             raise
 
-    def __enter__(self) -> RealPulsar:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End it at once and remove the data."""
+    def end(self) -> None:
         self.kill()
-        self._home.cleanup()
 
     @property
     def running(self) -> bool:
@@ -127,15 +113,7 @@ class RealPulsar:
              "--metadata-dir", str(self.folder / "metadata"),
              "--bookkeeper-dir", str(self.folder / "bookkeeper")]
         )  # fmt: skip
-        deadline = time.monotonic() + PATIENCE_S
-        while not self._ready():
-            self._process.check_alive()
-            if time.monotonic() > deadline:
-                raise RealBrokerError(
-                    f"Pulsar {self.version} was not ready after {PATIENCE_S:.0f} s: "
-                    + self.tail_log()
-                )
-            time.sleep(0.1)
+        self.wait_until(self._ready, (self._process,), PATIENCE_S)
 
     def _ready(self) -> bool:
         try:
@@ -159,9 +137,3 @@ class RealPulsar:
         """SIGTERM, and wait."""
         self._process.signal(signal.SIGTERM)
         self._process.wait()
-
-
-def _end(pulsar: weakref.ref[RealPulsar]) -> None:
-    alive = pulsar()
-    if alive is not None:
-        alive.close()

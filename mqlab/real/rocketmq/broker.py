@@ -14,18 +14,15 @@ Everything listens on loopback, on a port nobody uses, with its data in a tempor
 
 from __future__ import annotations
 
-import atexit
 import os
 import signal
 import socket
 import subprocess
-import tempfile
-import weakref
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO
 
-from ..processes import end_with_parent, free_ports, tail_log
+from ..processes import RealBroker, end_with_parent, free_ports, tail_log
 from ..program import RealBrokerError
 from .jars import JARS
 
@@ -93,9 +90,11 @@ TOPICS = """\
 """
 
 
-class RealRocketMQ:
+class RealRocketMQ(RealBroker):
     """`address`: of the broker; `name_server`: of the name server beside it, "" where none was
     asked for."""
+
+    product = "RocketMQ"
 
     def __init__(
         self,
@@ -103,17 +102,14 @@ class RealRocketMQ:
         settings: dict[str, str] | None = None,
         name_server: bool = False,
     ) -> None:
-        self.version = version
         self._class_path = JARS.compile(version, SOURCE)
-        self._home = tempfile.TemporaryDirectory(prefix="mqlab-rocketmq-")
-        self.folder = Path(self._home.name)
+        super().__init__(version)
         port, names = _free_pair()
         self.address = f"127.0.0.1:{port}"
         self.name_server = f"127.0.0.1:{names}" if name_server else ""
         self.settings = {**SETTINGS, "listenPort": str(port), **(settings or {})}
         self._process: subprocess.Popen[str] | None = None
         self._said: IO[bytes] | None = None
-        atexit.register(_end, weakref.ref(self))
         try:
             self._lay_out(port)
             self.start()
@@ -121,16 +117,8 @@ class RealRocketMQ:
             self.close()
             raise
 
-    def __enter__(self) -> RealRocketMQ:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End it at once and remove the data."""
+    def end(self) -> None:
         self.kill()
-        self._home.cleanup()
 
     @property
     def running(self) -> bool:
@@ -248,9 +236,3 @@ def _free_pair() -> tuple[int, int]:
                 held.enter_context(socket.create_server(("", neighbour)))
             if not port - 2 <= names <= port + 1:
                 return port, names
-
-
-def _end(rocketmq: weakref.ref[RealRocketMQ]) -> None:
-    alive = rocketmq()
-    if alive is not None:
-        alive.close()
