@@ -7,7 +7,8 @@ from __future__ import annotations
 import queue
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -42,20 +43,23 @@ def play(lab: Any, command: Sequence[str], *arguments: str) -> None:
 class Beside:
     """A process that goes on beside this one: it is told lines, and tells lines."""
 
-    def __init__(self, name: str, command: Sequence[str]) -> None:
-        """`name`: for a reader of its complaints."""
+    def __init__(self, name: str, command: Sequence[str], complaints: bool = False) -> None:
+        """`name`: for a reader of its complaints, which are among its lines where asked for."""
         self.name = name
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT if complaints else subprocess.DEVNULL,
             text=True,
             preexec_fn=end_with_parent,
         )
         assert self._process.stdout is not None
-        threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True).start()
+        self._reader = threading.Thread(
+            target=self._read, args=(self._process.stdout,), daemon=True
+        )
+        self._reader.start()
 
     def _read(self, pipe: IO[str]) -> None:
         for line in pipe:
@@ -66,6 +70,7 @@ class Beside:
         """End it at once."""
         self._process.kill()
         self._process.wait()
+        self._reader.join()  # what it has printed last is still on its way
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -77,10 +82,12 @@ class Beside:
 
     def hear(self) -> str:
         """The next line. Raises RealBrokerError where nothing more is told."""
-        try:
-            line = self._lines.get(timeout=PATIENCE_S)
-        except queue.Empty:
-            line = None
-        if line is None:
-            raise RealBrokerError(f"{self.name} came to no end")
-        return line
+        for line in self.hear_rest():
+            return line
+        raise RealBrokerError(f"{self.name} came to no end")
+
+    def hear_rest(self) -> Iterator[str]:
+        """Line by line, until it ends or is silent for long."""
+        with suppress(queue.Empty):
+            while (line := self._lines.get(timeout=PATIENCE_S)) is not None:
+                yield line

@@ -149,8 +149,8 @@ class Lab:
 
     # -- topics and their queues -----------------------------------------------------------
 
-    def topic(self, name: str, queues: int = 1) -> None:
-        """Create a topic; what comes back is no observation."""
+    def topic(self, name: str, queues: int = 1, **more: Any) -> None:
+        """Create a topic; what comes back is no observation. `more`: fields of the header."""
         answer = self.ask(
             RequestCode.UPDATE_AND_CREATE_TOPIC,
             topic=self.topic_of(name),
@@ -161,6 +161,7 @@ class Lab:
             topicFilterType="SINGLE_TAG",
             topicSysFlag=0,
             order=False,
+            **more,
         )
         if answer.code != ResponseCode.SUCCESS:
             raise ValueError(f"no topic {name}: {tell(answer)}")

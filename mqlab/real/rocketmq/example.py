@@ -1,26 +1,37 @@
-"""A published example, run as it is: org.apache.rocketmq.example.transaction.TransactionProducer
-of the artifact rocketmq-example 5.5.0, with its own listener.
+"""Published examples, run as they are: classes of the artifact rocketmq-example 5.5.0.
 
-It sends ten halves, "Hello RocketMQ 0" to "9", and prints what came of each; every local
-transaction returns UNKNOW. A check of the n-th then answers UNKNOW, COMMIT_MESSAGE or
-ROLLBACK_MESSAGE in turn, and prints nothing. The jar is one more than the broker's own; what it
-needs is among those.
+The jar is one more than the broker's own; what it needs is among those. A class is told the name
+server by a property of Java's; those that set an address themselves (127.0.0.1:9876) are not run
+here. What each class came to stands in datasets/recordings/EXAMPLES-rocketmq.md.
 """
 
 from __future__ import annotations
 
 import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .. import jars
+from ..program import RealBrokerError
+from ..stories import JAVA_FLAGS, Beside
 from .jars import JARS
 
 VERSION = "5.5.0"
-TOPIC, GROUP = "TopicTest1234", "please_rename_unique_group_name"
-CLASS = "org.apache.rocketmq.example.transaction.TransactionProducer"
-COUNT = 10
-#: a line of its output: how a half is stored, and where in the half topic
-RESULT = re.compile(r"SendResult \[sendStatus=(\w+), .*queueOffset=(\d+)")
+PACKAGE = "org.apache.rocketmq.example"
+#: what producers print: how a message is stored, in which queue and where
+RESULT = re.compile(
+    r"SendResult \[sendStatus=(\w+), .*?queueId=(\d+)\], queueOffset=(\d+)", re.DOTALL
+)
+#: what consumers print of a message
+MESSAGE = re.compile(
+    r"MessageExt \[.*?queueId=(?P<queue>\d+), .*?queueOffset=(?P<offset>\d+), "
+    r".*?reconsumeTimes=(?P<times>\d+), .*?properties=\{(?P<properties>.*?)\}, "
+    r"body=\[(?P<body>[\d, ]*)\]"
+)
+#: the broker's words where it refuses
+REFUSAL = re.compile(r"CODE: (\d+)  DESC: (.*?)( BROKER: .*)?$")
 
 POM = """\
 <project>
@@ -61,3 +72,37 @@ def find_class_path() -> str:
     Raises RealBrokerError where they cannot be had.
     """
     return f"{EXAMPLE.class_path(VERSION)}:{JARS.class_path(VERSION)}"
+
+
+@contextmanager
+def run_example(name_server: str, name: str, *arguments: str) -> Iterator[Beside]:
+    """A class of the package, by its short name, beside this process."""
+    with tempfile.TemporaryDirectory(prefix="mqlab-example-") as offsets:
+        command = ["java", *JAVA_FLAGS, "-Drocketmq.client.logUseSlf4j=true"]
+        command += [f"-Drocketmq.namesrv.addr={name_server}"]
+        command += [f"-Drocketmq.client.localOffsetStoreDir={offsets}"]  # of those that broadcast
+        command += ["-cp", find_class_path(), f"{PACKAGE}.{name}", *arguments]
+        app = Beside(name, command, complaints=True)
+        try:
+            yield app
+        finally:
+            app.close()
+
+
+def hear_all(app: Beside, pattern: re.Pattern[str], count: int) -> list[re.Match[str]]:
+    """The first `count` things of this kind that it prints; all else is the client's own log.
+    Raises RealBrokerError where there are fewer."""
+    found = hear_some(app, pattern, count)
+    if len(found) < count:
+        raise RealBrokerError(f"{app.name} told {len(found)} things of {count}, and no more")
+    return found
+
+
+def hear_some(app: Beside, pattern: re.Pattern[str], most: int) -> list[re.Match[str]]:
+    """The same where it may end earlier."""
+    found: list[re.Match[str]] = []
+    for line in app.hear_rest():
+        found += pattern.finditer(line)
+        if len(found) >= most:
+            break
+    return found

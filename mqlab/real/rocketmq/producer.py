@@ -19,12 +19,15 @@ from ...rocketmq.messages import (
     ResumeCheckHalfMessage,
 )
 from ...rocketmq.remoting import (
+    BatchMessage,
     MessageSysFlag,
     RemotingCommand,
     RequestCode,
     decode_record,
+    encode_batch,
     encode_json,
     encode_properties,
+    name_response,
     read_msg_id,
 )
 from ...rocketmq.states import SendStatus, TransactionType
@@ -123,6 +126,28 @@ class Producer:
             return Half(words, -1, -1, key)
         _, physical = read_msg_id(answer.fields["msgId"])
         return Half(words, int(answer.fields["queueOffset"]), physical, key)
+
+    def send_batch(self, place: str, *words: str, bits: TransactionType) -> None:
+        """Several messages in one request, with these transaction bits."""
+        topic, _, queue_id = place.rpartition("-")
+        answer = self.connection.ask(
+            RequestCode.SEND_BATCH_MESSAGE,
+            encode_batch([BatchMessage(one.encode()) for one in words]),
+            a=self.lab.wire(self.group),
+            b=self.lab.topic_of(topic),
+            c="TBW102",
+            d=4,
+            e=queue_id,
+            f=int(bits),
+            g=int(time.time() * 1000),
+            h=0,
+            j=0,
+            k=False,
+            m=True,
+        )
+        stored = _stored(answer) if answer.code in STATUS else name_response(answer.code)
+        asked = f"SendBatchMessage {place} {', '.join(words)} with bits {int(bits)}"
+        self.lab.note(self.who, BROKER, asked, stored)
 
     # -- ending ----------------------------------------------------------------------------
 

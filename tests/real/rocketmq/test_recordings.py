@@ -19,6 +19,7 @@ from mqlab.rocketmq import RocketMQSystem
 from mqlab.scenario import load
 
 SCENARIOS = Path(__file__).parents[3] / "datasets" / "scenarios" / "rocketmq"
+EXAMPLES = Path(__file__).parents[3] / "datasets" / "recordings" / "EXAMPLES-rocketmq.md"
 RECORDED = {
     name: recording
     for version in VERSIONS.values()
@@ -91,6 +92,53 @@ def test_the_published_example_commits_three_of_ten_and_four_are_given_up() -> N
         "Hello RocketMQ 1; Hello RocketMQ 4; Hello RocketMQ 7"
     ]
     assert len(held("java-example", "discard")) == 4
+
+
+def test_published_consumers_get_every_message_with_the_same_properties() -> None:
+    received = answers("java-example-receive", "receives")
+    assert received.pop(4) == "54 × TagA, of 54 places", "half of the queues, from a place in one"
+    assert set(received) == {"128 × TagA, of 128 places"}
+    pushed = [n.split(", ") for n in answers("java-example-receive", "properties")]
+    assert all({"UNIQ_KEY", "CLUSTER", "MSG_REGION", "TRACE_ON"} <= set(names) for names in pushed)
+
+
+def test_a_published_consumer_puts_messages_off_and_each_queue_keeps_its_order() -> None:
+    per_queue = answers("java-example-order", "receives")
+    assert per_queue == ["32 messages in order"] * 4
+    assert answers("java-example-order", "messages that came again") == ["14"]
+
+
+def test_published_examples_of_what_a_broker_refuses_by_its_settings() -> None:
+    said = "1 accurate timer message is not enabled, timerWheelEnable is false"
+    assert answers("java-example-send", "is refused") == [said]
+    said = "1 The broker does not support consumer to filter message by SQL92"
+    assert answers("java-example-filter", "is refused") == [said]
+    assert answers("java-example-filter", "receives") == ["20 × TagA, 20 × TagC, of 40 places"]
+
+
+def test_the_page_of_examples_lists_each_class_once_and_those_that_are_recorded_as_such() -> None:
+    rows = [row.split("|") for row in EXAMPLES.read_text("utf-8").splitlines() if "|" in row]
+    named = {row[2].strip(" `") for row in rows}
+    listed = [name for row in rows for name in re.findall(r"`([a-z.]+\.[A-Z]\w+)`", row[1])]
+    assert len(listed) == len(set(listed)) == 53
+    recorded = {name for name in named if name.startswith("java-example")}
+    here = {r.scenario for r in RECORDED.values() if r.scenario.startswith("java-example")}
+    assert recorded == here
+    speaking = {o.who for name in here for o in told(name).observations if "." in o.who}
+    on_page = {c for row in rows for c in re.findall(r"`([\w.]+)`", row[1]) if "java-" in row[2]}
+    assert speaking <= on_page
+
+
+@pytest.mark.parametrize("profile", VERSIONS)
+def test_a_batch_cannot_be_a_half_message(profile: str) -> None:
+    said = answers("batch-in-a-transaction", "SendBatchMessage", profile)
+    assert said == ["MESSAGE_ILLEGAL", "SEND_OK @0"]
+    assert not held("batch-in-a-transaction", "half", profile)
+
+
+def test_the_type_of_a_topic_hinders_no_client_of_the_broker_itself() -> None:
+    assert held("topic-type", "normal-0") == ["message o1 @0"]
+    assert held("topic-type", "transaction-0") == ["message p1 @0"]
 
 
 # ---- the engine's server beside them ----------------------------------------------------

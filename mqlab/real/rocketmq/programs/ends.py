@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from ....rocketmq.states import TransactionType
 from ..client import Lab
 from ..producer import COMMIT, ROLLBACK, UNKNOW, Half, Producer
 from . import program
@@ -153,6 +154,32 @@ def not_allowed_to_send(lab: Lab) -> None:
     for name in ("half", "op", "discard"):
         app.send(f"{name}-0", "o1", half=False)
         app.send(f"{name}-0", "o1")
+
+
+@program("batch-in-a-transaction", "CommitLog#asyncPutMessages: a batch has no transaction bits")
+def batch_in_a_transaction(lab: Lab) -> None:
+    """A raw batch that is marked as half messages, which no client sends, and a plain one."""
+    lab.topic("orders")
+    app = Producer(lab)
+    app.send_batch("orders-0", "o1", "o2", bits=TransactionType.PREPARED_TYPE)
+    app.send_batch("orders-0", "o3", "o4", bits=TransactionType.NOT_TYPE)
+    lab.log("half", 0)
+    lab.log("orders", 2)
+
+
+@program("topic-type", "TopicMessageType: looked at by the proxy only", profiles=("5.5",))
+def topic_type(lab: Lab) -> None:
+    """A half to a topic of type NORMAL and a plain message to one of type TRANSACTION: a client
+    that is connected to the broker itself may send both."""
+    lab.topic("normal", attributes="+message.type=NORMAL")
+    lab.topic("transaction", attributes="+message.type=TRANSACTION")
+    app = Producer(lab)
+    app.start()
+    o1 = app.send("normal-0", "o1")
+    app.end(o1, COMMIT)
+    app.send("transaction-0", "p1", half=False)
+    lab.log("normal", 1)
+    lab.log("transaction", 1)
 
 
 @program("delay-never-comes", "HookUtils.handleScheduleMessage")

@@ -26,6 +26,7 @@ from ....rocketmq.messages import (
     SendMessageResponse,
 )
 from ....rocketmq.remoting import ResponseCode
+from ....rocketmq.states import TransactionType
 from ..wire import asks
 from ..wire.answers import Said, Sent
 from ..wire.asks import Ask
@@ -93,7 +94,7 @@ def find_fault(front: Front, body: asks.Send, topic: Topic) -> tuple[ResponseCod
             return ResponseCode.MESSAGE_ILLEGAL, NO_NUMBER.format(name=wrong)
     if any(has_time(front, message) for message in body.messages):
         return ResponseCode.SYSTEM_ERROR, NO_TIMER
-    if body.batch and any(message.get(TRAN_MSG) for message in body.messages):
+    if body.batch and any(is_transactional(message) for message in body.messages):
         return ResponseCode.MESSAGE_ILLEGAL, NO_BATCH
     return ResponseCode.SUCCESS, ""
 
@@ -107,6 +108,12 @@ def find_wrong_number(message: Message) -> str:
         if not (number and text.isascii() and len(text) < DIGITS):
             return name
     return ""
+
+
+def is_transactional(message: Message) -> bool:
+    """By its bits, at which the store of a real broker looks, or by what makes it a half."""
+    bits = message.sys_flag & TransactionType.ROLLBACK_TYPE
+    return bits != TransactionType.NOT_TYPE or bool(message.get(TRAN_MSG))
 
 
 def has_time(front: Front, message: Message) -> bool:
