@@ -178,7 +178,8 @@ Predict("03-half-topic", trace=spied, step=first(spied, "put 580538"))
 # Some articles begin with “create a transaction topic”. The next cell sends a plain message and a
 # transactional one to the same topic, and stops before the transaction ends. RocketMQ 5 can mark a
 # topic with `message.type=TRANSACTION`, but only its proxy looks at the mark. A client that is
-# connected to the broker itself, as the classic Java client is, can send both kinds to any topic.
+# connected to the broker itself, as the classic Java client is, can send both kinds to any topic:
+# the last table is a real broker's, in which `normal` and `transaction` are marked so.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 MIXED = """
@@ -189,6 +190,8 @@ run app: send orders-0 price-list, send-in-transaction orders-0 580538
 print(list_commit_log(MIXED))
 print()
 print(read_recording("rocketmq-5.5.0/5.5", "not-allowed-to-send", "half-0", "op-0"))
+print()
+print(read_recording("rocketmq-5.5.0/5.5", "topic-type", "normal-0", "transaction-0"))
 
 # %% [markdown]
 # The plain message stands in its topic at once; the one with `TRAN_MSG` takes the detour. One `if`
@@ -233,15 +236,16 @@ Predict("03-throws", trace=broken, step=first(broken, "connection broken"))
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(
     find_lines(
-        broken, "orders[580538]", "EndTransaction", "CheckTransactionState", "message 580538"
+        broken, "orders[580538]", "EndTransaction", "SEND_OK", "CheckTransactionState",
+        "message 580538",
     )
 )
 print()
 print(read_recording("rocketmq-5.5.0/5.5", "local-transaction-throws", "EndTransaction", "Check"))
 
 # %% [markdown]
-# An exception leaves the state at **UNKNOW**, and so does `null`; on the wire that is called
-# `NOT_TYPE`. It is right, for here the row *is* there: the INSERT was committed, and only its
+# An exception leaves the state at **UNKNOW**, as the call's result spells it in the first table,
+# and so does `null`; on the wire that is called `NOT_TYPE`. It is right, for here the row *is* there: the INSERT was committed, and only its
 # answer was lost. The broker asks later, the listener's `check` finds the row, and the message is
 # delivered. In the second table, a real broker's recording, the listener had no row and answered
 # the same question with ROLLBACK.
@@ -355,6 +359,19 @@ print("\nthe first end is slow:\n" + list_commit_log(LATE))
 # | 4 commit or rollback | 4 publish the decision; then 5 and 6 in the broker |
 # | 5 check back, 6 look up the local transaction, 7 commit or rollback | stage 4 once more, when the broker has not heard it |
 #
+# The run of stage 4, whose first end was lost, takes both paths. Here are the seven arrows of the
+# drawing, and the message that the warehouse gets in the end. Which line is the arrow that was
+# lost?
+
+# %% tags=["nbval-check-output"]
+print(
+    find_lines(
+        end_lost, "SendMessage half", "half 580538 @", "put 580538", "orders[580538]",
+        "EndTransaction", "CheckTransactionState", "get 580538", "message 580538",
+    )
+)
+
+# %% [markdown]
 # ## Order: what does the broker do at the end?
 #
 # One article says: “first the half is marked as done, then it is copied to the real topic”. Put the

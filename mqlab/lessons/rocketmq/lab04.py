@@ -13,6 +13,7 @@ from ...rocketmq.group.messages import ConsumerSendMsgBack
 from ...rocketmq.messages import CheckTransactionState, name_queue
 from ...rocketmq.picture.view import list_group_queues, read_world
 from ..lab00 import first
+from ..recordings import read_recording
 from ..registry import run_scenario
 from ..searches import tell_cases
 from .cases import CLAIM_CASES, SAFEGUARD_CASES
@@ -34,6 +35,7 @@ __all__ = [
     "list_questions",
     "look_back",
     "measure_outcomes",
+    "read_recording",
     "tell_searches",
     "wait_for_checks",
 ]
