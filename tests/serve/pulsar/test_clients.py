@@ -144,6 +144,7 @@ def test_messages_with_a_schema(broker: RunningBroker, topic: str) -> None:
     with Raw(broker.address) as raw:
         latest = raw.ask("GET_SCHEMA", topic=topic).body
         assert latest.schema_version == bytes(8) and b"pence" in latest.schema.schema_data
+        assert topic == f"persistent://{latest.schema.name}"
         later = raw.ask("GET_SCHEMA", topic=topic, schema_version=b"\0\0\0\0\0\0\0\1").body
         assert later.error_message == "Topic not found or no-schema"
 

@@ -27,6 +27,7 @@ NAMES = ["", "t", T, "persistent://public/none/t", "a/b/c/d", "x" * 600, "\x00",
 ID = {"ledgerId": 1, "entryId": 0}
 TXN = {"txnid_most_bits": 0, "txnid_least_bits": 1 << 40}  # nobody's
 WHERE = {"topic": T, "subscription": "s"}
+SCHEMA = {"name": "t", "schema_data": b"", "type": 1}
 SUBSCRIBE = {"topic": T, "subscription": "s", "subType": 1, "consumer_id": 0, "request_id": 1,
              "initialPosition": 1}  # fmt: skip
 SEEDS: list[tuple[str, dict[str, Any]]] = [
@@ -34,6 +35,9 @@ SEEDS: list[tuple[str, dict[str, Any]]] = [
     ("PARTITIONED_METADATA", {"topic": T, "request_id": 1}),
     ("LOOKUP", {"topic": T, "request_id": 1}),
     ("PRODUCER", {"topic": T, "producer_id": 0, "request_id": 1}),
+    ("PRODUCER", {"topic": T, "producer_id": 1, "request_id": 1, "schema": SCHEMA}),
+    ("GET_OR_CREATE_SCHEMA", {"topic": T, "request_id": 1, "schema": SCHEMA}),
+    ("GET_SCHEMA", {"topic": T, "request_id": 1, "schema_version": bytes(8)}),
     ("SEND", {"producer_id": 0, "sequence_id": 0}),
     ("SEND", {"producer_id": 0, "sequence_id": 1, **TXN}),
     ("SUBSCRIBE", SUBSCRIBE),
@@ -44,6 +48,7 @@ SEEDS: list[tuple[str, dict[str, Any]]] = [
     ("REDELIVER_UNACKNOWLEDGED_MESSAGES", {"consumer_id": 0, "message_ids": [ID]}),
     ("UNSUBSCRIBE", {"consumer_id": 0, "request_id": 1}),
     ("SEEK", {"consumer_id": 0, "request_id": 1, "message_id": ID}),
+    ("SEEK", {"consumer_id": 0, "request_id": 1, "message_publish_time": 9}),
     ("CLOSE_PRODUCER", {"producer_id": 0, "request_id": 1}),
     ("CLOSE_CONSUMER", {"consumer_id": 0, "request_id": 1}),
     ("GET_LAST_MESSAGE_ID", {"consumer_id": 0, "request_id": 1}),
@@ -77,7 +82,7 @@ def mutate(mischief: random.Random) -> bytes:
     fields = dict(given)
     for _ in range(mischief.choice((0, 0, 1, 2))):
         key = mischief.choice(sorted(fields)) if fields else ""
-        if isinstance(fields.get(key), bool | list | dict | None):
+        if isinstance(fields.get(key), bool | list | dict | bytes | None):
             continue
         small = key in ("subType", "initialPosition", "ack_type", "txn_action")
         if isinstance(fields[key], str):

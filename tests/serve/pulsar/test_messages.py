@@ -111,6 +111,19 @@ def test_what_is_not_served_is_refused_under_its_number(client: Raw, topic: str)
         assert (said.name, refusal(said.body)) == ("ERROR", "NotAllowedError")
 
 
+def test_a_seek_closes_the_consumers_and_is_answered_then(client: Raw, topic: str) -> None:
+    client.produce(topic)
+    sent = client.send("a").body.message_id
+    client.subscribe(topic)
+    assert client.receive(1) == ["a"]
+    assert client.ask("SEEK", consumer_id=0, message_id=sent).name == "SUCCESS"
+    assert [command.name for command in client.told] == ["CLOSE_CONSUMER"]
+    client.subscribe(topic)
+    assert client.receive(1) == ["a"]
+    for fields in ({"consumer_id": 0}, {"consumer_id": 9, "message_id": sent}):
+        assert refusal(client.ask("SEEK", **fields).body) == "MetadataError"
+
+
 def test_a_command_before_connect_ends_the_connection(broker: RunningBroker) -> None:
     with Raw(broker.address, connected=False) as early:
         early.tell("PING")

@@ -129,7 +129,7 @@ class Hosted(Quiet):
     def _step(self, event: Event, mine: Folder, asker: Caller | None = None) -> Result:
         role, effects = self.role.step(event, mine)
         new = replace(self, role=role)
-        effects = (*effects, *tell_active(self.role, role), *tell_closed(self.role, event))
+        effects = (*tell_closed(self.role, event), *effects, *tell_active(self.role, role))
         waiting = {send.to for send in new.late}
         done, late = [], list(new.late)
         for effect in effects:
@@ -183,7 +183,8 @@ def tell_active(old: Any, new: Any) -> Effects:
 
 
 def tell_closed(old: Any, event: Event) -> Effects:
-    """The consumers of a subscription that is moved are closed; their clients come back."""
+    """The consumers of a subscription that is moved are closed, before whoever asked is answered;
+    their clients come back. In the other order a reader of Python's goes on at its old place."""
     if not (isinstance(event, Request) and isinstance(event.body, Seek)):
         return ()
     sub = old.subs.get(event.body.subscription)

@@ -96,14 +96,14 @@ def name_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 
 def answer_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """That of a version, or the latest."""
-    kept = list_schemas(disk, read_name(ask.command.body.topic))
+    """That of a version, or the latest; it is called as its topic."""
+    topic = read_name(ask.command.body.topic)
+    kept = list_schemas(disk, topic)
     given = ask.command.body.schema_version
     number = int.from_bytes(given, "big") if given else len(kept) - 1
     if not 0 <= number < len(kept):
         return front, (Reply(caller, NO_SCHEMA),)
-    fields = (
-        ("schema", Schema.FromString(kept[number])),
-        ("schema_version", write_version(number)),
-    )
+    schema = Schema.FromString(kept[number])
+    schema.name = name_owner(topic).removeprefix("persistent://")
+    fields = (("schema", schema), ("schema_version", write_version(number)))
     return front, (Reply(caller, Said(name="GET_SCHEMA_RESPONSE", fields=fields)),)

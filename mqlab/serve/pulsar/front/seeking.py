@@ -1,8 +1,8 @@
 """A subscription moves to another place of its topic: to a message, or to a moment.
 
 The message that is named is the next one to be received; the ends of the numbers stand for those
-of the topic. A moment is that of publishing, as producers have written it. The broker answers, and
-then closes the subscription's consumers, whose clients subscribe again and begin there: a reader
+of the topic. A moment is that of publishing, as producers have written it. The broker closes the
+subscription's consumers, and then answers; their clients subscribe again and begin there. A reader
 says itself, with its next SUBSCRIBE, where that is.
 
 Source: ServerCnx#handleSeek, PersistentSubscription#resetCursor, PersistentMessageFinder (4.2).
