@@ -20,6 +20,9 @@ from tests.project.sources import ROOT, list_committed, relative
 
 FUNCTION, FILE, LINE = 60, 400, 100
 CELL = 45
+#: a broker's roles together, so that a student can read all of them
+ROLES = 3_000
+PULSAR = ("buffer", "client", "coordinator", "ledger", "pending_ack", "subscription", "topic")
 
 # What may be larger, by name, each with its reason:
 # "path/to/file.py" (file) or "path/to/file.py:function".
@@ -72,6 +75,13 @@ def test_no_function_and_no_file_is_too_long() -> None:
     python = [path for path in list_committed() if path.suffix == ".py"]
     wrong = [line for path in python for line in oversized(relative(path), path.read_text("utf-8"))]
     assert not wrong, "\n".join(wrong)
+
+
+def test_pulsars_roles_are_short_enough_to_be_read() -> None:
+    rooms = [ROOT / "mqlab" / "pulsar" / room for room in PULSAR]
+    texts = [path.read_text("utf-8") for room in rooms for path in sorted(room.glob("*.py"))]
+    assert len(texts) > 20 and all(room.is_dir() for room in rooms)
+    assert sum(len(code_lines(text, ast.parse(text))) for text in texts) <= ROLES
 
 
 @pytest.mark.parametrize("lab", LABS, ids=[lab.stem for lab in LABS])
