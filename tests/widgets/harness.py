@@ -32,6 +32,14 @@ const model = {
   send: async (message) => take(await window.python(message)),
 };
 window.take = take;
+if (window.late) {  // the widget is asked for before it is filled
+  const full = { ...state };
+  Object.assign(state, { ui: {}, payload: new DataView(new ArrayBuffer(0)) });
+  setTimeout(() => {
+    Object.assign(state, full);
+    for (const tell of [...listeners["change:ui"]]) tell();
+  }, 50);
+}
 await front.render({ model, el: document.getElementById("widget") });
 document.body.dataset.ready = "yes";
 """
@@ -51,8 +59,9 @@ def state(widget: Any) -> dict[str, Any]:
     return {"payload": payload, "ui": dict(widget.ui), **traits}
 
 
-def put(page: Any, widget: Any, theme: str = "light") -> None:
-    """Show a widget on a page, its still before it, its clicks answered by Python."""
+def put(page: Any, widget: Any, theme: str = "light", late: bool = False) -> None:
+    """Show a widget on a page, its still before it, its clicks answered by Python. `late`: it is
+    asked for before Python has filled it."""
 
     def python(message: dict[str, Any]) -> Any:
         if message["type"] == "save":
@@ -68,6 +77,7 @@ def put(page: Any, widget: Any, theme: str = "light") -> None:
         f'<!doctype html><html lang="en"><title>notebook</title><style>{css}</style>'
         f'<body data-jp-theme-light="{str(theme == "light").lower()}"><main><h1>Notebook</h1>'
         f'<div data-still="{widget.ui["still"]}">{widget.still_html()}</div>'
-        f'<div id="widget"></div></main>{script_of(widget)}'
+        f'<div id="widget"></div></main><script>window.late = {str(late).lower()};</script>'
+        f"{script_of(widget)}"
     )
     page.wait_for_selector("body[data-ready=yes]")

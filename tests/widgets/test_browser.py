@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from mqlab_widgets import Player
 
+from mqlab.patterns.two_phase.oracle import TwoPhaseSet
+
 from .fake import FakePlay
 from .harness import put, state
 from .sample import long_trace, sample
@@ -381,6 +383,22 @@ def test_what_was_answered_before_is_there_at_once(page: Any) -> None:
     page.wait_for_selector(".mqlab[data-step='17']")
     assert page.inner_text(".verdict") == "Right. yes Half."
     assert not page.get_by_role("button", name="Run").is_visible()
+
+
+@pytest.mark.parametrize("kind", ["predict", "playground", "explorer"])
+def test_a_widget_that_is_asked_for_before_it_is_filled_waits(page: Any, kind: str) -> None:
+    """On a busy machine the notebook draws it between its opening and its first message."""
+    pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
+    from mqlab_widgets import Explorer, Playground, Predict
+
+    made = {
+        "predict": lambda: Predict("?", ["a", "b"], 1, trace=sample(), step=14),
+        "playground": lambda: Playground(FakePlay()),
+        "explorer": lambda: Explorer(TwoPhaseSet(managers=2)),
+    }
+    put(page, made[kind](), late=True)
+    page.locator(".mqlab button").locator("visible=true").first.wait_for()
+    settle(page)
 
 
 def test_a_question_without_a_run(page: Any) -> None:

@@ -124,7 +124,8 @@ class Explorer {
   }
 }
 
-function explorer({ model, el }) {
+async function explorer({ model, el }) {
+  await filled(model);
   hideStill(model.get("ui").still);
   const host = make("div", { className: "mqlab explorer" });
   el.append(host);

@@ -194,7 +194,8 @@ function arrow(name) {
   return svg;
 }
 
-function ordering({ model, el }) {
+async function ordering({ model, el }) {
+  await filled(model);
   hideStill(model.get("ui").still);
   const host = make("div", { className: "mqlab ordering" });
   el.append(host);

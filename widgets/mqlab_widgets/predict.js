@@ -193,6 +193,7 @@ function keepAnswer(model, told) {
 }
 
 async function ask({ model, el }) {
+  await filled(model);
   hideStill(model.get("ui").still);
   const host = make("div", { className: "mqlab predict" });
   el.append(host);

@@ -1,8 +1,21 @@
 // What the widgets share. Follows player.js in one module: `make`, `Player` and `unpack` are that
 // file's. Text from Python only ever becomes textContent.
 
+/** Until Python has said what there is to show. A widget is opened before it is filled, and on a
+ *  machine that is busy it may be asked for in between. */
+const filled = (model) => new Promise((resolve) => {
+  const look = () => {
+    if (!Object.keys(model.get("ui")).length) return;
+    model.off("change:ui", look);
+    resolve();
+  };
+  model.on("change:ui", look);
+  look();
+});
+
 /** A widget: the same player around a payload that Python renews, with what it may ask. */
 async function render({ model, el }, build) {
+  await filled(model);
   const ui = model.get("ui");
   hideStill(ui.still);
   const host = make("div", { className: "mqlab" });
