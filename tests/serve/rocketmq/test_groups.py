@@ -132,6 +132,25 @@ def test_whom_the_broker_could_ask(client: Raw, group: str) -> None:
     assert len(decode_json(said.body)["connectionSet"]) == 1
 
 
+def test_the_end_of_an_old_connection_forgets_only_that_one(
+    broker: RunningBroker, topic: str, group: str
+) -> None:
+    def count(client: Raw) -> int:
+        said = client.ask(RequestCode.GET_PRODUCER_CONNECTION_LIST, producerGroup=group)
+        return len(decode_json(said.body)["connectionSet"])
+
+    with Raw(broker.address) as new:
+        with Raw(broker.address) as old:
+            old.beat("me@1", producers=(group,))
+            new.beat("me@1", producers=(group,))
+            assert count(new) == 2, "the process came back before its old connection had closed"
+        while count(new) > 1:
+            pass
+        new.half(topic, b"x", group, "k")
+        assert new.wait_for_checks(1)[0].fields["transactionId"] == "k"
+        assert reply(new, REPLY_TO_CLIENT="me@1").code == SUCCESS
+
+
 # ---- what a consumer filters by ------------------------------------------------------------------
 
 
