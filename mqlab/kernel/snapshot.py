@@ -42,10 +42,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """A named position in a log: it stands before the cell with offset `at`."""
+    """A named position in a log: it stands before the cell with offset `at`. `inclusive`: its
+    system calls it by the offset of the last cell before it."""
 
     name: str
     at: int
+    inclusive: bool = False
 
 
 @dataclass(frozen=True, slots=True)

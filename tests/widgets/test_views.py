@@ -201,6 +201,13 @@ def test_a_frontier_out_of_sight_waits_at_the_edge_with_its_number() -> None:
     assert sum(key.startswith("cell:") for key in seen) < 10
 
 
+def test_an_inclusive_frontier_is_called_by_the_last_cell_before_it() -> None:
+    cells = tuple(Cell(i, f"r{i}", readable=False) for i in range(40))
+    log = Log("orders-0", cells, (Frontier("maxReadPosition", 0, inclusive=True),))
+    seen = draw("logs", Trace("s", (), (), (Snapshot(logs=(log,)),)), 0)
+    assert seen["frontier:orders-0:maxReadPosition"].text == "◂ maxReadPosition -1"
+
+
 def test_aborted_records_are_struck_through() -> None:
     log = Log("p", (Cell(0, "a", txn="T1", aborted=True),))
     assert "struck:p:0" in draw("logs", Trace("s", (), (), (Snapshot(logs=(log,)),)), 0)

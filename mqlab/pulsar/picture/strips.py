@@ -45,7 +45,7 @@ def draw_partition(cluster: Cluster, world: World, name: str, written: Written) 
     topic: Topic | None = world.role(name)
     entries = read_entries(world, name)
     cells = tuple(draw_entry(entry, topic, written) for entry in entries)
-    flags = () if topic is None else (Frontier(MAX_READ, topic.readable + 1),)
+    flags = () if topic is None else (Frontier(MAX_READ, topic.readable + 1, inclusive=True),)
     rows = draw_subscriptions(cluster, world, name, written)
     return Log(name, cells, flags, progress=rows)
 

@@ -195,7 +195,7 @@ def _hang(frontiers: tuple[Frontier, ...], first: int, room: float, pitch: int) 
     """Where the cloth of each flag begins, from its pole: right of it, or left of it where the
     next flag stands close; no two touch, none leaves the strip."""
     poles = sorted((max(f.at, first), f.at, i, f.name) for i, f in enumerate(frontiers))
-    wide = [_flag_width(_flag_text(name, at, first)) for _, at, _, name in poles]
+    wide = [_flag_width(_flag_text(frontiers[i], first)) for _, _, i, _ in poles]
     at = [(place - first) * pitch for place, *_ in poles]
     left: list[float] = []
     end = 0.0
@@ -211,9 +211,11 @@ def _hang(frontiers: tuple[Frontier, ...], first: int, room: float, pitch: int) 
     return {poles[i][3]: left[i] - at[i] for i in range(len(at))}
 
 
-def _flag_text(name: str, at: int, first: int) -> str:
+def _flag_text(frontier: Frontier, first: int) -> str:
     """One that is out of sight waits at the edge and says where it is."""
-    return f"◂ {name} {at}" if at < first else name
+    if frontier.at >= first:
+        return frontier.name
+    return f"◂ {frontier.name} {frontier.at - frontier.inclusive}"
 
 
 @lru_cache(maxsize=4_096)
@@ -257,7 +259,7 @@ def _flag(
 ) -> None:
     """A pole before the cell at the frontier, and the cloth with its name."""
     out = frontier.at < first
-    label = _flag_text(frontier.name, frontier.at, first)
+    label = _flag_text(frontier, first)
     x = max(first, frontier.at) * pitch - 2
     wide = _flag_width(label)
     key = f"{log}:{frontier.name}"

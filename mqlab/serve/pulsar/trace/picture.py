@@ -81,7 +81,7 @@ class Picture:
         rows: tuple[Progress, ...] = ()
         if topic is not None:
             if topic.readable + 1 >= start:
-                flags = (Frontier(MAX_READ, topic.readable + 1),)
+                flags = (Frontier(MAX_READ, topic.readable + 1, inclusive=True),)
             subs = [sub for sub in topic.subs.values() if sub.durable][:SUBSCRIPTIONS]
             rows = tuple(self._subscription(sub, start) for sub in subs)
         return plain(Log(cut(name_shortly(name)), cells, flags, start=start, progress=rows))
