@@ -378,7 +378,7 @@ print(read_recording("pulsar-4.2.4/4.2", "entries-with-flags", "log"))
 # and is told which of them are *uncommitted*. The plain message `d` behind the open transaction is
 # marked in the same way.
 #
-# **9. A partition is loaded anew**, because its broker was restarted or because it was moved. t1 is
+# **9. A partition is loaded anew**, because its broker was restarted or because it was moved. t2 is
 # open, and another transaction was aborted before. A buffer writes its snapshot after 1000 moves of
 # maxReadPosition or after five seconds; `snapshot_count=1` makes it do so after each move.
 
@@ -387,22 +387,22 @@ LOADED = """
 # A load, with one transaction open and one aborted
 system pulsar clients=app,web,accounting {snapshots}
 run accounting: subscribe orders-0 books from=earliest
-run web: new-transaction t0, send orders-0 580539 txn=t0, abort t0
-run app: new-transaction t1, send orders-0 580538 txn=t1
+run web: new-transaction t1, send orders-0 580539 txn=t1, abort t1
+run app: new-transaction t2, send orders-0 580538 txn=t2
 run web: send orders-0 580540
 kill orders-0
 restart orders-0
 {then}
 run accounting: receive books
 """
-loaded = scenario(LOADED.format(snapshots="snapshot_count=1", then="run app: commit t1"))
+loaded = scenario(LOADED.format(snapshots="snapshot_count=1", then="run app: commit t2"))
 Predict("09-loaded", trace=loaded, step=first(loaded, "killed"))
 
 # %% tags=["nbval-check-output"]
 for fact in loaded:
     if "Snapshot" in fact.text.en and fact.glyph == "▮":
         print(fact.text.en)
-for then in ("", "run app: commit t1"):
+for then in ("", "run app: commit t2"):
     story = LOADED.format(snapshots="snapshot_count=1", then=then)
     print(f"{then or 'after the load':18} {tell_buffer(story)}; received: {receive_all(story)}")
 without = LOADED.format(snapshots="off=replay_topic", then="")
@@ -535,12 +535,12 @@ LATE = """
 # A message that comes after its transaction has ended
 system pulsar clients=app,web,accounting,other timeout_ms=600000
 run accounting: subscribe orders-0 books from=earliest
-run app: new-transaction t0, send orders-0 580538 txn=t0, commit t0
-run web: new-transaction t1, send orders-0 580539 txn=t1, commit t1
+run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1
+run web: new-transaction t2, send orders-0 580539 txn=t2, commit t2
 run accounting: receive books, ack books
 {restart}
-run app: reopen t0, send orders-0 late txn=t0
-run web: new-transaction t2, send orders-0 580540 txn=t2, commit t2
+run app: reopen t1, send orders-0 late txn=t1
+run web: new-transaction t3, send orders-0 580540 txn=t3, commit t3
 run accounting: receive books
 run other: subscribe orders-0 audit from=earliest
 run other: receive audit
@@ -560,11 +560,11 @@ SAID = ("Send late", "kill", "Message", "entry 0", "entry 4")
 print(read_recording("pulsar-4.2.4/4.2", "kill-forgets-watermarks", *SAID))
 
 # %% [markdown]
-# `reopen t0` stands for a client that slept through the end of its transaction. Its message is
+# `reopen t1` stands for a client that slept through the end of its transaction. Its message is
 # refused while the partition remembers a mark. But marks are kept in memory only. After the restart
-# the message is taken, and t0 counts as open again. With the next end, that of t2, the partition
-# learns that t0 has ended long ago, and aborts it. And whether a message was aborted is looked up
-# by the id of its transaction alone, wherever the message lies. So the order 580538, which t0 has
+# the message is taken, and t1 counts as open again. With the next end, that of t3, the partition
+# learns that t1 has ended long ago, and aborts it. And whether a message was aborted is looked up
+# by the id of its transaction alone, wherever the message lies. So the order 580538, which t1 has
 # *committed*, counts as aborted too, and audit never gets it.
 #
 # In the recording of the real 4.2.4 the same happens to `a`, and no safeguard was off. Pulsar has
@@ -605,8 +605,8 @@ STORY = """
 system pulsar clients=app,web,accounting
 off {off}
 run accounting: subscribe orders-0 books from=earliest
-run web: new-transaction t0, send orders-0 580539 txn=t0, abort t0
-run app: new-transaction t1, send orders-0 580538 txn=t1
+run web: new-transaction t1, send orders-0 580539 txn=t1, abort t1
+run app: new-transaction t2, send orders-0 580538 txn=t2
 run web: send orders-0 580540
 run accounting: receive books
 kill orders-0
@@ -744,13 +744,13 @@ check(RECOVERY, recover)
 # %% nbgrader={"solution": true, "grade_id": "hiding"}
 # The lines of the story, one below the other. Add what is missing to the first.
 story = """
-run app: new-transaction t0, send orders-0 580538 txn=t0, commit t0
+run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1
 """
 ### BEGIN SOLUTION
 # The late message is taken, as no later end has brought a mark yet; the next end aborts it.
 story += """
-run app: reopen t0, send orders-0 late txn=t0
-run web: new-transaction t1, send orders-0 580539 txn=t1, commit t1
+run app: reopen t1, send orders-0 late txn=t1
+run web: new-transaction t2, send orders-0 580539 txn=t2, commit t2
 """
 ### END SOLUTION
 

@@ -228,11 +228,11 @@ def test_a_stub_is_told_that_nothing_is_written() -> None:
 
 # ---- the story that a learner writes ---------------------------------------------------------
 
-COMMITTED = "run app: new-transaction t0, send orders-0 580538 txn=t0, commit t0\n"
-LATE = "run app: reopen t0, send orders-0 late txn=t0\n"
-NEXT = "run web: new-transaction t1, send orders-0 580539 txn=t1, commit t1\n"
+COMMITTED = "run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1\n"
+LATE = "run app: reopen t1, send orders-0 late txn=t1\n"
+NEXT = "run web: new-transaction t2, send orders-0 580539 txn=t2, commit t2\n"
 LOAD = "kill orders-0\nrestart orders-0\n"
-AGAIN = "run web: new-transaction t2, send orders-0 580540 txn=t2, abort t2\n"
+AGAIN = "run web: new-transaction t3, send orders-0 580540 txn=t3, abort t3\n"
 
 
 @pytest.mark.parametrize("story", [COMMITTED + LATE + NEXT, COMMITTED + NEXT + LOAD + LATE + AGAIN])
@@ -251,7 +251,7 @@ def test_a_story_after_which_a_committed_order_is_hidden_is_right(story: str) ->
         (COMMITTED.replace("commit", "abort") + LATE + NEXT, UNCOMMITTED),
         (COMMITTED, PUNCTUAL),
         (COMMITTED + NEXT, PUNCTUAL),
-        (COMMITTED + "run app: send orders-0 late txn=t0", CLIENT),
+        (COMMITTED + "run app: send orders-0 late txn=t1", CLIENT),
         (COMMITTED + NEXT + LATE, REFUSED),
         (COMMITTED + LATE, ALONE),
         (COMMITTED + NEXT + LOAD + LATE, ALONE),

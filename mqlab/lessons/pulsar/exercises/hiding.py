@@ -1,6 +1,6 @@
 """The test of lab 09: a story in which the broker hides what it has committed.
 
-    story = "run app: new-transaction t0, send orders-0 580538 txn=t0, commit t0 …"
+    story = "run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1 …"
 
 No safeguard is off. The story is right if in its end a transaction counts as committed at its
 coordinator and as aborted in a partition, so that a later consumer does not get its messages.
@@ -37,13 +37,13 @@ BELIEFS = {
     ),
     PUNCTUAL: Text(
         "every message was written before its transaction had ended, so nothing of it is stale. "
-        "Let a client that has missed the end (`reopen t0`) send once more",
-        "每条消息都在其事务结束之前写入，没有过期的写。请让错过结束的客户端（`reopen t0`）再发送一次",
+        "Let a client that has missed the end (`reopen t1`) send once more",
+        "每条消息都在其事务结束之前写入，没有过期的写。请让错过结束的客户端（`reopen t1`）再发送一次",
     ),
     CLIENT: Text(
         "this client knows that its transaction has ended, and sends nothing. One that slept "
-        "through the end does not know: `reopen t0` stands for it",
-        "这个客户端知道事务已结束，什么也没有发出。睡过了结束时刻的客户端并不知道：用 `reopen t0` 表示",
+        "through the end does not know: `reopen t1` stands for it",
+        "这个客户端知道事务已结束，什么也没有发出。睡过了结束时刻的客户端并不知道：用 `reopen t1` 表示",
     ),
     REFUSED: Text(
         "the late message was refused: another end had brought the low watermark to this "
@@ -116,9 +116,9 @@ HINTS = (
         "分区从哪里得知要放弃？",
     ),
     Text(
-        "Behind the commit: `run app: reopen t0, send orders-0 late txn=t0`. Then a second "
+        "Behind the commit: `run app: reopen t1, send orders-0 late txn=t1`. Then a second "
         "transaction that writes to `orders-0` and commits.",
-        "在提交之后：`run app: reopen t0, send orders-0 late txn=t0`。"
+        "在提交之后：`run app: reopen t1, send orders-0 late txn=t1`。"
         "然后由第二个事务写入 `orders-0` 并提交。",
     ),
 )

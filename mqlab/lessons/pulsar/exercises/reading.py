@@ -34,8 +34,8 @@ run web: send orders-0 580540
 """
 #: one transaction is aborted, and one is committed
 ENDED = """
-run app: new-transaction t0, send orders-0 580538 txn=t0, abort t0
-run app: new-transaction t1, send orders-0 580539 txn=t1, commit t1
+run app: new-transaction t1, send orders-0 580538 txn=t1, abort t1
+run app: new-transaction t2, send orders-0 580539 txn=t2, commit t2
 run web: send orders-0 580540
 """
 #: the transaction that wrote second has committed, and the first one is open
@@ -46,20 +46,20 @@ run web: new-transaction t2, send orders-0 580540 txn=t2, commit t2
 """
 #: two are open, and what one aborted has written lies on either side
 TWO_OPEN = """
-run app: new-transaction t0, send orders-0 580538 txn=t0
+run app: new-transaction t1, send orders-0 580538 txn=t1
 run web: send orders-0 580539
-run app: new-transaction t1, send orders-0 580540 txn=t1
+run app: new-transaction t2, send orders-0 580540 txn=t2
 run web: send orders-0 580541
-run web: new-transaction t2, send orders-0 580542 txn=t2
-run app: send orders-0 580543 txn=t0, abort t0
+run web: new-transaction t3, send orders-0 580542 txn=t3
+run app: send orders-0 580543 txn=t1, abort t1
 """
 #: what only grading tries
 LATER = """
-run app: new-transaction t0, send orders-0 580538 txn=t0, commit t0
-run app: new-transaction t1, send orders-0 580539 txn=t1, abort t1
+run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1
+run app: new-transaction t2, send orders-0 580539 txn=t2, abort t2
 run web: send orders-0 580540
-run web: new-transaction t2, send orders-0 580541 txn=t2
-run app: new-transaction t3, send orders-0 580542 txn=t3, abort t3
+run web: new-transaction t3, send orders-0 580541 txn=t3
+run app: new-transaction t4, send orders-0 580542 txn=t4, abort t4
 run web: send orders-0 580543
 """
 

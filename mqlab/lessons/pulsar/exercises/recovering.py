@@ -29,7 +29,7 @@ ABORTED = LINE.format(more=CLAIMS, calls=f"{BEGIN}; abort t1")
 #: the snapshot knows of an abort from which the replay no longer starts
 FORGOTTEN = LINE.format(
     more=f"snapshot_count=1 {CLAIMS}",
-    calls="new-transaction t0; send orders-0 x txn=t0; abort t0; send orders-0 n",
+    calls="new-transaction t1; send orders-0 x txn=t1; abort t1; send orders-0 n",
 )
 TWO = LINE.format(
     more=CLAIMS,
