@@ -59,7 +59,8 @@ CELL_TIMEOUT_S = 300
 # `return` and a list without pieces are told in words what is missing.
 STUB = "# YOUR CODE HERE"
 # Tags of a cell, as in `# %% tags=["volatile"]`.
-VOLATILE = "volatile"  # its output differs each time (durations): the committed one is kept
+# its output differs each time (durations): the committed one is kept, until somebody clears it
+VOLATILE = "volatile"
 # nbval's own "nbval-check-output" has it compare the output with the committed one.
 
 
@@ -180,7 +181,7 @@ def solution_copy(source: Notebook, execute_in: Path, previous: Notebook | None)
     before = {cell["id"]: cell for cell in previous.cells} if previous else {}
     for cell in notebook.cells:
         old = before.get(cell["id"])
-        if VOLATILE in cell.metadata.get("tags", []) and old:
+        if VOLATILE in cell.metadata.get("tags", []) and old and old.outputs:
             cell.outputs = old.outputs
     _normalise(notebook)
     return _with_links_from_solutions(notebook)
