@@ -1,5 +1,8 @@
 """The unmodified Java client: it passes orders on in transactions over several topics and
-subscriptions, while somebody follows the live trace."""
+subscriptions, while somebody follows the live trace.
+
+`make real` runs this: the client's jars come from Maven, and `make test` asks Maven for nothing.
+"""
 
 from __future__ import annotations
 
