@@ -120,7 +120,8 @@ print(balances(again))
 # %% [markdown]
 # Nothing rare is needed: the order service sends and dies, and its record arrives. And doing the work
 # again makes it worse, since the customer has now paid twice.
-#
+
+# %% [markdown]
 # ## The same with a transaction
 #
 # Now the order service says which records belong together: `init` once, then `begin`, the two
@@ -208,7 +209,8 @@ Player(away, step=back)
 # their order; between two logs there is no order but the one in which the reader asks. And there is a
 # price: the order service does not know *when* it will be read, nor what accounting does with it.
 # Everything in this course that is hard comes from that price.
-#
+
+# %% [markdown]
 # ## ACID, letter by letter
 #
 # A **transaction** groups several reads and writes into one unit, which succeeds or fails as a whole.
@@ -264,7 +266,8 @@ for how in ("kill", "power-cut"):
 # half of a committed order is gone. With three copies the power of all in-sync copies must fail at
 # once. RocketMQ flushes after its answer too, by default. Pulsar's bookies write a journal and flush
 # it *before* they answer.
-#
+
+# %% [markdown]
 # ## BASE, and three meanings of consistency
 #
 # Waiting until everybody agrees costs time, and while the network is split it is impossible. **BASE**
@@ -311,7 +314,8 @@ Fold(
 # The C of CAP (consistency, availability, tolerance of a split network) is about copies of one
 # thing. What you saw was two *different* logs that end a transaction the same way, each at its own
 # moment. [Lab 07](07-markers-and-lso.ipynb) is about these moments.
-#
+
+# %% [markdown]
 # ## One order, three brokers: what can go wrong?
 #
 # An order is created, and a message must say so: both or neither. RocketMQ, Kafka and Pulsar do it
@@ -396,7 +400,8 @@ for name, (producer, calls) in orders.items():
 # outcome*, and when it was started again the customer's payment was a *duplicate*. The power cut was a
 # *lost write*. The −5 between two markers was a *torn read*. What the reader of uncommitted data got was
 # first a *dirty* and later an *aborted read*.
-#
+
+# %% [markdown]
 # ## Where the brokers keep what
 #
 # Back to the run in which the coordinator was killed between two markers.
@@ -427,7 +432,8 @@ broker_maps()
 # messages of all topics, and the queues only point into it. In Pulsar brokers compute and bookies
 # store, so a broker that dies is replaced without copying a message; tenants share a cluster, and
 # clusters may copy each other across continents.
-#
+
+# %% [markdown]
 # ## How it came about
 #
 # Kafka was made at LinkedIn, in Scala, became open source early in 2011 and left the Apache
@@ -456,7 +462,8 @@ timeline()
 # | 939 | not yet | Kafka takes part in another system's two-phase commit; its client API was taken out of 4.2 again until it is finished | – |
 #
 # </details>
-#
+
+# %% [markdown]
 # ## Glossary
 #
 # English and Chinese, a sentence or two each. `glossary("lso")` or `glossary("半消息")` shows single
@@ -482,7 +489,8 @@ glossary()
 # | [09 Pulsar: coordinator and buffer](09-coordinator-and-buffer.ipynb) | where do uncommitted messages live? |
 # | [10 Pulsar: acknowledgement](10-acknowledgement.ipynb) | can a transaction un-acknowledge? |
 # | [11 Order → income](11-order-to-income.ipynb) | is the sum right after a crash? |
-#
+
+# %% [markdown]
 # ## Exit ticket
 #
 # A hotel takes a booking in one transaction: *room −1* in one partition, *bill +120* in another. The

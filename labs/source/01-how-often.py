@@ -56,7 +56,8 @@ from mqlab.lessons.patterns.lab01 import (
 #
 # The shop sends orders 580538 and 580539. The first arrives. While the second is under way, the
 # connection breaks.
-#
+
+# %% [markdown]
 # ## Predict
 #
 # The shop waits for an answer and hears nothing. Lock your answer, then run on.
@@ -87,7 +88,8 @@ for lost, run in {"the order": request_lost, "its answer": answer_lost}.items():
 # the right thing in both: if it sends again, the second run doubles; if it does not, the first one loses.
 # More messages do not help, for the last one may always be the one that is lost. (This is known as the
 # problem of the *two generals*.)
-#
+
+# %% [markdown]
 # ## Three promises
 #
 # What can be chosen is on which side to err. Three participants, and four lines that decide:
@@ -127,7 +129,8 @@ print(compare_promises(faults))
 # Look at the fourth line. The queue *had* the order and died before it could say so: for the shop this
 # is silence like any other. And look at the last two, where no message is lost at all. An order can go
 # wrong on a perfect network, inside accounting.
-#
+
+# %% [markdown]
 # ## Investigate
 #
 # **1. The reader's side.** Accounting does two things with each order: it *counts* it in the books, and
@@ -195,7 +198,8 @@ Player(slow, step=first(slow, "timer retry"))
 # %% [markdown]
 # It could not know. *Slow* and *lost* are the same silence, so a longer patience makes duplicates rarer
 # and every real loss dearer; it never makes them impossible.
-#
+
+# %% [markdown]
 # ## How often?
 #
 # So far one fault at a chosen place. Now the dice: the first twelve orders of the day, twenty times each,
@@ -349,7 +353,8 @@ print(f"the queue holds the order {stored}×, the books hold it {counted}×")
 
 # %% [markdown]
 # So the answer to "does your queue deliver exactly once?" is a question: *from where to where?*
-#
+
+# %% [markdown]
 # ## Put it into order
 #
 # These are pieces of what accounting may do with an order that it was handed. Put those that are needed
@@ -419,7 +424,8 @@ check(COUNTING, count)
 # knows what an order is can do alone what all those in between could only help with. (Saltzer, Reed and
 # Clark called this the *end-to-end argument* in 1984.) In most systems this is the cheapest exactly once:
 # at least once on the way, and a reader that is *idempotent* (幂等): doing it again changes nothing.
-#
+
+# %% [markdown]
 # ## Refuted
 #
 # | belief | what is true | seen in |
@@ -433,7 +439,8 @@ check(COUNTING, count)
 # | exactly once is a feature of the queue | it takes shop, queue and accounting | Modify |
 # | “exactly once” says what is promised | stored once and counted once are two promises | Two meanings |
 # | “again” means that it was counted | it means that it was handed out | Make |
-#
+
+# %% [markdown]
 # ## Transfer: what do real queues promise?
 #
 # Articles say that all common open-source queues reach at least once and no more. That was true once.
@@ -458,7 +465,8 @@ print("Kafka's log holds:", *(cell.label for cell in kafka.snapshot(-1).logs[0].
 # | Pulsar | stored once where deduplication is switched on | at least once; exactly once in one transaction, within Pulsar |
 #
 # In all of them the books of *this* lab, a database of your own, stay your own affair.
-#
+
+# %% [markdown]
 # ## Exit ticket
 #
 # A driver presses *delivered* for parcel 77. Nothing seems to happen, so the driver presses again. Both

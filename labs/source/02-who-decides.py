@@ -84,7 +84,8 @@ print("durability:  opened again             ", balances(open_bank(folder)))
 # %% [markdown]
 # *Consistency* is a word with three meanings. Here it is about rules inside one database. In CAP, below, it
 # means that all copies answer alike. And *eventually consistent* means that two places agree in the end.
-#
+
+# %% [markdown]
 # ## Predict
 #
 # Atomicity is often taken to mean that transactions do not disturb each other. Two clerks transfer £10
@@ -119,7 +120,8 @@ for careful in (False, True):
 # A **lost update**: two transfers, each atomic, and one of them is gone. Atomicity is about crashes,
 # isolation about the others. With a lock taken before the reading the second clerk is refused and must
 # try again: that costs time, and nothing is lost.
-#
+
+# %% [markdown]
 # ## Run: two databases
 #
 # Now the order is a row in `orders.db` and one night light less in `stock.db`. Each file keeps ACID, each
@@ -138,7 +140,8 @@ print(kill_everywhere(ONE_PHASE))
 # the row of that promise is the lock. The coordinator has a file of its own for its decision. When it is
 # started again it reads that file: a decision is told to all who have promised; where there is none, all
 # roll back (*presumed abort*).
-#
+
+# %% [markdown]
 # ## Put it into order
 #
 # These are the coordinator's five effects: `"prepare:orders"`, `"prepare:stock"`, `"decide"`,
@@ -176,7 +179,8 @@ print(kill_everywhere(TWO_PHASES))
 # With `decide`. Before it, whatever was promised is taken back; after it, whatever was promised is
 # carried out, although no file knows so yet. Deciding is *one* write in *one* place: that is the whole
 # trick of two-phase commit, *2PC* (两阶段提交), and of every transactional queue.
-#
+
+# %% [markdown]
 # ## Two-phase commit, and its flaw
 #
 # Articles say that 2PC has flaws, and leave them unnamed. Look at the second and third column of the
@@ -211,7 +215,8 @@ Player(helped, step=find_red_step(helped, "same outcome"))
 # %% [markdown]
 # Whoever waits keeps atomicity and loses time; whoever helps itself may split the order. No timeout is
 # right, since a participant cannot tell a coordinator that has died from one that is slow.
-#
+
+# %% [markdown]
 # ## Three phases, and what they do not mend
 #
 # *Three-phase commit*, *3PC* (三阶段提交), puts a phase between vote and commit: **PreCommit**, "all have
@@ -277,7 +282,8 @@ for name, text in {
 # **BASE**: *basically available* (the app was answered), *soft state* (what is true changes without
 # anybody writing, as messages arrive), *eventually consistent* (in the end they agree). So BASE is what is
 # left of consistency for those who choose A and P.
-#
+
+# %% [markdown]
 # ## TCC: two phases written by the application
 #
 # No database should wait for a coordinator. So the *business* writes both phases: **Try** reserves (one
@@ -360,7 +366,8 @@ Playground(continue_scenario(f"# A message transaction\nsystem {late}"), goal="c
 # The two are consistent *eventually*, not at once. And nobody asks the warehouse beforehand: if it can never
 # do its part, the shop's order stands all the same, and takes a person or a *saga* to take back. (A **saga**
 # is a chain of local transactions, each with another one, its compensation, that makes up for it.)
-#
+
+# %% [markdown]
 # ## Modify: what does each model give up?
 #
 # Each model breaks something that one might expect of it. The table is searched just now. Before you run
@@ -390,7 +397,8 @@ Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"),
 # | CAP: choose any two, always | the choice is asked for while the network is cut | CAP |
 # | the phases are Try, Commit, Cancel | Try, Confirm, Cancel: nothing is held open | TCC |
 # | a Cancel follows its Try | it may overtake it: empty cancel, suspended try | Make |
-#
+
+# %% [markdown]
 # ## Transfer: what do queues do?
 #
 # | | who decides | in which one write | who has doubt waits for |
@@ -402,7 +410,8 @@ Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"),
 # A message transaction with the outbox moved into the broker is what RocketMQ calls a transactional
 # message. Kafka and Pulsar decide about many messages and read positions, in one place, as 2PC does, but
 # their partitions never vote.
-#
+
+# %% [markdown]
 # ## Exit ticket
 #
 # A travel agency books a flight and a hotel. Each holds a seat or a room for it, and both are confirmed

@@ -21,7 +21,8 @@
 # group*: all processes of one service. *Half topic*, *op topic*: where half messages lie, and where
 # their ends are recorded. The three states are `COMMIT_MESSAGE`, `ROLLBACK_MESSAGE` and `UNKNOW`,
 # which RocketMQ spells without its last N.
-#
+
+# %% [markdown]
 # ## Hook: an order that the warehouse never sees
 #
 # It is Monday morning, 5 December 2011. Order 580538 comes in: 48 rabbit night lights and some
@@ -89,7 +90,8 @@ Player(parted, step=find_red_step(parted, "row with message"))
 # that it still owes. If it sent the message first and wrote the row afterwards, the same crash
 # would leave a message without an order. Either way there are two writes in two places, and nobody
 # is left to finish the job.
-#
+
+# %% [markdown]
 # ## Predict
 #
 # RocketMQ's client has one call for both: `sendMessageInTransaction(message)`. The local
@@ -127,7 +129,8 @@ with sqlite3.connect(file) as database:
 # %% [markdown]
 # Two words come back from each call. `SEND_OK` is the broker's word, and the cancellation gets it
 # too. The other one is the listener's. Keep that in mind for the article's service below.
-#
+
+# %% [markdown]
 # ## Run: six stages
 #
 # **reserve → write → decide → publish the decision → make visible → forget**. The map shows who
@@ -436,7 +439,8 @@ print(find_lines(twice, "half 580538", "message 580538", "killed", "consume:"))
 # twice, with the same order number and the same `UNIQ_KEY`. This warehouse notes which orders it
 # has applied and recognises the second copy (“known”), so nothing is shipped twice. A consumer that
 # fails does not change the row either: the message comes again (lab 04).
-#
+
+# %% [markdown]
 # ## The article's service
 #
 # A well-known article shows its order service in full: `CreateOrderService`, a listener with its
@@ -556,7 +560,8 @@ print(tell_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
 # same search finds when the safeguard is on: nothing. A *dirty read* is a message that is read
 # although its row is not there yet. The command `mqlab explore rocketmq --safeguards` searches all
 # thirteen safeguards, among them those of lab 04.
-#
+
+# %% [markdown]
 # ## Make: the listener
 #
 # Now write both functions, for orders as the shop has them.
@@ -620,7 +625,8 @@ check(LISTENER, listener)
 # | where the undecided lies | in the half topic | in its real partition, behind the LSO | in its real topic, behind `maxReadPosition` |
 # | a commit writes | a second message | a marker | a marker |
 # | silence means | “what happened?” | abort, after 60 s | abort, after its timeout |
-#
+
+# %% [markdown]
 # ## Refuted
 #
 # | belief | what is true | seen in |
@@ -636,7 +642,8 @@ check(LISTENER, listener)
 # | first marked as done, then copied | first the message, then the op record | Order |
 # | the consumer is in the transaction | it gets the message at least once, afterwards | The consumer |
 # | `sendStatus == SEND_OK` says that it succeeded | it says that the half is stored | The article's service |
-#
+
+# %% [markdown]
 # ## Exit ticket
 #
 # A cinema sells a seat. That is a row in its database, and a message to the app that shows free

@@ -115,7 +115,8 @@ Predict("04-end-lost", trace=end_lost, step=first(end_lost, "connection broken")
 #
 # So check-back repeats the fourth stage, and only that. It needs somebody who can still tell what
 # was decided. Everything that follows is about that somebody.
-#
+
+# %% [markdown]
 # ## Investigate
 #
 # **1. When is a half asked about?** Two numbers decide. The broker makes a *round* every 30 s
@@ -492,7 +493,8 @@ print(read_recording("rocketmq-5.5.0/5.5", "batch-in-a-transaction", "SendBatchM
 # Several messages in one transaction are not possible: `sendMessageInTransaction` takes one
 # message, and the table shows what a real broker said when a batch came with the bits of a half
 # message (4), and to the same batch without them.
-#
+
+# %% [markdown]
 # ## How often does it help?
 #
 # So far there was one fault, at a chosen place. Now faults come by chance. The first twelve orders
@@ -587,7 +589,8 @@ ipywidgets.VBox([loss, death, checks, chart])
 # %% [markdown]
 # *Neither* is no fault of RocketMQ: the half could not be stored, or the process died before it had
 # written the row. The customer got an error or no answer, and there is no order.
-#
+
+# %% [markdown]
 # ## Find the shortest run that delivers twice
 #
 # Below is the run of Investigate 7 for you to continue, from the moment when twin's row is written.
@@ -644,7 +647,8 @@ print("without the catch:", ", ".join(calm.counterexamples) or "nothing breaks")
 # without a message.
 # Without the `catch`, the exception leaves the listener, and the client takes it for UNKNOW; then
 # the broker asks, and the row decides.
-#
+
+# %% [markdown]
 # ## Modify: which safeguards are necessary?
 #
 # Each line of the first table takes one safeguard away and searches for the shortest run that
@@ -674,7 +678,8 @@ print(tell_searches())
 # already parked. In `power-cut` a half is lost because the broker acknowledged it before it was on
 # the disk. Hence three rules: watch the parking topic, keep a process registered, and make
 # consumers idempotent.
-#
+
+# %% [markdown]
 # ## Test: find the flaw of the official example
 #
 # RocketMQ's own example, `TransactionListenerImpl`, is copied into many order services. In Python,
@@ -729,7 +734,8 @@ check(STORY, story)
 # An order that has no row is delivered. As an example of the calls the class is fine. As a listener
 # it has two faults: it remembers in the memory of its process, and it guesses COMMIT where it does
 # not know.
-#
+
+# %% [markdown]
 # ## Make: a listener that answers well
 #
 # Now write your own. The service takes orders such as `"580538"` and *refuses* those whose number
@@ -793,7 +799,8 @@ check(LISTENER, answering)
 # Kafka and Pulsar can abort in silence because *they* decide. RocketMQ cannot: the decision has
 # been made in a database that it does not know, so all that it can do is ask. Of any queue that you
 # meet, ask: *what does it make of silence?*
-#
+
+# %% [markdown]
 # ## Refuted
 #
 # | belief | what is true | seen in |
@@ -815,7 +822,8 @@ check(LISTENER, answering)
 # | transactional messages can be delayed or batched | neither | 9 |
 # | catch everything and roll back, to be safe | an exception is no answer: UNKNOW | An article's listener |
 # | the official example is safe to copy | it remembers in its process and guesses COMMIT | Test |
-#
+
+# %% [markdown]
 # ## Exit ticket
 #
 # A theatre sells tickets. Its servers are registered under one producer group; all settings are the

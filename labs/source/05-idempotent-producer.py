@@ -55,7 +55,8 @@ from mqlab.lessons.kafka.lab05 import (
 # The light *money in = money out* is here too. It is red when a payment is counted twice, or when one
 # is missing although the order service was told that it is stored. *Money* adds it up: each payment is
 # of £5.
-#
+
+# %% [markdown]
 # ## Predict
 #
 # The connection has just broken. Lock your answer, then run on.
@@ -113,7 +114,8 @@ Player(once, step=first(once, "connection broken"))
 # cannot tell this answer from the one that was lost. So it is no error, and nothing has to be handled.
 # This is the narrow meaning of *exactly once* (精确一次): the server stores a message once, however
 # often it is sent.
-#
+
+# %% [markdown]
 # ## Investigate
 #
 # **1. What does the leader compare?** Many articles give a formula: *new = old + 1 is right; new ≤ old
@@ -281,7 +283,8 @@ for title, run in {
 # order service that was started again got a new id, and its first batch is as new as any other.
 # Idempotence was on all the time and did not help: *a retry by the client is recognised, a second send
 # by the application is not*.
-#
+
+# %% [markdown]
 # ## How many may be under way?
 #
 # A producer does not wait for each answer: several batches are under way on a connection
@@ -335,7 +338,8 @@ for client, settings in [
 # off, and all you get is a line in a log file. Whoever asks for both gets an exception.
 # librdkafka, and with it Python, Go, C# and Node clients, leaves it **off** unless you ask. Try more:
 # `print(construct_producer("java", retries=0))`.
-#
+
+# %% [markdown]
 # ## Find the shortest run that duplicates
 #
 # Here is the order service without numbers again. Let it call, deliver, hold messages back (what you do
@@ -480,7 +484,8 @@ check(ACCEPT, accept)
 # | a broker's restart does not matter | the memory shrinks from five batches to one; a follower has all five | Investigate 2, Find |
 # | `.snapshot`: id, epoch, last sequence | and last offset, delta, time, two of transactions | Investigate 2 |
 # | max.in.flight must be under 5 | at most 5; six lose the oldest from the memory | How many |
-#
+
+# %% [markdown]
 # ## Transfer: another broker, another rule
 #
 # Pulsar can recognise duplicates too, if the broker is told to. A producer has a *name*, which the
@@ -510,7 +515,8 @@ print(ACCEPT.check(pulsar))
 # | Kafka, transactional | transactional.id of the application | the epoch; what was open is aborted | counted once, if input and output are one transaction |
 # | Pulsar, deduplication | name and id that the application chooses | the highest id | counted once |
 # | RocketMQ | a key in the message, for the consumer | nothing | counted once, if the consumer looks |
-#
+
+# %% [markdown]
 # ## Exit ticket
 #
 # A bus counts its passengers with an idempotent producer, one message per passenger. In a tunnel the

@@ -20,7 +20,8 @@
 # transaction in one partition. *Open* transaction: its coordinator knows it and will end it.
 # *Hanging* transaction (悬挂事务): open in a partition and unknown to its coordinator. *TV0, TV2*: the
 # cluster's feature `transaction.version`. *v2 client*: Java 4.0 and later; *legacy client*: all others.
-#
+
+# %% [markdown]
 # ## Hook: order 17 is charged twice
 #
 # The gift shop's order service stops for a minute: a long garbage collection. The platform takes it
@@ -88,7 +89,8 @@ Player(unfenced, step=find_red_step(unfenced, "money"))
 # %% [markdown]
 # Every call returned `ok`, and a reader of committed data books order 17 twice. Nothing is wrong with
 # either transaction; what is wrong is that there were two.
-#
+
+# %% [markdown]
 # ## Predict
 #
 # The same two instances, with fencing on. This time the old one stops in the *middle* of its
@@ -132,7 +134,8 @@ print(answers(scenario(AFTER_A_FENCE), "zombie"))
 # The last table is a zombie that sends single requests by hand. Its older epoch is refused by the
 # *coordinator* with PRODUCER_FENCED, and by a partition's *leader* with INVALID_PRODUCER_EPOCH;
 # another producer id is refused with INVALID_PRODUCER_ID_MAPPING.
-#
+
+# %% [markdown]
 # ## Before the first stage: a name and its coordinator
 #
 # `transactional.id` names the application across its lives. Some tutorials put a random one there,
@@ -168,7 +171,8 @@ print(read_recording("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "fr
 # `__transaction_state`. (The hash of *polygenelubricants* is the one number without an absolute value,
 # and counts as 0.) Coordinators are elected like all leaders, and they share the work: in the last
 # table, recorded on three brokers, one coordinator stands still while another one commits.
-#
+
+# %% [markdown]
 # ## The six stages
 #
 # **reserve → write → decide → publish the decision → make visible → forget**. The figure is read off a
@@ -469,7 +473,8 @@ print(transitions(unfenced, fenced, once, clock))
 #
 # This log is your money. It has three replicas of which two must be in sync (`min.insync.replicas`), and
 # its unclean leader election must stay off: an old copy has forgotten decisions.
-#
+
+# %% [markdown]
 # ## Find the kill
 #
 # *A commit is decided, and its client does not know.* Try it by hand first: the application has called
@@ -561,7 +566,8 @@ for outcome in ("COMMIT", "ABORT"):
 
 # %% [markdown]
 # On the command line, for all ten safeguards: `mqlab explore kafka --safeguards`.
-#
+
+# %% [markdown]
 # ## Order: what does commit do?
 #
 # Five of these ten pieces are EndTxn. Put them in order. Your order is built into a coordinator,
@@ -639,7 +645,8 @@ check(ADMIT, admit)
 #
 # Kafka never calls your program back to ask what it meant. It tells an error, and the error's kind says
 # what is left to do.
-#
+
+# %% [markdown]
 # ## Refuted
 #
 # | belief | what is true | seen in |
@@ -660,7 +667,8 @@ check(ADMIT, admit)
 # **What you know now.** One record decides. It is written before the answer, and the answer leaves
 # before the markers. Whoever holds the latest epoch speaks for an id; nobody else does. When a reader
 # sees what was decided is the question of [lab 07](07-markers-and-lso.ipynb), the next one.
-#
+
+# %% [markdown]
 # ## Exit ticket
 #
 # A ticket shop runs two pods with the transactional ids `shop-0` and `shop-1`. Pod 0 hangs; the

@@ -19,7 +19,8 @@
 # (控制消息): C (commit) or A (abort). *Coordinator* (事务协调器): the broker that decides a
 # transaction. *Torn read* (撕裂读): a reader sees part of one. *Dirty read* (脏读): a reader sees what is
 # not decided yet.
-#
+
+# %% [markdown]
 # ## Hook: the commit returned, and half of the order is there
 #
 # The gift shop's order service writes an order into one topic and its payment into another, in one
@@ -126,7 +127,8 @@ frontiers(torn, half)
 # partition had answered: that is why the last `poll` gets `paid-17`. The *outcome* was never in doubt.
 # The *moment* is each partition's own: between partitions there is only eventual consistency. What the
 # billing service got is a *torn read*.
-#
+
+# %% [markdown]
 # ## Who speaks to whom
 #
 # Many drawings of Kafka show arrows that do not exist. Say first what you think, then look.
@@ -144,7 +146,8 @@ data_flow()
 # This is the figure of lab 06, with the numbers of the five steps that articles count. Look at the
 # consumer's line: nobody drives a reader. It asks, again and again, and gets what its partition may
 # show. No request goes from the coordinator to it.
-#
+
+# %% [markdown]
 # ## Investigate
 #
 # **1. Why must others wait, and does everything?** `slow` has a transaction open in `orders-0`. Then
@@ -374,7 +377,8 @@ for fact in twice:
 #
 # A log overwrites nothing, so a *position* is enough where a database needs a snapshot: everything
 # below the LSO is decided and stays as it is.
-#
+
+# %% [markdown]
 # ## Find the crash
 #
 # Move the system yourself. The application has called `commit`; its request is under way. Click a
@@ -541,7 +545,8 @@ check(LSO, lso)
 # | a torn read | for a moment, between two markers | there is one message only | for a moment, between two markers |
 #
 # Ask of any queue that you meet: *what does a reader wait for, and who makes it wait?*
-#
+
+# %% [markdown]
 # ## Refuted
 #
 # | belief | what is true | seen in |
@@ -565,7 +570,8 @@ check(LSO, lso)
 # **What you know now.** A marker is a record. The LSO, not the high watermark, decides what a reader
 # of committed data gets. Outcomes agree everywhere; moments do not. How the positions of a reader join
 # a transaction is the question of [lab 08](08-consume-transform-produce.ipynb), the next one.
-#
+
+# %% [markdown]
 # ## Exit ticket
 #
 # A parcel service writes *picked up* into one partition and *paid* into another, in one transaction.

@@ -64,7 +64,8 @@ from mqlab.lessons.kafka.lab08 import (
 #
 # The six stages of the course: **reserve → write → decide → publish the decision → make visible →
 # forget**.
-#
+
+# %% [markdown]
 # ## Predict
 #
 # The worker has just been killed. Decide, lock your answer, then run on.
@@ -90,7 +91,8 @@ print(count_orders(apart))
 # must be counted once (a bank's loans come at the end), and so must whatever is *watched*: of a meter
 # that reports one number a minute, a single duplicate is a visible jump. To commit the position *first* is no better: then
 # a kill in between loses the order. What is wanted is *both or neither*.
-#
+
+# %% [markdown]
 # ## Run
 #
 # `sendOffsetsToTransaction(positions, groupMetadata)`: the **producer** sends the position to the group
@@ -136,7 +138,8 @@ print(actors(together))
 # | forget | CompleteCommit | a later position of the group replaces it |
 #
 # InitProducerId and JoinGroup come before the first stage and belong to none; begin is local.
-#
+
+# %% [markdown]
 # ## Investigate
 #
 # **1. Where is a position that is not decided yet?** The worker has sent its position, and not
@@ -308,7 +311,8 @@ print(table("commits | committed | end offset | lag, for ever", rows))
 # Whoever commits last + 1 keeps a lag of 1 that never reaches 0, though everything is read. Best is what the
 # consumer itself says: `position()`, or `nextOffsets()` of the records that a poll gave (Java 4.0 and
 # later). `sendOffsetsToTransaction` names the latter in its documentation.
-#
+
+# %% [markdown]
 # ## Find the shortest kill that counts an order twice
 #
 # Three workers, written as functions. `app` is a consumer and a producer in one; each call that fails
@@ -374,7 +378,8 @@ Player(example, step=first(example, "killed"), title="The shortest kill that cou
 # %% [markdown]
 # Position last: *at least once*. Position first: *at most once*, and *what counts as read was counted*
 # does not even hold while nothing goes wrong. In one transaction: neither, in any run.
-#
+
+# %% [markdown]
 # ## Modify: which safeguard is necessary?
 #
 # Say before you run it what breaks. Your worker in one transaction, with two safeguards taken away.
@@ -401,7 +406,8 @@ zombie = found["generation_fencing"].trace()
 Player(zombie, title="Without generation fencing")
 
 # %% [markdown]
-#
+
+# %% [markdown]
 # ## Put it into order
 #
 # Seven of these nine pieces make up the loop: a round, and what is done when a round fails. Your order
@@ -532,7 +538,8 @@ print(table("fault | idempotent producer, position apart | read, compute, save i
 # ```
 #
 # The left one is lab 05: it ends where the message is stored. The right one begins where it is read.
-#
+
+# %% [markdown]
 # ## Two stages
 #
 # Real programs are graphs of such loops. `first` makes income of orders, `second` makes entries in the
@@ -567,7 +574,8 @@ for topic in ("income", "ledger"):
 # any size is exactly once, edge by edge, and each edge adds the time of a commit. The ledger commits
 # position 3 of `income-0` though it has read one record: the aborted one and its marker took 0 and 1.
 # Kafka Streams with `processing.guarantee=exactly_once_v2` is such a graph.
-#
+
+# %% [markdown]
 # ## Refuted
 #
 # | belief | what is true | seen in |
@@ -582,7 +590,8 @@ for topic in ("income", "ledger"):
 # | a pending position is read as the old one | UNSTABLE_OFFSET_COMMIT: ask again | Investigate 1 |
 # | the larger position wins | the one that is later in the log | Investigate 1 |
 # | only epochs fence | the group's generation does too | Investigate 3 |
-#
+
+# %% [markdown]
 # ## Transfer: a bank, the same loop
 #
 # A bank's desk reads loans from `loans-0` and grants each as a credit in `credits-0`: Ada has asked for
@@ -638,7 +647,8 @@ for name, run in (("apart", granted_twice), ("in the transaction", granted_once)
 # | while undecided | UNSTABLE_OFFSET_COMMIT | the message is delivered to nobody else | – |
 # | after an abort | stands behind it: `seek` | is delivered again, if acknowledged one by one | – |
 # | the loop is exactly once | yes | yes | no: make the output idempotent |
-#
+
+# %% [markdown]
 # ## Exit ticket
 #
 # The bank's desk sends its position in the transaction, as in the second run. For each loan its function

@@ -25,7 +25,8 @@
 # (快照): what a buffer writes to disk now and then. *Low watermark* (低水位): all transactions of a
 # coordinator up to this number have ended. *Ledger*: a log as BookKeeper stores it, the storage
 # system below Pulsar.
-#
+
+# %% [markdown]
 # ## Hook: three orders on their way to accounting
 #
 # These are again the real orders of 5 December 2011. An order service writes each order to
@@ -112,7 +113,8 @@ display(Player(waiting, step=first(waiting, "receive books: ok nothing")), broke
 # Nothing is lost and no process has failed. All three orders lie in `orders-0`. But a subscription
 # reads its partition in order, and only up to maxReadPosition. As long as t1 is open, that is the
 # position before 580538. When t1 commits, all of them come at once.
-#
+
+# %% [markdown]
 # ## Investigate
 #
 # **1. Out of the box**, and **2. the id.** Two questions on the first call that an application
@@ -570,7 +572,8 @@ print(read_recording("pulsar-4.2.4/4.2", "kill-forgets-watermarks", *SAID))
 # In the recording of the real 4.2.4 the same happens to `a`, and no safeguard was off. Pulsar has
 # no *fencing*: it knows an old process from a new one by no name, as Kafka does by its
 # `transactional.id` (lab 06).
-#
+
+# %% [markdown]
 # ## Find the shortest run
 #
 # The coordinator has decided to commit, and its request to `orders-0` is on its way. Click a
@@ -631,7 +634,8 @@ print(tell_searches())
 # that an open transaction holds back only its own messages, that there is one marker, that an error
 # means *not committed*, that a late message harms nobody, that what was committed stays readable,
 # and that every transaction ends although no client connects.
-#
+
+# %% [markdown]
 # ## Make: an id and a dispatcher
 #
 # First: write the function with which a client finds the coordinator of a transaction. It is given
@@ -780,7 +784,8 @@ check(HIDING, story)
 #
 # Ask of any queue that you meet: *where is the message before it is committed, and what keeps
 # readers from it?*
-#
+
+# %% [markdown]
 # ## Refuted
 #
 # | belief | what is true | seen in |
@@ -800,7 +805,8 @@ check(HIDING, story)
 # | there is one marker per transaction and partition | there may be many | 9, 10 |
 # | a timeout ends every transaction | open ones only, and only if the coordinator is loaded | 10, 11 |
 # | what is committed stays readable | a late message can hide it | 12, Test |
-#
+
+# %% [markdown]
 # ## Exit ticket
 
 # %% jupyter={"source_hidden": true}

@@ -142,7 +142,8 @@ print(columns([("written by", "in which log", "the record"), *list_records(STAGE
 # | publish the decision | the coordinator tells the subscription, until it answers | nowhere |
 # | make visible | the cursor takes the message over; or it is free again | pending-ack log, then cursor |
 # | forget | COMMITTED, or ABORTED | the coordinator's log |
-#
+
+# %% [markdown]
 # ## Investigate
 #
 # **1. What comes again after an abort?** Four orders are received. One of them, 580539, is
@@ -594,7 +595,8 @@ print(list_calls(BLOCKED, "worker"))
 # acknowledgements only. In the last table somebody else *sends* 580538 in a transaction that is
 # still open. The plain message 580539 behind it is held back from every consumer until that
 # transaction ends (lab 09).
-#
+
+# %% [markdown]
 # ## Find the shortest run that loses an order
 #
 # This worker passes orders on in a transaction, but acknowledges them plainly, as its old program
@@ -655,7 +657,8 @@ print(tell_searches())
 # breaks a promise. The second table takes nothing away. It shows three things that Pulsar does not
 # promise: that an old process is stopped, that a repeated send is stored once, and that an error
 # means *not committed*.
-#
+
+# %% [markdown]
 # ## Order: pass an order on
 #
 # Put the worker's calls into an order that keeps every promise, although the worker may be killed
@@ -779,7 +782,8 @@ check(ACKING, may_ack)
 # | an old process | refused if it acknowledges, not if it only sends | fenced by its epoch | not stopped |
 #
 # Ask of any queue that you meet: *after an abort, who receives the message next?*
-#
+
+# %% [markdown]
 # ## Refuted
 #
 # | belief | what is true | seen in |
@@ -795,7 +799,8 @@ check(ACKING, may_ack)
 # | an aborted message comes until it succeeds | on Shared, with a dead letter policy, it goes to the dead letters | 7 |
 # | each message is written exactly once | deduplication is off, and nobody is fenced | 8 |
 # | Pulsar never blocks | acknowledgements do not; an open transaction that sends does | 9 |
-#
+
+# %% [markdown]
 # ## Exit ticket
 #
 # A library lends books. Returned books are messages, and the desk checks them in with transactions.

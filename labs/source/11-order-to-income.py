@@ -73,7 +73,8 @@ print(f"income {pounds(hook.tenths)}, should be {bench.expected}: {hook.error}")
 # %% [markdown]
 # The rows of one batch are in topic *Income* twice. Spark's documentation says so in one sentence: its
 # Kafka sink supports *at-least-once* delivery, and records may be written twice.
-#
+
+# %% [markdown]
 # ## Predict
 #
 # Many articles say: write each batch in **one Kafka transaction**, and the job is exactly once. The
@@ -158,7 +159,8 @@ for place in fetch_offsets(consumer(address, "spark-income-day"), "Order-day", 2
 #
 # Between the second and the third line the batch is done and Spark does not know. In this window only
 # the sink can tell, and only if it has kept the number *together with* the rows.
-#
+
+# %% [markdown]
 # ## Break it: a playground with a real `kill -9`
 #
 # Choose a sink and the moment of death, and press the button. The job starts, dies in batch 3, is
@@ -200,7 +202,8 @@ for sink, point in [
 #
 # Nothing was *lost*: the source can be read again. Losses need a wrong order (progress first) or a lost
 # checkpoint. (All three sinks at all seven moments: `mqlab income chaos` in a terminal.)
-#
+
+# %% [markdown]
 # ## Spark's own sink
 #
 # Many articles say that Spark with Kafka is exactly once out of the box. Its own sink is
@@ -219,7 +222,8 @@ except IncomeError as missing:
 # The connector's code has the reason: `KafkaDataWriter` sends without a transaction, and the methods
 # with which Spark tells a sink that a batch is done, `KafkaStreamingWrite.commit` and `.abort`, are
 # empty. A patch that would have made it exactly once, SPARK-28908, was never merged.
-#
+
+# %% [markdown]
 # ## Modify
 #
 # Change the moment of death below so that even *transactions* without a progress record come out right.
@@ -313,7 +317,8 @@ print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.
 #
 # A power cut is another matter. What the operating system has not yet written is gone then, unless the
 # broker forces each write (`--fsync`). Kafka does not; it relies on copies on other brokers (lab 06).
-#
+
+# %% [markdown]
 # ## Two things are called "exactly once"
 #
 # **Of a messaging service:** a record that is sent is in the log once, however often it was sent. The
@@ -331,7 +336,8 @@ print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.
 #
 # The first does not give you the second: a transactional producer is always idempotent too, and the
 # sink with transactions but without a progress record still had a batch in twice.
-#
+
+# %% [markdown]
 # ## Kafka at both ends?
 #
 # Many articles say that source and sink must both be Kafka. First the sink: here the job writes its
@@ -376,7 +382,8 @@ for source, sink, point in [
 # So the rule is not “Kafka at both ends” but: a source that can be read again from a known place, and a
 # sink that knows its progress or may be written twice. A mail server is no such sink: it keeps no
 # progress for you, and a mail that is sent twice arrives twice.
-#
+
+# %% [markdown]
 # ## Barriers beside batches
 #
 # Apache Flink computes record by record; it has no batches. To be able to start again it takes a
@@ -430,7 +437,8 @@ print(*(compare_outputs(sinks) for sinks in COMMIT_RULES), sep="\n\n")
 # state. It must be able to hide rows until the checkpoint is on disk, and for that Flink needs Kafka's
 # transactions. (Every crash of both models can be searched: `mqlab explore barriers`,
 # `mqlab explore micro_batches`; with `--off NAME` a rule is missing.)
-#
+
+# %% [markdown]
 # ## Two phases, as in Flink
 #
 # Now the real job gets a sink of Flink's kind, with Spark's batches in the place of barriers:
@@ -504,7 +512,8 @@ print("", recorded_kills(), sep="\n")
 #
 # A client library cannot end the transaction of another process. Flink sets producer id and epoch inside
 # Kafka's client by reflection; the job above sends the request (EndTxn) by hand.
-#
+
+# %% [markdown]
 # ## Where one duplicate shows
 #
 # Suppose a screen on the wall shows the income of each minute. This is what it shows of the job in
@@ -540,7 +549,8 @@ print(*bestsellers(rows), sep="; ")
 # A minute's income rests on a few rows, so one row counted twice is seen at once. A ranking rests on
 # thousands, and stays as it is although many of them are counted twice. *Exactly once* is worth its price
 # where single numbers are looked at or paid; a list of recommendations may live with at least once.
-#
+
+# %% [markdown]
 # ## Exit ticket
 
 # %% jupyter={"source_hidden": true}

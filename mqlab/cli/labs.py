@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     renewing = actions.add_parser("renew", help="a new copy to work in; the old one is kept")
     checking = actions.add_parser("check", help="fresh copies, wrong stubs, right solutions")
-    for action in (building, checking):
+    timing = actions.add_parser("times", help="words, questions and minutes of both ways through")
+    for action in (building, checking, timing):
         action.add_argument("labs", nargs="*", help="numbers or names; all without any")
     renewing.add_argument("labs", nargs="+", help="numbers or names")
 
@@ -39,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
     folder = args.folder.resolve()
     if not any(folder.glob("[0-9][0-9]-*.ipynb")) and not (folder / "source").is_dir():
         raise UserError(f"no labs in {folder}: clone the project, then run this in its folder")
-    if args.action in ("build", "check") and not (folder / "source").is_dir():
+    if args.action in ("build", "check", "times") and not (folder / "source").is_dir():
         raise UserError(f"no sources of labs in {folder}: they are in a clone of the project only")
-    actions = {"open": _open, "build": _build, "check": _check, "renew": _renew}
+    actions = {"open": _open, "build": _build, "check": _check, "renew": _renew, "times": _times}
     return actions[args.action](folder, args)
 
 
@@ -70,6 +71,22 @@ def _check(folder: Path, args: argparse.Namespace) -> int:
         print(line)
     print(f"{len(labs)} labs checked, {len(wrong)} complaints")
     return 1 if wrong else 0
+
+
+def _times(folder: Path, args: argparse.Namespace) -> int:
+    from mqlab.lessons.course import notebooks, ways
+
+    print(f"{'':29}{'way':7}{'words':>7}{'questions':>11}{'to write':>10}{'minutes':>9}")
+    try:
+        for lab in notebooks.labs_in(folder, args.labs):
+            cells = notebooks.read_source(lab).cells
+            for way, shown in (("short", ways.short_way(cells)), ("whole", cells)):
+                it = ways.measure(shown)
+                counts = f"{it.words:7}{it.questions:11}{it.to_write:10}{it.minutes:9}"
+                print(f"{lab.name:29}{way:7}{counts}")
+    except notebooks.LabError as error:
+        raise UserError(str(error)) from error
+    return 0
 
 
 def _renew(folder: Path, args: argparse.Namespace) -> int:

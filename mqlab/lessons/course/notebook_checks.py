@@ -13,8 +13,10 @@ from pathlib import Path
 from nbgrader import utils
 
 from .notebooks import (
+    CellError,
     Lab,
     Notebook,
+    execute,
     grades,
     read,
     read_source,
@@ -23,14 +25,17 @@ from .notebooks import (
     text_of,
     unexecuted_solution,
 )
+from .ways import DEEPER, SHORT_MINUTES, heading_level, measure, short_way
 
-MOST_CELLS = 60
+MOST_CELLS = 72
+MOST_LINES = 15  # of printed text in sight: more is a picture, or its text, folded
 MOST_BYTES = 4_000_000  # a code host stops showing a notebook somewhere above
 
 
 def complaints(lab: Lab) -> list[str]:
     """Everything; runs the student copy."""
-    return [*structure(lab), *freshness(lab), *solution_is_right(lab), *stub_is_wrong(lab)]
+    still = [*structure(lab), *freshness(lab), *solution_is_right(lab)]
+    return [*still, *stub_is_wrong(lab), *short_way_runs(lab)]
 
 
 # --- structure -------------------------------------------------------------------------
@@ -40,7 +45,7 @@ def structure(lab: Lab) -> list[str]:
     """What can be seen without running: headings, cells, pictures, links."""
     notebook = read_source(lab)
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    found = [*_headings(texts), *_pictures(texts), *_links(lab, texts)]
+    found = [*_headings(texts), *_pictures(texts), *_links(lab, texts), *_ways(notebook)]
     if len(notebook.cells) > MOST_CELLS:
         found.append(f"{len(notebook.cells)} cells: {MOST_CELLS} at most")
     if any("NBVAL_" in cell.source for cell in notebook.cells):
@@ -61,6 +66,28 @@ def _headings(texts: list[str]) -> Iterator[str]:
             titles += level == 1
     if titles != 1:
         yield f"{titles} first-level headings: one is the title"
+
+
+def _ways(notebook: Notebook) -> Iterator[str]:
+    """A short way of 25 minutes that has an experiment and a graded cell; the rest is folded."""
+    for cell in notebook.cells:
+        if cell.cell_type != "markdown":
+            continue
+        if re.search(r"(?m)(?<=\n)##? ", _without_code(cell.source)):
+            title = cell.source.partition("\n")[0]
+            yield f"a heading inside the cell “{title}”: begin a cell with it, so that it can fold"
+        if DEEPER in cell.metadata.get("tags", []) and heading_level(cell) != 2:
+            yield f"the cell “{cell.source[:40]}” is tagged as deeper and begins without a `##`"
+    short = short_way(notebook.cells)
+    if len(short) == len(notebook.cells):
+        yield "no part is folded: tag the headings that are not of the short way, “deeper”"
+    if not any(utils.is_grade(cell) for cell in short):
+        yield "the short way has no graded cell"
+    extent = measure(short)
+    if not extent.questions:
+        yield "the short way asks nothing"
+    if extent.minutes > SHORT_MINUTES:
+        yield f"the short way takes {extent.minutes} minutes: {SHORT_MINUTES} at most"
 
 
 def _pictures(texts: list[str]) -> Iterator[str]:
@@ -119,10 +146,14 @@ def freshness(lab: Lab) -> Iterator[str]:
     wanted, found = _without_outputs(unexecuted_solution(source)), read(lab.solution)
     if _without_outputs(found) != wanted:
         yield f"{lab.name}: the solution is not what the source gives: {again}"
-    for cell in found.cells:
-        if cell.cell_type == "code" and cell.execution_count is None and cell.source.strip():
-            yield f"{lab.name}: the solution is not executed: {again}"
-            break
+    code = [cell for cell in found.cells if cell.cell_type == "code"]
+    if any(cell.execution_count is None and cell.source.strip() for cell in code):
+        yield f"{lab.name}: the solution is not executed: {again}"
+    for cell in code:
+        lines = "".join(out.get("text", "") for out in cell.outputs).count("\n")
+        if lines > MOST_LINES and not cell.metadata.get("jupyter", {}).get("outputs_hidden"):
+            start = cell.source.partition("\n")[0]
+            yield f"{lab.name}: “{start}” prints {lines} lines in sight: {MOST_LINES} at most"
     if (size := lab.solution.stat().st_size) > MOST_BYTES:
         yield f"{lab.name}: the solution has {size / 1e6:.1f} MB of outputs: show less"
 
@@ -144,6 +175,17 @@ def solution_is_right(lab: Lab) -> Iterator[str]:
                 f"{lab.name}: the solution gets {grade.points:g} of {grade.of:g} points "
                 f"in {grade.grade_id} (an error, or a warning on stderr)"
             )
+
+
+def short_way_runs(lab: Lab) -> Iterator[str]:
+    """The short way needs nothing of the parts that are folded."""
+    notebook = read_source(lab)
+    notebook.cells = short_way(notebook.cells)
+    try:
+        execute(notebook, lab.student.parent)
+    except CellError as error:
+        first = notebook.cells[error.place].source.partition("\n")[0]
+        yield f"{lab.name}: without its folded parts the cell “{first}” fails: {error.what}"
 
 
 # --- stubs -----------------------------------------------------------------------------

@@ -40,6 +40,8 @@ from nbgrader import preprocessors, utils
 from nbgrader.nbgraderformat import SchemaTooOldError, ValidationError
 from nbgrader.nbgraderformat.v3 import MetadataValidatorV3
 
+from .ways import fold_deeper_parts
+
 Notebook = nbformat.NotebookNode
 
 # What reading a notebook raises that was cut off, overwritten or is something else.
@@ -120,6 +122,7 @@ def read_source(lab: Lab) -> Notebook:
         if "nbgrader" in cell.metadata:
             cell.metadata["nbgrader"] = _complete(cell.metadata["nbgrader"])
         cell["id"] = _cell_id(cell, seen)
+    fold_deeper_parts(notebook)
     return notebook
 
 

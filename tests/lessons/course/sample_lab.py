@@ -18,6 +18,11 @@ time.perf_counter()
 # %%
 object()
 
+# %% tags=["volatile"]
+from mqlab.lab import Predict
+
+Predict("07-who-writes")
+
 # %% [markdown]
 # ## Write the rule
 
@@ -42,4 +47,18 @@ print("a reader stops at", lso([1], 2))
 
 # %%
 print("done")
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who counts the offsets?
+
+# %%
+deep = lso([2], 3)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: and who reads them?
+#
+# ### Nobody here
+
+# %%
+print("read up to", deep)
 '''

@@ -12,7 +12,7 @@ import pytest
 
 from mqlab import cli
 from mqlab.lessons.course import notebook_checks as checks
-from mqlab.lessons.course import notebooks
+from mqlab.lessons.course import notebooks, ways
 from mqlab.lessons.course.notebooks import Lab, LabError
 from tests.lessons.course.sample_lab import SAMPLE
 
@@ -157,11 +157,51 @@ def test_a_wrong_solution_is_noticed(built: Lab, tmp_path: Path) -> None:
         ("(images/strip.png)", "(images/none.png)", "leads nowhere"),
         ("One page.", "See [the next](08-offsets.ipynb).", "08-offsets.ipynb leads nowhere"),
         ("One page.", '<img src="images/strip.png">', "has no alt text"),
-        ('print("done")', "0\n\n" + "# %%\n1\n\n" * 60, "60 at most"),
+        ('print("done")', "0\n\n" + "# %%\n1\n\n" * 60, "72 at most"),
+        ('Predict("07-who-writes")', "None", "the short way asks nothing"),
+        (
+            "# %% [markdown]\n# ## Write",
+            '# %% [markdown] tags=["deeper"]\n# ## Write',
+            "no graded cell",
+        ),
+        ('# %% [markdown] tags=["deeper"]', "# %% [markdown]", "no part is folded"),
+        ("# ## Deeper: who", "# Who", "is tagged as deeper and begins without"),
+        ("# One page.", "# One page.\n#\n# ## Hook", "a heading inside the cell"),
+        ("# One page.", "# One page. " + "word " * 4000, "the short way takes"),
     ],
 )
 def test_structure(unbuilt: Callable[[str], Lab], old: str, new: str, complaint: str) -> None:
     assert complaint in "\n".join(checks.structure(unbuilt(SAMPLE.replace(old, new))))
+
+
+def test_deeper_parts_are_folded_and_the_short_way_leaves_them_out(built: Lab) -> None:
+    student = notebooks.read(built.student)
+    folded = [cell.source for cell in student.cells if cell.metadata.get(ways.FOLDED)]
+    assert [text.partition("\n")[0] for text in folded] == [
+        "## Deeper: who counts the offsets?",
+        "## Deeper: and who reads them?",
+    ]
+    short = ways.short_way(notebooks.read_source(built).cells)
+    assert short[-1].source == 'print("done")'
+    assert not any(cell.source.startswith(("deep =", "## Deeper")) for cell in short)
+
+
+def test_a_short_way_that_needs_a_folded_part_is_noticed(unbuilt: Callable[[str], Lab]) -> None:
+    lab = unbuilt(SAMPLE.replace('print("done")', "print(deep)"))
+    (line,) = checks.short_way_runs(lab)
+    assert "without its folded parts the cell “print(deep)” fails: NameError" in line
+    assert list(checks.short_way_runs(unbuilt(SAMPLE))) == []
+
+
+def test_minutes_count_words_questions_pictures_and_cells_to_write(built: Lab) -> None:
+    cells = notebooks.read_source(built).cells
+    assert ways.measure(cells).questions == ways.measure(cells).to_write == 1
+    text = notebooks.nbformat.v4.new_markdown_cell("word " * 400)
+    assert ways.measure([text]) == ways.Extent(words=400, questions=0, to_write=0, minutes=2)
+    shown = [
+        notebooks.nbformat.v4.new_code_cell(code) for code in ("Player(run)", "Playground(play)")
+    ]
+    assert ways.measure(shown).minutes == 9
 
 
 def test_a_source_nbgrader_refuses_is_an_error_in_words(unbuilt: Callable[[str], Lab]) -> None:
