@@ -1,36 +1,32 @@
 # %% [markdown]
-# # Lab 07 · Markers and the last stable offset
+# # Lab 07 · What may a reader see, and when?
 #
-# *What may a reader see, and when?* · 90 minutes · Kafka 4.3, `transaction.version` 2, a v2 client
-# (Java 4.x)
+# *Kafka 4.3, `transaction.version` 2, a v2 client (Java 4.x)*
 #
-# **In one paragraph.** A transaction writes into several partitions at once, in the middle of
-# everybody else's records. When it ends, each partition gets one more record, a *marker*. A reader
-# who wants only committed data stops at the *last stable offset*, partition by partition. From this
-# follow some surprises: a commit can return while nobody can see it yet, half of a transaction can
-# be visible, and an order that has nothing to do with a transaction may have to wait for it.
+# **In one paragraph.** A transaction writes into several partitions at once, in the middle of everybody
+# else's records. An order service commits one, and the commit returns. In this lab you find out who
+# can read what at that moment, you stop the system at the worst moment there is, and you say which
+# kill did it.
 #
-# **Contents.** Hook · Predict · Run · Who speaks to whom · Investigate (1 waiting, 2 the high watermark,
-# 3 offsets, 4 aborted records, 5 isolation levels, 6 half for ever) · Find the crash · Modify · Order ·
-# Make · Transfer · Refuted · Exit ticket
+# **The short way takes 25 minutes:** Hook, Predict, Run, Find the crash, What you know now. The other
+# parts are folded under headings that begin with *Deeper*. A click on such a heading opens its part. The
+# whole lab takes 90 minutes, and each part can be done on its own day.
 #
-# **Words.** *HW*, high watermark (高水位): below it everything is replicated. *LSO*, last stable
-# offset (not “log stable offset”): below it everything is also decided. *Marker*, control record
-# (控制消息): C (commit) or A (abort). *Coordinator* (事务协调器): the broker that decides a
-# transaction. *Torn read* (撕裂读): a reader sees part of one. *Dirty read* (脏读): a reader sees what is
-# not decided yet.
+# **You need** lab 06, or these four words. A *partition* is one log of a topic. The *coordinator*
+# (事务协调器) is the broker that keeps the state of a transaction. The *high watermark*, HW (高水位), is
+# the offset below which everything is replicated. *read_committed* is the setting of a reader who wants no
+# record of a transaction that has not committed.
 
 # %% [markdown]
-# ## Hook: the commit returned, and half of the order is there
+# ## Hook: the commit returned. What did the billing service read?
 #
-# The gift shop's order service writes an order into one topic and its payment into another, in one
-# transaction. Its `commit` returns `ok`. The billing service asks for committed records at once, and
-# gets the order without its payment: the invoice is wrong, and no error was ever raised.
+# The gift shop's order service writes order 17 into one topic and its payment into another, in one
+# transaction. Its `commit` returns `ok`. The billing service reads both topics at once, with
+# read_committed. It sends an invoice that is wrong, and no error was ever raised.
 #
-# In Java, and in the Scala demo that many articles copy, the order service is `initTransactions();
-# beginTransaction(); send("orders", …); send("payments", …); commitTransaction();`. The lines `run app: …`
-# below say the same. `kill coordinator when=WriteTxnMarkers#1 after=1` kills the coordinator in the step that
-# sends its first marker, after one effect of that step.
+# In Java the order service is `initTransactions(); beginTransaction(); send("orders", …);
+# send("payments", …); commitTransaction();`. The lines `run app: …` below say the same. The line `kill
+# coordinator …` stops the coordinator at one step, and `restart` starts it again.
 #
 # Every transaction in this course goes through the same six stages. Keep them in view:
 # **reserve → write → decide → publish the decision → make visible → forget**.
@@ -54,6 +50,7 @@ from mqlab.lab import (
 )
 from mqlab.lessons.kafka.lab07 import (
     BATCH,
+    DEFAULT_LEVELS,
     HALF,
     LSO,
     MARKER,
@@ -82,14 +79,14 @@ run reader: poll orders-0, poll payments-0
 restart coordinator
 run reader: poll payments-0
 """, recorded="basic-commit")
-answered = next(f.index for f in torn if f.label.en == "ok" and f.why.en.startswith("The client"))
+answered = first(torn, "ok epoch=1")
 half = next(f.index for f in torn if f.node == "orders-0" and f.peer == "reader")
 
 # %% [markdown]
 # ## Predict
 #
-# The coordinator has just answered `ok`. Nothing else has happened yet. Decide, lock your answer,
-# then run on.
+# The coordinator has just answered `ok`. Nothing else has happened yet. Choose an answer and lock it;
+# then the run goes on.
 
 # %% jupyter={"source_hidden": true}
 Predict("07-commit-returned", trace=torn, step=answered, panels=["space-time", "graphs", "tables"])
@@ -97,11 +94,16 @@ Predict("07-commit-returned", trace=torn, step=answered, panels=["space-time", "
 # %% [markdown]
 # ## Run
 #
-# Step with the arrow keys, or drag the slider. The question at each step: what just happened, what
-# is durable, who can see what? Bookkeeping rows are folded; click the count to see them. At the step
-# with the yellow band the reader got `order-17` and not `paid-17`. Both belong to **T1**, and T1 is
-# committed: its decision is on the coordinator's disk. Of the £5 that this reader sees ordered it sees
-# nothing paid; *Money* calls that *not settled yet*, and the light *money* waits, as a marker is still owed.
+# Step with the arrow keys, or drag the slider. Ask at each step: what just happened, what is durable,
+# who can see what? Bookkeeping rows are folded; a click on the count shows them.
+#
+# Two flags stand in each log. Below **HW** everything is replicated. Below **LSO**, the *last stable
+# offset*, everything is also decided. The diamond at the end is a *marker*, a control record (控制消息)
+# that says commit (C) or abort (A).
+#
+# The picture opens at the step at which the reader got `order-17` and not `paid-17`. Both belong to
+# **T1**, and T1 is committed: its decision is on the coordinator's disk. Of the £5 that this reader sees
+# ordered it sees nothing paid. *Money* calls that *not settled yet*, because a marker is still owed.
 
 # %%
 Player(torn, step=half)
@@ -114,24 +116,80 @@ readers(torn, half)
 frontiers(torn, half)
 
 # %% [markdown]
-# | stage | here | who can tell |
+# | stage | in this run | who can tell |
 # |---|---|---|
 # | reserve | `Ongoing {orders-0, payments-0}` at the coordinator | its log |
-# | write | Produce: `order-17`, `paid-17` straight into the partitions | anyone who reads uncommitted |
+# | write | Produce: `order-17` and `paid-17` go straight into the partitions | anyone who reads uncommitted |
 # | decide | EndTxn: `PrepareCommit` | the client: its commit returns |
 # | publish the decision | WriteTxnMarkers to each partition | nobody yet |
-# | make visible | the marker is below the HW, the LSO moves | readers of *this* partition |
+# | make visible | the marker is below the HW, and the LSO moves | readers of *this* partition |
 # | forget | `CompleteCommit` | only this producer's next transaction waits for it |
 #
-# After the restart the coordinator found `PrepareCommit` and sent every marker again, until each
-# partition had answered: that is why the last `poll` gets `paid-17`. The *outcome* was never in doubt.
-# The *moment* is each partition's own: between partitions there is only eventual consistency. What the
-# billing service got is a *torn read*.
+# After its restart the coordinator found `PrepareCommit` and sent every marker again until each partition
+# had answered. So the last `poll` got `paid-17`. The *outcome* was never in doubt. The *moment* is each
+# partition's own: between partitions there is only eventual consistency. The billing service had a *torn
+# read* (撕裂读): it saw part of a transaction.
 
 # %% [markdown]
-# ## Who speaks to whom
+# ## Find the crash
 #
-# Many drawings of Kafka show arrows that do not exist. Say first what you think, then look.
+# Now you move the system. Order 16 has been committed, and the application has called `commit` for
+# order 17; its request is under way. Click a message to deliver it or to hold it back. Click a lane to
+# kill that process. Click the red mark between two rows to go back and kill the node exactly there.
+# *Find the shortest run in which a reader gets half of order 17.* It needs no crash at all: one marker
+# arrives before the other. A crash makes the moment last.
+
+# %%
+play = continue_scenario("""
+system orders claims=whole_read
+run app: init, begin, send orders-0 order-16, send payments-0 paid-16, commit
+hold app→coordinator EndTxn#2
+run app: begin, send orders-0 order-17, send payments-0 paid-17, commit
+""")
+Playground(play, goal="whole read")
+
+# %% [markdown]
+# Then **write the kill** after which a reader has all of order 16 and half of order 17 until the
+# coordinator is back. The line has the form `kill coordinator when=Kind#n after=K`. It kills the
+# coordinator in the step that sends the n-th message of that kind, when K effects of that step are done.
+# An answer is written with `⇒`: `kill = "kill coordinator when=⇒InitProducerId#1 after=0"` kills it
+# before it answers the first InitProducerId.
+
+# %% nbgrader={"solution": true, "grade_id": "kill"}
+# Fill in the blanks: the message by its name and number, and after how many effects of that step.
+kill = "kill coordinator when=… after=…"
+### BEGIN SOLUTION
+# Order 16 had two markers, so those of order 17 are the third and the fourth. One step sends both, and
+# it stops after the first.
+kill = "kill coordinator when=WriteTxnMarkers#3 after=1"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "kill-test", "points": 2}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("half", kill)
+### END HIDDEN TESTS
+check(HALF, kill)
+
+# %% [markdown]
+# ## What you know now
+#
+# A marker is a record. The LSO, not the high watermark, decides what a reader of committed data gets.
+# Outcomes agree everywhere; moments do not.
+#
+# The short way ends here. The parts below go deeper, in any order; 8 of the 10 points are there.
+# The next lab asks how the positions of a reader join a transaction:
+# [lab 08](08-consume-transform-produce.ipynb).
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who speaks to whom?
+
+# %% [markdown]
+# Many drawings of Kafka show arrows that do not exist. Answer first, then look.
 
 # %% jupyter={"source_hidden": true}
 Predict("07-who-writes")
@@ -144,15 +202,16 @@ data_flow()
 
 # %% [markdown]
 # This is the figure of lab 06, with the numbers of the five steps that articles count. Look at the
-# consumer's line: nobody drives a reader. It asks, again and again, and gets what its partition may
-# show. No request goes from the coordinator to it.
+# consumer's line. Nobody drives a reader: it asks again and again, and gets the records that its
+# partition may show. The coordinator sends it no request.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: why must others wait, and must all of them?
 
 # %% [markdown]
-# ## Investigate
-#
-# **1. Why must others wait, and does everything?** `slow` has a transaction open in `orders-0`. Then
-# `plain` writes `p` there and `q` into `orders-1` without any transaction, and `fast` runs a whole
-# transaction with `f` in `orders-0`. All of them are answered `ok`.
+# `slow` has a transaction open in `orders-0`. Then `plain` writes `p` there and `q` into `orders-1`
+# without any transaction, and `fast` runs a whole transaction with `f` in `orders-0`. All of them are
+# answered `ok`.
 
 # %% jupyter={"source_hidden": true}
 behind = scenario("""
@@ -177,14 +236,18 @@ for fact in behind:
 frontiers(behind, -1)
 
 # %% [markdown]
-# So “one blocked transaction blocks all that follow” is half true: it holds up *readers* of committed
-# data, in the partitions it wrote to, until it ends or its timeout ends it. Producers, other
-# partitions and read_uncommitted go on.
-#
-# **2. Does a commit move the high watermark?** The high watermark says what is replicated. Step
-# through the end of this run and watch the two flags: which one was past the data before the marker?
-# The table after it is about what *replicated* is worth: one copy or two, and a broker that is killed
-# (its memory is gone) or loses its power (what was not flushed is gone as well).
+# So “one blocked transaction blocks all that follow” is half true. It holds up *readers* of committed
+# data in the partitions it wrote to, until it ends or its timeout ends it. Producers, other partitions and
+# read_uncommitted go on.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: does a commit move the high watermark?
+
+# %% [markdown]
+# The high watermark says which records are replicated. Step through the end of this run and watch the two
+# flags. Which one was past the data before the marker? The text below the picture shows the worth of
+# *replicated*, with one copy and with two, when a broker is killed (its memory is lost) or loses its
+# power (records that were not flushed are lost as well).
 
 # %%
 ends = scenario("""
@@ -208,13 +271,18 @@ for stop in ("kill", "power-cut"):
         print(f"{stop:<10} {copies:<11} an acknowledged commit is read as: {got}")
 
 # %% [markdown]
-# HW had passed `a` and `b` before the commit; the marker is one more record, so HW moves past it like
-# past any other. What the commit moves is the LSO: from 0 to 3 at once.
+# HW had passed `a` and `b` before the commit. The marker is one more record, so HW moves past it as it
+# does past any other. The commit moves the LSO: from 0 to 3 at once.
 #
-# *Durable* means: on as many disks as must have it, not *flushed* on one of them. Kafka acknowledges
-# on replication. With one copy a power cut takes an acknowledged payment away, and nobody is told.
-#
-# **3. Where do the offsets go?** Two records were written and committed, and a reader gets both.
+# *Durable* means that the record is on as many disks as must have it. It does not mean *flushed* on one
+# of them: Kafka acknowledges on replication. With one copy a power cut takes an acknowledged payment
+# away, and nobody is told.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: where do the offsets go?
+
+# %% [markdown]
+# Two records were written and committed, and a reader gets both.
 
 # %% jupyter={"source_hidden": true}
 commit = scenario("""
@@ -236,13 +304,17 @@ print(lag_table(commit))
 
 # %% [markdown]
 # A marker takes an offset. So offsets have gaps for a reader, and `end offset − beginning offset` counts
-# more than the messages. Whoever computes a lag from the last *record* never sees 0, however often the
-# reader asks and however idle the topic is: a famous false alarm. The consumer's own lag is measured
-# from its position to the LSO, and does reach 0.
-#
-# **4. What happens to aborted records?** Plain records (`n`), a transaction that aborts (`x`) and one
-# that commits (`c`), all in one partition; at the end `x` has a second transaction, which commits. Many
-# articles draw such a log with its marks between the messages.
+# more than the messages. A tool that computes a lag from the last *record* never sees 0, however idle the
+# topic is. This false alarm is famous. The consumer's own lag is measured from its position to the LSO,
+# and it does reach 0.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what happens to aborted records?
+
+# %% [markdown]
+# One partition holds plain records (`n`), a transaction that aborts (`x`) and one that commits (`c`). At
+# the end `x` has a second transaction, which commits. Many articles draw such a log with its marks
+# between the messages.
 
 # %% jupyter={"source_hidden": true}
 MIXED = """
@@ -274,22 +346,33 @@ print("the list    ", *(f"pid={pid} first={offset}" for pid, offset in travels))
 print("by hand     ", by_hand(said.batches, travels) == mixed.read(0))
 print("\nwhen is the index written?")
 print(list_index_steps(mixed_run))
-print("\nthe head of a real batch:")
+
+# %% [markdown]
+# The leader cuts at the LSO and adds a list, and the client skips. The leader notes an aborted transaction
+# in its index file (`.txnindex`) when the abort marker is written, just before the LSO moves on: these are
+# the three lines under *when is the index written?*. `by_hand` filters by the list alone, as a client does.
+# It drops the records of a listed producer from the first offset up to its abort marker, so `x8` of the
+# same producer id is kept.
+#
+# The next cell takes a batch apart that librdkafka wrote to Kafka 4.3.1. Which of the three names of a
+# transactional producer travels in it: the transactional id, the producer id, the epoch?
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
+print("the head of a real batch:")
 for name, value in header().items():
     print(f"  {name:<18} {value}")
 print("its transactional id is in its", len(BATCH), "bytes:", TRANSACTIONAL_ID.encode() in BATCH)
 
 # %% [markdown]
-# The leader cuts at the LSO and adds a list; the client skips. It notes an aborted transaction in its
-# index file (`.txnindex`) at the moment when the abort marker is written, just before the LSO moves on
-# (the three lines under *when is the index written?*). `by_hand` filters by the list alone, as a client does: it drops a listed producer's
-# records from the first offset up to its abort marker, so `x8` of the same producer id is kept.
-#
-# The last lines take a batch apart that librdkafka wrote to Kafka 4.3.1. Its head holds the producer id,
-# the epoch and one bit for *transactional*. The transactional id is in no partition's log.
-#
-# **5. Which level do you read at?** Isolation is the I of ACID: *read committed* means no dirty
-# read. Here a transaction is open, and an application that has set nothing polls.
+# The head holds the producer id, the epoch and one bit for *transactional*. The transactional id is in no
+# partition's log.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which level do you read at?
+
+# %% [markdown]
+# Isolation is the I of ACID, and *read committed* means no *dirty read* (脏读): a reader never sees a
+# record that is not decided yet. Here a transaction is open, and an application that has set nothing polls.
 
 # %% jupyter={"source_hidden": true}
 undecided = """
@@ -301,9 +384,8 @@ undecided_run = scenario(undecided)
 Predict("07-isolation", trace=undecided_run, step=len(undecided_run))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-DEFAULTS = {"Java consumer": "read_uncommitted", "librdkafka": "read_committed"}
 undecided_log = partition_log(undecided, "orders-0")
-for client, level in DEFAULTS.items():
+for client, level in DEFAULT_LEVELS.items():
     got = " ".join(undecided_log.read(0, level)) or "nothing"
     print(f"{client:<14} {level:<17} sees {got}")
 aborted_log = partition_log(undecided + "run app: abort", "orders-0")
@@ -311,14 +393,20 @@ print("after the abort a is still in the log:", [b.words for b in aborted_log.ba
 print("read_committed sees", aborted_log.read(0))
 
 # %% [markdown]
-# read_uncommitted got `a` at once, without waiting for any marker: a dirty read, of an order that
+# read_uncommitted got `a` at once, without waiting for any marker. That was a dirty read, of an order that
 # never was. read_committed was sent nothing, so it had nothing to keep back either: no mode buffers.
 #
-# **6. When does a reader never see the whole?** That a transaction ends the same way everywhere does
-# not mean that every reader gets all of it. Three ordinary reasons: the other partition is assigned
-# to somebody else; the application seeks into the middle; the first records have been deleted
-# because their time was over (retention). In none of them is an application told that something is
-# missing.
+# The two defaults are those of `ConsumerConfig` in Kafka 4.3.1 and of librdkafka 2.16; a test of this
+# project asks the installed librdkafka, with a consumer that sets no level.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: when does a reader never see the whole?
+
+# %% [markdown]
+# A transaction ends the same way everywhere, and yet a reader may not get all of it. There are three
+# ordinary reasons. The other partition is assigned to somebody else. The application seeks into the
+# middle. The first records were deleted because their retention time had passed. In none of these cases
+# is the application told that something is missing.
 #
 # **How does a database do it?** It keeps several versions of a row and shows a reader those of its
 # *snapshot* (MVCC). The second half of the output asks SQLite and our log the same.
@@ -340,10 +428,6 @@ late = mixed.without(4)
 print("retention, from 0:     ", late.fetch(0).error)
 print("retention, from earliest:", " ".join(late.read(4)))
 print()
-import sqlite3
-import tempfile
-from pathlib import Path
-
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "shop.db"
     writer, reader = (sqlite3.connect(path, isolation_level=None) for _ in range(2))
@@ -371,58 +455,20 @@ for fact in twice:
         print("log, from a position:", fact.text)
 
 # %% [markdown]
-# `c3` and `c6` are one transaction, and two of these readers got `c6` without `c3`. `x4` was skipped
-# even from the middle: the list names a transaction that began *before* the fetched offset. The
+# `c3` and `c6` are one transaction, and two of these readers got `c6` without `c3`. `x4` was skipped even
+# from the middle, because the list names a transaction that began *before* the fetched offset. The
 # OFFSET_OUT_OF_RANGE stays in the client: `auto.offset.reset` says where it goes on instead.
 #
 # A log overwrites nothing, so a *position* is enough where a database needs a snapshot: everything
 # below the LSO is decided and stays as it is.
 
-# %% [markdown]
-# ## Find the crash
-#
-# Move the system yourself. The application has called `commit`; its request is under way. Click a
-# message to deliver it or to hold it back, a lane to kill it, the red mark between two rows to go back and
-# kill the node exactly there. *Find the shortest run in which a reader gets half of a transaction.* You
-# need no crash at all: it is enough that one marker arrives before the other. A crash makes the moment
-# last.
-#
-# Then **find the kill** after which a reader has half of the order until the coordinator is back, and
-# assign it to `kill`. `kill coordinator when=Kind#n after=K` kills the coordinator in the step that sends the
-# n-th message of that kind, when K effects of that step are done (an answer is written with `⇒`). An
-# answer has the form `kill = "kill coordinator when=⇒EndTxn#1 after=0"`.
-
-# %%
-play = continue_scenario("""
-system orders claims=whole_read
-hold app→coordinator EndTxn#1
-run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
-""")
-Playground(play, goal="whole read")
-
-# %% nbgrader={"solution": true, "grade_id": "kill"}
-# Fill in the blanks: the message by its name and number, and after how many effects of that step.
-kill = "kill coordinator when=… after=…"
-### BEGIN SOLUTION
-# The step that sends the markers has one effect a partition: stop after the first of two.
-kill = "kill coordinator when=WriteTxnMarkers#1 after=1"
-### END SOLUTION
-
-# %% nbgrader={"grade": true, "grade_id": "kill-test", "points": 2}
-### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
-from mqlab.lessons.course.points import grade
-
-grade("half", kill)
-### END HIDDEN TESTS
-check(HALF, kill)
+# %% [markdown] tags=["deeper"]
+# ## Deeper: does a search find your kill?
 
 # %% [markdown]
-# Now let the explorer look, at every schedule in which the coordinator dies once, whichever effect of
-# whichever step is its last one. Press *Search*. One claim is broken, in the shortest way there is;
-# the others hold. The cell after it says the same as text.
+# The explorer looks at every schedule in which the coordinator dies once, at each effect of each step. Press
+# *Search*. One claim is broken, in the shortest way there is; the others hold. The cell after it says the
+# same as text.
 
 # %%
 line = "kafka partitions=2 'app=init; begin; send orders-0 a; send orders-1 b; commit'"
@@ -440,11 +486,12 @@ verdict = explore(searched, kills)
 print("two outcomes, dirty or aborted reads:", list(verdict.counterexamples) or "none", "in all schedules")
 print("looked at all of them:", verdict.complete)
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which safeguard is necessary?
+
 # %% [markdown]
-# ## Modify: which safeguard is necessary?
-#
 # Each line of this table takes one safeguard away and searches for the shortest run that breaks a
-# promise. Before you run it, say for each what will break.
+# promise. Guess first, for each line, what will break.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 abort = "kafka partitions=1 'app=init; begin; send orders-0 x; abort'"
@@ -466,23 +513,25 @@ for name, words, budget, promise, anomaly in cases:
     print(f"without {name:<23} {anomaly:<32} in {len(found[name].schedule)} choices")
 
 # %% [markdown]
-# P1 and G1a are the names in the literature (ANSI SQL, Adya): a *dirty read* (P1) is of something not
-# decided yet, an *aborted read* (G1a) of something that never was. Without the durable decision a
-# transaction may be committed in one partition and aborted in the other, a *fractured outcome*:
-# atomicity itself is gone. Look at the last one, as far as to where the order and its payment can never
-# agree again. In the hook half of an order was a matter of time; here *Money* turns red, and stays so.
+# P1 and G1a are names in the literature. P1, from the critique of ANSI SQL's levels, is a *dirty read*: of a
+# record that is not decided yet. G1a, Adya's name, is an *aborted read*: of a record that never was. Without
+# the durable decision a transaction may be committed in one partition and aborted in the other, a
+# *fractured outcome*: atomicity itself is gone. Step through the last one until the order and its payment
+# can never agree again. In the hook half of an order was a matter of time; here *Money* turns red, and
+# stays so.
 
 # %%
 Player(verdict.counterexamples["money"].trace(), title="Markers before the decision")
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what does a leader do with a marker, in which order?
+
 # %% [markdown]
-# ## Order: what does a leader do with a marker?
-#
-# Lab 06 put into order what the coordinator does. Now the other end: it has asked the leader of a partition
-# for a marker, of a commit or of an abort. Four of these seven pieces are what the leader does. Each
-# order you try is built into a leader that may die between any two pieces, and every schedule is searched; a
-# wrong order gets the shortest run that shows why. *More than one order is right.* Run the cell, then move the
-# pieces: each move is written between the brackets of its call.
+# Lab 06 put the coordinator's work into order. Now the other end: the coordinator has asked the leader of a
+# partition for a marker, of a commit or of an abort. Four of these seven pieces belong to the leader's
+# work. Each order you try is built into a leader that may die between any two pieces, and every schedule
+# is searched. A wrong order gets the shortest run that shows why. *More than one order is right.* Run the
+# cell, then move the pieces: each move is written between the brackets of its call.
 
 # %% nbgrader={"solution": true, "grade_id": "order"}
 order = MARKER.arrange([
@@ -503,15 +552,16 @@ grade("marker", order)
 ### END HIDDEN TESTS
 check(MARKER, order)
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: write the rule
+
 # %% [markdown]
-# ## Make: write the rule
-#
-# A leader knows, for its partition, the *first offsets of all undecided transactions* (a tuple,
+# A leader knows two things about its partition: the *first offsets of all undecided transactions* (a tuple,
 # perhaps empty) and its *high watermark*. Write the rule that says which offset a reader of committed
 # data must not reach. It is put into the leader, and every schedule of three small systems is tried.
 #
-# Two hints wait, if you want them: `print(LSO.hint(1))`, then `print(LSO.hint(2))`. If it is not right
-# yet, the message names the belief behind it, and the run that refutes it opens where it shows.
+# Two hints wait: `print(LSO.hint(1))`, then `print(LSO.hint(2))`. If the rule is not right yet, the message
+# names the belief behind it, and the run that refutes it opens where it shows.
 
 # %% nbgrader={"solution": true, "grade_id": "lso"}
 def lso(first_offsets: tuple[int, ...], high_watermark: int) -> int:
@@ -533,9 +583,10 @@ grade("lso", lso)
 ### END HIDDEN TESTS
 check(LSO, lso)
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who withholds elsewhere?
+
 # %% [markdown]
-# ## Transfer: who withholds elsewhere?
-#
 # | | Kafka | RocketMQ | Pulsar |
 # |---|---|---|---|
 # | where undecided messages lie | in their partition, among all others | in a topic of their own (half messages) | in their topic, among all others |
@@ -544,36 +595,34 @@ check(LSO, lso)
 # | who leaves out what was aborted | the client, by a list | nothing to leave out: it was never copied | the broker |
 # | a torn read | for a moment, between two markers | there is one message only | for a moment, between two markers |
 #
-# Ask of any queue that you meet: *what does a reader wait for, and who makes it wait?*
+# Ask this of any queue that you meet: *what does a reader wait for, and who makes it wait?*
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown]
-# ## Refuted
-#
 # | belief | what is true | seen in |
 # |---|---|---|
 # | commit returned, so it is visible | the answer leaves after PrepareCommit, before any marker | Run |
 # | a reader gets a transaction all at once | each partition shows it with its own marker | Run |
-# | the producer writes the markers | the leader does, asked by the coordinator | Who speaks |
-# | the coordinator tells the consumers | readers ask; a marker is a record in the log | Who speaks |
-# | an open transaction hides only its own messages | everything behind it waits, here | 1 |
-# | one blocked transaction blocks all that follow | readers of its partitions only | 1 |
-# | the commit advances the high watermark | replication does; the commit advances the LSO | 2 |
-# | offsets are dense | markers take offsets; a lag from the last record never reaches 0 | 3 |
-# | aborted records are deleted, or filtered by the broker | they stay, and the client skips | 4 |
-# | the aborted list has start and end | the file has; on the wire go id and first offset | 4 |
-# | batches carry the transactional id | producer id and epoch | 4 |
-# | the consumer buffers until the marker comes | no mode buffers; the broker withholds | 5 |
-# | read_committed is the default | not in Java | 5 |
-# | a reader gets the whole transaction in the end | not with half of the partitions | 6 |
-# | acknowledged means flushed | it means replicated: with one copy a power cut takes it away | 2 |
-#
-# **What you know now.** A marker is a record. The LSO, not the high watermark, decides what a reader
-# of committed data gets. Outcomes agree everywhere; moments do not. How the positions of a reader join
-# a transaction is the question of [lab 08](08-consume-transform-produce.ipynb), the next one.
+# | the producer writes the markers | the leader does, asked by the coordinator | who speaks |
+# | the coordinator tells the consumers | readers ask; a marker is a record in the log | who speaks |
+# | an open transaction hides only its own messages | everything behind it waits, here | others wait |
+# | one blocked transaction blocks all that follow | readers of its partitions only | others wait |
+# | the commit advances the high watermark | replication does; the commit advances the LSO | high watermark |
+# | offsets are dense | markers take offsets; a lag from the last record never reaches 0 | offsets |
+# | aborted records are deleted, or filtered by the broker | they stay, and the client skips | aborted |
+# | the aborted list has start and end | the file has; on the wire go id and first offset | aborted |
+# | batches carry the transactional id | producer id and epoch | aborted |
+# | the consumer buffers until the marker comes | no mode buffers; the broker withholds | level |
+# | read_committed is the default | not in Java | level |
+# | a reader gets the whole transaction in the end | not with half of the partitions | the whole |
+# | acknowledged means flushed | it means replicated: with one copy a power cut takes it away | high watermark |
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: exit ticket
 
 # %% [markdown]
-# ## Exit ticket
-#
 # A parcel service writes *picked up* into one partition and *paid* into another, in one transaction.
 # A dashboard with read_committed shows a parcel as picked up and not paid, for a second. A colleague
 # says: "That is a bug in Kafka; a transaction is atomic." Which answer is right?

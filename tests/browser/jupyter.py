@@ -98,6 +98,8 @@ def open_notebook(page: Any, address: str, name: str) -> None:
         "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status"
         " === 'idle'"
     )
+    # The parts that are folded are looked at like the others.
+    page.evaluate("() => jupyterapp.commands.execute('notebook:expand-all-headings')")
 
 
 def run_all(page: Any) -> None:

@@ -27,7 +27,7 @@ from .notebooks import (
 )
 from .ways import DEEPER, SHORT_MINUTES, heading_level, measure, short_way
 
-MOST_CELLS = 72
+MOST_CELLS = 66  # without those that only hold a heading
 MOST_LINES = 15  # of printed text in sight: more is a picture, or its text, folded
 MOST_BYTES = 4_000_000  # a code host stops showing a notebook somewhere above
 
@@ -46,8 +46,9 @@ def structure(lab: Lab) -> list[str]:
     notebook = read_source(lab)
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     found = [*_headings(texts), *_pictures(texts), *_links(lab, texts), *_ways(notebook)]
-    if len(notebook.cells) > MOST_CELLS:
-        found.append(f"{len(notebook.cells)} cells: {MOST_CELLS} at most")
+    count = sum("\n" in cell.source or not heading_level(cell) for cell in notebook.cells)
+    if count > MOST_CELLS:
+        found.append(f"{count} cells: {MOST_CELLS} at most")
     if any("NBVAL_" in cell.source for cell in notebook.cells):
         found.append('a comment for nbval: write the tag, `# %% tags=["nbval-check-output"]`')
     if notebook.cells and notebook.cells[0].cell_type != "markdown":
@@ -76,8 +77,8 @@ def _ways(notebook: Notebook) -> Iterator[str]:
         if re.search(r"(?m)(?<=\n)##? ", _without_code(cell.source)):
             title = cell.source.partition("\n")[0]
             yield f"a heading inside the cell “{title}”: begin a cell with it, so that it can fold"
-        if DEEPER in cell.metadata.get("tags", []) and heading_level(cell) != 2:
-            yield f"the cell “{cell.source[:40]}” is tagged as deeper and begins without a `##`"
+        if DEEPER in cell.metadata.get("tags", []) and not re.fullmatch("## .+", cell.source):
+            yield f"the cell “{cell.source[:40]}” is tagged as deeper: it holds one `##` heading only"
     short = short_way(notebook.cells)
     if len(short) == len(notebook.cells):
         yield "no part is folded: tag the headings that are not of the short way, “deeper”"

@@ -4,9 +4,10 @@ The short way is hook, one experiment and one graded cell. It stands open; each 
 a heading that is folded in JupyterLab, and a click unfolds it. A source marks such a part at its heading:
 
     # %% [markdown] tags=["deeper"]
-    # ## Deeper: what the high watermark is worth
+    # ## Deeper: does a commit move the high watermark?
 
-The part ends at the next heading of the same level. The short way runs without the parts between:
+The heading is alone in its cell, since its cell stays in sight. The part ends at the next heading of the
+same level. The short way runs without the parts between:
 `notebook_checks` runs it alone.
 
 Minutes are estimated, by the pace at which this course was walked with a clock: 200 words of text a

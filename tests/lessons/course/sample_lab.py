@@ -56,7 +56,8 @@ deep = lso([2], 3)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: and who reads them?
-#
+
+# %% [markdown]
 # ### Nobody here
 
 # %%

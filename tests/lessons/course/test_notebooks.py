@@ -157,7 +157,7 @@ def test_a_wrong_solution_is_noticed(built: Lab, tmp_path: Path) -> None:
         ("(images/strip.png)", "(images/none.png)", "leads nowhere"),
         ("One page.", "See [the next](08-offsets.ipynb).", "08-offsets.ipynb leads nowhere"),
         ("One page.", '<img src="images/strip.png">', "has no alt text"),
-        ('print("done")', "0\n\n" + "# %%\n1\n\n" * 60, "72 at most"),
+        ('print("done")', "0\n\n" + "# %%\n1\n\n" * 66, "66 at most"),
         ('Predict("07-who-writes")', "None", "the short way asks nothing"),
         (
             "# %% [markdown]\n# ## Write",
@@ -165,7 +165,7 @@ def test_a_wrong_solution_is_noticed(built: Lab, tmp_path: Path) -> None:
             "no graded cell",
         ),
         ('# %% [markdown] tags=["deeper"]', "# %% [markdown]", "no part is folded"),
-        ("# ## Deeper: who", "# Who", "is tagged as deeper and begins without"),
+        ("# ## Deeper: who", "# Who", "it holds one `##` heading only"),
         ("# One page.", "# One page.\n#\n# ## Hook", "a heading inside the cell"),
         ("# One page.", "# One page. " + "word " * 4000, "the short way takes"),
     ],

@@ -10,7 +10,7 @@ from mqlab.explore import Budget, explore
 from mqlab.kafka.log import Batch
 from mqlab.lessons.kafka.batch_header import BATCH, TRANSACTIONAL_ID, header
 from mqlab.lessons.kafka.exercises.kills import ALIVE
-from mqlab.lessons.kafka.lab07 import ANSWERED, ASKED, HALF, KILLS, LAST, whole
+from mqlab.lessons.kafka.lab07 import ANSWERED, ASKED, FIRST, HALF, KILLS, LAST, whole
 from mqlab.lessons.kafka.partition_log import partition_log
 from mqlab.lessons.kafka.visibility import by_hand, frontiers, lag_table, list_index_steps, readers
 from mqlab.lessons.registry import scenario, system
@@ -29,7 +29,7 @@ run c: send orders-0 c6, commit
 
 
 def test_the_kill_that_leaves_half_is_right() -> None:
-    verdict = HALF.check("kill coordinator when=WriteTxnMarkers#1 after=1")
+    verdict = HALF.check("kill coordinator when=WriteTxnMarkers#3 after=1")
     assert verdict.ok
     trace = verdict.trace()
     assert trace is not None
@@ -39,10 +39,13 @@ def test_the_kill_that_leaves_half_is_right() -> None:
 @pytest.mark.parametrize(
     ("kill", "belief"),
     [
-        ("kill coordinator", ASKED),
-        ("kill coordinator when=WriteTxnMarkers#1 after=0", ANSWERED),
-        ("kill coordinator when=⇒EndTxn#1 after=1", ANSWERED),
-        ("kill coordinator when=WriteTxnMarkers#1 after=2", LAST),
+        ("kill coordinator", FIRST),
+        ("kill coordinator when=WriteTxnMarkers#1 after=1", FIRST),  # the hook's own line
+        ("kill coordinator when=WriteTxnMarkers#1 after=2", FIRST),
+        ("kill coordinator when=⇒AddPartitionsToTxn#3 after=0", ASKED),
+        ("kill coordinator when=WriteTxnMarkers#3 after=0", ANSWERED),
+        ("kill coordinator when=⇒EndTxn#2 after=1", ANSWERED),
+        ("kill coordinator when=WriteTxnMarkers#3 after=2", LAST),
         ("kill coordinator when=EndTxn#1 after=1", ALIVE),
     ],
 )

@@ -145,7 +145,7 @@ def test_a_verdict_is_shown_once_escaped_and_with_its_code_as_code(monkeypatch):
     monkeypatch.setattr("IPython.display.display", lambda output, **_: shown.append(output))
     HALF.check("kill coordinator when=… after=…")._ipython_display_()
     (output,) = shown
-    assert "<code>kill coordinator when=Produce#1 after=0</code>" in output["text/html"]
+    assert "<code>kill coordinator when=⇒InitProducerId#1 after=0</code>" in output["text/html"]
     shown.clear()
     check(LSO, lambda firsts, hw: "<script>")._ipython_display_()
     assert "&lt;script&gt;" in shown[0]["text/html"] and "<script>" not in shown[0]["text/html"]

@@ -18,9 +18,9 @@ from ...verdict import Verdict
 
 BLANKS = Text(
     "the line still has its blanks: put the name of a message in the place of the first … and a "
-    "number in the place of the second, as in `kill coordinator when=Produce#1 after=0`",
+    "number in the place of the second, as in `kill coordinator when=⇒InitProducerId#1 after=0`",
     "这一行还留着空格：第一个 … 换成消息的名字，第二个换成数字，例如 "
-    "`kill coordinator when=Produce#1 after=0`",
+    "`kill coordinator when=⇒InitProducerId#1 after=0`",
 )
 ONE_LINE = Text(
     'write one line: kill = "kill coordinator when=MESSAGE#n after=K"',
@@ -31,11 +31,13 @@ ONE_LINE = Text(
 @dataclass(frozen=True)
 class KillExercise:
     """`story`: a scenario with `{kill}` where the line goes. `outcome`: which of `messages` a
-    run shows; "right" is the one that was wanted, the others are named by their belief."""
+    run shows; "right" is the one that was wanted, the others are named by their belief. A right
+    run opens at the step whose line `shows` these words, a wrong one at the kill."""
 
     story: str
     outcome: Callable[[Run], str]
     messages: Mapping[str, Text]
+    shows: str = "killed"
 
     def check(self, kill: object, graded: bool = False) -> Verdict:
         """Judge a line that kills the coordinator."""
@@ -54,11 +56,12 @@ class KillExercise:
             return Verdict(False, self.messages[name], name)
         right, schedule = name == "right", tuple(map(str, run.choices))
         belief = "" if right else name
-        return Verdict(right, self.messages[name], belief, schedule, run.system, words="killed")
+        words = self.shows if right else "killed"
+        return Verdict(right, self.messages[name], belief, schedule, run.system, words=words)
 
 
 #: the belief that both exercises know
-ALIVE = "a process may be killed at any message one can name"
+ALIVE = "the coordinator sends every message of a commit"
 
 
 def _is_kill(line: str) -> bool:
