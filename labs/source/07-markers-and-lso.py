@@ -1,16 +1,16 @@
 # %% [markdown]
 # # Lab 07 · What may a reader see, and when?
 #
-# *Kafka 4.3, `transaction.version` 2, a v2 client (Java 4.x)*
+# *90 minutes, or a short way of 25* · Kafka 4.3, `transaction.version` 2, a v2 client (Java 4.x)
 #
 # **In one paragraph.** A transaction writes into several partitions at once, in the middle of everybody
 # else's records. An order service commits one, and the commit returns. In this lab you find out who
 # can read what at that moment, you stop the system at the worst moment there is, and you say which
 # kill did it.
 #
-# **The short way takes 25 minutes:** Hook, Predict, Run, Find the crash, What you know now. The other
-# parts are folded under headings that begin with *Deeper*. A click on such a heading opens its part. The
-# whole lab takes 90 minutes, and each part can be done on its own day.
+# **The short way:** Hook, Predict, Run, Find the crash, What you know now. The other parts are folded
+# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. Each
+# of them can be done on its own day.
 #
 # **You need** lab 06, or these four words. A *partition* is one log of a topic. The *coordinator*
 # (事务协调器) is the broker that keeps the state of a transaction. The *high watermark*, HW (高水位), is
