@@ -1,24 +1,20 @@
 # %% [markdown]
-# # Lab 05 · The idempotent producer
+# # Lab 05 · Why does a retry not duplicate?
 #
-# *Why does a retry not duplicate?* · 75 minutes · Kafka 4.3, Java client 4.x
+# *75 minutes, or a short way of 25* · Kafka 4.3, Java client 4.x
 #
-# **In one paragraph.** A producer that gets no answer cannot know whether its message was stored. If
-# it sends again it may duplicate, if it does not it may lose. Kafka's way out: the producer numbers
-# what it sends, and the leader of a partition remembers the last numbers of every producer. Then
-# sending again is harmless. You see what exactly is numbered, what is compared, how little is
-# remembered, and where the promise ends: it covers the retries of *one producer's session*, and
-# nothing that the application does twice.
+# **In one paragraph.** A producer that gets no answer cannot know whether its message was stored. If it
+# sends again it may duplicate; if it does not, it may lose. Kafka has a way out of this, the *idempotent
+# producer*. In this lab you see what it numbers, what the leader of a partition compares, how little the
+# leader remembers, and where the promise ends.
 #
-# **Contents.** Hook · Predict · Run · Investigate · How many may be under way · Find the shortest
-# run that duplicates · Modify · Put it into order · Make · Transfer · Exit ticket
+# **The short way:** Hook, Predict, Run, Put it into order, What you know now. The other parts are folded
+# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
 #
-# **Words.** *Idempotent* (幂等): doing it again changes nothing. *Batch*: the records of one request,
-# stored and numbered together. *Producer id* (pid): the number of a producer's session. *Epoch*: a
-# number that rises when a producer begins its numbers anew. *Sequence number* (序列号): the number of
-# a record in its producer's stream to one partition. *Leader*: the broker that orders a partition.
+# **You need** lab 00. A *partition* is one log of a topic, and its *leader* is the broker that orders it.
+# A *batch* is the records of one request, which are stored together.
 
-# %%
+# %% jupyter={"source_hidden": true}
 from mqlab.lab import (
     Budget,
     Explorer,
@@ -44,22 +40,21 @@ from mqlab.lessons.kafka.lab05 import (
 )
 
 # %% [markdown]
-# ## Hook: paid once, counted twice
+# ## Hook: paid in two parts, counted in how many?
 #
-# The shop's order service sends two payments, `p1` and `p2`, to the topic `payments`. There is no
-# transaction in this lab, so of the six stages (reserve, write, decide, publish the decision, make
-# visible, forget) only one is left: **write**. The leader of the partition stores both payments. Its
-# answer for `p2` is lost with the connection, and the order service does what every client does: it
-# connects again and sends `p2` again.
+# The customer of order 17 pays in two parts, `p1` and `p2`, of £5 each. The shop's order service sends both
+# to the topic `payments`. There is no transaction in this lab, so of the six stages (reserve, write,
+# decide, publish the decision, make visible, forget) only one is left: **write**. The leader of the
+# partition stores both payments. Its answer for `p2` is lost with the connection. The order service does
+# what every client does: it connects again and sends `p2` again.
 #
-# The light *money in = money out* is here too. It is red when a payment is counted twice, or when one
-# is missing although the order service was told that it is stored. *Money* adds it up: each payment is
-# of £5.
+# The light *money in = money out* is here too. It is red when a payment is counted twice, or when one is
+# missing although the order service was told that it is stored. *Money* adds it up.
 
 # %% [markdown]
 # ## Predict
 #
-# The connection has just broken. Lock your answer, then run on.
+# The connection has just broken. Lock your answer, then let the run go on.
 
 # %% jupyter={"source_hidden": true}
 twice = scenario("""
@@ -74,16 +69,13 @@ Predict("05-sent-again", trace=twice, step=first(twice, "connection broken"))
 # ## Run
 #
 # Play it to the end. The customer has paid `p2` once and is charged twice, the light is red, and no
-# error was raised anywhere. This is *at-least-once* delivery. From Kafka 2.1 to 3.0 a Java producer did
-# this unless told otherwise. (Before 2.1 it did not repeat at all, `retries` was 0, and a lost request
-# was a lost message. And until 3.0 it waited for one copy only, `acks=1`: even a message that was
-# acknowledged could be lost with its leader.)
+# error was raised anywhere. This is *at-least-once* delivery.
 #
-# What would help is an operation that may be repeated. Mathematics calls *f* **idempotent** (幂等) if
-# *f(f(x)) = f(x)*. Adding to a sum is not, putting into a set is; and an append to a log is like the
-# addition. To turn it into something like the set, every batch needs a *key*. So a producer first gets
-# an id from any broker (the application never sees it), then numbers what it sends. The same two
-# payments, the same lost answer:
+# An operation that may be repeated would help. Mathematics calls *f* **idempotent** (幂等) if
+# *f(f(x)) = f(x)*. Adding to a sum is not idempotent, and putting into a set is. An append to a log is
+# like the addition. To turn it into something like the set, every batch needs a *key*. So a producer
+# first gets an id from any broker (the application never sees it), and then numbers the records it sends.
+# Here are the same two payments, and the same lost answer:
 
 
 # %%
@@ -109,23 +101,64 @@ assert count_payments(once).splitlines() == ["p1  counted 1×", "p2  counted 1×
 Player(once, step=first(once, "connection broken"))
 
 # %% [markdown]
-# The second `Produce p2` carries what the first one carried: pid 0, epoch 0, sequence number 1. The
-# leader knows it, stores nothing, and answers **ok, with the offset of the first time**. The producer
-# cannot tell this answer from the one that was lost. So it is no error, and nothing has to be handled.
-# This is the narrow meaning of *exactly once* (精确一次): the server stores a message once, however
-# often it is sent.
+# The second `Produce p2` carries the same key as the first: *producer id* (pid) 0, *epoch* 0, *sequence
+# number* (序列号) 1. The leader knows it, stores nothing, and answers **ok, with the offset of the first
+# time**. The producer cannot tell this answer from the one that was lost, so there is no error to handle.
+# This is the narrow meaning of *exactly once* (精确一次): the server stores a message once, however often
+# it is sent.
 
 # %% [markdown]
-# ## Investigate
+# ## Put it into order
 #
-# **1. What does the leader compare?** Many articles give a formula: *new = old + 1 is right; new ≤ old
-# is a duplicate and is dropped; new > old + 1 means that a message was lost.* Say what it gets wrong
-# before you run the next cell. Here batches are sent by hand: payments, the first sequence number, and
-# an epoch where it is not 0. First one batch is sent three times. Then each line is a story of its own:
-# the formula is asked about the last batch of the story, and so is the leader.
+# Five of these seven pieces belong to a leader's work on a batch. Put them in order. Each order you try
+# is built into a leader, and every schedule of five small systems is searched. A wrong order gets the
+# shortest run that shows why. *More than one order is right.* Run the cell, then move the pieces: each
+# move is written between the brackets of its call. (Without the widget, write the names there yourself.)
+#
+# An *epoch* is a number that rises when a producer begins its sequence numbers at 0 again. A batch of an
+# older epoch comes from a sender that was replaced.
+
+# %% nbgrader={"solution": true, "grade_id": "order"}
+order = PRODUCE.arrange([
+    ### BEGIN SOLUTION
+    # Kafka's own. Whether the epoch or the duplicate is asked for first makes no difference.
+    "duplicate", "fence", "sequence", "append", "answer"
+    ### END SOLUTION
+])
+
+# %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("produce", order)
+### END HIDDEN TESTS
+check(PRODUCE, order)
+
+# %% [markdown]
+# ## What you know now
+#
+# A retry is recognised by its sender and its numbers, in one partition, and it is answered as a success.
+# A message that the *application* sends twice is new. To cover that too takes a transaction, with an id
+# that outlives the session.
+#
+# The short way ends here. The parts below go deeper; 6 of the 10 points are there. The next lab asks
+# what a commit does, and in which order: [lab 06](06-coordinator.ipynb).
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what does the leader compare?
+
+# %% [markdown]
+# Many articles give a formula: *new = old + 1 is right; new ≤ old is a duplicate and is dropped; new > old
+# + 1 means that a message was lost.* Say what it gets wrong before you run the next cell. Here batches are
+# sent by hand: payments, the first sequence number, and an epoch where it is not 0. First one batch is sent
+# three times. Then each line is a story of its own: the formula is asked about the last batch of the
+# story, and so is the leader.
 
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 def formula(old, new):
     return "right" if new == old + 1 else "duplicate" if new <= old else "lost"
 
@@ -135,8 +168,9 @@ def find_answer(run, batch=-1):
     return answers(run).splitlines()[batch].split("  ")[-1].strip()
 
 
-print(answers(by_hand("p1 seq=0; p2 seq=1; p2 seq=1; p2 seq=1")), "\n")
+print(answers(by_hand("p1 seq=0; p2 seq=1; p2 seq=1; p2 seq=1")))
 
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 seven = "; ".join(f"p{n + 1} seq={n}" for n in range(7))
 cases = [
     ("the last one again", 1, 1, "p1 seq=0; p2 seq=1; p2 seq=1"),
@@ -157,29 +191,33 @@ for name, old, new, story in cases:
     print(f"{name:<28}{old:>11}{new:>5}  {formula(old, new):<11}{find_answer(by_hand(story))}")
 
 # %% [markdown]
-# The formula is wrong in eight of these lines, and where it rightly says *duplicate*, the producer is
-# not told so: the answer is ok. What holds:
+# The formula is wrong in eight of these lines. Where it rightly says *duplicate*, the producer is not told
+# so: the answer is ok. The leader's rule is this:
 #
 # - A batch has a *range* of numbers. It follows if its **first** number is the one after the **last**
 #   number of the batch before; after 2147483647 comes 0.
 # - A duplicate is **exactly one of the last five batches** of the same epoch: same first, same last
 #   number. It is answered as a success, with its old offset.
-# - Any other old number, also a mere overlap, is refused: OUT_OF_ORDER_SEQUENCE_NUMBER. The leader
-#   cannot say where it lies, or whether all of it is stored. The one longer than the last holds `p3`,
-#   which is new: dropped as a duplicate it would be lost.
-# - A gap means that something is *not yet* here. The batch is refused, and nothing is lost by that:
-#   when the missing one has come it is taken.
+# - Any other old number, also a mere overlap, is refused with OUT_OF_ORDER_SEQUENCE_NUMBER. The leader
+#   cannot say where it lies, or whether all of it is stored. The batch that is longer than the last holds
+#   `p3`, which is new: if it were dropped as a duplicate, `p3` would be lost.
+# - A gap means that a batch is *not yet* here. The later batch is refused, and nothing is lost: when the
+#   missing one has come, the later one is taken.
 # - A new epoch begins with 0, and an older one writes nothing any more.
-# - A producer of which the leader knows nothing may begin anywhere, since its entry may have expired.
-#   (Since 4.1 there is an exception: a *transactional* producer under `transaction.version` 2 must
-#   begin with 0 even then, KAFKA-18202.)
+# - A producer that is unknown to the leader may begin anywhere, since its entry may have expired. (Since
+#   4.1 there is an exception: a *transactional* producer under `transaction.version` 2 must begin with 0
+#   even then, KAFKA-18202.)
 #
-# The numbers stand in the header of every stored batch. What is compared is the leader's memory of
-# them: the player has a table of what the leader remembers.
-#
-# **2. How long does it remember?** Five batches are stored. Then either the connection breaks, or the
-# leader's process is killed and started again. Then the last two come again. Which of the four answers
-# is an error? The picture shows the second of these stories: watch the table shrink.
+# The numbers stand in the header of every stored batch. They are compared with the leader's memory of
+# them: the player has a table of the numbers that the leader remembers.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: how long does the leader remember?
+
+# %% [markdown]
+# Five batches are stored. Then either the connection breaks, or the leader's process is killed and started
+# again. Then the last two come again. Which of the four answers is an error? The picture shows the second
+# of these stories: watch the table shrink.
 
 # %%
 five = "; ".join(f"p{n + 1} seq={n}" for n in range(5))
@@ -196,8 +234,8 @@ Player(run, step=first(run, "killed") - 1)
 # A connection means nothing: pid, epoch and numbers travel in the batch, so any connection will do. A
 # restart means a lot: the leader comes back with a memory of **one batch** per producer.
 #
-# And a power cut? Here `p1` was stored and acknowledged, but not yet flushed to the disk's surface.
-# Then `p2` is sent, and the power of the only leader is cut.
+# And a power cut? Here `p1` was stored and acknowledged, but not yet flushed to the disk's surface. Then
+# `p2` is sent, and the power of the only leader is cut.
 
 # %% jupyter={"source_hidden": true}
 cut = scenario("""
@@ -210,13 +248,13 @@ restart payments-0
 Predict("05-empty-log", trace=cut, step=first(cut, "power cut"))
 
 # %% [markdown]
-# This is a *lost write* without any error: idempotence protects against duplicates, and only copies on
+# This is a *lost write* without any error. Idempotence protects against duplicates, and only copies on
 # other machines protect against a power cut. (That is why an idempotent producer needs `acks=all`.)
 #
-# After a mere kill, what is a leader's memory rebuilt from? From a file beside the log, and from the
-# log behind it. The file is called `.snapshot`, with a name that says up to which offset it speaks. A
-# broker writes one when it begins a new segment of the log, at a clean shutdown, and after a recovery.
-# Here a segment is full after three records.
+# After a mere kill, from what does the leader rebuild its memory? It reads a file beside the log, and the
+# log behind the point at which the file was written. The file is called `.snapshot`, and its name says up
+# to which offset it speaks. A broker writes one when it begins a new segment of the log, at a clean
+# shutdown, and after a recovery. Here a segment is full after three records.
 
 # %% jupyter={"source_hidden": true}
 files = scenario("""
@@ -236,11 +274,15 @@ print(snapshot_files(files))
 # File `…03` was written when the first segment was full, file `…07` at the recovery. Articles show three
 # of these fields: producer id, epoch, last sequence. The others matter too. Last offset and delta (how
 # many records after its first the batch ends) give the *range* and the *offset* of the one batch that
-# is still recognised. The timestamp (a lesson's clock stands at 0) says when the entry may be
-# forgotten, after a day without a write. The last two belong to transactions, which begin in lab 06. In a
-# real file a version and a checksum stand before the entries.
-#
-# **3. Whose memory is it?** The order service does its work, is killed, and is started again.
+# is still recognised. The timestamp (a lesson's clock stands at 0) says when the entry may be forgotten,
+# after a day without a write. The last two belong to transactions, which begin in lab 06. In a real file a
+# version and a checksum stand before the entries.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: whose memory is it?
+
+# %% [markdown]
+# The order service does its work, is killed, and is started again.
 
 # %% jupyter={"source_hidden": true}
 restarted = scenario("""
@@ -253,11 +295,11 @@ restart order-service
 Predict("05-new-session", trace=restarted, step=first(restarted, "killed"))
 
 # %% [markdown]
-# And two more experiments. Two instances of the order service, `north` and `south`, send to two
+# There are two more experiments. Two instances of the order service, `north` and `south`, send to two
 # partitions: how many rows will the leaders' table have? And one order service sends the *same* payment
 # to two partitions: how often is it counted?
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 streams = scenario("""
 # Who counts what
 system payments partitions=2 producers=north:-,south:-
@@ -275,18 +317,20 @@ for title, run in {
     "the same payment to two partitions": both,
 }.items():
     print(f"{title}: {', '.join(count_payments(run).splitlines())}")
-    print(list_producers(run), "\n")
+    if run is not both:
+        print(list_producers(run))
 
 # %% [markdown]
-# One row for each producer and each partition, each counting from 0. So the promise covers **one
-# partition**: the same payment sent to two of them is two records. And it covers **one session**: the
-# order service that was started again got a new id, and its first batch is as new as any other.
-# Idempotence was on all the time and did not help: *a retry by the client is recognised, a second send
-# by the application is not*.
+# There is one row for each producer and each partition, and each counts from 0. So the promise covers
+# **one partition**: the same payment sent to two of them is two records. And it covers **one session**:
+# the order service that was started again got a new id, and its first batch is as new as any other.
+# Idempotence was on all the time and did not help. *A retry by the client is recognised; a second send by
+# the application is not.*
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: how many batches may be under way?
 
 # %% [markdown]
-# ## How many may be under way?
-#
 # A producer does not wait for each answer: several batches are under way on a connection
 # (`max.in.flight.requests.per.connection`). Now all of their answers are lost at once.
 
@@ -307,10 +351,11 @@ fine = scenario(lose_answers(5))
 Predict("05-five-answers-lost", trace=fine, step=first(fine, "connection broken"))
 
 # %% [markdown]
-# The same with six, which needs a client that is built without the usual check. Below it, what real
-# clients make of some settings. Before you run it: is a Java producer with `acks=1` idempotent?
+# The next cell does the same with six, which needs a client that is built without the usual check. Below
+# that it shows how real clients read some settings. Before you run it: is a Java producer with `acks=1`
+# idempotent?
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 six = scenario(lose_answers(6, "config_check=off") + "fire order-service")
 for fact in six.facts[first(six, "connection broken") :]:
     if fact.glyph == "⇒" or "epoch to" in fact.text.en:
@@ -328,31 +373,38 @@ for client, settings in [
     print(f"{client:<11}{given:<41}{construct_producer(client, **settings).partition(':')[0]}")
 
 # %% [markdown]
-# Five are recognised, all of them. Of six, the first has been pushed out: it comes again, is refused
-# as out of order, and the producer concludes that its stream is broken. It raises its epoch, begins
-# to count at 0 again and sends everything anew. Now nothing looks like a duplicate any more. That is
-# why a client refuses six when it is built.
+# Five are recognised, all of them. Of six, the first has been pushed out of the memory. It comes again and
+# is refused as out of order, and the producer concludes that its stream is broken. It raises its epoch,
+# begins to count at 0 again and sends everything again. Now no batch looks like a duplicate any more. That
+# is why a client with six refuses to be built.
 #
-# With Java, idempotence is **on** by default since 3.0 (truly since 3.0.1, 3.1.1 and 3.2.0: before, a
-# bug kept it off). A setting that contradicts it wins: with `acks=1` or `retries=0` alone it is switched
-# off, and all you get is a line in a log file. Whoever asks for both gets an exception.
-# librdkafka, and with it Python, Go, C# and Node clients, leaves it **off** unless you ask. Try more:
-# `print(construct_producer("java", retries=0))`.
+# With Java, idempotence is **on** by default since 3.0 (truly since 3.0.1, 3.1.1 and 3.2.0; before, a bug
+# kept it off). A setting that contradicts it wins: with `acks=1` or `retries=0` alone it is switched off,
+# and the only sign is a line in a log file. A program that asks for both gets an exception. The clients
+# built on librdkafka (Python's confluent-kafka, Go's, C#'s and Node's) leave it **off** unless one asks for
+# it. Try more: `print(construct_producer("java", retries=0))`.
+#
+# Older Java clients were worse. From 2.1 to 3.0 a producer sent again and duplicated unless told otherwise.
+# Before 2.1 it did not repeat at all (`retries` was 0), and a lost request was a lost message. Until 3.0
+# it waited for one copy only (`acks=1`), so even an acknowledged message could be lost with its leader.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which is the shortest run that duplicates?
 
 # %% [markdown]
-# ## Find the shortest run that duplicates
-#
-# Here is the order service without numbers again. Let it call, deliver, hold messages back (what you do
-# not deliver waits), break connections, kill: in the picture, or by the buttons below it. *How few choices
-# do you need to count a payment twice?* When you have found a way, the explorer looks for a shorter one.
+# Here is the order service without numbers again. Let it call, deliver, hold messages back (a message that
+# you do not deliver waits), break connections, kill: in the picture, or by the buttons below it. *How few
+# choices do you need to count a payment twice?* When you have found a way, the explorer looks for a shorter
+# one.
 
 # %%
 plain = "payments producers=order-service:plain 'order-service=send payments-0 p1; flush'"
 Playground(continue_scenario(f"# The order service, without numbers\nsystem {plain}"), goal="money")
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which safeguard is necessary?
+
 # %% [markdown]
-# ## Modify: which safeguard is necessary?
-#
 # And with numbers? The next cell tries every schedule of seven small systems. In two of them a safeguard
 # is taken away (the *zombie* is a sender whose epoch is older than one that the leader has seen). Say for
 # each line which light will turn red. Then press *Search* and watch one of these searches: the order
@@ -388,56 +440,29 @@ Explorer(system(numbered), one_kill)
 # *duplicate* again. Without the check of epochs a batch of an older epoch is stored after the newer one
 # has begun: a *zombie write* (僵尸写入).
 #
-# With both checks two ways are left. The order service dies and starts over: you have seen that one. And
-# the leader dies while **two** batches are unanswered: it comes back with a memory of one. So a broker's
-# restart *does* affect idempotence. A real broker 4.3.1 with the Java client of the same version ends up
-# with the same log, `p1 p2` with epoch 0 and again `p1 p2` with epoch 1, and stopping it in an orderly
-# way is no better. Moving the partition to another broker is better: a follower that takes over has
-# seen the same batches, and in a real cluster of three it knew all five. Step through the kill:
+# With both checks two ways are left. In the first, which you have seen, the order service dies and starts
+# over. In the second the leader dies while **two** batches are unanswered: it comes back with a memory of
+# one. So a broker's restart *does* affect idempotence. A real broker 4.3.1 with the Java client of the same
+# version ends up with the same log, `p1 p2` with epoch 0 and again `p1 p2` with epoch 1, and an orderly
+# stop is no better. Moving the partition to another broker is better: a follower that takes over has seen
+# the same batches, and in a real cluster of three it knew all five. Step through the kill:
 
 # %%
 dies = shortest["the leader is killed once"]["money"].trace()
 Player(dies, step=first(dies, "epoch to 1"), title="The leader owes two answers and dies")
 
-# %% [markdown]
-# ## Put it into order
-#
-# Five of these seven pieces are what a leader does with a batch. Put them in order. Each order you try
-# is built into a leader, and every schedule of five small systems is searched; a wrong order gets the
-# shortest run that shows why. *More than one order is right.* Run the cell, then move the pieces: each
-# move is written between the brackets of its call. (Without the widget, write the names there yourself.)
-
-# %% nbgrader={"solution": true, "grade_id": "order"}
-order = PRODUCE.arrange([
-    ### BEGIN SOLUTION
-    # Kafka's own. Whether the epoch or the duplicate is asked for first makes no difference.
-    "duplicate", "fence", "sequence", "append", "answer"
-    ### END SOLUTION
-])
-
-# %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
-### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
-from mqlab.lessons.course.points import grade
-
-grade("produce", order)
-### END HIDDEN TESTS
-check(PRODUCE, order)
+# %% [markdown] tags=["deeper"]
+# ## Deeper: write the rule
 
 # %% [markdown]
-# ## Make: write the rule
-#
 # A leader knows, for one producer in one partition, the ranges of its **last five batches** (a tuple of
 # `(first, last)`, oldest first, perhaps empty) and the **epoch** they belong to (−1: it knows nothing of
 # this producer). A batch arrives: `(epoch, first, last)`. Say `"append"`, `"duplicate"` or `"refuse"`.
 # The producer has no transactions. Your rule is put into the leader, and every schedule of fifteen small
 # stories is tried.
 #
-# Two hints wait, if you want them: `print(ACCEPT.hint(1))`, then `print(ACCEPT.hint(2))`. If
-# your rule is not right yet, the message names the belief behind it, and the shortest run that refutes
-# it opens where it shows.
+# Two hints wait: `print(ACCEPT.hint(1))`, then `print(ACCEPT.hint(2))`. If your rule is not right yet, the
+# message names the belief behind it, and the shortest run that refutes it opens where it shows.
 
 
 # %% nbgrader={"solution": true, "grade_id": "accept"}
@@ -468,30 +493,32 @@ grade("accept", accept)
 ### END HIDDEN TESTS
 check(ACCEPT, accept)
 
-# %% [markdown]
-# ## Refuted
-#
-# | belief | what is true | seen in |
-# |---|---|---|
-# | Kafka is at-least-once by default, a retry duplicates | Java: idempotent since 3.0; librdkafka: only if asked | Hook, How many |
-# | an idempotent producer never duplicates | one session, one partition; a second send is new | Investigate 3 |
-# | an idempotent producer loses nothing that was acknowledged | a power cut can take it, and nobody is told | Investigate 2 |
-# | new ≤ old is a duplicate and is dropped | exactly one of the last five; answered ok; else refused | Investigate 1 |
-# | an unexpected number is an exception | a duplicate is a success; only a gap or overlap is refused | Investigate 1 |
-# | new > old + 1 means a message was lost | it is not here *yet*; the batch is refused and comes again | Investigate 1 |
-# | the broker keeps one largest number | five ranges and the epoch, and one range in a file | Investigate 1, 2 |
-# | it holds only for one connection | pid, epoch and numbers are in the batch: a reconnect keeps it | Investigate 2 |
-# | a broker's restart does not matter | the memory shrinks from five batches to one; a follower has all five | Investigate 2, Find |
-# | `.snapshot`: id, epoch, last sequence | and last offset, delta, time, two of transactions | Investigate 2 |
-# | max.in.flight must be under 5 | at most 5; six lose the oldest from the memory | How many |
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown]
-# ## Transfer: another broker, another rule
-#
+# | belief | what is true | seen in |
+# |---|---|---|
+# | Kafka is at-least-once by default, a retry duplicates | Java: idempotent since 3.0; librdkafka: only if asked | Hook, under way |
+# | an idempotent producer never duplicates | one session, one partition; a second send is new | whose memory |
+# | an idempotent producer loses nothing that was acknowledged | a power cut can take it, and nobody is told | how long |
+# | new ≤ old is a duplicate and is dropped | exactly one of the last five; answered ok; else refused | compare |
+# | an unexpected number is an exception | a duplicate is a success; only a gap or overlap is refused | compare |
+# | new > old + 1 means a message was lost | it is not here *yet*; the batch is refused and comes again | compare |
+# | the broker keeps one largest number | five ranges and the epoch, and one range in a file | compare, how long |
+# | it holds only for one connection | pid, epoch and numbers are in the batch: a reconnect keeps it | how long |
+# | a broker's restart does not matter | the memory shrinks from five batches to one; a follower has all five | how long, safeguards |
+# | `.snapshot`: id, epoch, last sequence | and last offset, delta, time, two of transactions | how long |
+# | max.in.flight must be under 5 | at most 5; six lose the oldest from the memory | under way |
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: another broker, another rule
+
+# %% [markdown]
 # Pulsar can recognise duplicates too, if the broker is told to. A producer has a *name*, which the
 # application may choose and keep, and a *sequence id*, which it may choose as well. The broker keeps
-# only the **highest** id of each name: what is not above it is answered as stored and dropped, whatever
-# it holds. That is the articles' formula, without its third part. Put it into Kafka's leader:
+# only the **highest** id of each name. A message that is not above it is answered as stored and dropped,
+# whatever it holds. That is the articles' formula without its third part. Put it into Kafka's leader:
 
 
 # %% tags=["nbval-check-output"]
@@ -504,10 +531,10 @@ print(ACCEPT.check(pulsar))
 
 # %% [markdown]
 # In Pulsar a gap is no error: an application that chooses its own ids, say the offsets of a file that it
-# reads, leaves gaps. In return its memory outlives the session: an application that comes back under its
+# reads, leaves gaps. In return its memory outlives the session. An application that comes back under its
 # old name, asks for the last id and goes on from there duplicates nothing. RocketMQ recognises nothing:
-# its producer may send twice, and consumers must be idempotent. So, for an order service that starts
-# over after a crash, as in *Investigate 3*:
+# its producer may send twice, and consumers must be idempotent. The table is for an order service that
+# starts over after a crash, as in *whose memory is it?*.
 #
 # | | key | remembered | the order service starts over |
 # |---|---|---|---|
@@ -516,18 +543,13 @@ print(ACCEPT.check(pulsar))
 # | Pulsar, deduplication | name and id that the application chooses | the highest id | counted once |
 # | RocketMQ | a key in the message, for the consumer | nothing | counted once, if the consumer looks |
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: exit ticket
+
 # %% [markdown]
-# ## Exit ticket
-#
 # A bus counts its passengers with an idempotent producer, one message per passenger. In a tunnel the
 # connection breaks; `send` reports a timeout for one of them. The programmer catches it and calls `send`
 # with the same message again. A colleague asks: "Can a passenger be counted twice now?"
 
 # %% jupyter={"source_hidden": true}
 Predict("05-exit-ticket")
-
-# %% [markdown]
-# **What you know now.** A retry is recognised by pid, epoch and a range of numbers, among the last five
-# batches, in one partition. It is answered as a success. What the *application* repeats is new; to
-# cover that too takes a transaction, with an id that outlives the session. Next: [what does commit do,
-# in order?](06-coordinator.ipynb)

@@ -57,8 +57,8 @@ def _produces(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:
 PRODUCE = Parsons(
     name="produce",
     question=Text(
-        "A batch arrives at the leader. Put what it does into an order in which no payment is "
-        "counted twice and none is lost. Not every piece is needed.",
+        "A batch arrives at the leader. Put the leader's work into an order in which no payment "
+        "is counted twice and none is lost. Not every piece is needed.",
         "一个批次到达 leader。请排列它要做的步骤，使支付既不会被记两次，也不会丢失。并非每一步都需要。",
     ),
     pieces=(
@@ -120,8 +120,8 @@ PRODUCE = Parsons(
             "生产者永远得不到答复，会一直重发",
         ),
         "welcome": Text(
-            "a batch that is in the log already never has the next number: whoever asks for the "
-            "number first refuses a retry that only wants to hear ok",
+            "a batch that is in the log already never has the next number: a leader that asks for "
+            "the number first refuses a retry that only wants to hear ok",
             "已在日志中的批次当然不是下一个序号：先检查序号，就会拒绝一个只想听到 ok 的重发",
         ),
         "true ok": Text(
@@ -130,8 +130,8 @@ PRODUCE = Parsons(
             "批次写入日志之前就答复了 ok：leader 在此间崩溃，支付丢失，因为没有人会再发",
         ),
         "money": Text(
-            "a batch that came twice was appended twice: whoever appends before asking whether it "
-            "is a duplicate counts the payment twice",
+            "a batch that came twice was appended twice: a leader that appends before it asks for a "
+            "duplicate counts the payment twice",
             "来了两次的批次被追加了两次：先追加再判断是否重复，支付就记了两次",
         ),
         "no zombie": Text(
