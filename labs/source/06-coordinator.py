@@ -1,25 +1,17 @@
 # %% [markdown]
-# # Lab 06 · Kafka's transaction coordinator
+# # Lab 06 · What does commit do, in which order?
 #
-# *What does commit do, in order?* · 90 minutes · Kafka 4.3, `transaction.version` 2 and 0, clients
-# old and new
+# *90 minutes, or a short way of 25* · Kafka 4.3, `transaction.version` 2 and 0, clients old and new
 #
-# **In one paragraph.** Every transactional producer has one broker that decides for it, its
-# *transaction coordinator*. The coordinator gives it a number and an epoch, notes which partitions
-# it writes to, writes down how each transaction ends, and sees to it that every partition learns of
-# it. It asks nobody for a vote. Two rules protect your money: *fencing*, and the order of the steps.
-# First the decision is safe, then the client is answered, then the partitions are told.
+# **In one paragraph.** Every transactional producer has one broker that decides for it, its *transaction
+# coordinator* (事务协调器). In this lab two instances of one order service meet, you follow a commit from
+# the call to the last record, and you put the coordinator's work into an order that survives every death.
 #
-# **Contents.** Hook · Predict · Before the first stage · The six stages (1 reserve, 2 write, 3 decide,
-# 4 publish the decision, 5 make visible, 6 forget) · Find the kill · Modify · Order · Make · Transfer ·
-# Refuted · Exit ticket
+# **The short way:** Hook, Predict, One commit, Order, What you know now. The other parts are folded under
+# headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
 #
-# **Words.** *Transaction coordinator* (事务协调器). *Producer id*, *epoch*: a number, and how often its
-# holder has begun anew. *Fencing* (隔离): refusing an older epoch. *Zombie* (僵尸实例): an instance that
-# was replaced and does not know it. *Marker*, control record (控制消息): the record that ends a
-# transaction in one partition. *Open* transaction: its coordinator knows it and will end it.
-# *Hanging* transaction (悬挂事务): open in a partition and unknown to its coordinator. *TV0, TV2*: the
-# cluster's feature `transaction.version`. *v2 client*: Java 4.0 and later; *legacy client*: all others.
+# **You need** lab 05 for three words. A *producer id* is the number of a producer; an *epoch* is the
+# number of its lives; a *sequence number* counts its records in one partition.
 
 # %% [markdown]
 # ## Hook: order 17 is charged twice
@@ -29,8 +21,8 @@
 # charges it. Then the old one wakes up in the middle of its work and charges order 17 as well.
 #
 # Both run the same program, in Java `initTransactions(); beginTransaction(); send(…);
-# commitTransaction();`. The light *money* watches that money in = money out: each order is charged
-# once. Kafka's fencing is switched off here (`off=epoch_fencing`). Step with the arrow keys.
+# commitTransaction();`. The light *money* watches that money in = money out: each order is charged once.
+# One safeguard of Kafka is switched off here (`off=epoch_fencing`). Step with the arrow keys.
 
 # %% jupyter={"source_hidden": true}
 from IPython.display import display
@@ -87,14 +79,14 @@ run old: begin, send charges-0 order-17, commit
 Player(unfenced, step=find_red_step(unfenced, "money"))
 
 # %% [markdown]
-# Every call returned `ok`, and a reader of committed data books order 17 twice. Nothing is wrong with
-# either transaction; what is wrong is that there were two.
+# Every call returned `ok`, and a reader of committed data books order 17 twice. Neither transaction is
+# wrong. There were two of them. An instance that was replaced and does not know it is a *zombie* (僵尸实例).
 
 # %% [markdown]
 # ## Predict
 #
-# The same two instances, with fencing on. This time the old one stops in the *middle* of its
-# transaction: its record is in the log, and it has not called commit.
+# The same two instances meet again, with the safeguard on. This time the old one stops in the *middle* of
+# its transaction: its record is in the log, and it has not called commit.
 
 # %% jupyter={"source_hidden": true}
 fenced = scenario("""
@@ -108,12 +100,86 @@ run old: commit
 """, recorded="init-during-ongoing")
 Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTIONS") - 2)
 
+# %% [markdown]
+# The new instance's first InitProducerId is answered CONCURRENT_TRANSACTIONS: “not now, ask again”.
+# Before that answer leaves, the abort is decided, with epoch 1; its marker carries epoch 1 into the
+# partition and shuts the old instance out there too. The second InitProducerId gets epoch 2. To refuse an
+# older epoch is called *fencing* (隔离).
+
+# %% [markdown]
+# ## One commit, from the call to the last record
+#
+# A transaction goes through six stages: **reserve → write → decide → publish the decision → make visible
+# → forget**. Step through this one and find each stage. Which record does the coordinator write before it
+# answers the client, and which after?
+
+# %% jupyter={"source_hidden": true}
+KAFKAS = {"TV0": "transaction_version=0", "TV2, legacy": "client=legacy", "TV2, v2": "client=v2"}
+ONE = "\nrun app: init, begin, send charges-0 order-17, flush, send charges-1 order-18, commit"
+once = scenario(f"system charges partitions=2{ONE}", recorded="basic-commit")
+Player(once, step=first(once, "EndTxn"))
+
+# %% [markdown]
+# The producer writes its commit nowhere: it sends one request, EndTxn. The coordinator appends
+# **PrepareCommit** and answers as soon as that record is safe. Then the *markers* (控制消息) leave, one for
+# each partition: a marker is the record that ends a transaction in one partition. Nobody is asked for a
+# vote. The partitions hold the records already and have nothing to object.
+
+# %% [markdown]
+# ## Order: what does commit do?
+#
+# Five of these ten pieces are EndTxn. Put them in order. Your order is built into a coordinator,
+# and every schedule with one kill and one timeout is searched. Run the cell, then move the pieces:
+# each move is written between the brackets of its call. Hint: *more than one order is right.*
+
+# %% nbgrader={"solution": true, "grade_id": "order"}
+order = COMMIT.arrange([
+    ### BEGIN SOLUTION
+    # Kafka's own: decide, answer, tell, wait, forget.
+    "prepare", "reply", "markers", "wait", "complete"
+    ### END SOLUTION
+])
+
+# %% nbgrader={"grade": true, "grade_id": "order-test", "points": 3}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("commit", order)
+### END HIDDEN TESTS
+check(COMMIT, order)
+
+# %% [markdown]
+# ## What you know now
+#
+# One record decides. It is written before the answer, and the answer leaves before the markers. The holder
+# of the latest epoch speaks for an id; nobody else does.
+#
+# The short way ends here. The parts below go deeper; 7 of the 10 points are there. The next lab asks
+# when a reader sees a decision: [lab 07](07-markers-and-lso.ipynb).
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who is refused after a fence, and with which error?
+
+# %% [markdown]
+# The first table shows the calls of the old instance in the run above. The second is a real Kafka 4.3.1,
+# which gave the same epochs to the same requests (P is the producer id).
+
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print("without fencing:", list_reads(unfenced).splitlines()[0])
 print("with fencing:   ", list_reads(fenced).splitlines()[0])
 print(list_calls(fenced, "old"))
-print()
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(read_recording("tv2", "init-during-ongoing", "InitProducerId", "Describe", "ABORT"))
+
+# %% [markdown]
+# Now a zombie sends single requests by hand. Which of them does the coordinator refuse, and which does the
+# leader of a partition?
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 AFTER_A_FENCE = """
 system asking partitions=1 producers=app:order-service,zombie:raw
 run app: init, begin, send orders-0 a
@@ -122,22 +188,16 @@ run app: abort, begin
 run zombie: Produce orders-0 x pid=0 epoch=0 seq=1, AddPartitionsToTxn orders-0 pid=0 epoch=0
 run zombie: EndTxn commit pid=0 epoch=0 v=4, EndTxn commit pid=7 epoch=0 v=4
 """
-print()
 print(answers(scenario(AFTER_A_FENCE), "zombie"))
 
 # %% [markdown]
-# The new instance's first InitProducerId is answered CONCURRENT_TRANSACTIONS: “not now, ask again”.
-# Before that answer leaves, the abort is decided, with epoch 1; its marker carries epoch 1 into the
-# partition and shuts the old instance out there too. The second InitProducerId gets epoch 2. A real
-# Kafka 4.3.1 gave the same epochs to the same requests (second table; P is the producer id).
-#
-# The last table is a zombie that sends single requests by hand. Its older epoch is refused by the
-# *coordinator* with PRODUCER_FENCED, and by a partition's *leader* with INVALID_PRODUCER_EPOCH;
-# another producer id is refused with INVALID_PRODUCER_ID_MAPPING.
+# The older epoch is refused by the *coordinator* with PRODUCER_FENCED, and by a partition's *leader* with
+# INVALID_PRODUCER_EPOCH. Another producer id is refused with INVALID_PRODUCER_ID_MAPPING.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: a name, and where its coordinator is
 
 # %% [markdown]
-# ## Before the first stage: a name and its coordinator
-#
 # `transactional.id` names the application across its lives. Some tutorials put a random one there,
 # “to be unique”. Decide what that does.
 
@@ -154,43 +214,41 @@ Predict("06-random-ids", trace=random_ids, step=first(random_ids, "commit: ok"))
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(list_calls(random_ids, "old"))
 print(list_reads(random_ids))
-print()
-print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
-used = {coordinator_of(f"shop-{n}").split()[-1] for n in range(1000)}
-print(f"1000 ids fall into {len(used)} partitions of __transaction_state")
-print()
-print(read_recording("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "frontiers", "SIGCONT"))
 
 # %% [markdown]
-# Random ids never fence *each other*, and what they leave open blocks readers until its timeout. (One
-# random id a process is legitimate where consumed offsets are part of the transaction, as in Kafka
-# Streams: there the group fences, lab 08.)
+# Random ids never fence *each other*, and the transactions they leave open block readers until their
+# timeout. (One random id per process is legitimate where consumed offsets are part of the transaction, as
+# in Kafka Streams: there the group fences, lab 08.)
 #
 # **Where is my coordinator?** The producer asks any broker: FindCoordinator. That broker computes
 # `abs(hashCode) mod 50`, with Java's hash of the id, and names the leader of this partition of
 # `__transaction_state`. (The hash of *polygenelubricants* is the one number without an absolute value,
-# and counts as 0.) Coordinators are elected like all leaders, and they share the work: in the last
-# table, recorded on three brokers, one coordinator stands still while another one commits.
+# and counts as 0.) Coordinators are elected like all leaders, and they share the work: in the last table,
+# recorded on three brokers, one coordinator stands still while another one commits.
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(coordinator_of("A", "tx-0", "order-service-1", "polygenelubricants"))
+used = {coordinator_of(f"shop-{n}").split()[-1] for n in range(1000)}
+print(f"1000 ids fall into {len(used)} partitions of __transaction_state")
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(read_recording("tv2", "coordinators-in-parallel", "SIGSTOP", "EndTxn", "frontiers", "SIGCONT"))
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: stage 1, reserve: who notes a partition, and what if nobody does?
 
 # %% [markdown]
-# ## The six stages
+# The figure is read off the run of *One commit*; ▮ is a record that was written before the answer left.
+# Articles count five steps, in brackets here: find the coordinator (1), get an id (2), begin (3), write (4),
+# end (5). The first two come before the first stage, and the third is missing here; you will see why. Five
+# actors take part: producer, transaction coordinator, partition leaders, consumer and, for consumed
+# offsets, the group coordinator (lab 08). The map below the figure shows where everything is kept. The
+# controllers decide no transaction; they may be nodes of their own, three or five, or share the brokers'.
 #
-# **reserve → write → decide → publish the decision → make visible → forget**. The figure is read off a
-# run; ▮ is what was written before the answer left. Articles count five steps, in brackets here: find
-# the coordinator (1), get an id (2), begin (3), write (4), end (5). The first two come before the first
-# stage, and the third is missing here; you will see why. Five actors take part: producer, transaction
-# coordinator, partition leaders, consumer and, for consumed offsets, the group coordinator (lab 08). The
-# map below the figure shows where everything is kept. The controllers are nodes of their own, three or
-# five, and decide no transaction.
-#
-# ### 1 Reserve
-#
-# The coordinator notes which partitions a transaction writes to, so that it knows whom to tell. Two
-# questions stand below the pictures: what comes right before, and what if the note is missing.
+# The coordinator notes which partitions a transaction writes to, so that it knows whom to tell. There are
+# two questions: what comes right before the note, and what happens without it?
 
 # %% jupyter={"source_hidden": true}
-ONE = "\nrun app: init, begin, send charges-0 order-17, flush, send charges-1 order-18, commit"
-once = scenario(f"system charges partitions=2{ONE}", recorded="basic-commit")
 UNASKED = """
 system asking transaction_version=0 partitions=1 producers=app,hand:raw admins=admin{off}
 run hand: InitProducerId, Produce orders-0 a pid=0 epoch=0 seq=0 v=11
@@ -200,12 +258,15 @@ hanging = scenario(
     + "run hand: EndTxn abort pid=0 epoch=0 v=4\n"
     + "run admin: find-hanging orders-0, describe app, abort-hanging orders-0@0, find-hanging orders-0"
 )
-begin = Predict("06-begin", trace=once, step=first(once, "init: ok"))
-unnoted = Predict("06-not-noted", trace=hanging, step=first(hanging, "Produce a"))
-display(data_flow(), broker_map("kafka"), begin, unnoted)
+display(data_flow(), broker_map("kafka"))
+
+# %% jupyter={"source_hidden": true}
+Predict("06-begin", trace=once, step=first(once, "init: ok"))
+
+# %% jupyter={"source_hidden": true}
+Predict("06-not-noted", trace=hanging, step=first(hanging, "Produce a"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-KAFKAS = {"TV0": "transaction_version=0", "TV2, legacy": "client=legacy", "TV2, v2": "client=v2"}
 rows = []
 for name, options in KAFKAS.items():
     both = scenario(f"system charges partitions=2 {options}{ONE}\nrun app: begin, send charges-0 x, abort")
@@ -214,28 +275,34 @@ for name, options in KAFKAS.items():
     ends = [f.text.en[-1] for f in both if f.node == "coordinator" and f.text.en.startswith("ok epoch")]
     rows.append((name, *(node.replace("charges", "leader") for node in adds), " → ".join(["0", *ends])))
 print(table("Kafka, client | who adds a partition | epoch of the producer", rows))
-print("\nnot reserved:", answers(scenario(UNASKED.format(off=""))).splitlines()[-1])
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print("not reserved:", answers(scenario(UNASKED.format(off=""))).splitlines()[-1])
 print("\nwithout verification:\n" + answers(hanging))
 print(answers(hanging, "admin"))
 
 # %% [markdown]
-# A legacy client (librdkafka and so confluent-kafka; Java before 4.0) adds its partitions itself, before
-# the first record, and the leader only *verifies* that. With a v2 client and TV2 the leader adds its
-# partition when the first record arrives. TV2 is a *feature* of the cluster
-# (`kafka-features.sh upgrade`); clients notice and switch between two transactions.
+# The first table compares clients. A *v2 client* is one that follows KIP-890 part 2, as Java 4.0 and
+# franz-go 1.22 do; a *legacy client* does not, as librdkafka 2.16 and so confluent-kafka. A legacy client
+# adds its partitions itself, before the first record, and the leader only *verifies* that. With a v2 client
+# on a cluster with `transaction.version` 2 (TV2) the leader adds its partition when the first record
+# arrives. TV2 is a *feature* of the cluster (`kafka-features.sh upgrade`); clients notice it and switch
+# between two transactions.
 #
 # Some drawings send the records first and tell the coordinator afterwards. Without verification that
-# leaves a **hanging** transaction: the partition holds it open, the coordinator knows nothing of it, so
-# no timeout will ever end it and the LSO stands still. (A pinned LSO also stops compaction there.)
-# `kafka-transactions.sh find-hanging` asks both sides and compares; `abort` has the missing marker
-# written.
-#
-# ### 2 Write
-#
-# Records go straight into the partitions, among everybody else's. What if one of them comes too late?
-# The client's first transaction has been aborted and its second one is open, when a record of the first
-# arrives that was long under way. The cluster is TV0; the requests are sent by hand, so that nothing is
-# repeated or put right.
+# leaves a *hanging* transaction (悬挂事务): the partition holds it open, and the coordinator knows nothing
+# of it. So no timeout will ever end it, and readers of committed data wait there for ever. It also stops
+# *compaction* in that partition, the clean-up that keeps only the latest record of each key.
+# `kafka-transactions.sh find-hanging` asks both sides and compares; `abort` has the missing marker written.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: stage 2, write: what becomes of a record that is late?
+
+# %% [markdown]
+# Records go straight into the partitions, among everybody else's. What if one of them comes too late? The
+# client's first transaction has been aborted and its second one is open. Then a record of the first
+# arrives, after a long time under way. The cluster is TV0. The requests are sent by hand, so that no client
+# repeats them or puts them right.
 
 # %% jupyter={"source_hidden": true}
 ADD = "AddPartitionsToTxn charges-0 pid=0 epoch=0, "
@@ -273,16 +340,18 @@ for off in ("", " off=sequence_check"):
     print(f"answer lost, record sent again{off:<20}", twice)
 
 # %% [markdown]
-# What was aborted is committed, with TV0 and just as well on a TV2 cluster with a *legacy client*. Only
-# TV2 **and** a v2 client help: there the epoch rises at every end (table in stage 1), and the late
-# record is recognised by its older epoch. Without that the epoch rises at an initialisation, and when
-# the coordinator aborts for its producer.
+# An aborted record is committed: with TV0, and just as well on a TV2 cluster with a *legacy client*. Only TV2
+# **and** a v2 client help. There the epoch rises at every end, and the late record is recognised by its
+# older epoch. Otherwise the epoch rises at an initialisation, and when the coordinator aborts for its
+# producer.
 #
-# The last two lines say why a transaction needs *idempotence*: inside one a record may be sent twice,
-# and would be committed twice (lab 05).
-#
-# ### 3 Decide
-#
+# The last two lines say why a transaction needs *idempotence*. Inside a transaction a record may be sent
+# twice, and would be committed twice (lab 05).
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: stage 3, decide: what if the answer does not come?
+
+# %% [markdown]
 # The application calls commitTransaction(), and the answer does not come.
 
 # %% jupyter={"source_hidden": true}
@@ -297,6 +366,17 @@ release app→coordinator ⇒EndTxn
 run app: commit
 """)
 Predict("06-commit-times-out", trace=silent, step=first(silent, "commit: unknown"))
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print("the answer that is late:\n" + list_calls(silent))
+print("readers, while the application is told “unknown”:")
+print(list_reads(silent, first(silent, "commit: unknown")))
+
+# %% [markdown]
+# **No answer is not a no.** The application was told *unknown* while every reader already had the
+# charge. The same call again is the only safe one.
+#
+# A timeout decides too. Whose clock is it, and when does it start?
 
 # %% jupyter={"source_hidden": true}
 clock = scenario("""
@@ -313,11 +393,10 @@ Predict("06-clock", trace=clock, step=first(clock, "timeout order-service") - 1)
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(requests(once))
-print("\nthe answer that is late:\n" + list_calls(silent))
-print("readers, while the application is told “unknown”:")
-print(list_reads(silent, first(silent, "commit: unknown")))
 print()
 print(find_timeout("system kafka\nat 1000\nrun app: init, begin\nat 51000\nrun app: send orders-0 a"))
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 SLOW = """
 system kafka partitions=1 groups=1 timeout_ms=1500 {kafka}
 run app: init, begin, send orders-0 a, flush
@@ -330,28 +409,22 @@ for call in ("send orders-0 b, flush", "send-offsets g orders-0@1", "commit", "a
     said = [list_calls(run).splitlines()[6 + (", " in call)] for run in runs]
     gets = (line.split("  ")[-1].strip().removeprefix("failed ") for line in said)
     rows.append((call.split()[0], *(get.replace("Exception", "") for get in gets)))
-print("\n" + table("the slow producer calls | " + " | ".join(KAFKAS), rows))
+print(table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 
 # %% [markdown]
-# **One record decides.** Read EndTxn's line slowly. The producer writes its commit nowhere: it sends one
-# request. The coordinator appends **PrepareCommit**, and the moment that is safe it answers. Nobody is
-# asked for a vote: partitions hold the records already and have nothing to object.
-#
-# **No answer is not a no.** The application was told *unknown* while every reader already had the
-# charge. The same call again is the only safe one.
-#
-# **A timeout decides too**, 60 s after the first partition was noted, at the coordinator's next look
-# (every 10 s, so at 120 s). What the slow producer hears afterwards shows the three kinds of errors:
-# *retriable*, the client asks again by itself; *abortable*, call abort and go on; *fatal*, close this
-# producer. A send is abortable for a v2 client, and an abort is even answered ok. But send-offsets is
-# told ProducerFenced and is fatal, although nobody fenced it. (The legacy columns are librdkafka; in
-# Java before 4.0 the send is abortable too.)
-#
-# ### 4 Publish the decision
-#
-# Markers go out. Here the coordinator is killed when one of two has left, and another broker takes over
-# (`kill coordinator@1 when=WriteTxnMarkers#1 after=1`: in the step that sends the first marker, after one of its
-# effects).
+# The coordinator may abort 60 s after the first partition was noted, at its next look (every 10 s, so here
+# at 120 s). The answers to the slow producer show the three kinds of errors. After a *retriable* error
+# the client asks again by itself. After an *abortable* one, call abort and go on. After a *fatal* one,
+# close this producer. A send is abortable for a v2 client, and an abort is even answered ok. But
+# send-offsets gets ProducerFenced, which is fatal, although nobody fenced it. (The legacy columns are
+# librdkafka; in Java before 4.0 the send is abortable too.)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: stage 4, publish: what if the coordinator dies between two markers?
+
+# %% [markdown]
+# Markers go out. Here the coordinator is killed when the first of two has left, and another broker takes
+# over.
 
 # %% jupyter={"source_hidden": true}
 failover = scenario("""
@@ -363,8 +436,20 @@ run controller: fence coordinator 1
 """, recorded="coordinator-failover-prepared")
 Predict("06-coordinator-dies", trace=failover, step=first(failover, "killed"))
 
-# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 print(find_lines(failover, "killed", "load", "commit marker", "CompleteC", width=11))
+
+# %% [markdown]
+# **Once PrepareCommit is written, the transaction commits**, whichever broker dies. The next coordinator
+# finds the record and owes every marker again. From each Prepare state only one arrow leads out. (A client
+# that still asks the old one hears NOT_COORDINATOR and looks again; a late marker of the old one is refused.)
+#
+# Each new leader of a `__transaction_state` partition has a higher *coordinator epoch*, and its markers
+# carry it. The next table is a constructed case: someone once wrote a marker with a coordinator epoch that
+# was too high. So the leader refuses the markers of a coordinator that looks too old, and that one gives
+# up. Which of the four remedies frees the readers, and which frees the id?
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 STUCK = """
 system asking partitions=2 producers=app:order-service,hand:raw admins=admin
 run app: init
@@ -386,29 +471,25 @@ for remedy, lines in REMEDIES.items():
     found, state = (line.split("  ok ")[1] for line in answers(stuck, "admin").splitlines()[2:])
     asked = answers(stuck).splitlines()[-1].split()[1]
     rows.append((remedy, f"{got} of 2", state.split()[0], found, asked))
-print("\na leader has seen coordinator epoch 5:")
 print(table("what is done | readers get | state | find-hanging | the next InitProducerId", rows))
-print()
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(read_recording("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "{orders-0}"))
 
 # %% [markdown]
-# **Once PrepareCommit is written, the transaction commits**, whoever dies: the next coordinator finds the
-# record and owes every marker anew. From each Prepare state only one arrow leads out. (A client that
-# still asks the old one hears NOT_COORDINATOR and looks again; a late marker of the old one is refused.)
-#
-# The table of remedies is a constructed case: somebody has once written a marker with a coordinator epoch that was
-# too high. The leader refuses the markers of a coordinator that looks too old, and that one gives up. A
-# real 4.3.1, treated in the same way, stays in PrepareCommit too. `find-hanging` finds nothing, for the
-# coordinator does know the transaction. A marker by hand frees the readers, but the id stays stuck:
-# its producer is told CONCURRENT_TRANSACTIONS for ever. (Kafka's own tool writes *abort* markers only,
-# which would throw away an acknowledged charge.) The remedy is **re-election**: each new leader of the
-# `__transaction_state` partition has a higher epoch and sends all markers again, until they are accepted.
-#
-# ### 5 Make visible
-#
-# A marker below the high watermark moves the LSO, partition by partition: that is lab 07. And if the
-# partition has no leader at the moment when the marker should leave? Nobody dies here; `charges-0` is
-# without a leader for a while, as in any outage, and the application has just been told ok.
+# A real 4.3.1, treated in the same way, stays in PrepareCommit too. `find-hanging` finds nothing, because
+# the coordinator does know the transaction. A marker by hand frees the readers, but the id stays stuck: its
+# producer is told CONCURRENT_TRANSACTIONS for ever. (Kafka's own tool writes *abort* markers only, which
+# would throw away an acknowledged charge.) The remedy is **re-election**: the next leader has a higher
+# coordinator epoch and sends all markers again, until they are accepted.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: stage 5, make visible: what if a partition has no leader?
+
+# %% [markdown]
+# A marker below the high watermark makes a transaction readable, partition by partition; lab 07 is about
+# that. And if the partition has no leader at the moment when the marker should leave? Nobody dies here.
+# `charges-0` is without a leader for a while, as in any outage, and the application has just been told ok.
 
 # %% jupyter={"source_hidden": true}
 LEADERLESS = """
@@ -424,6 +505,26 @@ kept = scenario(LEADERLESS.format(defect=""))
 lost = scenario(LEADERLESS.format(defect="skip_leaderless_marker=1"), recorded="leaderless-marker")
 Predict("06-no-leader", trace=lost, step=first(lost, "commit: ok"))
 
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+for name, run in {"as designed": kept, "as in 4.3.1": lost}.items():
+    print(f"{name}:", list_reads(run).splitlines()[0].removeprefix("read_committed").strip())
+    print(answers(run, "admin").partition("\n")[2].partition("\n")[2])
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+words = ("SIGTERM", "EndTxn", "Transactions", "started", "frontiers", "ends")
+print(read_recording("tv2", "leaderless-marker", *words))
+
+# %% [markdown]
+# The acknowledged charge will never be read: a hanging transaction made by brokers. The second table is a
+# real 4.3.1, where the partition's only broker was stopped in an orderly way (KAFKA-20734; apache/kafka
+# PR 22680). `find-hanging` finds it; its `abort` frees the readers, and throws the charge away.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: stage 6, forget: who waits for that, and what does a transaction cost?
+
+# %% [markdown]
+# Commit has returned, one marker is still under way, and the same producer goes on.
+
 # %% jupyter={"source_hidden": true}
 back_to_back = scenario("""
 # Two transactions of one producer, back to back
@@ -438,45 +539,39 @@ run app: commit
 Predict("06-back-to-back", trace=back_to_back, step=first(back_to_back, "Produce order-18"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-for name, run in {"as designed": kept, "as in 4.3.1": lost}.items():
-    print(f"{name}:", list_reads(run).splitlines()[0].removeprefix("read_committed").strip())
-    print(answers(run, "admin").partition("\n")[2].partition("\n")[2])
-print()
-words = ("SIGTERM", "EndTxn", "Transactions", "started", "frontiers", "ends")
-print(read_recording("tv2", "leaderless-marker", *words))
-print("\nback to back:", find_lines(back_to_back, "CONCURRENT").strip("⋮\n"))
+print("back to back:", find_lines(back_to_back, "CONCURRENT").strip("⋮\n"))
 print()
 print(costs([(1, 1), (1, 10), (4, 1), (4, 10)]))
 print("\nthe log of the first run:", " ".join(f"{r[0]}(ep{r[4]})" for r in records(fenced)))
 print(latest(fenced))
-print()
-print(transitions(unfenced, fenced, once, clock))
 
 # %% [markdown]
-# **5.** The acknowledged charge will never be read: a hanging transaction made by brokers. The first
-# table is a real 4.3.1, where the partition's only broker was stopped in an orderly way (KAFKA-20734;
-# apache/kafka PR 22680). `find-hanging` finds it; its `abort` frees the readers, and throws the
-# charge away.
-#
-# **6 Forget.** When every partition has answered, CompleteCommit is written and the partitions are
-# forgotten. Only this producer's next transaction waits for that. So a transaction costs one marker, and
-# one offset, in each partition it wrote to, a few records of the coordinator, and a wait before the next
-# one; ten records in a partition cost no more of that than one does (table). On the other hand a read_committed reader
+# When every partition has answered, CompleteCommit is written and the partitions are forgotten. Only this
+# producer's next transaction waits for that. So a transaction costs one marker, and one offset, in each
+# partition it wrote to, a few records of the coordinator, and a wait before the next one. Ten records in a
+# partition cost no more of that than one does (first table). On the other hand a read_committed reader
 # waits for the commit, so its delay is about the time between two commits.
 #
 # `__transaction_state` is *compacted*: the latest record of a key counts, so the log can be read as a
-# table with one line for each id; a new coordinator needs no more than that. The last table has all
-# eight states, by the number that the log stores: ● the runs of this lab went from this line's state to that column's, ○ one may,
-# · none may. States in brackets are never written: `PrepareEpochFence` is a fence that begins, `Dead` an
+# table with one line for each id (second table). A new coordinator needs no more than that.
+#
+# The next table has all eight states, by the number that the log stores: ● taken in this lab, ○ allowed,
+# · forbidden. States in brackets are never written: `PrepareEpochFence` is a fence that begins, `Dead` an
 # id that nobody has used for seven days (a partition forgets an idle producer id after one day). From
 # `Ongoing` three ways lead out, and one back to itself, for the next partition.
-#
-# This log is your money. It has three replicas of which two must be in sync (`min.insync.replicas`), and
-# its unclean leader election must stay off: an old copy has forgotten decisions.
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(transitions(unfenced, fenced, once, clock))
 
 # %% [markdown]
-# ## Find the kill
-#
+# This log is your money. It has three replicas, and a record counts as safe when at least two of them have
+# it (`min.insync.replicas`). Its *unclean leader election* must stay off. With it, a copy that has fallen
+# behind may become the leader, and such a copy has forgotten decisions.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: find the kill
+
+# %% [markdown]
 # *A commit is decided, and its client does not know.* Try it by hand first: the application has called
 # commit and its request is under way. Deliver messages, kill the coordinator during a step, restart it.
 # Goal: the application is told *unknown*, and the reader has the charge.
@@ -513,16 +608,13 @@ grade("unanswered", kill)
 ### END HIDDEN TESTS
 check(UNANSWERED, kill)
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which safeguard is necessary?
+
 # %% [markdown]
-# ## Modify: which safeguard is necessary?
-#
-# Choose who dies and where, what is switched off, and which Kafka and client; the picture follows. After
-# which deaths does the reader have both charges, after which none, and after which one four? (`vary` takes
-# any menu of ipywidgets', so an experiment of your own is a function and a line.)
-#
-# Then say for each safeguard in the table below what will break without it, before you run the cell: the
-# explorer looks at every schedule. With a safeguard off it finds the shortest run that hurts; with it on,
-# it finds nothing. The last lines ask whether a commit without an answer always ends well.
+# Choose who dies and where, which safeguard is switched off, and which Kafka and client; the picture
+# follows. After which deaths does the reader have both charges, after which none, and after which one four?
+# (`vary` accepts any ipywidgets control, so an experiment of your own is a function and a line.)
 
 # %%
 STORY = """
@@ -548,6 +640,11 @@ vary(
     kafka=[(name, options) for name, options in reversed(KAFKAS.items())],
 )
 
+# %% [markdown]
+# Say for each of three safeguards what will break without it, before you run the next cell: epoch
+# fencing, PrepareCommit before the markers, the transaction timeout. The explorer looks at every schedule.
+# With a safeguard off it finds the shortest run that hurts; with it on, it finds nothing.
+
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 rows = []
 for name in ("epoch_fencing", "prepare_before_markers", "transaction_timeout"):
@@ -556,46 +653,26 @@ for name in ("epoch_fencing", "prepare_before_markers", "transaction_timeout"):
     finds = ", ".join(kept.counterexamples) or "nothing"
     rows.append((name, case.anomaly, len(search(case).schedule), finds, kept.complete))
 print(table("switched off | anomaly | choices | switched on | all runs", rows))
+
+# %% [markdown]
+# Does a commit without an answer always end well? The search finds one end of each kind.
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 small = system("kafka partitions=1 retries=1 'app=init; begin; send orders-0 a; commit'")
 fault = Budget(kills=1, killable=("coordinator",), timers=1)
 for outcome in ("COMMIT", "ABORT"):
     claim = never_unknown(small, outcome)
     shortest = explore(small, fault, (claim,)).counterexamples[claim.name]
-    print(f"\ntold unknown, ends as {outcome}, in {len(shortest.schedule)} choices:")
+    print(f"told unknown, ends as {outcome}, in {len(shortest.schedule)} choices:")
     print(find_lines(shortest.trace(), "Prepare", "killed", "recovered", "commit: ", width=11))
 
 # %% [markdown]
 # On the command line, for all ten safeguards: `mqlab explore kafka --safeguards`.
 
-# %% [markdown]
-# ## Order: what does commit do?
-#
-# Five of these ten pieces are EndTxn. Put them in order. Your order is built into a coordinator,
-# and every schedule with one kill and one timeout is searched. Run the cell, then move the pieces:
-# each move is written between the brackets of its call. Hint: *more than one order is right.*
-
-# %% nbgrader={"solution": true, "grade_id": "order"}
-order = COMMIT.arrange([
-    ### BEGIN SOLUTION
-    # Kafka's own: decide, answer, tell, wait, forget.
-    "prepare", "reply", "markers", "wait", "complete"
-    ### END SOLUTION
-])
-
-# %% nbgrader={"grade": true, "grade_id": "order-test", "points": 3}
-### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
-from mqlab.lessons.course.points import grade
-
-grade("commit", order)
-### END HIDDEN TESTS
-check(COMMIT, order)
+# %% [markdown] tags=["deeper"]
+# ## Deeper: write the fencing rule
 
 # %% [markdown]
-# ## Make: write the fencing rule
-#
 # A request about a transaction has come in. `known` is the (producer id, epoch) that the
 # coordinator keeps for its transactional id, `None` where it knows no such id; `state` is the
 # transaction's; `busy` says that a record is being written or that markers are owed; `asked` is the
@@ -633,44 +710,43 @@ grade("admit", admit)
 ### END HIDDEN TESTS
 check(ADMIT, admit)
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who decides elsewhere?
+
 # %% [markdown]
-# ## Transfer: who decides elsewhere?
-#
 # | | Kafka | RocketMQ | Pulsar |
 # |---|---|---|---|
 # | who decides | the coordinator, by a record | your database, asked by the broker | the coordinator, by a record |
 # | what names you | `transactional.id` | the producer group | nothing: each transaction has its own TxnID |
-# | the old instance | fenced by its epoch | not fenced: any instance may answer | not fenced: its TxnID runs out |
+# | the old instance | fenced by its epoch: no send, no commit | not fenced: any instance may answer | its sends can be fenced, per topic, if the producer asks for that (ExclusiveWithFencing); a commit of its TxnID is not |
 # | silence means | abort, after 60 s | “what happened?”, up to 15 times | abort, after its timeout |
 #
-# Kafka never calls your program back to ask what it meant. It tells an error, and the error's kind says
-# what is left to do.
+# Kafka never calls your program back to ask what it meant. It returns an error, whose kind says what you can
+# still do.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown]
-# ## Refuted
-#
 # | belief | what is true | seen in |
 # |---|---|---|
-# | any random transactional.id does | it names the application; random ids never fence each other | Before the first stage |
-# | transactional.id % 50, ask the controller | abs(hash) mod 50, any broker answers | Before the first stage |
-# | begin opens something at the broker | begin is local | 1 |
-# | records first, then tell the coordinator | without verification that makes a hanging transaction | 1 |
-# | epochs rise at initialisation only | also when the coordinator aborts; with TV2 and a v2 client at every end | 1, 2 |
-# | a late message cannot land in the next transaction | only with TV2 and a v2 client is that so | 2 |
-# | the producer writes its commit to the log | it sends EndTxn; the coordinator appends | 3, Order |
-# | the coordinator collects votes | partitions never vote | 3, Order |
-# | a commit that timed out failed | the outcome is unknown | 3, Find the kill |
-# | the timeout is 15 minutes, from begin | 60 s, from the first partition | 3 |
-# | after PrepareCommit nothing can go wrong | so it is designed; 4.3.1 drops markers in an outage | 4, 5 |
-# | nobody waits for CompleteCommit | this producer's next transaction does | 6 |
-#
-# **What you know now.** One record decides. It is written before the answer, and the answer leaves
-# before the markers. Whoever holds the latest epoch speaks for an id; nobody else does. When a reader
-# sees what was decided is the question of [lab 07](07-markers-and-lso.ipynb), the next one.
+# | any random transactional.id does | it names the application; random ids never fence each other | a name |
+# | transactional.id % 50, ask the controller | abs(hash) mod 50, any broker answers | a name |
+# | begin opens something at the broker | begin is local | stage 1 |
+# | records first, then tell the coordinator | without verification that makes a hanging transaction | stage 1 |
+# | epochs rise at initialisation only | also when the coordinator aborts; with TV2 and a v2 client at every end | stages 1, 2 |
+# | a late message cannot land in the next transaction | only with TV2 and a v2 client is that so | stage 2 |
+# | the producer writes its commit to the log | it sends EndTxn; the coordinator appends | One commit, Order |
+# | the coordinator collects votes | partitions never vote | One commit, Order |
+# | a commit that timed out failed | the outcome is unknown | stage 3, find the kill |
+# | the timeout is 15 minutes, from begin | 60 s, from the first partition | stage 3 |
+# | after PrepareCommit nothing can go wrong | so it is designed; 4.3.1 drops markers in an outage | stages 4, 5 |
+# | nobody waits for CompleteCommit | this producer's next transaction does | stage 6 |
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: exit ticket
 
 # %% [markdown]
-# ## Exit ticket
-#
 # A ticket shop runs two pods with the transactional ids `shop-0` and `shop-1`. Pod 0 hangs; the
 # platform starts a new pod 0 with the same id. The hanging pod wakes up with an open transaction
 # and calls commit.

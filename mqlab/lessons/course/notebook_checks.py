@@ -27,7 +27,8 @@ from .notebooks import (
 )
 from .ways import DEEPER, SHORT_MINUTES, heading_level, measure, short_way
 
-MOST_CELLS = 66  # without those that only hold a heading
+MOST_CELLS = 90  # without those that only hold a heading
+MOST_IN_SIGHT = 24  # before a part is unfolded
 MOST_LINES = 15  # of printed text in sight: more is a picture, or its text, folded
 MOST_BYTES = 4_000_000  # a code host stops showing a notebook somewhere above
 
@@ -80,6 +81,8 @@ def _ways(notebook: Notebook) -> Iterator[str]:
         if DEEPER in cell.metadata.get("tags", []) and not re.fullmatch("## .+", cell.source):
             yield f"the cell “{cell.source[:40]}” is tagged as deeper: it holds one `##` heading only"
     short = short_way(notebook.cells)
+    if len(short) > MOST_IN_SIGHT:
+        yield f"the short way has {len(short)} cells: {MOST_IN_SIGHT} at most"
     if len(short) == len(notebook.cells):
         yield "no part is folded: tag the headings that are not of the short way, “deeper”"
     if not any(utils.is_grade(cell) for cell in short):

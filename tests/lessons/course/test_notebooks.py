@@ -157,7 +157,8 @@ def test_a_wrong_solution_is_noticed(built: Lab, tmp_path: Path) -> None:
         ("(images/strip.png)", "(images/none.png)", "leads nowhere"),
         ("One page.", "See [the next](08-offsets.ipynb).", "08-offsets.ipynb leads nowhere"),
         ("One page.", '<img src="images/strip.png">', "has no alt text"),
-        ('print("done")', "0\n\n" + "# %%\n1\n\n" * 66, "66 at most"),
+        ('print("done")', "0\n\n" + "# %%\n1\n\n" * 90, "90 at most"),
+        ('print("done")', "0\n\n" + "# %%\n1\n\n" * 30, "the short way has 39 cells: 24 at"),
         ('Predict("07-who-writes")', "None", "the short way asks nothing"),
         (
             "# %% [markdown]\n# ## Write",
