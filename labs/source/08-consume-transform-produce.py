@@ -1,27 +1,22 @@
 # %% [markdown]
-# # Lab 08 · Consume, transform, produce
+# # Lab 08 · How do offsets join the transaction?
 #
-# *How do offsets join the transaction?* · 90 minutes · Kafka 4.3, Java client 4.x
+# *90 minutes, or a short way of 25* · Kafka 4.3, Java client 4.x
 #
 # **In one paragraph.** The gift shop's accounting worker reads orders, works out their income and writes
-# it down. How far it has read is a record too, in the topic `__consumer_offsets`. If that record and the income are
-# committed apart, every crash in between loses an order or counts it twice. Kafka's answer: the
-# position is written *by the producer, in the same transaction as the output*. Then the order is
-# consumed if and only if its income is produced. You see where the position waits meanwhile, what an
-# abort does and does not take back, how a worker that was replaced is kept out, and where the promise
-# ends: at the edge of the cluster.
+# it down. The position up to which it has read is a record too. In this lab a worker dies between the two
+# records, you look for the shortest kill that costs money, and you put the loop into an order that no kill
+# can hurt. The loop is called *consume–transform–produce* (消费–转换–生产).
 #
-# **Contents.** Hook · Predict · Run · Investigate (pending positions, abort, zombies, a silent worker,
-# which number) · Find the shortest kill · Modify · Put it into order · Make · Where it ends · Two stages · Transfer ·
-# Exit ticket
+# **The short way:** Hook, Predict, Run, Put it into order, What you know now. The other parts are folded
+# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
 #
-# **Words.** *Position* (位移, offset): the next offset to read. *Consumer group* (消费者组): workers
-# that share the partitions of a topic. *Group coordinator* (组协调器): the broker that knows who is in
-# a group, and how far the group has come. *Generation* (代): how often the group was dealt out anew.
-# *Zombie* (僵尸实例): a worker that was replaced and does not know it. *Consume–transform–produce*
-# (消费–转换–生产): the loop of this lab.
+# **You need** lab 07. A *position* (位移, offset) is the next offset to read. A *consumer group* (消费者组)
+# is a set of workers that share the partitions of a topic. Its *group coordinator* (组协调器) is the broker
+# that knows who is in the group, and how far the group has come. `orders-0@1` is the position 1 in the
+# partition `orders-0`; `orders-0@-1` says that there is none yet.
 
-# %%
+# %% jupyter={"source_hidden": true}
 from mqlab.lab import (
     SAFEGUARD_CASES,
     Budget,
@@ -53,13 +48,13 @@ from mqlab.lessons.kafka.lab08 import (
 )
 
 # %% [markdown]
-# ## Hook: the tea that was sold twice
+# ## Hook: the tea was sold once. How often is it booked?
 #
-# The order service of the shop has taken an order: tea for £3. It stands in `orders-0` as `tea:3`. A
+# The order service of the shop has taken order 17, tea for £3. It stands in `orders-0` as `tea:3`. A
 # worker of the group `accounting` reads it, writes the income `tea+3` to `income-0` in a transaction,
 # commits, and then tells the group how far it has come. The light *money* watches: money in = money out;
-# *Money* sets what is booked as income (the bar) against what counts as read (the mark).
-# It dies before the last step. When the group has noticed (its *session* runs out), the platform
+# *Money* sets the booked income (the bar) against the orders that count as read (the mark).
+# The worker dies before the last step. When the group has noticed (its *session* runs out), the platform
 # starts the worker again.
 #
 # The six stages of the course: **reserve → write → decide → publish the decision → make visible →
@@ -68,7 +63,7 @@ from mqlab.lessons.kafka.lab08 import (
 # %% [markdown]
 # ## Predict
 #
-# The worker has just been killed. Decide, lock your answer, then run on.
+# The worker has just been killed. Choose an answer, lock it, then let the run go on.
 
 # %% jupyter={"source_hidden": true}
 apart = scenario("""
@@ -82,22 +77,18 @@ restart worker
 dead = first(apart, "killed")
 Predict("08-apart", trace=apart, step=dead)
 
-# %% tags=["nbval-check-output"]
-print(list_calls(apart), "\n")
-print(count_orders(apart))
-
 # %% [markdown]
-# Every transaction was whole, every call returned ok, and £3 have become £6. Whatever is added up
-# must be counted once (a bank's loans come at the end), and so must whatever is *watched*: of a meter
-# that reports one number a minute, a single duplicate is a visible jump. To commit the position *first* is no better: then
-# a kill in between loses the order. What is wanted is *both or neither*.
+# Every transaction was whole, every call returned ok, and £3 have become £6. If amounts are added up, each
+# must be counted once (a bank's loans come at the end). The same holds for numbers that people *watch*: for
+# a meter that reports one number per minute, a single duplicate shows as a jump. To commit the position
+# *first* is no better, because then a kill in between loses the order. The shop needs *both or neither*.
 
 # %% [markdown]
 # ## Run
 #
 # `sendOffsetsToTransaction(positions, groupMetadata)`: the **producer** sends the position to the group
-# coordinator, as part of its transaction. The same worker, killed when it wants to commit. Step with
-# the arrow keys; watch `__consumer_offsets-0`, its LSO, and who aborts.
+# coordinator, as part of its transaction. Here is the same worker, killed when it wants to commit. Step
+# with the arrow keys; watch `__consumer_offsets-0`, its LSO, and who aborts.
 
 # %%
 together = scenario("""
@@ -112,21 +103,64 @@ run worker: poll
 """)
 Player(together, step=first(together, "killed"))
 
-# %% tags=["nbval-check-output"]
-print(offsets(together), "\n")
-print(count_orders(together), "\n")
+# %% [markdown]
+# `__consumer_offsets` is a log like any other. The position stands in it as a *transactional* record
+# (`orders-0@1 @2`: read on at offset 1; the record itself lies at 2), and gets a marker like any other.
+# The first time that is an abort marker, because the restarted worker's `init` aborts the open
+# transaction. So the position does not count, the order is read again, and counts once.
+
+# %% [markdown]
+# ## Put it into order
+#
+# Seven of these nine pieces make up the loop: a round, and the steps after a round that failed. Your order
+# is built into a worker, and all of its schedules are searched: without a fault, with a price service that
+# fails once, with a kill anywhere, with a connection that breaks anywhere. *More than one order is right.*
+# Run the cell, then move the pieces: each move is written between the brackets of its call.
+
+# %% nbgrader={"solution": true, "grade_id": "order"}
+order = ORDER.arrange([
+    ### BEGIN SOLUTION
+    # As in Kafka's own examples. Inside the transaction, position or output first is all the same.
+    "poll", "begin", "send", "offsets", "commit", "abort", "seek"
+    ### END SOLUTION
+])
+
+# %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("loop_order", order)
+### END HIDDEN TESTS
+check(ORDER, order)
+
+# %% [markdown]
+# ## What you know now
+#
+# Position and output are one decision, because the position is a record like any other. The abort takes
+# both back, and leaves the consumer where it is. The group keeps out every member that it has replaced.
+# And beyond the cluster's edge everything may happen twice.
+#
+# The short way ends here. The parts below go deeper; 6 of the 10 points are there. The next lab follows
+# the same order into Pulsar, where readers wait at another place:
+# [lab 09](09-coordinator-and-buffer.ipynb).
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who takes part, and in which stage?
+
+# %% [markdown]
+# The table has each request of the second run once, in the order in which they first appear. Does the
+# *consumer* take part in the transaction?
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(actors(together))
 
 # %% [markdown]
-# `__consumer_offsets` is a log like any other: the position stands in it as a *transactional* record
-# (`orders-0@1 @2`: read on at offset 1; the record itself lies at 2), and gets a marker like any other.
-# The first time that is an abort marker, since the restarted worker's `init` aborts what was open. So
-# the position does not count, the order is read again, and counts once.
-#
-# The last table has each request once, in the order in which they first appear. Five actors take part:
-# producer, consumer, transaction coordinator, group coordinator, and the brokers that lead partitions.
-# The *consumer* takes no part in the transaction; it only reads. To the transaction coordinator
-# `__consumer_offsets-0` is one more partition that is owed a marker.
+# Five actors take part: producer, consumer, transaction coordinator, group coordinator, and the brokers that
+# lead partitions. The consumer only reads. To the transaction coordinator `__consumer_offsets-0` is one
+# more partition that is owed a marker.
 #
 # | stage | the income | the position |
 # |---|---|---|
@@ -138,12 +172,24 @@ print(actors(together))
 # | forget | CompleteCommit | a later position of the group replaces it |
 #
 # InitProducerId and JoinGroup come before the first stage and belong to none; begin is local.
+#
+# The first cell below has the calls of the hook's run and the amounts that were counted; the second has
+# the log of positions in the run above.
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
+print(list_calls(apart), "\n")
+print(count_orders(apart))
+
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
+print(offsets(together), "\n")
+print(count_orders(together))
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: where is a position that is not decided yet?
 
 # %% [markdown]
-# ## Investigate
-#
-# **1. Where is a position that is not decided yet?** The worker has sent its position, and not
-# committed. Somebody asks how far the group has come, as a worker does that takes over.
+# The worker has sent its position, and has not committed. Another process asks how far the group has come,
+# as a worker does that takes its place.
 
 # %% jupyter={"source_hidden": true}
 pending = scenario("""
@@ -159,25 +205,27 @@ run reader: committed accounting orders-0
 """)
 Predict("08-pending", trace=pending, step=first(pending, "OffsetFetch"))
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 print(offsets(pending), "\n")
-print(list_calls(pending, "reader"), "\n")
+print(list_calls(pending, "reader"))
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(read_recording("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetCommit", "EndTxn"))
 
 # %% [markdown]
-# Pending: UNSTABLE_OFFSET_COMMIT. Commit: it counts. Abort: dropped, the older position stands. The last
-# table is a real Kafka 4.3.1, which was asked in the same order; with *not stable* it is asked as old
-# clients did, and names the older position, on the way to counting twice (KIP-447).
+# While the position is pending, the answer is UNSTABLE_OFFSET_COMMIT. After the commit it counts. After the
+# abort it is dropped, and the older position stands. The table is a real Kafka 4.3.1, which was asked in
+# the same order. Asked without “require stable”, as old clients do, it returns the older position, on the
+# way to counting twice (KIP-447).
 #
-# What does the application notice? Of `poll()` only that it gives nothing. But `committed()`, which asks
-# for the position itself, throws a TimeoutException after `default.api.timeout.ms` (60 s), and a
-# transaction may stay open for longer: 60 s until its timeout, and up to 10 s more until the
-# coordinator looks.
+# The application notices little. Its `poll()` just gives nothing. But `committed()`, which asks for the
+# position itself, throws a TimeoutException after `default.api.timeout.ms` (60 s). A transaction may stay
+# open for longer: 60 s until its timeout, and up to 10 s more until the coordinator looks.
 #
-# A group need not commit by transactions only. What if, while one is pending, somebody commits a
-# position *without* a transaction?
+# A group need not commit by transactions only. While one is pending, a member may commit a position
+# *without* a transaction. Which one wins?
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 later = scenario("""
 # A plain commit, written after the pending one
 system income readers=reader
@@ -186,16 +234,19 @@ run reader: commit-offsets accounting orders-0@3
 run worker: commit
 run reader: committed accounting orders-0
 """, recorded="group-plain-commit-wins")
-print(offsets(later), "\n")
-print(list_calls(later))
+print(offsets(later))
 
 # %% [markdown]
-# 3 wins over 7: the order *in the log* counts, not the order of the decisions, and not which number is
+# 3 wins against 7. The order *in the log* counts, not the order of the decisions, and not which number is
 # larger. So a group should commit its positions in one way only. Beware of `enable.auto.commit`, which is
 # on unless you turn it off: it commits positions outside of any transaction, in the background.
-#
-# **2. What does an abort take back?** The worker has read the tea (position 1), sent income and
-# position, and aborts. It does not restart. It polls.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what does an abort take back?
+
+# %% [markdown]
+# The worker has read the tea (position 1), sent income and position, and aborts. It does not restart. It
+# polls.
 
 # %% jupyter={"source_hidden": true}
 aborted = scenario("""
@@ -208,19 +259,24 @@ run worker: committed accounting orders-0, seek orders-0@0, poll
 gone = first(aborted, "abort: ok")
 Predict("08-after-abort", trace=aborted, step=gone)
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(list_calls(aborted))
 
 # %% [markdown]
-# Nothing! The tea is neither counted nor read again: the next transaction would commit a position behind
+# Nothing! The tea is neither counted nor read again. The next transaction would commit a position behind
 # it, and it would be lost for good. Before 4.0 Kafka's own design page said that the consumer's position
 # reverts to its old value. Since then it warns you: the *stored* position reverts, but the consumer does not
-# rewind by itself. Going back is the application's work: `seek` to where the round began,
-# and then the tea is there again.
-#
-# **3. Two of a kind.** Worker `one` falls silent in the middle of its work. After its session the group
-# gives it up, `two` takes over, and counts the tea. Then `one` wakes up and wants to go on. Here they
-# have *different* transactional ids, so no epoch tells them apart.
+# rewind by itself. The application has to go back: `seek` to the place where the round began, and then the
+# tea is there again.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: two of a kind: who tells them apart?
+
+# %% [markdown]
+# Worker `one` falls silent in the middle of its work. After its session the group gives it up, and `two`
+# takes its place and counts the tea. Then `one` wakes up and wants to go on. It was replaced and does not
+# know it: a *zombie* (僵尸实例). Here the two have *different* transactional ids, so no epoch tells them
+# apart.
 
 # %% jupyter={"source_hidden": true}
 ZOMBIE = """
@@ -234,23 +290,29 @@ run one: send-offsets accounting orders-0@1, commit{end}
 fenced = scenario(ZOMBIE.format(off="", end=", abort"), recorded="group-old-generation")
 Predict("08-two-of-a-kind", trace=fenced, step=first(fenced, "CompleteCommit"))
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(list_calls(fenced, "one"))
-print(count_orders(fenced), "\n")
+print(count_orders(fenced).splitlines()[-2])
 unfenced = scenario(ZOMBIE.format(off=" off=generation_fencing", end=""))
-print("without generation fencing:")
-print(count_orders(unfenced), "\n")
+print("without generation fencing:", count_orders(unfenced).splitlines()[-2])
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(read_recording("tv2", "group-generation-fencing", "TxnOffsetCommit", "JoinGroup", "EndTxn"))
 
 # %% [markdown]
-# That is what the *group metadata* in `sendOffsetsToTransaction(positions, consumer.groupMetadata())` is
-# for. A member that the group does not know: UNKNOWN_MEMBER_ID. A generation that is over:
-# ILLEGAL_GENERATION. The application gets one **CommitFailedException** for both, and it is *abortable*:
-# abort, and look for new orders. The last table is a real broker. Look at its last TxnOffsetCommit:
-# whoever sends a position *without* metadata is let in. So never leave it out.
-#
-# **4. A worker that falls silent later.** This time `one` falls silent when it *has sent* its position.
-# The group gives it up and `two` gets the partition. When can `two` go on?
+# A *generation* (代) says how many times the group's partitions have been reassigned. The *group metadata*
+# in `sendOffsetsToTransaction(positions, consumer.groupMetadata())` carry it. A member that is unknown to the
+# group gets UNKNOWN_MEMBER_ID; a member of an old generation gets ILLEGAL_GENERATION. The application gets
+# one **CommitFailedException** for both, and it is *abortable*: abort, and look for new orders. The last
+# table is a real broker. Look at its last TxnOffsetCommit: a position *without* metadata is let in. So
+# never leave them out.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who waits for a worker that falls silent later?
+
+# %% [markdown]
+# This time `one` falls silent after it *has sent* its position. The group gives it up and `two` gets the
+# partition. When can `two` go on?
 
 # %% jupyter={"source_hidden": true}
 stalled = scenario("""
@@ -266,7 +328,7 @@ run two: begin, send income-0 tea+3, send-offsets accounting orders-0@1, commit
 """)
 Predict("08-takes-over", trace=stalled, step=first(stalled, "UNSTABLE"))
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 print(offsets(stalled), "\n")
 print(count_orders(stalled))
 
@@ -274,9 +336,13 @@ print(count_orders(stalled))
 # The tea is counted once, and late: `two` waited for the whole timeout of a transaction that was not its
 # own. So a worker that consumes and produces sets a short `transaction.timeout.ms`. Kafka Streams sets
 # 10 s; the producer's default is 60 s.
-#
-# **5. Which number is committed?** The tea has offset 0. Two workers differ in one number. Each commits
-# and is then started over, at the place where the group has come to.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which number is committed?
+
+# %% [markdown]
+# The tea has offset 0. Two workers differ in one number. Each commits and is then started again, at the
+# group's position.
 
 # %% tags=["nbval-check-output"]
 NUMBER = """
@@ -290,9 +356,9 @@ for name, number in (("the last one processed", 1), ("the next one to read", 2))
     print(f"{name}, {number}: starting over it reads", list_calls(run).split("ok ")[-1])
 
 # %% [markdown]
-# The committed position is **at least last + 1**: the next offset to read. It may be more, for markers
-# take offsets too (lab 07). Somebody who books the `income` reads one record, and behind it lies a
-# marker. What does a monitoring tool say, which subtracts the committed position from the end?
+# The committed position is **at least last + 1**: the next offset to read. It may be more, because markers
+# take offsets too (lab 07). A process that books the `income` reads one record, and behind it lies a
+# marker. Which lag does a monitoring tool show, if it subtracts the committed position from the end?
 
 # %% tags=["nbval-check-output"]
 LAG = """
@@ -308,17 +374,19 @@ for name, number in (("last + 1", 1), ("position()", 2)):
 print(table("commits | committed | end offset | lag, for ever", rows))
 
 # %% [markdown]
-# Whoever commits last + 1 keeps a lag of 1 that never reaches 0, though everything is read. Best is what the
-# consumer itself says: `position()`, or `nextOffsets()` of the records that a poll gave (Java 4.0 and
-# later). `sendOffsetsToTransaction` names the latter in its documentation.
+# A process that commits last + 1 keeps a lag of 1 that never reaches 0, though everything is read. The best
+# number is the consumer's own: `position()`, or `nextOffsets()` of the records that a poll gave (Java 4.0
+# and later). `sendOffsetsToTransaction` names the latter in its documentation.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which is the shortest kill that counts an order twice?
 
 # %% [markdown]
-# ## Find the shortest kill that counts an order twice
-#
-# Three workers, written as functions. `app` is a consumer and a producer in one; each call that fails
-# raises an exception. First the one from the hook: it has sent the tea's income and asks for the commit.
-# Kill it yourself, in the picture or by the buttons: *how few choices do you need until the order is
-# counted twice?* (A restarted worker starts its function over; *let it run* does what needs no decision.)
+# Here are three workers, written as functions. `app` is a consumer and a producer in one; each call that
+# fails raises an exception. Begin with the one from the hook: it has sent the tea's income and asks for the
+# commit. Kill it yourself, in the picture or by the buttons: *how few choices do you need until the order
+# is counted twice?* (A restarted worker starts its function again; *let it run* does the steps that need no
+# decision.)
 
 # %%
 def position_last(app: App):
@@ -359,7 +427,7 @@ Playground(
 )
 
 # %% [markdown]
-# Now the explorer, with one kill of the worker at any moment, also in the middle of a step, and every
+# Now the explorer tries one kill of the worker at any moment, also in the middle of a step, and every
 # order of events:
 
 # %% tags=["nbval-check-output"]
@@ -376,13 +444,14 @@ example = shortest[position_last, "counted once"].trace()
 Player(example, step=first(example, "killed"), title="The shortest kill that counts twice")
 
 # %% [markdown]
-# Position last: *at least once*. Position first: *at most once*, and *what counts as read was counted*
-# does not even hold while nothing goes wrong. In one transaction: neither, in any run.
+# Position last is *at least once*. Position first is *at most once*, and its promise *what counts as read was
+# counted* does not even hold while everything goes well. In one transaction neither happens, in any run.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which safeguard is necessary?
 
 # %% [markdown]
-# ## Modify: which safeguard is necessary?
-#
-# Say before you run it what breaks. Your worker in one transaction, with two safeguards taken away.
+# Guess first what breaks. Here is your worker in one transaction, with two safeguards taken away.
 
 # %% tags=["nbval-check-output"]
 found = {}
@@ -405,40 +474,13 @@ for name, example in verdict.counterexamples.items():
 zombie = found["generation_fencing"].trace()
 Player(zombie, title="Without generation fencing")
 
-# %% [markdown]
+# %% [markdown] tags=["deeper"]
+# ## Deeper: write the loop
 
 # %% [markdown]
-# ## Put it into order
-#
-# Seven of these nine pieces make up the loop: a round, and what is done when a round fails. Your order
-# is built into a worker, and all of its schedules are searched: without a fault, with a price service
-# that fails once, with a kill anywhere, with a connection that breaks anywhere. *More than one order is right.* Run the
-# cell, then move the pieces: each move is written between the brackets of its call.
-
-# %% nbgrader={"solution": true, "grade_id": "order"}
-order = ORDER.arrange([
-    ### BEGIN SOLUTION
-    # As in Kafka's own examples. Inside the transaction, position or output first is all the same.
-    "poll", "begin", "send", "offsets", "commit", "abort", "seek"
-    ### END SOLUTION
-])
-
-# %% nbgrader={"grade": true, "grade_id": "order-test", "points": 4}
-### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
-from mqlab.lessons.course.points import grade
-
-grade("loop_order", order)
-### END HIDDEN TESTS
-check(ORDER, order)
-
-# %% [markdown]
-# ## Make: write the loop
-#
-# `in_one_transaction` is still not good enough: when `app.income` raises (the price service does not
-# answer) its process dies. Write a loop that counts every order exactly once *and goes on*.
+# A worker that keeps position and output in one transaction is still not good enough: when `app.income`
+# raises (the price service does not answer) its process dies. Write a loop that counts every order exactly
+# once *and goes on*.
 #
 # | call | what it does |
 # |---|---|
@@ -450,13 +492,13 @@ check(ORDER, order)
 # | `app.commit_offsets(offset)` | the position, by the consumer, apart from any transaction |
 # | `app.seek(offset)` | the consumer reads on there |
 #
-# What fails raises `Abortable` (abort, then go on) or `Refused` (nothing helps but a new process: let
-# it fly). `init` and the search for the group's position are done before your function begins.
+# A call that fails raises `Abortable` (abort, then go on) or `Refused` (only a new process helps: do not
+# catch it). `init` and the search for the group's position are done before your function begins.
 #
 # It is tried with a price service that fails, with a kill after each of its calls, silent for longer than
-# its session after each of its calls while another worker takes over, and then with every schedule of one
-# order, with a kill anywhere and with a broken connection anywhere. Two hints wait: `print(LOOP.hint(1))`,
-# `print(LOOP.hint(2))`.
+# its session after each of its calls while another worker takes its place, and then with every schedule of
+# one order, with a kill anywhere and with a broken connection anywhere. Two hints wait:
+# `print(LOOP.hint(1))`, `print(LOOP.hint(2))`.
 
 
 # %% nbgrader={"solution": true, "grade_id": "loop"}
@@ -488,25 +530,26 @@ grade("loop", work)
 ### END HIDDEN TESTS
 check(LOOP, work)
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: where does the promise end?
+
 # %% [markdown]
-# ## Where it ends
-#
-# Suppose `income` also sent an e-mail to the customer, or added the £3 to a row of a database. The best
-# loop there is, killed after each of its calls:
+# Suppose `income` also sent an e-mail to the customer, or added the £3 to a row of a database. This is the
+# best loop there is, killed after each of its calls. How many e-mails, how many orders?
 
 # %% tags=["nbval-check-output"]
 print(side_effects(in_one_transaction))
 
 # %% [markdown]
-# *Exactly once* (精确一次) is about what **counts in Kafka**, not about how often your function runs. See
-# the “2, 1” in the middle: the customer has two e-mails, the books have one order. No broker can take an
-# e-mail back. For a database: write the row and the position in *its* transaction, or make the write
-# idempotent (lab 11).
+# *Exactly once* (精确一次) is about the orders that **count in Kafka**, not about the number of times that your
+# function runs. See the “2, 1” in the middle: the customer has two e-mails, the books have one order. No
+# broker can take an e-mail back. For a database, write the row and the position in *its* transaction, or
+# make the write idempotent (lab 11).
 #
-# The words are used for two promises. One is a *messaging service's*: what the producer sends is stored
-# once. The other is about *read, compute, save*: the input, the result and what is known of the input
-# move together. (The loop below calls `flush` before it commits a position. Here a send that fails raises
-# an exception. In Java `flush` returns normally even when sends have failed: check the futures that `send`
+# The words are used for two promises. One is a *messaging service's*: a message that the producer sends is
+# stored once. The other is about *read, compute, save*: the input, the result and the position in the input
+# move together. (The loop below calls `flush` before it commits a position. Here a send that fails raises an
+# exception. In Java `flush` returns normally even when sends have failed. Check the futures that `send`
 # gave you, or the position is committed although the income is lost.)
 
 # %% tags=["nbval-check-output"]
@@ -539,9 +582,10 @@ print(table("fault | idempotent producer, position apart | read, compute, save i
 #
 # The left one is lab 05: it ends where the message is stored. The right one begins where it is read.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: two stages: what chains them?
+
 # %% [markdown]
-# ## Two stages
-#
 # Real programs are graphs of such loops. `first` makes income of orders, `second` makes entries in the
 # `ledger` of income, in a group of its own. `first` is killed when it wants to commit.
 
@@ -564,39 +608,41 @@ Predict(
     panels=["space-time", "logs", "readers", "lights", "graphs", "tables"],
 )
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 print(list_calls(stages, "second"))
 for topic in ("income", "ledger"):
     print(count_orders(stages, topic))
 
 # %% [markdown]
-# Each stage is a transaction, and stages share none: *read_committed* is what chains them. So a graph of
-# any size is exactly once, edge by edge, and each edge adds the time of a commit. The ledger commits
-# position 3 of `income-0` though it has read one record: the aborted one and its marker took 0 and 1.
-# Kafka Streams with `processing.guarantee=exactly_once_v2` is such a graph.
+# Each stage is a transaction, and stages share none: *read_committed* chains them. So a graph of any size is
+# exactly once, edge by edge, and each edge adds the time of a commit. The ledger commits position 3 of
+# `income-0` though it has read one record: the aborted one and its marker took 0 and 1. Kafka Streams with
+# `processing.guarantee=exactly_once_v2` is such a graph.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown]
-# ## Refuted
-#
 # | belief | what is true | seen in |
 # |---|---|---|
-# | exactly once covers my database, or my function runs once | what counts in Kafka, once; the function may run again | Where it ends |
-# | an abort rewinds the consumer | only the committed position; `seek` is your work | Investigate 2 |
-# | the committed offset is the last one processed | at least last + 1, the next to read | Investigate 5 |
-# | a lag that does not reach 0 is work left undone | it may be a marker that nobody counts as read | Investigate 5 |
-# | a worker that is given up holds nobody up | its pending position does, until its timeout | Investigate 4 |
-# | the transaction is enough, the position may follow | apart, a crash in between counts twice | Hook, Find |
+# | exactly once covers my database, or my function runs once | an order counts once in Kafka; the function may run again | where it ends |
+# | an abort rewinds the consumer | only the committed position; `seek` is your work | an abort |
+# | the committed offset is the last one processed | at least last + 1, the next to read | which number |
+# | a lag that does not reach 0 is work left undone | it may be a marker that nobody counts as read | which number |
+# | a worker that is given up holds nobody up | its pending position does, until its timeout | who waits |
+# | the transaction is enough, the position may follow | apart, a crash in between counts twice | Hook, shortest kill |
 # | the consumer takes part in the transaction | the producer sends the position | Run |
-# | a pending position is read as the old one | UNSTABLE_OFFSET_COMMIT: ask again | Investigate 1 |
-# | the larger position wins | the one that is later in the log | Investigate 1 |
-# | only epochs fence | the group's generation does too | Investigate 3 |
+# | a pending position is read as the old one | UNSTABLE_OFFSET_COMMIT: ask again | not decided yet |
+# | the larger position wins | the one that is later in the log | not decided yet |
+# | only epochs fence | the group's generation does too | two of a kind |
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: a bank, the same loop
 
 # %% [markdown]
-# ## Transfer: a bank, the same loop
-#
 # A bank's desk reads loans from `loans-0` and grants each as a credit in `credits-0`: Ada has asked for
-# £9000. *Money* now means that the credits granted are those of the loans that count as read. Somebody
-# has written the worker of the hook. It is killed when it wants to commit its position, and started again.
+# £9000. *Money* now means that the credits granted are those of the loans that count as read. The bank runs
+# the worker of the hook. It is killed when it wants to commit its position, and started again.
 
 # %% jupyter={"source_hidden": true}
 BANK = """
@@ -635,33 +681,26 @@ for name, run in (("apart", granted_twice), ("in the transaction", granted_once)
     print(count_orders(run, "credits"), "\n")
 
 # %% [markdown]
-# The first credit was aborted together with its position, so the loan was read again and granted once.
-# Nothing in the worker knows what a loan is: the same loop grants credits and counts tea.
+# The first credit was aborted together with its position, so the loan was read again and granted once. The
+# worker does not know what a loan is: the same loop grants credits and counts tea.
 #
 # On other brokers:
 #
 # | | Kafka | Pulsar (lab 10) | RocketMQ (lab 04) |
 # |---|---|---|---|
-# | what is “consumed” | one number a partition | an acknowledgement a message | one number a queue |
+# | what is “consumed” | one number per partition | an acknowledgement per message | one number per queue |
 # | joins the transaction | as a record of `__consumer_offsets` | as a pending acknowledgement | not at all |
 # | while undecided | UNSTABLE_OFFSET_COMMIT | the message is delivered to nobody else | – |
 # | after an abort | stands behind it: `seek` | is delivered again, if acknowledged one by one | – |
 # | the loop is exactly once | yes | yes | no: make the output idempotent |
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: exit ticket
+
 # %% [markdown]
-# ## Exit ticket
-#
 # The bank's desk sends its position in the transaction, as in the second run. For each loan its function
 # also calls the SMS service (“your credit is granted”). One night the desk is killed between
 # `send_offsets` and `commit`, and started again.
 
 # %% jupyter={"source_hidden": true}
 Predict("08-exit-ticket", trace=granted_once, step=first(granted_once, "killed"))
-
-# %% [markdown]
-# **What you know now.** Position and output are one decision, because the position is a record like any
-# other. The abort takes both back, and leaves the consumer where it is. The group keeps out every member
-# that it has replaced. And beyond the cluster's edge everything may happen twice.
-#
-# **Next:** [lab 09, coordinator and buffer](09-coordinator-and-buffer.ipynb): the same order in Pulsar, where
-# readers wait at another place.
