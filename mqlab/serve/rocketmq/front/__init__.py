@@ -11,7 +11,7 @@ broker's question about a transaction goes out over that very connection.
     registry.py   heartbeats, members of groups, locks; clients.py and locks.py hold them
     sending.py    what is looked at before a message is stored; batches
     replies.py    questions and answers between clients
-    pulling.py    the long poll
+    pulling.py    the long poll; held.py: the pulls that wait
     offsets.py    how far groups have come, where queues begin and end
     queries.py    messages by key and by id
 
@@ -51,6 +51,7 @@ from ....rocketmq.config import DLQ_PREFIX, RocketMQConfig
 from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import (
+    TAGS,
     CheckTransactionState,
     EndTransaction,
     HeartbeatResponse,
@@ -63,8 +64,9 @@ from ..wire.answers import REGION, Question
 from ..wire.asks import Ask
 from . import offsets, pulling, queries, registry, replies, sending, topics
 from .clients import ClientBeat, Clients
+from .held import Arrival, HeldPulls
 from .locks import Locks
-from .pulling import PULL, Held
+from .pulling import PULL
 from .sending import FRONT, Batch, StoreNext
 from .topic import CLUSTER
 
@@ -83,23 +85,22 @@ class FrontConfig:
 
 @dataclass(frozen=True, slots=True)
 class Wake:
-    """To the front itself: these queues have grown, and somebody waits for that."""
+    """To the front itself: these messages lie in their queues, and somebody waits for them."""
 
-    queues: tuple[str, ...]
+    stored: tuple[Arrival, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Front(Quiet):
-    """`here`: the address at which clients reach this broker; `held`: pulls that wait, by number,
-    `waiting`: their numbers by queue; `batches`: batches that are not stored whole."""
+    """`here`: the address at which clients reach this broker; `held`: pulls that wait; `batches`:
+    batches that are not stored whole."""
 
     config: FrontConfig
     broker: Broker
     here: tuple[str, int] = ("127.0.0.1", 0)
     clients: Clients = Clients()
     locks: Locks = Locks()
-    held: Map[int, Held] = Map()
-    waiting: Map[str, tuple[int, ...]] = Map()
+    held: HeldPulls = HeldPulls()
     batches: Map[int, Batch] = Map()
     last: int = 0
 
@@ -110,8 +111,8 @@ class Front(Quiet):
                 return HANDLERS[type(ask.body)](here, caller, ask, at_ms, disk)
             case Request(body=StoreNext(number=number), at_ms=at_ms):
                 return sending.store_next(self, number, at_ms, disk)
-            case Request(body=Wake(queues=queues)):
-                return pulling.wake(self, queues, disk)
+            case Request(body=Wake(stored=stored)):
+                return pulling.wake(self, stored, disk)
             case Fired(timer=timer) if timer.startswith(PULL):
                 return pulling.end_wait(self, int(timer.removeprefix(PULL)), disk)
             case ConnectionLost(peer=peer):
@@ -140,8 +141,7 @@ class Front(Quiet):
                     done += (*topics.create_once(disk, message.topic), effect)
                 case _:
                     done.append(effect)
-        grown = {effect.log: None for effect in effects if isinstance(effect, Append)}
-        awaited = tuple(queue for queue in grown if queue in self.waiting)
+        awaited = tuple(filter(self.held.is_awaited, list_arrivals(effects)))
         return new, (*done, *((Send(FRONT, Wake(awaited)),) if awaited else ()))
 
     def _forget(self, client: str, event: ConnectionLost, disk: Disk) -> Result:
@@ -171,6 +171,12 @@ class Front(Quiet):
     def recover(config: FrontConfig, disk: Disk, at_ms: int) -> Result:
         broker, effects = Broker.recover(config.rocketmq, disk, at_ms)
         return Front(config, broker), effects
+
+
+def list_arrivals(effects: Effects) -> dict[Arrival, None]:
+    """Queue and tag of each message that these effects store."""
+    records = (e.entry for e in effects if isinstance(e, Append) and isinstance(e.entry, Stored))
+    return {(one.message.queue, one.message.get(TAGS)): None for one in records}
 
 
 # ---- who handles what ------------------------------------------------------------------------
