@@ -30,7 +30,17 @@ from itertools import accumulate, count
 from pathlib import Path
 
 from .entries import Effect, Entries
-from .frames import FRAME, MAGIC, find_damage, pack_frame, read_frames
+from .frames import (
+    FRAME,
+    LONGEST_HEAD,
+    OLDER,
+    Head,
+    find_damage,
+    pack_frame,
+    read_frames,
+    read_head,
+    write_head,
+)
 from .home import Home
 
 log = logging.getLogger("mqlab.serve")
@@ -57,7 +67,7 @@ class Journal:
         self._size = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = _opened(self.path)
+            self._file, self._head = _opened(self.path, home.name)
         except OSError as error:
             raise JournalError(f"cannot use the data folder {folder}: {error.strerror}") from error
 
@@ -67,7 +77,7 @@ class Journal:
         for at, effect, size in read_effects(self.path, self._entries):
             yield effect
             self._size = at + size
-        self._size = max(self._size, len(MAGIC))
+        self._size = max(self._size, self._head.size)
         damage = find_damage(self.path, self._size, self._entries)
         if damage:
             raise JournalError(
@@ -109,11 +119,12 @@ class Journal:
         """Put these effects in the place of all there are: in a file beside, and then by one
         renaming, so that a stop leaves the one or the other. Where there is no room for it,
         the journal stays as it is, and nothing stays beside it."""
-        old, size, beside = self._file, self._size, self.path.with_suffix(".new")
+        old, size, head = self._file, self._size, self._head
+        beside = self.path.with_suffix(".new")
         try:
             beside.unlink(missing_ok=True)
-            self._file = _begun(beside)
-            self._size = len(MAGIC)
+            self._file, self._head = _begun(beside, self._name)
+            self._size = self._head.size
             for effect in effects:
                 self.note(effect)
                 if len(self._parts) > TOGETHER:
@@ -126,7 +137,7 @@ class Journal:
             self._parts.clear()
             if self._file != old:
                 os.close(self._file)
-            self._file, self._size = old, size
+            self._file, self._size, self._head = old, size, head
             with suppress(OSError):
                 beside.unlink(missing_ok=True)
             return
@@ -165,48 +176,56 @@ class Journal:
         os.close(self._file)
 
 
-def _opened(path: Path) -> int:
+def _opened(path: Path, broker: str) -> tuple[int, Head]:
     """The file, which no other process may use; begun where there is none. One that is there
-    and is no journal is not touched."""
+    and is no journal of this broker is not touched."""
     if path.is_symlink():
         raise JournalError(f"{path} is a link: name the folder that it points into")
     try:
         file = os.open(path, os.O_RDWR)
     except FileNotFoundError:
-        return _begun(path)
+        return _begun(path, broker)
     try:
         lock(file, path.parent)
-        check_magic(file, path)
+        return file, check_head(file, path, broker)
     except JournalError:
         os.close(file)
         raise
-    return file
 
 
-def _begun(path: Path) -> int:
+def _begun(path: Path, broker: str) -> tuple[int, Head]:
     """A new journal. Raises OSError where there is a file of this name."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+    file, head = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644), write_head(broker)
     lock(file, path.parent)
     try:
-        os.write(file, MAGIC)
+        os.write(file, head)
         os.fsync(file)
     except OSError:
         os.close(file)
         path.unlink()
         raise
-    return file
+    return file, read_head(head)
 
 
-def check_magic(file: int, path: Path) -> None:
-    """Raises JournalError for a file that does not begin as a journal does."""
-    start = os.pread(file, len(MAGIC), 0)
-    if len(start) < len(MAGIC):
+def check_head(file: int, path: Path, broker: str) -> Head:
+    """How a journal begins. Raises JournalError for a file that begins otherwise, or is of another
+    broker than this one."""
+    start = os.pread(file, LONGEST_HEAD, 0)
+    if len(start) < len(OLDER) or (len(start) < LONGEST_HEAD and b"\n" not in start):
         raise JournalError(
             f"{path} holds {len(start)} bytes, too few for a journal, and was left as it is: if "
             "there is a copy of it, put it back; if nothing of yours was in it, delete it"
         )
-    if start != MAGIC:
-        raise JournalError(f"{path} is no journal of this version: use another folder")
+    try:
+        head = read_head(start)
+    except ValueError as error:
+        raise JournalError(f"{path} is no journal of this version: use another folder") from error
+    if head.broker not in (broker, ""):
+        raise JournalError(
+            f"{path.parent} is the data folder of another broker, {head.broker}, and was left as "
+            f"it is: name another folder for {broker}, or run `mqlab serve {head.broker}`"
+        )
+    return head
 
 
 def read_effects(path: Path, entries: Entries) -> Iterator[tuple[int, Effect, int]]:
@@ -217,8 +236,8 @@ def read_effects(path: Path, entries: Entries) -> Iterator[tuple[int, Effect, in
             effect = entries.decode(body)
         except (ValueError, KeyError, TypeError, AssertionError, struct.error) as error:
             raise JournalError(
-                f"{path}: the entry at byte {at} was written by another version of mqlab: "
-                "use that version, or another folder"
+                f"{path}: the entry at byte {at} was written by another version of mqlab, or for "
+                "another broker: use that version, that broker, or another folder"
             ) from error
         yield at, effect, FRAME.size + len(body)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .frames import MAGIC, find_damage
+from .frames import find_damage
 from .home import Home
-from .journal import JournalError, check_magic, lock, read_effects
+from .journal import JournalError, check_head, lock, read_effects
 
 
 def salvage(source: Path, target: Path, home: Home) -> str:
@@ -26,8 +26,7 @@ def salvage(source: Path, target: Path, home: Home) -> str:
     file = os.open(path, os.O_RDONLY)
     try:
         lock(file, source)
-        check_magic(file, path)
-        whole, entries = len(MAGIC), 0
+        whole, entries = check_head(file, path, home.name).size, 0
         for at, _, size in read_effects(path, home.entries):
             whole, entries = at + size, entries + 1
         damage = find_damage(path, whole, home.entries)

@@ -11,12 +11,13 @@ pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
 
 from mqlab.kernel import Append, Put
 from mqlab.serve.entries import Effect
-from mqlab.serve.frames import FRAME, MAGIC, SECTOR, pack_frame
+from mqlab.serve.frames import FRAME, SECTOR, pack_frame, write_head
 from mqlab.serve.home import Home
 from mqlab.serve.journal import Journal, JournalError
 from mqlab.serve.salvage import salvage
 from tests.serve.toy import TOY, Note
 
+HEAD = write_head("toy")
 EFFECTS: list[Effect] = [
     Put("lamps", "hall", 1),
     *(Append("notes", Note(i, f"note {i} " * 20)) for i in range(5)),
@@ -47,7 +48,7 @@ def replay(folder: Path, home: Home = TOY) -> list[str]:
 
 def starts_of(data: bytes) -> list[int]:
     """Where its frames begin."""
-    starts, at = [], len(MAGIC)
+    starts, at = [], len(HEAD)
     while at < len(data):
         starts.append(at)
         at += FRAME.size + FRAME.unpack_from(data, at)[0]
@@ -60,7 +61,7 @@ def check_every_flip(folder: Path, home: Home, effects: list[Any]) -> None:
     path = folder / "journal"
     starts = starts_of(whole)
     assert len(starts) == len(effects) and len(whole) > 2 * SECTOR
-    for at in range(len(MAGIC), len(whole)):
+    for at in range(len(HEAD), len(whole)):
         # every bit of every head; of bodies, whose checksum sees any, one bit a byte
         frame = max(start for start in starts if start <= at)
         for bit in range(8) if at - frame < FRAME.size else (at % 8,):
