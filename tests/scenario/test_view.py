@@ -302,6 +302,15 @@ def test_open_shows_the_run_of_a_token_in_a_page(tmp_path, monkeypatch, capsys, 
     assert "this is not a token: paste the whole text" in capsys.readouterr().err
 
 
+def test_a_run_that_is_too_large_to_draw_is_one_sentence(tmp_path, capsys):
+    crowd = ",".join(f"r{n}" for n in range(500))
+    token = Play(system(f"kafka partitions=1 readers={crowd}")).token
+    assert main(["open", token, "-o", str(tmp_path / "run.html")]) == 2
+    said = capsys.readouterr().err
+    assert "this run cannot be drawn: step 0 has " in said
+    assert len(said.splitlines()) == 1
+
+
 def test_open_says_what_changed_since_a_token_was_made(tmp_path, monkeypatch, capsys):
     play = Play(system("kafka partitions=1"))
     play.do("kill coordinator")

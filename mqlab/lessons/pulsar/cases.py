@@ -59,6 +59,8 @@ LESSON_SYSTEMS = (
     Searched("pass on, timers", f"pulsar {PASS_ON}", Budget(timers=1)),
 )
 
+QUICK = LESSON_SYSTEMS
+
 DIRTY = Text("dirty read (P1)", "脏读（P1）")
 ABORTED = Text("aborted read (G1a)", "读到已中止的写（G1a）")
 DUPLICATE = Text("duplicate", "重复")
@@ -341,4 +343,5 @@ SEARCHES = Searches(
     systems=(*LESSON_SYSTEMS, WHOLE),
     safeguards=SAFEGUARD_CASES,
     claims=CLAIM_CASES,
+    quick=QUICK,
 )
