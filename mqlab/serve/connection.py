@@ -121,6 +121,9 @@ class Connection(asyncio.Protocol):
                 break
             try:
                 frame = self._frames.cut(self._buffer)
+            except Refused as refused:
+                self._refuse(refused)
+                continue
             except BadFrame as error:
                 self.close(str(error))
                 return
@@ -137,8 +140,7 @@ class Connection(asyncio.Protocol):
         try:
             said = self._frames.read(frame)
         except Refused as refused:
-            self._say_refused("a request", str(refused))
-            self._send(refused.frame)
+            self._refuse(refused)
             return
         except BadFrame as error:
             self.close(str(error))
@@ -147,6 +149,12 @@ class Connection(asyncio.Protocol):
             self._take_answer(said, len(frame))
         else:
             self._ask(said, len(frame))
+
+    def _refuse(self, refused: Refused) -> None:
+        self._say_refused("a request", str(refused))
+        self._send(refused.frame)
+        if refused.last:
+            self.close("its request was refused")
 
     def _ask(self, asked: ClientRequest, size: int) -> None:
         log.debug("%s: %s, %d bytes", self, asked.body, size)
@@ -187,7 +195,9 @@ class Connection(asyncio.Protocol):
             del self._open[number]
             if frame:
                 self._send(frame)
-        if self._buffer:
+        if asked.last:
+            self.close("it wanted one answer")
+        elif self._buffer:
             self._again()
 
     def _send_in_order(self, number: int, frame: bytes) -> None:

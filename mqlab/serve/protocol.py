@@ -39,11 +39,13 @@ class BadFrame(Exception):
 
 
 class Refused(Exception):
-    """A request that is answered without asking any role; `frame` is the answer."""
+    """A request that is answered without asking any role; `frame` is the answer. `last`: the
+    connection closes after it."""
 
-    def __init__(self, frame: bytes, why: str) -> None:
+    def __init__(self, frame: bytes, why: str, last: bool = False) -> None:
         super().__init__(why)
         self.frame = frame
+        self.last = last
 
 
 class Hangup:
@@ -66,12 +68,14 @@ class Unsent:
 @dataclass(slots=True)
 class ClientRequest:
     """A request. `tag`: what `write` needs to know of it (a correlation id). `one_way`: it has
-    no answer. `waits`: it may wait for long, so its client may go without a word."""
+    no answer. `waits`: it may wait for long, so its client may go without a word. `last`: the
+    connection closes after its answer."""
 
     body: Any
     tag: int = 0
     one_way: bool = False
     waits: bool = False
+    last: bool = False
 
 
 @dataclass(slots=True)
@@ -93,7 +97,7 @@ class Frames(Protocol):
 
     def cut(self, buffer: bytearray) -> bytes | None:
         """Take the next frame out of the buffer; None while it is not complete. Raises
-        BadFrame as soon as it is clear that it never will be."""
+        BadFrame or Refused as soon as it is clear that it never will be."""
 
     def read(self, frame: bytes) -> ClientRequest | PushAnswer:
         """What a frame says. Raises BadFrame or Refused."""

@@ -363,7 +363,7 @@ def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
 def test_the_live_trace_draws_what_the_home_observes(tell: Callable[..., None]) -> None:
     async def story(it: Server, connect: Any) -> None:
         await (await connect()).ask("echo", "a")
-        head, *facts = map(json.loads, (await it.driver.live.answer(0)).splitlines())
+        head, *facts = map(json.loads, await it.driver.live.lines(0))
         assert head["title"][0] == "Live from mqlab serve toy" and head["system"] == "toy"
         assert [fact["fact"]["node"] for fact in facts] == ["front", "feed", "front"]
         assert facts[-1]["change"] == {"steps": {"=": 3}}

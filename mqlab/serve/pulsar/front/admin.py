@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from ....kernel import Caller, Disk, Effects, Put, Reply, Send, replace
 from ....pulsar.config import name_coordinator
@@ -61,13 +61,13 @@ Result = tuple["Front", Effects]
 
 def answer(front: Front, caller: Caller, ask: AdminAsk, disk: Disk) -> Result:
     """The path in its parts, decoded after it was cut, since a name may hold a slash."""
-    url = urlsplit(ask.path)
+    path, _, query = ask.path.partition("?")
     for method, pattern, handler in ROUTES:
-        found = pattern.fullmatch(url.path) if method == ask.method else None
+        found = pattern.fullmatch(path) if method == ask.method else None
         if found is not None:
             parts = tuple(unquote(part) for part in found.groups() if part is not None)
             try:
-                return handler(Call(front, caller, ask, disk, url.query), *parts)
+                return handler(Call(front, caller, ask, disk, query), *parts)
             except Refusal:
                 break
     return front, (Reply(caller, MISSING),)
@@ -168,13 +168,13 @@ def _backlog(call: Call, tenant: str, space: str, topic: str, name: str) -> Resu
 
 
 def _create_partitions(call: Call, *name: str) -> Result:
-    topic, text = _name(*name), call.ask.body.decode("latin-1").strip()
-    if not text.isdigit() or not 1 <= int(text[:6]) <= MOST_PARTITIONS:
+    topic, text = _name(*name), call.ask.body.strip()
+    if not re.fullmatch(rb"\d{1,6}", text) or not 1 <= int(text) <= MOST_PARTITIONS:
         return call.say(BAD)
     if topic in call.disk.table(PARTITIONED) or find_row(call.disk, topic) is not None:
         return call.say(CONFLICT)
     open_topic(call.disk, topic)  # refused where there is no namespace
-    return call.say(NO_CONTENT, "", Put(PARTITIONED, topic, int(text[:6])))
+    return call.say(NO_CONTENT, "", Put(PARTITIONED, topic, int(text)))
 
 
 def _create(call: Call, *name: str) -> Result:
