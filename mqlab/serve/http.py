@@ -1,7 +1,7 @@
 """HTTP/1.1 as the servers of this project speak it: a request out of bytes, and its response.
 
-h11 reads and writes the protocol (chunked bodies, lengths that contradict each other, what stays open
-and what closes); it does no I/O, and neither does this module. What is added here holds for every
+h11 reads and writes the protocol (chunked bodies, lengths that contradict each other, connections
+that stay open); it does no I/O, and neither does this module. What is added here holds for every
 route, since no request gets past it:
 
     Host      must be this machine: `localhost`, a loopback address, or the address at which the

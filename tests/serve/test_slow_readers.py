@@ -1,4 +1,4 @@
-"""The live trace's readers: one that does not read costs little, and none takes facts from another."""
+"""Readers of the live trace: a slow one costs little, and none takes facts from another."""
 
 from __future__ import annotations
 
