@@ -53,12 +53,27 @@ TABLE: tuple[Listed, ...] = (
         "delayed delivery comes after the transaction's end and is decided without it",
     ),
     Listed(
+        "*/deduplication-of-chunks",
+        "*chunk*",
+        "all chunks of a message are stored, in a transaction too, and it is received once",
+        NOT_MODELLED,
+        "a chunk is an entry like any other for the engine; the server counts the last one, and "
+        "gives these answers",
+    ),
+    Listed(
         "*/failed-operation",
         "[Ss]end *size*",
         "the client refuses the message, and its commit becomes an abort",
         NOT_MODELLED,
         "nothing is too large for the engine; a conflict tells the same story "
         "(two-transactions-one-message)",
+    ),
+    Listed(
+        "*/retry-of-two-topics",
+        "*retry*",
+        "what is to be retried comes back to the subscription of its own topic",
+        NOT_MODELLED,
+        "retry topics are the client's affair, names and all; the server gives these answers",
     ),
     Listed(
         "*/frozen-until-somebody-looks",

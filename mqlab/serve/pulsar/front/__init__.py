@@ -93,11 +93,12 @@ class Front(Quiet):
 def connect(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """CONNECT: what this broker is; it speaks what 4.2 speaks, as far as it serves it."""
     theirs = ask.command.body.protocol_version
+    flags = {"supports_get_partitioned_metadata_without_auto_creation": True}
     fields = (
         ("server_version", "Pulsar Server mqlab"),
         ("protocol_version", min(theirs, PROTOCOL_VERSION)),
         ("max_message_size", MAX_MESSAGE),
-        ("feature_flags", {"supports_partial_producer": False}),
+        ("feature_flags", flags),
     )
     return front, (Reply(caller, Said(name="CONNECTED", fields=fields)),)
 

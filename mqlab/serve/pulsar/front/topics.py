@@ -124,12 +124,18 @@ def _make_row(disk: Disk, name: str, place: int = 0, missing: bool = False) -> P
 
 
 def answer_partitions(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    name = read_name(ask.command.body.topic)
+    """A client that forbids auto-creation asks whether there is such a topic. By that, Java's
+    finds out whether retry and dead-letter topics are called as they were once, without the topic
+    (ConsumerBuilderImpl#checkDlqAlreadyExists)."""
+    command = ask.command.body
+    name = read_name(command.topic)
     count = disk.table(PARTITIONED).get(name, 0)
     if name == ASSIGN:
         count = front.config.coordinators
     else:
         check_namespace(disk, name)
+        if not count and not command.metadata_auto_creation_enabled and not exists(disk, name):
+            raise Refusal(ServerError.TopicNotFound, f"Topic {name} does not exist")
     fields = (("partitions", count), ("response", "Success"))
     return front, (Reply(caller, Said(name="PARTITIONED_METADATA_RESPONSE", fields=fields)),)
 
@@ -157,8 +163,10 @@ def answer_names(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 def list_topics(disk: Disk) -> tuple[str, ...]:
     """Those that exist: neither deleted, nor only named by a transaction."""
     rows = disk.table(TOPICS).values()
-    return tuple(
-        row.name
-        for row in rows
-        if DELETED not in disk.table(f"{row.name}/{TOPIC}") and has_namespace(disk, row.name)
-    )
+    return tuple(row.name for row in rows if exists(disk, row.name))
+
+
+def exists(disk: Disk, name: str) -> bool:
+    """Whether there is this topic: neither deleted, nor only named by a transaction."""
+    is_there = find_row(disk, name) is not None and has_namespace(disk, name)
+    return is_there and DELETED not in disk.table(f"{name}/{TOPIC}")
