@@ -58,11 +58,10 @@ def tell_internal(topic: Topic, ledger: int) -> AdminAnswer:
 
 
 def _tell_cursor(cursor: Cursor, ledger: int) -> dict[str, str]:
-    stretches: list[tuple[int, int]] = []
-    for at in cursor.individual:
-        first = stretches.pop()[0] if stretches and stretches[-1][1] == at - 1 else at
-        stretches.append((first, at))
-    ranges = ",".join(f"({_place(ledger, a - 1)}..{_place(ledger, b)}]" for a, b in stretches)
+    ranges = ",".join(
+        f"({_place(ledger, first - 1)}..{_place(ledger, last)}]"
+        for first, last in cursor.individual
+    )
     return {
         "markDeletePosition": _place(ledger, cursor.mark_delete),
         "individuallyDeletedMessages": f"[{ranges}]",
@@ -206,7 +205,7 @@ def tell_slow(tc: Coordinator, timeout_ms: int) -> AdminAnswer:
 
 
 def tell_transaction_log(tc: Coordinator, disk: Disk) -> AdminAnswer:
-    consumed = tc.cursor.mark_delete + 1 + len(tc.cursor.individual)
+    consumed = tc.cursor.mark_delete + 1 + tc.cursor.count_individual()
     stats = {
         "entriesAddedCounter": disk.log(name_transaction_log(tc.tc_id)).end,
         "cursors": {TRANSACTION_CURSOR: {"messagesConsumedCounter": consumed}},
