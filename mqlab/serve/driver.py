@@ -43,7 +43,7 @@ from ..kernel import (
 from .disk import ServerDisk
 from .home import Change, Home, Start
 from .journal import Journal
-from .protocol import Unsent
+from .protocol import Drained, Unsent
 from .trace.live import Live
 
 log = logging.getLogger("mqlab.serve")
@@ -90,6 +90,7 @@ class Driver:
         self._pushes = home.push is not None
         self._clients: dict[str, Push] = {}  # those that are connected, by name
         self._told: dict[str, dict[str, None]] = {}  # by client, who hears that it has gone
+        self._refused: dict[str, dict[str, None]] = {}  # by client, whose pushes it did not take
         self._arrived = 0  # bytes of the request that is delivered just now
         self._timers: dict[tuple[str, str], tuple[int, int]] = {}
         self._heap: list[tuple[int, int, str, str]] = []
@@ -253,6 +254,7 @@ class Driver:
     def disconnect(self, client: str) -> None:
         """A client has gone: the front hears it, and whoever has pushed to it."""
         self._clients.pop(client, None)
+        self._refused.pop(client, None)
         for name in dict.fromkeys((self.home.front, *self._told.pop(client, ()))):
             self.inbox.append((name, ConnectionLost(client, self.now)))
         self.run()
@@ -264,8 +266,15 @@ class Driver:
             return
         self._told.setdefault(effect.to, {})[me] = None
         if not push(me, effect.corr, effect.body):
+            self._refused.setdefault(effect.to, {})[me] = None
             unsent = Response(effect.to, effect.corr, Unsent(effect.body), self.now)
             self.inbox.append((me, unsent))
+
+    def drain(self, client: str) -> None:
+        """A client has read what was under way: those hear it whose pushes were refused."""
+        for name in self._refused.pop(client, ()):
+            self.inbox.append((name, Response(client, 0, Drained(), self.now)))
+        self.run()
 
     # -- time ----------------------------------------------------------------------------------
 

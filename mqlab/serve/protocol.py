@@ -14,9 +14,9 @@ any order, or never.
 
     the client does not read    Its unsent bytes are bounded. Beyond the bound a push is not
                                 sent and not kept, and its role hears so: Response("conn-3",
-                                corr, Unsent(body)). When to try again is for the role to decide:
-                                at a timer, or at the client's next word; at once would be
-                                for ever.
+                                corr, Unsent(body)). When the client has read what is under way,
+                                each role that was told so hears Response("conn-3", 0, Drained()),
+                                once: then is the time to try again. Nobody has to ask meanwhile.
     too many pushes unanswered  The client is cut off.
     the client has gone         The front and every role that has pushed to it hear
                                 `ConnectionLost("conn-3")`, once. A role that pushes after that
@@ -63,6 +63,14 @@ class Unsent:
 
     def __str__(self) -> str:
         return "unsent, the client does not read"
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """In the place of an answer to a push that was not sent: the client reads again."""
+
+    def __str__(self) -> str:
+        return "the client reads again"
 
 
 @dataclass(slots=True)
