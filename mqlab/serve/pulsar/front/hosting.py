@@ -13,8 +13,9 @@ its own clients. Here they share a disk and a port, and this is all that has to 
                asks whether the consumer's channel is writable (Consumer#isWritable). So of a
                portion at most waits here, in its order, until the client has read.
 
-*Memory:* what waits, permits that were not given yet, and the epoch that a consumer has said it is in: it drops messages that were
-sent before its last redelivery (CONSUMER_EPOCH in ConsumerImpl, 4.2).
+*Memory:* what waits, permits that were not given yet, and the epoch that a consumer has said it is
+in: it drops messages that were sent before its last redelivery (CONSUMER_EPOCH in ConsumerImpl,
+4.2).
 """
 
 from __future__ import annotations
