@@ -7,11 +7,13 @@
 `frames.py` says how they stand in the file, and what of its end a stop may leave.
 
 A turn's effects are written with one `write` before its answers leave: killing the process
-loses nothing that was acknowledged, because the operating system holds what was written.
-`fsync` after it is for power cuts. A stop may cut the last frames short; they belong to a
-turn nobody was told about. At the next start they are moved into a file beside, and the
-journal goes on behind its last whole frame. A journal that is damaged in any other way is
-left as it is, and nobody is served from it; `salvage` copies what stands before the damage.
+loses nothing that was acknowledged, because the operating system holds what was written. A
+kill may cut the last frames short; they belong to a turn nobody was told about. A power cut
+may also take what was acknowledged shortly before it, or leave zeros in its place, unless
+`fsync` followed the write; afterwards the file does not tell how much that was. At the next
+start the rest is moved into a file beside, and the journal goes on behind its last whole frame.
+A journal that is damaged in any other way, or whose entries do not follow one another, is left
+as it is, and nobody is served from it; `salvage` copies what stands before the damage.
 
 While a server runs the file only grows. At a start it is written anew if more than half of
 it is about what is no more: older entries of a compacted log's key, older values of tables,
@@ -80,13 +82,21 @@ class Journal:
         self._size = max(self._size, self._head.size)
         damage = find_damage(self.path, self._size, self._entries)
         if damage:
-            raise JournalError(
-                f"{self.path}: {damage}. Nothing was changed. If there is a copy of this file, "
-                f"put it back; if not, `mqlab serve {self._name} --data-dir {self.path.parent} "
-                "--salvage-to NEW` writes everything before the damage into another folder"
-            )
+            raise self._damaged(damage)
         self._put_torn_aside()
         os.lseek(self._file, self._size, os.SEEK_SET)
+
+    def misfit(self, why: ValueError) -> JournalError:
+        """The error for the effect that `replay` has just given, where it does not follow from
+        those before it: frames that somebody has doubled, moved or taken out."""
+        return self._damaged(describe_misfit(max(self._size, self._head.size), why))
+
+    def _damaged(self, damage: str) -> JournalError:
+        return JournalError(
+            f"{self.path}: {damage}. Nothing was changed. If there is a copy of this file, "
+            f"put it back; if not, `mqlab serve {self._name} --data-dir {self.path.parent} "
+            "--salvage-to NEW` writes everything before the damage into another folder"
+        )
 
     def _put_torn_aside(self) -> None:
         """Cut the file back to its last whole frame; what was behind it is kept in a file."""
@@ -98,14 +108,10 @@ class Journal:
             os.ftruncate(self._file, self._size)
         except OSError as error:
             raise JournalError(
-                f"{self.path} ends with {torn} bytes of an unfinished turn, and there is no way "
+                f"{self.path} ends with {torn} bytes that are no whole entry, and there is no way "
                 f"to keep them beside it ({error.strerror}): make room or give write access"
             ) from error
-        where = f"they are in {aside.name}" if aside is not None else "all of them are zeros"
-        log.warning(
-            "%s: cut off %d bytes of an unfinished turn, which nobody was told about; %s",
-            self.path, torn, where,
-        )  # fmt: skip
+        log.warning("%s: %s", self.path, describe_torn(torn, aside))
 
     def is_mostly_dead(self, effects: Iterable[Effect]) -> bool:
         """Whether a journal of these effects, all that there still is, would be less than half
@@ -240,6 +246,26 @@ def read_effects(path: Path, entries: Entries) -> Iterator[tuple[int, Effect, in
                 "another broker: use that version, that broker, or another folder"
             ) from error
         yield at, effect, FRAME.size + len(body)
+
+
+def describe_misfit(at: int, why: ValueError) -> str:
+    """An entry at byte `at` that is whole, but not what follows the one before it."""
+    return f"the entry at byte {at} does not follow from those before it ({why})"
+
+
+def describe_torn(size: int, aside: Path | None) -> str:
+    """What is known about the bytes that were cut off; `aside`: where they are, None where all
+    of them are zeros. Only a machine that stops leaves zeros."""
+    if aside is None:
+        return (
+            f"cut off {size} zeros at the end. The machine stopped before the disk had what belongs "
+            "there: answered requests may be lost, unless the server ran with --fsync"
+        )
+    return (
+        f"cut off {size} bytes at the end, which are no whole entry and are now in {aside.name}. "
+        "If only the server was killed, nobody was told about them; if the machine stopped, "
+        "answered requests may be lost too, unless the server ran with --fsync"
+    )
 
 
 def _put_aside(path: Path, start: int) -> Path | None:
