@@ -192,9 +192,9 @@ def test_entries_that_do_not_follow_one_another_are_refused_in_words(
         "taken out": ([0, 1, 2, 4, 5, 6, 7], 3),
         "moved": ([0, 1, 2, 4, 3, 5, 6, 7], 3),
     }[odd]
-    damaged = MAGIC + b"".join(frames[i] for i in order)
+    damaged = HEAD + b"".join(frames[i] for i in order)
     (old / "journal").write_bytes(damaged)
-    at = len(MAGIC) + sum(len(frames[i]) for i in order[:misfit])
+    at = len(HEAD) + sum(len(frames[i]) for i in order[:misfit])
     journal = Journal(old, TOY)
     words = rf"the entry at byte {at} does not follow .* --salvage-to NEW"
     with pytest.raises(JournalError, match=words):

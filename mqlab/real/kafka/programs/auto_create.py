@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..batches import batch
 from ..client import READ_UNCOMMITTED, Lab, word
 from . import CONTROL, program
-from .refused import batch, send
+from .refused import send
 
 AUTO_CREATE = "auto.create.topics.enable"
 WAIT_S = 20.0

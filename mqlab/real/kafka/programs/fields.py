@@ -119,7 +119,7 @@ def consumed(lab: Lab, partition: str, isolation: str) -> Iterator[Any]:
                 continue
             if message.error() is None:
                 yield message
-            elif message.error().code() == ck.KafkaError._PARTITION_EOF:  # type: ignore[attr-defined]
+            elif message.error().code() == ck.KafkaError._PARTITION_EOF:  # type: ignore
                 lab.note("reader", partition, f"{isolation} ends", f"@{message.offset()}")
                 return
         raise TimeoutError(f"no end of {partition} in sight")
@@ -169,7 +169,7 @@ def fields(codec: str, lab: Lab) -> None:
 
     lab.clients["confluent-kafka"] = ""
     since_ms = round(time.time() * 1000)
-    topics = {"orders": {}, "stamped": {"message_timestamp_type": "LogAppendTime"}}
+    kinds = {"orders": "CreateTime", "stamped": "LogAppendTime"}
     client = ck.Producer(
         {
             "bootstrap.servers": lab.target.address,
@@ -179,8 +179,8 @@ def fields(codec: str, lab: Lab) -> None:
             "linger.ms": 200,
         }
     )
-    for topic, configs in topics.items():
-        lab.topic(topic, retention_ms="-1", **configs)
+    for topic, kind in kinds.items():
+        lab.topic(topic, retention_ms="-1", message_timestamp_type=kind)
         for called, (value, key, headers) in VALUES.items():
             _produce(lab, client, topic, called, value, key, headers)
             if len(value or b"") < 5_000:
