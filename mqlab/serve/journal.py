@@ -258,8 +258,8 @@ def describe_torn(size: int, aside: Path | None) -> str:
     of them are zeros. Only a machine that stops leaves zeros."""
     if aside is None:
         return (
-            f"cut off {size} zeros at the end. The machine stopped before the disk had what belongs "
-            "there: answered requests may be lost, unless the server ran with --fsync"
+            f"cut off {size} zeros at the end. The machine stopped before the disk had what "
+            "belongs there: answered requests may be lost, unless the server ran with --fsync"
         )
     return (
         f"cut off {size} bytes at the end, which are no whole entry and are now in {aside.name}. "

@@ -1,6 +1,7 @@
 """A run's folder: what the run is called, whose orders it counts, and who is working in it.
 
-    run.json    the run's name, its sink and a digest of its orders; written once, whole or not at all
+    run.json    the run's name, its sink and a digest of its orders; written once, whole or not
+                at all
     lock        held by the process that works here; the system frees it when that process dies
     income/     Spark's checkpoint
 

@@ -52,7 +52,7 @@ LIBRARIES = {
     "mqlab.serve.kafka": {"kio", "pyarrow"},
     "mqlab.serve.pulsar": {"google"},
     "mqlab.spark": {"confluent_kafka", "kio", "pandas", "pyarrow", "pyflink", "pyspark"},
-    "mqlab.real.kafka": {"confluent_kafka", "kio"},
+    "mqlab.real.kafka": {"confluent_kafka", "kio", "pyarrow"},
     "mqlab.lessons": {
         "IPython",
         "jupytext",
