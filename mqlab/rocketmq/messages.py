@@ -30,6 +30,12 @@ TAGS = "TAGS"
 DELAY = "DELAY"
 REAL_TOPIC = "REAL_TOPIC"
 REAL_QID = "REAL_QID"
+TIMER_DELAY_SEC = "TIMER_DELAY_SEC"
+TIMER_DELAY_MS = "TIMER_DELAY_MS"
+TIMER_DELIVER_MS = "TIMER_DELIVER_MS"
+TIMER_OUT_MS = "TIMER_OUT_MS"
+TIMER_ENQUEUE_MS = "TIMER_ENQUEUE_MS"
+TIMER_DEQUEUE_MS = "TIMER_DEQUEUE_MS"
 RETRY_TOPIC = "RETRY_TOPIC"
 ORIGIN_MESSAGE_ID = "ORIGIN_MESSAGE_ID"
 CHECK_TIMES = "TRANSACTION_CHECK_TIMES"
@@ -87,6 +93,14 @@ class Message:
     def get(self, name: str) -> str | None:
         found: str | None = self.properties.get(name)
         return found
+
+    @property
+    def immunity_s(self) -> int | None:
+        """Its immunity of its own in seconds; None where it has none, or no number that a long
+        can hold (TransactionalMessageUtil#getImmunityTime)."""
+        text = self.get(CHECK_IMMUNITY) or ""
+        number = text.isascii() and text.isdigit() and len(text) < 20
+        return int(text) if number and int(text) < 1 << 63 else None
 
     def put(self, *pairs: tuple[str, str]) -> Message:
         """This message with these properties as well."""

@@ -7,7 +7,7 @@ queue has come is an offset like a consumer's, and is written as seldom: a kill 
 deliver again what it had delivered since.
 
 Sources: HookUtils#handleScheduleMessage, ScheduleMessageService#messageTimeup,
-MessageStoreConfig#messageDelayLevel (5.5.0). *Left out:* delays of any length (the timer wheel).
+MessageStoreConfig#messageDelayLevel (5.5.0). For a time of delivery: `timer.py`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from ...kernel import Disk, Effects, Send
 from ..config import RocketMQConfig
 from ..group.producers import Producers
 from ..log.store import HALF_QUEUE, OP_QUEUE, Stored, Writer, read_queue
-from ..messages import CHECK_IMMUNITY, CHECK_TIMES, PGROUP, PREPARED_QUEUE_OFFSET
+from ..messages import CHECK_IMMUNITY, CHECK_TIMES, PGROUP, PREPARED_QUEUE_OFFSET, Message
 from . import halves
 from .ops import parse_op
 
@@ -173,17 +173,16 @@ class _Round:
         if "immunity" not in self.config.on:
             return False
         own = half.message.get(CHECK_IMMUNITY)
-        immunity = self.config.timeout_ms if own is None else self.read_immunity(own)
+        immunity = self.read_immunity(half.message)
         age = self.at_ms - half.message.born_ms
         if immunity == 0 or (own is None and age < 0):
             return False
         return age < immunity or (age == immunity and self.config.release != "4.9")
 
-    def read_immunity(self, text: str) -> int:
-        """Seconds; there is no lower bound. "-1", or what is no number: transactionTimeOut."""
-        if not text.isdigit():
-            return self.config.timeout_ms
-        return int(text) * 1_000
+    def read_immunity(self, message: Message) -> int:
+        """In ms; there is no lower bound. None, "-1", or what is no number: transactionTimeOut."""
+        own = message.immunity_s
+        return self.config.timeout_ms if own is None else own * 1_000
 
     def let_travel(self, half: Stored) -> bool:
         """A half with an immunity of its own does not hold up the others: it is put back, which

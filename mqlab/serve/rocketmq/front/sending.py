@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 from ....kernel import Caller, Disk, Effects, Reply, Request, Send, replace
 from ....rocketmq.log import read_stored
 from ....rocketmq.messages import (
-    CHECK_IMMUNITY,
     CHECK_TIMES,
     DELAY,
     PREPARED_QUEUE_OFFSET,
     REAL_QID,
-    REAL_TOPIC,
     STORED,
     TRAN_MSG,
     Message,
@@ -42,13 +40,10 @@ NOT_WRITABLE = "the broker[{host}] sending message is forbidden"
 TOO_LARGE = "the message is illegal, maybe msg body or properties length not matched."
 ILLEGAL_QUEUE = "request queueId[{queue}] is illegal, {topic}, at most {queues} queues"
 #: what the engine reads as numbers; a client may write anything
-NUMBERS = (CHECK_TIMES, PREPARED_QUEUE_OFFSET, CHECK_IMMUNITY, DELAY, REAL_QID)
+NUMBERS = (CHECK_TIMES, PREPARED_QUEUE_OFFSET, DELAY, REAL_QID)
 DIGITS = 10
-#: when a message of 5.x is to be delivered; here as in a broker with timerWheelEnable=false
-TIMES = ("TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC")
-NO_TIMER = "accurate timer message is not enabled, timerWheelEnable is false"
 NO_NUMBER = "the property {name} is no number"
-NO_HALF = "Put message back to RMQ_SYS_TRANS_HALF_TOPIC failed."
+NOTHING_THERE = "Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC."
 NO_BATCH = "batch messages cannot be in a transaction"
 Result = tuple["Front", Effects]
 
@@ -92,20 +87,16 @@ def find_fault(front: Front, body: asks.Send, topic: Topic) -> tuple[ResponseCod
     for message in body.messages:
         if wrong := find_wrong_number(message):
             return ResponseCode.MESSAGE_ILLEGAL, NO_NUMBER.format(name=wrong)
-    if any(has_time(front, message) for message in body.messages):
-        return ResponseCode.SYSTEM_ERROR, NO_TIMER
     if body.batch and any(is_transactional(message) for message in body.messages):
         return ResponseCode.MESSAGE_ILLEGAL, NO_BATCH
     return ResponseCode.SUCCESS, ""
 
 
 def find_wrong_number(message: Message) -> str:
-    """The name of a property that the engine could not read, "" where all is well. An immunity
-    that is no number means the broker's own, so of that one only the size matters."""
+    """The name of a property that the engine could not read, "" where all is well."""
     for name in NUMBERS:
         text = message.get(name) or "0"
-        number = text.isdigit() or name == CHECK_IMMUNITY
-        if not (number and text.isascii() and len(text) < DIGITS):
+        if not (text.isdigit() and text.isascii() and len(text) < DIGITS):
             return name
     return ""
 
@@ -116,20 +107,12 @@ def is_transactional(message: Message) -> bool:
     return bits != TransactionType.NOT_TYPE or bool(message.get(TRAN_MSG))
 
 
-def has_time(front: Front, message: Message) -> bool:
-    """Whether it is to be delivered at a certain time; 4.9 knows nothing of that. A delay level
-    goes before (HookUtils#checkIfTimerMessage)."""
-    if front.is_older or int(message.get(DELAY) or 0) > 0:
-        return False
-    return any(message.get(name) is not None for name in TIMES)
-
-
 def resume_half(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """Only what was a half can be one again."""
+    """Whatever lies there becomes a half (4.9.7, 5.5.0); one of a plain message is nobody's, and is
+    given up after its checks."""
     body: ResumeCheckHalfMessage = ask.body
-    stored = read_stored(disk, body.commit_log_offset)
-    if stored is not None and stored.message.get(REAL_TOPIC) is None:
-        return front, refuse(caller, ResponseCode.SYSTEM_ERROR, NO_HALF)
+    if read_stored(disk, body.commit_log_offset) is None:
+        return front, refuse(caller, ResponseCode.SYSTEM_ERROR, NOTHING_THERE)
     return front.ask_broker(Request(caller, body, at_ms), disk)
 
 

@@ -25,6 +25,7 @@ from ....rocketmq.remoting import (
     MessageRecord,
     RemotingCommand,
     RequestCode,
+    ResponseCode,
     answer_to,
     encode_record,
     make_msg_id,
@@ -32,6 +33,8 @@ from ....rocketmq.remoting import (
 from .asks import Ask
 
 REGION = "DefaultRegion"
+#: of a refusal that nobody has put into words (RemotingCommand#createResponseCommand)
+NO_REMARK = "not set any response code"
 Host = tuple[str, int]
 
 
@@ -75,7 +78,8 @@ class Question:
 def write_answer(ask: Ask, answer: Any, here: Host) -> RemotingCommand:
     writer = WRITERS.get(type(answer), _plain)
     fields, body = writer(ask, answer, here)
-    return answer_to(ask.command, answer.code, fields, body, answer.remark)
+    unsaid = NO_REMARK if answer.code == ResponseCode.ILLEGAL_OPERATION else ""
+    return answer_to(ask.command, answer.code, fields, body, answer.remark or unsaid)
 
 
 Parts = tuple[dict[str, str], bytes]
