@@ -14,14 +14,14 @@ broker's question about a transaction goes out over that very connection.
     pulling.py    the long poll; held.py: the pulls that wait
     offsets.py    how far groups have come, where queues begin and end
     queries.py    messages by key and by id
+    admin.py      what mqadmin asks and changes; status.py: how the broker stands
 
 **Durable** are the tables `topics` and `groups`, the commit log and what the broker says of
 offsets. **Memory** is who is connected, who waits, who holds a lock.
 
 *What can go wrong.* A client leaves while its request is under way: what it asked for happens all
 the same. A broker that starts knows nobody, so it can ask nobody until they heartbeat again.
-*Left out:* other brokers, slaves, access control, SQL filters, pop consumption, messages for a
-certain time of delivery, message tracks.
+*Left out:* other brokers, slaves, access control, SQL filters, pop consumption, message tracks.
 Read on in BrokerController#registerProcessor and the processors named in each file (5.5.0).
 """
 
@@ -50,6 +50,7 @@ from ....rocketmq.broker import Broker
 from ....rocketmq.config import DLQ_PREFIX, RocketMQConfig
 from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
 from ....rocketmq.log import Stored
+from ....rocketmq.log.offsets import Offsets
 from ....rocketmq.messages import (
     TAGS,
     CheckTransactionState,
@@ -59,10 +60,11 @@ from ....rocketmq.messages import (
     ResumeCheckHalfMessage,
 )
 from ....rocketmq.remoting import ResponseCode
+from ..wire import admin as wanted
 from ..wire import asks
 from ..wire.answers import REGION, Question
 from ..wire.asks import Ask
-from . import offsets, pulling, queries, registry, replies, sending, topics
+from . import admin, offsets, pulling, queries, registry, replies, sending, status, topics
 from .clients import ClientBeat, Clients
 from .held import Arrival, HeldPulls
 from .locks import Locks
@@ -93,7 +95,8 @@ class Wake:
 @dataclass(frozen=True, slots=True)
 class Front(Quiet):
     """`here`: the address at which clients reach this broker; `held`: pulls that wait; `batches`:
-    batches that are not stored whole."""
+    batches that are not stored whole. `resets`: positions that groups are sent back to at their next
+    pull; `pulled`: how far groups have been sent messages; `since_ms`: the start."""
 
     config: FrontConfig
     broker: Broker
@@ -103,6 +106,9 @@ class Front(Quiet):
     held: HeldPulls = HeldPulls()
     batches: Map[int, Batch] = Map()
     last: int = 0
+    resets: Offsets = Offsets()
+    pulled: Offsets = Offsets()
+    since_ms: int = 0
 
     def step(self, event: Event, disk: Disk) -> Result:
         match event:
@@ -170,7 +176,7 @@ class Front(Quiet):
     @staticmethod
     def recover(config: FrontConfig, disk: Disk, at_ms: int) -> Result:
         broker, effects = Broker.recover(config.rocketmq, disk, at_ms)
-        return Front(config, broker), effects
+        return Front(config, broker, since_ms=at_ms), effects
 
 
 def list_arrivals(effects: Effects) -> dict[Arrival, None]:
@@ -213,4 +219,17 @@ HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
     asks.SearchOffsetByTimestamp: offsets.search_offset,
     asks.QueryMessage: queries.query_messages,
     asks.ViewMessageById: queries.view_message,
+    wanted.ListTopics: admin.list_topics,
+    wanted.GetTopicConfig: admin.describe_topic,
+    wanted.GetTopicStatsInfo: admin.tell_topic,
+    wanted.GetConsumeStats: admin.tell_progress,
+    wanted.GetConsumerConnectionList: admin.list_members,
+    wanted.GetAllProducerInfo: admin.list_all_producers,
+    wanted.QueryTopicConsumeByWho: admin.list_readers,
+    wanted.ResetOffset: admin.reset_offset,
+    wanted.DeleteTopic: admin.delete_topic,
+    wanted.DeleteSubscriptionGroup: admin.delete_group,
+    wanted.GetBrokerConfig: status.tell_config,
+    wanted.GetBrokerRuntimeInfo: status.tell_figures,
+    wanted.ViewBrokerStatsData: status.tell_statistics,
 }

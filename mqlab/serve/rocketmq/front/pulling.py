@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, replace
 from ....rocketmq.log import Stored
+from ....rocketmq.log.offsets import offset_key
 from ....rocketmq.log.store import read_stored
 from ....rocketmq.messages import TAGS
 from ....rocketmq.remoting import ResponseCode
@@ -53,9 +54,12 @@ def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     if body.commit is not None and body.commit >= 0:
         new, noted = note_position(front, body.group, queue, body.commit, disk)
     held = Held(caller, body, queue, wanted)
+    if offset_key(body.group, queue) in new.resets:
+        new, answer = take_reset(new, held, disk)
+        return new, (*noted, Reply(caller, answer))
     answer = read_messages(held, disk)
     if answer.code != ResponseCode.PULL_NOT_FOUND or body.suspend_ms <= 0:
-        return new, (*noted, Reply(caller, answer))
+        return note_pulled(new, held, answer), (*noted, Reply(caller, answer))
     new, waiting = hold(new, held)
     return new, (*noted, *waiting)
 
@@ -109,6 +113,24 @@ def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
     return tuple(found), at
 
 
+def take_reset(front: Front, held: Held, disk: Disk) -> tuple[Front, Messages]:
+    """Somebody has set the group back, or forward: once it hears where to, and goes on from there
+    (OFFSET_RESET)."""
+    key, log = offset_key(held.body.group, held.queue), disk.log(held.queue)
+    code, to = ResponseCode.PULL_OFFSET_MOVED, front.resets[key]
+    answer = build_answer(code, to, log.start, log.end)
+    return replace(front, resets=front.resets.remove(key)), answer
+
+
+def note_pulled(front: Front, held: Held, answer: Messages) -> Front:
+    """How far a group that is here has been sent messages; consumerProgress tells it."""
+    if not answer.found or front.clients.find(held.body.group) is None:
+        return front
+    key = offset_key(held.body.group, held.queue)
+    behind = int(dict(answer.fields)["nextBeginOffset"])
+    return replace(front, pulled=front.pulled.set(key, behind))
+
+
 def build_answer(
     code: ResponseCode, behind: int, start: int, end: int, found: tuple[Stored, ...] = ()
 ) -> Messages:
@@ -139,7 +161,8 @@ def end_wait(front: Front, number: int, disk: Disk) -> Result:
     held = front.held.pulls.get(number)
     if held is None:
         return front, ()
-    return drop(front, number), (Reply(held.caller, read_messages(held, disk)),)
+    answer = read_messages(held, disk)
+    return note_pulled(drop(front, number), held, answer), (Reply(held.caller, answer),)
 
 
 def wake(front: Front, stored: tuple[Arrival, ...], disk: Disk) -> Result:
@@ -149,7 +172,7 @@ def wake(front: Front, stored: tuple[Arrival, ...], disk: Disk) -> Result:
         held = new.held.pulls[number]
         answer = read_messages(held, disk)
         if answer.code != ResponseCode.PULL_NOT_FOUND:
-            new = drop(new, number)
+            new = note_pulled(drop(new, number), held, answer)
             effects += (CancelTimer(name_timer(number)), Reply(held.caller, answer))
     return new, tuple(effects)
 

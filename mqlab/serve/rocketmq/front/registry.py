@@ -39,7 +39,7 @@ def take_heartbeat(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     retries: Effects = ()
     for group in groups:
         retries = (*retries, *create_once(disk, f"{RETRY_PREFIX}{group}"))
-    clients, told = new.clients.register(caller.name, beat)
+    clients, told = new.clients.note(caller.name, beat, at_ms).register(caller.name, beat)
     return replace(new, clients=clients), (*known, *retries, Reply(caller, Said()), *told)
 
 
@@ -69,7 +69,8 @@ def list_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     if not there:
         remark = NO_PRODUCER.format(group=body.group)
         return front, (Reply(caller, Said(ResponseCode.SYSTEM_ERROR, remark)),)
-    rows = [{"clientId": name, "clientAddr": name, "language": "JAVA"} for name in there]
+    known = front.clients.connected
+    rows = [known[name].row() for name in there if name in known]
     return front, (Reply(caller, Said(body=encode_json({"connectionSet": rows}))),)
 
 
