@@ -5,10 +5,10 @@ rmq_sys_wheel_timer. The time of its delivery is rounded to a whole second (TIME
 messages of one second are delivered together, a second later: so never before the time that was
 asked for, and up to two seconds after it. What is due is written once more, to its own topic.
 
-*Durable*: the messages, and, as seldom as a consumer's offset, the last second that was delivered; a
-kill makes the service deliver again what it had delivered since. *Memory*: which seconds something
-waits for. The real one keeps a wheel of slots, one a second, each with a chain of positions in a file;
-here a start reads the topic from its beginning.
+*Durable*: the messages, and, as seldom as a consumer's offset, the last second that was
+delivered; a kill makes the service deliver again what it had delivered since. *Memory*: which
+seconds something waits for. The real one keeps a wheel of slots, one per second, each with a chain
+of positions in a file; here a start reads the topic from its beginning.
 
 Sources: HookUtils#handleScheduleMessage, #transformTimerMessage, TimerMessageStore#dequeue,
 #convertMessage (5.5.0). *Left out:* taking a message back (recall), delivery times of more than two

@@ -95,8 +95,8 @@ class Wake:
 @dataclass(frozen=True, slots=True)
 class Front(Quiet):
     """`here`: the address at which clients reach this broker; `held`: pulls that wait; `batches`:
-    batches that are not stored whole. `resets`: positions that groups are sent back to at their next
-    pull; `pulled`: how far groups have been sent messages; `since_ms`: the start."""
+    batches that are not stored whole. `resets`: positions that groups are sent back to at their
+    next pull; `pulled`: how far groups have been sent messages; `since_ms`: the start."""
 
     config: FrontConfig
     broker: Broker

@@ -4,8 +4,8 @@ Everything is read from what is there: the log, the offsets, the connections. Wh
 here (messages handed out per second) is left out of an answer rather than made up; mqadmin then
 shows 0. `status.py` tells how the broker itself stands.
 
-**A reset** is the broker's alone since 5.1: it keeps the new position until the group's next pull of
-that queue, which is answered with OFFSET_RESET; until then a consumer's own report is passed over.
+**A reset** is the broker's own affair in 5.5: it keeps the new position until the group's next pull
+of that queue, which is answered with OFFSET_RESET; until then a consumer's report is passed over.
 
 Source: AdminBrokerProcessor#getTopicStatsInfo, #getConsumeStats, #getConsumerConnectionList,
 #getAllProducerInfo, #queryTopicConsumeByWho, #resetOffsetInner, #deleteTopic,

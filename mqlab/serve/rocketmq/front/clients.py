@@ -29,7 +29,7 @@ TAG = "TAG"
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a group wants of a topic. `tags`: empty for all; `version`: of the expression, `text`."""
+    """What a group wants of a topic. `tags`: empty for all; `version`: of its expression `text`."""
 
     topic: str
     tags: frozenset[str] = frozenset()
