@@ -119,8 +119,8 @@ OTHERWISE = (
      "statsAll and consumerProgress therefore show 0 for what is handed out"),
     ("getBrokerConfig, brokerStatus, clusterList", "give the settings and figures that have a "
      "meaning here; clusterList prints null for the others"),
-    ("topicList", "lists the topics that there are here; topics of a real broker's own that have no "
-     "meaning here (BenchmarkTest, OFFSET_MOVED_EVENT and others) are not among them"),
+    ("topicList", "lists the topics that there are here; topics of a real broker's own that have "
+     "no meaning here (BenchmarkTest, OFFSET_MOVED_EVENT and others) are not among them"),
     ("commitLogMaxOffset and the like", "count records, not bytes"),
     ("resetOffsetByTime with --release 4.9", "is refused: a real 4.9.7 pushes the reset to the "
      "consumers, which is not served here"),
