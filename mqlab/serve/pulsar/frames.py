@@ -60,7 +60,8 @@ class PulsarFrames:
 
     def read(self, frame: bytes) -> ClientRequest:
         if (asked := self._request) is not None:
-            return ClientRequest(AdminAsk(asked.method, asked.target, frame), last=asked.last)
+            ask = AdminAsk(asked.method, asked.target, frame, self._here)
+            return ClientRequest(ask, last=asked.last)
         try:
             command = decode_command(frame)
         except WireError as error:

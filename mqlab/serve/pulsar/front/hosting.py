@@ -58,6 +58,7 @@ from ....pulsar.subscription.consumers import find_active
 from ....pulsar.topic import Topic
 from ...protocol import Drained, Unsent
 from ..wire.asks import Handed, Push, Receipt, Tell
+from .noting import Notes
 
 #: messages that a consumer is sent before it is asked whether its client reads
 PORTION = 100
@@ -68,10 +69,20 @@ Result = tuple["Hosted", Effects]
 
 
 class Inspect:
-    """A request that is answered from a role as it stands: `read(role, disk)` gives the answer."""
+    """A request that is answered from a role as it stands: `read(role, disk)` gives the answer, or
+    an `Onward`. `noted`: it is handed the role's host with its notes, not the role."""
 
-    def __init__(self, read: Callable[[Any, Disk], Any]) -> None:
+    def __init__(self, read: Callable[[Any, Disk], Any], noted: bool = False) -> None:
         self.read = read
+        self.noted = noted
+
+
+class Onward:
+    """In the place of an answer: `role` is asked this, and answers."""
+
+    def __init__(self, role: str, asked: Any) -> None:
+        self.role = role
+        self.asked = asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +107,8 @@ class Folder:
 class Hosted(Quiet):
     """`role`: the engine's. `folder`: where its logs and tables are. `ledger`: the number under
     which clients know the topic's ledger. `epochs`: of consumers; `late`: by connection, pushes
-    that wait; `permits`: by consumer, with its subscription, how many the role was not given."""
+    that wait; `permits`: by consumer, with its subscription, how many the role was not given;
+    `notes`: for an administrator."""
 
     role: Any
     folder: str
@@ -104,12 +116,16 @@ class Hosted(Quiet):
     epochs: Map[str, int] = field(default_factory=Map)
     late: Map[str, tuple[Send, ...]] = field(default_factory=Map)
     permits: Map[str, tuple[str, int]] = field(default_factory=Map)
+    notes: Notes = Notes()
 
     def step(self, event: Event, disk: Disk) -> Result:
         mine = Folder(disk, self.folder)
         match event:
             case Request(body=Handed(caller=caller, body=Inspect() as asked)):
-                return self, (Reply(caller, asked.read(self.role, mine)),)
+                said = asked.read(self if asked.noted else self.role, mine)
+                if isinstance(said, Onward):
+                    return self, (Send(said.role, Handed(caller, said.asked)),)
+                return self, (Reply(caller, said),)
             case Request(body=Handed(body=Flow() as flow, caller=caller)):
                 return self._give(flow, caller, mine, event)
             case Request(body=Handed() as handed, at_ms=at_ms):
@@ -175,7 +191,8 @@ class Hosted(Quiet):
 
     def _step(self, event: Event, mine: Folder, asker: Caller | None = None) -> Result:
         role, effects = self.role.step(event, mine)
-        new = replace(self, role=role)
+        notes = self.notes.take(self.role, role, event, effects)
+        new = replace(self, role=role, notes=notes)
         effects = (*tell_closed(self.role, event), *effects, *tell_active(self.role, role))
         done: list[Effect] = []
         late: dict[str, list[Send]] = {}
@@ -251,9 +268,10 @@ def close_told(kind: str, number: int) -> Tell:
     return Tell(f"CLOSE_{kind.upper()}", fields)
 
 
-def host(role: tuple[Any, Effects], folder: str, ledger: int = 0) -> Result:
+def host(role: tuple[Any, Effects], folder: str, at_ms: int, ledger: int = 0) -> Result:
     """A role that has recovered, hosted."""
-    hosted = Hosted(role[0], folder, ledger)
+    first = role[0].lac + 1 if isinstance(role[0], Topic) else 0
+    hosted = Hosted(role[0], folder, ledger, notes=Notes(at_ms, first))
     return hosted, tuple(map(hosted.place, role[1]))
 
 

@@ -98,7 +98,7 @@ def find_row(disk: Disk, name: str) -> TopicRow | None:
 def open_topic(disk: Disk, name: str) -> Effects:
     """What makes a topic, unless it is there. Raises Refusal where there is no namespace for it."""
     check_namespace(disk, name)
-    return () if name in disk.table(TOPICS) else (_make_row(disk, name),)
+    return () if name in disk.table(TOPICS) else (make_row(disk, name),)
 
 
 def name_participants(disk: Disk, names: tuple[str, ...]) -> Effects:
@@ -110,11 +110,11 @@ def name_participants(disk: Disk, names: tuple[str, ...]) -> Effects:
         missing = not has_namespace(disk, name)
         if not missing:
             effects = (*effects, Put(f"{name}/{TOPIC}", DELETED, True))
-        effects = (*effects, _make_row(disk, name, place, missing))
+        effects = (*effects, make_row(disk, name, place, missing))
     return effects
 
 
-def _make_row(disk: Disk, name: str, place: int = 0, missing: bool = False) -> Put:
+def make_row(disk: Disk, name: str, place: int = 0, missing: bool = False) -> Put:
     """`place`: among those that are made in this step."""
     row = TopicRow(name, len(disk.table(TOPICS)) + 1 + place, missing=missing)
     return Put(TOPICS, name, row)
