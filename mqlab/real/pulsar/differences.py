@@ -6,7 +6,8 @@ Whoever finds a difference mends it or adds a row here with a reason one can arg
 
 from __future__ import annotations
 
-from ..differences import Listed, write_page
+from ...pulsar.unserved import list_refusals
+from ..differences import Listed, write_page, write_table
 from ..recording import FOLDER
 
 PAGE = FOLDER / "DIFFERENCES-pulsar.md"
@@ -124,4 +125,8 @@ OTHERS = (
 def page() -> str:
     """DIFFERENCES-pulsar.md."""
     source = "Made by `mqlab real pulsar compare --page` from `mqlab/real/pulsar/differences.py`."
-    return write_page("Pulsar", source, TABLE, IGNORED, OTHERS)
+    text = write_page("Pulsar", source, TABLE, IGNORED, OTHERS)
+    lines = ["", "## What `mqlab serve pulsar` does not serve", ""]
+    lines += ["It refuses by the same tables (`mqlab/pulsar/unserved.py`).", ""]
+    lines += write_table(("what is asked for", "what is answered"), list_refusals())
+    return text + "\n".join(lines).rstrip() + "\n"

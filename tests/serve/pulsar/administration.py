@@ -1,7 +1,7 @@
 """A story told by the binary protocol, and everything that an administrator asks meanwhile.
 
-The same requests go to a real Pulsar (`make real`) and to this project's server (`make test`, beside
-what the real one has answered).
+The same requests go to a real Pulsar (`make real`) and to this project's server (`make test`,
+beside what the real one has answered).
 """
 
 from __future__ import annotations

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from mqlab.pulsar.unserved import NOT_FOR_CLIENTS, OTHERWISE, UNSERVED, UNTOLD
+from mqlab.real.pulsar.differences import PAGE
 from mqlab.serve import BrokerError, RunningBroker
 from mqlab.serve.pulsar import serve
-from mqlab.serve.pulsar.front.unserved import OTHERWISE, UNSERVED, UNTOLD
 from tests.serve.pulsar.administration import Told, read, tell
 from tests.serve.pulsar.raw import Raw, ask_admin
+
+OTHERWISE_SAID = [(field, why) for _, field, why in OTHERWISE]
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +86,18 @@ def test_what_is_not_served_says_so(
     assert now == status and "serve" in told["reason"]
 
 
-def test_every_row_of_what_is_not_served_says_what_it_is() -> None:
-    assert all(what and not what.endswith(".") for _, _, what in UNSERVED)
-    assert all(why for _, _, why in OTHERWISE)
+def test_each_refusal_stands_on_the_page_of_differences() -> None:
+    text = PAGE.read_text("utf-8")
+    for what, words in (*NOT_FOR_CLIENTS, *OTHERWISE_SAID):
+        assert what in text and words in text, what
+    assert all(f"| administration: {what} | 501 |" in text for _, _, what in UNSERVED)
+    assert all(name in text for name in UNTOLD)
+
+
+def test_a_client_is_refused_in_the_words_of_the_page(client: Raw, topic: str) -> None:
+    exclusive = client.produce(topic, producer_access_mode=1).body
+    short_lived = client.produce(topic.replace("persistent", "non-persistent"), 1).body
+    assert [exclusive.message, short_lived.message] == [words for _, words in NOT_FOR_CLIENTS]
 
 
 def test_several_coordinators_are_told_as_a_map() -> None:

@@ -26,12 +26,12 @@ from urllib.parse import unquote
 from ....kernel import Caller, Disk, Effects, Reply
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
+from ....pulsar.unserved import UNSERVED, WHY
 from ..wire.asks import AdminAnswer, AdminAsk
 from . import administered, places, transacting
 from .asking import Call, Result
 from .inspecting import BROKEN, NO_CONTENT, NOT_FOUND, refuse
 from .topics import Refusal
-from .unserved import UNSERVED, WHY
 
 if TYPE_CHECKING:
     from . import Front

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ....kernel import Caller, Disk, Effects, Put, Reply, Send, replace
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer, MessageMetadata, SendMessage, TxnID
+from ....pulsar.unserved import EXCLUSIVE
 from ..wire.asks import Ask, Handed, Said
 from ..wire.commands import (
     MOST_IN_BATCH,
@@ -47,7 +48,7 @@ def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Resul
     topic = read_name(command.topic)
     effects = open_topic(disk, topic)
     if command.producer_access_mode != SHARED:
-        refusal = Answer(ServerError.NotAllowedError, "producers share their topic here")
+        refusal = Answer(ServerError.NotAllowedError, EXCLUSIVE)
         return front, (Reply(caller, refusal),)
     name, given = command.producer_name, disk.table(NAMES).get("given", 0)
     if not name:

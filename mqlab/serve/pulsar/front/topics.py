@@ -22,6 +22,7 @@ from ....pulsar.config import TOPIC
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
 from ....pulsar.topic.deletion import DELETED
+from ....pulsar.unserved import NON_PERSISTENT
 from ..wire.asks import Ask, Said
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Refusal(Exception):
 def read_name(text: str) -> str:
     """The whole name of a topic. Raises Refusal."""
     if text.startswith("non-persistent://"):
-        raise Refusal(ServerError.NotAllowedError, "topics are persistent here")
+        raise Refusal(ServerError.NotAllowedError, NON_PERSISTENT)
     found = NAME.fullmatch(text)
     if found is None:
         raise Refusal(ServerError.NotAllowedError, f"Invalid topic name: {text[:100]}")

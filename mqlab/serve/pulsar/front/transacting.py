@@ -1,4 +1,4 @@
-"""Transactions, as an administrator sees them: coordinators, buffers, pending acks; and their abort.
+"""Transactions, as an administrator sees them: coordinators, buffers, pending acks; their abort.
 
 Of a live transaction the coordinator knows the participants, and each participant what it has of
 the transaction; so the question goes on from one to the next.

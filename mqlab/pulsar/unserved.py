@@ -1,7 +1,8 @@
-"""What of the real administration is not served: (method, path, what it is).
+"""What `mqlab serve pulsar` does not serve, in tables: the server refuses by them, and the page of
+differences is made from them.
 
-An administrator who asks for it is told so with status 501, and the page of differences is made from
-the same table. A method of "" stands for any.
+An administrator who asks for a row of UNSERVED is told so with status 501; a method of "" stands
+for any. Clients that ask for a row of NOT_FOR_CLIENTS hear NotAllowed with that sentence.
 """
 
 from __future__ import annotations
@@ -104,18 +105,21 @@ OTHERWISE = (
     ("transactionBufferInternalStats", "__system_reader", "nobody reads the snapshots here"),
 )
 
-#: what a client that speaks the binary protocol is refused, by name: what it is
-NOT_FOR_CLIENTS = {
-    "access mode": "producers that want a topic for themselves (Exclusive, WaitForExclusive, "
-    "ExclusiveWithFencing)",
-    "non-persistent": "non-persistent topics",
-}
+EXCLUSIVE = "producers share their topic here"
+NON_PERSISTENT = "topics are persistent here"
+#: what a client is refused, and the words in which it is
+NOT_FOR_CLIENTS = (
+    ("a producer with a topic for itself (Exclusive, ExclusiveWithFencing, WaitForExclusive)",
+     EXCLUSIVE),
+    ("a non-persistent topic", NON_PERSISTENT),
+)  # fmt: skip
 
 
 def list_refusals() -> list[tuple[str, str]]:
-    """(who is refused what, what it is): the rows of the page of differences."""
-    rows = [(f"a client: {name}", what) for name, what in NOT_FOR_CLIENTS.items()]
-    rows += dict.fromkeys(("an administrator", what) for _, _, what in UNSERVED)
-    rows += [(f"an administrator: {part} {field}", why) for part, field, why in OTHERWISE]
-    rows.append(("an administrator: fields that are left out", ", ".join(sorted(UNTOLD))))
+    """(what is asked for, how it is answered), each once."""
+    rows = [(what, f"NotAllowed: {words}") for what, words in NOT_FOR_CLIENTS]
+    rows += dict.fromkeys((f"administration: {what}", "501") for _, _, what in UNSERVED)
+    rows += [(f"administration: `{field}` of `{part}`", why) for part, field, why in OTHERWISE]
+    untold = ", ".join(sorted(UNTOLD))
+    rows.append(("administration: fields with nothing behind them", f"left out: {untold}"))
     return rows
