@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mqlab.kernel.snapshot import Got, Reader
@@ -29,8 +30,8 @@ def readers(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     places = _places(trace, lang)
     scene = Scene(RIGHT, places.height)
     draw_heading(scene, TITLE, lang)
-    old = {r.name: len(r.got) for r in trace.snapshot(find_previous(trace, step)).readers}
-    for reader in trace.snapshot(step).readers:
+    old = {r.name: len(r.got) for r in _named(trace, find_previous(trace, step))}
+    for reader in _named(trace, step):
         classes = tuple(colour(trace, got.txn) for got in reader.got)
         part = _reader(reader, classes, old.get(reader.name, 0), places.x, lang)
         at = (0, places.y[reader.name])
@@ -38,13 +39,33 @@ def readers(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     return scene
 
 
+def _named(trace: Trace, step: int) -> list[Reader]:
+    """The readers of a step, each by a name of its own: where several of one name read different
+    logs, the log is a part of it, at every step of the run, and else a number."""
+    shared, used, out = _shared(trace), Counter[str](), []
+    for reader in trace.snapshot(step).readers:
+        name = f"{reader.name} · {reader.log}" if reader.name in shared else reader.name
+        used[name] += 1
+        again = f" ({used[name]})" if used[name] > 1 else ""
+        out.append(reader if name + again == reader.name else replace(reader, name=name + again))
+    return out
+
+
+@per_trace
+def _shared(trace: Trace) -> frozenset[str]:
+    """The names that readers of different logs have."""
+    logs: dict[str, set[str]] = {}
+    for reader in {r: None for s in trace.snapshots for r in s.readers}:
+        logs.setdefault(reader.name, set()).add(reader.log)
+    return frozenset(name for name, read in logs.items() if len(read) > 1)
+
+
 @per_trace
 def _places(trace: Trace, lang: Lang) -> _Places:
-    lines: dict[str, int] = {}
-    for reader in {r: None for s in trace.snapshots for r in s.readers}:
-        lines.setdefault(reader.name, 0)
+    seen = {r: None for step in range(len(trace) + 1) for r in _named(trace, step)}
+    lines: dict[str, int] = dict.fromkeys((reader.name for reader in seen), 0)
     x = min(max((width(n, 11.5, mono=True) for n in lines), default=0) + 10, 150)
-    for reader in {r: None for s in trace.snapshots for r in s.readers}:
+    for reader in seen:
         _, end = _chips(reader.got, x)
         lines[reader.name] = max(lines[reader.name], _note(reader, end, lang)[1])
     y, height = {}, 24.0
