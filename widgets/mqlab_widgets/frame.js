@@ -12,6 +12,8 @@ const TAB_LEAST = 100; // px of a panel behind a tab below the pinned ones
 const NARROW = 560; // px: below that the top line has no room for the system
 const WHOLE = { width: 840, height: 650 }; // px at scale 1 that a picture asks of the whole window
 const MARGIN = 6; // px of the pane that stay free
+const AIR = 24; // px above what comes into the pane
+const BRING_IN_MS = [0, 60, 200, 500]; // after a display is drawn
 const PAGE_EDGE = 10; // px more of a page, which has an edge of its own
 
 const make = (tag, props = {}, ...kids) => {
@@ -27,6 +29,32 @@ function scroller(host) {
     if (/auto|scroll/.test(getComputedStyle(el).overflowY)) return el;
   }
   return null;
+}
+
+/** Whoever has just run a cell with Shift+Enter is at the next one, and what the cell shows may be
+ *  out of sight: it comes back into the pane, with its menus, and the notebook stays there. For a
+ *  moment JupyterLab moves too, and the display may not be in the page yet; a reader who scrolls or
+ *  presses a key goes before. */
+function bringIn(host) {
+  const left = new AbortController(), { signal } = left;
+  const leave = () => left.abort();
+  for (const name of ["wheel", "pointerdown", "keydown"]) {
+    addEventListener(name, leave, { signal, capture: true, passive: true });
+  }
+  for (const wait of BRING_IN_MS) setTimeout(() => signal.aborted || moveIn(host), wait);
+  setTimeout(leave, BRING_IN_MS.at(-1) + 1);
+}
+
+function moveIn(host) {
+  const pane = scroller(host), next = host.closest(".jp-Cell")?.nextElementSibling;
+  if (!pane || !next?.classList.contains("jp-mod-active")) return;
+  const output = host.closest(".jp-OutputArea-child");
+  const menus = output?.previousElementSibling?.querySelector(".mqlab-vary");
+  const { top } = (menus ?? host).getBoundingClientRect(), { bottom } = host.getBoundingClientRect();
+  const seen = pane.getBoundingClientRect();
+  if (top >= seen.top && bottom <= seen.bottom) return;
+  const free = Math.max(0, seen.height - (bottom - top)) / 2;
+  pane.scrollTop += top - seen.top - Math.min(free, AIR);
 }
 
 /** The rows of a diagram, fitted to its height: cropped to whole ones, the current in sight. */

@@ -513,6 +513,7 @@ async function mount(host) {
   const font = host.querySelector("script.font")?.textContent;
   const player = new Player(host, data);
   host.mqlab = player;
+  bringIn(host);
   if (font) bringFont(font, player);
   // A page of its own is about nothing else: its keys work at once.
   if (host.dataset.heading === "h1") host.focus({ preventScroll: true });

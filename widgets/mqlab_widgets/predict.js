@@ -147,16 +147,6 @@ class Question {
         make("b", { className: ok ? "yes" : "no", textContent: `${word} ` }),
         make("q", { textContent: option }), ` ${why}`)));
   }
-
-  /** Whoever has just run the cell with Shift+Enter is at the next one, perhaps past the question:
-   *  it comes back into view, and the notebook stays there. */
-  hold() {
-    const next = this.host.closest(".jp-Cell")?.nextElementSibling;
-    if (!next?.classList.contains("jp-mod-active")) return;
-    this.host.style.scrollMarginTop = "24px"; // what JupyterLab still moves is less
-    this.host.scrollIntoView({ block: "start" });
-    this.host.style.scrollMarginTop = "";
-  }
 }
 
 /** Radio buttons are walked with arrow keys; JupyterLab would go to another cell. */
@@ -206,8 +196,8 @@ async function ask({ model, el }) {
   const question = new Question(model, host, player);
   question.update();
   question.telling = question.told; // then it opens at the asked moment
-  if (!question.told) question.hold();
-  else if (!player) question.arrive();
+  if (question.told && !player) question.arrive();
+  bringIn(host);
   const answered = async () => question.answered(player && await unpack(bytes()));
   model.on("change:ui", answered);
   return () => {
