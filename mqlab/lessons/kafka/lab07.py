@@ -339,4 +339,4 @@ def _left(run: Run) -> str:
     return LAST if len(shown) == 2 else "right"
 
 
-HALF = KillExercise(TWO_HALVES, _left, KILLS)
+HALF = KillExercise(TWO_HALVES, _left, KILLS, tells="LSO=2")

@@ -6,7 +6,6 @@ from ...kernel import Words
 
 PRODUCER = Words("producer", "生产者")
 DATABASE = Words("database", "数据库")
-ITS_ROWS = Words("the producers' rows", "生产者的行")
 BROKER = Words("broker", "broker")
 MASTER = Words("master", "主节点")
 SLAVE = Words("slave", "从节点")

@@ -31,11 +31,13 @@ ONE_LINE = Text(
 @dataclass(frozen=True)
 class KillExercise:
     """`story`: a scenario with `{kill}` where the line goes. `outcome`: which of `messages` a
-    run shows; "right" is the one that was wanted, the others are named by their belief."""
+    run shows; "right" is the one that was wanted, the others are named by their belief.
+    `tells`: words of the step at which the right run shows it."""
 
     story: str
     outcome: Callable[[Run], str]
     messages: Mapping[str, Text]
+    tells: str = "killed"
 
     def check(self, kill: object, graded: bool = False) -> Verdict:
         """Judge a line that kills the coordinator."""
@@ -53,12 +55,12 @@ class KillExercise:
         if name == ALIVE:
             return Verdict(False, self.messages[name], name)
         right, schedule = name == "right", tuple(map(str, run.choices))
-        belief = "" if right else name
-        return Verdict(right, self.messages[name], belief, schedule, run.system, words="killed")
+        belief, words = ("", self.tells) if right else (name, "killed")
+        return Verdict(right, self.messages[name], belief, schedule, run.system, words=words)
 
 
 #: the belief that both exercises know
-ALIVE = "a process may be killed at any message one can name"
+ALIVE = "every message that has a name is sent in this run"
 
 
 def _is_kill(line: str) -> bool:
