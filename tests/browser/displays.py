@@ -77,7 +77,9 @@ def write(folder: Path) -> Path:
 
 def wait_for(page: Any, name: str) -> Any:
     """The display of a cell, as soon as it is drawn."""
-    where = f"() => jupyterapp.shell.currentWidget.content.widgets.find((c) => c.model.id === '{name}')"
+    where = (
+        f"() => jupyterapp.shell.currentWidget.content.widgets.find((c) => c.model.id === '{name}')"
+    )
     shown = SHOWN.get(name, ".mqlab[data-step]")
     found = page.wait_for_function(f"() => ({where})().outputArea.node.querySelector('{shown}')")
     return found.as_element()
