@@ -31,7 +31,8 @@ class Trace(BaseHTTPRequestHandler):
     def do_GET(self):
         data = torn.to_json()
         after = int(self.path.rpartition("=")[2])
-        head = {"snapshot": data["start"], "system": torn.system, "title": data["title"], "after": 0}
+        head = {"snapshot": data["start"], "system": torn.system, "title": data["title"]}
+        head["after"] = 0
         lines = zip(data["facts"], data["changes"]) if not after else ()
         rows = [head, *({"fact": f, "change": c} for f, c in lines)]
         if after:

@@ -31,7 +31,8 @@ NO_RUN = ("trials", "explorer", "ordering")
 """What shows no run before it is used."""
 LEAST_SIGN = 14  # px
 #: width and height of what each sign of the legend draws; the legend is open then
-SIGNS = """(el) => [...el.querySelectorAll(".legend dt svg")].filter((svg) => svg.querySelector("path"))
+SIGNS = """(el) => [...el.querySelectorAll(".legend dt svg")]
+  .filter((svg) => svg.querySelector("path"))
   .map((svg) => svg.getBoundingClientRect()).map(({ width, height }) => [width, height])"""
 
 

@@ -13,6 +13,7 @@ const NARROW = 560; // px: below that the top line has no room for the system
 const WHOLE = { width: 840, height: 650 }; // px at scale 1 that a picture asks of the whole window
 const MARGIN = 6; // px of the pane that stay free
 const AIR = 24; // px above what comes into the pane
+const PARCEL = { ms: 250, high: 18, line: 15, ends: 14 }; // what travels along an arrow, in px
 const BRING_IN_MS = [0, 60, 200, 500]; // after a display is drawn
 const PAGE_EDGE = 10; // px more of a page, which has an edge of its own
 
@@ -50,7 +51,8 @@ function moveIn(host) {
   if (!pane || !next?.classList.contains("jp-mod-active")) return;
   const output = host.closest(".jp-OutputArea-child");
   const menus = output?.previousElementSibling?.querySelector(".mqlab-vary");
-  const { top } = (menus ?? host).getBoundingClientRect(), { bottom } = host.getBoundingClientRect();
+  const { top } = (menus ?? host).getBoundingClientRect();
+  const { bottom } = host.getBoundingClientRect();
   const seen = pane.getBoundingClientRect();
   if (top >= seen.top && bottom <= seen.bottom) return;
   const free = Math.max(0, seen.height - (bottom - top)) / 2;
@@ -367,6 +369,27 @@ class Stage {
       const at = tabs.groups.findIndex(({ panels }) => panels.some((p) => p.base === base));
       if (at >= 0 && at !== tabs.chosen) tabs.pick(at);
     }
+  }
+
+  /** What the message of this step carries travels along its arrow. */
+  carry() {
+    const row = this.el.querySelector(".row.now"), shaft = row?.querySelector(".msg .shaft");
+    const text = row?.querySelector(".lab")?.textContent.replace(/^\S+ (?=\S)/, "") ?? "";
+    if (!shaft || !text || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    const at = (name) => Number(shaft.getAttribute(name)), wide = PARCEL.ends + 7 * text.length;
+    const parcel = document.createElementNS(SVG, "g"), box = document.createElementNS(SVG, "rect");
+    const label = document.createElementNS(SVG, "text");
+    parcel.setAttribute("class", `parcel ${row.querySelector(".msg").getAttribute("class")}`);
+    label.setAttribute("class", "cell-text");
+    for (const [name, value] of Object.entries({ x: -wide / 2, y: 2, width: wide, rx: 4,
+      height: PARCEL.high, class: "record" })) box.setAttribute(name, value);
+    label.setAttribute("y", PARCEL.line);
+    label.textContent = text;
+    parcel.append(box, label);
+    row.append(parcel);
+    const place = (x) => ({ transform: `translateX(${x}px)` });
+    parcel.animate([place(at("x1")), place(at("x2"))], { duration: PARCEL.ms, easing: "ease-in-out" })
+      .finished.finally(() => parcel.remove()).catch(() => {});
   }
 
   /** Bring what happens at this step into sight where the diagram is wider than its box. */

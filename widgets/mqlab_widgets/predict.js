@@ -1,8 +1,6 @@
 // The question of a Predict. Follows player.js and widget.js in one module: `make`, `unpack`,
 // `Player`, `button` and `hideStill` are theirs. Text from Python only ever becomes textContent.
 
-const ON_THE_WAY_MS = 5000; // at most, from the question to the asked moment
-
 /** Choose, lock, run; the run plays to the asked moment, and there stands the verdict. Neither
  *  the answer nor the rest of the run is here before Python has been told to run. */
 class Question {
@@ -82,20 +80,10 @@ class Question {
     this.update();
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (calm || from >= until) player.go(until);
-    else this.play(until);
-  }
-
-  /** To the asked moment at a pace that ends soon; whoever stops it walks on by the controls. */
-  play(until) {
-    const { player } = this;
-    let steps = 0;
-    for (let step = player.current; step < until; step++) steps += !player.hides(step + 1);
-    player.stop();
-    player.timer = setInterval(() => {
-      if (!this.host.isConnected || player.current >= until) return player.stop();
-      player.go(Math.min(player.after(), until));
-    }, Math.max(80, Math.min(900, ON_THE_WAY_MS / Math.max(steps, 1))));
-    player.look("pause");
+    else {
+      player.stop();
+      player.play(); // to its limit; whoever stops it walks on by the controls
+    }
   }
 
   /** The picture stands at another step. */
