@@ -388,7 +388,8 @@ class Stage {
     parcel.append(box, label);
     row.append(parcel);
     const place = (x) => ({ transform: `translateX(${x}px)` });
-    parcel.animate([place(at("x1")), place(at("x2"))], { duration: PARCEL.ms, easing: "ease-in-out" })
+    const how = { duration: PARCEL.ms, easing: "ease-in-out" };
+    parcel.animate([place(at("x1")), place(at("x2"))], how)
       .finished.finally(() => parcel.remove()).catch(() => {});
   }
 
