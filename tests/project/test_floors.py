@@ -55,6 +55,8 @@ LIBRARIES = {
     "mqlab.real.kafka": {"confluent_kafka", "kio", "pyarrow"},
     "mqlab.lessons": {
         "IPython",
+        "jinja2",
+        "jupyter_server",
         "jupytext",
         "nbclient",
         "nbconvert",
