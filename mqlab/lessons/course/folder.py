@@ -51,8 +51,8 @@ c.Exchange.root = str(here / "exchange")
 c.Exchange.cache = str(here / "cache")
 # What a student finds in the place of a solution: as in the copies that the labs are built with.
 c.ClearSolutions.code_stub = {{"python": "{stub}"}}
-# A judge outside asks for the answers, which are run apart: in an empty folder, without this course.
-# To run them in a container, put the container's command here (see labs/instructor).
+# A judge outside asks for the answers, which are run apart: in an empty folder, without this
+# course. To run them in a container, put the container's command here (see labs/instructor).
 c.Autograde.autograde_preprocessors = [
     "mqlab.lessons.course.grading.ExecuteApart",
     "nbgrader.preprocessors.IgnorePattern",

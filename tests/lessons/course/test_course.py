@@ -12,13 +12,14 @@ import subprocess
 import sys
 import time
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell
 
 from mqlab.cli import main
-from mqlab.lessons.course import beliefs, classroom, copies, grading, judging, package
+from mqlab.lessons.course import beliefs, classroom, copies, grading, judging, mending, package
 from mqlab.lessons.course import folder as course
 from mqlab.lessons.course.classroom import STUDENTS, fill_in
 from mqlab.lessons.course.folder import REAL, SAMPLE, ClassError, Course, clear_sample, create
@@ -334,3 +335,23 @@ def test_a_class_is_graded_once_and_its_beliefs_are_counted(
     with there.gradebook.open(encoding="utf-8") as file:
         marks = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
     assert marks == {"anna": 2, "ben": 2, "carl": 0, "dora": 0, "eve": 0}
+
+
+def test_a_copied_and_a_deleted_cell_are_named_and_the_others_graded(tmp_path: Path) -> None:
+    there = classroom.teach([write_lab(tmp_path)], tmp_path / "term", print)
+    released = read(there.released("07-sample"))
+    whole = fill_in(released, {"lso": RIGHT})
+    copied, deleted = deepcopy(whole), deepcopy(whole)
+    names = [mending.name_of(cell) for cell in whole.cells]
+    copied.cells.insert(names.index("lso") + 1, deepcopy(whole.cells[names.index("lso")]))
+    del deleted.cells[names.index("lso-test")]
+    assert mending.mend(deepcopy(whole), released) == []
+    assert mending.mend(copied, released) == [
+        "the cell “lso” is there twice: the second is taken as an ordinary one"
+    ]
+    assert mending.mend(deleted, released) == [
+        "the cell “lso-test” was deleted: it is put back as it was released"
+    ]
+    for mended in (copied, deleted):
+        found = [name for cell in mended.cells if (name := mending.name_of(cell))]
+        assert found == ["lso", "lso-test"]
