@@ -169,6 +169,15 @@ class Lab(Notebook):
         self.note(who, topic, asked, f"ok @{self.place(topic, wire)}")
         return wire
 
+    def see_everything(self, who: str, topic: str, way: str, codec: str, fate: str) -> None:
+        """Messages of every kind, and all that a consumer can see of each."""
+        self.client(who)
+        line = f"everything {who} {self.url(topic)} {way} {codec} {fate}"
+        for number, said in enumerate(self.perform(line)):
+            for row in said:
+                told = f"{way} {codec} {fate} {number}: {row.partition(' ')[0]}"
+                self.note(topic, who, told, row)
+
     def send_unnamed(self, who: str, topic: str, text: str, txn: Txn) -> None:
         """By a frame of a client that names the transaction in its command and not in the message;
         the topic is registered with the transaction and loaded before."""

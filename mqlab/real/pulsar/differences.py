@@ -62,6 +62,14 @@ TABLE: tuple[Listed, ...] = (
         "gives these answers",
     ),
     Listed(
+        "*/every-field",
+        "*everything*",
+        "all that a consumer can see of a message: body, keys, properties, times, batch, schema",
+        NOT_MODELLED,
+        "the engine's messages are words; the server keeps a message as it came, and gives these "
+        "answers",
+    ),
+    Listed(
         "*/failed-operation",
         "[Ss]end *size*",
         "the client refuses the message, and its commit becomes an abort",

@@ -53,6 +53,8 @@ class PlayedDriver:
     def perform(self, text: str) -> Any:
         """Raises NotOffered for what the engine does not model."""
         line = Line.parse(text)
+        if line.words[0] == "everything":
+            raise NotOffered("everything: the engine's messages are words")
         lacking = sorted(line.settings.keys() & set(LACKING))
         if lacking:
             raise NotOffered(f"{line.words[0]} with {', '.join(lacking)}")

@@ -23,6 +23,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
+import org.apache.pulsar.client.api.CompressionType;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.DeadLetterPolicy;
 import org.apache.pulsar.client.api.Message;
@@ -106,6 +107,7 @@ public class Driver {
       case "producer" -> producer(line);
       case "send" -> send(line);
       case "batch" -> batch(line);
+      case "everything" -> everything(line);
       case "send-unnamed" -> sendUnnamed(line);
       case "consumer" -> consumer(line);
       case "receive" -> receive(line);
@@ -282,6 +284,105 @@ public class Driver {
         throw new IllegalStateException("refused: " + said.getType());
       }
     }
+  }
+
+  /**
+   * everything CLIENT TOPIC plain|batched|chunked CODEC ordinary|committed|redelivered:
+   * messages of every kind are sent, and all that a consumer can see of each is told. Times and ids
+   * are told by what they relate to.
+   */
+  Object everything(Line line) throws Exception {
+    var client = clients.get(line.word(1));
+    var topic = line.word(2);
+    String way = line.word(3);
+    String fate = line.word(5);
+    var consumer = client.newConsumer(Schema.BYTES).topic(topic).subscriptionName("all")
+        .subscriptionType(SubscriptionType.Shared).acknowledgmentGroupTime(0, TimeUnit.SECONDS)
+        .enableBatchIndexAcknowledgment(true)
+        .subscribe();
+    var producer = client.newProducer(Schema.BYTES).topic(topic).producerName("cashier")
+        .compressionType(CompressionType.valueOf(line.word(4)))
+        .enableBatching(way.equals("batched")).batchingMaxPublishDelay(1, TimeUnit.MINUTES)
+        .batchingMaxBytes(3 << 20).enableChunking(way.equals("chunked"))
+        .chunkMaxMessageSize(way.equals("chunked") ? 2_000 : -1).create();
+    long before = System.currentTimeMillis();
+    Transaction txn = fate.equals("committed") ? client.newTransaction().build().get() : null;
+    var sent = new ArrayList<CompletableFuture<MessageId>>();
+    if (txn != null) { // else the messages come after the flush
+      ((TransactionImpl) txn).registerProducedTopic(topic).get();
+    }
+    for (int size : new int[] {0, 1, 4_095, 4_096, 1 << 20, -1}) {
+      if (size > 100_000 && way.equals("chunked")) {
+        size = 9_999;
+      }
+      var message = txn == null ? producer.newMessage() : producer.newMessage(txn);
+      var body = new byte[Math.max(size, 0)];
+      for (int i = 0; i < body.length; i++) {
+        body[i] = (byte) (i * 31 % 251);
+      }
+      message.value(size < 0 ? null : body).eventTime(size == 1 ? 0 : 1_700_000_000_000L + size)
+          .properties(size == 1 ? Map.of() : Map.of("size", "" + size, "\u20ac", "a=b\n", "", ""));
+      if (size % 2 == 0) {
+        message.keyBytes(new byte[] {0, (byte) 200, (byte) size}).orderingKey(new byte[] {9, 0});
+      } else {
+        message.key("key " + size);
+      }
+      sent.add(message.sendAsync());
+    }
+    producer.flush();
+    var ids = new ArrayList<MessageId>();
+    for (var one : sent) {
+      ids.add(one.get());
+    }
+    if (txn != null) {
+      txn.commit().get();
+    }
+    var told = new ArrayList<Object>();
+    for (int i = 0; i < ids.size(); i++) {
+      var got = consumer.receive(20, TimeUnit.SECONDS);
+      if (!fate.equals("redelivered")) {
+        told.add(described(got, topic, ids, before));
+      }
+    }
+    if (fate.equals("redelivered")) {
+      consumer.redeliverUnacknowledgedMessages();
+      for (int i = 0; i < ids.size(); i++) {
+        told.add(described(consumer.receive(20, TimeUnit.SECONDS), topic, ids, before));
+      }
+    }
+    for (var one : List.of(producer, consumer)) {
+      one.close();
+    }
+    return told;
+  }
+
+  static List<String> described(
+      Message<byte[]> got, String topic, List<MessageId> ids, long before) throws Exception {
+    var id = (MessageIdAdv) got.getMessageId();
+    var body = got.getData() == null ? new byte[0] : got.getData();
+    var digest = java.security.MessageDigest.getInstance("SHA-256").digest(body);
+    var said = new ArrayList<String>();
+    said.add("body " + got.size() + " " + (got.getValue() == null ? "null"
+        : java.util.HexFormat.of().formatHex(digest, 0, 6)));
+    said.add("key " + (got.hasKey() ? got.getKey() + " " + got.hasBase64EncodedKey() : "none"));
+    said.add("ordering key " + (got.hasOrderingKey()
+        ? java.util.HexFormat.of().formatHex(got.getOrderingKey()) : "none"));
+    var properties = new java.util.TreeMap<>(got.getProperties());
+    said.add("properties " + properties.toString().replace(topic, "TOPIC"));
+    said.add("event time " + got.getEventTime() + ", sequence " + got.getSequenceId());
+    said.add("published after the send " + (got.getPublishTime() >= before
+        && got.getPublishTime() <= System.currentTimeMillis()));
+    said.add("producer " + (got.getProducerName().equals("cashier") ? "cashier" : "another"));
+    said.add("redelivered " + got.getRedeliveryCount() + ", replicated " + got.isReplicated() + " "
+        + got.getReplicatedFrom() + ", broker time " + got.hasBrokerPublishTime() + ", index "
+        + got.hasIndex() + ", encrypted " + got.getEncryptionCtx().isPresent());
+    said.add("schema version " + (got.getSchemaVersion() == null ? "none"
+        : java.util.HexFormat.of().formatHex(got.getSchemaVersion())));
+    said.add("topic " + got.getTopicName().replace(topic, "TOPIC") + ", message "
+        + ids.indexOf(id) + ", batch " + id.getBatchIndex() + " of " + id.getBatchSize()
+        + ", chunked " + (id.getFirstChunkMessageId() != null) + ", partition "
+        + id.getPartitionIndex());
+    return said;
   }
 
   CompletableFuture<MessageId> message(Line line, String text) {
