@@ -23,7 +23,8 @@ MOST_COORDINATORS = 64
 class PulsarOptions:
     """`dedup`: brokerDeduplicationEnabled; `max_active`: maxActiveTransactionsPerCoordinator, 0 for
     no limit; `snapshot_ms`: transactionBufferSnapshotMinTimeInMillis; `coordinators`: how many
-    there are (--initial-num-transaction-coordinators of a cluster's set-up; a standalone has one)."""
+    there are (a cluster is set up with --initial-num-transaction-coordinators; a standalone has
+    one)."""
 
     dedup: bool = False
     max_active: int = 0
