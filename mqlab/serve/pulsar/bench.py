@@ -98,7 +98,7 @@ def transactions_per_second(address: str, seconds: float = 5.0) -> float:
     sender, done = Sender(address), 0
     sender.connect_coordinator()
     start = time.perf_counter()
-    while (passed := time.perf_counter() - start) < seconds:
+    while not done or (passed := time.perf_counter() - start) < seconds:
         sender.run_transaction()
         done += 1
     sender.close()
