@@ -3,7 +3,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.*;
 import org.apache.pulsar.client.api.transaction.Transaction;
 
-/** One story by any Java client: orders become payments in transactions; each line is an outcome. */
+/** Orders become payments in transactions, by any Java client; each line is an outcome. */
 public class Story {
     public static void main(String[] args) throws Exception {
         String run = args[1];
@@ -23,7 +23,8 @@ public class Story {
             }
             for (int turn = 0; turn < 4; turn++) {
                 Message<String> came = orders.receive(10, TimeUnit.SECONDS);
-                Transaction txn = client.newTransaction().withTransactionTimeout(1, TimeUnit.MINUTES)
+                Transaction txn = client.newTransaction()
+                        .withTransactionTimeout(1, TimeUnit.MINUTES)
                         .build().get();
                 out.newMessage(txn).value(came.getValue()).send();
                 orders.acknowledgeAsync(came.getMessageId(), txn).get();
