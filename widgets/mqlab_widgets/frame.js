@@ -13,6 +13,7 @@ const NARROW = 560; // px: below that the top line has no room for the system
 const WHOLE = { width: 840, height: 650 }; // px at scale 1 that a picture asks of the whole window
 const MARGIN = 6; // px of the pane that stay free
 const AIR = 24; // px above what comes into the pane
+const DESCRIBE_MS = 250; // after the last step
 const PARCEL = { ms: 250, high: 18, line: 15, ends: 14 }; // what travels along an arrow, in px
 const BRING_IN_MS = [0, 60, 200, 500]; // after a display is drawn
 const PAGE_EDGE = 10; // px more of a page, which has an edge of its own
@@ -369,6 +370,15 @@ class Stage {
       const at = tabs.groups.findIndex(({ panels }) => panels.some((p) => p.base === base));
       if (at >= 0 && at !== tabs.chosen) tabs.pick(at);
     }
+  }
+
+  /** Say what the panels show, once the reader stays at a step. The diagram is left out: its rows
+   *  are the narration. */
+  describe() {
+    clearTimeout(this.telling);
+    this.telling = setTimeout(() => {
+      for (const { rows, visible, panel } of this.panels) if (visible && !rows) panel.describe();
+    }, DESCRIBE_MS);
   }
 
   /** What the message of this step carries travels along its arrow. */

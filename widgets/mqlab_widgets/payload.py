@@ -41,6 +41,7 @@ WORDS = {
     "place": Text("step {n} of {of}", "第 {n} 步，共 {of} 步"),
     "folded": Text("{n} folded", "已折叠 {n} 行"),
     "fold": Text("fold {n} again", "重新折叠 {n} 行"),
+    "red": Text("No longer true: {what}", "已经不成立：{what}"),
     "start": Text("before the first step", "第一步之前"),
     "begin": Text("Press the right arrow to begin.", "按右箭头键开始。"),
     "empty": Text("Nothing has happened yet.", "还没有发生任何事。"),
@@ -180,11 +181,20 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
             "kind": find_kind(fact),
             "mark": mark(fact, now > broken),
         }
+        if red := find_red(trace, i, lang):
+            entry["red"] = red
         if fact.fold:
             entry["fold"] = 1
         broken = now
         out.append(entry)
     return out
+
+
+def find_red(trace: Trace, step: int, lang: Lang) -> str:
+    """The sentences of the lights that turn red at this step."""
+    before = {light.name for light in trace.snapshots[step - 1].lights if not light.ok}
+    new = (x for x in trace.snapshots[step].lights if not x.ok and x.name not in before)
+    return "; ".join(light.sentence.of(lang) for light in new)
 
 
 def chip(fact: Fact, lang: Lang) -> str:

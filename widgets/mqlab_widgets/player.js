@@ -10,6 +10,7 @@ class Panel {
   constructor(lives, shapes, box, scale) {
     this.svg = document.createElementNS(SVG, "svg");
     this.scale = scale;
+    this.title = box.title;
     this.rows = []; // from which row of a diagram to which it is drawn (frame.js says)
     [this.width] = box.size;
     for (const [name, value] of Object.entries({
@@ -38,6 +39,13 @@ class Panel {
     this.news ??= newsOf(this.lives);
     const k = latest(this.news, step);
     return k >= 0 && this.news[k] > before;
+  }
+
+  /** For who hears the picture: its title and all that is written in it, from top to bottom. */
+  describe() {
+    const said = [...this.svg.querySelectorAll("text")].map((el) => el.textContent)
+      .filter((text) => text && text !== this.title);
+    this.svg.setAttribute("aria-label", [this.title, said.join(", ")].filter(Boolean).join(": "));
   }
 
   seek(step) {
@@ -196,6 +204,8 @@ class Player {
     this.why = make("div", { className: "why" });
     this.say = make("div", { className: "say" }, this.line, this.why);
     this.say.setAttribute("aria-live", "polite");
+    this.alarm = make("div", { className: "alarm" });
+    this.alarm.setAttribute("role", "alert");
     const controls = make("div", { className: "controls" },
       button("first", () => this.go(0)), button("back", () => this.go(this.before())),
       button("play", () => this.play()), button("next", () => this.go(this.after())),
@@ -203,7 +213,8 @@ class Player {
       make("div", { className: "slide" }, this.ticks, this.slider));
     this.legend = new Legend(this.id, () => this.host.focus({ preventScroll: true }));
     this.body = make("div", { className: "body" }, this.stage.el,
-      make("div", { className: "bottom" }, controls, this.say), this.legend.el);
+      make("div", { className: "bottom" }, controls, this.say, this.alarm),
+      this.legend.el);
     this.host.replaceChildren(
       make("div", { className: "top" }, this.title, this.system,
         make("span", { className: "rest" }, this.evidence),
@@ -357,6 +368,8 @@ class Player {
     this.done.setAttribute("d", `M0 10H${step}`);
     this.line.textContent = fact ? fact.line : words.start;
     this.why.textContent = fact ? fact.why : this.end ? words.begin : words.empty;
+    const alarm = fact?.red ? words.red.replace("{what}", fact.red) : "";
+    if (this.alarm.textContent !== alarm) this.alarm.textContent = alarm;
     this.evidence.textContent = fact ? `${words.evidence}${fact.evidence}` : "";
     this.evidence.hidden = !fact || this.data.meta.calm;
     this.evidence.title = fact ? evidence[fact.kind] : "";
@@ -371,6 +384,7 @@ class Player {
     off(["play"], stop === 0);
     this.host.dataset.step = step;
     this.stage.reveal();
+    this.stage.describe();
     this.drawn();
   }
 

@@ -6,7 +6,7 @@ from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
-from ..widths import fit, width
+from ..widths import fit, fit_apart, width
 from .marks import row
 from .plan import ROW, SLOTS, STAIRS, Plan, plan
 from .window import window
@@ -114,13 +114,14 @@ def _fit_whole(what: str, room: float) -> str:
 
 def _names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
     scene = Scene()
+    titles = [lane.title.of(lang) for lane in p.lanes]
     room = p.pitch * (2 if p.stairs else 1) - 6 if len(p.lanes) > 1 else 140
     for i, lane in enumerate(p.lanes):
         cls = "lane bad" if lane.name in down else "lane"
         x, low = p.x[lane.name], p.stairs * (i % 2) * STAIRS
         name, what = lane.title.of(lang), lane.subtitle.of(lang)
         with scene.group(f"head:{lane.name}"):
-            title = fit(name, min(room, 2 * x, 2 * (p.width - x)), 12, bold=True)
+            title = fit_apart(titles, min(room, 2 * x, 2 * (p.width - x)), 12, bold=True)[name]
             scene.text(f"lane:{lane.name}", x, 13 + low, title, cls)
             subtitle = _fit_whole(what, p.pitch - 4)
             if subtitle and (subtitle == what or not p.stairs):
