@@ -94,7 +94,8 @@ class ResponseCode(IntEnum):
 
 class MessageSysFlag(IntFlag):
     """Bits of a message's sysFlag. Bits 2 and 3 hold the transaction's type: 0 none,
-    4 prepared, 8 commit, 12 rollback."""
+    4 prepared, 8 commit, 12 rollback. Bits 8 to 10 hold how a compressed body is compressed:
+    0 and 0x300 zlib, 0x100 LZ4, 0x200 ZSTD (CompressionType)."""
 
     COMPRESSED = 0x1
     MULTI_TAGS = 0x2
