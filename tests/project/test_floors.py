@@ -53,6 +53,7 @@ LIBRARIES = {
     "mqlab.serve.pulsar": {"google"},
     "mqlab.spark": {"confluent_kafka", "kio", "pandas", "pyarrow", "pyflink", "pyspark"},
     "mqlab.real.kafka": {"confluent_kafka", "kio", "pyarrow"},
+    "mqlab.real.rocketmq": {"pyarrow"},
     "mqlab.lessons": {
         "IPython",
         "jinja2",

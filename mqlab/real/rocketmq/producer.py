@@ -160,7 +160,7 @@ class Producer:
             place = wrong.get("queue_offset", half.queue_offset)
             log = wrong.get("commit_log_offset", half.physical_offset)
             asked += f" {wrong.get('group', self.group)} half@{place} log@{log}"
-        fields = self._end_fields(half, end, from_check, wrong)
+        fields = self.end_fields(half, end, from_check, wrong)
         try:
             patience = SILENCE_S if end == UNKNOW else PATIENCE_S
             told = tell(
@@ -171,7 +171,7 @@ class Producer:
         self.lab.note(self.who, BROKER, asked, told)
         return told
 
-    def _end_fields(
+    def end_fields(
         self, half: Half, end: int, from_check: bool, wrong: dict[str, Any]
     ) -> dict[str, Any]:
         return {

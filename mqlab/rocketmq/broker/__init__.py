@@ -57,7 +57,13 @@ from ..group.messages import (
 from ..group.producers import Producers
 from ..log.offsets import PERSIST, Offsets, read_offsets, write_offsets
 from ..log.store import Writer, find_undispatched
-from ..messages import EndTransaction, HaReport, ResumeCheckHalfMessage, SendMessage
+from ..messages import (
+    EndTransaction,
+    HaReport,
+    ResumeCheckHalfMessage,
+    SendBatchMessage,
+    SendMessage,
+)
 from . import back, checking, delay, end, groups, pull, safety, send
 from . import timer as timers
 from .safety import Waiting
@@ -116,6 +122,8 @@ class Broker:
         match body:
             case SendMessage():
                 return send.store_message(self, body, caller, disk, at_ms)
+            case SendBatchMessage():
+                return send.store_batch(self, body, caller, disk, at_ms)
             case EndTransaction():
                 return end.end_transaction(self, body, caller, disk, at_ms)
             case ResumeCheckHalfMessage():

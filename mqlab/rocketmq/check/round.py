@@ -207,4 +207,4 @@ class _Round:
         only = None if "any_producer" in self.config.on else half.message.born_host
         self.producers, client = self.producers.choose(group, only)
         if client is not None:
-            self.writer.add(Send(client, halves.build_question(asked)))
+            self.writer.add(Send(client, halves.build_question(half, asked)))

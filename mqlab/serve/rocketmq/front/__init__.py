@@ -12,6 +12,7 @@ broker's question about a transaction goes out over that very connection.
     sending.py    what is looked at before a message is stored; batches
     replies.py    questions and answers between clients
     pulling.py    the long poll; held.py: the pulls that wait
+    pushing.py    pushes that a client could not take yet
     offsets.py    how far groups have come, where queues begin and end
     queries.py    messages by key and by id
     admin.py      what mqadmin asks and changes; status.py: how the broker stands
@@ -41,35 +42,48 @@ from ....kernel import (
     Fired,
     Map,
     Quiet,
-    Reply,
     Request,
+    Response,
     Send,
     replace,
 )
 from ....rocketmq.broker import Broker
 from ....rocketmq.config import DLQ_PREFIX, RocketMQConfig
 from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
-from ....rocketmq.log import Stored
+from ....rocketmq.log import COMMIT_LOG, Stored
 from ....rocketmq.log.offsets import Offsets
 from ....rocketmq.messages import (
     TAGS,
+    UNIQ_KEY,
     CheckTransactionState,
     EndTransaction,
     HeartbeatResponse,
     Message,
     ResumeCheckHalfMessage,
 )
-from ....rocketmq.remoting import ResponseCode
+from ....rocketmq.remoting import ResponseCode, make_msg_id
+from ...protocol import Unsent
 from ..wire import admin as wanted
 from ..wire import asks
 from ..wire.answers import REGION, Question
 from ..wire.asks import Ask
-from . import admin, offsets, pulling, queries, registry, replies, sending, status, topics
+from . import (
+    admin,
+    offsets,
+    pulling,
+    pushing,
+    queries,
+    registry,
+    replies,
+    sending,
+    status,
+    topics,
+)
 from .clients import ClientBeat, Clients
 from .held import Arrival, HeldPulls
 from .locks import Locks
 from .pulling import PULL
-from .sending import FRONT, Batch, StoreNext
+from .sending import FRONT
 from .topic import CLUSTER
 
 __all__ = ["FRONT", "Front", "FrontConfig"]
@@ -94,9 +108,9 @@ class Wake:
 
 @dataclass(frozen=True, slots=True)
 class Front(Quiet):
-    """`here`: the address at which clients reach this broker; `held`: pulls that wait; `batches`:
-    batches that are not stored whole. `resets`: positions that groups are sent back to at their
-    next pull; `pulled`: how far groups have been sent messages; `since_ms`: the start."""
+    """`here`: the address at which clients reach this broker; `held`: pulls that wait; `unsent`:
+    pushes that their clients could not take yet. `resets`: positions that groups are sent back to
+    at their next pull; `pulled`: how far groups have been sent messages; `since_ms`: the start."""
 
     config: FrontConfig
     broker: Broker
@@ -104,7 +118,7 @@ class Front(Quiet):
     clients: Clients = Clients()
     locks: Locks = Locks()
     held: HeldPulls = HeldPulls()
-    batches: Map[int, Batch] = Map()
+    unsent: Map[int, Send] = Map()
     last: int = 0
     resets: Offsets = Offsets()
     pulled: Offsets = Offsets()
@@ -115,12 +129,14 @@ class Front(Quiet):
             case Request(caller=caller, body=Ask() as ask, at_ms=at_ms):
                 here = self if self.here == ask.here else replace(self, here=ask.here)
                 return HANDLERS[type(ask.body)](here, caller, ask, at_ms, disk)
-            case Request(body=StoreNext(number=number), at_ms=at_ms):
-                return sending.store_next(self, number, at_ms, disk)
             case Request(body=Wake(stored=stored)):
                 return pulling.wake(self, stored, disk)
             case Fired(timer=timer) if timer.startswith(PULL):
                 return pulling.end_wait(self, int(timer.removeprefix(PULL)), disk)
+            case Fired(timer=pushing.AGAIN):
+                return pushing.push_again(self)
+            case Response(peer=peer, body=Unsent(body=body)):
+                return pushing.keep_unsent(self, peer, body)
             case ConnectionLost(peer=peer):
                 return self._forget(peer, event, disk)
         # The broker's own: a timer of the check service, say.
@@ -139,10 +155,7 @@ class Front(Quiet):
                 case Send(body=HeartbeatResponse()):
                     continue  # in a lesson the broker's direction of the connection opens so
                 case Send(to=client, body=CheckTransactionState() as check):
-                    done.append(Send(client, Question(check, self.here)))
-                case Reply(caller=Caller(name=name, corr=number), body=body) if name == FRONT:
-                    new, more = sending.take_stored(new, number, body)
-                    done += more
+                    done += self._put_question(client, check)
                 case Append(entry=Stored(message=message)) if message.topic.startswith(DLQ_PREFIX):
                     done += (*topics.create_once(disk, message.topic), effect)
                 case _:
@@ -152,7 +165,7 @@ class Front(Quiet):
 
     def _forget(self, client: str, event: ConnectionLost, disk: Disk) -> Result:
         new, effects = self.ask_broker(event, disk)
-        new, ended = pulling.forget_client(new, client)
+        new, ended = pulling.forget_client(pushing.forget_unsent(new, client), client)
         clients, told = new.clients.forget(client)
         return replace(new, clients=clients), (*effects, *ended, *told)
 
@@ -166,12 +179,27 @@ class Front(Quiet):
         """4.9 has one code for all that is wrong with a request."""
         return ResponseCode.SYSTEM_ERROR if self.is_older else code
 
-    def mark(self, message: Message) -> Message:
-        """The properties that a broker adds to what it stores."""
+    def mark(self, message: Message, at_ms: int, disk: Disk) -> Message:
+        """The properties that a broker adds to what it stores. Since 5 it also gives a key to a
+        message that its client gave none: of the broker's address, the time and where it lies."""
         marked = message.put(("CLUSTER", CLUSTER))
         if self.is_older:
             return marked
+        if not message.get(UNIQ_KEY):
+            key = f"{make_msg_id(self.here, disk.log(COMMIT_LOG).end)}{at_ms & 0xFFFFFFFF:08X}"
+            marked = marked.put((UNIQ_KEY, key))
         return marked.put(("MSG_REGION", REGION), ("TRACE_ON", "true"))
+
+    def mark_in_batch(self, message: Message) -> Message:
+        """Since 5 a broker adds nothing to the messages of a batch."""
+        return message.put(("CLUSTER", CLUSTER)) if self.is_older else message
+
+    def _put_question(self, client: str, check: CheckTransactionState) -> Effects:
+        """4.9 never asks about a message without a body: it stumbles over it, and the check
+        counts all the same."""
+        if not self.is_older:
+            return (Send(client, Question(check, self.here, topics.BROKER_NAME)),)
+        return (Send(client, Question(check, self.here)),) if check.message.body else ()
 
     @staticmethod
     def recover(config: FrontConfig, disk: Disk, at_ms: int) -> Result:

@@ -130,6 +130,7 @@ def _read_send(
     return asks.Send(
         group=header.text(name("producerGroup"), ""),
         messages=messages,
+        size=len(command.body),
         batch=batch,
         queues=header.integer(name("defaultTopicQueueNums"), 4),
     )
