@@ -96,9 +96,11 @@ class Producer:
 
     # -- sending ---------------------------------------------------------------------------
 
-    def send(self, place: str, words: str, half: bool = True, **properties: str) -> Half:
-        """A half message to a queue ("orders-0"), or a plain one; `properties`: besides those
-        that a client sets."""
+    def send(
+        self, place: str, words: str, half: bool = True, age_ms: int = 0, **properties: str
+    ) -> Half:
+        """A half message to a queue ("orders-0"), or a plain one. `age_ms`: how long ago it was
+        born; `properties`: besides those that a client sets."""
         topic, _, queue_id = place.rpartition("-")
         key = f"{self.lab.wire(self.who)}-{words}"
         given = {UNIQ_KEY: key, **properties}
@@ -114,7 +116,7 @@ class Producer:
             d=4,
             e=queue_id,
             f=int(flag),
-            g=int(time.time() * 1000),
+            g=int(time.time() * 1000) - age_ms,
             h=0,
             i=encode_properties(given),
             j=0,

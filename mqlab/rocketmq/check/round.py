@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...kernel import Disk, Effects, Send
+from ...kernel import Disk, Effects, Send, replace
 from ..config import RocketMQConfig
 from ..group.producers import Producers
 from ..log.store import HALF_QUEUE, OP_QUEUE, Stored, Writer, read_queue
@@ -150,7 +150,7 @@ class _Round:
     def examine(self, half: Stored) -> bool:
         """Deal with a half that no op record names; False: the round stops here."""
         if self.is_spent(half):
-            self.writer.put(halves.build_parked(half))
+            self.writer.put(halves.build_parked(self.count_check(half)))
             return True
         if half.queue_offset >= self.fresh:
             return False
@@ -167,6 +167,14 @@ class _Round:
         age = self.at_ms - half.message.born_ms
         too_old = age > self.config.reserved_hours * HOUR_MS
         return too_old or (asked and half.message.check_times >= self.config.check_max)
+
+    def count_check(self, half: Stored) -> Stored:
+        """What is parked for its age has one check more than it was asked about: the round counts
+        first, unless all checks are spent (needDiscard), and looks at the age then (needSkip)."""
+        times = half.message.check_times
+        if half.message.get(CHECK_TIMES) is not None and times >= self.config.check_max:
+            return half
+        return replace(half, message=half.message.put((CHECK_TIMES, str(times + 1))))
 
     def is_young(self, half: Stored) -> bool:
         """Whether its own immunity, or else transactionTimeOut, has not passed. At exactly that
