@@ -19,6 +19,8 @@ from mqlab.lessons.registry import system
 
 SCENARIOS = Path(__file__).parents[2] / "datasets" / "scenarios" / "kafka"
 
+RESTARTED = "It knows again what its log says and no more: what was not decided there, never was."
+
 
 @pytest.fixture
 def scenario(tmp_path):
@@ -68,8 +70,9 @@ def test_present_makes_a_lecture_of_a_scenario_and_opens_it(
     assert opened == [page.as_uri()]
     meta = payload(page.read_text("utf-8"))["meta"]
     assert meta["lecture"] == {
-        "story": "The story.", "scenes": [[1, "It dies."], [4, "restart coordinator"]],
-    }  # fmt: skip
+        "story": "The story.",
+        "scenes": [[1, "It dies."], [4, RESTARTED]],
+    }
     assert meta["step"] == 0 and "Page Down" in meta["words"]["begin"]
     assert main(["view", str(scenario), "-o", "run.json"]) == 0
     assert main(["view", "run.json", "--present", "-o", "other.html"]) == 0

@@ -14,6 +14,7 @@ from .window import window
 ROWS = 20  # rows that are seen where nobody says how many
 MOST_ROWS = 34  # rows of the tallest screen; the browser shows as many as it has room for
 SPARE = 3  # rows drawn above and below what is seen: they are in place when it scrolls
+FOLD = 51  # px: the middle of a number of folded rows, right of a transaction's name
 EDGE = 3  # px above the first row that is seen and below the last: numbers of folded rows
 
 
@@ -93,7 +94,7 @@ def _place(trace: Trace, p: Plan, r: int, when: str, lang: Lang) -> Part:
     hidden = position - (p.rows[r - 1] if r else 0) - 1
     if hidden:
         cls = "fold future" if when == "future" else "fold"
-        scene.text(f"fold:{position}", 40, r * ROW + 3.5, f"+{hidden}", cls)
+        scene.text(f"fold:{position}", FOLD, r * ROW + 3.5, f"+{hidden}", cls)
     return scene.seal()
 
 
