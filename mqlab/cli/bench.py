@@ -25,6 +25,11 @@ HELP = "measure: transactions/s, income, import time, the player, the explorer"
 ROOT = Path(__file__).parents[2]
 #: the kernel alone, a lab's own module, a picture, a server with its broker
 IMPORTED = ("mqlab.kernel", "mqlab.lessons.kafka.lab06", "mqlab_widgets", "mqlab.serve.kafka.home")
+REAL = {
+    "kafka": "mqlab.real.kafka.broker:RealKafka",
+    "pulsar": "mqlab.real.pulsar.broker:RealPulsar",
+    "rocketmq": "mqlab.real.rocketmq.broker:RealRocketMQ",
+}
 Figures = Iterator[tuple[str, Any]]
 
 
@@ -110,6 +115,23 @@ def _server(others: dict[str, str]) -> Figures:
                 yield f"{who}, {figure}", f"{value:,.0f}"
 
 
+def _start() -> Figures:
+    """Every broker from nothing to a first committed transaction; a real one beside it where
+    Java is there and its jars have been fetched (`mqlab real NAME start` does that)."""
+    from ..brokers import load
+    from ..serve.bench import measure_cold_start
+
+    for name in list_brokers("serve"):
+        transact = next(iter(load(f"mqlab.serve.{name}.bench:FIGURES").values()))
+        brokers = {f"mqlab serve {name}": load(f"mqlab.serve.{name}:serve")}
+        jars, real = load(f"mqlab.real.{name}.jars:JARS"), load(REAL[name])
+        if jars.is_here(jars.versions[0]) and not jars.find_missing():
+            brokers[f"real {name}"] = real
+        for who, begin in brokers.items():
+            seconds, mib = measure_cold_start(begin, transact)
+            yield f"{who}, start to the first commit", f"{seconds:.1f} s, {mib:,.0f} MiB"
+
+
 def _income() -> Figures:
     from ..serve.kafka import serve
     from ..spark.bench import measure_sinks
@@ -136,5 +158,6 @@ PARTS: dict[str, Callable[[], Figures]] = {
     "explorer": _explorer,
     "player": _player,
     "server": lambda: _server({}),
+    "start": _start,
     "income": _income,
 }

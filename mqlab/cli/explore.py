@@ -3,34 +3,54 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ..brokers import list_brokers
 from ..explore import Budget, Counterexample, Verdict, explore
+from ..explore.budget import MOST
+from ..explore.memory import available
 from ..kernel.token import encode
 from ..lessons.registry import system
-from ..lessons.searches import Searched, find_lesson, lesson_table, searches_of, table
+from ..lessons.searches import (
+    Searched,
+    find_lesson,
+    list_rows,
+    search_all,
+    searches_of,
+    table,
+)
 from ..scenario.language import ScenarioError
 from .errors import UserError
 
 HELP = "search every schedule of a system within a budget of faults"
 BOUNDS = ("kills", "power_cuts", "breaks", "timers", "retries", "killable", "restartable")
+EPILOG = (
+    "Exit code: 1 where a claim is violated or what must be reachable is never reached, also with "
+    "--off and --claim, where that is what one expects; 0 where nothing was found, within the "
+    "bounds that are printed; 2 for bad usage. --safeguards: 0 where every anomaly was found."
+)
+MB = 1_000_000
+STATES = 1_000_000
 MANY = 10_000  # states from which the memory of one of them can be told
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
     parser.add_argument(
         "system",
         nargs="+",
         metavar="SYSTEM",
-        help=f"a broker ({', '.join(list_brokers('searches'))}) or a classical model (two_phase, "
-        "tcc …): its lesson system with its own bounds; or a system line, for example: "
-        "kafka 'app=init; begin; send orders-0 a; commit'",
+        help=f"a broker ({', '.join(list_brokers('searches'))}): the most telling of its systems, "
+        "half a minute; a classical model (two_phase, tcc …): its lesson system; each with bounds "
+        "of its own; or a system line, for example: kafka 'app=init; begin; send orders-0 a; "
+        "commit'",
     )
     parser.add_argument(
         "--off",
@@ -62,27 +82,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--killable", type=_names, help="which nodes may stop: coordinator,app")
     parser.add_argument("--restartable", type=_names, help="which of them may start again")
-    parser.add_argument("--states", type=_count, default=1_000_000, help="give up after so many")
+    parser.add_argument(
+        "--states", type=_some, help=f"give up after so many (of a single system: {STATES:,})"
+    )
+    parser.add_argument(
+        "--memory",
+        type=_some,
+        metavar="MB",
+        help="give up when the search has taken so much (three quarters of what is free)",
+    )
     parser.add_argument("--view", metavar="PAGE", help="write the counterexample as a page")
 
 
 def run(args: argparse.Namespace) -> int:
-    """0: nothing found; 1: a property is violated, or something is never reached."""
+    """0: nothing found; 1: a claim is violated, or something is never reached."""
+    memory = args.memory * MB if args.memory else _spare_memory()
     if args.safeguards or args.table:
-        return _table(args)
-    line, bounds = choose_system(args)
+        return _tell_lesson(args, memory)
+    quick = choose_quick(args)
+    if quick:
+        return _search_all(quick, args, memory, workers=min(2, os.cpu_count() or 1))
     try:
+        line, bounds = choose_system(args)
         found = system(line)
-    except ScenarioError as error:
+    except (ScenarioError, ValueError) as error:
         raise UserError(str(error)) from error
     nodes = {spec.name for spec in found.nodes()}
     for name in (*(bounds.killable or ()), *(bounds.restartable or ())):
         if name not in nodes:
             raise UserError(f"no node {name!r}; there are: {', '.join(sorted(nodes))}")
     print(f"system {line}", flush=True)
-    verdict = explore(found, bounds, progress=_progress() if sys.stderr.isatty() else None)
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    try:
+        verdict = explore(found, bounds, progress=_choose_progress(), memory=memory)
+    except OverflowError as error:
+        raise UserError(f"{error}: take a smaller system, or smaller bounds") from error
+    _clear_line()
     print(verdict)
     figures = (
         f"{verdict.seconds:.1f} s, {verdict.states / max(verdict.seconds, 1e-9):,.0f} states/s"
@@ -90,14 +124,26 @@ def run(args: argparse.Namespace) -> int:
     if verdict.memory and verdict.states >= MANY:
         figures += f", {verdict.memory / verdict.states:,.0f} bytes a state"
     print(figures)
-    for names, example in _grouped(verdict):
+    return _tell_found([verdict], args)
+
+
+def _tell_found(verdicts: list[Verdict], args: argparse.Namespace) -> int:
+    """Every violated claim by its shortest run, in whichever system that was found; the exit
+    code."""
+    shortest: dict[str, Counterexample] = {}
+    for name, example in (pair for v in verdicts for pair in v.counterexamples.items()):
+        if name not in shortest or len(example.schedule) < len(shortest[name].schedule):
+            shortest[name] = example
+    for names, example in _grouped(shortest):
         _tell(names, example)
     if args.view:
-        _view(list(verdict.counterexamples.values()), Path(args.view))
-    return 0 if verdict.ok else 1
+        _view(list(shortest.values()), Path(args.view))
+    return 0 if all(verdict.ok for verdict in verdicts) else 1
 
 
-def _table(args: argparse.Namespace) -> int:
+def _tell_lesson(args: argparse.Namespace, memory: int | None) -> int:
+    """--table and --safeguards. In the second an anomaly is what is expected, so its exit code
+    is 1 where one was not found."""
     if len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
         known = ", ".join(list_brokers("searches"))
         raise UserError(
@@ -105,26 +151,69 @@ def _table(args: argparse.Namespace) -> int:
             "kafka --safeguards"
         )
     searches = searches_of(args.system[0])
-    if args.table:
-        print(lesson_table(searches.systems))  # minutes; each system in a process of its own
-        return 0
-    text = table(searches, progress=_progress() if sys.stderr.isatty() else None)
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    if args.table:  # minutes
+        return _search_all(searches.systems, args, memory, workers=1)
+    try:
+        text = table(searches, progress=_choose_progress())
+    except LookupError as error:
+        print(f"{error.args[0]}")
+        return 1
+    _clear_line()
     print(text)
     return 0
+
+
+def _search_all(
+    systems: tuple[Searched, ...], args: argparse.Namespace, memory: int | None, workers: int
+) -> int:
+    """A line for each system as soon as it was searched, then what was found."""
+    if args.states is not None:
+        systems = tuple(replace(s, budget=replace(s.budget, states=args.states)) for s in systems)
+    verdicts: list[Verdict] = []
+
+    def keep() -> Iterator[Verdict]:
+        for verdict in search_all(systems, workers, memory):
+            verdicts.append(verdict)
+            yield verdict
+
+    started = time.perf_counter()
+    for line in list_rows(systems, keep()):
+        print(line, flush=True)
+    seconds, states = time.perf_counter() - started, sum(v.states for v in verdicts)
+    print(f"{states:,} states of {len(systems)} systems in {seconds:.0f} s")
+    return _tell_found(verdicts, args)
+
+
+def choose_quick(args: argparse.Namespace) -> tuple[Searched, ...]:
+    """The systems of the plain form, `mqlab explore NAME`; none where anything else is asked."""
+    plain = not (args.off or args.claim or _given(args))
+    if not plain or len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
+        return ()
+    return searches_of(args.system[0]).quick
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """The bounds that were given on the command line."""
+    return {name: getattr(args, name) for name in BOUNDS if getattr(args, name) is not None}
+
+
+def _spare_memory() -> int | None:
+    """Three quarters of what is free, so that the search ends before the machine does."""
+    free = available()
+    return None if free is None else free * 3 // 4
 
 
 def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
     """The system line and its bounds. A bare name of a broker is its lesson system or, without
     one safeguard, the smallest system that needs it; both have bounds of their own, which hold
     as long as none is given."""
-    given = {name: getattr(args, name) for name in BOUNDS if getattr(args, name) is not None}
+    given = _given(args)
+    states = STATES if args.states is None else args.states
     line = shlex.join(args.system) if len(args.system) > 1 else args.system[0]
     found = _lesson(line, args.off, args.claim)
-    own = replace(found.budget, states=args.states)
+    own = replace(found.budget, states=states)
     off = f" off={','.join(args.off)}" if args.off else ""
-    return found.line + off, Budget(**given, states=args.states) if given else own
+    return found.line + off, Budget(**given, states=states) if given else own
 
 
 def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
@@ -147,13 +236,28 @@ def _lesson(line: str, off: list[str], claim: str | None) -> Searched:
 
 
 def _count(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number: expected 0, 1, 2 …")
+    if not text.isdecimal() or int(text) > MOST:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number from 0 to {MOST}")
+    return int(text)
+
+
+def _some(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected 1, 2, 3 …")
     return int(text)
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(filter(None, text.split(",")))
+
+
+def _choose_progress() -> Callable[[int, int], None] | None:
+    return _progress() if sys.stderr.isatty() else None
+
+
+def _clear_line() -> None:
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _progress() -> Callable[[int, int], None]:
@@ -167,20 +271,18 @@ def _progress() -> Callable[[int, int], None]:
     return tell
 
 
-def _grouped(verdict: Verdict) -> list[tuple[list[str], Counterexample]]:
+def _grouped(found: dict[str, Counterexample]) -> list[tuple[list[str], Counterexample]]:
     """Each run that was found, the shortest first, with everything it breaks."""
     runs: dict[tuple[str, ...], list[str]] = {}
-    for name, example in sorted(
-        verdict.counterexamples.items(), key=lambda found: len(found[1].schedule)
-    ):
-        runs.setdefault(example.schedule, []).append(name)
-    return [(names, verdict.counterexamples[names[0]]) for names in runs.values()]
+    for name, example in sorted(found.items(), key=lambda pair: len(pair[1].schedule)):
+        runs.setdefault((example.system.line(), *example.schedule), []).append(name)
+    return [(names, found[names[0]]) for names in runs.values()]
 
 
 def _tell(names: list[str], example: Counterexample) -> None:
     trace = example.trace()
     said = ", ".join(f"“{name}”" for name in names)
-    print(f"\nshortest counterexample to {said}:\n{trace}")
+    print(f"\nshortest counterexample to {said}, in\nsystem {example.system.line()}\n{trace}")
     print(f"\nthe same run, to see: mqlab open {encode(example.system, trace)}")
 
 

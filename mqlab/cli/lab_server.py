@@ -8,13 +8,12 @@ import socket
 import sys
 from pathlib import Path
 from typing import NoReturn
-from urllib.parse import urlencode
 
 from .errors import UserError
 
 HOST = "127.0.0.1"
 TRIES = 50  # ports after the one asked for
-FORMGRADER = Path(__file__).parent / "formgrader"  # settings of Jupyter that open it
+LAB, FORMGRADER = "jupyterlab", "mqlab.lessons.course.formgrader"
 
 
 def free_port(first: int) -> int:
@@ -35,36 +34,25 @@ def free_port(first: int) -> int:
 
 def open_lab(folder: Path, port: int, browser: bool) -> NoReturn:
     """JupyterLab in `folder`, at its first notebook."""
-    _become_jupyterlab(folder, port, browser, f"/lab{_first_page(folder)}", "The labs are at", {})
+    _become_server(LAB, folder, port, browser, f"/lab{_first_page(folder)}", "The labs are at")
 
 
 def open_formgrader(course: Path, port: int, browser: bool) -> NoReturn:
-    """JupyterLab in a course's folder, at nbgrader's formgrader.
-
-    Setup switches nbgrader's pages off for everybody who works in the labs; for this one process
-    the settings in `formgrader/` come first.
-    """
+    """nbgrader's formgrader in a course's folder, without JupyterLab around it."""
     os.chdir(course)  # nbgrader reads its settings from the current folder
-    first = [str(FORMGRADER), os.environ.get("JUPYTER_CONFIG_PATH", "")]
-    more = {
-        "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, first)),
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
-    }
-    # By way of the login page: the formgrader's own pages sign in for themselves alone, and a
-    # notebook opened from there would ask for the token again.
-    page = f"/login?{urlencode({'next': '/formgrader/manage_assignments'})}"
-    _become_jupyterlab(course, port, browser, page, "The formgrader is at", more)
+    page = "/formgrader/manage_assignments"
+    _become_server(FORMGRADER, course, port, browser, page, "The formgrader is at")
 
 
-def _become_jupyterlab(
-    folder: Path, port: int, browser: bool, page: str, what: str, more: dict[str, str]
+def _become_server(
+    module: str, folder: Path, port: int, browser: bool, page: str, what: str
 ) -> NoReturn:
     """Takes this process's place, so that Ctrl-C or a signal ends one and leaves none behind."""
     free = free_port(port)
     if free != port:
         print(f"Port {port} is in use, taking {free}.")
     token = secrets.token_urlsafe(24)
-    print(f"\n{what}  http://{HOST}:{free}{page}{'&' if '?' in page else '?'}token={token}")
+    print(f"\n{what}  http://{HOST}:{free}{page}?token={token}")
     print("Ready in a few seconds; Ctrl-C ends it.", flush=True)
     options = {
         "ServerApp.root_dir": folder,
@@ -74,12 +62,12 @@ def _become_jupyterlab(
         "ServerApp.open_browser": browser and _has_screen(),
         "ServerApp.answer_yes": True,  # Ctrl-C ends it; the notebooks are saved as one goes
         "ServerApp.allow_root": True,  # in a container one is root
-        "LabApp.default_url": page,
+        ("LabApp" if module == LAB else "ServerApp") + ".default_url": page,
         "Application.log_level": "ERROR",
     }
     words = [f"--{name}={value}" for name, value in options.items()]
-    command = [sys.executable, "-m", "jupyterlab", *words]
-    os.execve(sys.executable, command, {**_environment(token), **more})
+    command = [sys.executable, "-m", module, *words]
+    os.execve(sys.executable, command, _environment(token))
 
 
 def _environment(token: str) -> dict[str, str]:
@@ -87,6 +75,8 @@ def _environment(token: str) -> dict[str, str]:
     return {
         **os.environ,
         "JUPYTER_TOKEN": token,
+        # nbgrader calls `alembic` by its bare name; it lies beside this Python.
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
         # The debugger says at each kernel's start that the standard library is frozen.
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }

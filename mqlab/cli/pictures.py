@@ -57,6 +57,8 @@ def write_picture(
         raise UserError(f"cannot write {out}: name it by what it is to be ({KINDS_IN_WORDS})")
     try:
         said = _write(trace, args, out, lecture)
+    except ValueError as error:
+        raise UserError(f"this run cannot be drawn: {error}") from error
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
     print(f"wrote {out} ({out.stat().st_size / 1000:.0f} kB, {said})")

@@ -8,7 +8,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,27 +78,35 @@ class OurHost:
 
     def cannot(self, program: Any) -> str:
         from mqlab.real.kafka.programs import CLUSTER, FAULT
+        from mqlab.real.kafka.programs.auto_create import AUTO_CREATE
 
         if FAULT in program.needs:
             return "a fault of the real broker; the engine shows it with the switch of that name"
         if CLUSTER in program.needs:
             return "the server is one broker"
-        return "the server has no such settings" if program.settings else ""
+        others = dict(program.settings).keys() - {AUTO_CREATE}
+        return f"the server has no setting {', '.join(sorted(others))}" if others else ""
+
+    def share_broker(self, profile: str) -> AbstractContextManager[Any]:
+        return self._serve(profile, auto_create=False)  # as the real broker of the recordings
 
     @contextmanager
-    def share_broker(self, profile: str) -> Iterator[Any]:
+    def _serve(self, profile: str, auto_create: bool) -> Iterator[Any]:
         from mqlab.real.kafka.client import PROFILES, Target
         from mqlab.serve.kafka import serve
 
         level = PROFILES[profile].transaction_version
         with tempfile.TemporaryDirectory(prefix="mqlab-compare-") as folder:
-            with serve(data_dir=Path(folder) / "data", transaction_version=level) as server:
+            data = Path(folder) / "data"
+            with serve(data_dir=data, transaction_version=level, auto_create=auto_create) as server:
                 yield Target(
                     self.broker, server.address, index_of(Path(folder)), OurControl(server)
                 )
 
-    def own(self, program: Any, profile: str) -> Any:
-        return self.share_broker(profile)
+    def own(self, program: Any, profile: str) -> AbstractContextManager[Any]:
+        from mqlab.real.kafka.programs.auto_create import AUTO_CREATE
+
+        return self._serve(profile, dict(program.settings).get(AUTO_CREATE) == "true")
 
 
 def index_of(folder: Path) -> Any:

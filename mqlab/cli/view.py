@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from mqlab_widgets.lecture import Lecture
+    from mqlab_widgets.lecture import Lecture, Part, divide
 
     path = Path(args.file)
     if not path.is_file():
@@ -34,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
         trace = golden.run.trace
         if path.resolve().is_relative_to(STORIES):  # recordings and articles speak of ours only
             trace = with_evidence(trace, path.stem)
-        scenes = tuple((caption.end, caption.text) for caption in golden.captions)
+        parts = [Part(one.end, one.text if one.written else "") for one in golden.captions]
+        scenes = divide(trace, parts, args.lang)
         lecture = Lecture(" ".join(golden.script.comments[1:]), scenes)
     default = Path(path.with_suffix(".html").name)
     return write_picture(trace, args, default, lecture, shown=args.present)

@@ -9,6 +9,9 @@ from typing import Any
 from ..kernel.system import System
 from ..kernel.text import Text, Words
 
+#: of each kind of fault: what one run has spent fits into a byte
+MOST = 255
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -30,6 +33,14 @@ class Budget:
     killable: tuple[str, ...] | None = None
     retries: int | None = None
     restartable: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """ValueError where a number is none that a search can keep."""
+        if self.states < 1:
+            raise ValueError(f"states={self.states}: a search looks at one state or more")
+        for name in ("kills", "power_cuts", "breaks", "timers", "retries"):
+            if not 0 <= (getattr(self, name) or 0) <= MOST:
+                raise ValueError(f"{name}={getattr(self, name)}: expected 0 to {MOST}")
 
     def may_stop(self, node: str) -> bool:
         return self.killable is None or node in self.killable

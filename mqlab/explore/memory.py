@@ -1,10 +1,14 @@
-"""How much memory this process has, where the system tells: for figures, not for decisions."""
+"""How much memory this process has and could have, where the system tells."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 STATM = Path("/proc/self/statm")
+MEMINFO = Path("/proc/meminfo")
+#: of a container: what it may have and what it has
+LIMIT, USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
 
 
 def resident() -> int:
@@ -16,3 +20,15 @@ def resident() -> int:
     import resource  # Unix only, as /proc is
 
     return pages * resource.getpagesize()
+
+
+def available() -> int | None:
+    """Bytes that this machine, or the container that this process runs in, could still give;
+    None where neither tells."""
+    free = []
+    with suppress(OSError, KeyError, ValueError):  # no Linux, or one older than this row
+        rows = dict(line.split(":") for line in MEMINFO.read_text("ascii").splitlines())
+        free.append(int(rows["MemAvailable"].split()[0]) * 1024)
+    with suppress(OSError, ValueError):  # no container, or one without a limit ("max")
+        free.append(int(LIMIT.read_text("ascii")) - int(USED.read_text("ascii")))
+    return max(0, min(free)) if free else None

@@ -19,6 +19,7 @@ from .packed import Fields
 from .verdict import Counterexample, Verdict
 
 EVERY = 2_000  # states between two looks at the clock
+SLICE = 0.1  # seconds between two looks at the memory
 
 
 def explore(
@@ -26,18 +27,22 @@ def explore(
     budget: Budget = Budget(),
     properties: tuple[Property, ...] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    memory: int | None = None,
 ) -> Verdict:
     """Search a system. `progress(states, depth)` is called now and then.
 
-    Ctrl-C ends the search early; what was found until then is kept.
+    Ctrl-C ends the search early, and so does its memory when it has grown by `memory` bytes;
+    what was found until then is kept.
     """
     search = Search(system, budget, properties)
     try:
-        while search.advance():
+        while search.advance(SLICE):
             if progress is not None:
                 progress(search.states, search.depth)
+            if memory is not None and search.memory > memory:
+                search.stop(f"it has taken {memory // 1_000_000:,} MB of memory")
     except KeyboardInterrupt:
-        search.stop()
+        search.stop("it was interrupted")
     return search.verdict()
 
 
@@ -70,6 +75,7 @@ class Search:
         self.transitions = 0
         self.seconds = 0.0
         self.complete = False
+        self.ended = ""  # why, where it is not complete
         self.found: dict[int, int] = {}  # property → the first world that is news
         self._index: dict[int, int] = {}
         self._parents = array("I")
@@ -112,9 +118,14 @@ class Search:
             if collecting:
                 gc.enable()
 
-    def stop(self) -> None:
+    def stop(self, why: str = "") -> None:
         """Look no further; what was found stays."""
-        self._running = None
+        self._running, self.ended = None, why
+
+    @property
+    def memory(self) -> int:
+        """Bytes by which this process has grown since the search began."""
+        return max(0, resident() - self._resident)
 
     def _first(self) -> World:
         world = initial(self.system)
@@ -132,6 +143,7 @@ class Search:
             try:
                 yield from self._level(frontier, following)
             except _Full:
+                self.ended = f"{self.budget.states:,} states were the bound"
                 return
             except Exception as error:
                 done = "; ".join((*self.start, *self.schedule(self._at))) or "the start"
@@ -150,6 +162,7 @@ class Search:
         places, add, edges = self.moves.places, self._add, self._edges
         known, later = self._index.setdefault, following.append
         lasting, count = self._lasting, self.states
+        pause = count + EVERY
         for me, world in enumerate(frontier, count - len(frontier)):
             self._at = me
             for place in places:
@@ -169,7 +182,8 @@ class Search:
                         edges.append(at)
             if lasting:
                 self._ends.append(len(edges))
-            if not me % EVERY:
+            if count >= pause or not me % EVERY:
+                pause = count + EVERY
                 yield
 
     def _add(self, world: int, parent: int, choice: int) -> None:
@@ -225,7 +239,8 @@ class Search:
             examples,
             tuple(missing),
             self.seconds,
-            max(0, resident() - self._resident),
+            self.memory,
+            self.ended,
         )
 
     def _first_stuck(self, place: int) -> int | None:

@@ -38,8 +38,8 @@ class Counterexample:
 @dataclass(frozen=True)
 class Verdict:
     """What a search found, with its bounds. `complete`: every schedule within the budget
-    was looked at. `seconds` and `memory` (bytes; 0 where the system does not tell) are left
-    out of comparisons: they are never the same twice."""
+    was looked at; if not, `ended` says why. `seconds` and `memory` (bytes; 0 where the system
+    does not tell) are left out of comparisons: they are never the same twice."""
 
     system: System
     budget: Budget
@@ -50,6 +50,7 @@ class Verdict:
     missing: tuple[str, ...]
     seconds: float = field(compare=False)
     memory: int = field(default=0, compare=False)
+    ended: str = field(default="", compare=False)
 
     @property
     def ok(self) -> bool:
@@ -63,5 +64,6 @@ class Verdict:
         ]
         lines += [f"never reached: {name}" for name in self.missing]
         if not self.complete:
-            return "\n".join([*lines, f"not exhaustive: {within}"])
+            why = f"; {self.ended}" if self.ended else ""
+            return "\n".join([*lines, f"not exhaustive: {within}{why}"])
         return "\n".join([*lines, f"complete within {within}"])

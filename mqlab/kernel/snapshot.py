@@ -100,11 +100,13 @@ class Got:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What one isolation level or subscription gets now; `note` says what is odd."""
+    """What one isolation level or subscription gets now; `note` says what is odd. `log`: what it
+    reads, where it reads one log only; readers of one name are told apart by it."""
 
     name: str
     got: tuple[Got, ...] = ()
     note: Text = NOTHING
+    log: str = ""
 
 
 @dataclass(frozen=True, slots=True)

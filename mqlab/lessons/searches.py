@@ -7,8 +7,10 @@ says what is searched, how far, and what is found; here it is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
@@ -55,8 +57,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """What is searched of a broker. `lesson`: what `mqlab explore NAME` searches; `systems`:
-    those of `--table`, in which nothing is found; `safeguards`: for each, by its name, the
+    """What is searched of a broker. `lesson`: the system that a name stands for where somebody
+    gives bounds of his own; `quick`: what `mqlab explore NAME` searches in its plain form, half a
+    minute of what tells most, or nothing but the lesson where there is none; `systems`: those of
+    `--table`, in which nothing is found; `safeguards`: for each, by its name, the
     smallest system that needs it; `claims`: what the real broker does not promise; `models`:
     where several systems stand side by side and each has a lesson, that of each by its name."""
 
@@ -65,6 +69,7 @@ class Searches:
     safeguards: Mapping[str, Case]
     claims: Mapping[str, Case]
     models: Mapping[str, Searched] = field(default_factory=dict)
+    quick: tuple[Searched, ...] = ()
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -105,9 +110,25 @@ def with_everything_on(case: Case) -> Verdict:
     return explore(system(case.line), case.budget)
 
 
-def exhaust(searched: Searched) -> Verdict:
-    """A lesson system, searched to its bounds."""
-    return explore(system(searched.line), searched.budget)
+def exhaust(searched: Searched, memory: int | None = None) -> Verdict:
+    """A lesson system, searched to its bounds, or until it has taken so many bytes."""
+    return explore(system(searched.line), searched.budget, memory=memory)
+
+
+def search_all(
+    systems: Iterable[Searched], workers: int = 1, memory: int | None = None
+) -> Iterator[Verdict]:
+    """What comes of each, in their order, as soon as it is known. Each is searched in a process
+    of its own, `workers` at a time: memory that an earlier search has given back would be counted
+    as saved. `memory`: bytes that all of them together may take."""
+    share = None if memory is None else memory // workers
+    with get_context("spawn").Pool(workers, _let_go, maxtasksperchild=1) as pool:
+        yield from pool.imap(partial(exhaust, memory=share), systems)
+
+
+def _let_go() -> None:
+    """Ctrl-C is for the process that waits for the searches: it ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def script(case: Case, found: Counterexample) -> str:
@@ -144,23 +165,36 @@ def tell_cases(head: str, cases: Iterable[tuple[str, Case]]) -> str:
     return columns(rows)
 
 
-def lesson_table(systems: Iterable[Searched]) -> str:
-    """The lesson systems: bounds, states, whether those were all, what was found, seconds,
-    and the bytes that a state takes. Each is searched in a process of its own, since memory
-    that an earlier search has given back would be counted as saved."""
-    head = ("system", "bounds", "states", "searched", "found", "seconds", "bytes a state")
-    with get_context("spawn").Pool(1, maxtasksperchild=1) as alone:
-        return columns([head, *alone.imap(row, systems)])
+#: a row's head: bounds, how many states, whether those were all, what a state took, what was found
+HEAD = ("system", "bounds", "states", "searched", "seconds", "bytes a state", "found")
 
 
-def row(searched: Searched) -> tuple[str, ...]:
-    verdict = exhaust(searched)
+def list_rows(systems: Sequence[Searched], verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """A table of searches, line by line, so that each is seen as soon as it has ended."""
+    most = (
+        max(len(HEAD[0]), *(len(one.name) for one in systems)),
+        max(len(HEAD[1]), *(len(str(one.budget)) for one in systems)),
+        len("1,000,000"),
+        *(len(word) for word in HEAD[3:-1]),
+    )
+    for cells in (HEAD, tuple("-" * width for width in (*most, len(HEAD[-1])))):
+        yield _line(cells, most)
+    for searched, verdict in zip(systems, verdicts, strict=True):
+        yield _line((searched.name, *_cells(verdict)), most)
+
+
+def _line(cells: tuple[str, ...], most: tuple[int, ...]) -> str:
+    *padded, last = cells
+    return "  ".join([f"{cell:<{n}}" for cell, n in zip(padded, most, strict=True)] + [last])
+
+
+def _cells(verdict: Verdict) -> tuple[str, ...]:
+    found = ", ".join((*verdict.counterexamples, *verdict.missing)) or "nothing"
     return (
-        searched.name,
         str(verdict.budget),
         f"{verdict.states:,}",
         "all" if verdict.complete else "not all",
-        ", ".join((*verdict.counterexamples, *verdict.missing)) or "nothing",
         f"{verdict.seconds:.1f}",
         f"{verdict.memory / verdict.states:,.0f}",
+        f"{found}; {verdict.ended}" if verdict.ended else found,
     )

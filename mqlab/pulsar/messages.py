@@ -10,6 +10,7 @@ ledger's id and an entry's. -1 is before the first entry.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,10 @@ class MessageId:
         return f"{self.partition}@{self.position}{index}"
 
 
+#: of a message whose command names another transaction than the message itself does
+UNNAMED = ", which the message does not say"
+
+
 def name_txn(txn: TxnID | None) -> str:
     """ " in (0,1)", or nothing for what belongs to no transaction."""
     return "" if txn is None else f" in {txn}"
@@ -52,11 +57,12 @@ def name_txn(txn: TxnID | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One entry: a message, several in one batch, or a marker. `txn`: the transaction it belongs
-    to; a marker's says which one it ends. `sequence`: the producer's number, -1 of a marker."""
+    """One entry: a message, several in one batch, or a marker. `producer`, `sequence` and `txn` are
+    what the message says of itself: the transaction that it belongs to and the producer's number,
+    -1 of a marker; a marker's transaction is the one that it ends."""
 
     base: int
-    values: tuple[Any, ...] = ()
+    values: Sequence[Any] = ()
     producer: str = ""
     sequence: int = -1
     txn: TxnID | None = None
@@ -310,17 +316,33 @@ class EndTxnOnSubscriptionResponse(Answer):
 
 
 @dataclass(frozen=True, slots=True)
+class MessageMetadata:
+    """What a message says of itself, which lies in the ledger with it (MessageMetadata)."""
+
+    producer: str
+    sequence: int
+    txn: TxnID | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SendMessage:
-    """SEND. `txn`: the broker does not ask the coordinator whether there is such a transaction."""
+    """SEND. `txn`: the broker does not ask the coordinator whether there is such a transaction.
+    `sequence`: the highest number of its messages; `lowest`: that of a batch's first one, where it
+    is another. `metadata`: what the message says of itself, where that differs from this command.
+    `is_part` True: a chunk that is not the last one of its message."""
 
     partition: str
     producer: str
     sequence: int
-    values: tuple[Any, ...]
+    values: Sequence[Any]
     txn: TxnID | None = None
+    lowest: int | None = None
+    metadata: MessageMetadata | None = None
+    is_part: bool = False
 
     def __str__(self) -> str:
-        return f"Send {', '.join(map(str, self.values))}{name_txn(self.txn)}"
+        said = "" if self.metadata is None or self.metadata.txn == self.txn else UNNAMED
+        return f"Send {', '.join(map(str, self.values))}{name_txn(self.txn)}{said}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +406,7 @@ class PushMessage:
 
     message_id: MessageId
     subscription: str
-    values: tuple[Any, ...]
+    values: Sequence[Any]
     redelivery_count: int = 0
     txn: TxnID | None = None
     acked: tuple[int, ...] = ()

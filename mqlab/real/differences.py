@@ -48,16 +48,17 @@ def write_page(
     rows = [(r.scenario, r.asked, r.real, r.ours, r.reason) for r in table]
     lines = [f"# Where this engine differs from a real {broker}", "", source, ""]
     lines += ["## Differences that stand", ""]
-    lines += _table(("scenario", "question", "real", "ours", "reason"), rows) or ["None.", ""]
+    lines += write_table(("scenario", "question", "real", "ours", "reason"), rows) or ["None.", ""]
     lines += ["## What is not compared", ""]
     lines += ["Everything else is compared letter by letter, in these recordings' wording.", ""]
     lines += [f"- **{what}** {why}." for what, why in ignored]
     lines += ["", "## Recorded and not compared, or not recorded", ""]
-    lines += _table(("scenario", "why"), list(others)) or ["None.", ""]
+    lines += write_table(("scenario", "why"), list(others)) or ["None.", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+def write_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """The lines of a table, and an empty one; nothing where there are no rows."""
     if not rows:
         return []
     cells = [head, tuple("---" for _ in head), *rows]

@@ -90,15 +90,21 @@ def add_evidence(trace: Trace, scenario: str, witness: Witness) -> Trace:
     for (_, places), observation in zip(pairs, asked, strict=True):
         if witness.is_seen(observation.who) and _key(witness, observation) in recorded:
             seen.update(places)
+    told: set[Contradiction] = set()
     facts = tuple(
-        _judged(f, shown if i in seen else None, witness) for i, f in enumerate(trace.facts)
+        _judged(f, shown if i in seen else None, witness, told) for i, f in enumerate(trace.facts)
     )
     return replace(trace, facts=facts)
 
 
-def _judged(fact: Fact, recorded: Text | None, witness: Witness) -> Fact:
-    """`recorded`: the evidence of a fact that a recording shows."""
+def _judged(fact: Fact, recorded: Text | None, witness: Witness, told: set[Contradiction]) -> Fact:
+    """`recorded`: the evidence of a fact that a recording shows; `told`: what articles say is
+    told once, where the run first shows otherwise, and stands in here from then on."""
     odd = next((row for row in witness.contradictions if row.meets(fact)), None)
+    if odd in told:
+        odd = None
+    elif odd is not None:
+        told.add(odd)
     if odd is None:
         return replace(fact, evidence=recorded) if recorded is not None else fact
     words = OTHERWISE

@@ -56,7 +56,7 @@ class Jars:
             return f"{needs}: install openjdk-{NEEDED_JAVA}-jdk-headless"
         if java < NEEDED_JAVA:
             return f"{needs}, here is {java or 'one of unknown age'}: install a newer one"
-        if shutil.which("mvn") is None and not all(map(self._is_complete, self.versions)):
+        if shutil.which("mvn") is None and not all(map(self.is_here, self.versions)):
             return (
                 f"the jars of a real {self.product} are fetched by Maven, and there is none: "
                 "install maven"
@@ -66,7 +66,8 @@ class Jars:
     def folder(self, version: str) -> Path:
         return self.cache / version
 
-    def _is_complete(self, version: str) -> bool:
+    def is_here(self, version: str) -> bool:
+        """Whether its jars have been fetched."""
         return (self.folder(version) / "lib" / self.landmark.format(version=version)).exists()
 
     def class_path(self, version: str) -> str:
@@ -79,12 +80,12 @@ class Jars:
             raise RealBrokerError(f"no {self.product} {version} is pinned here: take {known}")
         if why := self.find_missing():
             raise RealBrokerError(why)
-        if not self._is_complete(version):
+        if not self.is_here(version):
             self.cache.mkdir(parents=True, exist_ok=True)
             # Programs run side by side, and so may commands: one fetches, the others wait for it.
             with (self.cache / "lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                if not self._is_complete(version):
+                if not self.is_here(version):
                     self._fetch(version)
         if wrong := self.find_wrong(version, self.folder(version) / "lib"):
             raise RealBrokerError(self._refused(version, wrong))

@@ -19,6 +19,7 @@ TRANS_GROUP = "CID_RMQ_SYS_TRANS"
 RETRY_PREFIX = "%RETRY%"
 DLQ_PREFIX = "%DLQ%"
 #: messageDelayLevel: level 1 is the first of these 18
+TIMER_TOPIC = "rmq_sys_wheel_timer"
 DELAY_LEVELS_S = (1, 5, 10, 30, *range(60, 601, 60), 1_200, 1_800, 3_600, 7_200)
 
 SAFEGUARDS: dict[str, Text] = {

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..kernel import Map, replace
 from .errors import ResponseCode
-from .states import SendStatus, TransactionType
+from .states import SendStatus, TransactionType, read_type, set_type
 
 # ---- properties (MessageConst) ---------------------------------------------------------
 
@@ -28,8 +28,15 @@ TRANSACTION_ID = "__transactionId__"
 KEYS = "KEYS"
 TAGS = "TAGS"
 DELAY = "DELAY"
+WAIT = "WAIT"
 REAL_TOPIC = "REAL_TOPIC"
 REAL_QID = "REAL_QID"
+TIMER_DELAY_SEC = "TIMER_DELAY_SEC"
+TIMER_DELAY_MS = "TIMER_DELAY_MS"
+TIMER_DELIVER_MS = "TIMER_DELIVER_MS"
+TIMER_OUT_MS = "TIMER_OUT_MS"
+TIMER_ENQUEUE_MS = "TIMER_ENQUEUE_MS"
+TIMER_DEQUEUE_MS = "TIMER_DEQUEUE_MS"
 RETRY_TOPIC = "RETRY_TOPIC"
 ORIGIN_MESSAGE_ID = "ORIGIN_MESSAGE_ID"
 CHECK_TIMES = "TRANSACTION_CHECK_TIMES"
@@ -56,7 +63,8 @@ class Message:
     """A message as a producer sends it and as the broker keeps it (MessageExtBrokerInner).
 
     `born_ms`, `born_host`: when and by whom it was made; both stay when it is written again.
-    `sys_flag`: its transaction bits. `prepared_offset`: of a committed message, where its half
+    `sys_flag`: its transaction bits, and how the client has compressed the body. `flag`: a number
+    of the application's own. `prepared_offset`: of a committed message, where its half
     lies in the commit log. `reconsume_times`: how often a consumer has sent it back."""
 
     topic: str
@@ -88,12 +96,29 @@ class Message:
         found: str | None = self.properties.get(name)
         return found
 
+    @property
+    def immunity_s(self) -> int | None:
+        """Its immunity of its own in seconds; None where it has none, or no number that a long
+        can hold (TransactionalMessageUtil#getImmunityTime)."""
+        text = self.get(CHECK_IMMUNITY) or ""
+        number = text.isascii() and text.isdigit() and len(text) < 20
+        return int(text) if number and int(text) < 1 << 63 else None
+
     def put(self, *pairs: tuple[str, str]) -> Message:
         """This message with these properties as well."""
         properties = self.properties
         for name, value in pairs:
             properties = properties.set(name, value)
         return replace(self, properties=properties)
+
+    @property
+    def transaction_type(self) -> int:
+        """The transaction's bits of its sysFlag."""
+        return read_type(self.sys_flag)
+
+    def mark(self, kind: TransactionType) -> Message:
+        """This message with these transaction bits; how its body is compressed stays."""
+        return replace(self, sys_flag=set_type(self.sys_flag, kind))
 
     def clear(self, names: Iterable[str]) -> Message:
         """This message without these properties."""
@@ -156,6 +181,17 @@ class SendMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class SendBatchMessage:
+    """SEND_BATCH_MESSAGE 320: messages for one queue, stored together. None is a half message."""
+
+    messages: tuple[Message, ...]
+    group: str
+
+    def __str__(self) -> str:
+        return f"SendBatchMessage {self.messages[0].queue} of {len(self.messages)}"
+
+
+@dataclass(frozen=True, slots=True)
 class SendMessageResponse(Answer):
     """`queue_offset`, `commit_log_offset`: of the *half* where it is one, though `queue_id` is
     that of the real topic."""
@@ -170,6 +206,16 @@ class SendMessageResponse(Answer):
         if self.code not in STORED:
             return self.words
         return f"{self.status} @{self.queue_offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class SendBatchResponse(SendMessageResponse):
+    """`queue_offset`, `commit_log_offset`: of the first message; `commit_log_offsets`: of each."""
+
+    commit_log_offsets: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return SendMessageResponse.__str__(self)
 
 
 #: codes of an answer to a message that was stored all the same
@@ -223,11 +269,13 @@ class EndTransactionResponse(Answer):
 @dataclass(frozen=True, slots=True)
 class CheckTransactionState:
     """CHECK_TRANSACTION_STATE 39, one-way, over the producer's own connection. `message` has its
-    real topic and queue again; the offsets are those of the copy that was just put back."""
+    real topic and queue again; the offsets are those of the copy that was just put back,
+    `store_ms` is still that of the half it was made from."""
 
     message: Message
     queue_offset: int
     commit_log_offset: int
+    store_ms: int = 0
 
     def __str__(self) -> str:
         return f"CheckTransactionState {self.message.words} ({self.message.check_times})"

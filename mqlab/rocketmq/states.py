@@ -39,6 +39,17 @@ class TransactionType(IntEnum):
     ROLLBACK_TYPE = 12
 
 
+def read_type(sys_flag: int) -> int:
+    """The transaction's bits of a sysFlag; the others say how a body is compressed, say."""
+    return sys_flag & TransactionType.ROLLBACK_TYPE
+
+
+def set_type(sys_flag: int, kind: TransactionType) -> int:
+    """A sysFlag with these transaction bits. **All others stay as they are**, or a compressed body
+    comes to a consumer that does not know of it (MessageSysFlag#resetTransactionValue)."""
+    return sys_flag - read_type(sys_flag) + kind
+
+
 #: what a listener returns → what EndTransaction carries
 END_OF: dict[LocalTransactionState, TransactionType] = {
     LocalTransactionState.COMMIT_MESSAGE: TransactionType.COMMIT_TYPE,

@@ -73,10 +73,11 @@ def join_blocks(blocks: tuple[Block, ...], narrations: tuple[str, ...]) -> str:
 @dataclass(frozen=True, slots=True)
 class Caption:
     """What a lecture shows beside a part of the story. `end`: how many facts there are when the
-    part is over."""
+    part is over; `written`: somebody has written the text, it is not the commands themselves."""
 
     end: int
     text: str
+    written: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,14 @@ class Golden:
             blocks = _blocks_by_command(self.path.read_text("utf-8"), self.script, self.done.ends)
         found: list[Caption] = []
         told: list[str] = []  # what has not caused anything yet belongs to the next part
+        written = False
         for block in blocks:
-            told += _told_in(block)
+            lines, by_hand = _told_in(block)
+            told, written = told + lines, written or by_hand
             end = self._facts_after(block)
             if end > (found[-1].end if found else 0):
-                found.append(Caption(end, "\n".join(told)))
-                told = []
+                found.append(Caption(end, "\n".join(told), written))
+                told, written = [], False
         return tuple(found)
 
     @property
@@ -206,17 +209,17 @@ def _blocks_by_command(text: str, script: Script, ends: tuple[int, ...]) -> tupl
     return tuple(Block("\n".join(lines[a:b]), "", b) for a, b in pairwise([0, *cuts]))
 
 
-def _told_in(block: Block) -> list[str]:
-    """The comments of a block as one line, or its commands, without those that only lie in
-    wait and without single choices. The system line and the story above it belong to the
-    whole file."""
+def _told_in(block: Block) -> tuple[list[str], bool]:
+    """The comments of a block as one line, and that they are such; or its commands, without those
+    that only lie in wait and without single choices. The system line and the story above it belong
+    to the whole file."""
     lines = [line.strip() for line in block.source.splitlines() if line.strip()]
     heads = [i for i, line in enumerate(lines, 1) if line.startswith("system ")]
     lines = lines[max(heads, default=0) :]
     comments = [line.lstrip("# ") for line in lines if line.startswith("#")]
     silent = ("#", "off ", "do ", "hold ", "lose ", "late ")
     commands = [line for line in lines if not line.startswith(silent) and " when=" not in line]
-    return [" ".join(comments)] if comments else commands
+    return ([" ".join(comments)], True) if comments else (commands, False)
 
 
 def rewrite(golden: Golden) -> None:

@@ -3,8 +3,13 @@ alike. Figures depend on the machine; compare medians of one run, not runs."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from statistics import median
+from typing import Any
 
 #: name → what measures it at an address
 Figures = Mapping[str, Callable[[str], float]]
@@ -17,3 +22,37 @@ def measure_in_turns(figures: Figures, *addresses: str, rounds: int = 3) -> dict
         rows = [[figure(address) for address in addresses] for _ in range(rounds)]
         found[name] = [median(row) for row in zip(*rows, strict=True)]
     return found
+
+
+def measure_cold_start(
+    start: Callable[[], AbstractContextManager[Any]],
+    transact: Callable[[str, float], float],
+    rounds: int = 3,
+) -> tuple[float, float]:
+    """(seconds, MiB): from nothing to a client's first committed transaction, and what the
+    broker's processes hold then; medians of `rounds`. `start` begins a broker that has an
+    `address`, in processes of its own; `transact(address, seconds)` commits for so long, once at
+    least."""
+    seconds, memory = [], []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        with start() as broker:
+            transact(broker.address, 0)
+            seconds.append(time.perf_counter() - started)
+            memory.append(_children_mib())
+    return median(seconds), median(memory)
+
+
+def _children_mib() -> float:
+    """Resident memory of all processes that this one has started, MiB."""
+    listed = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid=,rss=,comm="], capture_output=True, text=True, check=True
+    )
+    rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
+    family, size = {os.getpid()}, 0
+    while new := {int(pid) for pid, parent, *_ in rows if int(parent) in family} - family:
+        family |= new
+    for pid, _, kib, command in rows:
+        if int(pid) in family and int(pid) != os.getpid() and command != "ps":
+            size += int(kib)
+    return size / 1024

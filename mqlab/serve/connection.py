@@ -52,6 +52,7 @@ class Connection(asyncio.Protocol):
         self._out: list[bytes] = []  # frames of this turn
         self._unsent = 0  # bytes of them
         self._full = False
+        self._refused = False  # a push, since what is under way was read last
         self._paused = False
         self._later = False
         self._said: set[str] = set()  # refusals that were logged
@@ -79,6 +80,7 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._full = False
+        self._say_drained()
         self.work()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -121,6 +123,9 @@ class Connection(asyncio.Protocol):
                 break
             try:
                 frame = self._frames.cut(self._buffer)
+            except Refused as refused:
+                self._refuse(refused)
+                continue
             except BadFrame as error:
                 self.close(str(error))
                 return
@@ -137,8 +142,7 @@ class Connection(asyncio.Protocol):
         try:
             said = self._frames.read(frame)
         except Refused as refused:
-            self._say_refused("a request", str(refused))
-            self._send(refused.frame)
+            self._refuse(refused)
             return
         except BadFrame as error:
             self.close(str(error))
@@ -147,6 +151,12 @@ class Connection(asyncio.Protocol):
             self._take_answer(said, len(frame))
         else:
             self._ask(said, len(frame))
+
+    def _refuse(self, refused: Refused) -> None:
+        self._say_refused("a request", str(refused))
+        self._send(refused.frame)
+        if refused.last:
+            self.close("its request was refused")
 
     def _ask(self, asked: ClientRequest, size: int) -> None:
         log.debug("%s: %s, %d bytes", self, asked.body, size)
@@ -187,7 +197,9 @@ class Connection(asyncio.Protocol):
             del self._open[number]
             if frame:
                 self._send(frame)
-        if self._buffer:
+        if asked.last:
+            self.close("it wanted one answer")
+        elif self._buffer:
             self._again()
 
     def _send_in_order(self, number: int, frame: bytes) -> None:
@@ -209,6 +221,7 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             return True
         if self._unsent + self._transport.get_write_buffer_size() >= WRITE_AHEAD:
+            self._refused = True
             return False
         push = self.server.home.push
         assert push is not None, "only a home that pushes has the driver push"
@@ -253,6 +266,13 @@ class Connection(asyncio.Protocol):
             self._transport.write(self._out[0] if len(self._out) == 1 else b"".join(self._out))
         self._out.clear()
         self._unsent = 0
+        if self._refused and not self._full:  # all of it went out at once
+            asyncio.get_running_loop().call_soon(self._say_drained)
+
+    def _say_drained(self) -> None:
+        if self._refused and not self._full and self._transport is not None:
+            self._refused = False
+            self.server.drain(self)
 
     def close(self, why: str) -> None:
         """Answers given so far still leave; nothing more is read."""

@@ -41,9 +41,10 @@ from ..kernel import (
     replace,
 )
 from .disk import ServerDisk
-from .home import Change, Home, Start
+from .home import Home, Start
 from .journal import Journal
-from .protocol import Unsent
+from .keeping import keep, put
+from .protocol import Drained, Unsent
 from .trace.live import Live
 
 log = logging.getLogger("mqlab.serve")
@@ -90,6 +91,7 @@ class Driver:
         self._pushes = home.push is not None
         self._clients: dict[str, Push] = {}  # those that are connected, by name
         self._told: dict[str, dict[str, None]] = {}  # by client, who hears that it has gone
+        self._refused: dict[str, dict[str, None]] = {}  # by client, whose pushes it did not take
         self._arrived = 0  # bytes of the request that is delivered just now
         self._timers: dict[tuple[str, str], tuple[int, int]] = {}
         self._heap: list[tuple[int, int, str, str]] = []
@@ -101,7 +103,10 @@ class Driver:
         """Replay the journal, then let every role recover from what it finds."""
         if self.journal is not None:
             for effect in self.journal.replay():
-                self._keep(effect)
+                try:
+                    keep(self.home, self.disk, effect)
+                except ValueError as error:
+                    raise self.journal.misfit(error) from error
             if self.journal.is_mostly_dead(self.disk.effects()):
                 self.journal.rewrite(self.disk.effects())
         for start in self.home.starting(self.disk):
@@ -180,7 +185,7 @@ class Driver:
                 else:
                     inbox.append((caller.name, response))
             elif isinstance(effect, Append):
-                self._keep(effect)
+                keep(self.home, self.disk, effect)
                 self._note(effect)
                 if effect.notify:
                     appended = Appended(effect.log, effect.entry.last + 1, now)
@@ -207,10 +212,10 @@ class Driver:
     def _placed(self, effect: Put | Truncate) -> None:
         """A table's key, or a log cut back; roles may come and go with the key."""
         if isinstance(effect, Truncate):
-            self._keep(effect)
+            keep(self.home, self.disk, effect)
             self._note(effect)
             return
-        change, freed = self._put(effect)
+        change, freed = put(self.home, self.disk, effect)
         self._note(effect)
         for name in change.end:
             self._stop(name)
@@ -218,25 +223,6 @@ class Driver:
             self.recorder.clear()  # its steps refer to what is to be freed
         for start in change.begin:
             self._start(start)
-
-    def _put(self, effect: Put) -> tuple[Change, int]:
-        """A table's key on the disk: what it brings about, and how many bytes it freed."""
-        old = self.disk.table(effect.table).get(effect.key)
-        change = self.home.change(effect.table, effect.key, old, effect.value)
-        freed = sum(self.disk.log(log).bytes for log in change.drop)
-        self.disk.put(effect.table, effect.key, effect.value)
-        for log_name in change.drop:
-            self.disk.drop(log_name)
-        return change, freed
-
-    def _keep(self, effect: Append | Put | Truncate) -> None:
-        match effect:
-            case Append(log=name, entry=entry):
-                self.disk.append(name, entry)
-            case Put():
-                self._put(effect)
-            case Truncate(log=name, end=end):
-                self.disk.cut(name, end)
 
     def _note(self, effect: Append | Put | Truncate) -> None:
         if self.journal is not None:
@@ -253,6 +239,7 @@ class Driver:
     def disconnect(self, client: str) -> None:
         """A client has gone: the front hears it, and whoever has pushed to it."""
         self._clients.pop(client, None)
+        self._refused.pop(client, None)
         for name in dict.fromkeys((self.home.front, *self._told.pop(client, ()))):
             self.inbox.append((name, ConnectionLost(client, self.now)))
         self.run()
@@ -264,8 +251,15 @@ class Driver:
             return
         self._told.setdefault(effect.to, {})[me] = None
         if not push(me, effect.corr, effect.body):
+            self._refused.setdefault(effect.to, {})[me] = None
             unsent = Response(effect.to, effect.corr, Unsent(effect.body), self.now)
             self.inbox.append((me, unsent))
+
+    def drain(self, client: str) -> None:
+        """A client has read what was under way: those hear it whose pushes were refused."""
+        for name in self._refused.pop(client, ()):
+            self.inbox.append((name, Response(client, 0, Drained(), self.now)))
+        self.run()
 
     # -- time ----------------------------------------------------------------------------------
 

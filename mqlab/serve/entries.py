@@ -23,6 +23,8 @@ from ..kernel import Append, Put, Truncate
 BYTES = "bytes"
 JSON_MARK = b'J["'  # how a JSON body begins
 Effect = Append | Put | Truncate
+#: fields of these types, as they are annotated, are read back as such or not at all
+PLAIN = {"str": str, "int": int, "bool": bool}
 
 
 def ends_as_json(data: mmap, start: int, size: int) -> bool:
@@ -54,6 +56,10 @@ class JsonForm:
         self._single = frozenset(kind for kind, names in self._names.items() if len(names) == 1)
         self._flat = frozenset({str, int, bool, type(None), *enums.values()})
         self._enums = enums
+        self._plains = {
+            kind: {f.name: PLAIN[f.type] for f in fields(kind) if f.type in PLAIN}
+            for kind in self._kinds.values()
+        }
 
     def encode(self, effect: Effect) -> bytes:
         match effect:
@@ -107,6 +113,9 @@ class JsonForm:
         for field in names:
             if (kind, field) in self._enums and given.get(field) is not None:
                 given[field] = self._enums[kind, field](given[field])
+        for field, plain_type in self._plains[kind].items():
+            if field in given and not isinstance(given[field], plain_type):
+                raise ValueError(f"{field} of a {name} is no {plain_type.__name__}")
         return kind(**given)
 
 

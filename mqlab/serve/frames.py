@@ -1,6 +1,8 @@
 """The frames of a journal, and what may stand behind the last good one.
 
-    file     "mqlab.journal/1\\n", then frames
+    file     head, then frames
+    head     "mqlab.journal/2 ", the broker's name, a line break
+             "mqlab.journal/1\\n" of an older version, which did not say whose it is
     frame    length 4 · CRC-32C 4 · body
 
 A stop leaves the file in one of few ways, and only these may be cut off at the next start:
@@ -22,16 +24,42 @@ import mmap
 import re
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from .crc import crc32c
 from .entries import Entries
 
-MAGIC = b"mqlab.journal/1\n"
+MAGIC = b"mqlab.journal/2 "
+OLDER = b"mqlab.journal/1\n"
+HEAD = re.compile(re.escape(MAGIC) + rb"([a-z_]{1,40})\n")
+LONGEST_HEAD = 64
 FRAME = struct.Struct(">II")
 LIMIT = 256 << 20  # bytes: no frame is longer
 SECTOR = 512  # bytes a disk writes together, or not at all
 CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How a journal begins: in so many bytes. `broker`: whose it is, "" where it does not say."""
+
+    size: int
+    broker: str
+
+
+def write_head(broker: str) -> bytes:
+    return MAGIC + broker.encode() + b"\n"
+
+
+def read_head(start: bytes) -> Head:
+    """The head of a file that begins so. Raises ValueError where it is no journal's."""
+    if start.startswith(OLDER):
+        return Head(len(OLDER), "")
+    found = HEAD.match(start)
+    if found is None:
+        raise ValueError("not the head of a journal")
+    return Head(found.end(), found[1].decode())
 
 
 def pack_frame(body: bytes) -> tuple[bytes, bytes]:
@@ -41,8 +69,8 @@ def pack_frame(body: bytes) -> tuple[bytes, bytes]:
 
 def read_frames(path: Path) -> Iterator[tuple[int, bytes]]:
     """(offset, body) of every good frame from the beginning on, up to the first that is not."""
-    at = len(MAGIC)
     with open(path, "rb") as file:
+        at = read_head(file.read(LONGEST_HEAD)).size
         file.seek(at)
         while len(head := file.read(FRAME.size)) == FRAME.size:
             size, crc = FRAME.unpack(head)

@@ -7,11 +7,13 @@
 `frames.py` says how they stand in the file, and what of its end a stop may leave.
 
 A turn's effects are written with one `write` before its answers leave: killing the process
-loses nothing that was acknowledged, because the operating system holds what was written.
-`fsync` after it is for power cuts. A stop may cut the last frames short; they belong to a
-turn nobody was told about. At the next start they are moved into a file beside, and the
-journal goes on behind its last whole frame. A journal that is damaged in any other way is
-left as it is, and nobody is served from it; `salvage` copies what stands before the damage.
+loses nothing that was acknowledged, because the operating system holds what was written. A
+kill may cut the last frames short; they belong to a turn nobody was told about. A power cut
+may also take what was acknowledged shortly before it, or leave zeros in its place, unless
+`fsync` followed the write; afterwards the file does not tell how much that was. At the next
+start the rest is moved into a file beside, and the journal goes on behind its last whole frame.
+A journal that is damaged in any other way, or whose entries do not follow one another, is left
+as it is, and nobody is served from it; `salvage` copies what stands before the damage.
 
 While a server runs the file only grows. At a start it is written anew if more than half of
 it is about what is no more: older entries of a compacted log's key, older values of tables,
@@ -30,7 +32,17 @@ from itertools import accumulate, count
 from pathlib import Path
 
 from .entries import Effect, Entries
-from .frames import FRAME, MAGIC, find_damage, pack_frame, read_frames
+from .frames import (
+    FRAME,
+    LONGEST_HEAD,
+    OLDER,
+    Head,
+    find_damage,
+    pack_frame,
+    read_frames,
+    read_head,
+    write_head,
+)
 from .home import Home
 
 log = logging.getLogger("mqlab.serve")
@@ -57,7 +69,7 @@ class Journal:
         self._size = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = _opened(self.path)
+            self._file, self._head = _opened(self.path, home.name)
         except OSError as error:
             raise JournalError(f"cannot use the data folder {folder}: {error.strerror}") from error
 
@@ -67,16 +79,24 @@ class Journal:
         for at, effect, size in read_effects(self.path, self._entries):
             yield effect
             self._size = at + size
-        self._size = max(self._size, len(MAGIC))
+        self._size = max(self._size, self._head.size)
         damage = find_damage(self.path, self._size, self._entries)
         if damage:
-            raise JournalError(
-                f"{self.path}: {damage}. Nothing was changed. If there is a copy of this file, "
-                f"put it back; if not, `mqlab serve {self._name} --data-dir {self.path.parent} "
-                "--salvage-to NEW` writes everything before the damage into another folder"
-            )
+            raise self._damaged(damage)
         self._put_torn_aside()
         os.lseek(self._file, self._size, os.SEEK_SET)
+
+    def misfit(self, why: ValueError) -> JournalError:
+        """The error for the effect that `replay` has just given, where it does not follow from
+        those before it: frames that somebody has doubled, moved or taken out."""
+        return self._damaged(describe_misfit(max(self._size, self._head.size), why))
+
+    def _damaged(self, damage: str) -> JournalError:
+        return JournalError(
+            f"{self.path}: {damage}. Nothing was changed. If there is a copy of this file, "
+            f"put it back; if not, `mqlab serve {self._name} --data-dir {self.path.parent} "
+            "--salvage-to NEW` writes everything before the damage into another folder"
+        )
 
     def _put_torn_aside(self) -> None:
         """Cut the file back to its last whole frame; what was behind it is kept in a file."""
@@ -88,14 +108,10 @@ class Journal:
             os.ftruncate(self._file, self._size)
         except OSError as error:
             raise JournalError(
-                f"{self.path} ends with {torn} bytes of an unfinished turn, and there is no way "
+                f"{self.path} ends with {torn} bytes that are no whole entry, and there is no way "
                 f"to keep them beside it ({error.strerror}): make room or give write access"
             ) from error
-        where = f"they are in {aside.name}" if aside is not None else "all of them are zeros"
-        log.warning(
-            "%s: cut off %d bytes of an unfinished turn, which nobody was told about; %s",
-            self.path, torn, where,
-        )  # fmt: skip
+        log.warning("%s: %s", self.path, describe_torn(torn, aside))
 
     def is_mostly_dead(self, effects: Iterable[Effect]) -> bool:
         """Whether a journal of these effects, all that there still is, would be less than half
@@ -109,11 +125,12 @@ class Journal:
         """Put these effects in the place of all there are: in a file beside, and then by one
         renaming, so that a stop leaves the one or the other. Where there is no room for it,
         the journal stays as it is, and nothing stays beside it."""
-        old, size, beside = self._file, self._size, self.path.with_suffix(".new")
+        old, size, head = self._file, self._size, self._head
+        beside = self.path.with_suffix(".new")
         try:
             beside.unlink(missing_ok=True)
-            self._file = _begun(beside)
-            self._size = len(MAGIC)
+            self._file, self._head = _begun(beside, self._name)
+            self._size = self._head.size
             for effect in effects:
                 self.note(effect)
                 if len(self._parts) > TOGETHER:
@@ -126,7 +143,7 @@ class Journal:
             self._parts.clear()
             if self._file != old:
                 os.close(self._file)
-            self._file, self._size = old, size
+            self._file, self._size, self._head = old, size, head
             with suppress(OSError):
                 beside.unlink(missing_ok=True)
             return
@@ -165,48 +182,56 @@ class Journal:
         os.close(self._file)
 
 
-def _opened(path: Path) -> int:
+def _opened(path: Path, broker: str) -> tuple[int, Head]:
     """The file, which no other process may use; begun where there is none. One that is there
-    and is no journal is not touched."""
+    and is no journal of this broker is not touched."""
     if path.is_symlink():
         raise JournalError(f"{path} is a link: name the folder that it points into")
     try:
         file = os.open(path, os.O_RDWR)
     except FileNotFoundError:
-        return _begun(path)
+        return _begun(path, broker)
     try:
         lock(file, path.parent)
-        check_magic(file, path)
+        return file, check_head(file, path, broker)
     except JournalError:
         os.close(file)
         raise
-    return file
 
 
-def _begun(path: Path) -> int:
+def _begun(path: Path, broker: str) -> tuple[int, Head]:
     """A new journal. Raises OSError where there is a file of this name."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+    file, head = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644), write_head(broker)
     lock(file, path.parent)
     try:
-        os.write(file, MAGIC)
+        os.write(file, head)
         os.fsync(file)
     except OSError:
         os.close(file)
         path.unlink()
         raise
-    return file
+    return file, read_head(head)
 
 
-def check_magic(file: int, path: Path) -> None:
-    """Raises JournalError for a file that does not begin as a journal does."""
-    start = os.pread(file, len(MAGIC), 0)
-    if len(start) < len(MAGIC):
+def check_head(file: int, path: Path, broker: str) -> Head:
+    """How a journal begins. Raises JournalError for a file that begins otherwise, or is of another
+    broker than this one."""
+    start = os.pread(file, LONGEST_HEAD, 0)
+    if len(start) < len(OLDER) or (len(start) < LONGEST_HEAD and b"\n" not in start):
         raise JournalError(
             f"{path} holds {len(start)} bytes, too few for a journal, and was left as it is: if "
             "there is a copy of it, put it back; if nothing of yours was in it, delete it"
         )
-    if start != MAGIC:
-        raise JournalError(f"{path} is no journal of this version: use another folder")
+    try:
+        head = read_head(start)
+    except ValueError as error:
+        raise JournalError(f"{path} is no journal of this version: use another folder") from error
+    if head.broker not in (broker, ""):
+        raise JournalError(
+            f"{path.parent} is the data folder of another broker, {head.broker}, and was left as "
+            f"it is: name another folder for {broker}, or run `mqlab serve {head.broker}`"
+        )
+    return head
 
 
 def read_effects(path: Path, entries: Entries) -> Iterator[tuple[int, Effect, int]]:
@@ -217,10 +242,30 @@ def read_effects(path: Path, entries: Entries) -> Iterator[tuple[int, Effect, in
             effect = entries.decode(body)
         except (ValueError, KeyError, TypeError, AssertionError, struct.error) as error:
             raise JournalError(
-                f"{path}: the entry at byte {at} was written by another version of mqlab: "
-                "use that version, or another folder"
+                f"{path}: the entry at byte {at} was written by another version of mqlab, or for "
+                "another broker: use that version, that broker, or another folder"
             ) from error
         yield at, effect, FRAME.size + len(body)
+
+
+def describe_misfit(at: int, why: ValueError) -> str:
+    """An entry at byte `at` that is whole, but not what follows the one before it."""
+    return f"the entry at byte {at} does not follow from those before it ({why})"
+
+
+def describe_torn(size: int, aside: Path | None) -> str:
+    """What is known about the bytes that were cut off; `aside`: where they are, None where all
+    of them are zeros. Only a machine that stops leaves zeros."""
+    if aside is None:
+        return (
+            f"cut off {size} zeros at the end. The machine stopped before the disk had what "
+            "belongs there: answered requests may be lost, unless the server ran with --fsync"
+        )
+    return (
+        f"cut off {size} bytes at the end, which are no whole entry and are now in {aside.name}. "
+        "If only the server was killed, nobody was told about them; if the machine stopped, "
+        "answered requests may be lost too, unless the server ran with --fsync"
+    )
 
 
 def _put_aside(path: Path, start: int) -> Path | None:

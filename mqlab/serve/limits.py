@@ -42,8 +42,8 @@ def most_connections() -> int:
 
 
 def trace_places(places: int) -> int:
-    """How many may ask for the live trace at once."""
-    return max(places // 8, 8)
+    """How many may ask for the live trace at once. Each may leave some 100 kB unread."""
+    return min(max(places // 8, 8), 64)
 
 
 def say_in_one_line(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

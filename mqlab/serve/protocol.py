@@ -14,9 +14,9 @@ any order, or never.
 
     the client does not read    Its unsent bytes are bounded. Beyond the bound a push is not
                                 sent and not kept, and its role hears so: Response("conn-3",
-                                corr, Unsent(body)). When to try again is for the role to decide:
-                                at a timer, or at the client's next word; at once would be
-                                for ever.
+                                corr, Unsent(body)). When the client has read what is under way,
+                                each role that was told so hears Response("conn-3", 0, Drained()),
+                                once: then is the time to try again. Nobody has to ask meanwhile.
     too many pushes unanswered  The client is cut off.
     the client has gone         The front and every role that has pushed to it hear
                                 `ConnectionLost("conn-3")`, once. A role that pushes after that
@@ -39,11 +39,13 @@ class BadFrame(Exception):
 
 
 class Refused(Exception):
-    """A request that is answered without asking any role; `frame` is the answer."""
+    """A request that is answered without asking any role; `frame` is the answer. `last`: the
+    connection closes after it."""
 
-    def __init__(self, frame: bytes, why: str) -> None:
+    def __init__(self, frame: bytes, why: str, last: bool = False) -> None:
         super().__init__(why)
         self.frame = frame
+        self.last = last
 
 
 class Hangup:
@@ -63,15 +65,25 @@ class Unsent:
         return "unsent, the client does not read"
 
 
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """In the place of an answer to a push that was not sent: the client reads again."""
+
+    def __str__(self) -> str:
+        return "the client reads again"
+
+
 @dataclass(slots=True)
 class ClientRequest:
     """A request. `tag`: what `write` needs to know of it (a correlation id). `one_way`: it has
-    no answer. `waits`: it may wait for long, so its client may go without a word."""
+    no answer. `waits`: it may wait for long, so its client may go without a word. `last`: the
+    connection closes after its answer."""
 
     body: Any
     tag: int = 0
     one_way: bool = False
     waits: bool = False
+    last: bool = False
 
 
 @dataclass(slots=True)
@@ -93,7 +105,7 @@ class Frames(Protocol):
 
     def cut(self, buffer: bytearray) -> bytes | None:
         """Take the next frame out of the buffer; None while it is not complete. Raises
-        BadFrame as soon as it is clear that it never will be."""
+        BadFrame or Refused as soon as it is clear that it never will be."""
 
     def read(self, frame: bytes) -> ClientRequest | PushAnswer:
         """What a frame says. Raises BadFrame or Refused."""

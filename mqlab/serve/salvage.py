@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .frames import MAGIC, find_damage
+from .disk import ServerDisk
+from .frames import find_damage
 from .home import Home
-from .journal import JournalError, check_magic, lock, read_effects
+from .journal import JournalError, check_head, describe_misfit, lock, read_effects
+from .keeping import keep
 
 
 def salvage(source: Path, target: Path, home: Home) -> str:
@@ -26,11 +28,16 @@ def salvage(source: Path, target: Path, home: Home) -> str:
     file = os.open(path, os.O_RDONLY)
     try:
         lock(file, source)
-        check_magic(file, path)
-        whole, entries = len(MAGIC), 0
-        for at, _, size in read_effects(path, home.entries):
+        whole, entries = check_head(file, path, home.name).size, 0
+        damage, disk = "", ServerDisk(home.keeping)
+        for at, effect, size in read_effects(path, home.entries):
+            try:
+                keep(home, disk, effect)
+            except ValueError as error:
+                damage = describe_misfit(at, error)
+                break
             whole, entries = at + size, entries + 1
-        damage = find_damage(path, whole, home.entries)
+        damage = damage or find_damage(path, whole, home.entries)
         left = os.fstat(file).st_size - whole
         target.mkdir(parents=True, exist_ok=True)
         _copy_front(path, whole, target / "journal")
@@ -38,7 +45,7 @@ def salvage(source: Path, target: Path, home: Home) -> str:
         raise JournalError(f"cannot copy {path} into {target}: {error.strerror}") from error
     finally:
         os.close(file)
-    why = damage or ("an unfinished turn follows" if left else "the journal is whole")
+    why = damage or ("no whole entry follows" if left else "the journal is whole")
     return (
         f"{target / 'journal'} holds {entries} entries, all before byte {whole} of {path} ({why}); "
         f"{left} bytes are in the old file only, which is as it was. "

@@ -120,6 +120,12 @@ class Server:
             with suppress(Exception):  # of a role; the driver has logged it
                 self.driver.disconnect(connection.name)
 
+    def drain(self, connection: Connection) -> None:
+        """A client reads again after pushes to it were refused."""
+        self.begin_turn()
+        with suppress(Exception):  # of a role; the driver has logged it
+            self.driver.drain(connection.name)
+
     def _answer(self, conn: int, number: int, body: Any) -> None:
         connection = self.connections.get(conn)
         if connection is not None:

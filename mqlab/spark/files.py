@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,23 +75,45 @@ def _csv(path: Path) -> pa.Table:
     csv.field_size_limit(LONGEST)
     # Excel begins its "CSV UTF-8" with a byte order mark; utf-8-sig takes files with and without.
     with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = csv.reader(file)
-        try:
-            names = next(rows, [])
-            width = len(names)
-            # A row that is too short has no values at its end; "" then ends as a dead letter.
-            filled = [(row + [""] * (width - len(row)))[:width] for row in rows if row]
-        except UnicodeDecodeError as error:
-            raise IncomeError(
-                f"{path} is not UTF-8 (byte 0x{error.object[error.start]:02x} after line "
-                f"{rows.line_num:,}): save it as UTF-8, in Excel as “CSV UTF-8”"
-            ) from error
-        except csv.Error as error:
-            raise IncomeError(
-                f"{path}, after line {rows.line_num:,}: {error}; is a quotation mark not closed?"
-            ) from error
+        rows = _rows(path, file)
+        names = next(rows, [])
+        width = len(names)
+        # A row that is too short has no values at its end; "" then ends as a dead letter.
+        filled = [(row + [""] * (width - len(row)))[:width] for row in rows if row]
     columns = zip(*filled, strict=True) if filled else [()] * width
     return pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names)
+
+
+def _rows(path: Path, file: Iterable[str]) -> Iterator[list[str]]:
+    """Every line of the file as one row, an empty line as an empty one.
+
+    CSV also knows rows of several lines: a quotation mark opens a field, and everything up to the
+    next one belongs to it, other orders too. In these files that is always a stray mark, and the
+    orders behind it would be gone without a trace. So such a row is refused, and so is a mark
+    that closes a field in its middle (`strict`).
+    """
+    rows = csv.reader(file, strict=True)
+    line = 1
+    try:
+        for row in rows:
+            if rows.line_num != line:
+                raise _stray(path, line, f"the text goes on to line {rows.line_num:,}")
+            yield row
+            line += 1
+    except UnicodeDecodeError as error:
+        raise IncomeError(
+            f"{path} is not UTF-8 (byte 0x{error.object[error.start]:02x} after line "
+            f"{rows.line_num:,}): save it as UTF-8, in Excel as “CSV UTF-8”"
+        ) from error
+    except csv.Error as error:
+        raise _stray(path, line, str(error)) from error
+
+
+def _stray(path: Path, line: int, why: str) -> IncomeError:
+    return IncomeError(
+        f"{path}, line {line:,}: a quotation mark is not closed in its line, or closes in the "
+        f"middle of a text ({why}): delete the stray mark"
+    )
 
 
 def _parquet(path: Path) -> pa.Table:

@@ -195,7 +195,8 @@ def income(
                 if not records:
                     raise IncomeError("there are no order lines to feed: give a file with some")
                 plan = plan_of(records, minutes_per_batch, orders_per_batch)
-                target = _feed(address, folder, records, name, times, say)
+                run = run_name(address, folder, records, sink, name)
+                target = _feed(address, folder, records, run, times, say)
                 say("starting Spark")
                 with times.measure("wait for Spark's start"):
                     spark = starting.wait()
@@ -216,12 +217,12 @@ def _feed(
     address: str,
     folder: Path,
     records: Sequence[feeder.Record],
-    name: str,
+    run: str,
     times: Times,
     say: Say,
 ) -> Target:
     """The topics of this run, with the orders in topic Order."""
-    names = Names(run_name(address, folder, records, name))
+    names = Names(run)
     say(f"feeding {len(records):,} order lines to topic {names.order}")
     with times.measure("feed topic Order"):
         sent = feeder.feed(address, names.order, records, progress=lambda n: say(f"  {n:,} sent"))
@@ -244,17 +245,19 @@ def plan_of(records: Sequence[feeder.Record], minutes: int, orders: int) -> Plan
     return day_plan(min(stamps), max(stamps))
 
 
-def run_name(address: str, folder: Path, records: Sequence[feeder.Record], name: str = "") -> str:
+def run_name(
+    address: str, folder: Path, records: Sequence[feeder.Record], sink: str, name: str = ""
+) -> str:
     """The name of the run this checkpoint belongs to; a new checkpoint gets `name`, with a number
     where the broker has such topics, or a random one.
 
-    Raises IncomeError if the checkpoint is of other orders or of another broker.
+    Raises IncomeError if the checkpoint is of other orders, another sink or another broker.
     """
     wish, count = name, 1
     while wish and topics.partitions_of(address, Names(wish).order):
         count += 1
         wish = f"{name}-{count}"
-    run = runs.name_of(folder, feeder.digest(records), wish)
+    run = runs.name_of(folder, feeder.digest(records), sink, wish)
     started = batches(folder / "income")
     if started and not topics.partitions_of(address, Names(run).income):
         raise IncomeError(

@@ -1,6 +1,7 @@
 """A run's folder: what the run is called, whose orders it counts, and who is working in it.
 
-    run.json    the run's name and a digest of its orders; written once, whole or not at all
+    run.json    the run's name, its sink and a digest of its orders; written once, whole or not
+                at all
     lock        held by the process that works here; the system frees it when that process dies
     income/     Spark's checkpoint
 
@@ -69,17 +70,19 @@ def unwritable(folder: Path, error: OSError) -> IncomeError:
     )
 
 
-def name_of(folder: Path, digest: str, wish: str = "") -> str:
+def name_of(folder: Path, digest: str, sink: str, wish: str = "") -> str:
     """The name of the run in this folder; in a new folder the one wished for, or a random one.
 
-    Raises IncomeError if the folder is of a run over other orders, or its note is damaged.
+    Raises IncomeError if the folder is of a run over other orders or with another sink, or its
+    note is damaged. A sink that keeps no progress record would write batches again that another
+    one has committed, and nobody would be told.
     """
     note = folder / "run.json"
     if not note.exists():
-        return _new(note, digest, wish or uuid.uuid4().hex[:8])
+        return _new(note, {"run": wish or uuid.uuid4().hex[:8], "orders": digest, "sink": sink})
     try:
         noted = json.loads(note.read_text(encoding="utf-8"))
-        run, orders = str(noted["run"]), noted["orders"]
+        run, orders, begun = str(noted["run"]), noted["orders"], noted["sink"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise IncomeError(
             f"{note} is damaged ({error}): the run cannot go on; take a fresh --checkpoint"
@@ -89,17 +92,22 @@ def name_of(folder: Path, digest: str, wish: str = "") -> str:
             "this checkpoint belongs to a run over other orders: give those, or a fresh "
             "--checkpoint"
         )
+    if begun != sink:
+        raise IncomeError(
+            f"this checkpoint belongs to a run with --sink {begun}: go on with that one, or give "
+            f"a fresh --checkpoint for {sink}"
+        )
     return run
 
 
-def _new(note: Path, digest: str, run: str) -> str:
+def _new(note: Path, noted: dict[str, str]) -> str:
     draft = note.with_suffix(".new")
     try:
         with draft.open("w", encoding="utf-8") as file:
-            json.dump({"run": run, "orders": digest}, file)
+            json.dump(noted, file)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(note)
     except OSError as error:
         raise unwritable(note.parent, error) from error
-    return run
+    return noted["run"]

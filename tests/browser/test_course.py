@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_cell
 
 from mqlab.lessons.course import classroom
 from mqlab.lessons.course.classroom import fill_in
@@ -89,8 +91,84 @@ def test_a_teacher_reads_what_was_handed_in(page: Any, tmp_path: Path) -> None:
         page.get_by_role("row", name="ben").locator(".autograde a, .autograde span").first.click()
         page.get_by_text("Successfully autograded").wait_for(timeout=120_000)
         assert there.autograded("ben", "07-sample").exists()
-        page.goto(re.sub("/login.*", "/lab", address))  # signed in there too
-        page.get_by_text("Nbgrader", exact=True).wait_for()
+        for service in ("lab", "api/terminals", "api/kernels", "api/contents", "files/x"):
+            answered = page.goto(re.sub("/formgrader.*", f"/{service}", address))
+            assert answered.status == 404, "nothing but the formgrader is served"
+
+
+HIT = "document.title='hit'"
+HOSTILE = (
+    f"<script>{HIT}</script>",
+    f'<img src=x onerror="{HIT}">',
+    f'![x](x"onerror="{HIT})',
+    f'<svg onload="{HIT}"></svg>',
+    f"[a link](javascript:{HIT})",
+    f'<iframe srcdoc="<script>parent.{HIT}</script>"></iframe>',
+    '<meta http-equiv="refresh" content="0;url=http://127.0.0.1:9/">',
+    "<style>body {display: none}</style>",
+    f"```\n```\n<img src=x onerror={HIT}>",
+    f"</textarea></pre></div><script>{HIT}</script>",
+)
+MIME = ("text/html", "application/javascript", "image/svg+xml", "text/markdown", "text/latex")
+
+
+def make_hostile(there: Any) -> None:
+    """All that a notebook can hold for a page, in one that anna hands in."""
+    hand_in(there, "anna", WRONG + f"print({HOSTILE[1]!r})\nraise ValueError({HOSTILE[0]!r})\n")
+    path = there.submitted("anna", "07-sample")
+    notebook = read(path)
+    for text in HOSTILE:
+        notebook.cells += [new_markdown_cell(text), new_raw_cell(text)]
+        outputs = [new_output("display_data", {kind: text}) for kind in MIME]
+        outputs.append(new_output("error", ename=text, evalue=text, traceback=[text]))
+        cell = new_code_cell("1", outputs=outputs)
+        cell.metadata["nbgrader"] = {"grade_id": text, "solution": True, "grade": False}
+        cell.metadata["nbgrader"] |= {"locked": False, "schema_version": 3}
+        cell.metadata["tags"] = [text]
+        notebook.cells.append(cell)
+    notebook.metadata["title"] = notebook.metadata["widgets"] = HOSTILE[0]
+    path.write_text(json.dumps(notebook), "utf-8")
+    path.with_name("page.html").write_text(HOSTILE[0], "utf-8")
+
+
+def test_what_a_submission_shows_a_teacher_does_nothing(page: Any, tmp_path: Path) -> None:
+    there = classroom.teach([write_lab(tmp_path)], tmp_path / "term", print)
+    make_hostile(there)
+    classroom.grade(there, print)
+    with there.book() as book:
+        (submission,) = book.notebook_submissions("07-sample", "07-sample")
+        number = submission.id
+    with mqlab("class", str(there.folder), "--open") as address:
+        go(page, address)
+        shown = re.sub("/formgrader.*", f"/formgrader/submissions/{number}/", address)
+        for policy in (True, False):  # one wall is enough
+            context = page.context.browser.new_context(bypass_csp=not policy)
+            reader = context.new_page()
+            reader.goto(address)
+            reader.goto(shown)
+            reader.locator(".nbgrader_cell").first.wait_for()
+            reader.wait_for_timeout(1000)
+            assert is_inert(reader), policy
+            assert reader.locator("input.score").count() == 1
+            context.close()
+        page.goto(f"{shown}page.html")
+        assert page.title() != "hit"
+        picture(page, "hostile.png")
+    for policy in (True, False):
+        context = page.context.browser.new_context(bypass_csp=not policy)
+        reader = context.new_page()
+        reader.goto((there.folder / "feedback/anna/07-sample/07-sample.html").as_uri())
+        reader.wait_for_timeout(1000)
+        assert is_inert(reader), policy
+        assert "the high watermark says what is replicated" in reader.content()
+        context.close()
+
+
+def is_inert(page: Any) -> bool:
+    """No script of the submission ran, and none of its markup has become part of the page."""
+    found = "iframe, svg, meta[http-equiv=refresh], [onerror], [onload], a[href^=javascript]"
+    inside = page.locator("#notebook").locator(found).count()
+    return page.title() != "hit" and inside == 0 and page.locator("body").is_visible()
 
 
 def test_a_student_sees_copies_and_follows_links_between_them(page: Any, tmp_path: Path) -> None:

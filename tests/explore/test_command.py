@@ -11,6 +11,7 @@ from mqlab.cli import main
 from mqlab.cli.explore import _progress, add_arguments, choose_system
 from mqlab.lessons.kafka.cases import BUDGET, SAFEGUARD_CASES, lesson_system
 from mqlab.lessons.registry import open_run
+from mqlab.lessons.searches import Searched, Searches
 
 ONE = ["kafka", "partitions=1", "app=init; begin; send orders-0 a; abort"]
 
@@ -117,3 +118,84 @@ def test_a_broker_is_found_by_its_name_and_an_unknown_one_names_those_there_are(
     assert "belong to a broker's lesson (kafka, " in capsys.readouterr().err
     assert main(["explore", "kafka", "--claim", "all is well"]) == 2
     assert "`kafka --claim` with one of torn-read, " in capsys.readouterr().err
+
+
+QUICK = (
+    Searched("kept", " ".join(["kafka", "partitions=1", "'app=init; begin; commit'"])),
+    Searched("broken", f"kafka partitions=1 '{ONE[2]}' off=lso"),
+)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A broker of which little is searched."""
+    searches = Searches(QUICK[0], QUICK, {}, {}, quick=QUICK)
+    monkeypatch.setattr("mqlab.cli.explore.searches_of", lambda name: searches)
+
+
+@pytest.mark.parametrize("words", [["kafka"], ["kafka", "--table"]], ids=" ".join)
+def test_a_violated_claim_among_several_systems_is_exit_code_1(words, small, capsys):
+    assert main(["explore", *words]) == 1
+    said = capsys.readouterr().out
+    head, _, kept, broken, whole, *_ = said.splitlines()
+    assert head.split()[:2] == ["system", "bounds"]
+    assert kept.startswith("kept ") and kept.endswith(" commits, read back")
+    assert broken.startswith("broken ") and "clean read" in broken
+    assert re.fullmatch(r"\d+ states of 2 systems in \d+ s", whole)
+    token = re.search(r"mqlab open (\S+)", said)[1]
+    assert open_run(token).system.line() in said
+
+
+def test_the_plain_form_obeys_its_bounds_and_writes_a_page(small, capsys, tmp_path):
+    page = tmp_path / "found.html"
+    assert main(["explore", "kafka", "--view", str(page), "--states", "5"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("5 states were the bound") == 2
+    assert "nothing was found" in said
+    assert main(["explore", "kafka", "--view", str(page)]) == 1
+    assert page.is_file()
+
+
+def test_the_plain_form_is_for_a_name_alone(small, capsys):
+    assert main(["explore", "kafka", "--timers", "0", "--states", "10"]) == 0
+    assert "of 2 systems" not in capsys.readouterr().out
+
+
+def test_a_search_ends_before_the_memory_does(capsys):
+    assert main(["explore", "kafka", "--kills", "2", "--memory", "1"]) == 0
+    assert "it has taken 1 MB of memory" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("--states=0", "'0': expected 1, 2, 3"),
+        ("--memory=0", "'0': expected 1, 2, 3"),
+        ("--kills=256", "'256': expected a number from 0 to 255"),
+        ("--timers=²", "'²': expected a number from 0 to 255"),
+    ],
+)
+def test_a_bad_number_is_bad_usage(option, says, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["explore", "two_phase", option])
+    assert ended.value.code == 2
+    assert says in capsys.readouterr().err
+
+
+def test_more_retries_than_a_search_can_count_is_one_sentence(monkeypatch, capsys):
+    def count(*_, **__):
+        raise OverflowError("a part of the world has more than 256 values")
+
+    monkeypatch.setattr("mqlab.cli.explore.explore", count)
+    assert main(["explore", "two_phase"]) == 2
+    said = capsys.readouterr().err
+    assert "more than 256 values: take a smaller system, or smaller bounds" in said
+
+
+def test_safeguards_ask_for_their_anomalies(monkeypatch, capsys):
+    def hide(*_, **__):
+        raise LookupError("lso: “clean read” holds")
+
+    monkeypatch.setattr("mqlab.cli.explore.table", hide)
+    assert main(["explore", "kafka", "--safeguards"]) == 1
+    assert "“clean read” holds" in capsys.readouterr().out

@@ -134,3 +134,16 @@ def test_the_same_is_found_under_any_hash_seed():
 
     assert told("1") == told("2")
     assert "violated: kept once" in told("1")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "says"),
+    [
+        ({"states": 0}, "states=0: a search looks at one state or more"),
+        ({"kills": -1}, "kills=-1: expected 0 to 255"),
+        ({"retries": 256}, "retries=256: expected 0 to 255"),
+    ],
+)
+def test_a_budget_that_no_search_can_keep_is_refused(bounds, says):
+    with pytest.raises(ValueError, match=says):
+        Budget(**bounds)

@@ -17,10 +17,8 @@ from mqlab.brokers import list_brokers
 from mqlab.lessons.searches import Case, exhaust, script, search, searches_of, with_everything_on
 
 ROOT = Path(__file__).parents[2]
-#: those that are searched already: each has `tests/lessons/<broker>/small.py`
-BROKERS = tuple(
-    name for name in list_brokers() if (Path(__file__).parent / name / "small.py").is_file()
-)
+#: each has `tests/lessons/<broker>/small.py`
+BROKERS = tuple(list_brokers("searches"))
 
 
 def folder_of(broker: str) -> Path:
@@ -37,6 +35,11 @@ def states_of(broker: str) -> Path:
 
 def small_of(broker: str):
     """What is searched in every test run, beside the cases."""
+    if not (Path(__file__).parent / broker / "small.py").is_file():
+        raise LookupError(
+            f"{broker} has searches, and no tests/lessons/{broker}/small.py with SMALL, small "
+            "systems that every test run searches: write one"
+        )
     return import_module(f"tests.lessons.{broker}.small").SMALL
 
 

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from mqlab.brokers import list_brokers
 from mqlab.cli import main
 from mqlab.lessons.registry import SYSTEMS, system
 from mqlab.lessons.searches import exhaust, script, search, searches_of, with_everything_on
@@ -17,6 +18,12 @@ from mqlab.scenario import load
 from tests.lessons.renew import BROKERS, counts, folder_of, path_of, small_of
 
 SEARCHES = {broker: searches_of(broker) for broker in BROKERS}
+
+
+def test_a_broker_that_is_searched_has_small_searches_too():
+    assert tuple(SEARCHES) == tuple(list_brokers("searches"))
+    with pytest.raises(LookupError, match=r"no tests/lessons/pigeons/small.py with SMALL"):
+        small_of("pigeons")
 
 
 def every(kind):

@@ -1,17 +1,24 @@
 """Faults put into a system's roles on purpose, so that a search has something to find.
 
 A fault is a class derived from the role that it spoils; `started`, where it has one, changes
-what a start from the disk gives. A row of a table of faults is such a class, the system line
-and the budget in which it is found, and the name of the claim that it breaks.
+what a start from the disk gives. Or it is a function that is handed a `MonkeyPatch` and spoils a
+line of the engine with it. A row of a table of faults is one of these, the system line and the
+budget in which it is found, and the name of the claim that it breaks.
+
+    .venv/bin/python -m tests.models.faults pulsar    which of them `mqlab explore pulsar` finds
 """
 
+import sys
+from contextlib import contextmanager
 from dataclasses import fields
+from importlib import import_module
 
 import pytest
 
-from mqlab.explore import explore
+from mqlab.explore import Search, explore
 from mqlab.kernel.system import NodeSpec
 from mqlab.lessons.registry import system
+from mqlab.lessons.searches import searches_of
 
 
 def each_fault(rows):
@@ -28,8 +35,39 @@ def each_system(rows):
 
 def find_fault(fault, line, budget, broken):
     """Searches the system with the fault, and asserts that its claim is found broken."""
-    verdict = explore(faulty(system(line), fault), budget)
+    with spoil(system(line), fault) as found:
+        verdict = explore(found, budget)
     assert broken in verdict.counterexamples, verdict
+
+
+@contextmanager
+def spoil(plain, fault):
+    """The system with the fault in it, as long as one looks."""
+    if isinstance(fault, type):
+        yield faulty(plain, fault)
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        fault(patch)
+        yield plain
+
+
+def find_quickly(fault, systems):
+    """The first of these systems in which the fault breaks a claim, with the claim; None where it
+    breaks none. A search ends with the first broken claim, or where the faulty engine raises."""
+    for searched in systems:
+        with spoil(system(searched.line), fault) as found:
+            search = Search(found, searched.budget)
+            try:
+                while search.advance(0.2):
+                    if any(search.properties[i].kind == "always" for i in search.found):
+                        break
+            except (ValueError, LookupError, AssertionError) as error:
+                return searched.name, f"raises {type(error).__name__}"
+            verdict = search.verdict()
+        broken = (*verdict.counterexamples, *verdict.missing)
+        if broken:
+            return searched.name, broken[0]
+    return None
 
 
 def find_nothing(line, budget):
@@ -77,3 +115,19 @@ def faulty(plain, fault):
         return start
 
     return Faulty(**{f.name: getattr(plain, f.name) for f in fields(plain)})
+
+
+def main():
+    """For each broker that is named: every fault, and where the plain form finds it."""
+    for broker in sys.argv[1:]:
+        rows = import_module(f"tests.{broker}.claims.test_faults").FAULTS
+        seen = 0
+        for fault, *_ in rows:
+            found = find_quickly(fault, searches_of(broker).quick)
+            seen += found is not None
+            print(f"{fault.__name__:32} {' | '.join(found) if found else 'NOT FOUND'}", flush=True)
+        print(f"{broker}: {seen} of {len(rows)} found by `mqlab explore {broker}`")
+
+
+if __name__ == "__main__":
+    main()

@@ -48,13 +48,16 @@ KNOW_NO_BROKER = ("mqlab.explore", "mqlab.scenario", "mqlab.serve", "mqlab.real"
 # What the floors above may import besides, always inside an extra of pyproject.toml. An entry
 # more is a decision: the package then cannot run where that library is missing.
 LIBRARIES = {
-    "mqlab.serve": {"kio"},
+    "mqlab.serve": {"h11", "kio"},
     "mqlab.serve.kafka": {"kio", "pyarrow"},
     "mqlab.serve.pulsar": {"google"},
     "mqlab.spark": {"confluent_kafka", "kio", "pandas", "pyarrow", "pyflink", "pyspark"},
-    "mqlab.real.kafka": {"confluent_kafka", "kio"},
+    "mqlab.real.kafka": {"confluent_kafka", "kio", "pyarrow"},
+    "mqlab.real.rocketmq": {"pyarrow"},
     "mqlab.lessons": {
         "IPython",
+        "jinja2",
+        "jupyter_server",
         "jupytext",
         "nbclient",
         "nbconvert",

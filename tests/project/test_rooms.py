@@ -59,7 +59,7 @@ BROKER = {"config", "errors", "messages", "states"}
 TOP = {
     "mqlab.kafka": BROKER,
     "mqlab.rocketmq": BROKER,
-    "mqlab.pulsar": BROKER,
+    "mqlab.pulsar": BROKER | {"unserved"},
     "mqlab.patterns": {"claims", "client", "commit", "model", "picture", "records"},
 }
 

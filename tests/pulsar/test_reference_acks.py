@@ -49,7 +49,8 @@ def read_left(run: Run) -> Left:
         failed += [o.detail.removesuffix("Exception") for o in found if not o.ok]
     topic = run.world.role("orders-0")
     cursors = {
-        name: (sub.cursor.mark_delete, *sub.cursor.individual) for name, sub in topic.subs.items()
+        name: (sub.cursor.mark_delete, *sub.cursor.list_individual())
+        for name, sub in topic.subs.items()
     }
     pending = {at for sub in topic.subs.values() for at in sub.pending.positions}
     return Left(received, cursors, failed, tuple(sorted(pending)))

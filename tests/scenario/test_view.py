@@ -19,6 +19,8 @@ from mqlab.lessons.registry import system
 
 SCENARIOS = Path(__file__).parents[2] / "datasets" / "scenarios" / "kafka"
 
+RESTARTED = "It knows again what its log says and no more: what was not decided there, never was."
+
 
 @pytest.fixture
 def scenario(tmp_path):
@@ -68,8 +70,9 @@ def test_present_makes_a_lecture_of_a_scenario_and_opens_it(
     assert opened == [page.as_uri()]
     meta = payload(page.read_text("utf-8"))["meta"]
     assert meta["lecture"] == {
-        "story": "The story.", "scenes": [[1, "It dies."], [4, "restart coordinator"]],
-    }  # fmt: skip
+        "story": "The story.",
+        "scenes": [[1, "It dies."], [4, RESTARTED]],
+    }
     assert meta["step"] == 0 and "Page Down" in meta["words"]["begin"]
     assert main(["view", str(scenario), "-o", "run.json"]) == 0
     assert main(["view", "run.json", "--present", "-o", "other.html"]) == 0
@@ -300,6 +303,15 @@ def test_open_shows_the_run_of_a_token_in_a_page(tmp_path, monkeypatch, capsys, 
     assert len(opened) == 1
     assert main(["open", "nonsense"]) == 2
     assert "this is not a token: paste the whole text" in capsys.readouterr().err
+
+
+def test_a_run_that_is_too_large_to_draw_is_one_sentence(tmp_path, capsys):
+    crowd = ",".join(f"r{n}" for n in range(500))
+    token = Play(system(f"kafka partitions=1 readers={crowd}")).token
+    assert main(["open", token, "-o", str(tmp_path / "run.html")]) == 2
+    said = capsys.readouterr().err
+    assert "this run cannot be drawn: step 0 has " in said
+    assert len(said.splitlines()) == 1
 
 
 def test_open_says_what_changed_since_a_token_was_made(tmp_path, monkeypatch, capsys):

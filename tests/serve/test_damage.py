@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,15 @@ import pytest
 pytest.importorskip("kio", reason="the server needs kio: run `make setup`")
 
 from mqlab.kernel import Append, Put
+from mqlab.serve.driver import Driver
 from mqlab.serve.entries import Effect
-from mqlab.serve.frames import FRAME, MAGIC, SECTOR, pack_frame
+from mqlab.serve.frames import FRAME, SECTOR, pack_frame, write_head
 from mqlab.serve.home import Home
 from mqlab.serve.journal import Journal, JournalError
 from mqlab.serve.salvage import salvage
 from tests.serve.toy import TOY, Note
 
+HEAD = write_head("toy")
 EFFECTS: list[Effect] = [
     Put("lamps", "hall", 1),
     *(Append("notes", Note(i, f"note {i} " * 20)) for i in range(5)),
@@ -47,7 +50,7 @@ def replay(folder: Path, home: Home = TOY) -> list[str]:
 
 def starts_of(data: bytes) -> list[int]:
     """Where its frames begin."""
-    starts, at = [], len(MAGIC)
+    starts, at = [], len(HEAD)
     while at < len(data):
         starts.append(at)
         at += FRAME.size + FRAME.unpack_from(data, at)[0]
@@ -60,7 +63,7 @@ def check_every_flip(folder: Path, home: Home, effects: list[Any]) -> None:
     path = folder / "journal"
     starts = starts_of(whole)
     assert len(starts) == len(effects) and len(whole) > 2 * SECTOR
-    for at in range(len(MAGIC), len(whole)):
+    for at in range(len(HEAD), len(whole)):
         # every bit of every head; of bodies, whose checksum sees any, one bit a byte
         frame = max(start for start in starts if start <= at)
         for bit in range(8) if at - frame < FRAME.size else (at % 8,):
@@ -94,6 +97,7 @@ def test_an_unfinished_turn_is_kept_beside(
         assert [p.read_bytes() for p in kept] == ([torn] if torn.strip(b"\0") else [])
         for one in kept:
             assert f"cut off {cut - last} bytes" in caplog.text and one.name in caplog.text
+            assert "If only the server was killed, nobody was told about them" in caplog.text
             one.unlink()
 
 
@@ -109,13 +113,17 @@ def test_what_was_put_aside_is_never_overwritten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("zeros", [1, 7, 8, 9, 511, 4096, 70_000])
-def test_zeros_behind_the_last_entry_lose_nothing(tmp_path: Path, zeros: int) -> None:
+def test_zeros_behind_the_last_entry_are_cut_off_and_said_to_be_no_kills(
+    tmp_path: Path, zeros: int, caplog: pytest.LogCaptureFixture
+) -> None:
     whole = write(tmp_path)
     everything = replay(tmp_path)
     (tmp_path / "journal").write_bytes(whole + bytes(zeros))
     assert replay(tmp_path) == everything
     assert (tmp_path / "journal").read_bytes() == whole
     assert [p.name for p in tmp_path.iterdir()] == ["journal"], "zeros need no keeping"
+    assert f"cut off {zeros} zeros" in caplog.text and "nobody was told" not in caplog.text
+    assert "answered requests may be lost, unless the server ran with --fsync" in caplog.text
 
 
 def test_zeros_from_a_sector_on_are_a_power_cut(tmp_path: Path) -> None:
@@ -169,3 +177,29 @@ def test_what_can_be_done_names_the_broker_whose_journal_it_is(tmp_path: Path) -
     said = salvage(old, new, TOY)
     assert "holds 3 entries" in said and said.endswith(f"mqlab serve toy --data-dir {new}")
     assert replay(new) == [str(effect) for effect in EFFECTS[:3]]
+
+
+@pytest.mark.parametrize("odd", ["doubled", "taken out", "moved"])
+def test_entries_that_do_not_follow_one_another_are_refused_in_words(
+    tmp_path: Path, odd: str
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    whole = write(old)
+    starts = [*starts_of(whole), len(whole)]
+    frames = [whole[a:b] for a, b in pairwise(starts)]
+    order, misfit = {
+        "doubled": ([0, 1, 2, 3, 3, 4, 5, 6, 7], 4),
+        "taken out": ([0, 1, 2, 4, 5, 6, 7], 3),
+        "moved": ([0, 1, 2, 4, 3, 5, 6, 7], 3),
+    }[odd]
+    damaged = HEAD + b"".join(frames[i] for i in order)
+    (old / "journal").write_bytes(damaged)
+    at = len(HEAD) + sum(len(frames[i]) for i in order[:misfit])
+    journal = Journal(old, TOY)
+    words = rf"the entry at byte {at} does not follow .* --salvage-to NEW"
+    with pytest.raises(JournalError, match=words):
+        Driver(TOY, lambda conn, number, body: None, journal).start()
+    journal.close()
+    assert (old / "journal").read_bytes() == damaged
+    assert f"before byte {at}" in salvage(old, new, TOY)
+    assert replay(new) == [str(EFFECTS[i]) for i in order[:misfit]]

@@ -24,7 +24,7 @@ from mqlab.kernel import ConnectionLost, Response, replace
 from mqlab.serve import connection, server
 from mqlab.serve.home import Home
 from mqlab.serve.process import READY
-from mqlab.serve.protocol import Unsent
+from mqlab.serve.protocol import Drained, Unsent
 from mqlab.serve.server import Options, Server
 from tests.serve.toy import LENGTH, LIMIT, TOY, OrderedFrames, pack, push
 
@@ -213,6 +213,8 @@ def test_a_client_that_does_not_read_is_not_pushed_to_and_the_role_hears_so(
         slow.reader._transport.resume_reading()  # type: ignore[attr-defined]
         for number in range(1, sent):
             assert (await slow.hear())["push"] == number
+        await until(lambda: len(feed(it)) == 52)
+        assert feed(it)[-1] == Response("conn-1", 0, Drained()), "once, when it has read"
         await other.ask("feed", "again")
         assert (await slow.hear())["is"] == "again"
 
@@ -363,7 +365,7 @@ def test_what_was_answered_survives_a_kill(tmp_path: Path) -> None:
 def test_the_live_trace_draws_what_the_home_observes(tell: Callable[..., None]) -> None:
     async def story(it: Server, connect: Any) -> None:
         await (await connect()).ask("echo", "a")
-        head, *facts = map(json.loads, (await it.driver.live.answer(0)).splitlines())
+        head, *facts = map(json.loads, await it.driver.live.lines(0))
         assert head["title"][0] == "Live from mqlab serve toy" and head["system"] == "toy"
         assert [fact["fact"]["node"] for fact in facts] == ["front", "feed", "front"]
         assert facts[-1]["change"] == {"steps": {"=": 3}}

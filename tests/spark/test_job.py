@@ -130,9 +130,10 @@ def test_a_name_that_is_taken_gets_a_number(broker_address: str, tmp_path: Path)
     records = feeder.records(read_lines(DAY)[:1])
     name = f"shop-{os.urandom(4).hex()}"
     topics.create(broker_address, f"Order-{name}", 2)
-    assert job.run_name(broker_address, tmp_path, records, name) == f"{name}-2"
+    given = broker_address, tmp_path, records, "exactly-once", name
+    assert job.run_name(*given) == f"{name}-2"
     topics.create(broker_address, f"Order-{name}-2", 2)
-    assert job.run_name(broker_address, tmp_path, records, name) == f"{name}-2", "it stays"
+    assert job.run_name(*given) == f"{name}-2", "it stays"
 
 
 def test_a_warm_up_leaves_nothing_behind(spark: Any) -> None:
@@ -287,6 +288,15 @@ def test_other_orders_for_the_same_checkpoint_are_refused(
     income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
     with pytest.raises(IncomeError, match="a run over other orders: give those"):
         income(broker_address, lines[::-1], checkpoint=tmp_path, minutes_per_batch=30)
+
+
+def test_another_sink_for_the_same_checkpoint_is_refused(
+    broker_address: str, spark: Any, tmp_path: Path
+) -> None:
+    lines = read_lines(DAY)[:20]
+    income(broker_address, lines, checkpoint=tmp_path, minutes_per_batch=30)
+    with pytest.raises(IncomeError, match="a run with --sink exactly-once: go on with that one"):
+        income(broker_address, lines, checkpoint=tmp_path, sink="at-least-once")
 
 
 def test_a_lost_checkpoint_stops_the_job(broker_address: str, spark: Any, tmp_path: Path) -> None:

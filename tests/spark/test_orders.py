@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from mqlab.spark.errors import IncomeError
-from mqlab.spark.files import read_lines
+from mqlab.spark.files import DAY, read_lines, read_table
 from mqlab.spark.orders import (
     LIMIT_TENTHS,
     BadLine,
@@ -133,8 +133,51 @@ def test_a_long_field_is_read_and_one_without_end_is_named(tmp_path) -> None:
     (tmp_path / "orders.csv").write_text(f"{','.join(long)}\n{','.join(long.values())}\n")
     assert read_lines(tmp_path / "orders.csv") == [long]
     (tmp_path / "orders.csv").write_text(f'{",".join(GOOD)}\n1,"' + "x\n" * 600_000)
-    with pytest.raises(IncomeError, match="is a quotation mark not closed"):
+    with pytest.raises(IncomeError, match=r"line 2: .*field larger than field limit"):
         read_lines(tmp_path / "orders.csv")
+
+
+def test_a_stray_quotation_mark_is_named_and_loses_no_order(tmp_path) -> None:
+    lines = DAY.read_text("utf-8").split("\n")
+    number, code, rest = lines[3].split(",", 2)
+    for damaged, why in (
+        (f'{number},{code},"{rest}', "expected after"),
+        (f'"{lines[3]}', "the text goes on to line|expected after"),
+        (f'{number},"{code}"x,{rest}', "expected after"),
+    ):
+        text = "\n".join([*lines[:3], damaged, *lines[4:]])
+        (tmp_path / "orders.csv").write_text(text, encoding="utf-8")
+        with pytest.raises(IncomeError, match=rf"orders\.csv, line 4: .*({why}).*delete"):
+            read_lines(tmp_path / "orders.csv")
+
+
+def test_a_row_of_two_lines_is_refused(tmp_path) -> None:
+    path = tmp_path / "orders.csv"
+    path.write_text(",".join(GOOD) + '\n1,2,"LANTERN\n3,4,RED",6\n')
+    with pytest.raises(IncomeError, match=r"line 2: .*the text goes on to line 3"):
+        read_lines(path)
+
+
+def test_wherever_a_quotation_mark_falls_every_line_is_read_or_the_file_refused(tmp_path) -> None:
+    lines = DAY.read_text("utf-8").split("\n")[:40]
+    text, path, refused = "\n".join(lines), tmp_path / "orders.csv", 0
+    for place in range(0, len(text), 7):
+        path.write_text(f'{text[:place]}"{text[place:]}', encoding="utf-8")
+        try:
+            assert len(read_table(path)) == len(lines) - 1
+        except IncomeError:
+            refused += 1
+    assert 0 < refused < len(text) // 7
+
+
+def test_a_quotation_mark_in_the_last_line_or_the_head_is_named(tmp_path) -> None:
+    path = tmp_path / "orders.csv"
+    path.write_text(",".join(GOOD) + '\n1,2\n3,"4\n')
+    with pytest.raises(IncomeError, match=r"line 3: .*unexpected end of data"):
+        read_lines(path)
+    path.write_text('"' + ",".join(GOOD) + '\n1,2\n3,"4\n')
+    with pytest.raises(IncomeError, match=r"orders\.csv, line 1: "):
+        read_lines(path)
 
 
 def test_a_broken_parquet_file_says_what_to_do(tmp_path) -> None:

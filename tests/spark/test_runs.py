@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from mqlab.spark import runs
 from mqlab.spark.errors import IncomeError
+from mqlab.spark.sink_choice import SINKS
 
 
 def test_a_second_process_is_refused_and_hears_who_is_there(tmp_path: Path) -> None:
@@ -45,14 +47,23 @@ def test_a_checkpoint_that_is_a_file_is_named(tmp_path: Path) -> None:
 def test_a_damaged_note_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(IncomeError, match=r"run\.json is damaged .* take a fresh --checkpoint"):
-        runs.name_of(tmp_path, "digest")
+        runs.name_of(tmp_path, "digest", "exactly-once")
 
 
 def test_a_name_stays(tmp_path: Path) -> None:
-    name = runs.name_of(tmp_path, "digest")
-    assert runs.name_of(tmp_path, "digest") == name
+    name = runs.name_of(tmp_path, "digest", "exactly-once")
+    assert runs.name_of(tmp_path, "digest", "exactly-once") == name
     with pytest.raises(IncomeError, match="a run over other orders"):
-        runs.name_of(tmp_path, "other")
+        runs.name_of(tmp_path, "other", "exactly-once")
+
+
+def test_a_run_keeps_its_sink(tmp_path: Path) -> None:
+    for number, (begun, other) in enumerate(permutations(SINKS, 2)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        runs.name_of(folder, "digest", begun)
+        with pytest.raises(IncomeError, match=f"run with --sink {begun}: .* fresh .* for {other}"):
+            runs.name_of(folder, "digest", other)
 
 
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
@@ -60,5 +71,5 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
         pytest.skip("no /dev/full on this system")
     (tmp_path / "run.new").symlink_to("/dev/full")
     with pytest.raises(IncomeError, match=r"No space left on device.*make room there"):
-        runs.name_of(tmp_path, "digest")
+        runs.name_of(tmp_path, "digest", "exactly-once")
     assert not (tmp_path / "run.json").exists(), "nothing half written is left"

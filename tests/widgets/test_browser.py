@@ -138,7 +138,7 @@ def test_play_goes_on_to_the_end_and_stops(page: Any, tmp_path: Path) -> None:
     page.clock.install()
     open_page_frozen(page, tmp_path, Player(sample(), step=20))
     page.click("button[aria-label^='Play']")
-    for _ in range(8):
+    for _ in range(30):
         page.clock.run_for(1_000)
     assert page.get_attribute(".mqlab", "data-step") == "23"
     assert page.locator("button[aria-label^='Play']").count() == 1
@@ -195,7 +195,7 @@ def test_motion_is_short(page: Any, tmp_path: Path) -> None:
           return document.getAnimations().map((a) => a.effect.getComputedTiming().duration);
         }"""
     )
-    assert times and set(times) == {180}
+    assert set(times) == {180, 250}, "250 ms: what the message carries"
 
 
 def test_the_theme_of_jupyterlab_wins_live(page: Any, tmp_path: Path) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mqlab_widgets import Player
-from mqlab_widgets.lecture import Lecture
+from mqlab_widgets.lecture import MOST_STEPS, Lecture, Part, divide
 
-from .sample import sample
+from .sample import long_trace, sample
 from .test_browser import OVERLAPS, axe, settle, step_of
 
 pytestmark = pytest.mark.needs("chromium")
@@ -191,3 +192,15 @@ def test_a_caption_is_text_and_no_markup(show: Show) -> None:
     page = show(Lecture(evil, ((23, evil),)))
     assert caption(page)[1] == evil
     assert page.locator("img").count() == 0
+
+
+def test_a_part_without_a_caption_is_told_by_its_reason_and_a_long_one_is_cut() -> None:
+    trace = long_trace(60)
+    scenes = divide(trace, [Part(8, "The records are written."), Part(len(trace))])
+    assert scenes[0] == (8, "The records are written.") and scenes[-1][0] == len(trace)
+    ends = [0, *(end for end, _ in scenes)]
+    assert len(scenes) > 4 and ends == sorted(set(ends))
+    for first, last in pairwise(ends):
+        assert sum(not fact.fold for fact in trace.facts[first:last]) <= MOST_STEPS
+    told = {fact.why.en for fact in trace.facts} | {fact.line() for fact in trace.facts}
+    assert {caption for _, caption in scenes[1:]} <= told

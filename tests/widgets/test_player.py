@@ -168,3 +168,11 @@ def test_a_trace_without_facts() -> None:
     player = Player(replace(trace, facts=(), snapshots=trace.snapshots[:1]))
     assert "before the first step" in player.svg()
     assert payload(player.html())["steps"] == 1
+
+
+def test_a_picture_of_two_panels_is_one_idea_without_chips() -> None:
+    calm = Player(sample(), panels=("diagram", "readers"))
+    assert list(calm.payload["meta"]["panels"]) == ["space-time", "space-time/all", "readers"]
+    assert calm.payload["meta"]["system"] == "" and calm.payload["meta"]["calm"]
+    assert 'class="chip"' not in calm.svg() and 'class="chip"' in Player(sample()).svg()
+    assert not Player(sample(), panels=("diagram", "readers", "logs")).payload["meta"]["calm"]

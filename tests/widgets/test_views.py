@@ -7,10 +7,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from mqlab_widgets import Player
 from mqlab_widgets.scene import Node, Scene
+from mqlab_widgets.style import font_of
 from mqlab_widgets.views import PANELS
 from mqlab_widgets.views.plan import plan
-from mqlab_widgets.widths import fit, width, wrap
+from mqlab_widgets.widths import fit, fit_apart, width, wrap
 
 from mqlab.kernel.snapshot import (
     Cell,
@@ -381,3 +383,39 @@ def test_a_control_record_in_another_log_ends_what_it_speaks_of(ends: str, close
     span = next(span for span in plan(trace, "en", False).spans if span.lane == "broker")
     assert span.closed is closed
     assert Trace.from_json(trace.to_json()) == trace
+
+
+def test_a_name_is_shortened_in_its_middle_and_never_to_another_ones() -> None:
+    names = ["RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC", "orders-0"]
+    shown = fit_apart(names, 100, bold=True)
+    assert len(set(shown.values())) == 3 and shown["orders-0"] == "orders-0"
+    assert all(width(text, bold=True) <= 100 for text in shown.values())
+    assert fit_apart(["order-of-service"], 80)["order-of-service"].partition("…")[2]
+    twins = ["a" * 50 + "b" * 50, "a" * 50 + "c" + "b" * 49]
+    assert len(set(fit_apart(twins, 50).values())) == 2
+    trace = Trace("x", (), (), (Snapshot(logs=tuple(Log(name) for name in names)),))
+    seen = draw("logs/small", trace, 0)
+    assert seen[f"name:{names[0]}"].text != seen[f"name:{names[1]}"].text
+
+
+def test_what_fits_is_shown_and_not_counted() -> None:
+    """The room for "+1" is taken only where something is left out."""
+    got = tuple(Got("p", label) for label in ("order-17", "invoice-16", "paid-17"))
+    trace = Trace("x", (), (), (Snapshot(readers=(Reader("uncommitted", got),)),))
+    seen = draw("readers", trace, 0)
+    assert "more:uncommitted" not in seen
+    assert [seen[f"text:uncommitted:{i}"].text for i in range(3)] == [one.label for one in got]
+
+
+def test_where_nobody_reads_it_says_so() -> None:
+    reader = Reader("read_committed")
+    trace = Trace("x", (), (), (Snapshot(readers=(reader,)),))
+    assert "nobody" not in draw("readers", trace, 0)
+    trace = Trace("x", (), (), (Snapshot(),))
+    assert draw("readers", trace, 0)["nobody"].text == "nobody reads at this step"
+
+
+def test_no_text_of_a_picture_is_smaller_than_10_5_px() -> None:
+    names = set(re.findall(r'class="([^"]+)"', Player(sample()).svg()))
+    small = {name for name in names if font_of(name)[0] < 10.5}
+    assert names and not small

@@ -2,7 +2,7 @@
 // Follows player.js and widget.js in one module, whose names it uses. Where a spot is follows from
 // the elements that Python drew; what it offers, and in which words, is said by Python (acts.py).
 
-const GAP_SIZE = [18, 9]; // px of the place between two rows at which a node may die
+const GAP_SIZE = [30, 14]; // px of the place between two rows at which a node may die
 const SIGN = 16; // px of the sign of something that a node may do by itself
 const LANE = 30; // px: the names of a lane
 
@@ -102,8 +102,17 @@ class Spots {
 
   load({ spots, skipped }) {
     this.all = spots;
+    const shows = spots.some(({ kind }) => kind === "gap");
+    if (shows && !this.hinted) this.hint();
     this.skipped = skipped;
     this.place();
+  }
+
+  /** Once by itself: here a node may die. */
+  hint() {
+    this.hinted = true;
+    this.el.classList.add("hint");
+    this.el.addEventListener("animationend", () => this.el.classList.remove("hint"));
   }
 
   /** Put a button over each spot that is in sight at this step. */

@@ -135,7 +135,7 @@ async function explorer({ model, el }) {
   model.on("change:ui", update);
   model.on("change:payload", play);
   update();
-  play();
+  play().then(() => bringIn(host));
   return () => {
     panel.player?.stop();
     model.off("change:ui", update);

@@ -12,6 +12,10 @@ const TAB_LEAST = 100; // px of a panel behind a tab below the pinned ones
 const NARROW = 560; // px: below that the top line has no room for the system
 const WHOLE = { width: 840, height: 650 }; // px at scale 1 that a picture asks of the whole window
 const MARGIN = 6; // px of the pane that stay free
+const AIR = 24; // px above what comes into the pane
+const DESCRIBE_MS = 250; // after the last step
+const PARCEL = { ms: 250, high: 18, line: 15, ends: 14 }; // what travels along an arrow, in px
+const BRING_IN_MS = [0, 60, 200, 500]; // after a display is drawn
 const PAGE_EDGE = 10; // px more of a page, which has an edge of its own
 
 const make = (tag, props = {}, ...kids) => {
@@ -27,6 +31,33 @@ function scroller(host) {
     if (/auto|scroll/.test(getComputedStyle(el).overflowY)) return el;
   }
   return null;
+}
+
+/** Whoever has just run a cell with Shift+Enter is at the next one, and what the cell shows may be
+ *  out of sight: it comes back into the pane, with its menus, and the notebook stays there. For a
+ *  moment JupyterLab moves too, and the display may not be in the page yet; a reader who scrolls or
+ *  presses a key goes before. */
+function bringIn(host) {
+  const left = new AbortController(), { signal } = left;
+  const leave = () => left.abort();
+  for (const name of ["wheel", "pointerdown", "keydown"]) {
+    addEventListener(name, leave, { signal, capture: true, passive: true });
+  }
+  for (const wait of BRING_IN_MS) setTimeout(() => signal.aborted || moveIn(host), wait);
+  setTimeout(leave, BRING_IN_MS.at(-1) + 1);
+}
+
+function moveIn(host) {
+  const pane = scroller(host), next = host.closest(".jp-Cell")?.nextElementSibling;
+  if (!pane || !next?.classList.contains("jp-mod-active")) return;
+  const output = host.closest(".jp-OutputArea-child");
+  const menus = output?.previousElementSibling?.querySelector(".mqlab-vary");
+  const { top } = (menus ?? host).getBoundingClientRect();
+  const { bottom } = host.getBoundingClientRect();
+  const seen = pane.getBoundingClientRect();
+  if (top >= seen.top && bottom <= seen.bottom) return;
+  const free = Math.max(0, seen.height - (bottom - top)) / 2;
+  pane.scrollTop += top - seen.top - Math.min(free, AIR);
 }
 
 /** The rows of a diagram, fitted to its height: cropped to whole ones, the current in sight. */
@@ -339,6 +370,37 @@ class Stage {
       const at = tabs.groups.findIndex(({ panels }) => panels.some((p) => p.base === base));
       if (at >= 0 && at !== tabs.chosen) tabs.pick(at);
     }
+  }
+
+  /** Say what the panels show, once the reader stays at a step. The diagram is left out: its rows
+   *  are the narration. */
+  describe() {
+    clearTimeout(this.telling);
+    this.telling = setTimeout(() => {
+      for (const { rows, visible, panel } of this.panels) if (visible && !rows) panel.describe();
+    }, DESCRIBE_MS);
+  }
+
+  /** What the message of this step carries travels along its arrow. */
+  carry() {
+    const row = this.el.querySelector(".row.now"), shaft = row?.querySelector(".msg .shaft");
+    const text = row?.querySelector(".lab")?.textContent.replace(/^\S+ (?=\S)/, "") ?? "";
+    if (!shaft || !text || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    const at = (name) => Number(shaft.getAttribute(name)), wide = PARCEL.ends + 7 * text.length;
+    const parcel = document.createElementNS(SVG, "g"), box = document.createElementNS(SVG, "rect");
+    const label = document.createElementNS(SVG, "text");
+    parcel.setAttribute("class", `parcel ${row.querySelector(".msg").getAttribute("class")}`);
+    label.setAttribute("class", "cell-text");
+    for (const [name, value] of Object.entries({ x: -wide / 2, y: 2, width: wide, rx: 4,
+      height: PARCEL.high, class: "record" })) box.setAttribute(name, value);
+    label.setAttribute("y", PARCEL.line);
+    label.textContent = text;
+    parcel.append(box, label);
+    row.append(parcel);
+    const place = (x) => ({ transform: `translateX(${x}px)` });
+    const how = { duration: PARCEL.ms, easing: "ease-in-out" };
+    parcel.animate([place(at("x1")), place(at("x2"))], how)
+      .finished.finally(() => parcel.remove()).catch(() => {});
   }
 
   /** Bring what happens at this step into sight where the diagram is wider than its box. */

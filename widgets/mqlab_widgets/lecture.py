@@ -4,11 +4,16 @@ scenes with captions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from mqlab.kernel.text import Text
+from mqlab.kernel.text import Lang, Text
+from mqlab.kernel.trace import Trace
 
 from .player import Player, Theme, document, mounted
+
+TELLING = "✗▮"  # what stops, what is durable
 
 BEGIN = Text(
     "Press the right arrow to begin. Page Down plays a scene, Page Up goes back; f: full screen; "
@@ -16,6 +21,58 @@ BEGIN = Text(
     "按右箭头键开始。Page Down 播放一幕，Page Up 返回；f：全屏；b 或句点：黑屏。",
 )
 BLACK = Text("The screen is black; any key shows the picture.", "黑屏中；按任意键显示画面。")
+
+
+MOST_STEPS = 12
+"""Steps of a scene: a longer part of a story is more than one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a story as its author has divided it: where it ends, and its caption, or none."""
+
+    end: int
+    caption: str = ""
+
+
+def divide(trace: Trace, parts: Sequence[Part], lang: Lang = "en") -> tuple[tuple[int, str], ...]:
+    """The scenes of a run. A part without a caption is told by the reason of its telling step; a
+    long part is cut behind what is durable or stops, each piece told in the same way."""
+    scenes: list[tuple[int, str]] = []
+    start = 0
+    for part in parts:
+        cuts = _cut(trace, start, part.end)
+        for i, (first, last) in enumerate(pairwise([start, *cuts])):
+            before = scenes[-1][1] if scenes else ""
+            caption = part.caption if not i else ""
+            scenes.append((last, caption or _tell(trace, first, last, lang, before)))
+        start = part.end
+    return tuple(scenes)
+
+
+def _cut(trace: Trace, start: int, end: int) -> list[int]:
+    """Where the pieces end: at most `MOST_STEPS` that are shown in each."""
+    shown = [at for at in range(start + 1, end + 1) if not trace.facts[at - 1].fold]
+    cuts: list[int] = []
+    while len(shown) > MOST_STEPS:
+        room = shown[MOST_STEPS // 2 - 1 : MOST_STEPS]
+        telling = [at for at in room if trace.facts[at - 1].glyph in TELLING]
+        cuts.append(telling[-1] if telling else room[-1])
+        shown = [at for at in shown if at > cuts[-1]]
+    return [*cuts, end]
+
+
+def _tell(trace: Trace, start: int, end: int, lang: Lang, before: str) -> str:
+    """The reason of the step that a scene is about: what stops, else what is written last, else
+    the last step that has one; without any, the last line itself. Never what the scene `before`
+    has said."""
+    facts = [fact for fact in trace.facts[start:end] if not fact.fold] or [trace.facts[end - 1]]
+    for glyph in (*TELLING, ""):
+        for fact in reversed(facts):
+            why = fact.why.of(lang)
+            if why and why != before and fact.glyph.startswith(glyph):
+                return why
+    return facts[-1].line(lang)
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,6 +205,7 @@ async function ordering({ model, el }) {
   model.on("change:order", moved);
   model.on("change:ui", answered);
   list.answered();
+  bringIn(host);
   return () => {
     list.player?.stop();
     model.off("change:order", moved);

@@ -22,6 +22,12 @@ HERE = Path(__file__).parent
 WINDOW = 200
 """Facts that a picture of something that goes on holds; earlier ones are left out."""
 
+CALM = 2
+"""Panels up to which a picture has no chips."""
+
+SHORT = {"diagram": "space-time"}
+"""Other words for panels."""
+
 WORDS = {
     "player": Text("run of a system", "一次系统运行"),
     "first": Text("First step", "第一步"),
@@ -30,10 +36,12 @@ WORDS = {
     "pause": Text("Pause (space)", "暂停（空格）"),
     "next": Text("Forward (arrow right)", "前进（右箭头）"),
     "last": Text("Last step", "最后一步"),
+    "speed": Text("Speed of playing", "播放速度"),
     "slider": Text("Step", "步"),
     "place": Text("step {n} of {of}", "第 {n} 步，共 {of} 步"),
     "folded": Text("{n} folded", "已折叠 {n} 行"),
     "fold": Text("fold {n} again", "重新折叠 {n} 行"),
+    "red": Text("No longer true: {what}", "已经不成立：{what}"),
     "start": Text("before the first step", "第一步之前"),
     "begin": Text("Press the right arrow to begin.", "按右箭头键开始。"),
     "empty": Text("Nothing has happened yet.", "还没有发生任何事。"),
@@ -77,6 +85,11 @@ class Look:
     scale: float = 1.0
     panels: tuple[str, ...] | None = None
 
+    @property
+    def calm(self) -> bool:
+        """A picture of at most two panels is one idea: no chips around it."""
+        return self.panels is not None and len(self.panels) <= CALM
+
     @staticmethod
     def of(title: str | None, lang: Lang, scale: float, panels: Sequence[str] | None) -> Look:
         """Checked here, so that a mistake is reported where it was made."""
@@ -84,8 +97,9 @@ class Look:
             raise ValueError(f"lang={lang!r}: the pictures speak 'en' and 'zh'")
         if not 0.25 <= scale <= 4:
             raise ValueError(f"scale={scale!r}: 1 is normal, 1.5 suits a projector, 4 is the most")
-        _check_panels(panels or ())
-        return Look(title, lang, scale, None if panels is None else tuple(panels))
+        named = None if panels is None else tuple(SHORT.get(name, name) for name in panels)
+        _check_panels(named or ())
+        return Look(title, lang, scale, named)
 
     def heading(self, trace: Trace) -> str:
         return trace.title.of(self.lang) if self.title is None else self.title
@@ -100,7 +114,7 @@ class Look:
 
 
 def _check_panels(panels: Sequence[str]) -> None:
-    known = [name for name in PANELS if "/" not in name]
+    known = [*SHORT, *(name for name in PANELS if "/" not in name)]
     for name in panels:
         if name not in known:
             near = get_close_matches(name, known, 1)
@@ -124,7 +138,8 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
     data = encode({name: scenes(name) for name in names})
     data["meta"] = {
         "title": look.heading(trace),
-        "system": trace.label.of(look.lang) or trace.system,
+        "system": "" if look.calm else trace.label.of(look.lang) or trace.system,
+        "calm": look.calm,
         "lang": look.lang,
         "scale": look.scale,
         "step": step,
@@ -166,11 +181,20 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
             "kind": find_kind(fact),
             "mark": mark(fact, now > broken),
         }
+        if red := find_red(trace, i, lang):
+            entry["red"] = red
         if fact.fold:
             entry["fold"] = 1
         broken = now
         out.append(entry)
     return out
+
+
+def find_red(trace: Trace, step: int, lang: Lang) -> str:
+    """The sentences of the lights that turn red at this step."""
+    before = {light.name for light in trace.snapshots[step - 1].lights if not light.ok}
+    new = (x for x in trace.snapshots[step].lights if not x.ok and x.name not in before)
+    return "; ".join(light.sentence.of(lang) for light in new)
 
 
 def chip(fact: Fact, lang: Lang) -> str:

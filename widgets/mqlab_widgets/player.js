@@ -10,6 +10,7 @@ class Panel {
   constructor(lives, shapes, box, scale) {
     this.svg = document.createElementNS(SVG, "svg");
     this.scale = scale;
+    this.title = box.title;
     this.rows = []; // from which row of a diagram to which it is drawn (frame.js says)
     [this.width] = box.size;
     for (const [name, value] of Object.entries({
@@ -38,6 +39,13 @@ class Panel {
     this.news ??= newsOf(this.lives);
     const k = latest(this.news, step);
     return k >= 0 && this.news[k] > before;
+  }
+
+  /** For who hears the picture: its title and all that is written in it, from top to bottom. */
+  describe() {
+    const said = [...this.svg.querySelectorAll("text")].map((el) => el.textContent)
+      .filter((text) => text && text !== this.title);
+    this.svg.setAttribute("aria-label", [this.title, said.join(", ")].filter(Boolean).join(": "));
   }
 
   seek(step) {
@@ -124,6 +132,17 @@ function put(el, name, value) {
   else el.setAttribute(name, value);
 }
 
+const WORD_MS = 250; // 240 words a minute
+const LEAST_MS = 1200; // of a step that plays
+const SPEEDS = [0.5, 1, 2];
+
+/** Words to read; a Chinese character is a little more than half of one. */
+function countWords(text) {
+  const signs = text.match(/\p{Script=Han}/gu)?.length ?? 0;
+  const words = text.replace(/\p{Script=Han}/gu, " ").match(/[\p{L}\p{N}][^\s]*/gu)?.length ?? 0;
+  return words + 0.6 * signs;
+}
+
 const ICONS = {
   first: "M4 4h2.4v12H4zM16 4v12L7.6 10z", back: "M14.5 4v12L6 10z", play: "M6 4v12l9.5-6z",
   pause: "M5 4h3.6v12H5zM11.4 4H15v12h-3.6z", next: "M5.5 4v12l6.6-6zM13 4h2.4v12H13z",
@@ -148,6 +167,7 @@ class Player {
     this.step = -1;
     this.wish = null;
     this.limit = Infinity;
+    this.speed = 1; // which of SPEEDS
     this.drawn = () => {}; // after each step: what lies over the pictures moves with them
     // Whoever opens at a folded fact, or has just done it, wants to see it.
     this.unfolded = unfolded || Boolean(data.meta.facts[data.meta.step - 1]?.fold);
@@ -159,7 +179,7 @@ class Player {
   frame() {
     const button = (name, act) => {
       const el = make("button", { type: "button", onclick: act });
-      el.append(icon(name));
+      if (ICONS[name]) el.append(icon(name)); else el.className = name;
       this.buttons[name] = el;
       return el;
     };
@@ -184,14 +204,17 @@ class Player {
     this.why = make("div", { className: "why" });
     this.say = make("div", { className: "say" }, this.line, this.why);
     this.say.setAttribute("aria-live", "polite");
+    this.alarm = make("div", { className: "alarm" });
+    this.alarm.setAttribute("role", "alert");
     const controls = make("div", { className: "controls" },
       button("first", () => this.go(0)), button("back", () => this.go(this.before())),
       button("play", () => this.play()), button("next", () => this.go(this.after())),
-      button("last", () => this.go(this.end)),
+      button("last", () => this.go(this.end)), button("speed", () => this.faster()),
       make("div", { className: "slide" }, this.ticks, this.slider));
     this.legend = new Legend(this.id, () => this.host.focus({ preventScroll: true }));
     this.body = make("div", { className: "body" }, this.stage.el,
-      make("div", { className: "bottom" }, controls, this.say), this.legend.el);
+      make("div", { className: "bottom" }, controls, this.say, this.alarm),
+      this.legend.el);
     this.host.replaceChildren(
       make("div", { className: "top" }, this.title, this.system,
         make("span", { className: "rest" }, this.evidence),
@@ -199,6 +222,7 @@ class Player {
         this.legend.button, button("whole", () => this.enlarge())),
       this.body);
     this.buttons.play.classList.add("main");
+    this.buttons.speed.textContent = "1×";
     this.host.tabIndex = 0;
     this.host.setAttribute("role", "group");
     this.host.setAttribute("aria-labelledby", `${this.id}-title`);
@@ -319,9 +343,11 @@ class Player {
     const first = this.wish === null;
     this.wish = Math.max(0, Math.min(step, this.end, this.limit));
     if (first) requestAnimationFrame(() => {
-      const wish = this.wish;
+      const { wish, step: before } = this;
       this.wish = null;
-      if (wish !== null) this.draw(wish); // else another payload came first
+      if (wish === null) return; // another payload came first
+      this.draw(wish);
+      if (wish > before && wish <= this.after(before)) this.stage.carry();
     });
   }
 
@@ -342,8 +368,10 @@ class Player {
     this.done.setAttribute("d", `M0 10H${step}`);
     this.line.textContent = fact ? fact.line : words.start;
     this.why.textContent = fact ? fact.why : this.end ? words.begin : words.empty;
+    const alarm = fact?.red ? words.red.replace("{what}", fact.red) : "";
+    if (this.alarm.textContent !== alarm) this.alarm.textContent = alarm;
     this.evidence.textContent = fact ? `${words.evidence}${fact.evidence}` : "";
-    this.evidence.hidden = !fact;
+    this.evidence.hidden = !fact || this.data.meta.calm;
     this.evidence.title = fact ? evidence[fact.kind] : "";
     this.evidence.dataset.kind = fact ? fact.kind : "";
     const stop = Math.min(this.end, this.limit);
@@ -356,12 +384,13 @@ class Player {
     off(["play"], stop === 0);
     this.host.dataset.step = step;
     this.stage.reveal();
+    this.stage.describe();
     this.drawn();
   }
 
   /** The next position that is not folded away, and the one before. */
-  after() {
-    let step = Math.min(this.current + 1, this.end);
+  after(from = this.current) {
+    let step = Math.min(from + 1, this.end);
     while (step < this.end && this.hides(step)) step++;
     return step;
   }
@@ -396,15 +425,34 @@ class Player {
     }
   }
 
+  /** Go on by itself, each step for as long as its words take to read. */
   play() {
     if (this.timer) return this.stop();
-    if (this.step >= Math.min(this.end, this.limit)) this.go(0);
-    this.timer = setInterval(() => {
-      const stop = Math.min(this.end, this.limit);
-      if (!this.host.isConnected || this.current >= stop) return this.stop();
-      this.go(this.after());
-    }, 900);
+    this.go(this.current >= this.stopAt ? 0 : this.after());
     this.look("pause");
+    this.wait();
+  }
+
+  wait() {
+    if (this.current >= this.stopAt) return this.stop();
+    this.timer = setTimeout(() => {
+      if (!this.host.isConnected) return this.stop();
+      this.go(this.after());
+      this.wait();
+    }, this.pace());
+  }
+
+  get stopAt() { return Math.min(this.end, this.limit); }
+
+  /** How many ms the current step stays while the run plays. */
+  pace() {
+    const { line, why } = this.data.meta.facts[this.current - 1] ?? { line: "", why: "" };
+    return Math.max(LEAST_MS, WORD_MS * countWords(`${line} ${why}`)) / SPEEDS[this.speed];
+  }
+
+  faster() {
+    this.speed = (this.speed + 1) % SPEEDS.length;
+    this.buttons.speed.textContent = `${SPEEDS[this.speed]}×`;
   }
 
   /** Over the whole window: by the browser if it lets us, else over what surrounds us. */
@@ -436,7 +484,7 @@ class Player {
   }
 
   stop() {
-    clearInterval(this.timer);
+    clearTimeout(this.timer);
     this.timer = null;
     this.look("play");
   }
@@ -513,6 +561,7 @@ async function mount(host) {
   const font = host.querySelector("script.font")?.textContent;
   const player = new Player(host, data);
   host.mqlab = player;
+  bringIn(host);
   if (font) bringFont(font, player);
   // A page of its own is about nothing else: its keys work at once.
   if (host.dataset.heading === "h1") host.focus({ preventScroll: true });

@@ -31,7 +31,10 @@ class Player:
     """Steps through a trace. Display it as the last line of a cell.
 
     `step`: the position to open at, default the last; `scale=1.5` for a projector;
-    `panels`: names of the panels to show, default all that have content.
+    `panels`: the panels to show, default all that have content: "diagram", "readers", "logs",
+    "money", "lights", "graphs", "tables". A lab's pictures grow with its text: the first show
+    `panels=("diagram", "readers")`, and each panel comes when the text first speaks of it. A
+    picture of at most two panels has no chips.
     """
 
     def __init__(

@@ -1,8 +1,6 @@
 // The question of a Predict. Follows player.js and widget.js in one module: `make`, `unpack`,
 // `Player`, `button` and `hideStill` are theirs. Text from Python only ever becomes textContent.
 
-const ON_THE_WAY_MS = 5000; // at most, from the question to the asked moment
-
 /** Choose, lock, run; the run plays to the asked moment, and there stands the verdict. Neither
  *  the answer nor the rest of the run is here before Python has been told to run. */
 class Question {
@@ -82,20 +80,10 @@ class Question {
     this.update();
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (calm || from >= until) player.go(until);
-    else this.play(until);
-  }
-
-  /** To the asked moment at a pace that ends soon; whoever stops it walks on by the controls. */
-  play(until) {
-    const { player } = this;
-    let steps = 0;
-    for (let step = player.current; step < until; step++) steps += !player.hides(step + 1);
-    player.stop();
-    player.timer = setInterval(() => {
-      if (!this.host.isConnected || player.current >= until) return player.stop();
-      player.go(Math.min(player.after(), until));
-    }, Math.max(80, Math.min(900, ON_THE_WAY_MS / Math.max(steps, 1))));
-    player.look("pause");
+    else {
+      player.stop();
+      player.play(); // to its limit; whoever stops it walks on by the controls
+    }
   }
 
   /** The picture stands at another step. */
@@ -147,16 +135,6 @@ class Question {
         make("b", { className: ok ? "yes" : "no", textContent: `${word} ` }),
         make("q", { textContent: option }), ` ${why}`)));
   }
-
-  /** Whoever has just run the cell with Shift+Enter is at the next one, perhaps past the question:
-   *  it comes back into view, and the notebook stays there. */
-  hold() {
-    const next = this.host.closest(".jp-Cell")?.nextElementSibling;
-    if (!next?.classList.contains("jp-mod-active")) return;
-    this.host.style.scrollMarginTop = "24px"; // what JupyterLab still moves is less
-    this.host.scrollIntoView({ block: "start" });
-    this.host.style.scrollMarginTop = "";
-  }
 }
 
 /** Radio buttons are walked with arrow keys; JupyterLab would go to another cell. */
@@ -206,8 +184,8 @@ async function ask({ model, el }) {
   const question = new Question(model, host, player);
   question.update();
   question.telling = question.told; // then it opens at the asked moment
-  if (!question.told) question.hold();
-  else if (!player) question.arrive();
+  if (question.told && !player) question.arrive();
+  bringIn(host);
   const answered = async () => question.answered(player && await unpack(bytes()));
   model.on("change:ui", answered);
   return () => {

@@ -28,7 +28,7 @@ from .views import PANELS
 from .widget import PictureWidget, find_running_cell, join_modules, say
 
 KNOWN = (
-    *("trace", "step", "until", "shows", "name", "chosen", "revealed"),
+    *("trace", "step", "until", "shows", "name", "chosen", "revealed", "told"),
     *("title", "lang", "scale", "panels"),
 )
 NOW = "now"
@@ -54,7 +54,9 @@ class Predict(PictureWidget):
     to which the run plays: words of a later line of the narration, a position, or "now", which is
     `step` itself; default the last position. `shows`: what answers there, besides the row: names
     of panels ("readers"), or of a line in one by its words ("readers: read_committed"). `panels`
-    are those that are seen while the question is open; afterwards all are.
+    are those that are seen while the question is open (see `Player`), `told` those that are seen
+    afterwards, default all: a lab's first questions give both, so that the picture grows with the
+    text: `panels=("diagram", "readers"), told=("diagram", "readers", "money")`.
 
     `chosen` (index, -1 for none), `locked` and `revealed` can be read in the next cell. Given
     with the call, they are what was answered before; the browser writes them into the call that
@@ -86,6 +88,7 @@ class Predict(PictureWidget):
         lang: Lang = "en",
         scale: float = 1.0,
         panels: Sequence[str] | None = None,
+        told: Sequence[str] | None = None,
         **unknown: object,
     ) -> None:
         refuse("Predict", unknown, KNOWN)
@@ -101,8 +104,8 @@ class Predict(PictureWidget):
         self._lang: Lang = lang
         self._run = None
         if trace is not None:
-            look = Look.of(title, lang, scale, panels)
-            self._run = AskedRun.of(trace, position(trace, step), until, shows, look)
+            looks = Look.of(title, lang, scale, panels), Look.of(title, lang, scale, told)
+            self._run = AskedRun.of(trace, position(trace, step), until, shows, *looks)
         self.name, self._cell = name, find_running_cell()
         super().__init__()
         if chosen != -1:
@@ -228,13 +231,19 @@ class AskedRun:
     until: int
     shows: tuple[tuple[str, str], ...]
     look: Look
+    later: Look
 
     @staticmethod
     def of(
-        trace: Trace, step: int, until: int | str | None, shows: Sequence[str], look: Look
+        trace: Trace,
+        step: int,
+        until: int | str | None,
+        shows: Sequence[str],
+        look: Look,
+        later: Look,
     ) -> AskedRun:
         pairs = tuple((name.strip(), words.strip()) for name, _, words in _parted(shows))
-        run = AskedRun(trace, step, find_step(trace, step, until), pairs, look)
+        run = AskedRun(trace, step, find_step(trace, step, until), pairs, look, later)
         run.lines()  # a mistake is reported where it was made
         return run
 
@@ -252,11 +261,12 @@ class AskedRun:
         )  # fmt: skip
 
     def told(self) -> Player:
-        """All of it, with every panel."""
-        look = self.look
+        """All of it, with the panels of afterwards."""
+        look = self.later
         return Player(
-            self.trace, step=self.until, title=look.title, lang=look.lang, scale=look.scale
-        )
+            self.trace, step=self.until, title=look.title, lang=look.lang, scale=look.scale,
+            panels=look.panels,
+        )  # fmt: skip
 
     def lines(self) -> list[dict[str, str]]:
         """What answers at `until`: panels, and the keys of what is drawn there, "" for all."""

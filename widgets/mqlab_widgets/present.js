@@ -97,7 +97,6 @@ class Lecture {
     const scene = this.scenes.find(({ end }) => end > player.current);
     if (!scene) return player.go(this.scenes.length ? player.end : player.after());
     if (player.timer) { player.stop(); return player.go(scene.end); }
-    player.go(player.after());
     player.limit = scene.end;
     player.play();
   }

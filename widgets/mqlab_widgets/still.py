@@ -166,10 +166,10 @@ def _top(scene: Scene, trace: Trace, step: int, look: Look, total: float) -> Non
     shown = fit(title, room, 19, bold=True)
     scene.text("title", EDGE, 34, shown, "title")
     x = EDGE + width(shown, 19, bold=True) + (20 if shown else 0)
-    chips = [trace.label.of(lang) or trace.system]
-    if step:
+    chips = [] if look.calm else [trace.label.of(lang) or trace.system]
+    if step and chips:
         chips.append(WORDS["evidence"].of(lang) + chip(trace.facts[step - 1], lang))
-    own = width(chips[-1], 11) + 32 if step else 0  # the step's chip is kept whole
+    own = width(chips[-1], 11) + 32 if step and chips else 0  # the step's chip is kept whole
     for i, text in enumerate(chips):
         text = fit(text, min(300, EDGE + room - x - 24 - (0 if i else own)), 11)
         wide = width(text, 11) + 24

@@ -41,6 +41,7 @@ async function render({ model, el }, build) {
   model.on("change:payload", renew);
   model.on("change:ui", update);
   update();
+  bringIn(host);
   return () => {
     player?.stop();
     model.off("change:payload", renew);

@@ -7,6 +7,7 @@ wider than 0.602 of the size. For what is in none of these the widest guess is t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from unicodedata import category, east_asian_width
 
@@ -55,6 +56,48 @@ def fit(text: str, room: float, size: float = 11.5, bold: bool = False, mono: bo
             break
         end += 1
     return text[: max(end, 1)].rstrip() + "…"
+
+
+def fit_apart(
+    names: Iterable[str], room: float, size: float = 11.5, bold: bool = False, mono: bool = False
+) -> dict[str, str]:
+    """Each name as it fits into `room` px: whole, or without its middle, of which so much stays
+    on either side that no two names come out the same; where that cannot be, with a number."""
+    names = tuple(dict.fromkeys(names))
+    for share in (0.5, 0.3, 0.7, 0.0, 0.15, 0.85, 1.0):
+        out = {name: _without_middle(name, room, size, bold, mono, share) for name in names}
+        if len(set(out.values())) == len(names):
+            return out
+    return {
+        name: name
+        if width(name, size, bold, mono) <= room
+        else fit(name, room - width(str(i), size, bold, mono), size, bold, mono) + str(i)
+        for i, name in enumerate(names, 1)
+    }
+
+
+def _without_middle(
+    text: str, room: float, size: float, bold: bool, mono: bool, share: float
+) -> str:
+    """`share`: how much of the room is for the beginning."""
+    most = _most(room, size)
+    if len(text) <= most and width(text, size, bold, mono) <= room:
+        return text
+    left = room - width("…", size, bold, mono)
+    head = _count_fitting(text[:most], left * share, size, bold, mono)
+    left -= width(text[:head], size, bold, mono)
+    tail = _count_fitting(text[: -most - 1 : -1], left, size, bold, mono)
+    return f"{text[:head]}…{text[len(text) - tail :]}"
+
+
+def _count_fitting(chars: str, room: float, size: float, bold: bool, mono: bool) -> int:
+    """How many of the first characters fit."""
+    used = 0.0
+    for count, char in enumerate(chars):
+        used += _em(char, bold, mono) * size
+        if used > room:
+            return count
+    return len(chars)
 
 
 def wrap(text: str, room: float, size: float = 11.5, lines: int = 2) -> list[str]:

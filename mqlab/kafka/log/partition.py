@@ -150,10 +150,11 @@ class Partition:
         return rule(seen, known, (batch.epoch, batch.first_seq, batch.last_seq))
 
     def is_stale(self, batch: Batch) -> bool:
-        """Whether the batch comes from an older self of its producer."""
+        """Whether the batch comes from an older self of its producer; one that is unknown has
+        been of no epoch, -1, so far (ProducerAppendInfo#checkProducerEpoch)."""
         entry: ProducerEntry | None = self.producers.get(batch.pid)
-        fencing = "epoch_fencing" in self.config.on
-        return fencing and entry is not None and batch.epoch < entry.epoch
+        known = entry.epoch if entry is not None else -1
+        return "epoch_fencing" in self.config.on and batch.epoch < known
 
     def check_data(self, batch: Batch, guard: int | None, sequences: bool = True) -> Error:
         """Why a data batch cannot be appended, NONE if it can. `guard` is the number of

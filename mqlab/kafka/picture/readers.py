@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...kernel import NOTHING, Got, Reader, Text
 from ..log import Batch
+from ..log.fetch import upper_bound
 from ..messages import READ_COMMITTED, READ_UNCOMMITTED
 from . import words
 from .strips import label_record
@@ -55,8 +56,9 @@ def describe_wait(seen: View) -> Text:
     """In words, which transaction holds a reader up."""
     for partition in seen.cluster.partitions:
         part = seen.parts[partition]
-        if part.lso < part.hw:
+        limit = upper_bound(part, READ_COMMITTED)
+        if limit < part.hw:
             for batch, txn, _ in seen.rows[partition]:
-                if batch.base == part.lso and txn is not None:
+                if batch.base == limit and txn is not None:
                     return words.WAITS(where=partition, txn=txn.name)
     return NOTHING

@@ -213,6 +213,11 @@ LATE = Words(
     "can show that it is old.",
     "它在连接断开之前发出，现在才到：只有 epoch 和序号能说明它是旧的。",
 )
+LATE_PLAIN = Words(
+    "It left before the connection broke and arrives only now. It carries no producer id and no "
+    "number, so nothing shows that it is old.",
+    "它在连接断开之前发出，现在才到。它没有 producer id 和序号，所以看不出它是旧的。",
+)
 CUT_BACK = Words(
     "The leader does not have these records: no in-sync copy was counted for them, so nobody was "
     "told that they are safe.",
@@ -337,6 +342,8 @@ def explain_fact(fact: Fact, find_kind: Callable[[str], Kind]) -> Text:
     match fact.kind:
         case FactKind.SEND | FactKind.IDLE:
             return _explain_request(fact.body, find_kind(fact.node))
+        case FactKind.LATE if isinstance(fact.body, Produce) and fact.body.batch.pid < 0:
+            return LATE_PLAIN()
         case FactKind.REPLY:
             return (REPLICATED if isinstance(fact.body, FetchReplicaResponse) else ANSWERED)()
         case FactKind.RECOVERY if "owes" in fact.text.en:

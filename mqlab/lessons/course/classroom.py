@@ -15,25 +15,30 @@ Sample students are never put into a real course; see `mqlab.lessons.course.fold
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from nbgrader import utils
-from nbgrader.apps.api import NbGraderAPI
 from nbgrader.plugins import CsvExportPlugin
 
 from .folder import REAL, SAMPLE, Course, check, clear_sample, create, release, tools
 from .instructor import page_of, read_page
+from .mending import mend
 from .notebooks import Lab, Notebook, read, read_source, text_of
 
 SOLVED, UNTOUCHED, MISLED = STUDENTS = ("solved", "untouched", "misled")
 Say = Callable[[str], None]
+MOST_WORKERS = 4  # each takes half a gigabyte, and so does the process that it asks
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +76,7 @@ def grade(course: Course, say: Say) -> None:
         for lab in course.labs():
             if any(course.inbound.glob(f"*+{lab}+*")):
                 check(api.collect(lab))
-            for student in _to_grade(course, lab):
-                say(f"{lab}: grading {student}")
-                _grade(course, api, lab, student, say)
+            _grade_all(course, lab, say)
         for path in _misplaced(course):
             say(f"not graded: {path} (a notebook goes to submitted/STUDENT/LAB/LAB.ipynb)")
         exporter = CsvExportPlugin(to=str(course.gradebook))
@@ -102,14 +105,40 @@ def _misplaced(course: Course) -> list[Path]:
     ]
 
 
-def _grade(course: Course, api: NbGraderAPI, lab: str, student: str, say: Say) -> None:
-    submission = _digest(course.submitted(student, lab))
-    result = api.autograde(lab, student)
-    if not result["success"]:
-        say(f"{lab}: {student} could not be graded: {_last_error(result)}")
+def _grade_all(course: Course, lab: str, say: Say) -> None:
+    """Several at a time, in processes that stay: each keeps what it has imported, and the verdicts
+    on answers that it has seen before (`mqlab.lessons.course.known`)."""
+    students = _to_grade(course, lab)
+    count = min(len(students), os.cpu_count() or 1, MOST_WORKERS)
+    if count == 0:
         return
-    _note(course, lab, student).write_text(submission, "utf-8")
-    check(api.generate_feedback(lab, student))
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as workers:
+        graded = [workers.submit(_grade, course, lab, student) for student in students]
+        for student, lines in zip(students, graded, strict=True):
+            try:
+                said = lines.result()
+            except BrokenProcessPool:
+                said = [
+                    f"{lab}: {student} could not be graded: the process that graded was ended; "
+                    "run `mqlab class DIR --grade` again"
+                ]
+            for line in said:
+                say(line)
+
+
+def _grade(course: Course, lab: str, student: str) -> list[str]:
+    """Grade one submission and write its feedback; what there is to say about it."""
+    with tools():
+        api = course.api()
+        path = course.submitted(student, lab)
+        submission = _digest(path)
+        result = api.autograde(lab, student)
+        if not result["success"]:
+            return [f"{lab}: {student} could not be graded: {_last_error(result)}"]
+        notes = mend(read(path), read(course.released(lab)))
+        _note(course, lab, student).write_text(submission, "utf-8")
+        check(api.generate_feedback(lab, student))
+    return [f"{lab}: graded {student}", *(f"{lab}: {student}: {note}" for note in notes)]
 
 
 def _note(course: Course, lab: str, student: str) -> Path:

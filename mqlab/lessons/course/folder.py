@@ -30,6 +30,7 @@ from nbgrader.apps.api import NbGraderAPI
 from traitlets.config.loader import PyFileConfigLoader
 
 from .notebooks import STUB, Lab, read, read_source, text_of
+from .showing import course_settings
 
 COURSE = "mqlab"
 MARKER = "mqlab-course.json"
@@ -44,14 +45,14 @@ here = Path(__file__).parent
 c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "{course}"
 c.CourseDirectory.root = str(here)
-c.CourseDirectory.db_url = f"sqlite:///{{here / 'gradebook.db'}}"
+c.CourseDirectory.db_url = f"sqlite:///{{here / 'gradebook.db'}}?timeout=60"
 # On a machine that the students use too, name a folder that they can reach.
 c.Exchange.root = str(here / "exchange")
 c.Exchange.cache = str(here / "cache")
 # What a student finds in the place of a solution: as in the copies that the labs are built with.
 c.ClearSolutions.code_stub = {{"python": "{stub}"}}
-# A submission is run apart: in an empty folder, without this course, only the cells that grades
-# depend on. To run it in a container, put the container's command here (see labs/instructor).
+# A judge outside asks for the answers, which are run apart: in an empty folder, without this
+# course. To run them in a container, put the container's command here (see labs/instructor).
 c.Autograde.autograde_preprocessors = [
     "mqlab.lessons.course.grading.ExecuteApart",
     "nbgrader.preprocessors.IgnorePattern",
@@ -62,6 +63,10 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.ExecuteApart.command = []
+# Submissions are mended, and only their text is shown.
+from mqlab.lessons.course.showing import course_settings  # noqa: E402
+
+c.merge(course_settings(here))
 '''
 # The sample students are folders, not users of this machine.
 SAMPLE_CONFIG = "c.ExchangeCollect.check_owner = False\n"
@@ -111,9 +116,9 @@ class Course:
 
     def api(self) -> NbGraderAPI:
         """nbgrader on this course, with the settings that stand in its folder."""
-        return NbGraderAPI(
-            config=PyFileConfigLoader("nbgrader_config.py", str(self.folder)).load_config()
-        )
+        config = PyFileConfigLoader("nbgrader_config.py", str(self.folder)).load_config()
+        config.merge(course_settings(self.folder))  # a course may be older than these
+        return NbGraderAPI(config=config)
 
     def kind(self) -> str | None:
         """One of KINDS; None where `mqlab class` has not made this folder."""

@@ -1,46 +1,29 @@
-"""Grading: only the cells that grades depend on, and apart from the course.
+"""Grading a notebook: each answer to the judge, with the cells that it depends on.
 
-What a student hands in is a program. nbgrader would run it inside the course's folder, beside the
-gradebook and everybody else's work, every cell of it. Here nbgrader still puts the locked cells and
-the hidden tests back and still reads the grades off the outputs; between the two,
-
-- `find_needed_cells` says which cells a grade depends on, so that a lab's long demonstrations are
-  not run once for each student;
-- `ExecuteApart` hands those cells to another process, on its standard input, and takes nothing but
-  their outputs from its standard output. That process (`mqlab.lessons.course.apart`) starts in
-  an empty folder, with an environment that says nothing of the course; no file goes with it, so
-  the same command works in a container that mounts nothing of this machine.
+nbgrader puts the locked cells back and reads the marks off the outputs of the test cells. Between
+the two stands `ExecuteApart`: it runs no test cell. It reads the exercise and the name of the
+answer off it, hands the cells that the answer depends on to the judge
+(`mqlab.lessons.course.judging`), and writes the judge's verdict where nbgrader looks for it. All
+that a submission adds to its graded notebook is text.
 """
 
 from __future__ import annotations
 
 import ast
-import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from symtable import SymbolTable, symtable
 
-import nbformat
 from nbconvert.exporters.exporter import ResourcesDict
+from nbformat.v4 import new_output
 from nbgrader import utils
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Integer, List, Unicode
 
-from .notebooks import CELL_TIMEOUT_S, Notebook
+from .judging import EXERCISES, GradingError, Judge, Result, Task
+from .notebooks import Notebook
 
-APART = (sys.executable, "-m", "mqlab.lessons.course.apart")
-# All that a grading process is told of this one: where programs are and how text is written.
-ENVIRONMENT = ("PATH", "JAVA_HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT")
-
-
-class GradingError(Exception):
-    """A submission that could not be run to its end; the message says why."""
-
+MOST_SHOWN = 30_000  # characters of one output
 
 # --- which cells ---------------------------------------------------------------------------
 
@@ -55,21 +38,19 @@ class Names:
     used_later: set[str]
 
 
-def find_needed_cells(cells: Sequence[Notebook]) -> list[int]:
-    """The places of the cells that the graded ones depend on, themselves included, in order.
+def find_needed_cells(cells: Sequence[Notebook], name: str) -> list[int]:
+    """The places of the cells that what is bound to `name` depends on, in order.
 
-    A cell is needed if it is graded or holds an answer, if it binds or changes a name that a
-    needed cell uses after it, or if its effect cannot be read off its text (a magic, `import *`, a
-    syntax error). In doubt a cell is run: too many rather than too few.
+    A cell is needed if it binds or changes the name, or one that a needed cell uses after it, or if
+    its effect cannot be read off its text (a magic, `import *`, a syntax error). In doubt a cell is
+    run: too many rather than too few.
     """
     names: dict[int, Names | None] = {
-        place: _names(cell.source) for place, cell in enumerate(cells) if cell.cell_type == "code"
+        place: _names(cell.source)
+        for place, cell in enumerate(cells)
+        if cell.cell_type == "code" and not utils.is_grade(cell)
     }
-    found = {
-        place
-        for place, known in names.items()
-        if known is None or utils.is_grade(cells[place]) or utils.is_solution(cells[place])
-    }
+    found = {place for place, known in names.items() if known is None or name in known.changed}
     while more := _givers(names, found):
         found |= more
     return sorted(found)
@@ -128,7 +109,7 @@ def _owners(node: ast.AST) -> Iterator[str]:
             yield target.id
 
 
-# --- where they run ------------------------------------------------------------------------
+# --- what is judged ------------------------------------------------------------------------
 
 
 class ExecuteApart(NbGraderPreprocessor):
@@ -136,61 +117,58 @@ class ExecuteApart(NbGraderPreprocessor):
 
     command = List(
         Unicode(),
-        help="what runs a notebook from standard input to standard output, for example "
-        "`docker run --rm -i --network=none IMAGE python -m mqlab.lessons.course.apart`; empty: a "
-        "process of this machine",
+        help="what runs a submission's cells for the judge, for example `docker run --rm -i "
+        "--network=none IMAGE python -m mqlab.lessons.course.apart`; empty: a process of this "
+        "machine, without a network where the machine allows it",
     ).tag(config=True)
-    timeout = Integer(CELL_TIMEOUT_S, help="seconds for one cell").tag(config=True)
+    timeout = Integer(60, help="seconds for the cells of one answer").tag(config=True)
 
     def preprocess(self, nb: Notebook, resources: ResourcesDict) -> tuple[Notebook, ResourcesDict]:
-        """Raises GradingError where the notebook cannot be run to its end."""
-        places = find_needed_cells(nb.cells)
-        asked = [nb.cells[place] for place in places]
-        ran = run_apart(asked, self.command or APART, self.timeout)
-        for cell, outputs in zip(asked, ran, strict=True):
-            cell.outputs = outputs
+        """Raises GradingError where no answer can be run, or a test cell names no exercise."""
+        with Judge(self.command, self.timeout) as judge:
+            for place, cell in enumerate(nb.cells):
+                if cell.cell_type == "code" and utils.is_grade(cell):
+                    places, task = read_task(nb.cells, place)
+                    result = judge.judge(task)
+                    _write_ran([nb.cells[one] for one in places], result)
+                    cell.outputs = [_verdict(result)]
         return nb, resources
 
 
-def run_apart(
-    cells: Sequence[Notebook], command: Sequence[str], timeout_s: int
-) -> list[list[Notebook]]:
-    """The outputs of these cells, run one after another by `command`; GradingError otherwise."""
-    task = json.dumps({"cells": [cell.source for cell in cells], "timeout_s": timeout_s})
-    with tempfile.TemporaryDirectory(prefix="mqlab-grading-") as folder:
-        here = {"HOME": folder, "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1"}
-        known = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
-        try:
-            process = subprocess.Popen(
-                list(command), cwd=folder, env={**known, **here}, text=True, encoding="utf-8",
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            raise GradingError(f"the command for grading cannot be started: {error}") from error
-        try:
-            # Each cell has its own limit inside; this one is for a process that has lost its way.
-            out, err = process.communicate(task, timeout=(len(cells) + 1) * timeout_s)
-        except subprocess.TimeoutExpired as error:
-            raise GradingError("the submission does not come to an end") from error
-        finally:
-            _end(process)
-    last = next((line for line in reversed(err.splitlines()) if line.strip()), "it did not say why")
-    if process.returncode != 0:
-        raise GradingError(f"the submission could not be run: {last}")
-    try:
-        ran = [nbformat.from_dict(outputs) for outputs in json.loads(out)]
-    except (ValueError, AttributeError) as error:
-        raise GradingError(f"{command[0]} did not answer with outputs: {last}") from error
-    if len(ran) != len(cells):
-        raise GradingError(f"{command[0]} answered for {len(ran)} of {len(cells)} cells")
-    return ran
+def read_task(cells: Sequence[Notebook], place: int) -> tuple[list[int], Task]:
+    """What the test cell at `place` has judged, and where the cells are that it depends on."""
+    test = cells[place]
+    for node in ast.walk(ast.parse(test.source)):
+        match node:
+            case ast.Call(ast.Name("grade"), [ast.Constant(str(exercise)), ast.Name(name)]):
+                if exercise in EXERCISES:
+                    places = find_needed_cells(cells[:place], name)
+                    return places, Task(exercise, name, tuple(cells[p].source for p in places))
+    raise GradingError(
+        f"the test cell {test.metadata.nbgrader.grade_id} does not say what to judge: "
+        '`grade("exercise", answer)`, with an exercise of mqlab.lessons.course.judging'
+    )
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """Also what a submission has left behind."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except OSError:
-        process.kill()
-    process.wait()
+def _write_ran(cells: Sequence[Notebook], result: Result) -> None:
+    """What the cells printed and raised, once, as text."""
+    for cell, (printed, error) in zip(cells, result.ran, strict=False):
+        cell.outputs = [new_output("stream", name="stdout", text=_cap(printed))] if printed else []
+        if error:
+            cell.outputs.append(_error(*error))
+
+
+def _verdict(result: Result) -> Notebook:
+    if result.ok:
+        return new_output("stream", name="stdout", text=f"{_cap(result.says)}\n")
+    return _error("NotYet", result.says)
+
+
+def _error(name: str, words: str) -> Notebook:
+    said = _cap(words)
+    return new_output("error", ename=_cap(name), evalue=said, traceback=[f"{_cap(name)}: {said}"])
+
+
+def _cap(text: str) -> str:
+    left = len(text) - MOST_SHOWN
+    return text if left <= 0 else f"{text[:MOST_SHOWN]}\n… {left:,} more characters are left out"

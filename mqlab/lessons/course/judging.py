@@ -1,29 +1,48 @@
-"""The judge's side of grading: a process of its own (see `mqlab.lessons.course.points`).
+"""The judge: holds answers against the engine, outside of the process in which they run.
 
-python -I -m mqlab.lessons.course.judging lso
-
-It imports the exercise from the installed package, hears the answer from its standard input,
-asks there what a function answers, and says its verdict.
+A lab's notebook comes as cells. Those that an answer depends on go, as source, to another process
+(`mqlab.lessons.course.apart`), in a sandbox where the machine has one. The judge asks that process
+what the answer says, compares, and finds the verdict itself. So whatever a cell does, to Python, to
+IPython, to our modules or to the wire, it can only change what *it* answers.
 """
 
 from __future__ import annotations
 
-import json
+import os
+import signal
+import subprocess
 import sys
-from ast import literal_eval
-from collections.abc import Callable, MutableMapping
-from dataclasses import dataclass, field
-from functools import partial
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
-from ...kernel import Text
-from ...rocketmq.application.listener import DatabaseError, Db
-from ...rocketmq.messages import Statement
-from ..foreign import Elsewhere
-from ..kafka.systems.loop import Abortable, App, Endless, Order, PriceUnknown, Refused
-from ..limits import TooLong
-from ..rocketmq.exercises.careful import perform
+from ..check import Checked
+from ..limits import pause_limit
+from .asking import Ask, build_answer
+from .known import Known
+from .wire import Said, Wire, WireError
+
+APART = (sys.executable, "-I", "-m", "mqlab.lessons.course.apart")
+#: tried in this order: a machine, or its administrator, may allow less
+SANDBOXES = (
+    ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child",
+     "--mount-proc"),
+    ("unshare", "--user", "--map-root-user", "--net"),
+)  # fmt: skip
+# All that a grading process is told of this one: where programs are and how text is written.
+ENVIRONMENT = ("PATH", "JAVA_HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT")
+#: what a function is told that has made a call and waits
+INSIDE = ("result", "raise", "leave")
+Ran = tuple[tuple[str, tuple[str, str] | None], ...]
+ANSWER_S = 60.0  # until one question is answered; a function is stopped long before
+JUDGE_S = 300.0  # for all questions about one answer
+START_S = 120.0  # a container takes its time
+MOST_LOG = 4_000
 
 #: name of an exercise → where in `mqlab.lessons` it is, and what its answer is
 EXERCISES = {
@@ -57,200 +76,242 @@ EXERCISES = {
     "decide": ("spark.decide", "DECIDE", "rule"),
     "resume": ("spark.two_phase", "RESUME", "rule"),
 }
-CALLS = (
-    *("poll", "seek", "commit_offsets", "begin", "send", "flush"),
-    *("send_offsets", "commit", "abort", "income"),
-)
-#: what a listener may ask of `memory`
-RECALLS: dict[str, Callable[..., Any]] = {
-    "recall": lambda memory, key: memory[key],
-    "note": lambda memory, key, value: memory.__setitem__(key, value),
-    "forget": lambda memory, key: memory.__delitem__(key),
-    "keys": lambda memory: tuple(memory),
-}
-LISTENER = ("execute", "check")
-Said = tuple[Any, ...]
+KNOWN = Known()
 
 
-#: what may fly out of a loop, as it may in the lab itself: the process ends
-LEAVING = {kind.__name__: kind for kind in (Abortable, PriceUnknown, Refused)}
-
-
-#: in place of what a function does next: it is not what it did before
-DIFFERS: Said = (
-    "raised",
-    ("NotRepeatable", "run twice with the same answers, it did not do the same"),
-)
-
-
-class AnswerError(Exception):
-    """What a student's function raised; the name of its class is that of the original."""
+class GradingError(Exception):
+    """A submission that could not be run to its end; the message says why."""
 
 
 @dataclass(frozen=True)
-class Odd:
-    """A value that is none of those an answer can be; equal to nothing but itself."""
+class Task:
+    """An answer to be judged: the sources of the cells it depends on, and what it is called."""
 
-    text: str
+    exercise: str
+    name: str
+    cells: tuple[str, ...]
 
-    def __repr__(self) -> str:
-        return self.text
+
+@dataclass(frozen=True)
+class Result:
+    """`says`: the verdict in words. `ran`: for each cell of the task what it printed, and the name
+    and the words of its error or None: the submission's own claims, for a person to read."""
+
+    ok: bool
+    says: str
+    ran: Ran = ()
 
 
-def main(name: str) -> None:
+def find_exercise(name: str) -> tuple[Checked, str]:
+    """The exercise of that name, and of what kind its answers are; KeyError."""
     module, attribute, kind = EXERCISES[name]
-    exercise = getattr(import_module(f"mqlab.lessons.{module}"), attribute)
-    (_, value) = _hear()
-    work = Work()
-    answers = {
-        "value": value,
-        "rule": rule,
-        "work": partial(run_loop, work),
-        "listener": tuple(build_listener(work, method) for method in LISTENER),
-    }
-    verdict = exercise.check(answers[kind], graded=True)
-    work.leave()
-    _send(("verdict", json.dumps({"ok": verdict.ok, "says": str(verdict)})))
+    return getattr(import_module(f"mqlab.lessons.{module}"), attribute), kind
 
 
-def _send(said: Said) -> None:
-    print(repr(said), flush=True)
+def judge(task: Task, command: Sequence[str] = (), timeout_s: float = ANSWER_S) -> Result:
+    """What one answer gets; see `Judge`."""
+    with Judge(command, timeout_s) as judge:
+        return judge.judge(task)
 
 
-def _hear() -> Said:
-    line = sys.stdin.readline()
-    if not line:
-        raise SystemExit("nobody answers any more")
-    return tuple(literal_eval(line))
+class Judge:
+    """Judges the answers of one submission. `command`: what runs `course.apart`; empty: a process
+    of this machine, in the best sandbox it allows. `timeout_s`: for the cells of one answer."""
+
+    def __init__(self, command: Sequence[str] = (), timeout_s: float = ANSWER_S) -> None:
+        self._command = tuple(command) or (*find_sandbox(), *APART)
+        self._timeout_s = timeout_s
+        self._process: Process | None = None
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, *given: object) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+    def judge(self, task: Task) -> Result:
+        """Raises GradingError where the process with the answers cannot be started."""
+        if self._process is None:
+            self._process = Process(self._command)
+            self._process.wait_until_ready()
+        ran: Ran = ()
+        try:
+            wire = self._process.wire
+            wire.say("run", task.cells, task.name)
+            ran = _read_ran(wire.hear(self._timeout_s), len(task.cells))
+            result = self._judge(task, wire, ran)
+            wire.say("done")
+            if wire.hear(ANSWER_S) != ("ended",):
+                self._end()
+            return result
+        except WireError as error:
+            self._end()
+            says = f"not yet: the program with this answer cannot be asked: {error}"
+            return Result(False, says, ran)
+
+    def _judge(self, task: Task, wire: Wire, ran: Ran) -> Result:
+        exercise, kind = find_exercise(task.exercise)
+        match wire.hear(ANSWER_S):
+            case ("value", value):
+                pass
+            case ("nothing",):
+                return Result(False, _explain_missing(task.name, ran), ran)
+            case _:
+                raise WireError("it did not say what its answer is")
+        talk = _Talk(wire)
+
+        def search(ask: Ask) -> tuple[bool, str]:
+            verdict = exercise.check(build_answer(kind, value, ask), graded=True)
+            return verdict.ok, str(verdict)
+
+        try:
+            result = Result(*KNOWN.judge(task.exercise, value, talk.ask, search), ran)
+            talk.leave()
+        except Lost as lost:
+            raise WireError(str(lost)) from lost
+        return result
 
 
-def rule(*given: Any) -> Any:
-    """A student's function of plain values, called where it lives."""
-    _send(("call", *given))
-    return _value(_hear())
+class _Talk:
+    """Question after question about one answer. A function that waits for what its own call comes
+    to is left before anything else is asked."""
 
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._until = time.monotonic() + JUDGE_S
+        self._is_inside = False
 
-def _value(said: Said) -> Any:
-    match said:
-        case ("returned", ("odd", text)):
-            return Odd(text)
-        case ("returned", value):
-            return value
-        case ("stub", _):
-            raise NotImplementedError
-        case ("endless", after):
-            raise Endless(f"it was stopped after {after}: is there a loop without an end?")
-    name, words = said[1]
-    raise (LEAVING.get(name) or type(name, (AnswerError,), {}))(words)
-
-
-@dataclass
-class Work:
-    """A student's function, run where it lives. What it does next after which results is
-    remembered, so that a schedule asks only for what no other has asked before; a run that has
-    come to its end is run once more, and must come to the same."""
-
-    next: dict[tuple[Said, ...], Said] = field(default_factory=dict)
-    at: tuple[Said, ...] | None = None  # how far the run that is open there has come
-
-    def run(self, begins: Said, perform: Callable[[str, Said], Said]) -> Any:
-        """Begin a run there, and perform each call that it makes; what it returns."""
-        heard: tuple[Said, ...] = (begins,)
-        while True:
-            if heard not in self.next:
-                self.next[heard] = self._advanced(heard)
-            step = self.next[heard]
-            if step[0] != "ask":
-                return _value(step)
-            heard = (*heard, perform(*step[1:]))
-
-    def _advanced(self, heard: tuple[Said, ...]) -> Said:
-        """What the function does after these results."""
-        if self.at is None or self.at != heard[:-1]:
-            step = self._replay(heard)
-        else:
-            step = self._swap(heard[-1])
-        if step[0] != "ask":
-            self.at = None
-            return step if step == self._replay(heard) else DIFFERS
-        self.at = heard
-        return step
-
-    def _replay(self, heard: tuple[Said, ...]) -> Said:
-        """What it does after these results when it is run from its first line."""
-        self.leave()
-        for count, result in enumerate(heard, 1):
-            step = self._swap(result)
-            self.at = heard[:count] if step[0] == "ask" else None
-            if step != self.next.get(heard[:count], step):
-                return DIFFERS
-        return step
+    def ask(self, *said: Any) -> Said:
+        if said[0] not in INSIDE:
+            self.leave()
+        answer = self._swap(*said)
+        self._is_inside = answer[:1] == ("ask",)
+        return answer
 
     def leave(self) -> None:
-        """End the run that is open there, if one is."""
-        if self.at is not None:
-            self._swap(("leave",))
-            self.at = None
+        if self._is_inside:
+            self._is_inside = False
+            self._swap("leave")
 
-    def _swap(self, said: Said) -> Said:
-        _send(said)
-        return _hear()
-
-
-def run_loop(work: Work, app: App) -> None:
-    """Lab 08's loop; what it returns is of no interest."""
-    work.run(("work",), partial(_called_app, app))
-
-
-def _called_app(app: App, call: str, given: Said) -> Said:
-    """A call of the student's `app`, made on the real one."""
-    if call not in CALLS:
-        raise AttributeError(f"`app` has no call `{call}`")
-    try:
-        value = getattr(app, call)(*map(_argument, given))
-    except (Abortable, Refused) as error:
-        name = type(error).__name__
-        return "raise", (name, str(error))
-    if call == "poll":
-        return "result", tuple((order.offset, order.value) for order in value)
-    return "result", value
-
-
-def build_listener(work: Work, method: str) -> Elsewhere:
-    """One of a listener's two functions."""
-
-    def run(order: str, db: Db, memory: MutableMapping[str, Any]) -> Any:
+    def _swap(self, *said: Any) -> Said:
+        if time.monotonic() > self._until:
+            raise Lost(f"its answers took more than {JUDGE_S:.0f} s")
         try:
-            return work.run(("listen", method, order), partial(_called_db, db, memory))
-        except Endless as endless:
-            raise TooLong(str(endless)) from None
-
-    def find_foreign() -> Text | None:
-        _send(("examine", method))
-        said = _hear()[1]
-        return Text(str(said)) if said else None
-
-    return Elsewhere(run, find_foreign)
+            with pause_limit():
+                self._wire.say(*said)
+                return self._wire.hear(ANSWER_S)
+        except WireError as error:
+            raise Lost(str(error)) from error
 
 
-def _called_db(db: Db, memory: MutableMapping[str, Any], call: str, given: Said) -> Said:
-    """A call of the student's `db` or `memory`, made on the real one."""
-    try:
-        if call in RECALLS:
-            return "result", RECALLS[call](memory, *given)
-        return "result", perform(db, Statement(*given))
-    except (DatabaseError, KeyError) as error:
-        return "raise", (type(error).__name__, str(error.args[0]))
+class Lost(BaseException):
+    """The answer cannot be asked any more. No `Exception`: an exercise would take it for one that
+    the student's function raised."""
 
 
-def _argument(given: Any) -> Any:
-    match given:
-        case ("an order", int(offset), str(value)):
-            return Order(offset, value)
-        case int() | str():
-            return given
-    raise TypeError(f"an argument of a call is a number or a text, not {given!r}")
+def _read_ran(said: Said, count: int) -> Ran:
+    """What became of the cells; WireError where that is not told."""
+    match said:
+        case ("ran", tuple(cells)) if len(cells) == count:
+            return tuple(map(_read_cell, cells))
+        case ("ended",):
+            raise WireError("it has ended")
+    raise WireError("it did not say what became of its cells")
 
 
-if __name__ == "__main__":
-    main(sys.argv[1])
+def _read_cell(said: Any) -> tuple[str, tuple[str, str] | None]:
+    match said:
+        case (None, str(printed)):
+            return printed, None
+        case ((str(name), str(words)), str(printed)):
+            return printed, (name, words)
+    raise WireError("it did not say what became of its cells")
+
+
+def _explain_missing(name: str, ran: Ran) -> str:
+    errors = [error for _, error in ran if error is not None]
+    why = (
+        f"the cell that makes it ended with {': '.join(errors[-1])}"
+        if errors
+        else ("no cell before this one makes it")
+    )
+    return f"not yet: there is no `{name}`: {why}"
+
+
+# --- the process with the answers --------------------------------------------------------------
+
+
+@cache
+def find_sandbox() -> tuple[str, ...]:
+    """What to put before a command so that it reaches neither the network nor other processes;
+    empty where this machine has nothing of the kind."""
+    for words in SANDBOXES:
+        try:
+            done = subprocess.run([*words, "true"], capture_output=True, timeout=10, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if done.returncode == 0:
+            return words
+    return ()
+
+
+class Process:
+    """`command`, in an empty folder and with an environment that says nothing of the course."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="mqlab-grading-")
+        here = {
+            "HOME": self._folder.name, "TMPDIR": self._folder.name, "PYTHONDONTWRITEBYTECODE": "1",
+            "IPYTHONDIR": self._folder.name,
+        }  # fmt: skip
+        known = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
+        try:
+            self._process = subprocess.Popen(
+                list(command), cwd=self._folder.name, env={**known, **here},
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                start_new_session=True, bufsize=0,
+            )  # fmt: skip
+        except OSError as error:
+            self._folder.cleanup()
+            raise GradingError(f"the command for grading cannot be started: {error}") from error
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        self.wire = Wire(stdout.fileno(), stdin.fileno())
+        self._log = b""
+        self._reader = threading.Thread(target=self._read_log, daemon=True)
+        self._reader.start()
+
+    def _read_log(self) -> None:
+        assert self._process.stderr is not None
+        while more := self._process.stderr.read(65_536):
+            self._log = (self._log + more)[-MOST_LOG:]
+
+    def wait_until_ready(self) -> None:
+        """GradingError with the command's own last word where it cannot run answers."""
+        try:
+            ready = self.wire.hear(START_S) == ("ready",)
+        except WireError:
+            ready = False
+        if not ready:
+            self.end()
+            log = self._log.decode("utf-8", "replace").splitlines()
+            last = next((line for line in reversed(log) if line.strip()), "it did not say why")
+            raise GradingError(f"the submission could not be run: {last}")
+
+    def end(self) -> None:
+        """Also what a submission has left behind."""
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except OSError:
+            self._process.kill()
+        self._process.wait()
+        self._reader.join(5)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+        self._folder.cleanup()

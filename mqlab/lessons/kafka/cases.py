@@ -1,7 +1,7 @@
 """The systems that are searched: what Kafka keeps, what each safeguard is for, and what
 even Kafka does not promise. Data only; `lessons/searches.py` searches them.
 
-    mqlab explore kafka                      the lesson system
+    mqlab explore kafka                      the most telling systems, half a minute
     mqlab explore kafka --table              all lesson systems
     mqlab explore kafka --off NAME           a case; --safeguards: all of them
     mqlab explore kafka --claim NAME         what is not promised
@@ -91,6 +91,43 @@ _ABORTED = (
     "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort; "
     "begin; send-offsets g orders-0@1; commit'"
 )
+
+
+def _quick_systems() -> tuple[Searched, ...]:
+    """The most telling of half a minute: small relatives of the lesson systems."""
+    one, twins = f"kafka partitions=1 {SHORT}", f"kafka partitions=1 {TWIN} {SHORT} {NEXT}"
+    offsets = f"kafka partitions=1 groups=1 {OFFSETS}"
+    readers = (
+        f"kafka partitions=1 groups=1 readers=one,two {SHORT} "
+        "'one=commit-offsets g orders-0@5' 'two=committed g orders-0'"
+    )
+    plain = f"kafka partitions=1 producers=app:order-service,plain:- {SHORT}"
+    coordinator, partition = ("coordinator",), ("orders-0",)
+    return (
+        Searched("abort and commit", _ABORT),
+        Searched("two partitions", _BOTH),
+        Searched("a plain message beside", f"{plain} 'plain=send orders-0 p; flush'"),
+        Searched("offsets, abort", f"{_ABORTED[:-7]}send orders-0 b; commit'"),
+        Searched("positions", readers),
+        Searched("abort and commit, break", f"kafka partitions=1 {_AGAIN}", Budget(breaks=1)),
+        Searched("twin, timer", twins, Budget(timers=1)),
+        Searched("gives up, timers", _GIVES_UP, Budget(timers=2)),
+        Searched("partition stops", one, Budget(kills=1, timers=1, killable=partition)),
+        Searched("two stops", one, Budget(kills=2, killable=coordinator)),
+        Searched("two partitions, stop", _BOTH, Budget(kills=1, timers=1, killable=coordinator)),
+        Searched("application dies", one, Budget(kills=1, timers=1, killable=("app",))),
+        Searched("offsets and break", offsets, Budget(breaks=1)),
+        Searched("offsets and stop", offsets, Budget(kills=1, killable=coordinator)),
+        Searched("twin and stop", twins, Budget(kills=1, killable=coordinator)),
+        Searched("break, timer", one, Budget(breaks=1, timers=1)),
+        *(
+            one
+            for one in LESSON_SYSTEMS
+            if one.name in ("offsets and break, v2", "break, legacy on 2")
+        ),
+        Searched("legacy, break", f"kafka {COMBINATIONS['legacy on 2']} {APP}", Budget(breaks=1)),
+    )
+
 
 _SAFEGUARDS = (
     Case(
@@ -269,4 +306,5 @@ SEARCHES = Searches(
     systems=(*LESSON_SYSTEMS, WHOLE),
     safeguards=SAFEGUARD_CASES,
     claims=CLAIM_CASES,
+    quick=_quick_systems(),
 )

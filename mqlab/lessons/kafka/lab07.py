@@ -356,4 +356,4 @@ def _left(run: Run) -> str:
     return ANSWERED if _count(run, TxnState.PREPARE_COMMIT) == 2 else ASKED
 
 
-HALF = KillExercise(TWO_ORDERS, _left, KILLS, shows="LSO=4")
+HALF = KillExercise(TWO_ORDERS, _left, KILLS, tells="LSO=4")

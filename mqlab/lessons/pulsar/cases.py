@@ -1,7 +1,7 @@
 """The systems that are searched: what Pulsar keeps, what each safeguard is for, and what even
 Pulsar does not promise. Data only; `lessons/searches.py` searches them.
 
-    mqlab explore pulsar                      the lesson system
+    mqlab explore pulsar                      the most telling systems, half a minute
     mqlab explore pulsar --table              all lesson systems
     mqlab explore pulsar --off NAME           a case; --safeguards: all of them
     mqlab explore pulsar --claim NAME         what is not promised
@@ -59,6 +59,65 @@ LESSON_SYSTEMS = (
     Searched("pass on, timers", f"pulsar {PASS_ON}", Budget(timers=1)),
 )
 
+
+def _quick_systems() -> tuple[Searched, ...]:
+    """The most telling of half a minute. What Pulsar does not promise in general is asked for as
+    well where a system cannot break it."""
+    every = "claims=one_marker,unblocked,state_tells,stored_once,committed_stays"
+    shared = "'app=subscribe orders-0 s from=earliest type=Shared"
+    again = (  # two ends, and a snapshot after each
+        "pulsar snapshot_count=1 'app=new-transaction t0; send orders-0 a txn=t0; abort t0; "
+        "new-transaction t1; send orders-0 b txn=t1; commit t1'"
+    )
+    crossed = (  # the second transaction is the first to write
+        "pulsar snapshot_count=1 'app=new-transaction t1; new-transaction t2; "
+        "send orders-0 a txn=t2; send orders-0 b txn=t1; send orders-0 p; commit t1; abort t2'"
+    )
+    early = (  # acknowledged, and given back, before it could be read; then aborted
+        f"pulsar {shared}; new-transaction t0; send orders-0 a txn=t0; new-transaction t1; "
+        "ack s orders-0@0 txn=t1; abort t1; abort t0'"
+    )
+    aborted = f"{_HELD}; abort t1; receive s; new-transaction t2; ack s txn=t2; commit t2'"
+    beyond = (
+        f"pulsar {shared}; send orders-0 a; send orders-0 b; receive s; ack s orders-0@1; "
+        "redeliver s; receive s'"
+    )
+    both = (
+        f"pulsar {shared}; send orders-0 a; send orders-0 b; receive s; "
+        "new-transaction t1; ack s orders-0@0 txn=t1; new-transaction t2; "
+        "ack s orders-0@1 txn=t2; abort t2; commit t1' claims=nothing_passed_over"
+    )
+    numbered = "pulsar dedup=1 'app=send orders-0 a; send orders-0 b' claims=stored_once"
+    unload, stop = Budget(kills=1, killable=("orders-0",)), Budget(kills=1)
+    return (
+        Searched("commit", f"pulsar {SHOP} {ORDER} {READ} {every}"),
+        Searched("abort", f"pulsar {SHOP} {GIVEN_UP} {READ} {every}"),
+        Searched("pass on", f"pulsar {PASS_ON} {every}"),
+        Searched("two snapshots", f"{again} {every}"),
+        Searched("crossed", f"{crossed} {every}"),
+        Searched(
+            "acknowledged, aborted", f"pulsar {aborted} claims=nothing_passed_over,state_tells"
+        ),
+        Searched("acknowledged early, unload", early, unload),
+        Searched("numbered, stop and break", numbered, Budget(kills=1, breaks=1)),
+        Searched("two acknowledge", both),
+        *(one for one in LESSON_SYSTEMS if one.name != "commit, two stops"),
+        Searched("two snapshots, stop", again, stop),
+        Searched(
+            "two snapshots, read, unload",
+            f"{again.replace('pulsar', f'pulsar {SHOP}')} {READ}",
+            unload,
+        ),
+        Searched("crossed, unload", crossed, unload),
+        Searched("crossed, break", crossed, Budget(breaks=1)),
+        Searched("two begin, stop", _TWICE, Budget(kills=1, killable=("tc-0",))),
+        Searched("acknowledged, aborted, unload", f"pulsar {aborted}", unload),
+        Searched("acknowledged, aborted, break", f"pulsar {aborted}", Budget(breaks=1)),
+        Searched("acknowledged beyond, break", beyond, Budget(breaks=1)),
+        Searched("client dies", f"pulsar {ORDER}", _APP_DIES),
+    )
+
+
 DIRTY = Text("dirty read (P1)", "脏读（P1）")
 ABORTED = Text("aborted read (G1a)", "读到已中止的写（G1a）")
 DUPLICATE = Text("duplicate", "重复")
@@ -81,6 +140,9 @@ _REFUSED = (
     "ack s orders-0@0 orders-0@1 txn=t2'"
 )
 _HELD = f"'app={SHARED}; new-transaction t1; ack s txn=t1"
+
+_TWICE = "pulsar 'app=new-transaction t1; new-transaction t2; send orders-0 a txn=t2; commit t2'"
+_APP_DIES = Budget(kills=1, killable=("app",), restartable=())
 
 _SAFEGUARDS = (
     Case(
@@ -341,4 +403,5 @@ SEARCHES = Searches(
     systems=(*LESSON_SYSTEMS, WHOLE),
     safeguards=SAFEGUARD_CASES,
     claims=CLAIM_CASES,
+    quick=_quick_systems(),
 )

@@ -1,7 +1,7 @@
 """The systems that are searched: what RocketMQ keeps, what each safeguard is for, and what
 even RocketMQ does not promise. Data only; `lessons/searches.py` searches them.
 
-    mqlab explore rocketmq                      the lesson system
+    mqlab explore rocketmq                      the most telling systems, half a minute
     mqlab explore rocketmq --table              all lesson systems
     mqlab explore rocketmq --off NAME           a case; --safeguards: all of them
     mqlab explore rocketmq --claim NAME         what is not promised
@@ -73,6 +73,56 @@ def _lesson_systems() -> tuple[Searched, ...]:
 
 
 LESSON_SYSTEMS = _lesson_systems()
+
+
+def _quick_systems() -> tuple[Searched, ...]:
+    """The most telling of half a minute, the smallest first. What RocketMQ does not promise in
+    general is asked for as well where a system cannot break it."""
+    every = (
+        "claims=delivered_once,passed_over,final,parked_or_delivered,row_delivered,asks_the_living"
+    )
+    one, plain = lesson_system(twin=False), f"rocketmq persist_ms=0 {ORDER}"
+    nobody = "'app=listener UNKNOW UNKNOW; send-in-transaction orders-0 A; listener {}; {}'"
+    other = nobody.format("COMMIT_MESSAGE UNKNOW", "send-in-transaction orders-0 B")
+    late = nobody.format("COMMIT_MESSAGE ROLLBACK_MESSAGE", "send-in-transaction orders-0 B")
+    spent = one.replace("max=2", "max=1").replace(ORDER, other)
+    registered = one.replace(ORDER, f"{TWIN} early=on {ORDER} claims=asks_the_living,final")
+    shop = f"{plain} consumers=shop"
+    app, broker, reader = ("app",), ("broker",), ("shop",)
+    return (
+        Searched("two orders", f"rocketmq persist_ms=0 {TWIN} {ORDER} {NEXT} {every}"),
+        Searched("no answer", one.replace(ORDER, other), Budget(timers=4)),
+        Searched("no answer, parked", spent, Budget(timers=4)),
+        Searched("rolled back late", one.replace(ORDER, late), Budget(timers=4)),
+        Searched("database", plain, Budget(power_cuts=1, killable=("db",))),
+        Searched(
+            "flushed",
+            f"{plain} flush=sync claims=row_delivered",
+            Budget(power_cuts=1, killable=broker),
+        ),
+        Searched("twin, one round", lesson_system(), Budget(timers=1)),
+        Searched("break", one, Budget(breaks=1, timers=2)),
+        Searched("stop, 4.9", lesson_system("4.9", twin=False), Budget(kills=1, timers=2)),
+        Searched("sender dies", registered, Budget(kills=1, timers=2, killable=app)),
+        Searched("broker stops", one, Budget(kills=1, timers=3, killable=broker)),
+        Searched(
+            "offsets written later",
+            one.replace(" persist_ms=0", ""),
+            Budget(kills=1, timers=3, killable=broker),
+        ),
+        Searched("stop and break", one, Budget(kills=1, breaks=1, timers=1)),
+        Searched("two stops", one, Budget(kills=2, timers=1)),
+        Searched("shop stops", f"{shop} 'shop=consume; consume'", Budget(kills=1, killable=reader)),
+        Searched("shop sends back", f"{shop} 'shop=consume later; consume'", Budget(timers=1)),
+        Searched(
+            "dead letters",
+            f"{shop} retry_max=1 'shop=consume later; consume later; consume'",
+            Budget(timers=2),
+        ),
+    )
+
+
+QUICK = _quick_systems()
 
 DUPLICATE = Text("duplicate", "重复")
 FRACTURED = Text("fractured outcome (a row without its message)", "结局分裂（有行而没有消息）")
@@ -320,4 +370,5 @@ SEARCHES = Searches(
     systems=(*LESSON_SYSTEMS, WHOLE),
     safeguards=SAFEGUARD_CASES,
     claims=CLAIM_CASES,
+    quick=QUICK,
 )

@@ -101,7 +101,7 @@ def compare_properties(story: str) -> str:
     sent = next(f.body.message for f in run.trace if isinstance(f.body, SendMessage))
     stored = [one.message for one in _read_log(run)]
     half = next(one for one in stored if one.topic == HALF_TOPIC)
-    given = next(one for one in stored if one.sys_flag == TransactionType.COMMIT_TYPE)
+    given = next(one for one in stored if one.transaction_type == TransactionType.COMMIT_TYPE)
     three = (sent, half, given)
     names = sorted({name for message in three for name in message.properties})
     rows = [
@@ -114,7 +114,8 @@ def compare_properties(story: str) -> str:
 
 
 def _bits(message: Message) -> str:
-    return f"{message.sys_flag} {TransactionType(message.sys_flag).name.removesuffix('_TYPE')}"
+    bits = message.transaction_type
+    return f"{bits} {TransactionType(bits).name.removesuffix('_TYPE')}"
 
 
 def tell_statuses() -> str:

@@ -29,6 +29,13 @@ from ..picture.ledgers import Written, has_ended, list_markers, read_coordinator
 from ..states import RECOVERED, AckType, ClientTxnState, MarkerType, StoreState, TxnStatus
 from ..subscription import Subscription
 from ..topic import Topic
+from .promises import (
+    acked_is_let_go,
+    answered_is_kept,
+    buffer_kept,
+    committed_acks_kept,
+    reads_receipts,
+)
 
 # ---- who holds what now ------------------------------------------------------------------
 
@@ -347,6 +354,10 @@ ALWAYS = (
     _claim("as decided", words.AS_DECIDED, as_decided),
     _claim("behind the mark", words.BEHIND_THE_MARK, behind_the_mark, reads_topics),
     _claim("pending kept", words.PENDING_KEPT, pending_kept, reads_topics),
+    _claim("answered is kept", words.ANSWERED_IS_KEPT, answered_is_kept, reads_receipts),
+    _claim("committed acks kept", words.COMMITTED_ACKS_KEPT, committed_acks_kept, reads_topics),
+    _claim("acked is let go", words.ACKED_IS_LET_GO, acked_is_let_go, reads_topics),
+    _claim("buffer kept", words.BUFFER_KEPT, buffer_kept, reads_topics),
 )
 LIVE = (_claim("ends", words.ENDS, ends, reads_timers, "can_always"),)
 UNKEPT = (

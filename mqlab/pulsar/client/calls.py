@@ -31,15 +31,18 @@ class NewTransaction:
 @dataclass(frozen=True, slots=True)
 class Send:
     """producer.newMessage(txn).value(…).send(): several values are one batch. `txn`: the name
-    of a transaction; `sequence`: an explicit sequence id."""
+    of a transaction; `sequence`: an explicit sequence id. `metadata` False: the message does not
+    say its transaction, only its command does, as with Pulsar's Go client 0.19.0."""
 
     partition: str
     values: tuple[str, ...]
     txn: str = ""
     sequence: int | None = None
+    metadata: bool = True
 
     def __str__(self) -> str:
-        more = _given(("txn", self.txn), ("sequence", self.sequence))
+        named = "" if self.metadata else "no"
+        more = _given(("txn", self.txn), ("sequence", self.sequence), ("metadata", named))
         return f"send {self.partition} {' '.join(self.values)}{more}"
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...kernel import Effects, build_failure, build_success, replace
 from ..errors import name_exception
-from ..messages import AddPartitionToTxn, Answer, SendMessage, SendReceipt
+from ..messages import AddPartitionToTxn, Answer, MessageMetadata, SendMessage, SendReceipt
 from ..states import ClientTxnState
 from .calls import Send
 from .transactions import INVALID_STATUS
@@ -48,7 +48,9 @@ def _number(client: Client, call: Send) -> Client:
     if call.sequence is not None:
         number = call.sequence
     txn = client.txns[call.txn].id if call.txn else None
-    flight = SendMessage(call.partition, client.config.name, number, call.values, txn)
+    name = client.config.name
+    said = None if call.metadata else MessageMetadata(name, number)
+    flight = SendMessage(call.partition, name, number, call.values, txn, metadata=said)
     highest = max(number, client.sequences.get(call.partition, -1))
     sequences = client.sequences.set(call.partition, highest)
     return replace(client, flight=flight, sequences=sequences)

@@ -85,7 +85,7 @@ def _find_conflict(
     txn, asked = record.txn, record.positions
     if config.ack_rule is not None and record.ack_type is AckType.INDIVIDUAL:
         entries = tuple(position.position for position in asked)
-        acked = (*range(cursor.mark_delete + 1), *cursor.individual)
+        acked = (*range(cursor.mark_delete + 1), *cursor.list_individual())
         may = config.ack_rule(str(txn), entries, acked, pending.list_holders())
         return "" if may else REFUSED_BY_RULE.format(txn=txn)
     if "pending_ack_conflict" not in config.on:

@@ -53,7 +53,7 @@ def draw_subscription(
 ) -> Progress:
     """`records`: those of the pending-ack log that have been applied."""
     done = [(0, cursor.mark_delete)] if cursor.mark_delete >= 0 else []
-    done += [(at, at) for at in cursor.individual]
+    done += [(at, at) for at in cursor.list_individual()]
     stretches = [Stretch(first, last) for first, last in done]
     held = {position: txn for txn, acked in pending.of_txn for position in acked}
     refused = _find_refused(records, pending, held)

@@ -29,7 +29,7 @@ def _draw_consumer(world: World, name: str, consumer: Consumer, written: Written
         if id.position < len(entries)
     )
     note = words.IN_QUEUE(count=len(queued)) if queued else NOTHING
-    return Reader(f"{consumer.subscription} · {name}", got, note)
+    return Reader(f"{consumer.subscription} · {name}", got, note, consumer.partition)
 
 
 def _describe(id: MessageId, entries: list[LedgerEntry], written: Written) -> tuple[str, str]:

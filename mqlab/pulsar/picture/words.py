@@ -75,4 +75,20 @@ STATE_TELLS = Words(
 COMMITTED_STAYS = Words(
     "what was committed is not taken for aborted later", "已提交的消息以后不会被当成已中止"
 )
+ANSWERED_IS_KEPT = Words(
+    "a message whose send was answered lies where the answer says",
+    "发送得到应答的消息，就在应答所说的位置",
+)
+COMMITTED_ACKS_KEPT = Words(
+    "what a committed transaction has acknowledged is acknowledged for good",
+    "已提交事务确认过的消息，不再算作未确认",
+)
+ACKED_IS_LET_GO = Words(
+    "no consumer of a shared subscription is sent a message that was acknowledged",
+    "共享订阅不会再投递已确认的消息",
+)
+BUFFER_KEPT = Words(
+    "a restart finds what the buffer knows: what is open, and what was aborted",
+    "重启之后，缓冲区仍知道哪些事务未结束、哪些已中止",
+)
 COMMITS = Words("a transaction can commit", "事务可以提交")

@@ -46,7 +46,12 @@ class Attached:
         return replace(self, permits=self.permits - messages, held=held)
 
     def drop(self, positions: tuple[int, ...]) -> Attached:
-        return replace(self, held=tuple(p for p in self.held if p not in positions))
+        held = list(self.held)
+        for position in positions:
+            at = bisect_left(held, position)
+            if at < len(held) and held[at] == position:
+                del held[at]
+        return self if len(held) == len(self.held) else replace(self, held=tuple(held))
 
 
 def subscribe(sub: Subscription, ask: Subscribe, caller: Caller) -> Result:
@@ -129,7 +134,8 @@ def redeliver(sub: Subscription, client: str, positions: tuple[int, ...]) -> Sub
     if sub.sub_type not in INDIVIDUAL:
         return rewind(sub) if client == find_active(sub) else sub
     held = next((c.held for c in sub.consumers if c.client == client), ())
-    return send_again(sub, tuple(p for p in positions if p in held) if positions else held)
+    known = frozenset(held)
+    return send_again(sub, tuple(p for p in positions if p in known) if positions else held)
 
 
 def seek(sub: Subscription, ask: Seek, caller: Caller, last: int) -> Result:

@@ -51,13 +51,15 @@ class _Round:
     def entries(self) -> Iterator[LedgerEntry]:
         """What is to be sent again first, then on from the read position, while there is somebody
         who may be sent something."""
-        log = self.view.log
-        while self.choose() is not None and self.sub.replay:
-            position, *rest = self.sub.replay
-            if position > self.view.max_read:
+        log, replay = self.view.log, self.sub.replay
+        again = 0
+        while again < len(replay) and replay[again] <= self.view.max_read:
+            if self.choose() is None:
                 break
-            self.sub = replace(self.sub, replay=tuple(rest))
-            yield from log.read(position, position + 1)
+            yield from log.read(replay[again], replay[again] + 1)
+            again += 1
+        if again:
+            self.sub = replace(self.sub, replay=replay[again:])
         start = max(self.sub.read, log.start)
         for entry in log.read(start, self.view.max_read + 1):
             if self.choose() is None:

@@ -36,7 +36,7 @@ from ..states import SubType, TxnAction
 
 ADVICE = {
     "new-transaction": "new-transaction NAME [timeout=MS]",
-    "send": "send PARTITION VALUE … [txn=NAME] [sequence=N]",
+    "send": "send PARTITION VALUE … [txn=NAME] [sequence=N] [metadata=no]",
     "commit": "commit NAME",
     "abort": "abort NAME",
     "state": "state NAME",
@@ -92,7 +92,8 @@ class _Line:
             case ("send", partition, *values) if values:
                 txn, sequence = self.given.pop("txn", ""), self._number("sequence")
                 sent = tuple(map(_word, values))
-                return calls.Send(self._partition(partition), sent, txn, sequence)
+                metadata = self._yes("metadata")
+                return calls.Send(self._partition(partition), sent, txn, sequence, metadata)
             case ("commit", name):
                 return calls.Commit(name)
             case ("abort", name):
@@ -214,6 +215,12 @@ class _Line:
             known = ", ".join(str(n) for n in range(self.config.coordinators))
             raise ValueError(f"{text!r} is no transaction of a coordinator; those are: {known}")
         return TxnID(int(most), int(least))
+
+    def _yes(self, name: str) -> bool:
+        text = self.given.pop(name, "yes")
+        if text not in ("yes", "no"):
+            raise ValueError(f"{name}={text}: expected yes or no")
+        return text == "yes"
 
     def _number(self, name: str) -> int | None:
         text = self.given.pop(name, None)

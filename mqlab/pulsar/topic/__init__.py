@@ -143,7 +143,7 @@ class Topic:
         while new.appends and new.appends[0].entry.base < end:
             done = new.appends[0]
             lac = done.entry.base
-            new = replace(new, appends=new.appends[1:], lac=lac, buffer=new.buffer.take(done.entry))
+            new = replace(new, appends=new.appends[1:], lac=lac, buffer=new.buffer.take(done.taken))
             finish = publishing.finish if done.entry.marker is None else markers.finish
             new, more = finish(new, done, disk)
             effects = (*effects, *more)

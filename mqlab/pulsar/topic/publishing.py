@@ -4,6 +4,11 @@ A plain message is appended at once, in every state of the buffer. One of a tran
 the buffer has recovered, and the very first one until the first snapshot is safe. The coordinator
 is not asked whether there is such a transaction: only the low watermark refuses it.
 
+A transaction is named twice: in the command, by which the buffer goes as long as the topic is
+loaded, and in the message itself, by which dispatchers filter what was aborted and a buffer
+recovers. A client that leaves out the second (Pulsar's Go client 0.19.0 does) has its aborted
+messages delivered, and those of open transactions after a load.
+
 Source: PersistentTopic#publishMessage, #publishTxnMessage, MessageDeduplication#isDuplicate,
 TopicTransactionBuffer#appendBufferToTxn, #internalAppendBufferToTxn (4.2).
 """
@@ -47,10 +52,13 @@ def publish(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Resul
 def _find_duplicate(topic: Topic, ask: SendMessage) -> SendReceipt | None:
     """A number that is safe already is swallowed with a receipt that names no position; of one
     that is still under way nobody can say (MessageDupUnknownException, which reaches the client as
-    a PersistenceError). What waits for the buffer was not counted yet."""
-    if not topic.config.dedup or ask.sequence > topic.pushed.get(ask.producer, -1):
+    a PersistenceError). What waits for the buffer was not counted yet. Of a batch its lowest number
+    is looked at. All chunks of a message have one number, so only the last one is looked at and
+    counted."""
+    lowest = ask.sequence if ask.lowest is None else ask.lowest
+    if not topic.config.dedup or ask.is_part or lowest > topic.pushed.get(ask.producer, -1):
         return None
-    if ask.sequence <= topic.persisted.get(ask.producer, -1):
+    if lowest <= topic.persisted.get(ask.producer, -1):
         return SendReceipt(position=-1)
     return SendReceipt(ServerError.PersistenceError, DUP_UNKNOWN)
 
@@ -64,21 +72,26 @@ def _append_in_txn(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -
 
 
 def _append(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Result:
-    entry = LedgerEntry(-1, ask.values, ask.producer, ask.sequence, ask.txn)
-    new = replace(topic, pushed=_raise(topic.pushed, ask.producer, ask.sequence))
-    return new.append(disk, Unsafe(entry, caller))
+    said = ask.metadata or ask
+    entry = LedgerEntry(-1, ask.values, said.producer, said.sequence, said.txn)
+    pushed = topic.pushed if ask.is_part else _raise(topic.pushed, ask.producer, ask.sequence)
+    return replace(topic, pushed=pushed).append(disk, Unsafe(entry, caller, sent=ask))
 
 
 def finish(topic: Topic, done: Unsafe, disk: Disk) -> Result:
     """A message is safe: its producer hears where it lies."""
-    entry = done.entry
-    assert done.caller is not None
-    new = replace(topic, persisted=_raise(topic.persisted, entry.producer, entry.sequence))
-    return new, (Reply(done.caller, SendReceipt(position=entry.base)),)
+    sent, told = done.sent, SendReceipt(position=done.entry.base)
+    assert done.caller is not None and sent is not None
+    if not sent.is_part:
+        persisted = _raise(topic.persisted, sent.producer, sent.sequence)
+        topic = replace(topic, persisted=persisted)
+    return topic, (Reply(done.caller, told),)
 
 
 def recover_sequences(topic: Topic, log: LogView) -> Topic:
-    """The highest number of each producer; an abort does not take it back."""
+    """The highest number of each producer, as the messages say it themselves; an abort does not
+    take it back. A chunk counts here, whichever it is: of a message of which some chunks were safe,
+    the last one is then taken for a duplicate, and the message is lost (4.2.4 does so too)."""
     if not topic.config.dedup:
         return topic
     seen: Map[str, int] = Map()

@@ -37,12 +37,16 @@ def record(
     stamp: int = 0,
     headers: int = 0,
     attributes: int = 0,
+    given: Sequence[tuple[bytes, bytes | None]] = (),
 ) -> bytes:
-    """One record; `headers` is how many it says it has, and it has none."""
+    """One record with the headers `given`; `headers` is how many more it says it has."""
     body = bytes([attributes]) + number(stamp) + number(delta)
     for part in (key, value):
         body += number(-1) if part is None else number(len(part)) + part
-    body += number(headers)
+    body += number(headers + len(given))
+    for name, content in given:
+        body += number(len(name)) + name
+        body += number(-1) if content is None else number(len(content)) + content
     return number(len(body)) + body
 
 

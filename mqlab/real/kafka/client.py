@@ -271,9 +271,9 @@ class Lab:
 
         return self.patiently(ask)
 
-    def bytes_of(self, partition: str) -> bytes:
-        """The batches from the beginning of a log, as they lie there."""
-        return bytes(self._fetched(partition, 0, False).records or b"")
+    def bytes_of(self, partition: str, offset: int = 0) -> bytes:
+        """The batches from an offset of a log on, as they lie there; at least one whole."""
+        return bytes(self._fetched(partition, offset, False).records or b"")
 
     def fetch(
         self, partition: str, offset: int = 0, isolation: str = READ_COMMITTED, who: str = "reader"

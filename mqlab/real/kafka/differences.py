@@ -60,6 +60,24 @@ TABLE: tuple[Listed, ...] = (
         "those of all segments",
         "the server keeps a log in one piece; a client asks again from where it is",
     ),
+    Listed(
+        "*/claimed-in-compressed",
+        "Produce a record of *, gzip",
+        "ok",
+        "INVALID_RECORD",
+        "a real broker steps over the fields of compressed records and compares no length with "
+        "them; it keeps what no reader can step over. Uncompressed it refuses the same records",
+        "INVALID_RECORD",
+    ),
+    Listed(
+        "*/claimed-in-compressed",
+        "Produce an offset delta -1, gzip",
+        "UNKNOWN_SERVER_ERROR",
+        "ok",
+        "a real broker wants to number the records anew and has stepped over what it would need "
+        "for it; uncompressed it keeps the same record, as the server does both",
+        "ok @0",
+    ),
     *(
         Listed(
             "*/requests-offered", f"request [0-9]* {name}", "offered", "not offered", why, "not *"

@@ -169,6 +169,23 @@ class Lab(Notebook):
         self.note(who, topic, asked, f"ok @{self.place(topic, wire)}")
         return wire
 
+    def see_everything(self, who: str, topic: str, way: str, codec: str, fate: str) -> None:
+        """Messages of every kind, and all that a consumer can see of each."""
+        self.client(who)
+        line = f"everything {who} {self.url(topic)} {way} {codec} {fate}"
+        for number, said in enumerate(self.perform(line)):
+            for row in said:
+                told = f"{way} {codec} {fate} {number}: {row.partition(' ')[0]}"
+                self.note(topic, who, told, row)
+
+    def send_unnamed(self, who: str, topic: str, text: str, txn: Txn) -> None:
+        """By a frame of a client that names the transaction in its command and not in the message;
+        the topic is registered with the transaction and loaded before."""
+        self.client(who)
+        wire = self.perform(f"send-unnamed {self.url(topic)} {text}{_in(txn)}")
+        asked = f"Send {text}{self.name(txn)}, which the message does not say"
+        self.note(who, topic, asked, f"ok @{self.place(topic, wire)}")
+
     def send_unplaced(self, who: str, topic: str, text: str, txn: Txn | None = None) -> None:
         """Behind nobody knows how many markers: where it lies is not noted."""
         self.send(who, topic, text, txn)
@@ -234,6 +251,12 @@ class Lab(Notebook):
             replace(o, asked=re.sub(r" @\d+", "", o.asked)) for o in self.notes[before:]
         ]
 
+    def receive_again(self, consumer: Consumer) -> None:
+        """A message that has come by another topic, the retry topic; how it is called and where it
+        lies there is not noted."""
+        for message in self.perform(f"receive {consumer.label} 1"):
+            self.note(consumer.topic, consumer.who, f"Message {message['text']}", "")
+
     def ack(self, consumer: Consumer, *messages: Got, txn: Txn | None = None) -> None:
         self._ack("ack", "", consumer, messages, txn)
 
@@ -249,6 +272,12 @@ class Lab(Notebook):
         where = ", ".join(m.place for m in messages)
         asked = f"Ack{kind} {consumer.subscription} {where}{self.name(txn)}"
         self.note(consumer.who, consumer.topic, asked, told)
+
+    def retry(self, consumer: Consumer, message: Got) -> None:
+        """Send it to the retry topic, and acknowledge it (reconsumeLater)."""
+        self.perform(f"retry {consumer.label} {message.wire}")
+        asked = f"retry {consumer.subscription} {message.text}"
+        self.note(consumer.who, consumer.topic, asked, "ok")
 
     def redeliver(self, consumer: Consumer) -> None:
         """All that it holds and has not acknowledged."""

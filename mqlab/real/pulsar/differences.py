@@ -6,7 +6,8 @@ Whoever finds a difference mends it or adds a row here with a reason one can arg
 
 from __future__ import annotations
 
-from ..differences import Listed, write_page
+from ...pulsar.unserved import list_refusals
+from ..differences import Listed, write_page, write_table
 from ..recording import FOLDER
 
 PAGE = FOLDER / "DIFFERENCES-pulsar.md"
@@ -53,12 +54,35 @@ TABLE: tuple[Listed, ...] = (
         "delayed delivery comes after the transaction's end and is decided without it",
     ),
     Listed(
+        "*/deduplication-of-chunks",
+        "*chunk*",
+        "all chunks of a message are stored, in a transaction too, and it is received once",
+        NOT_MODELLED,
+        "a chunk is an entry like any other for the engine; the server counts the last one, and "
+        "gives these answers",
+    ),
+    Listed(
+        "*/every-field",
+        "*everything*",
+        "all that a consumer can see of a message: body, keys, properties, times, batch, schema",
+        NOT_MODELLED,
+        "the engine's messages are words; the server keeps a message as it came, and gives these "
+        "answers",
+    ),
+    Listed(
         "*/failed-operation",
         "[Ss]end *size*",
         "the client refuses the message, and its commit becomes an abort",
         NOT_MODELLED,
         "nothing is too large for the engine; a conflict tells the same story "
         "(two-transactions-one-message)",
+    ),
+    Listed(
+        "*/retry-of-two-topics",
+        "*retry*",
+        "what is to be retried comes back to the subscription of its own topic",
+        NOT_MODELLED,
+        "retry topics are the client's affair, names and all; the server gives these answers",
     ),
     Listed(
         "*/frozen-until-somebody-looks",
@@ -109,4 +133,8 @@ OTHERS = (
 def page() -> str:
     """DIFFERENCES-pulsar.md."""
     source = "Made by `mqlab real pulsar compare --page` from `mqlab/real/pulsar/differences.py`."
-    return write_page("Pulsar", source, TABLE, IGNORED, OTHERS)
+    text = write_page("Pulsar", source, TABLE, IGNORED, OTHERS)
+    lines = ["", "## What `mqlab serve pulsar` does not serve", ""]
+    lines += ["It refuses by the same tables (`mqlab/pulsar/unserved.py`).", ""]
+    lines += write_table(("what is asked for", "what is answered"), list_refusals())
+    return text + "\n".join(lines).rstrip() + "\n"

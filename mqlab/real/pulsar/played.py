@@ -18,7 +18,7 @@ from .rest import answer_http, name_topic
 SETTING = re.compile(r"^[a-z]+=")
 PATIENCE = 200
 #: settings of lines that the engine has nothing for
-LACKING = ("after", "size", "compacted")
+LACKING = ("after", "size", "compacted", "chunk", "retry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,8 @@ class PlayedDriver:
     def perform(self, text: str) -> Any:
         """Raises NotOffered for what the engine does not model."""
         line = Line.parse(text)
+        if line.words[0] == "everything":
+            raise NotOffered("everything: the engine's messages are words")
         lacking = sorted(line.settings.keys() & set(LACKING))
         if lacking:
             raise NotOffered(f"{line.words[0]} with {', '.join(lacking)}")
@@ -63,6 +65,7 @@ class PlayedDriver:
             "register": self._register,
             "send": self._send,
             "batch": self._send_batch,
+            "send-unnamed": self._send_unnamed,
             "consumer": self._subscribe,
             "receive": self._receive,
             "ack": self._ack,
@@ -148,6 +151,11 @@ class PlayedDriver:
         topic = name_topic(producer.partition(">")[2])
         told = self.engine.call(f"send {topic} {text}{line.txn()}{number}")
         return _place(told)
+
+    def _send_unnamed(self, line: Line) -> str:
+        _, url, text = line.words
+        words = f"send {name_topic(url)} {text}{line.txn()} metadata=no"
+        return _place(self.engine.call(words))
 
     def _send_batch(self, line: Line) -> list[str]:
         _, producer, *texts = line.words

@@ -66,18 +66,9 @@ def _internal(driver: PlayedDriver, topic: str) -> Answer:
 
 
 def _cursor(cursor: Any) -> dict[str, str]:
-    ranges = ",".join(f"(0:{first - 1}..0:{last}]" for first, last in _join(cursor.individual))
+    ranges = ",".join(f"(0:{first - 1}..0:{last}]" for first, last in cursor.individual)
     marked = f"0:{cursor.mark_delete}"
     return {"markDeletePosition": marked, "individuallyDeletedMessages": f"[{ranges}]"}
-
-
-def _join(positions: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Positions as stretches without a gap."""
-    found: list[tuple[int, int]] = []
-    for at in positions:
-        first = found.pop()[0] if found and found[-1][1] == at - 1 else at
-        found.append((first, at))
-    return found
 
 
 def _stats(driver: PlayedDriver, topic: str) -> Answer:
@@ -152,7 +143,7 @@ def _transaction_log(driver: PlayedDriver) -> Answer:
     """What a real broker says of the managed ledger below the coordinator."""
     cursor = driver.engine.role(name_coordinator(0)).cursor
     written = driver.engine.world.nodes[name_coordinator(0)].disk.log(name_transaction_log(0)).end
-    consumed = cursor.mark_delete + 1 + len(cursor.individual)
+    consumed = cursor.mark_delete + 1 + cursor.count_individual()
     stats = {
         "entriesAddedCounter": written,
         "cursors": {TRANSACTION_CURSOR: {"messagesConsumedCounter": consumed}},

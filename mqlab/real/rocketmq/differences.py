@@ -6,6 +6,7 @@ Whoever finds a difference mends it or adds a row here with a reason one can arg
 
 from __future__ import annotations
 
+from ...rocketmq.remoting.unserved import COUNTED, UNSERVED
 from ..differences import Listed, write_page
 from ..recording import FOLDER
 
@@ -15,8 +16,10 @@ PAGE = FOLDER / "DIFFERENCES-rocketmq.md"
 IGNORED = (
     ("commit log offsets", "are bytes in a real broker and records in the engine: a committed "
      "message is said to point to the half it was made from"),
-    ("timestamps, addresses and ids of messages", "are left out, except an age that a program "
-     "brings about itself"),
+    ("timestamps, addresses and ids of messages", "are told by what they refer to, field by field, "
+     "in every-field-*: a time is the sender's or not before that of the record it was made from, "
+     "an id names a record or is the message's own key, an address is the sender's or the "
+     "broker's. Elsewhere they are left out, except an age that a program brings about itself"),
     ("names", "of topics, groups and clients are the program's own; on the wire each run gives "
      "them a prefix"),
     ("the order of the checks", "that one round sends is not RocketMQ's to promise, since a pool "
@@ -58,12 +61,22 @@ TABLE: tuple[Listed, ...] = (
         "ok",
     ),
     Listed(
-        "*/straight-to-the-dlq",
-        "@0 properties",
-        "WAIT among them",
-        "the same without WAIT",
-        "the broker's note to its own store that it need not wait for it; nobody else reads it",
-        "CLUSTER, DELAY, *",
+        "5.5/java-example-send",
+        "is refused",
+        "1 accurate timer message is not enabled, timerWheelEnable is false",
+        "no",
+        "the recordings run with timerWheelEnable=false, which spares a small machine 100 MB; with "
+        "RocketMQ's own default a real 5.5.0 takes them as well",
+        "no",
+    ),
+    Listed(
+        "5.5/every-field-*",
+        "SendMessage *: plain 0",
+        "SYSTEM_ERROR NullPointerException",
+        "SYSTEM_ERROR the message body is empty",
+        "5.5.0 stumbles over a message without a body, which its clients refuse to send; refused "
+        "in both, here with a reason",
+        "SYSTEM_ERROR the message body is empty",
     ),
 )
 
@@ -86,6 +99,16 @@ OTHERS = (
         "tells it as a scenario (in_sync=2)",
     ),
     (
+        "a batch of more than 32,767 messages",
+        "not recorded: 5.5.0 counts them in 16 bits, so that offsets of the queue are given away "
+        "twice or fall below 0; 4.9.7 counts them as they are, and so does the server",
+    ),
+    (
+        "a heartbeat with 40,000 consumer groups",
+        "not recorded: a real broker creates their retry topics one by one, with the whole file of "
+        "topics each time, and has not answered after 100 s; the server answers at once",
+    ),
+    (
         "FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT",
         "not recorded: a client cannot make a disk or a slave slow. Scenarios of the engine",
     ),
@@ -104,9 +127,42 @@ OTHERS = (
 )
 
 
+#: answered, but not as a real broker answers, and not asked by the recorded programs
+OTHERWISE = (
+    ("statistics (VIEW_BROKER_STATS_DATA)", f"only {COUNTED} is counted, from the log; mqadmin "
+     "statsAll and consumerProgress therefore show 0 for what is handed out"),
+    ("getBrokerConfig, brokerStatus, clusterList", "give the settings and figures that have a "
+     "meaning here; clusterList prints null for the others"),
+    ("topicList", "lists the topics that there are here; topics of a real broker's own that have "
+     "no meaning here (BenchmarkTest, OFFSET_MOVED_EVENT and others) are not among them"),
+    ("commitLogMaxOffset and the like", "count records, not bytes"),
+    ("resetOffsetByTime with --release 4.9", "is refused: a real 4.9.7 pushes the reset to the "
+     "consumers, which is not served here"),
+    ("deleteTopic", "of a real 5.5.0 fails with a null pointer where timerWheelEnable is false; "
+     "here it deletes"),
+    ("timed messages", "have no recallHandle in their answer, since they cannot be taken back; "
+     "nobody may send to rmq_sys_wheel_timer"),
+    ("a half message with a time of delivery", "is a half like any other; a real broker loses it"),
+    ("codes that no table names", "are refused by their number, as in a real broker that does not "
+     "know them"),
+)  # fmt: skip
+
+
+def list_refused() -> list[str]:
+    """Markdown: every request that the server refuses with a sentence."""
+    lines = ["", "## Requests that are refused", ""]
+    lines += ["With REQUEST_CODE_NOT_SUPPORTED and the sentence that stands here.", ""]
+    lines += ["| code | request | asked by | answer |", "| --- | --- | --- | --- |"]
+    for code, one in sorted(UNSERVED.items()):
+        lines.append(f"| {code} | {one.name} | {one.asked_by} | {one.why} |")
+    lines += ["", "## Answered otherwise, beyond the recordings", ""]
+    return lines + [f"- **{what}** {how}." for what, how in OTHERWISE]
+
+
 def page() -> str:
-    """DIFFERENCES-rocketmq.md."""
+    """DIFFERENCES-rocketmq.md: the recordings' part, and what mqadmin and others meet besides."""
     source = (
         "Made by `mqlab real rocketmq compare --page` from `mqlab/real/rocketmq/differences.py`."
     )
-    return write_page("RocketMQ", source, TABLE, IGNORED, OTHERS)
+    recorded = write_page("RocketMQ", source, TABLE, IGNORED, OTHERS)
+    return recorded + "\n".join(list_refused()) + "\n"

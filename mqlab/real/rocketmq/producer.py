@@ -96,9 +96,11 @@ class Producer:
 
     # -- sending ---------------------------------------------------------------------------
 
-    def send(self, place: str, words: str, half: bool = True, **properties: str) -> Half:
-        """A half message to a queue ("orders-0"), or a plain one; `properties`: besides those
-        that a client sets."""
+    def send(
+        self, place: str, words: str, half: bool = True, age_ms: int = 0, **properties: str
+    ) -> Half:
+        """A half message to a queue ("orders-0"), or a plain one. `age_ms`: how long ago it was
+        born; `properties`: besides those that a client sets."""
         topic, _, queue_id = place.rpartition("-")
         key = f"{self.lab.wire(self.who)}-{words}"
         given = {UNIQ_KEY: key, **properties}
@@ -114,7 +116,7 @@ class Producer:
             d=4,
             e=queue_id,
             f=int(flag),
-            g=int(time.time() * 1000),
+            g=int(time.time() * 1000) - age_ms,
             h=0,
             i=encode_properties(given),
             j=0,
@@ -160,7 +162,7 @@ class Producer:
             place = wrong.get("queue_offset", half.queue_offset)
             log = wrong.get("commit_log_offset", half.physical_offset)
             asked += f" {wrong.get('group', self.group)} half@{place} log@{log}"
-        fields = self._end_fields(half, end, from_check, wrong)
+        fields = self.end_fields(half, end, from_check, wrong)
         try:
             patience = SILENCE_S if end == UNKNOW else PATIENCE_S
             told = tell(
@@ -171,7 +173,7 @@ class Producer:
         self.lab.note(self.who, BROKER, asked, told)
         return told
 
-    def _end_fields(
+    def end_fields(
         self, half: Half, end: int, from_check: bool, wrong: dict[str, Any]
     ) -> dict[str, Any]:
         return {

@@ -40,6 +40,12 @@ class Connection:
         self.pushed: queue.SimpleQueue[RemotingCommand] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
 
+    @property
+    def local(self) -> tuple[str, int]:
+        """This end's address, by which the broker knows where a message was born."""
+        host, port = self._socket.getsockname()
+        return host, port
+
     def __enter__(self) -> Connection:
         return self
 

@@ -10,7 +10,7 @@ or with ROLLBACK first and COMMIT later: the message is delivered each time that
     checking.py   when the check service makes its rounds (what a round does: `check/`)
     pull.py       consumers read, and report how far they have come
     back.py       what they could not process comes back by the retry topic, or is given up
-    delay.py      delayed messages
+    delay.py      delayed messages, by levels; timer.py: messages for a time of delivery
     groups.py     who is connected
     safety.py     when a message counts as stored: on the disk, on a slave
     slave.py      a copy of the commit log
@@ -57,9 +57,17 @@ from ..group.messages import (
 from ..group.producers import Producers
 from ..log.offsets import PERSIST, Offsets, read_offsets, write_offsets
 from ..log.store import Writer, find_undispatched
-from ..messages import EndTransaction, HaReport, ResumeCheckHalfMessage, SendMessage
+from ..messages import (
+    EndTransaction,
+    HaReport,
+    ResumeCheckHalfMessage,
+    SendBatchMessage,
+    SendMessage,
+)
 from . import back, checking, delay, end, groups, pull, safety, send
+from . import timer as timers
 from .safety import Waiting
+from .timer import Timed
 from .words import tell_changes
 
 __all__ = ["Broker"]
@@ -70,7 +78,8 @@ class Broker:
     """`offsets`: how far every consumer group has come, the check service among them;
     `unwritten`: the table on the disk is older. `ops`: ends that are not recorded yet.
     `producers`, `consumers`: who is connected. `copied`: where the slave's copy ends, None while
-    it is not connected; `waiting`: answers that wait for it, or for the disk."""
+    it is not connected; `waiting`: answers that wait for it, or for the disk.
+    `timed`: what waits for which second."""
 
     config: RocketMQConfig
     offsets: Offsets = Offsets()
@@ -80,6 +89,7 @@ class Broker:
     consumers: Members = Members()
     copied: int | None = None
     waiting: tuple[Waiting, ...] = ()
+    timed: Timed = Timed()
 
     def step(self, event: Event, disk: Disk) -> tuple[Broker, Effects]:
         new, effects = self._handle_event(event, disk)
@@ -112,6 +122,8 @@ class Broker:
         match body:
             case SendMessage():
                 return send.store_message(self, body, caller, disk, at_ms)
+            case SendBatchMessage():
+                return send.store_batch(self, body, caller, disk, at_ms)
             case EndTransaction():
                 return end.end_transaction(self, body, caller, disk, at_ms)
             case ResumeCheckHalfMessage():
@@ -141,6 +153,8 @@ class Broker:
             return self, (Flush(),)
         if timer.startswith(safety.ACKNOWLEDGE):
             return safety.give_up(self, timer)
+        if timer.startswith(timers.TIMED):
+            return timers.deliver_second(self, timer, disk, at_ms)
         return delay.deliver_level(self, timer, disk, at_ms)
 
     def describe_changes(self, old: Broker | None) -> tuple[Text, ...]:
@@ -150,7 +164,7 @@ class Broker:
     def recover(cls, config: RocketMQConfig, disk: Disk, at_ms: int) -> tuple[Broker, Effects]:
         """Queue entries that a stop cut off are written; offsets are as the table says; nobody is
         connected, and no op record waits."""
-        new = cls(config, offsets=read_offsets(disk))
+        new, timed = timers.schedule_all(cls(config, offsets=read_offsets(disk)), disk, at_ms)
         missing = find_undispatched(disk)
         rounds = checking.resume_rounds(new, missing, disk, at_ms)
-        return new, (*missing, *rounds, *delay.schedule_all(new, disk, at_ms))
+        return new, (*missing, *rounds, *delay.schedule_all(new, disk, at_ms), *timed)

@@ -18,7 +18,7 @@ from ..config import DLQ_PREFIX, RETRY_PREFIX, RocketMQConfig
 from ..errors import BACK_NOT_FOUND, ResponseCode
 from ..group.messages import ConsumerSendMsgBack, ConsumerSendMsgBackResponse
 from ..log import Stored, Writer, read_stored
-from ..messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, UNIQ_KEY, Message
+from ..messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, WAIT, Message
 from .delay import put_later, schedule_level
 
 if TYPE_CHECKING:
@@ -46,19 +46,21 @@ def take_back(
 
 
 def build_retry(ask: ConsumerSendMsgBack, stored: Stored, config: RocketMQConfig) -> Message:
-    """The copy for the group's retry topic, or for its dead letter queue. It keeps the flag of a
-    committed message, and points to no half."""
+    """The copy for the group's retry topic, or for its dead letter queue. It keeps the sysFlag of a
+    committed message, and points to no half. `ORIGIN_MESSAGE_ID` says where the first one lies,
+    for whoever wants to look at it; the key of the client (UNIQ_KEY) stays as it is."""
     message, times = stored.message, stored.message.reconsume_times
     most = config.retry_max if ask.most < 0 else ask.most
-    origin = message.get(ORIGIN_MESSAGE_ID) or message.get(UNIQ_KEY) or ""
+    here = ask.msg_id or f"{config.broker}@{stored.base}"
+    origin = message.get(ORIGIN_MESSAGE_ID) or here
     topic = message.get(RETRY_TOPIC) or message.topic
     copy = replace(
-        message.put((RETRY_TOPIC, topic), (ORIGIN_MESSAGE_ID, origin)),
+        message.put((RETRY_TOPIC, topic), (ORIGIN_MESSAGE_ID, origin), (WAIT, "false")),
         queue_id=0,
         reconsume_times=times + 1,
         prepared_offset=0,
     )
     if times >= most or ask.delay_level < 0:
-        return replace(copy.clear((DELAY,)), topic=f"{DLQ_PREFIX}{ask.group}")
+        return replace(copy.put((DELAY, "0")), topic=f"{DLQ_PREFIX}{ask.group}")
     level = ask.delay_level or FIRST_LEVEL + times
     return replace(copy.put((DELAY, str(level))), topic=f"{RETRY_PREFIX}{ask.group}")

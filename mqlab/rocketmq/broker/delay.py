@@ -7,7 +7,7 @@ queue has come is an offset like a consumer's, and is written as seldom: a kill 
 deliver again what it had delivered since.
 
 Sources: HookUtils#handleScheduleMessage, ScheduleMessageService#messageTimeup,
-MessageStoreConfig#messageDelayLevel (5.5.0). *Left out:* delays of any length (the timer wheel).
+MessageStoreConfig#messageDelayLevel (5.5.0). For a time of delivery: `timer.py`.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ def deliver_level(broker: Broker, timer: str, disk: Disk, at_ms: int) -> Result:
 
 def schedule_all(broker: Broker, disk: Disk, at_ms: int) -> Effects:
     """After a start: the timers of all levels in which something waits."""
-    timers: Effects = ()
+    timers: list[SetTimer] = []
     for queue in list_queues(disk, SCHEDULE_TOPIC):
         for stored in read_queue(disk, queue, _progress(broker, queue), 1):
             level = split_queue(queue)[1] + 1
-            timers = (*timers, SetTimer(f"{LEVEL} {level}", _time_left(stored, at_ms)))
-    return timers
+            timers.append(SetTimer(f"{LEVEL} {level}", _time_left(stored, at_ms)))
+    return tuple(timers)
 
 
 def _progress(broker: Broker, queue: str) -> int:

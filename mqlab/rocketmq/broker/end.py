@@ -72,11 +72,10 @@ def _answer(ask: EndTransaction, caller: Caller, code: ResponseCode, remark: str
 def _comes_too_late(broker: Broker, ask: EndTransaction, half: Stored, at_ms: int) -> bool:
     """Since 5.1.1: an end of the client's own accord, of a half with an immunity of its own that
     has passed. The check may be under way, and its answer is to decide."""
-    immunity = half.message.get(CHECK_IMMUNITY)
     config = broker.config
-    if config.release == "4.9" or ask.from_check or immunity is None:
+    if config.release == "4.9" or ask.from_check or half.message.get(CHECK_IMMUNITY) is None:
         return False
-    own = int(immunity) * 1_000 if immunity.isdigit() else 0
+    own = (half.message.immunity_s or 0) * 1_000
     return at_ms - half.message.born_ms > max(own, config.timeout_ms)
 
 

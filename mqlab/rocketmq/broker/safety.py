@@ -100,9 +100,7 @@ def take_report(broker: Broker, report: HaReport, caller: Caller, disk: Disk) ->
 
 def _answer_ready(broker: Broker) -> Result:
     ready = tuple(w for w in broker.waiting if not w.flush and not w.copy)
-    told: Effects = ()
-    for w in ready:
-        told = (*told, CancelTimer(w.timer), Reply(w.caller, w.answer))
+    told = tuple(e for w in ready for e in (CancelTimer(w.timer), Reply(w.caller, w.answer)))
     left = tuple(w for w in broker.waiting if w.flush or w.copy)
     return replace(broker, waiting=left), told
 

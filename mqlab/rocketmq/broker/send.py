@@ -1,7 +1,8 @@
 """A message arrives. One with TRAN_MSG goes to the half topic instead of its own, one with DELAY
 to the queue of its delay level.
 
-Sources: SendMessageProcessor#sendMessage, TransactionalMessageServiceImpl#asyncPrepareMessage,
+Sources: SendMessageProcessor#sendMessage, #sendBatchMessage,
+TransactionalMessageServiceImpl#asyncPrepareMessage,
 TransactionalMessageBridge#parseHalfMessageInner (5.5.0).
 """
 
@@ -11,12 +12,21 @@ from typing import TYPE_CHECKING
 
 from ...kernel import Caller, Disk, Effects, Reply
 from ..check.halves import build_half
-from ..config import NOT_ALLOWED_TO_SEND
+from ..config import NOT_ALLOWED_TO_SEND, TIMER_TOPIC, RocketMQConfig
 from ..errors import NOT_ALLOWED, ResponseCode
 from ..log import Writer
-from ..messages import TRAN_MSG, UNIQ_KEY, SendMessage, SendMessageResponse
+from ..messages import (
+    TRAN_MSG,
+    UNIQ_KEY,
+    Message,
+    SendBatchMessage,
+    SendBatchResponse,
+    SendMessage,
+    SendMessageResponse,
+)
 from .delay import put_later, schedule_level
 from .safety import acknowledge
+from .timer import ILLEGAL, is_timed, put_on_time, read_delivery, schedule
 
 if TYPE_CHECKING:
     from . import Broker
@@ -29,22 +39,63 @@ def store_message(
 ) -> Result:
     """The property decides, not the PREPARED bit of the request."""
     message = ask.message
-    if message.topic in NOT_ALLOWED_TO_SEND:
-        remark = NOT_ALLOWED.format(topic=message.topic)
-        refusal = SendMessageResponse(ResponseCode.NO_PERMISSION, remark)
+    if refusal := _find_refusal(message, broker.config):
         return broker, (Reply(caller, refusal),)
     if message.get(TRAN_MSG) == "true":
-        message = build_half(message, broker.config)
+        message, timed = build_half(message, broker.config), False
     else:
-        message = put_later(message)
+        timed = is_timed(message, broker.config)
+        if timed and read_delivery(message, at_ms) is None:
+            refusal = SendMessageResponse(ResponseCode.MESSAGE_ILLEGAL, ILLEGAL)
+            return broker, (Reply(caller, refusal),)
+        message = put_on_time(message, at_ms) if timed else put_later(message)
     timer = schedule_level(message, disk, broker)
     writer = Writer(disk, at_ms, notify=broker.config.flush == "sync")
     stored = writer.put(message)
+    if timed:
+        broker, timer = schedule(broker, stored, at_ms)
     answer = SendMessageResponse(
         queue_id=ask.message.queue_id,
         queue_offset=stored.queue_offset,
         commit_log_offset=stored.base,
-        transaction_id=message.get(UNIQ_KEY) or "",
+        transaction_id=_name_transaction(message, broker.config),
     )
     new, told = acknowledge(broker, stored, caller, answer)
     return new, (*writer.effects, *timer, *told)
+
+
+def store_batch(
+    broker: Broker, ask: SendBatchMessage, caller: Caller, disk: Disk, at_ms: int
+) -> Result:
+    """All of them in one step, with one answer, when the last is as safe as it is to be. Clients
+    refuse to batch a message that has a time of its own (MessageBatch#generateFromList)."""
+    if refusal := _find_refusal(ask.messages[0], broker.config):
+        return broker, (Reply(caller, refusal),)
+    if any(is_timed(message, broker.config) for message in ask.messages):
+        refusal = SendMessageResponse(ResponseCode.MESSAGE_ILLEGAL, ILLEGAL)
+        return broker, (Reply(caller, refusal),)
+    writer = Writer(disk, at_ms, notify=broker.config.flush == "sync")
+    stored = [writer.put(put_later(message)) for message in ask.messages]
+    of_levels = {one.message.queue: one.message for one in stored}
+    timers = [timer for m in of_levels.values() for timer in schedule_level(m, disk, broker)]
+    answer = SendBatchResponse(
+        queue_id=ask.messages[0].queue_id,
+        queue_offset=stored[0].queue_offset,
+        commit_log_offset=stored[0].base,
+        commit_log_offsets=tuple(one.base for one in stored),
+    )
+    new, told = acknowledge(broker, stored[-1], caller, answer)
+    return new, (*writer.effects, *timers, *told)
+
+
+def _find_refusal(message: Message, config: RocketMQConfig) -> SendMessageResponse | None:
+    timers = TIMER_TOPIC if config.release != "4.9" else ""
+    if message.topic not in NOT_ALLOWED_TO_SEND and message.topic != timers:
+        return None
+    remark = NOT_ALLOWED.format(topic=message.topic)
+    return SendMessageResponse(ResponseCode.NO_PERMISSION, remark)
+
+
+def _name_transaction(message: Message, config: RocketMQConfig) -> str:
+    """transactionId of the answer: the client's own key; 4.9 says nothing there."""
+    return "" if config.release == "4.9" else message.get(UNIQ_KEY) or ""

@@ -51,9 +51,7 @@ class Slave(Quiet):
         """What it has already, it does not write again; nothing new: the master has said hello."""
         end = disk.log(COMMIT_LOG).end
         new = [stored for stored in records if stored.base >= end]
-        written: Effects = ()
-        for stored in new:
-            written = (*written, Append(COMMIT_LOG, stored, notify=False), build_entry(stored))
+        written = [e for s in new for e in (Append(COMMIT_LOG, s, notify=False), build_entry(s))]
         return (*written, Flush(), self._report(new[-1].base + 1)) if new else ()
 
     def _report(self, end: int) -> Send:

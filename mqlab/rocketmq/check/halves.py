@@ -19,6 +19,7 @@ from ..messages import (
     REAL_TOPIC,
     TRANSACTION_ID,
     UNIQ_KEY,
+    WAIT,
     CheckTransactionState,
     Message,
 )
@@ -28,12 +29,14 @@ from ..states import TransactionType
 def build_half(message: Message, config: RocketMQConfig) -> Message:
     """An ordinary message of another topic: topic and queue are noted in properties, and the
     PREPARED bit is *cleared*, or no queue entry would be written for it."""
+    message = message.mark(TransactionType.NOT_TYPE)
     if "half_topic" not in config.on:
-        return replace(message, sys_flag=TransactionType.NOT_TYPE)
+        return message
     half = message.put((REAL_TOPIC, message.topic), (REAL_QID, str(message.queue_id)))
-    if config.batches_ops:  # since 5.1
-        half = half.put((TRANSACTION_ID, message.get(UNIQ_KEY) or ""))
-    return replace(half, topic=HALF_TOPIC, queue_id=0, sys_flag=TransactionType.NOT_TYPE)
+    key = message.get(UNIQ_KEY)
+    if config.batches_ops and key:  # since 5.1
+        half = half.put((TRANSACTION_ID, key))
+    return replace(half, topic=HALF_TOPIC, queue_id=0)
 
 
 def restore_message(half: Stored) -> Message:
@@ -52,12 +55,14 @@ def build_committed(half: Stored, config: RocketMQConfig) -> Message:
     message = restore_message(half)
     if config.release != "4.9":
         message = message.clear((REAL_TOPIC, REAL_QID))
-    return replace(message, sys_flag=TransactionType.COMMIT_TYPE, prepared_offset=half.base)
+    return replace(message.mark(TransactionType.COMMIT_TYPE), prepared_offset=half.base)
 
 
 def build_copy(half: Stored, times: int) -> Message:
-    """The half once more, for the end of the half topic; when it was born stays."""
-    return half.message.put((CHECK_TIMES, str(times)))
+    """The half once more, for the end of the half topic. When it was born stays; the flag that
+    its application gave it is lost here, so that a message whose half was asked about comes
+    without it."""
+    return replace(half.message, flag=0).put((CHECK_TIMES, str(times)))
 
 
 def mark_immune(half: Stored, message: Message) -> Message:
@@ -76,5 +81,9 @@ def build_resumed(stored: Stored) -> Message:
     return replace(stored.message, topic=HALF_TOPIC, queue_id=0).put((CHECK_TIMES, "0"))
 
 
-def build_question(half: Stored) -> CheckTransactionState:
-    return CheckTransactionState(restore_message(half), half.queue_offset, half.base)
+def build_question(half: Stored, copy: Stored) -> CheckTransactionState:
+    """About the half as it was found, at the place of the copy: its flag is not lost yet, and it
+    says what the store was told of the copy, not to keep the broker waiting."""
+    times = str(copy.message.check_times)
+    message = restore_message(half).put((CHECK_TIMES, times), (WAIT, "false"))
+    return CheckTransactionState(message, copy.queue_offset, copy.base, half.store_ms)

@@ -12,19 +12,20 @@
 
 Sources: TransactionalMessageServiceImpl#check, #fillOpRemoveMap, #needDiscard, #needSkip,
 #isNeedCheck, #checkPrepareQueueOffset, #calculateOpOffset (4.9.8, 5.5.0). *Left out:* the second
-that a round sleeps when there are no more op records, the round's own limit of 60 s, and the
-branch in which a slave that acts as master hands a half to another broker.
+that a round sleeps when there are no more op records, the round's own limit of 60 s, writes that
+fail (README.md says what they do to a real round), and the branch in which a slave that acts as
+master hands a half to another broker.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...kernel import Disk, Effects, Send
+from ...kernel import Disk, Effects, Send, replace
 from ..config import RocketMQConfig
 from ..group.producers import Producers
 from ..log.store import HALF_QUEUE, OP_QUEUE, Stored, Writer, read_queue
-from ..messages import CHECK_IMMUNITY, CHECK_TIMES, PGROUP, PREPARED_QUEUE_OFFSET
+from ..messages import CHECK_IMMUNITY, CHECK_TIMES, PGROUP, PREPARED_QUEUE_OFFSET, Message
 from . import halves
 from .ops import parse_op
 
@@ -149,7 +150,7 @@ class _Round:
     def examine(self, half: Stored) -> bool:
         """Deal with a half that no op record names; False: the round stops here."""
         if self.is_spent(half):
-            self.writer.put(halves.build_parked(half))
+            self.writer.put(halves.build_parked(self.count_check(half)))
             return True
         if half.queue_offset >= self.fresh:
             return False
@@ -167,23 +168,30 @@ class _Round:
         too_old = age > self.config.reserved_hours * HOUR_MS
         return too_old or (asked and half.message.check_times >= self.config.check_max)
 
+    def count_check(self, half: Stored) -> Stored:
+        """What is parked for its age has one check more than it was asked about: the round counts
+        first, unless all checks are spent (needDiscard), and looks at the age then (needSkip)."""
+        times = half.message.check_times
+        if half.message.get(CHECK_TIMES) is not None and times >= self.config.check_max:
+            return half
+        return replace(half, message=half.message.put((CHECK_TIMES, str(times + 1))))
+
     def is_young(self, half: Stored) -> bool:
         """Whether its own immunity, or else transactionTimeOut, has not passed. At exactly that
         age 5.5 still calls it young. An immunity of 0 never holds anything up."""
         if "immunity" not in self.config.on:
             return False
         own = half.message.get(CHECK_IMMUNITY)
-        immunity = self.config.timeout_ms if own is None else self.read_immunity(own)
+        immunity = self.read_immunity(half.message)
         age = self.at_ms - half.message.born_ms
         if immunity == 0 or (own is None and age < 0):
             return False
         return age < immunity or (age == immunity and self.config.release != "4.9")
 
-    def read_immunity(self, text: str) -> int:
-        """Seconds; there is no lower bound. "-1", or what is no number: transactionTimeOut."""
-        if not text.isdigit():
-            return self.config.timeout_ms
-        return int(text) * 1_000
+    def read_immunity(self, message: Message) -> int:
+        """In ms; there is no lower bound. None, "-1", or what is no number: transactionTimeOut."""
+        own = message.immunity_s
+        return self.config.timeout_ms if own is None else own * 1_000
 
     def let_travel(self, half: Stored) -> bool:
         """A half with an immunity of its own does not hold up the others: it is put back, which
@@ -207,4 +215,4 @@ class _Round:
         only = None if "any_producer" in self.config.on else half.message.born_host
         self.producers, client = self.producers.choose(group, only)
         if client is not None:
-            self.writer.add(Send(client, halves.build_question(asked)))
+            self.writer.add(Send(client, halves.build_question(half, asked)))

@@ -34,6 +34,17 @@ from .promises import (
     row_delivered,
     row_with_message,
 )
+from .records import (
+    asks_the_living,
+    delivered_whole,
+    ended_for_good,
+    names_the_copy,
+    parked_when_spent,
+    progress_kept,
+    reads_living,
+    reads_progress,
+    reads_questions,
+)
 
 # ---- the broker alone ------------------------------------------------------------------
 
@@ -152,6 +163,11 @@ SERVED = (CLEAN_READ, NO_HALF_LOST)
 ALWAYS = (
     *SERVED,
     _claim("applied or kept", words.APPLIED_OR_KEPT, applied_or_kept, "always", reads_applied),
+    _claim("ended for good", words.ENDED_FOR_GOOD, ended_for_good),
+    _claim("delivered whole", words.DELIVERED_WHOLE, delivered_whole),
+    _claim("names the copy", words.NAMES_THE_COPY, names_the_copy, "always", reads_questions),
+    _claim("progress kept", words.PROGRESS_KEPT, progress_kept, "always", reads_progress),
+    _claim("parked when spent", words.PARKED_WHEN_SPENT, parked_when_spent),
 )
 LIVE = (_claim("ends", words.ENDS, ends, "can_always", reads_timers),)
 UNKEPT = (
@@ -159,6 +175,7 @@ UNKEPT = (
     _claim("passed over", words.PASSED_OVER, passed_over),
     _claim("final", words.FINAL, final),
     _claim("parked or delivered", words.PARKED_OR_DELIVERED, parked_or_delivered),
+    _claim("asks the living", words.ASKS_THE_LIVING, asks_the_living, "always", reads_living),
     _claim("row delivered", words.ROW_DELIVERED, row_delivered, "always", reads_rows),
     _claim("can be asked", words.CAN_BE_ASKED, can_be_asked, "can_always", reads_timers),
 )

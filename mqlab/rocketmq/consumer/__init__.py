@@ -148,9 +148,7 @@ class Consumer(Quiet):
         """Which queues are mine: of each topic by itself, the retry topic too. What was mine and
         is no more is forgotten, for somebody else moves its offset now."""
         me, config = self.config.name, self.config
-        mine: tuple[str, ...] = ()
-        for queues in config.by_topic:
-            mine = (*mine, *allocate_queues(me, members, queues))
+        mine = [q for queues in config.by_topic for q in allocate_queues(me, members, queues)]
         kept = Map((q, self.positions[q]) for q in mine if q in self.positions)
         new = replace(self, positions=kept)
         unknown = tuple(QueryConsumerOffset(config.group, q) for q in mine if q not in kept)

@@ -123,12 +123,16 @@ def list_queues(disk: Disk, topic: str) -> tuple[str, ...]:
     return tuple(q for q in disk.logs(f"{topic}-") if q.rpartition("-")[0] == topic)
 
 
+#: how far all queues were written when a topic was deleted: what its queues held is not missing
+DISPATCHED = "dispatched"
+
+
 def find_undispatched(disk: Disk) -> Effects:
     """The queue entries that a stop has cut off: their messages are in the commit log behind
-    whatever the queues point to."""
+    whatever the queues point to, and behind where it was when a topic went with its queues."""
     queues = [disk.log(name) for name in disk.logs() if name != COMMIT_LOG]
     lasts = [entry.commit_log_offset for q in queues if q.end for entry in q.read(q.end - 1)]
-    first = max(lasts, default=-1) + 1
+    first = max(max(lasts, default=-1) + 1, disk.table(DISPATCHED).get(COMMIT_LOG, 0))
     return tuple(build_entry(stored) for stored in disk.log(COMMIT_LOG).read(first))
 
 

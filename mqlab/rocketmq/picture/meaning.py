@@ -28,6 +28,7 @@ from ..group.messages import (
 from ..log import Stored
 from ..messages import (
     TRAN_MSG,
+    UNIQ_KEY,
     CheckTransactionState,
     EndTransaction,
     EndTransactionResponse,
@@ -131,6 +132,8 @@ def explain_answer(book: Book, asked: object, body: object) -> Telling:
     """`asked`: the request, None where it is not at hand any more."""
     match body:
         case SendMessageResponse(transaction_id=key):
+            if isinstance(asked, SendMessage):  # 4.9's answer does not say
+                key = asked.message.get(UNIQ_KEY) or ""
             txn = book.find(key)
             name = txn.name if txn is not None else ""
             ok = body.status is SendStatus.SEND_OK
@@ -184,7 +187,7 @@ def _explain_message(book: Book, stored: Stored) -> Words:
         return sentences.DEAD
     if not book.name(stored.message):
         return sentences.PLAIN_RECORD
-    if stored.message.sys_flag != TransactionType.COMMIT_TYPE:
+    if stored.message.transaction_type != TransactionType.COMMIT_TYPE:
         return sentences.UNDECIDED_RECORD
     txn = book.find_of(stored.message)
     return (

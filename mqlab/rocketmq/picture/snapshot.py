@@ -29,7 +29,7 @@ def _draw_lanes(cluster: Cluster, world: World) -> tuple[Lane, ...]:
     named = [
         (name, Text(name), _producer_title(cluster, group)) for name, group in cluster.producers
     ]
-    named.append((config.database, words.DATABASE(), words.ITS_ROWS()))
+    named.append((config.database, Text(config.database), words.DATABASE()))
     named.append((config.broker, words.BROKER(), words.MASTER()))
     if cluster.slave:
         named.append((config.slave, words.BROKER(), words.SLAVE()))

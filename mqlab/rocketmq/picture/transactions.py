@@ -92,7 +92,7 @@ class Book:
             new = self._note_half(txn, stored)
         elif message.topic == DISCARD_TOPIC:
             new = replace(txn.enter(HalfState.DISCARDED), parked=txn.parked + 1)
-        elif message.sys_flag == TransactionType.COMMIT_TYPE:
+        elif message.transaction_type == TransactionType.COMMIT_TYPE:
             again = txn.again + (message.prepared_offset in self.late)
             new = txn.enter(HalfState.COMMITTED)
             new = replace(new, delivered=txn.delivered + 1, again=again)
@@ -159,7 +159,7 @@ def is_transactional(message: Message) -> bool:
 
 def is_undecided(message: Message) -> bool:
     """Of a message where consumers read: whether it lies there without a commit."""
-    return is_transactional(message) and message.sys_flag != TransactionType.COMMIT_TYPE
+    return is_transactional(message) and message.transaction_type != TransactionType.COMMIT_TYPE
 
 
 def read_book(records: Iterable[Stored]) -> Book:

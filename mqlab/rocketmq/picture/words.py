@@ -6,7 +6,6 @@ from ...kernel import Words
 
 PRODUCER = Words("producer", "生产者")
 DATABASE = Words("database", "数据库")
-ITS_ROWS = Words("the producers' rows", "生产者的行")
 BROKER = Words("broker", "broker")
 MASTER = Words("master", "主节点")
 SLAVE = Words("slave", "从节点")
@@ -62,5 +61,29 @@ APPLIED_ONCE = Words("no consumer applies an order twice", "没有消费者把�
 APPLIED_OR_KEPT = Words(
     "what a group has passed over is applied, or comes again, or is in its dead letter queue",
     "消费者组越过的消息，要么已处理，要么还会再来，要么在死信队列里",
+)
+ENDED_FOR_GOOD = Words(
+    "no copy is made of a half whose end was recorded before", "结束已有记录的半消息不会再被复制"
+)
+DELIVERED_WHOLE = Words(
+    "a delivered message has every field and property of its half, and the topic that it was sent "
+    "to",
+    "投递的消息保留半消息的全部字段和属性，并回到原来的主题",
+)
+NAMES_THE_COPY = Words(
+    "a question names the copy of the half that was put back for it",
+    "回查所指的，是为这次回查放回的那份半消息",
+)
+ASKS_THE_LIVING = Words(
+    "no producer is asked of which the broker has heard that it is gone",
+    "broker 得知某个生产者离开之后，不会再询问它",
+)
+PROGRESS_KEPT = Words(
+    "how far each group has come is on the disk, or about to be written",
+    "每个消费者组的进度已在磁盘上，或即将写入",
+)
+PARKED_WHEN_SPENT = Words(
+    "no half is parked before it was asked about as often as is allowed",
+    "半消息被回查到上限之前不会被转存",
 )
 COMMITS = Words("a message can be committed", "消息可以提交")

@@ -63,7 +63,7 @@ def _build_message(producer: Producer, call: SendInTransaction | SendPlain, at_m
             return message.put((DELAY, str(delay))) if delay else message
         case SendInTransaction(immunity=immunity):  # a delay level is cleared
             message = message.put((TRAN_MSG, "true"), (PGROUP, config.group))
-            message = replace(message, sys_flag=TransactionType.PREPARED_TYPE)
+            message = message.mark(TransactionType.PREPARED_TYPE)
             return message.put((CHECK_IMMUNITY, immunity)) if immunity else message
 
 

@@ -9,13 +9,14 @@ the roles. Read in this order:
     properties.py  properties of a message as one text
     records.py     a message as it lies in the commit log, and inside a client's batch
     bodies.py      bodies that are JSON
+    unserved.py    what a broker of this project does not do, each in a sentence
 
 Both sides of a connection may ask. A one-way request is never answered, so whoever sent it does
 not learn whether it arrived: END_TRANSACTION and CHECK_TRANSACTION_STATE are such requests, and
 that is why check-back exists.
 """
 
-from .bodies import decode_json, encode_json
+from .bodies import decode_json, encode_by_queue, encode_json
 from .codes import (
     MessageSysFlag,
     PullSysFlag,
@@ -67,6 +68,7 @@ __all__ = [
     "decode_record",
     "decode_records",
     "encode_batch",
+    "encode_by_queue",
     "encode_command",
     "encode_json",
     "encode_properties",

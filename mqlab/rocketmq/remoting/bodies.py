@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from .command import RemotingError
@@ -28,3 +29,14 @@ def decode_json(body: bytes) -> Any:
         return json.loads(KEY.sub(lambda m: f'{m[1]}"{m[2]}"' if m[2] else m[0], text))
     except (ValueError, RecursionError) as error:
         raise RemotingError(f"a body that is no JSON: {error}") from error
+
+
+def encode_by_queue(rows: Iterable[tuple[str, int, Any]], broker: str) -> str:
+    """A table by MessageQueue (topic, number): fastjson writes the key as the object it is, which
+    is no JSON, and its readers expect that."""
+    texts = (
+        f"{encode_json({'brokerName': broker, 'queueId': number, 'topic': topic}).decode()}:"
+        f"{encode_json(value).decode()}"
+        for topic, number, value in rows
+    )
+    return "{" + ",".join(texts) + "}"

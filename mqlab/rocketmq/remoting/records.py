@@ -14,8 +14,8 @@ is told from the padding at a file's end by its magic. A client's batch needs no
     total size 4 · 0 · 0 · flag 4 · body length 4, body · properties length 2, properties
 
 Source: common.message.MessageDecoder#decode, #encode, #encodeMessage, #decodeMessages;
-store.MessageExtEncoder; UtilAll#crc32, 5.5.0. Left out: bodies that a client has compressed are
-kept as they are; inner batches, which transactions may not use.
+store.MessageExtEncoder; UtilAll#crc32, 5.5.0. Bodies that a client has compressed are kept as
+they are, and the sysFlag says how. Left out: inner batches, which transactions may not use.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ HEAD = struct.Struct(">IIIiiqqiq")  # to the time of birth
 MIDDLE = struct.Struct(">iq")  # reconsume times, prepared transaction offset
 INT, LONG, SHORT = struct.Struct(">i"), struct.Struct(">q"), struct.Struct(">h")
 IN_BATCH = struct.Struct(">iiii")
+# a number: the complement of a flag holds only the bits that have a name (Python 3.11)
+V6 = int(MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6)
 NOWHERE = ("127.0.0.1", 0)
 
 
@@ -204,13 +206,14 @@ def _byte(number: int) -> bytes:
 
 
 def _with_families(record: MessageRecord) -> int:
-    """The sysFlag with the bits that say how long the addresses are."""
-    flag = record.sys_flag & ~(MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6)
+    """The sysFlag with the bits that say how long the addresses are; all others stay, those that
+    have no name here among them."""
+    flag = record.sys_flag & ~V6
     if ip_address(record.born_host[0]).version == 6:
-        flag |= MessageSysFlag.BORNHOST_V6
+        flag |= int(MessageSysFlag.BORNHOST_V6)
     if ip_address(record.store_host[0]).version == 6:
-        flag |= MessageSysFlag.STOREHOSTADDRESS_V6
-    return int(flag)
+        flag |= int(MessageSysFlag.STOREHOSTADDRESS_V6)
+    return flag
 
 
 # ---- batches -----------------------------------------------------------------------------

@@ -18,18 +18,19 @@ def serve(
     data_dir: str | Path | None = None,
     fsync: bool = False,
     transaction_version: int = 2,
-    auto_create: bool = False,
+    auto_create: bool = True,
     off: tuple[str, ...] = (),
     pace_ms: int = 0,
 ) -> RunningBroker:
     """Start a broker that speaks Kafka on a free port of this machine.
 
     `data_dir`: keep everything there, so that `kill()` and `restart()` lose nothing that was
-    acknowledged; `fsync`: nor does a power cut. `off`: safeguards that are switched off.
+    acknowledged; `fsync`: nor does a power cut. `auto_create`: a client that asks about a topic
+    which there is not makes one. `off`: safeguards that are switched off.
     `pace_ms`: how long messages between coordinator and leaders take.
     Raises BrokerError when it does not start.
     """
     arguments = ["--transaction-version", str(transaction_version)]
-    arguments += ["--auto-create"] if auto_create else []
+    arguments += [] if auto_create else ["--no-auto-create"]
     arguments += ["--off", *off] if off else []
     return start_broker("kafka", arguments, data_dir=data_dir, fsync=fsync, pace_ms=pace_ms)

@@ -42,7 +42,7 @@ def transactions_per_second(address: str, seconds: float = 5.0) -> float:
     )
     producer.init_transactions(30)
     done, start = 0, time.perf_counter()
-    while (passed := time.perf_counter() - start) < seconds:
+    while not done or (passed := time.perf_counter() - start) < seconds:
         producer.begin_transaction()
         for i in range(RECORDS):
             producer.produce(topic, VALUE, partition=i % PARTITIONS)

@@ -20,10 +20,11 @@ DAY_MS = 24 * 3_600_000
 @dataclass(frozen=True, slots=True)
 class KafkaOptions:
     """`off`: safeguards that are switched off, to show real clients what each is for.
-    `auto_create`: a topic comes into being when a client asks about it."""
+    `auto_create`: a topic comes into being when a client asks about it; as the real broker's
+    auto.create.topics.enable it is on by default."""
 
     transaction_version: int = 2
-    auto_create: bool = False
+    auto_create: bool = True
     off: tuple[str, ...] = ()
 
     def home(self, data_dir: Path | None = None) -> Home:
@@ -53,7 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--transaction-version", type=int, choices=(0, 2), default=2, help="(default: 2)"
     )
     parser.add_argument(
-        "--auto-create", action="store_true", help="create a topic when a client asks about it"
+        "--auto-create",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="create a topic of one partition when a client asks about it (default: yes, as a "
+        "real broker does)",
     )
     parser.add_argument(
         "--off", nargs="+", metavar="SAFEGUARD", default=[], help="switch safeguards off"

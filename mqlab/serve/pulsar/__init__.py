@@ -20,13 +20,15 @@ def serve(
     dedup: bool = False,
     max_active: int = 0,
     snapshot_ms: int = 5_000,
+    coordinators: int = 1,
 ) -> RunningBroker:
-    """Start a broker with its coordinator on a free port of this machine.
+    """Start a broker with its coordinators on a free port of this machine.
 
     `data_dir`: keep everything there, so that `kill()` and `restart()` lose nothing that was
     acknowledged; `fsync`: nor does a power cut. The others are the broker's own settings; see
     `PulsarOptions`. Raises BrokerError when it does not start.
     """
     arguments = ["--max-active", str(max_active), "--snapshot-interval", str(snapshot_ms)]
+    arguments += ["--coordinators", str(coordinators)]
     arguments += ["--dedup"] if dedup else []
     return start_broker("pulsar", arguments, data_dir=data_dir, fsync=fsync)

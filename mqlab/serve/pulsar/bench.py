@@ -24,10 +24,11 @@ PRODUCER = 0
 
 
 class Sender:
-    """One connection of a producer, to a topic that nobody has used."""
+    """One connection of a producer, to a topic that nobody has used. `address`: host and port, with
+    or without pulsar:// in front."""
 
     def __init__(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
+        host, _, port = address.removeprefix("pulsar://").rstrip("/").rpartition(":")
         self._socket = socket.create_connection((host, int(port)), 30)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = bytearray()
@@ -97,7 +98,7 @@ def transactions_per_second(address: str, seconds: float = 5.0) -> float:
     sender, done = Sender(address), 0
     sender.connect_coordinator()
     start = time.perf_counter()
-    while (passed := time.perf_counter() - start) < seconds:
+    while not done or (passed := time.perf_counter() - start) < seconds:
         sender.run_transaction()
         done += 1
     sender.close()

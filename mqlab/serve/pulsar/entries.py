@@ -25,7 +25,7 @@ from ...pulsar.messages import (
 from ...pulsar.states import AckType, MarkerType, TxnStatus
 from ..entries import JSON_MARK, Effect, Entries, JsonForm, ends_as_json
 from .front.topics import TopicRow
-from .wire.commands import Payload
+from .wire.commands import Batched, Payload
 
 HEAD = struct.Struct(">cI")
 FORM = JsonForm(
@@ -44,8 +44,8 @@ FORM = JsonForm(
 
 def encode_effect(effect: Effect) -> bytes:
     match effect:
-        case Append(log=log, entry=LedgerEntry(values=(Payload(), *_)) as entry):
-            return _write_message(log, entry)
+        case Append(log=log, entry=LedgerEntry(values=Batched(payload=payload)) as entry):
+            return _write_message(log, entry, payload)
     return FORM.encode(effect)
 
 
@@ -53,8 +53,7 @@ def decode_effect(body: bytes) -> Effect:
     return _read_message(body) if body[:1] == b"M" else FORM.decode(body)
 
 
-def _write_message(log: str, entry: LedgerEntry) -> bytes:
-    payload: Payload = entry.values[0]
+def _write_message(log: str, entry: LedgerEntry, payload: Payload) -> bytes:
     txn = None if entry.txn is None else [entry.txn.most, entry.txn.least]
     row = (
         log, entry.base, entry.producer, entry.sequence, txn,
@@ -69,7 +68,7 @@ def _read_message(data: bytes) -> Append:
     end = HEAD.size + size
     row: list[Any] = json.loads(data[HEAD.size : end])
     log, base, producer, sequence, txn, count, is_batch, text = row
-    values = (Payload(data[end:], count, is_batch, text),) * count
+    values = Batched(Payload(data[end:], count, is_batch, text))
     named = None if txn is None else TxnID(*txn)
     return Append(log, LedgerEntry(base, values, producer, sequence, named))
 

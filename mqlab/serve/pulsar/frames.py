@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..http import Exchange, HttpError, HttpRequest
 from ..logs import name_of
-from ..protocol import BadFrame, ClientRequest, Peer
+from ..protocol import BadFrame, ClientRequest, Peer, Refused
 from .front.admin import write_status
 from .wire.answers import write_answer
 from .wire.asks import AdminAnswer, AdminAsk, Ask
 from .wire.commands import WireError, cut_frame, decode_command
-from .wire.http import cut_request, read_request, speaks_http, write_response
+from .wire.http import speaks_http, write_refusal, write_response
 
 #: sends without a receipt among them
 AT_ONCE = 4_096
@@ -35,21 +36,33 @@ class PulsarFrames:
         self.in_order = False
         self._here = peer.here
         self._begun = False
-        self._http = False
+        self._exchange: Exchange | None = None  # of HTTP, where the client speaks that
+        self._request: HttpRequest | None = None
 
     def cut(self, buffer: bytearray) -> bytes | None:
         if not self._begun and speaks_http(buffer):
-            self._begun = self._http = True
+            self._begun, self._exchange = True, Exchange(self._here)
             self.client, self.at_once = "an administrator", 1
+        if self._exchange is not None:
+            return self._cut_request(self._exchange, buffer)
         try:
-            return cut_request(buffer) if self._http else cut_frame(buffer)
+            return cut_frame(buffer)
         except WireError as error:
             raise BadFrame(str(error)) from error
 
-    def read(self, frame: bytes) -> ClientRequest:
+    def _cut_request(self, exchange: Exchange, buffer: bytearray) -> bytes | None:
+        """The body of a request, whose head `read` then finds beside it."""
         try:
-            if self._http:
-                return ClientRequest(read_request(frame))
+            self._request = exchange.take(buffer)
+        except HttpError as error:
+            raise Refused(write_refusal(exchange, error), str(error), last=True) from error
+        return None if self._request is None else self._request.body
+
+    def read(self, frame: bytes) -> ClientRequest:
+        if (asked := self._request) is not None:
+            ask = AdminAsk(asked.method, asked.target, frame, self._here)
+            return ClientRequest(ask, last=asked.last)
+        try:
             command = decode_command(frame)
         except WireError as error:
             raise BadFrame(str(error)) from error
@@ -67,7 +80,9 @@ class PulsarFrames:
     def write(self, asked: ClientRequest, answer: Any) -> bytes:
         if isinstance(asked.body, AdminAsk):
             said = answer if isinstance(answer, AdminAnswer) else write_status(answer)
-            return write_response(said)
+            assert self._exchange is not None
+            exchange, self._exchange = self._exchange, Exchange(self._here)
+            return write_response(exchange, said)
         return write_answer(asked.body, answer)
 
     def name(self, asked: ClientRequest) -> str:

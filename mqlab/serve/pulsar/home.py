@@ -15,7 +15,7 @@ from ...pulsar.config import SAFEGUARDS, PulsarConfig, name_coordinator
 from ...pulsar.coordinator import Coordinator
 from ...pulsar.topic import Topic
 from ..disk import ServerDisk
-from ..home import NO_CHANGE, Change, Home, Start
+from ..home import NO_CHANGE, Change, Home, ServeError, Start
 from .entries import ENTRIES
 from .frames import PulsarFrames
 from .front import FRONT, Front
@@ -48,11 +48,23 @@ def make_home(config: PulsarConfig | None = None) -> Home:
 
 
 def start_roles(config: PulsarConfig, disk: ServerDisk) -> Iterator[Start]:
+    check_coordinators(config, disk)
     yield Start(FRONT, partial(Front.recover, config))
     for tc_id in range(config.coordinators):
         yield _coordinator(config, tc_id)
     for row in disk.table(TOPICS).values():
         yield _topic(config, row)
+
+
+def check_coordinators(config: PulsarConfig, disk: ServerDisk) -> None:
+    """Their number may grow, as a cluster's: one that has a log goes on. Raises ServeError."""
+    prefix = name_coordinator(0).removesuffix("0")
+    known = (name.removeprefix(prefix).partition("/")[0] for name in disk.logs(prefix))
+    count = 1 + max((int(number) for number in known if number.isdecimal()), default=0)
+    if count > config.coordinators:
+        raise ServeError(
+            f"this folder has transactions of {count} coordinators: say --coordinators {count}"
+        )
 
 
 def change_roles(config: PulsarConfig, table: str, key: Any, old: Any, new: Any) -> Change:
@@ -69,7 +81,7 @@ def change_roles(config: PulsarConfig, table: str, key: Any, old: Any, new: Any)
 def _coordinator(config: PulsarConfig, tc_id: int) -> Start:
     def recover(disk: Disk, at_ms: int) -> tuple[Any, Effects]:
         name = name_coordinator(tc_id)
-        return host(Coordinator.recover(config, tc_id, Folder(disk, name), at_ms), name)
+        return host(Coordinator.recover(config, tc_id, Folder(disk, name), at_ms), name, at_ms)
 
     return Start(name_coordinator(tc_id), recover)
 
@@ -80,7 +92,7 @@ def _topic(config: PulsarConfig, row: TopicRow) -> Start:
     def recover(disk: Disk, at_ms: int) -> tuple[Any, Effects]:
         mine = Folder(disk, row.name)
         role = Topic.recover(replace(config, missing=missing), row.name, mine, at_ms)
-        return host(role, row.name, row.number)
+        return host(role, row.name, at_ms, row.number)
 
     return Start(row.name, recover)
 

@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 SNAPSHOT_MS = 5_000
 DAY_MS = 24 * 3_600_000
 MOST_ACTIVE = 1_000_000
+MOST_COORDINATORS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class PulsarOptions:
     """`dedup`: brokerDeduplicationEnabled; `max_active`: maxActiveTransactionsPerCoordinator, 0 for
-    no limit; `snapshot_ms`: transactionBufferSnapshotMinTimeInMillis."""
+    no limit; `snapshot_ms`: transactionBufferSnapshotMinTimeInMillis; `coordinators`: how many
+    there are (a cluster is set up with --initial-num-transaction-coordinators; a standalone has
+    one)."""
 
     dedup: bool = False
     max_active: int = 0
     snapshot_ms: int = SNAPSHOT_MS
+    coordinators: int = 1
 
     def home(self) -> Home:
         """Raises ServeError for a number that no broker can work with, and where the library of
@@ -35,6 +39,7 @@ class PulsarOptions:
         given = {
             "--max-active": (self.max_active, 0, MOST_ACTIVE),
             "--snapshot-interval": (self.snapshot_ms, 1, DAY_MS),
+            "--coordinators": (self.coordinators, 1, MOST_COORDINATORS),
         }
         for name, (number, least, most) in given.items():
             if not least <= number <= most:
@@ -51,6 +56,7 @@ class PulsarOptions:
             max_active=self.max_active,
             snapshot_ms=self.snapshot_ms,
             dedup=int(self.dedup),
+            coordinators=self.coordinators,
         )
         return make_home(config)
 
@@ -76,8 +82,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MS",
         help="time between two snapshots of a transaction buffer (default: 5000)",
     )
+    parser.add_argument(
+        "--coordinators",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of transaction coordinators; a cluster has 16 (default: 1, as a standalone)",
+    )
 
 
 def read_arguments(args: argparse.Namespace) -> Home:
     """Raises ServeError."""
-    return PulsarOptions(args.dedup, args.max_active, args.snapshot_interval).home()
+    return PulsarOptions(
+        args.dedup, args.max_active, args.snapshot_interval, args.coordinators
+    ).home()

@@ -75,7 +75,7 @@ def transactions_per_second(address: str, seconds: float = 5.0) -> float:
     """One after the other: a half, its answer, its end, one-way as clients send it."""
     sender, done = Sender(address), 0
     start = time.perf_counter()
-    while (passed := time.perf_counter() - start) < seconds:
+    while not done or (passed := time.perf_counter() - start) < seconds:
         key = f"{sender.topic}-{done}"
         sender.send_message({"TRAN_MSG": "true", "PGROUP": sender.topic, "UNIQ_KEY": key})
         half = sender.hear()

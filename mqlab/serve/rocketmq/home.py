@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from ...kernel import Disk, Effects, Event, Quiet, Reply
+from ...rocketmq.messages import name_queue
 from ..disk import ServerDisk
-from ..home import Home, Start
+from ..home import NO_CHANGE, Change, Home, Start
 from .entries import ENTRIES
 from .frames import RocketMQFrames, push_command
 from .front import FRONT, Front, FrontConfig
+from .front.topics import TOPICS
 from .trace.observer import Observer
 from .wire.answers import Messages
 
@@ -32,11 +35,19 @@ def make_home(config: FrontConfig | None = None) -> Home:
         entries=ENTRIES,
         observe=Observer,
         weigh=weigh_messages,
+        change=drop_queues,
     )
 
 
 def start_roles(config: FrontConfig, disk: ServerDisk) -> Iterator[Start]:
     yield Start(FRONT, partial(Front.recover, config))
+
+
+def drop_queues(table: str, key: str, old: Any, new: Any) -> Change:
+    """The queues of a topic that is deleted; what lies in the commit log stays."""
+    if table != TOPICS or old is None or new is not None:
+        return NO_CHANGE
+    return Change(drop=tuple(name_queue(key, number) for number in range(old.queues)))
 
 
 class Nobody(Quiet):

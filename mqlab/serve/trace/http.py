@@ -3,9 +3,10 @@
 `after` is the number of the last fact one has (0: none), `last` the most facts one wants;
 without it the answer is short enough to be drawn at once.
 
-It listens on loopback whatever the broker does, and answers nobody who was sent here by
-another name: a page in a browser may reach this port, but its Host is then not ours. Nor does
-it answer a page that says it comes from elsewhere (Origin).
+It listens on loopback whatever the broker does; `serve/http.py` says who may ask. An answer may
+have megabytes, and its client may not read it. So its lines are those that the trace keeps anyway,
+never a copy; they leave in pieces, the next when there is room for it; and an answer that is not
+read to its end in time is cut off, which its client sees by the length it was told.
 """
 
 from __future__ import annotations
@@ -14,38 +15,26 @@ import asyncio
 import logging
 from urllib.parse import parse_qs, urlsplit
 
+from ..http import Exchange, HttpError, HttpRequest
 from .live import Live
 from .recorder import KEPT
 
 log = logging.getLogger("mqlab.serve")
 
 HOST = "127.0.0.1"
-OURS = ("127.0.0.1", "localhost", "[::1]")
-LINE = 4096  # of a request; it has a few short ones
-HEADERS = 64
 BACKLOG = 16  # connections that are accepted in one go
-PATIENCE_S = 10.0
-TYPES = {200: "application/x-ndjson; charset=utf-8"}
-WORDS = {
-    200: "OK",
-    400: "Bad Request",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    500: "Internal Server Error",
-}
-
-
-class Refusal(Exception):
-    def __init__(self, status: int, why: str) -> None:
-        super().__init__(why)
-        self.status = status
+PATIENCE_S = 10.0  # for a request to come, and for an answer to be read
+PIECE = 64 << 10  # bytes that an answer may have written ahead
+READ = 4096
+JSON_LINES = "application/x-ndjson; charset=utf-8"
+PLAIN = "text/plain; charset=utf-8"
+ONLY = "there is /trace?after=N and nothing else"
 
 
 class TraceServer:
     """Answers from `live`, one request a connection, `at_once` of them under way."""
 
-    def __init__(self, live: Live, at_once: int = 1_000) -> None:
+    def __init__(self, live: Live, at_once: int = 64) -> None:
         self.live = live
         self.at_once = at_once
         self._server: asyncio.Server | None = None
@@ -54,7 +43,7 @@ class TraceServer:
     async def start(self, port: int) -> int:
         """Listen; the port. Raises OSError where that is not possible."""
         self._server = await asyncio.start_server(
-            self._serve, HOST, port, limit=LINE, backlog=BACKLOG
+            self._serve, HOST, port, limit=READ, backlog=BACKLOG
         )
         return int(self._server.sockets[0].getsockname()[1])
 
@@ -67,80 +56,75 @@ class TraceServer:
             writer.close()  # whoever follows asks again
             return
         self._open += 1
+        writer.transport.set_write_buffer_limits(high=PIECE)
+        exchange = Exchange((HOST, 0))
         try:
-            await self._exchange(reader, writer)
+            async with asyncio.timeout(PATIENCE_S):
+                asked = await _hear(reader, exchange)
+            status, kind, lines = await self._answer(asked)
+            async with asyncio.timeout(PATIENCE_S):
+                await _tell(writer, exchange, status, kind, lines)
+        except (TimeoutError, ConnectionError, EOFError):
+            writer.transport.abort()
         finally:
             self._open -= 1
-
-    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                after, last = await _asked(reader)
-            status, body = 200, await self.live.answer(after, last)
-        except Refusal as refusal:
-            status, body = refusal.status, f"{refusal}\n".encode()
-        except (TimeoutError, ConnectionError, asyncio.IncompleteReadError):
             writer.close()
-            return
+
+    async def _answer(self, asked: HttpRequest | HttpError) -> tuple[int, str, list[bytes]]:
+        """Status, kind and lines."""
+        try:
+            after, last = _read(asked)
+            return 200, JSON_LINES, await self.live.lines(after, last)
+        except HttpError as error:
+            return error.status, PLAIN, [f"{error}\n".encode()]
         except Exception:
             log.exception("the live trace could not be drawn")
-            status, body = 500, b"the trace could not be drawn; the server's log says why\n"
-        kind = TYPES.get(status, "text/plain; charset=utf-8")
-        head = (
-            f"HTTP/1.1 {status} {WORDS[status]}\r\nContent-Type: {kind}\r\n"
-            f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"
-        )
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                writer.write(head.encode() + body)
-                await writer.drain()
-        except (TimeoutError, ConnectionError):
-            writer.transport.abort()
-        writer.close()
+            return 500, PLAIN, [b"the trace could not be drawn; the server's log says why\n"]
 
 
-async def _asked(reader: asyncio.StreamReader) -> tuple[int, int]:
-    """N and K of `GET /trace?after=N&last=K`. Raises Refusal."""
+async def _hear(reader: asyncio.StreamReader, exchange: Exchange) -> HttpRequest | HttpError:
+    """A request, or why there is none. Raises EOFError where the client has gone."""
+    buffer = bytearray()
     try:
-        words = (await reader.readuntil(b"\n")).decode("latin-1").split()
-        headers = {}
-        for _ in range(HEADERS):
-            line = (await reader.readuntil(b"\n")).decode("latin-1").strip()
-            if not line:
-                break
-            name, _, value = line.partition(":")
-            headers[name.strip().lower()] = value.strip()
-    except asyncio.LimitOverrunError as error:
-        raise Refusal(400, "a line of the request is too long") from error
-    if len(words) != 3:
-        raise Refusal(400, "expected GET /trace?after=N")
-    method, target, _ = words
-    host = headers.get("host", "")
-    if host.rpartition(":")[0] not in OURS and host not in OURS:
-        raise Refusal(403, f"ask 127.0.0.1, not {host or 'nobody'}")
-    if method != "GET":
-        raise Refusal(405, "only GET")
-    origin = headers.get("origin")
-    if origin is not None and _host_of(origin) not in OURS:
-        raise Refusal(403, "a page of another address may not ask")
+        while (asked := exchange.take(buffer)) is None:
+            data = await reader.read(READ)
+            if not data:
+                raise EOFError
+            buffer += data
+    except HttpError as error:
+        return error
+    return asked
+
+
+async def _tell(
+    writer: asyncio.StreamWriter, exchange: Exchange, status: int, kind: str, lines: list[bytes]
+) -> None:
+    headers = (("Content-Type", kind), ("Cache-Control", "no-store"))
+    writer.write(exchange.begin(status, headers, sum(map(len, lines)), last=True))
+    for line in lines:
+        writer.write(line)
+        await writer.drain()
+    await writer.drain()
+
+
+def _read(asked: HttpRequest | HttpError) -> tuple[int, int]:
+    """N and K of `GET /trace?after=N&last=K`. Raises HttpError."""
+    if isinstance(asked, HttpError):
+        raise asked
+    if asked.method != "GET":
+        raise HttpError(405, "only GET")
     try:
-        url = urlsplit(target)
+        url = urlsplit(asked.target)
     except ValueError as error:
-        raise Refusal(400, "there is /trace?after=N and nothing else") from error
+        raise HttpError(400, ONLY) from error
     if url.path != "/trace":
-        raise Refusal(404, "there is /trace?after=N and nothing else")
+        raise HttpError(404, ONLY)
     given = parse_qs(url.query)
     return _number(given, "after"), min(_number(given, "last"), KEPT)
-
-
-def _host_of(origin: str) -> str:
-    """The name in `http://name:port`; "" where there is none, as in `null`."""
-    host = origin.partition("://")[2]
-    return host if host in OURS else host.rpartition(":")[0]
 
 
 def _number(given: dict[str, list[str]], name: str) -> int:
     text = given.get(name, ["0"])[-1]
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):
-        raise Refusal(400, f"{name}=N: a whole number")
+        raise HttpError(400, f"{name}=N: a whole number")
     return int(text)

@@ -3,7 +3,8 @@
 Nobody may be asking, so nothing is drawn in advance. When somebody does, the newest steps in
 the ring become facts; their lines are kept, so that several may follow. A server works
 faster than its picture can be drawn (and faster than anybody reads): a follower gets the
-newest facts, and a Snapshot of what was before them. Whoever wants all asks for `last`.
+newest facts, and a Snapshot of what was before them. Whoever wants all asks for `last`, with any
+number: then none is passed over.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -20,13 +20,13 @@ from typing import Any
 from ...kernel import Effects, Fact, Text
 from ...kernel.trace import diff, patch, sparse
 from .observer import Observer
-from .recorder import BYTES, KEPT, Recorder, Step
+from .recorder import BYTES, KEPT, TOGETHER, Recorder, Step
 
 log = logging.getLogger("mqlab.serve")
 
 FIRST = 1_000  # facts for somebody who has just come
-NEWEST = 200  # facts for somebody who asked a moment ago
-MOMENT_S = 30.0
+NEWEST = 200  # facts for somebody who has some already
+ALL = KEPT + TOGETHER  # steps, at most, that nobody has asked for yet
 CHUNK = 50  # steps drawn before the server's clients have their turn
 
 
@@ -52,7 +52,6 @@ class Live:
         self._size = 0  # bytes of the lines
         self._gap = False
         self._failed = False
-        self._asked = -MOMENT_S
         self._drawing = asyncio.Lock()
 
     # -- steps into lines ----------------------------------------------------------------------
@@ -83,7 +82,7 @@ class Live:
         new = self._survive(self.observer.draw, self._now)
         change = diff(self._now, new)
         line = json.dumps({"fact": sparse(fact), "change": change}, ensure_ascii=False)
-        data = line.encode(errors="backslashreplace")
+        data = line.encode(errors="backslashreplace") + b"\n"
         self._lines.append((fact.index, change, data))
         self._size += len(data)
         self._now = new
@@ -111,29 +110,28 @@ class Live:
 
     # -- answers -------------------------------------------------------------------------------
 
-    async def answer(self, after: int, last: int = 0) -> bytes:
-        """What is kept behind fact number `after`, at most the `last` newest facts. From the
-        oldest kept if `after` is older, or of a server that was here before."""
-        now = time.monotonic()
-        usual = NEWEST if now - self._asked < MOMENT_S else FIRST
-        self._asked = now
-        # Whoever wants few does not take the others' facts away.
-        await self.catch_up(max(last, usual))
+    async def lines(self, after: int, last: int = 0) -> list[bytes]:
+        """What is kept behind fact number `after`, at most the `last` newest facts: a Snapshot,
+        then a line for each. From the oldest kept if `after` is older, or of a server that was
+        here before. The lines are the very ones that are kept, not copies."""
+        usual = NEWEST if after else FIRST
+        # Whoever names a number takes nothing from others, however few facts it wants.
+        await self.catch_up(ALL if last else usual)
         if not self._after <= after <= self.observer.facts:
             after = self._after
-        lines = [entry for entry in self._lines if entry[0] > after]
+        kept = [(index, line) for index, _, line in self._lines if index > after]
         most = last or FIRST
-        if len(lines) > most:
-            del lines[: len(lines) - most]
-            after = lines[0][0] - 1
+        if len(kept) > most:
+            del kept[: len(kept) - most]
+            after = kept[0][0] - 1
         head = {
-            "snapshot": self._at(after, len(lines)),
+            "snapshot": self._at(after, len(kept)),
             "system": self.system,
             "title": self.title.json(),
             "after": after,
         }
-        first = json.dumps(head, ensure_ascii=False).encode()
-        return b"\n".join((first, *(line for _, _, line in lines))) + b"\n"
+        first = json.dumps(head, ensure_ascii=False).encode() + b"\n"
+        return [first, *(line for _, line in kept)]
 
     def _at(self, after: int, lines: int) -> Any:
         """The Snapshot after a fact."""

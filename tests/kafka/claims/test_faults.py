@@ -23,6 +23,7 @@ from mqlab.kafka.messages import (
 from mqlab.kafka.states import PREPARED
 from mqlab.kernel import Call, Map, Reply, Response, Send
 from mqlab.lessons.kafka.cases import NEXT, SEARCHES, SHORT, TWIN
+from tests.kafka.claims.patches import PATCHES, READ
 from tests.models.faults import (
     broken_by,
     changed,
@@ -170,10 +171,6 @@ class HastyPositions(GroupCoordinator):
 
 ONE = f"kafka partitions=1 {SHORT}"
 PLAIN = "kafka partitions=1 producers=app:- 'app=send orders-0 a; flush'"
-READ = (
-    "kafka partitions=1 groups=1 producers= readers=one,two "
-    "'one=commit-offsets g orders-0@5' 'two=committed g orders-0'"
-)
 TWO = "kafka 'app=init; begin; send orders-0 a; flush; send orders-1 b; commit'"
 TWINS = f"kafka partitions=1 {TWIN} {SHORT} {NEXT}"
 STOP = Budget(kills=1, killable=("coordinator",), timers=1)
@@ -188,6 +185,7 @@ FAULTS = [
     (Amnesia, ONE, Budget(kills=1, killable=("orders-0",)), "once"),
     (HastyCommit, ONE, Budget(), "no lost write"),
     (HastyPositions, READ, Budget(), "replicated positions"),
+    *PATCHES,
 ]
 
 

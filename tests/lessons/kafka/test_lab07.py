@@ -213,3 +213,11 @@ def test_readers_and_frontiers_as_text(capsys: pytest.CaptureFixture[str]) -> No
     ]
     assert "a(T1) p" in uncommitted
     assert log.split() == ["orders-0", "a@0", "p@1", "LSO=0", "HW=2"]
+
+
+def test_the_right_kill_opens_where_half_is_visible() -> None:
+    verdict = HALF.check("kill coordinator when=WriteTxnMarkers#3 after=1")
+    trace = verdict.trace()
+    assert trace is not None
+    assert "torn" in trace.snapshot(verdict.step).readers[0].note.en
+    assert not trace.snapshot(verdict.step - 1).readers[0].got

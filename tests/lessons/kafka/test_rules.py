@@ -154,3 +154,15 @@ def test_a_verdict_is_shown_once_escaped_and_with_its_code_as_code(monkeypatch):
     verdict, player = shown
     assert "The belief behind it: the high watermark decides" in verdict["text/plain"]
     assert 0 < player.step <= len(player.trace)
+
+
+def test_flag_row_and_reader_follow_the_rule_that_is_in_force() -> None:
+    trace = check(LSO, lambda firsts, hw: hw).trace()
+    assert trace is not None
+    now = trace.snapshot(-1)
+    flags = {flag.name: flag.at for flag in now.logs[0].frontiers}
+    assert flags == {"LSO": 1, "HW": 1}
+    assert "HW=1 LSO=1" in trace.narrate() and "LSO=0" not in trace.narrate()
+    committed = now.readers[0]
+    assert [got.label for got in committed.got] == ["a"]
+    assert "waits" not in committed.note.en

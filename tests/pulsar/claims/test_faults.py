@@ -35,6 +35,7 @@ from tests.models.faults import (
     find_nothing,
     names_of,
 )
+from tests.pulsar.claims.patches import PATCHES
 
 ALONE = f"pulsar {ORDER}"
 SERVED = f"pulsar {SHOP} {ORDER} {READ}"
@@ -196,6 +197,7 @@ FAULTS = [
     (EndsNoAck, f"pulsar {PASS_ON}", Budget(), "told to all"),
     (AppliesAborts, HELD, Budget(), "as decided"),
     (LosesTheReplay, f"{HELD} claims=nothing_passed_over", Budget(), "nothing passed over"),
+    *PATCHES,
 ]
 
 

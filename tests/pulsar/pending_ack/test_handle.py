@@ -28,7 +28,7 @@ def test_a_pending_message_is_refused_to_every_transaction() -> None:
 
 
 def test_what_the_cursor_has_is_refused() -> None:
-    cursor = Cursor(0, (2,))
+    cursor = Cursor(0, ((2, 2),))
     for position in (0, 2):
         why = PendingAck().find_conflict(cursor, T1, at(position))
         assert why == f"(0,1) tries to ack {position}, which is already acked"
@@ -46,7 +46,7 @@ def test_transactions_share_a_batch_by_its_messages() -> None:
 def test_a_commit_hands_over_to_the_cursor() -> None:
     pending = PendingAck().acknowledge(T1, at(0, 2)).acknowledge(T2, at(1))
     pending, cursor = pending.commit(T1, FRESH, True)
-    assert cursor == Cursor(0, (2,))
+    assert cursor == Cursor(0, ((2, 2),))
     assert pending.of_txn == ((T2, at(1)),) and list(pending.positions) == [1]
 
 

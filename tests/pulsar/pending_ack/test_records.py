@@ -131,7 +131,7 @@ def test_a_rule_that_somebody_wrote_stands_in_the_place_of_pulsars() -> None:
 
     config = replace(CONFIG, ack_rule=rule)
     pending = PendingAck().acknowledge(T2, (AckPosition(3),))
-    cursor = Cursor(0, (2,))
+    cursor = Cursor(0, ((2, 2),))
     for txn, refused in ((T1, False), (T2, True)):
         record = PendingAckEntry(0, "ACK", txn, ONE, (AckPosition(1), AckPosition(3)))
         done = apply_record(config, pending, cursor, record)

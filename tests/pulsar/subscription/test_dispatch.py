@@ -21,7 +21,7 @@ def test_markers_and_aborted_messages_are_acknowledged_when_they_are_read_over(
     stand = Stand(*entries, sub_type=sub_type, aborts=(T1,))
     assert stand.sub.cursor == Cursor()  # nobody is there, so nothing is read
     assert stand.connect() == ["app a", "app c"]
-    assert stand.sub.cursor == Cursor(-1, (1, 3, 4))
+    assert stand.sub.cursor == Cursor(-1, ((1, 1), (3, 4)))
     stand.ack(0, 2)
     assert stand.sub.cursor == Cursor(4)
 

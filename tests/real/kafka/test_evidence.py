@@ -86,3 +86,9 @@ def test_a_trace_with_evidence_survives_its_json() -> None:
 )
 def test_the_system_line_names_the_recordings(line: str, profile: str) -> None:
     assert profile_of(line) == profile
+
+
+def test_what_articles_say_is_told_once_in_a_run() -> None:
+    trace = judged("worked-example")
+    odd = [f.why.en.partition("Many articles")[2] for f in trace if "contradicts" in f.evidence.en]
+    assert len(odd) > 3 and len(odd) == len(set(odd))

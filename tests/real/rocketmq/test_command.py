@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mqlab.cli import real_rocketmq
 from mqlab.real.rocketmq.client import PROFILES
+from mqlab.real.rocketmq.differences import PAGE
 from mqlab.real.rocketmq.hosts import VERSIONS
 from mqlab.real.rocketmq.oracle import ROCKETMQ
 from mqlab.real.runner import select_programs
+from mqlab.rocketmq.remoting.unserved import UNSERVED
 
 
 def test_a_version_has_its_release_line() -> None:
@@ -16,3 +20,9 @@ def test_a_version_has_its_release_line() -> None:
         level = PROFILES[profile].level
         assert {name for _, name in select_programs(ROCKETMQ, levels=(level,))} == {profile}
     assert VERSIONS["5.5"] == real_rocketmq.VERSION
+
+
+@pytest.mark.parametrize("code", sorted(UNSERVED))
+def test_each_refused_request_stands_on_the_page(code: int) -> None:
+    one = UNSERVED[code]
+    assert f"| {code} | {one.name} | {one.asked_by} | {one.why} |" in PAGE.read_text("utf-8")

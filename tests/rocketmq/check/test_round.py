@@ -234,7 +234,7 @@ def test_a_half_from_the_future_is_asked_about():
 
 def test_a_half_as_old_as_the_files_is_parked_unasked():
     found, disk = examine(NEW, halves(NEW, "o1"), at_ms=72 * 3_600_000 + 1)
-    assert asked(found) == [] and words_in(disk, DISCARD) == ["o1"]
+    assert asked(found) == [] and words_in(disk, DISCARD) == ["o1 (1)"], "counted all the same"
     assert found.half_offset == 1
 
 

@@ -27,6 +27,7 @@ from tests.models.faults import (
     find_nothing,
     names_of,
 )
+from tests.rocketmq.claims.patches import PATCHES
 
 
 def body_of(event):
@@ -193,6 +194,7 @@ FAULTS = [
     (ReportsFirst, SHOP, SHOP_DIES, "applied or kept"),
     (WorksTwice, AGAIN, SHOP_DIES, "applied once"),
     (RowsInMemory, PLAIN, Budget(power_cuts=1, killable=("db",)), "message with row"),
+    *PATCHES,
 ]
 
 

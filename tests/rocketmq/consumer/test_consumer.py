@@ -8,7 +8,7 @@ from mqlab.kernel import MemoryDisk, replace
 from mqlab.rocketmq.broker.back import build_retry
 from mqlab.rocketmq.config import DELAY_LEVELS_S
 from mqlab.rocketmq.group.messages import ConsumerSendMsgBack
-from mqlab.rocketmq.messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, TRAN_MSG
+from mqlab.rocketmq.messages import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, TRAN_MSG, WAIT
 from tests.rocketmq.driven import drive, queue, results, rows
 from tests.rocketmq.queues import in_queue, make_config, make_message, put
 
@@ -92,7 +92,14 @@ def test_a_retry_says_where_it_came_from():
     (stored,) = in_queue(disk, "orders-0")
     copy = build_retry(ConsumerSendMsgBack("shop", 0), stored, make_config())
     assert (copy.topic, copy.queue_id, copy.reconsume_times) == ("%RETRY%shop", 0, 1)
-    assert (copy.get(RETRY_TOPIC), copy.get(ORIGIN_MESSAGE_ID)) == ("orders", "id-o1")
+    assert (copy.get(RETRY_TOPIC), copy.get(ORIGIN_MESSAGE_ID)) == ("orders", "broker@0")
+    assert copy.get(WAIT) == "false"
+    named = build_retry(ConsumerSendMsgBack("shop", 0, msg_id="7F01"), stored, make_config())
+    assert named.get(ORIGIN_MESSAGE_ID) == "7F01"
+    later = build_retry(
+        ConsumerSendMsgBack("shop", 9), replace(stored, message=named), make_config()
+    )
+    assert later.get(ORIGIN_MESSAGE_ID) == "7F01", "the first one's, however often it comes back"
     assert (copy.get(DELAY), copy.get(TRAN_MSG)) == ("3", "true")
 
 
@@ -106,8 +113,8 @@ def test_a_retry_of_a_committed_message_keeps_its_flag_and_points_to_no_half():
 
 @pytest.mark.parametrize(
     ("delay", "most", "topic", "level"),
-    [(0, -1, "%RETRY%shop", "3"), (5, -1, "%RETRY%shop", "5"), (-1, -1, "%DLQ%shop", None),
-     (0, 0, "%DLQ%shop", None)],
+    [(0, -1, "%RETRY%shop", "3"), (5, -1, "%RETRY%shop", "5"), (-1, -1, "%DLQ%shop", "0"),
+     (0, 0, "%DLQ%shop", "0")],
 )  # fmt: skip
 def test_the_level_is_asked_for_or_chosen(delay, most, topic, level):
     (stored,) = in_queue(put(MemoryDisk(), make_message("o1")), "orders-0")

@@ -42,6 +42,7 @@ def test_every_word_has_one_sentence_in_both_languages() -> None:
 def test_every_word_stands_in_the_picture_as_it_is_written_there() -> None:
     snapshot = Run(RocketMQSystem()).snapshots[0]
     names = {lane.title.en for lane in snapshot.lanes} | {log.name for log in snapshot.logs}
+    names |= {lane.subtitle.en for lane in snapshot.lanes if lane.subtitle}
     names |= {frontier.name for log in snapshot.logs for frontier in log.frontiers}
     names |= {state.name for graph in snapshot.graphs for state in graph.states}
     assert {name.en for name, _ in TERMS} - names == ELSEWHERE

@@ -152,7 +152,7 @@ def test_what_cannot_be_drawn_is_left_out_and_said_once(
     live.observer.take = take  # type: ignore[method-assign]
     for name in ("good", "bad", "bad", "good"):
         live.recorder.record_start(0, name, None, ())
-    lines = asyncio.run(live.answer(0)).splitlines()
+    lines = asyncio.run(live.lines(0))
     assert [json.loads(line)["fact"]["text"] for line in lines[1:]] == ["good", "good"]
     assert caplog.text.count("cannot be drawn") == 1
     assert caplog.records[0].levelno == logging.ERROR
@@ -186,6 +186,7 @@ def status(broker: RunningBroker, target: str, **headers: str) -> int:
         ("/trace", {"Origin": "https://evil.example"}, 403),
         ("/trace", {"Origin": "http://127.0.0.1.evil.example:80"}, 403),
         ("/trace", {"Origin": "null"}, 403),
+        ("/trace", {"Host": "evil.example"}, 403),
     ],
 )
 def test_who_may_ask_for_the_trace(

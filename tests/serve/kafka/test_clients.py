@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 
 import pytest
 
 from mqlab.serve import RunningBroker
-from mqlab.serve.kafka import serve
+from mqlab.serve.kafka import options, serve
 from tests.serve.kafka.clients import (
     PATIENCE_S,
     TopicPartition,
@@ -29,21 +30,39 @@ def test_topics_are_created_and_listed(broker: RunningBroker, topic: str) -> Non
         create(broker.address, topic)
 
 
-def test_an_unknown_topic_is_refused(broker: RunningBroker, topic: str) -> None:
+def test_an_unknown_topic_is_refused_where_none_is_to_be_made(topic: str) -> None:
     errors = []
-    # librdkafka gives a topic this long to appear before it believes what it is told
-    who = producer(broker.address, **{"topic.metadata.propagation.max.ms": 200})
-    who.produce(topic, "lost", on_delivery=lambda error, _: errors.append(error.code()))
-    who.flush(PATIENCE_S)
+    with serve(auto_create=False) as broker:
+        # librdkafka gives a topic this long to appear before it believes what it is told
+        who = producer(broker.address, **{"topic.metadata.propagation.max.ms": 200})
+        who.produce(topic, "lost", on_delivery=lambda error, _: errors.append(error.code()))
+        who.flush(PATIENCE_S)
     assert errors == [confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART]
 
 
-def test_a_topic_comes_into_being_where_that_is_wished(topic: str) -> None:
-    with serve(auto_create=True) as broker:
-        who = producer(broker.address)
-        who.produce(topic, "first")
-        assert who.flush(PATIENCE_S) == 0
-        assert read(broker.address, topic) == ["first"]
+def test_a_topic_comes_into_being_when_a_producer_asks_about_it(
+    broker: RunningBroker, topic: str
+) -> None:
+    who = producer(broker.address)
+    who.produce(topic, "first")
+    assert who.flush(PATIENCE_S) == 0
+    assert read(broker.address, topic) == ["first"]
+
+
+def test_a_consumer_and_a_look_at_all_topics_make_none(broker: RunningBroker, topic: str) -> None:
+    reader = consumer(broker.address, group=topic)
+    reader.subscribe([topic])
+    said = reader.poll(PATIENCE_S)
+    assert said.error().code() == confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART
+    assert topic not in reader.list_topics(timeout=PATIENCE_S).topics
+    reader.close()
+
+
+def test_the_command_line_makes_topics_unless_it_is_told_not_to() -> None:
+    for given, wished in (([], True), (["--auto-create"], True), (["--no-auto-create"], False)):
+        parser = argparse.ArgumentParser()
+        options.add_arguments(parser)
+        assert parser.parse_args(given).auto_create is wished
 
 
 def test_an_idempotent_producer_writes_each_record_once(broker: RunningBroker, topic: str) -> None:

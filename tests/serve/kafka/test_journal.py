@@ -14,13 +14,13 @@ from mqlab.kafka.log import Batch
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Append, Put
 from mqlab.serve.disk import ServerDisk
-from mqlab.serve.driver import Driver
 from mqlab.serve.journal import Journal
 from mqlab.serve.kafka import serve
 from mqlab.serve.kafka.entries import decode_effect, encode_effect
 from mqlab.serve.kafka.front.topic import Topic
 from mqlab.serve.kafka.home import make_home
 from mqlab.serve.kafka.wire.records import parse_batch
+from mqlab.serve.keeping import keep
 from mqlab.serve.server import Options, Server
 from tests.serve.kafka.clients import create, producer, read, transaction
 from tests.serve.kafka.raw import Raw, batch
@@ -33,10 +33,10 @@ TOPIC = Topic("t", 1, "6d716c61-6200-4b61-8000-746f70696373")
 
 def replayed(folder: Path) -> tuple[ServerDisk, Journal]:
     journal = Journal(folder, HOME)
-    driver = Driver(HOME, lambda *told: None, journal)
+    disk = ServerDisk(HOME.keeping)
     for effect in journal.replay():
-        driver._keep(effect)
-    return driver.disk, journal
+        keep(HOME, disk, effect)
+    return disk, journal
 
 
 def state(base: int, txn_id: str, state: TxnState = TxnState.ONGOING) -> Append:

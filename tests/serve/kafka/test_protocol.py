@@ -150,7 +150,7 @@ def test_topics_have_ids_that_are_not_given_twice(broker: RunningBroker, topic: 
         def found(name: str | None, topic_id: uuid.UUID | None = None) -> SimpleNamespace:
             wanted = SimpleNamespace(name=name, topic_id=topic_id)
             answer = client.ask(
-                3, 12, topics=(wanted,), allow_auto_topic_creation=True,
+                3, 12, topics=(wanted,), allow_auto_topic_creation=False,
                 include_topic_authorized_operations=False,
             )  # fmt: skip
             return answer.topics[0]

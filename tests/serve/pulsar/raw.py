@@ -100,9 +100,15 @@ class Raw:
     def produce(self, topic: str, number: int = 0, **more: Any) -> Command:
         return self.ask("PRODUCER", topic=topic, producer_id=number, **more)
 
-    def send(self, text: str, number: int = 0, sequence: int = 0, **more: Any) -> Command:
+    def send(
+        self, text: str, number: int = 0, sequence: int = 0, says: Any = None, **more: Any
+    ) -> Command:
+        """`says`: fields of the message's metadata; a transaction of the command is in it too,
+        unless they are given."""
+        if says is None:
+            says = {name: bits for name, bits in more.items() if name.startswith("txnid_")}
         self.tell(
-            "SEND", make_message(text.encode(), sequence),
+            "SEND", make_message(text.encode(), **{"sequence": sequence, **says}),
             producer_id=number, sequence_id=sequence, **more,
         )  # fmt: skip
         return self._wait(lambda c: c.name in ("SEND_RECEIPT", "SEND_ERROR"))

@@ -22,7 +22,7 @@ def test_what_is_measured_has_happened(
 
     monkeypatch.setattr(bench, "Sender", Noted)
     assert transactions_per_second(broker.address, 0.3) > 0
-    assert messages_per_second(broker.address, 300) > 0
+    assert messages_per_second(f"pulsar://{broker.address}", 300) > 0
     committed, plain = (sender.topic for sender in senders)
     with Raw(broker.address) as one, Raw(broker.address) as other:
         one.subscribe(committed)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mqlab.serve import RunningBroker
-from mqlab.serve.bench import measure_in_turns
-from mqlab.serve.rocketmq import bench
+from mqlab.serve.bench import measure_cold_start, measure_in_turns
+from mqlab.serve.rocketmq import bench, serve
 from mqlab.serve.rocketmq.bench import Sender, messages_per_second, transactions_per_second
 from tests.serve.rocketmq.raw import Raw
 
@@ -38,3 +38,21 @@ def test_servers_take_turns() -> None:
 
     found = measure_in_turns({"n": figure}, "a", "b", rounds=3)
     assert asked == ["a", "b"] * 3 and found == {"n": [3.0, 4.0]}
+
+
+def test_a_cold_start_is_a_broker_of_its_own_with_a_transaction_in_it() -> None:
+    brokers: list[RunningBroker] = []
+    committed: list[str] = []
+
+    def start() -> RunningBroker:
+        brokers.append(serve())
+        return brokers[-1]
+
+    def transact(address: str, seconds: float) -> float:
+        done = transactions_per_second(address, seconds)
+        committed.append(address if done > 0 else "nothing")
+        return done
+
+    seconds, mib = measure_cold_start(start, transact, rounds=2)
+    assert committed == [broker.address for broker in brokers] and len(set(committed)) == 2
+    assert seconds > 0 and mib > 10, "a Python process with a server in it"

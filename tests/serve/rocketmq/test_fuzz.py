@@ -222,4 +222,4 @@ def test_no_role_and_no_answer_fails_at_whatever_a_client_sends(release: str) ->
         if mischief.random() < 0.2:
             driver.disconnect(name)
     assert served > FRAMES / 5
-    assert asyncio.run(driver.live.answer(0)) and not driver.live._failed, "and it can be drawn"
+    assert asyncio.run(driver.live.lines(0)) and not driver.live._failed, "and it can be drawn"

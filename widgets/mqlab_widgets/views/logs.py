@@ -11,7 +11,7 @@ from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
-from ..widths import fit, width
+from ..widths import fit, fit_apart, width
 from . import progress
 from .common import RIGHT, colour, draw_heading, find_previous, per_trace
 
@@ -54,6 +54,7 @@ class _Places:
     w: int
     strips: dict[str, _Strip]
     height: float
+    names: dict[str, str]  # as they fit
 
     @property
     def pitch(self) -> int:
@@ -108,7 +109,8 @@ def _places(trace: Trace, small: bool) -> _Places:
         high = FLAG if flags[name] else 0
         strips[name] = _Strip(y, x, above, high, tuple(flags[name]), tuple(readers[name]))
         y += strips[name].height + (8 if readers[name] else 4)
-    return _Places(w, strips, y - 5)
+    room = min((RIGHT if s.above else s.x - 12 for s in strips.values()), default=0)
+    return _Places(w, strips, y - 5, fit_apart(strips, room, 11.5, bold=True))
 
 
 def _find_begins(
@@ -158,7 +160,7 @@ def _strip(trace: Trace, log: Log, old: Log, small: bool) -> Part:
     if strip.above:
         scene.text(f"name:{name}", 0, 11, fit(name, RIGHT, 11.5, bold=True), "log-name")
     else:
-        shown = fit(name, strip.x - 12, 11.5, bold=True)
+        shown = places.names[name]
         scene.text(f"name:{name}", 0, top + H / 2 + 4, shown, "log-name")
         if shown != name:
             scene.title(f"full:{name}", name)

@@ -54,7 +54,7 @@ def _row(
     scene.rect(f"hit:{key}", 0, 0, total, ROW, "hit")
     scene.text(f"num:{key}", NUMBER, MID + 4, str(fact.index), number_class(fact.index))
     if fact.txn:
-        name = fit(fact.txn, TAG, 9.5, bold=True)
+        name = fit(fact.txn, TAG, 10.5, bold=True)
         scene.text(f"txn:{key}", NUMBER + 2, MID + 4, name, f"tag {cls}")
     text = (fact.label if fact.label.en else fact.text).of(lang)
     if here is None or slot is None:

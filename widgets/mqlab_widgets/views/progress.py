@@ -72,7 +72,7 @@ def _hold(
     with scene.group(f"held:{key}", tone):
         top = y + (PITCH - BOX) / 2
         scene.rect(f"hold:{key}", left + 0.5, top + 0.5, wide - 1, BOX - 1, "taken", rx=3)
-        shown = fit(held.txn, wide - 4 - crossed, 9.5, bold=True)
+        shown = fit(held.txn, wide - 4 - crossed, 10.5, bold=True)
         scene.text(f"by:{key}", left + (wide - crossed) / 2, y + MIDDLE + 3.5, shown, "tag by")
     if held.refused:
         x, middle, r = left + wide - CROSS - 5, y + MIDDLE, CROSS

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mqlab.kernel.snapshot import Got, Reader
@@ -10,11 +11,13 @@ from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
-from ..widths import fit, width, wrap
+from ..widths import fit, fit_apart, width, wrap
 from .common import RIGHT, colour, draw_heading, find_previous, per_trace
 
 TITLE = Text("What a reader gets now", "读者现在读到什么")
 NOTHING_YET = Text("nothing yet", "还没有")
+NAMES = 150  # px for names, where records need the rest
+NOBODY = Text("nobody reads at this step", "这一步没有读者")
 LINE, CHIP, NOTE = 24, 20, 15
 
 
@@ -23,43 +26,73 @@ class _Places:
     x: float
     y: dict[str, float]
     height: float
+    names: dict[str, str]  # as they fit
 
 
 def readers(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     places = _places(trace, lang)
     scene = Scene(RIGHT, places.height)
     draw_heading(scene, TITLE, lang)
-    old = {r.name: len(r.got) for r in trace.snapshot(find_previous(trace, step)).readers}
-    for reader in trace.snapshot(step).readers:
+    old = {r.name: len(r.got) for r in _named(trace, find_previous(trace, step))}
+    now = _named(trace, step)
+    if not now:
+        scene.text("nobody", 0, 39, NOBODY.of(lang), "lab quiet")
+    for reader in now:
         classes = tuple(colour(trace, got.txn) for got in reader.got)
-        part = _reader(reader, classes, old.get(reader.name, 0), places.x, lang)
+        shown, new = places.names[reader.name], old.get(reader.name, 0)
+        part = _reader(reader, classes, new, shown, places.x, lang)
         at = (0, places.y[reader.name])
         scene.group_of(f"reader:{reader.name}", part, "reader", at=at)
     return scene
 
 
+def _named(trace: Trace, step: int) -> list[Reader]:
+    """The readers of a step, each by a name of its own: where several of one name read different
+    logs, the log is a part of it, at every step of the run, and else a number."""
+    shared, used, out = _shared(trace), Counter[str](), []
+    for reader in trace.snapshot(step).readers:
+        name = f"{reader.name} · {reader.log}" if reader.name in shared else reader.name
+        used[name] += 1
+        again = f" ({used[name]})" if used[name] > 1 else ""
+        out.append(reader if name + again == reader.name else replace(reader, name=name + again))
+    return out
+
+
+@per_trace
+def _shared(trace: Trace) -> frozenset[str]:
+    """The names that readers of different logs have."""
+    logs: dict[str, set[str]] = {}
+    for reader in {r: None for s in trace.snapshots for r in s.readers}:
+        logs.setdefault(reader.name, set()).add(reader.log)
+    return frozenset(name for name, read in logs.items() if len(read) > 1)
+
+
 @per_trace
 def _places(trace: Trace, lang: Lang) -> _Places:
-    lines: dict[str, int] = {}
-    for reader in {r: None for s in trace.snapshots for r in s.readers}:
-        lines.setdefault(reader.name, 0)
-    x = min(max((width(n, 11.5, mono=True) for n in lines), default=0) + 10, 150)
-    for reader in {r: None for s in trace.snapshots for r in s.readers}:
+    seen = {r: None for step in range(len(trace) + 1) for r in _named(trace, step)}
+    lines: dict[str, int] = dict.fromkeys((reader.name for reader in seen), 0)
+    x = max((width(n, 11.5, mono=True) for n in lines), default=0) + 10
+    if x > NAMES and any(x + _measure_all(reader.got) > RIGHT for reader in seen):
+        x = NAMES  # else the records leave enough room for longer names
+    x = min(x, RIGHT * 0.7)
+    for reader in seen:
         _, end = _chips(reader.got, x)
         lines[reader.name] = max(lines[reader.name], _note(reader, end, lang)[1])
     y, height = {}, 24.0
     for name, notes in lines.items():
         y[name] = height
         height += LINE + notes * NOTE
-    return _Places(x, y, height + 2)
+    return _Places(x, y, height + 2, fit_apart(lines, x - 8, 11.5, mono=True))
 
 
 def _chips(got: tuple[Got, ...], x: float) -> tuple[list[tuple[int, float, float]], float]:
     """The latest records that fit: index, x, width of each; and where they end."""
-    room = RIGHT - x - 30
+    room = RIGHT - x
+    if _measure_all(got) > room:
+        room -= 30  # what is left out is counted before them
     chosen: list[tuple[int, float]] = []
     for i in range(len(got) - 1, -1, -1):
-        wide = max(24.0, min(width(got[i].label, 11.5, bold=True), 110) + 12)
+        wide = _measure_chip(got[i])
         if sum(w + 5 for _, w in chosen) + wide > room:
             break
         chosen.append((i, wide))
@@ -69,6 +102,15 @@ def _chips(got: tuple[Got, ...], x: float) -> tuple[list[tuple[int, float, float
         out.append((i, at, wide))
         at += wide + 5
     return out, at
+
+
+def _measure_all(got: tuple[Got, ...]) -> float:
+    """As wide as all of them; of many, more than there is room for."""
+    return sum(_measure_chip(one) + 5 for one in got[-RIGHT:]) - 5
+
+
+def _measure_chip(got: Got) -> float:
+    return max(24.0, min(width(got.label, 11.5, bold=True), 110) + 12)
 
 
 def _note(reader: Reader, end: float, lang: Lang) -> tuple[list[str], int]:
@@ -83,10 +125,15 @@ def _note(reader: Reader, end: float, lang: Lang) -> tuple[list[str], int]:
 
 
 @lru_cache(maxsize=1_024)
-def _reader(reader: Reader, classes: tuple[str, ...], old: int, x: float, lang: Lang) -> Part:
-    """A line: the name, the records (from the `old`-th on they are new), the note."""
+def _reader(
+    reader: Reader, classes: tuple[str, ...], old: int, shown: str, x: float, lang: Lang
+) -> Part:
+    """A line: the name as it is `shown`, the records (from the `old`-th on they are new), the
+    note."""
     scene, name = Scene(), reader.name
-    scene.text(f"name:{name}", 0, 15, fit(name, x - 8, 11.5, mono=True), "mono")
+    scene.text(f"name:{name}", 0, 15, shown, "mono")
+    if shown != name:
+        scene.title(f"full:{name}", name)
     chips, end = _chips(reader.got, x)
     if chips and chips[0][0] > 0:
         scene.text(f"more:{name}", x, 15, f"+{chips[0][0]}", "offset start")

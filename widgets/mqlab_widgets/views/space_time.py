@@ -6,7 +6,7 @@ from mqlab.kernel.text import Lang
 from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
-from ..widths import fit, width
+from ..widths import fit, fit_apart, width
 from .marks import row
 from .plan import ROW, SLOTS, STAIRS, Plan, plan
 from .window import window
@@ -14,6 +14,7 @@ from .window import window
 ROWS = 20  # rows that are seen where nobody says how many
 MOST_ROWS = 34  # rows of the tallest screen; the browser shows as many as it has room for
 SPARE = 3  # rows drawn above and below what is seen: they are in place when it scrolls
+FOLD = 51  # px: the middle of a number of folded rows, right of a transaction's name
 EDGE = 3  # px above the first row that is seen and below the last: numbers of folded rows
 
 
@@ -93,7 +94,7 @@ def _place(trace: Trace, p: Plan, r: int, when: str, lang: Lang) -> Part:
     hidden = position - (p.rows[r - 1] if r else 0) - 1
     if hidden:
         cls = "fold future" if when == "future" else "fold"
-        scene.text(f"fold:{position}", 40, r * ROW + 3.5, f"+{hidden}", cls)
+        scene.text(f"fold:{position}", FOLD, r * ROW + 3.5, f"+{hidden}", cls)
     return scene.seal()
 
 
@@ -114,13 +115,14 @@ def _fit_whole(what: str, room: float) -> str:
 
 def _names(p: Plan, down: frozenset[str], lang: Lang) -> Part:
     scene = Scene()
+    titles = [lane.title.of(lang) for lane in p.lanes]
     room = p.pitch * (2 if p.stairs else 1) - 6 if len(p.lanes) > 1 else 140
     for i, lane in enumerate(p.lanes):
         cls = "lane bad" if lane.name in down else "lane"
         x, low = p.x[lane.name], p.stairs * (i % 2) * STAIRS
         name, what = lane.title.of(lang), lane.subtitle.of(lang)
         with scene.group(f"head:{lane.name}"):
-            title = fit(name, min(room, 2 * x, 2 * (p.width - x)), 12, bold=True)
+            title = fit_apart(titles, min(room, 2 * x, 2 * (p.width - x)), 12, bold=True)[name]
             scene.text(f"lane:{lane.name}", x, 13 + low, title, cls)
             subtitle = _fit_whole(what, p.pitch - 4)
             if subtitle and (subtitle == what or not p.stairs):

@@ -31,13 +31,13 @@ ONE_LINE = Text(
 @dataclass(frozen=True)
 class KillExercise:
     """`story`: a scenario with `{kill}` where the line goes. `outcome`: which of `messages` a
-    run shows; "right" is the one that was wanted, the others are named by their belief. A right
-    run opens at the step whose line `shows` these words, a wrong one at the kill."""
+    run shows; "right" is the one that was wanted, the others are named by their belief.
+    `tells`: words of the step at which the right run shows it."""
 
     story: str
     outcome: Callable[[Run], str]
     messages: Mapping[str, Text]
-    shows: str = "killed"
+    tells: str = "killed"
 
     def check(self, kill: object, graded: bool = False) -> Verdict:
         """Judge a line that kills the coordinator."""
@@ -55,8 +55,7 @@ class KillExercise:
         if name == ALIVE:
             return Verdict(False, self.messages[name], name)
         right, schedule = name == "right", tuple(map(str, run.choices))
-        belief = "" if right else name
-        words = self.shows if right else "killed"
+        belief, words = ("", self.tells) if right else (name, "killed")
         return Verdict(right, self.messages[name], belief, schedule, run.system, words=words)
 
 

@@ -34,6 +34,7 @@ from . import program
 
 HOUR_MS = 3_600_000
 TV2 = ("tv2",)  # what is not about transactions is the same everywhere
+STAMP = 1_323_074_280_000  # 2011-12-05 08:38 UTC, in ms
 TIME = re.compile(r"-?\d{12,}")
 ONE = record()
 TWO = record(b"a") + record(b"b", delta=1)
@@ -140,6 +141,87 @@ def _bodies() -> dict[str, bytes]:
         "compression 5": batch(bits=5),
         "compression 7": batch(bits=7),
     }
+
+
+#: a real broker steps over the fields of compressed records, and does not see these then
+LENGTHS = {
+    "a record of 1 byte more": number(8) + record(b"a")[1:],
+    "a record of 1 byte less": number(6) + record(b"a")[1:],
+    "a record of -1 bytes": number(-1) + record(b"a")[1:],
+}
+
+
+def _claims() -> dict[str, tuple[bytes, int, dict[str, int]]]:
+    """What a batch says about itself: its records, their number, fields of the head. Where there
+    are two, the second came 5 ms after the first."""
+    two = record(b"a") + record(b"b", delta=1, stamp=5)
+    late = {"max_ms": STAMP + 5}
+    mine = {"pid": 987_654, "epoch": 0}
+    heads = {
+        "what is so": late,
+        "last offset delta 0": late | {"delta": 0},
+        "last offset delta 2": late | {"delta": 2},
+        "last offset delta -1": late | {"delta": -1},
+        "last offset delta 2147483647": late | {"delta": 2**31 - 1},
+        "a newest stamp before the first": {"max_ms": STAMP - 1},
+        "a newest stamp too old": {},
+        "a newest stamp too new": {"max_ms": STAMP + 6},
+        "a newest stamp of -1": {"max_ms": -1},
+        "a first stamp of -1": {"at_ms": -1, "max_ms": 4},
+        "a producer id -5": late | {"pid": -5},
+        "an epoch -5": late | {"pid": 987_654, "epoch": -5, "seq": 0},
+        "a sequence -2": late | mine | {"seq": -2},
+        "a sequence 2147483647": late | {"pid": 987_655, "epoch": 0, "seq": 2**31 - 1},
+    }
+    found = {called: (two, 2, head) for called, head in heads.items()}
+    found |= {f"{count} records": (two, count, late | {"delta": 1}) for count in (0, 1, 3, -1)}
+    odd = LENGTHS | {
+        "a key of -2 bytes": number(7) + b"\0\0\0" + number(-2) + number(1) + b"a\0",
+        "a value of -2 bytes": number(6) + b"\0\0\0" + number(-1) + number(-2) + b"\0\0",
+        "a key longer than its record": number(7) + b"\0\0\0" + number(9) + number(1) + b"a\0",
+        "a header without a name": number(9) + record(b"a")[1:-1] + number(1) + number(-1) + b"\1",
+        "a header longer than its record": number(9) + record(b"a")[1:-1] + b"\2\x10n",
+        "a stamp before the first": record(b"a", stamp=-9),
+        "a stamp beyond 64 bits": record(b"a", stamp=2**63 - 1),
+    }
+    found |= {called: (body, 1, {}) for called, body in odd.items()}
+    return found
+
+
+@program(
+    "claimed-numbers",
+    "LogValidator#validateRecord, DefaultRecord#readFrom: what a batch says about itself",
+    profiles=TV2,
+)
+def claimed_numbers(lab: Lab) -> None:
+    """Each once as it is and once compressed, where a broker takes another way; then what
+    is in the log."""
+    lab.topic("orders", retention_ms="-1")
+    for called, (body, count, head) in _claims().items():
+        given = {"at_ms": STAMP, **head}
+        send(lab, "orders-0", called, batch(body, count, **given))
+        if "pid" not in given and called not in LENGTHS:
+            packed = batch(gzip.compress(body), count, bits=GZIP, **given)
+            send(lab, "orders-0", f"{called}, gzip", packed)
+    raw = lab.bytes_of("orders-0")
+    while raw:
+        head_ = HEAD.unpack_from(raw)
+        said = f"{head_[12]} records, last delta {head_[6]}, stamps {head_[7]} to {head_[8]}"
+        lab.note("log", "orders-0", f"batch @{head_[0]}", f"{said}, sequence {head_[11]}")
+        raw = raw[12 + head_[1] :]
+
+
+@program(
+    "claimed-in-compressed",
+    "DefaultRecord#readPartiallyFrom, LogValidator#validateMessagesAndAssignOffsetsCompressed",
+    profiles=TV2,
+)
+def claimed_in_compressed(lab: Lab) -> None:
+    """Each to a log of its own."""
+    bodies = LENGTHS | {"an offset delta -1": record(b"a", delta=-1)}
+    lab.topic("orders", len(bodies))
+    for index, (called, body) in enumerate(bodies.items()):
+        send(lab, f"orders-{index}", f"{called}, gzip", batch(gzip.compress(body), bits=GZIP))
 
 
 @program(

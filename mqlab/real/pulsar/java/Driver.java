@@ -1,14 +1,19 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
 import java.io.InputStreamReader;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +22,8 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.zip.CRC32C;
+import org.apache.pulsar.client.api.CompressionType;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.DeadLetterPolicy;
 import org.apache.pulsar.client.api.Message;
@@ -32,6 +39,8 @@ import org.apache.pulsar.client.api.transaction.Transaction;
 import org.apache.pulsar.client.api.transaction.TxnID;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.client.impl.transaction.TransactionImpl;
+import org.apache.pulsar.common.api.proto.BaseCommand;
+import org.apache.pulsar.common.api.proto.MessageMetadata;
 
 /**
  * The official Java client, unmodified, at the end of a line: it does what each line says and
@@ -54,6 +63,8 @@ public class Driver {
   final Map<String, Consumer<String>> consumers = new ConcurrentHashMap<>();
   final Map<String, Reader<String>> readers = new ConcurrentHashMap<>();
   final Map<String, CompletableFuture<Object>> begun = new ConcurrentHashMap<>();
+  /** What was received last under an id of its topic. */
+  final Map<String, Message<String>> messages = new ConcurrentHashMap<>();
   /** Every id that was seen: a batch's ids belong together, so they are kept as they came. */
   final Map<String, MessageId> ids = new ConcurrentHashMap<>();
 
@@ -96,10 +107,17 @@ public class Driver {
       case "producer" -> producer(line);
       case "send" -> send(line);
       case "batch" -> batch(line);
+      case "everything" -> everything(line);
+      case "send-unnamed" -> sendUnnamed(line);
       case "consumer" -> consumer(line);
       case "receive" -> receive(line);
       case "ack" -> ack(line, false);
       case "ack-all" -> ack(line, true);
+      case "retry" -> {
+        var message = messages.get(line.word(2));
+        consumers.get(line.word(1)).reconsumeLater(message, 1, TimeUnit.MILLISECONDS);
+        yield "ok";
+      }
       case "redeliver" -> {
         consumers.get(line.word(1)).redeliverUnacknowledgedMessages();
         yield "ok";
@@ -175,10 +193,12 @@ public class Driver {
 
   // ---- producers ------------------------------------------------------------------------------
 
-  /** producer PRODUCER CLIENT TOPIC [name=…] [batching=yes] [timeout=…] */
+  /** producer PRODUCER CLIENT TOPIC [name=…] [batching=yes] [chunk=BYTES] [timeout=…] */
   Object producer(Line line) throws Exception {
     var builder = clients.get(line.word(2)).newProducer(Schema.STRING).topic(line.word(3))
         .enableBatching(line.get("batching", "").equals("yes"))
+        .enableChunking(!line.get("chunk", "").isEmpty())
+        .chunkMaxMessageSize(Integer.parseInt(line.get("chunk", "-1")))
         .batchingMaxPublishDelay(1, TimeUnit.MINUTES)
         .sendTimeout(Integer.parseInt(line.get("timeout", "0")), TimeUnit.MILLISECONDS);
     if (!line.get("name", "").isEmpty()) {
@@ -211,6 +231,160 @@ public class Driver {
     return told;
   }
 
+  /**
+   * send-unnamed TOPIC TEXT txn=…: a message of another client, which names the transaction in its
+   * command and not in the message, as pulsar-client-go 0.19.0 does. The topic is loaded already.
+   */
+  Object sendUnnamed(Line line) throws Exception {
+    var txn = transactions.get(line.get("txn", "")).getTxnID();
+    var place = URI.create(service);
+    try (var socket = new Socket(place.getHost(), place.getPort())) {
+      var connect = new BaseCommand().setType(BaseCommand.Type.CONNECT);
+      connect.setConnect().setClientVersion("unnamed").setProtocolVersion(21);
+      ask(socket, connect, new byte[0], BaseCommand.Type.CONNECTED);
+      var producer = new BaseCommand().setType(BaseCommand.Type.PRODUCER);
+      producer.setProducer().setTopic(line.word(1)).setProducerId(0).setRequestId(1);
+      var made = ask(socket, producer, new byte[0], BaseCommand.Type.PRODUCER_SUCCESS);
+      var send = new BaseCommand().setType(BaseCommand.Type.SEND);
+      send.setSend().setProducerId(0).setSequenceId(0).setNumMessages(1)
+          .setTxnidMostBits(txn.getMostSigBits()).setTxnidLeastBits(txn.getLeastSigBits());
+      var metadata = new MessageMetadata().setSequenceId(0).setPublishTime(1)
+          .setProducerName(made.getProducerSuccess().getProducerName()).toByteArray();
+      var text = line.word(2).getBytes(StandardCharsets.UTF_8);
+      var checked = ByteBuffer.allocate(4 + metadata.length + text.length)
+          .putInt(metadata.length).put(metadata).put(text).array();
+      var sum = new CRC32C();
+      sum.update(checked, 0, checked.length);
+      var message = ByteBuffer.allocate(6 + checked.length)
+          .putShort((short) 0x0e01).putInt((int) sum.getValue()).put(checked).array();
+      var at = ask(socket, send, message, BaseCommand.Type.SEND_RECEIPT).getSendReceipt()
+          .getMessageId();
+      return at.getLedgerId() + ":" + at.getEntryId();
+    }
+  }
+
+  /** A frame goes out, and the answer comes; a ping in between is not answered. */
+  static BaseCommand ask(Socket socket, BaseCommand command, byte[] message, BaseCommand.Type type)
+      throws Exception {
+    var bytes = command.toByteArray();
+    var out = new DataOutputStream(socket.getOutputStream());
+    out.write(ByteBuffer.allocate(8 + bytes.length + message.length)
+        .putInt(4 + bytes.length + message.length).putInt(bytes.length).put(bytes).put(message)
+        .array());
+    var in = new DataInputStream(socket.getInputStream());
+    while (true) {
+      var frame = in.readNBytes(in.readInt());
+      var size = ByteBuffer.wrap(frame).getInt();
+      var said = new BaseCommand();
+      said.parseFrom(Arrays.copyOfRange(frame, 4, 4 + size));
+      if (said.getType() == type) {
+        return said;
+      }
+      if (said.hasError() || said.hasSendError()) {
+        throw new IllegalStateException("refused: " + said.getType());
+      }
+    }
+  }
+
+  /**
+   * everything CLIENT TOPIC plain|batched|chunked CODEC ordinary|committed|redelivered:
+   * messages of every kind are sent, and all that a consumer can see of each is told. Times and ids
+   * are told by what they relate to.
+   */
+  Object everything(Line line) throws Exception {
+    var client = clients.get(line.word(1));
+    var topic = line.word(2);
+    String way = line.word(3);
+    String fate = line.word(5);
+    var consumer = client.newConsumer(Schema.BYTES).topic(topic).subscriptionName("all")
+        .subscriptionType(SubscriptionType.Shared).acknowledgmentGroupTime(0, TimeUnit.SECONDS)
+        .enableBatchIndexAcknowledgment(true)
+        .subscribe();
+    var producer = client.newProducer(Schema.BYTES).topic(topic).producerName("cashier")
+        .compressionType(CompressionType.valueOf(line.word(4)))
+        .enableBatching(way.equals("batched")).batchingMaxPublishDelay(1, TimeUnit.MINUTES)
+        .batchingMaxBytes(3 << 20).enableChunking(way.equals("chunked"))
+        .chunkMaxMessageSize(way.equals("chunked") ? 2_000 : -1).create();
+    long before = System.currentTimeMillis();
+    Transaction txn = fate.equals("committed") ? client.newTransaction().build().get() : null;
+    var sent = new ArrayList<CompletableFuture<MessageId>>();
+    if (txn != null) { // else the messages come after the flush
+      ((TransactionImpl) txn).registerProducedTopic(topic).get();
+    }
+    for (int size : new int[] {0, 1, 4_095, 4_096, 1 << 20, -1}) {
+      if (size > 100_000 && way.equals("chunked")) {
+        size = 9_999;
+      }
+      var message = txn == null ? producer.newMessage() : producer.newMessage(txn);
+      var body = new byte[Math.max(size, 0)];
+      for (int i = 0; i < body.length; i++) {
+        body[i] = (byte) (i * 31 % 251);
+      }
+      message.value(size < 0 ? null : body).eventTime(size == 1 ? 0 : 1_700_000_000_000L + size)
+          .properties(size == 1 ? Map.of() : Map.of("size", "" + size, "\u20ac", "a=b\n", "", ""));
+      if (size % 2 == 0) {
+        message.keyBytes(new byte[] {0, (byte) 200, (byte) size}).orderingKey(new byte[] {9, 0});
+      } else {
+        message.key("key " + size);
+      }
+      sent.add(message.sendAsync());
+    }
+    producer.flush();
+    var ids = new ArrayList<MessageId>();
+    for (var one : sent) {
+      ids.add(one.get());
+    }
+    if (txn != null) {
+      txn.commit().get();
+    }
+    var told = new ArrayList<Object>();
+    for (int i = 0; i < ids.size(); i++) {
+      var got = consumer.receive(20, TimeUnit.SECONDS);
+      if (!fate.equals("redelivered")) {
+        told.add(described(got, topic, ids, before));
+      }
+    }
+    if (fate.equals("redelivered")) {
+      consumer.redeliverUnacknowledgedMessages();
+      for (int i = 0; i < ids.size(); i++) {
+        told.add(described(consumer.receive(20, TimeUnit.SECONDS), topic, ids, before));
+      }
+    }
+    for (var one : List.of(producer, consumer)) {
+      one.close();
+    }
+    return told;
+  }
+
+  static List<String> described(
+      Message<byte[]> got, String topic, List<MessageId> ids, long before) throws Exception {
+    var id = (MessageIdAdv) got.getMessageId();
+    var body = got.getData() == null ? new byte[0] : got.getData();
+    var digest = java.security.MessageDigest.getInstance("SHA-256").digest(body);
+    var said = new ArrayList<String>();
+    said.add("body " + got.size() + " " + (got.getValue() == null ? "null"
+        : java.util.HexFormat.of().formatHex(digest, 0, 6)));
+    said.add("key " + (got.hasKey() ? got.getKey() + " " + got.hasBase64EncodedKey() : "none"));
+    said.add("ordering key " + (got.hasOrderingKey()
+        ? java.util.HexFormat.of().formatHex(got.getOrderingKey()) : "none"));
+    var properties = new java.util.TreeMap<>(got.getProperties());
+    said.add("properties " + properties.toString().replace(topic, "TOPIC"));
+    said.add("event time " + got.getEventTime() + ", sequence " + got.getSequenceId());
+    said.add("published after the send " + (got.getPublishTime() >= before
+        && got.getPublishTime() <= System.currentTimeMillis()));
+    said.add("producer " + (got.getProducerName().equals("cashier") ? "cashier" : "another"));
+    said.add("redelivered " + got.getRedeliveryCount() + ", replicated " + got.isReplicated() + " "
+        + got.getReplicatedFrom() + ", broker time " + got.hasBrokerPublishTime() + ", index "
+        + got.hasIndex() + ", encrypted " + got.getEncryptionCtx().isPresent());
+    said.add("schema version " + (got.getSchemaVersion() == null ? "none"
+        : java.util.HexFormat.of().formatHex(got.getSchemaVersion())));
+    said.add("topic " + got.getTopicName().replace(topic, "TOPIC") + ", message "
+        + ids.indexOf(id) + ", batch " + id.getBatchIndex() + " of " + id.getBatchSize()
+        + ", chunked " + (id.getFirstChunkMessageId() != null) + ", partition "
+        + id.getPartitionIndex());
+    return said;
+  }
+
   CompletableFuture<MessageId> message(Line line, String text) {
     var producer = producers.get(line.word(1));
     var txn = line.get("txn", "");
@@ -232,7 +406,10 @@ public class Driver {
 
   // ---- consumers and readers ------------------------------------------------------------------
 
-  /** consumer CONSUMER CLIENT TOPIC SUBSCRIPTION TYPE [queue=…] [compacted=yes] [dead=COUNT] */
+  /**
+   * consumer CONSUMER CLIENT TOPIC SUBSCRIPTION TYPE [queue=…] [compacted=yes] [dead=COUNT]
+   * [retry=yes]
+   */
   Object consumer(Line line) throws Exception {
     var builder = clients.get(line.word(2)).newConsumer(Schema.STRING).topic(line.word(3))
         .subscriptionName(line.word(4)).subscriptionType(SubscriptionType.valueOf(line.word(5)))
@@ -240,6 +417,9 @@ public class Driver {
         .receiverQueueSize(Integer.parseInt(line.get("queue", "1000")))
         .enableBatchIndexAcknowledgment(true).acknowledgmentGroupTime(0, TimeUnit.SECONDS)
         .readCompacted(line.get("compacted", "").equals("yes"));
+    if (line.get("retry", "").equals("yes")) {
+      builder.enableRetry(true);
+    }
     if (!line.get("dead", "").isEmpty()) {
       builder.deadLetterPolicy(DeadLetterPolicy.builder()
           .maxRedeliverCount(Integer.parseInt(line.get("dead", "")))
@@ -297,6 +477,7 @@ public class Driver {
     var told = new LinkedHashMap<String, Object>();
     told.put("text", message.getValue());
     told.put("id", seen(message.getMessageId()));
+    messages.put((String) told.get("id"), message);
     told.put("again", message.getRedeliveryCount());
     return told;
   }
@@ -327,7 +508,7 @@ public class Driver {
     for (var client : clients.values()) {
       client.closeAsync().orTimeout(10, TimeUnit.SECONDS).exceptionally(thrown -> null).join();
     }
-    for (var names : List.of(clients, transactions, producers, consumers, readers, begun, ids)) {
+    for (var names : List.of(clients, transactions, producers, consumers, readers, begun, ids, messages)) {
       names.clear();
     }
     return "ok";

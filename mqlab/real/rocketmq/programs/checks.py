@@ -246,3 +246,18 @@ def op_batch_too_slow(lab: Lab) -> None:
     lab.log("orders", 2)
     lab.round()
     app.asked(0)
+
+
+@program("parked-for-its-age", "TransactionalMessageServiceImpl#needDiscard, #needSkip")
+def parked_for_its_age(lab: Lab) -> None:
+    """Born longer ago than files are kept (fileReservedTime, 72 hours): parked, and nobody is
+    asked. The round has counted a check of it all the same, before it looked at the age."""
+    lab.topic("orders")
+    app = Producer(lab)
+    app.start()
+    app.send("orders-0", "o1", age_ms=73 * 3_600_000)
+    lab.round()
+    app.asked(0)
+    lab.log("half", 1)
+    lab.log("discard", 1)
+    lab.round()

@@ -15,7 +15,7 @@ def begin(lab: Lab, *words: str, **properties: str) -> tuple[Producer, list[Half
     lab.topic("orders")
     app = Producer(lab)
     app.start()
-    return app, [app.send("orders-0", word, True, **properties) for word in words]
+    return app, [app.send("orders-0", word, True, 0, **properties) for word in words]
 
 
 @program(

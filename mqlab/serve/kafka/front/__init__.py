@@ -91,7 +91,7 @@ class BrokerConfig:
     kafka: KafkaConfig = field(default_factory=lambda: KafkaConfig(offsets_partitions=50))
     node_id: int = 1
     cluster_id: str = "mqlab"
-    auto_create: bool = False
+    auto_create: bool = True
     log_dir: str = ""
 
 

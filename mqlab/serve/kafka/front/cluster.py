@@ -23,7 +23,7 @@ from ..wire.answers import (
 from ..wire.api import Ask
 from ..wire.codec import versions
 from .internal import OFFSETS, STATE
-from .topic import INTERNAL, Topic, name_problem
+from .topic import INTERNAL, PROHIBITED, Topic, name_problem, plain
 from .topics import NO_ID, excess, make_topic
 
 if TYPE_CHECKING:
@@ -73,31 +73,41 @@ def find_coordinator(broker: Broker, caller: Caller, ask: Ask) -> Result:
 
 
 def metadata(broker: Broker, caller: Caller, ask: Ask) -> Result:
-    """Of all topics, or of those named (by name, or by id from version 10 on)."""
+    """Of all topics, or of those named (by name, or by id from version 10 on). A topic that is
+    made because of this request is unknown in its answer, as a real broker only asks the
+    controller for one; clients ask again."""
     body = ask.body
-    effects: list[Put] = []
     everything = body.topics is None or (ask.version == 0 and not body.topics)
     rows: list[MetadataTopic] = []
-    every = (*broker.topics.values(), *broker.internal.values())
-    for wanted in every if everything else body.topics:
-        if everything:
-            rows.append(_row(broker, wanted))
-            continue
-        name, wanted_id = wanted.name, getattr(wanted, "topic_id", None)
-        may_create = broker.config.auto_create and getattr(body, "allow_auto_topic_creation", True)
-        if name and may_create and _can_be_made(broker, name):
-            broker, made = make_topic(broker, name, 1, ())
-            effects += made
-        rows.append(_found(broker, name, wanted_id))
+    effects: tuple[Put, ...] = ()
+    if everything:
+        rows += [_row(broker, topic) for topic in broker.topics.values()]
+        rows += [_row(broker, topic) for topic in broker.internal.values()]
+    else:
+        wanted = [(topic.name, getattr(topic, "topic_id", None)) for topic in body.topics]
+        missing = {name for name, _ in wanted if name and name not in broker.topics}
+        rows += [_found(broker, name, topic_id) for name, topic_id in wanted]
+        if missing and broker.config.auto_create:
+            if getattr(body, "allow_auto_topic_creation", True):
+                broker, effects = _make_topics(broker, sorted(missing))
     host, port = ask.here
     node = broker.config.node_id
     answer = Metadata((Node(node, host, port),), broker.config.cluster_id, node, tuple(rows))
     return broker, (*effects, Reply(caller, answer))
 
 
-def _can_be_made(broker: Broker, name: str) -> bool:
-    taken = name in broker.topics or name in INTERNAL
-    return not (taken or name_problem(name) or excess(broker, 1)[0])
+def _make_topics(broker: Broker, names: list[str]) -> tuple[Broker, tuple[Put, ...]]:
+    """Those that can be made, of num.partitions, which is 1."""
+    effects: list[Put] = []
+    taken = {plain(name) for name in broker.topics}
+    for name in names:
+        reserved = name in INTERNAL or name == PROHIBITED or name_problem(name)
+        if reserved or plain(name) in taken or excess(broker, 1)[0]:
+            continue
+        taken.add(plain(name))
+        broker, made = make_topic(broker, name, 1, ())
+        effects += made
+    return broker, tuple(effects)
 
 
 def _found(broker: Broker, name: str | None, wanted: UUID | None) -> MetadataTopic:

@@ -126,9 +126,10 @@ def static_configs(broker: Broker, ask: Ask) -> Pairs:
     host, port = ask.here
     here = f"PLAINTEXT://{host}:{port}"
     config = broker.config
+    refused = () if config.auto_create else (("auto.create.topics.enable", "false"),)
     return (
         ("advertised.listeners", here),
-        ("auto.create.topics.enable", str(config.auto_create).lower()),
+        *refused,
         ("broker.id", str(config.node_id)),
         ("fetch.max.bytes", str(ANSWER)),
         ("listeners", here),

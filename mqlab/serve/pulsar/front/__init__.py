@@ -13,8 +13,9 @@ lesson does without: it knows where topics are, who is connected and under which
     seeking.py       a subscription moves to another place
     schemas.py       what the producers of a topic say its messages are
     transactions.py  what a coordinator is asked
-    admin.py         the admin interface, by HTTP at the same address
-    inspecting.py    what an administrator is told of topics and coordinators
+    admin.py         the admin interface, by HTTP at the same address, with its parts: asking.py,
+                     administered.py, places.py, transacting.py
+    inspecting.py, measuring.py, noting.py   what an administrator is told of a role
 
 **Durable** are the tables of topics.py and the names given to producers; **memory** is who is
 connected. *What can go wrong:* a client leaves while a request is under way; what it asked for
@@ -93,11 +94,12 @@ class Front(Quiet):
 def connect(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """CONNECT: what this broker is; it speaks what 4.2 speaks, as far as it serves it."""
     theirs = ask.command.body.protocol_version
+    flags = {"supports_get_partitioned_metadata_without_auto_creation": True}
     fields = (
         ("server_version", "Pulsar Server mqlab"),
         ("protocol_version", min(theirs, PROTOCOL_VERSION)),
         ("max_message_size", MAX_MESSAGE),
-        ("feature_flags", {"supports_partial_producer": False}),
+        ("feature_flags", flags),
     )
     return front, (Reply(caller, Said(name="CONNECTED", fields=fields)),)
 

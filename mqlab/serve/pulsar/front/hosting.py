@@ -7,11 +7,15 @@ its own clients. Here they share a disk and a port, and this is all that has to 
     requests   what the front hands on is asked in the client's name, so the role's answer goes to
                the client at once
     consumers  the role knows each by a name that says where it is ("sorter@conn-3/7"); what it is
-               sent becomes a push to that connection. Where the client does not read, it waits
-               here, in its order, and is offered again a little later.
+               sent becomes a push to that connection
+    permits    the role is given PORTION of what a consumer permits, and more when these are used
+               up, but nothing as long as the client does not read: as a real dispatcher, which
+               asks whether the consumer's channel is writable (Consumer#isWritable). So of a
+               portion at most waits here, in its order, until the client has read.
 
-*Memory:* what waits, and the epoch that a consumer has said it is in: it drops messages that were
-sent before its last redelivery (CONSUMER_EPOCH in ConsumerImpl, 4.2).
+*Memory:* what waits, permits that were not given yet, and the epoch that a consumer has said it is
+in: it drops messages that were sent before its last redelivery (CONSUMER_EPOCH in ConsumerImpl,
+4.2).
 """
 
 from __future__ import annotations
@@ -29,7 +33,6 @@ from ....kernel import (
     Effect,
     Effects,
     Event,
-    Fired,
     Map,
     Put,
     Quiet,
@@ -37,25 +40,28 @@ from ....kernel import (
     Request,
     Response,
     Send,
-    SetTimer,
     Truncate,
     replace,
 )
 from ....pulsar.messages import (
     CloseConsumer,
+    Flow,
     PushMessage,
     Seek,
     SendReceipt,
+    Subscribe,
     Subscribed,
     Unsubscribe,
 )
 from ....pulsar.states import SubType
 from ....pulsar.subscription.consumers import find_active
 from ....pulsar.topic import Topic
-from ...protocol import Unsent
+from ...protocol import Drained, Unsent
 from ..wire.asks import Handed, Push, Receipt, Tell
+from .noting import Notes
 
-LATE, LATE_MS = "offer again", 100
+#: messages that a consumer is sent before it is asked whether its client reads
+PORTION = 100
 AT = "@conn-"
 NO_REQUEST = (1 << 64) - 1  # the number of a command that nobody has asked for
 
@@ -63,10 +69,20 @@ Result = tuple["Hosted", Effects]
 
 
 class Inspect:
-    """A request that is answered from a role as it stands: `read(role, disk)` gives the answer."""
+    """A request that is answered from a role as it stands: `read(role, disk)` gives the answer, or
+    an `Onward`. `noted`: it is handed the role's host with its notes, not the role."""
 
-    def __init__(self, read: Callable[[Any, Disk], Any]) -> None:
+    def __init__(self, read: Callable[[Any, Disk], Any], noted: bool = False) -> None:
         self.read = read
+        self.noted = noted
+
+
+class Onward:
+    """In the place of an answer: `role` is asked this, and answers."""
+
+    def __init__(self, role: str, asked: Any) -> None:
+        self.role = role
+        self.asked = asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,36 +106,83 @@ class Folder:
 @dataclass(frozen=True, slots=True)
 class Hosted(Quiet):
     """`role`: the engine's. `folder`: where its logs and tables are. `ledger`: the number under
-    which clients know the topic's ledger. `epochs`: of consumers; `late`: pushes that wait."""
+    which clients know the topic's ledger. `epochs`: of consumers; `late`: by connection, pushes
+    that wait; `permits`: by consumer, with its subscription, how many the role was not given;
+    `notes`: for an administrator."""
 
     role: Any
     folder: str
     ledger: int = 0
     epochs: Map[str, int] = field(default_factory=Map)
-    late: tuple[Send, ...] = ()
+    late: Map[str, tuple[Send, ...]] = field(default_factory=Map)
+    permits: Map[str, tuple[str, int]] = field(default_factory=Map)
+    notes: Notes = Notes()
 
     def step(self, event: Event, disk: Disk) -> Result:
         mine = Folder(disk, self.folder)
         match event:
             case Request(body=Handed(caller=caller, body=Inspect() as asked)):
-                return self, (Reply(caller, asked.read(self.role, mine)),)
+                said = asked.read(self if asked.noted else self.role, mine)
+                if isinstance(said, Onward):
+                    return self, (Send(said.role, Handed(caller, said.asked)),)
+                return self, (Reply(caller, said),)
+            case Request(body=Handed(body=Flow() as flow, caller=caller)):
+                return self._give(flow, caller, mine, event)
             case Request(body=Handed() as handed, at_ms=at_ms):
                 return self._note(handed)._step(
                     Request(handed.caller, handed.body, at_ms), mine, handed.caller
                 )
             case Response(peer=peer, body=Unsent(body=push)):
-                timer = () if self.late else (SetTimer(LATE, LATE_MS),)
-                return replace(self, late=(*self.late, Send(peer, push))), timer
-            case Fired(timer=timer) if timer == LATE:
-                return replace(self, late=()), self.late
+                waiting = (*self.late.get(peer, ()), Send(peer, push))
+                return replace(self, late=self.late.set(peer, waiting)), ()
+            case Response(peer=peer, body=Drained()):
+                return replace(self, late=self.late.remove(peer)), (
+                    *self.late.get(peer, ()),
+                    *(self._ask_more(name) for name in self.permits if _conn(name) == peer),
+                )
             case ConnectionLost(peer=peer):
-                return replace(self, late=tuple(s for s in self.late if s.to != peer)), ()
+                kept = Map((k, v) for k, v in self.permits.items() if _conn(k) != peer)
+                return replace(self, late=self.late.remove(peer), permits=kept), ()
             case Appended(log=log):
                 event = replace(event, log=log.removeprefix(f"{self.folder}/"))
         return self._step(event, mine)
 
+    def _ask_more(self, name: str) -> Send:
+        """To itself: another portion for this consumer, once what is before it has gone out."""
+        more = Flow(self.folder, self.permits[name][0], 0)
+        return Send(self.folder, Handed(Caller(name), more))
+
+    def _give(self, flow: Flow, caller: Caller, mine: Folder, event: Request) -> Result:
+        """Permits come, or another portion of them is asked for."""
+        name, waiting = caller.name, self.permits.get(caller.name, ("", 0))[1] + flow.permits
+        if not waiting:
+            return self, ()
+        left = self._permits(flow.subscription, name)
+        if _conn(name) in self.late or left > 0:
+            return self._keep(name, flow.subscription, waiting), ()
+        given = min(waiting, PORTION - left)  # a batch may have taken more than there were
+        new = self._keep(name, flow.subscription, waiting - given)
+        return new._step(replace(event, caller=caller, body=replace(flow, permits=given)), mine)
+
+    def _keep(self, name: str, subscription: str, permits: int) -> Hosted:
+        if permits <= 0:
+            return replace(self, permits=self.permits.remove(name))
+        return replace(self, permits=self.permits.set(name, (subscription, permits)))
+
+    def _is_used_up(self, name: str) -> bool:
+        """Whether a consumer has permits, and none of them is the role's."""
+        return name in self.permits and self._permits(self.permits[name][0], name) <= 0
+
+    def _permits(self, subscription: str, name: str) -> int:
+        """What of its portion a consumer has left."""
+        sub = self.role.subs.get(subscription)
+        found = next((c for c in sub.consumers if c.client == name), None) if sub else None
+        return found.permits if found else 0
+
     def _note(self, handed: Handed) -> Hosted:
         name = handed.caller.name
+        if isinstance(handed.body, Subscribe | CloseConsumer | Unsubscribe):
+            self = replace(self, permits=self.permits.remove(name))
         if handed.epoch is not None:
             return replace(self, epochs=self.epochs.set(name, handed.epoch))
         if isinstance(handed.body, CloseConsumer | Unsubscribe) and name in self.epochs:
@@ -128,19 +191,24 @@ class Hosted(Quiet):
 
     def _step(self, event: Event, mine: Folder, asker: Caller | None = None) -> Result:
         role, effects = self.role.step(event, mine)
-        new = replace(self, role=role)
+        notes = self.notes.take(self.role, role, event, effects)
+        new = replace(self, role=role, notes=notes)
         effects = (*tell_closed(self.role, event), *effects, *tell_active(self.role, role))
-        waiting = {send.to for send in new.late}
-        done, late = [], list(new.late)
+        done: list[Effect] = []
+        late: dict[str, list[Send]] = {}
+        sent: dict[str, None] = {}
         for effect in effects:
             placed = new.place(effect, asker)
-            if isinstance(placed, Send) and placed.to in waiting:
-                late.append(placed)
-            else:
-                done.append(placed)
-        if len(late) > len(new.late):
-            new = replace(new, late=tuple(late))
-        return new, tuple(done)
+            if isinstance(placed, Send):
+                if isinstance(placed.body, Push):
+                    sent[effect.to] = None
+                if placed.to in new.late:
+                    late.setdefault(placed.to, []).append(placed)
+                    continue
+            done.append(placed)
+        for conn, more in late.items():
+            new = replace(new, late=new.late.set(conn, (*new.late[conn], *more)))
+        return new, (*done, *(new._ask_more(name) for name in sent if new._is_used_up(name)))
 
     def place(self, effect: Effect, asker: Caller | None = None) -> Effect:
         """An effect of the role as one on the server."""
@@ -200,15 +268,20 @@ def close_told(kind: str, number: int) -> Tell:
     return Tell(f"CLOSE_{kind.upper()}", fields)
 
 
-def host(role: tuple[Any, Effects], folder: str, ledger: int = 0) -> Result:
+def host(role: tuple[Any, Effects], folder: str, at_ms: int, ledger: int = 0) -> Result:
     """A role that has recovered, hosted."""
-    hosted = Hosted(role[0], folder, ledger)
+    first = role[0].lac + 1 if isinstance(role[0], Topic) else 0
+    hosted = Hosted(role[0], folder, ledger, notes=Notes(at_ms, first))
     return hosted, tuple(map(hosted.place, role[1]))
 
 
 def name_consumer(name: str, conn: str, number: int) -> str:
     """Sorted by the consumer's own name, as a Failover subscription sorts them."""
     return f"{name}@{conn}/{number}"
+
+
+def _conn(name: str) -> str:
+    return read_consumer(name)[0]
 
 
 def read_consumer(name: str) -> tuple[str, int]:

@@ -1,17 +1,24 @@
 """What an administrator is told of a topic or a coordinator, read off the role as it stands.
 
-Source: PersistentTopic#getInternalStats, TransactionsBase, PersistentTopicsBase#
-generateResponseWithEntry (4.2): the fields that say something of transactions.
+Source: TransactionsBase, PersistentTopicsBase#generateResponseWithEntry (4.2). Statuses are the
+real ones, also where an exception that nobody has caught makes them 500.
 """
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
 from typing import Any
 
 from ....kernel import Disk
-from ....pulsar.config import TRANSACTION_CURSOR, name_transaction_log
-from ....pulsar.coordinator import Coordinator
-from ....pulsar.ledger import Cursor
+from ....pulsar.config import (
+    SNAPSHOT_LOG,
+    TRANSACTION_CURSOR,
+    name_pending_ack_log,
+    name_transaction_log,
+)
+from ....pulsar.coordinator import Coordinator, TxnMeta
+from ....pulsar.ledger import Cursor, Marks
 from ....pulsar.messages import (
     AckPosition,
     Described,
@@ -19,19 +26,29 @@ from ....pulsar.messages import (
     GetPendingAckStats,
     GetPositionStats,
     GetTransactionInBuffer,
+    LedgerEntry,
     TxnID,
 )
 from ....pulsar.states import StoreState
+from ....pulsar.subscription import Subscription
 from ....pulsar.topic import Topic, describing
 from ..wire.asks import AdminAnswer
-from ..wire.commands import CHECKED, Payload
+from ..wire.commands import CHECKED, Payload, parse_metadata
+from .hosting import Hosted
+from .measuring import place, tell_cursor, tell_ledger
 
-OK, NO_CONTENT, NOT_FOUND, BROKEN = 200, 204, 404, 500
-MISSING = AdminAnswer(NOT_FOUND)
+OK, NO_CONTENT, NOT_FOUND, BROKEN, UNAVAILABLE = 200, 204, 404, 500, 503
+NO_MESSAGE = "Message not found"
+NO_STORE = "Transaction coordinator not found! coordinator id : {tc_id}"
+NO_COORDINATOR = "Transaction coordinator with id {tc_id} not found!"
+NO_TXN = "The transaction with this txdID `{txn}`not found "
+UNCAUGHT = "\n --- An unexpected error occurred in the server ---\n\nMessage: {why}\n"
+MARKER_NAME = "pulsar.txn.marker"
 
 
-def _place(ledger: int, position: int) -> str:
-    return f"{ledger}:{position}"
+def refuse(status: int, why: str) -> AdminAnswer:
+    """An answer that says why there is no other; in the real one 500 comes with a stack trace."""
+    return AdminAnswer(status, {"reason": UNCAUGHT.format(why=why) if status == BROKEN else why})
 
 
 def _facts(topic: Topic, asked: Any, disk: Disk) -> dict[str, Any]:
@@ -40,175 +57,255 @@ def _facts(topic: Topic, asked: Any, disk: Disk) -> dict[str, Any]:
     return dict(said.facts)
 
 
-# ---- a topic ---------------------------------------------------------------------------------
+# ---- entries -----------------------------------------------------------------------------------
 
 
-def tell_internal(topic: Topic, ledger: int) -> AdminAnswer:
-    if not topic.exists:
-        return MISSING
-    cursors = {name: _tell_cursor(sub.cursor, ledger) for name, sub in topic.subs.items()}
-    return AdminAnswer(
-        OK,
-        {
-            "lastConfirmedEntry": _place(ledger, topic.lac),
-            "ledgers": [{"ledgerId": ledger, "entries": 0}],
-            "cursors": cursors,
-        },
-    )
+def find_entry(topic: Topic, disk: Disk, at: int) -> LedgerEntry | None:
+    if not 0 <= at <= topic.lac:
+        return None
+    return next(iter(disk.log(topic.name).read(at, at + 1)), None)
 
 
-def _tell_cursor(cursor: Cursor, ledger: int) -> dict[str, str]:
-    stretches: list[tuple[int, int]] = []
-    for at in cursor.individual:
-        first = stretches.pop()[0] if stretches and stretches[-1][1] == at - 1 else at
-        stretches.append((first, at))
-    ranges = ",".join(f"({_place(ledger, a - 1)}..{_place(ledger, b)}]" for a, b in stretches)
-    return {
-        "markDeletePosition": _place(ledger, cursor.mark_delete),
-        "individuallyDeletedMessages": f"[{ranges}]",
-    }
-
-
-def tell_stats(topic: Topic) -> AdminAnswer:
-    if not topic.exists:
-        return MISSING
-    subs = {
-        name: {
-            "type": str(sub.sub_type),
-            "consumers": [{"consumerName": c.client.rpartition("@")[0]} for c in sub.consumers],
-        }
-        for name, sub in topic.subs.items()
-    }
-    return AdminAnswer(OK, {"subscriptions": subs})
-
-
-def tell_entry(topic: Topic, disk: Disk, at: int) -> AdminAnswer:
+def tell_entry(topic: Topic, disk: Disk, ledger: int, at: int) -> AdminAnswer:
     """An entry as it lies there; headers say what it is."""
-    entry = next(iter(disk.log(topic.name).read(at, at + 1)), None)
-    if entry is None or at > topic.lac:
-        return MISSING
-    headers: list[tuple[str, str]] = []
-    if entry.txn is not None:
-        headers.append(("txnid-most-bits", str(entry.txn.most)))
-        headers.append(("txnid-least-bits", str(entry.txn.least)))
-        headers.append(("txn-aborted", str(entry.txn in topic.buffer.aborts).lower()))
-    headers.append(("txn-uncommitted", str(at > topic.buffer.readable).lower()))
+    entry = find_entry(topic, disk, at)
+    if entry is None:
+        last = place(ledger, topic.lac)
+        return refuse(BROKEN, f"LastConfirmedEntry is {last} when reading entry {at}")
+    headers = [("Message-ID", place(ledger, at)), *_tell_txn(topic, entry, at)]
+    headers.append(("Is-Encrypted", "false"))
     if entry.marker is not None:
+        headers.append(("PROPERTY", "{}"))
+        headers += [("producer-name", MARKER_NAME), ("sequence-id", "-1")]
         headers.append(("marker-type", str(int(entry.marker))))
         return AdminAnswer(OK, b"", tuple(headers))
     payload: Payload = entry.values[0]
     if payload.is_batch:
         headers.append(("num-batch-message", str(payload.count)))
+    metadata, _ = parse_metadata(payload.data)
+    published = datetime.fromtimestamp(metadata.publish_time / 1000, UTC)
+    properties = {pair.key: pair.value for pair in metadata.properties}
+    headers += [
+        ("PROPERTY", json.dumps(properties, separators=(",", ":"))),
+        ("producer-name", metadata.producer_name),
+        ("sequence-id", str(metadata.sequence_id)),
+        ("publish-time", published.isoformat(timespec="milliseconds").replace("+00:00", "Z")),
+    ]
     start = CHECKED.size + CHECKED.unpack_from(payload.data)[2]
     return AdminAnswer(OK, payload.data[start:], tuple(headers))
 
 
-def tell_backlog(topic: Topic, disk: Disk, subscription: str) -> AdminAnswer:
-    """What lies behind the cursor: entries, and how many of them are markers."""
-    sub = topic.subs.get(subscription)
-    if sub is None:
-        return MISSING
+def _tell_txn(topic: Topic, entry: LedgerEntry, at: int) -> list[tuple[str, str]]:
+    headers = []
+    if entry.txn is not None:
+        headers.append(("txnid-most-bits", str(entry.txn.most)))
+        headers.append(("txnid-least-bits", str(entry.txn.least)))
+        headers.append(("txn-aborted", str(entry.txn in topic.buffer.aborts).lower()))
+    headers.append(("txn-uncommitted", str(at > topic.buffer.readable).lower()))
+    return headers
+
+
+def list_left(sub: Subscription, topic: Topic, disk: Disk) -> list[LedgerEntry]:
+    """The entries behind a cursor that were not acknowledged."""
     log = disk.log(topic.name)
-    left = [e for e in log.read(sub.cursor.mark_delete + 1) if not sub.cursor.is_deleted(e.base)]
-    markers = sum(entry.marker is not None for entry in left)
-    messages = sum(len(entry.values) for entry in left)
-    return AdminAnswer(OK, {"entries": len(left), "messages": messages, "markerMessages": markers})
+    behind = log.read(sub.cursor.mark_delete + 1, topic.lac + 1)
+    return [entry for entry in behind if not sub.cursor.is_deleted(entry.base)]
 
 
-# ---- transactions at a topic -----------------------------------------------------------------
+def peek(topic: Topic, disk: Disk, ledger: int, name: str, number: int) -> AdminAnswer:
+    """The `number`th entry, from 1, that a subscription has before it."""
+    if not number:
+        return refuse(BROKEN, "null")
+    sub = topic.subs.get(name)
+    left = list_left(sub, topic, disk) if sub is not None else []
+    if number > len(left):
+        return refuse(NOT_FOUND, NO_MESSAGE)
+    return tell_entry(topic, disk, ledger, left[number - 1].base)
 
 
-def tell_buffer(topic: Topic, disk: Disk, ledger: int) -> AdminAnswer:
+def tell_last(topic: Topic, ledger: int) -> AdminAnswer:
+    """The last entry, a marker too."""
+    return AdminAnswer(
+        OK,
+        {"ledgerId": ledger, "entryId": topic.lac, "partitionIndex": -1, "batchIndex": -1,
+         "batchSize": 0},
+    )  # fmt: skip
+
+
+def tell_backlog(topic: Topic, disk: Disk, ledger: int, name: str) -> AdminAnswer:
+    """What lies behind the cursor: messages, and apart from them the markers."""
+    left = list_left(topic.subs[name], topic, disk) if name in topic.subs else []
+    entries = [entry for entry in left if entry.marker is None]
+    messages = sum(len(entry.values) for entry in entries)
+    told: dict[str, Any] = {
+        "entries": len(entries),
+        "messages": messages,
+        "markerMessages": len(left) - len(entries),
+        "filterAcceptedEntries": len(entries),
+        "filterAcceptedMessages": messages,
+        "aborted": False,
+    }
+    for kind in ("Rejected", "Rescheduled"):  # there are no filters
+        told |= {f"filter{kind}Entries": 0, f"filter{kind}Messages": 0}
+    if left:
+        told["firstMessageId"] = place(ledger, left[0].base)
+        told["lastMessageId"] = place(ledger, left[-1].base)
+    return AdminAnswer(OK, told)
+
+
+# ---- transactions at a topic -------------------------------------------------------------------
+
+
+def _tell_marks(marks: Marks) -> dict[str, int]:
+    return {str(tc_id): mark for tc_id, mark in marks.by_coordinator.items()}
+
+
+def tell_buffer(hosted: Hosted, disk: Disk, with_marks: bool) -> AdminAnswer:
+    """One snapshot a topic (`Single`); the buffer recovers while the topic is loaded."""
+    topic, notes = hosted.role, hosted.notes
     facts = _facts(topic, GetBufferStats(topic.name), disk)
     for name in ("ongoingTxnSize", "totalAbortedTransactions"):
         facts[name] = int(facts[name])
-    return AdminAnswer(OK, {**facts, "maxReadPosition": _place(ledger, topic.buffer.readable)})
+    facts |= {
+        "maxReadPosition": place(hosted.ledger, topic.buffer.readable),
+        "snapshotType": "Single",
+        "lastSnapshotTimestamps": notes.snapshot_ms,
+        "recoverStartTime": notes.loaded_ms,
+        "recoverEndTime": notes.loaded_ms,
+    }
+    if with_marks:
+        facts["lowWaterMarks"] = _tell_marks(topic.buffer.marks)
+    return AdminAnswer(OK, facts)
 
 
-def tell_in_buffer(topic: Topic, disk: Disk, txn: TxnID, ledger: int) -> AdminAnswer:
+def tell_snapshots(hosted: Hosted, disk: Disk) -> AdminAnswer:
+    """The snapshots of this topic; a real broker counts those of all topics of the namespace."""
+    ledger = tell_ledger(hosted.ledger, disk.log(SNAPSHOT_LOG).end, {})
+    told = {"managedLedgerName": SNAPSHOT_LOG, "managedLedgerInternalStats": ledger}
+    return AdminAnswer(
+        OK, {"snapshotType": "Single", "singleSnapshotSystemTopicInternalStats": told}
+    )
+
+
+def describe_in_buffer(topic: Topic, disk: Disk, txn: TxnID, ledger: int) -> dict[str, Any]:
     facts = _facts(topic, GetTransactionInBuffer(topic.name, txn), disk)
     start = topic.buffer.find_start(txn)
     told: dict[str, Any] = {"aborted": facts["aborted"] == "true"}
     if start is not None:
-        told["startPosition"] = _place(ledger, start)
-    return AdminAnswer(OK, told)
+        told["startPosition"] = place(ledger, start)
+    return told
 
 
-def tell_pending(topic: Topic, disk: Disk, subscription: str) -> AdminAnswer:
-    if subscription not in topic.subs:
-        return MISSING
-    facts = _facts(topic, GetPendingAckStats(topic.name, subscription), disk)
-    return AdminAnswer(OK, {**facts, "ongoingTxnSize": int(facts["ongoingTxnSize"])})
+def _refuse_missing(topic: Topic, name: str) -> AdminAnswer | None:
+    """A real broker runs into a null here."""
+    if name in topic.subs:
+        return None
+    return refuse(BROKEN, f"there is no subscription {name} of {topic.name}")
 
 
-def tell_in_pending(topic: Topic, subscription: str, txn: TxnID, ledger: int) -> AdminAnswer:
-    if subscription not in topic.subs:
-        return MISSING
-    slot = topic.subs[subscription].pending.slot
-    told = {}
-    if slot is not None and slot[0] == txn:
-        told["cumulativeAckPosition"] = f"{ledger}:{slot[1]}"
-    return AdminAnswer(OK, told)
+def tell_pending(hosted: Hosted, disk: Disk, name: str, with_marks: bool) -> AdminAnswer:
+    topic, since = hosted.role, hosted.notes.pending_ms.get(name, 0)
+    if refused := _refuse_missing(topic, name):
+        return refused
+    facts = _facts(topic, GetPendingAckStats(topic.name, name), disk)
+    facts |= {
+        "ongoingTxnSize": int(facts["ongoingTxnSize"]),
+        "recoverStartTime": since,
+        "recoverEndTime": since,
+    }
+    if with_marks:
+        facts["lowWaterMarks"] = _tell_marks(topic.subs[name].pending.marks)
+    return AdminAnswer(OK, facts)
 
 
-def tell_position(
-    topic: Topic, disk: Disk, subscription: str, position: AckPosition
-) -> AdminAnswer:
-    if subscription not in topic.subs:
-        return MISSING
-    return AdminAnswer(
-        OK, _facts(topic, GetPositionStats(topic.name, subscription, position), disk)
-    )
+def tell_pending_log(hosted: Hosted, disk: Disk, name: str) -> AdminAnswer:
+    """Its log is never shortened here, so its cursor stands at the beginning."""
+    topic = hosted.role
+    if refused := _refuse_missing(topic, name):
+        return refused
+    if str(topic.subs[name].pending.state) != "Ready":
+        return refuse(UNAVAILABLE, "Pending ack have not init success!")
+    log = name_pending_ack_log(topic.name, name)
+    end, kept = disk.log(log).end, Cursor()
+    cursors = {"__pending_ack_state": tell_cursor(kept, hosted.ledger, 0)}
+    space, _, local = log.removeprefix("persistent://").rpartition("/")
+    told = {
+        "managedLedgerName": f"{space}/persistent/{local}",
+        "managedLedgerInternalStats": tell_ledger(hosted.ledger, end, cursors),
+    }
+    return AdminAnswer(OK, {"pendingAckLogStats": told})
 
 
-# ---- a coordinator ---------------------------------------------------------------------------
+def describe_in_pending(topic: Topic, name: str, txn: TxnID, ledger: int) -> dict[str, Any]:
+    slot = topic.subs[name].pending.slot if name in topic.subs else None
+    if slot is None or slot[0] != txn:
+        return {}
+    return {"cumulativeAckPosition": f"{ledger}:{slot[1]}"}
 
 
-def tell_transaction(tc: Coordinator, txn: TxnID) -> AdminAnswer:
-    meta = tc.txns.get(txn)
-    if meta is None:
-        return MISSING
+def tell_in_pending(topic: Topic, name: str, txn: TxnID, ledger: int) -> AdminAnswer:
+    refused = _refuse_missing(topic, name)
+    return refused or AdminAnswer(OK, describe_in_pending(topic, name, txn, ledger))
+
+
+def tell_position(topic: Topic, disk: Disk, name: str, position: AckPosition) -> AdminAnswer:
+    if refused := _refuse_missing(topic, name):
+        return refused
+    return AdminAnswer(OK, _facts(topic, GetPositionStats(topic.name, name, position), disk))
+
+
+# ---- a coordinator -----------------------------------------------------------------------------
+
+
+def refuse_txn(tc: Coordinator, txn: TxnID, status: int = NOT_FOUND) -> AdminAnswer:
+    """Why there is nothing to be said of this transaction, or done with it."""
+    if tc.state is not StoreState.READY:
+        return refuse(status, NO_COORDINATOR.format(tc_id=tc.tc_id))
+    return refuse(status, NO_TXN.format(txn=txn))
+
+
+def describe_txn(meta: TxnMeta) -> dict[str, Any]:
+    """What its coordinator knows; of each participant nothing yet."""
     acked: dict[str, dict[str, Any]] = {}
     for topic, subscription in meta.subscriptions:
         acked.setdefault(topic, {})[subscription] = {}
-    return AdminAnswer(
-        OK,
-        {
-            "txnId": str(txn),
-            "status": str(meta.status),
-            "openTimestamp": meta.start_ms,
-            "timeoutAt": meta.timeout_ms,
-            "producedPartitions": {name: {} for name in meta.partitions},
-            "ackedPartitions": acked,
-        },
-    )
+    return {
+        "txnId": str(meta.txn),
+        "status": str(meta.status),
+        "openTimestamp": meta.start_ms,
+        "timeoutAt": meta.timeout_ms,
+        "producedPartitions": {name: {} for name in meta.partitions},
+        "ackedPartitions": acked,
+    }
 
 
-def tell_coordinator(tc: Coordinator) -> AdminAnswer:
-    """One that no client has loaded is not there."""
+def describe_coordinator(hosted: Hosted) -> dict[str, Any] | None:
+    """None for one that no client has loaded."""
+    tc: Coordinator = hosted.role
     if tc.state is not StoreState.READY:
-        return MISSING
-    return AdminAnswer(
-        OK,
-        {
-            "state": str(tc.state),
-            "leastSigBits": tc.sequence,
-            "lowWaterMark": tc.low_watermark,
-            "ongoingTxnSize": len(tc.txns),
-        },
-    )
-
-
-def tell_slow(tc: Coordinator, timeout_ms: int) -> AdminAnswer:
-    """Those whose timeout is longer, however long they have been open."""
-    slow = (meta for meta in tc.txns.values() if meta.timeout_ms > timeout_ms)
-    return AdminAnswer(OK, {str(meta.txn): {} for meta in slow})
+        return None
+    start, end = hosted.notes.store_ms
+    return {
+        "state": str(tc.state),
+        "leastSigBits": tc.sequence,
+        "lowWaterMark": tc.low_watermark,
+        "ongoingTxnSize": len(tc.txns),
+        "recoverStartTime": start,
+        "recoverEndTime": end,
+    }
 
 
 def tell_transaction_log(tc: Coordinator, disk: Disk) -> AdminAnswer:
-    consumed = tc.cursor.mark_delete + 1 + len(tc.cursor.individual)
-    stats = {
-        "entriesAddedCounter": disk.log(name_transaction_log(tc.tc_id)).end,
-        "cursors": {TRANSACTION_CURSOR: {"messagesConsumedCounter": consumed}},
+    if tc.state is not StoreState.READY:
+        return refuse(NOT_FOUND, NO_STORE.format(tc_id=tc.tc_id))
+    name = name_transaction_log(tc.tc_id)
+    end = disk.log(name).end
+    cursors = {TRANSACTION_CURSOR: tell_cursor(tc.cursor, tc.tc_id, end)}
+    told = {
+        "managedLedgerName": f"pulsar/system/persistent/{name}",
+        "managedLedgerInternalStats": {
+            **tell_ledger(tc.tc_id, end, cursors),
+            "properties": {"max_local_txn_id": str(tc.sequence)},
+        },
     }
-    return AdminAnswer(OK, {"transactionLogStats": {"managedLedgerInternalStats": stats}})
+    return AdminAnswer(OK, {"transactionLogStats": told})

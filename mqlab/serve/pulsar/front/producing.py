@@ -2,7 +2,9 @@
 
 A producer has a name, which is its own on its topic as long as it is connected; whoever brings none
 is given one. A message is looked at before it reaches its topic: the checksum has to fit, and its
-metadata to be readable. Whether a transaction exists nobody asks.
+metadata to be readable. Whether a transaction exists nobody asks. What a client says of itself is
+not believed beyond what it has sent: a batch has no more messages than its bytes can hold (a real
+broker stores such a batch, which no client can read).
 
 Source: ServerCnx#handleProducer, #handleSend, Producer#checkAndStartPublish (4.2). *Left out:*
 exclusive producers, encryption.
@@ -14,9 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from ....kernel import Caller, Disk, Effects, Put, Reply, Send, replace
 from ....pulsar.errors import ServerError
-from ....pulsar.messages import Answer, SendMessage, TxnID
+from ....pulsar.messages import Answer, MessageMetadata, SendMessage, TxnID
+from ....pulsar.unserved import EXCLUSIVE
 from ..wire.asks import Ask, Handed, Said
-from ..wire.commands import MOST_IN_BATCH, Payload, WireError, read_metadata, signed
+from ..wire.commands import (
+    MOST_IN_BATCH,
+    Batched,
+    Payload,
+    WireError,
+    find_room,
+    read_metadata,
+    signed,
+)
 from .hosting import Inspect
 from .schemas import add_producers
 from .sessions import Producer
@@ -37,7 +48,7 @@ def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Resul
     topic = read_name(command.topic)
     effects = open_topic(disk, topic)
     if command.producer_access_mode != SHARED:
-        refusal = Answer(ServerError.NotAllowedError, "producers share their topic here")
+        refusal = Answer(ServerError.NotAllowedError, EXCLUSIVE)
         return front, (Reply(caller, refusal),)
     name, given = command.producer_name, disk.table(NAMES).get("given", 0)
     if not name:
@@ -79,26 +90,52 @@ def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     if producer is None:
         return front, (Reply(caller, None),)
     try:
-        payload = read_payload(ask.command.message)
+        metadata, start = read_metadata(ask.command.message)
+        payload = read_payload(metadata, start, ask.command.message)
     except WireError as error:
         fields = (("error", "ChecksumError"), ("message", str(error)))
         return front, (Reply(caller, Said(name="SEND_ERROR", fields=fields)),)
-    txn = None
-    if command.HasField("txnid_least_bits") and command.HasField("txnid_most_bits"):
-        txn = TxnID(signed(command.txnid_most_bits), signed(command.txnid_least_bits))
-    number = max(signed(command.sequence_id), signed(command.highest_sequence_id))
-    values = (payload,) * payload.count
-    message = SendMessage(producer.topic, producer.name, number, values, txn)
+    message = _read_message(producer, command, metadata, Batched(payload))
     return front, (Send(producer.topic, Handed(caller, message)),)
 
 
-def read_payload(message: bytes) -> Payload:
+def _read_message(producer: Producer, command: Any, metadata: Any, values: Batched) -> SendMessage:
+    """What the command says, and what the message says of itself where that is something else."""
+    first, txn = signed(command.sequence_id), _read_txn(command)
+    highest = max(first, signed(command.highest_sequence_id))
+    number = max(signed(metadata.sequence_id), signed(metadata.highest_sequence_id))
+    said = MessageMetadata(metadata.producer_name, number, _read_txn(metadata))
+    same = said == MessageMetadata(producer.name, highest, txn)
+    return SendMessage(
+        producer.topic,
+        producer.name,
+        highest,
+        values,
+        txn,
+        None if first == highest else first,
+        None if same else said,
+        command.is_chunk and not _ends_chunks(metadata),
+    )
+
+
+def _ends_chunks(metadata: Any) -> bool:
+    """Whether a chunk is the last one of its message; one of number -1 is taken for no chunk
+    (MessageDeduplication#isDuplicate)."""
+    return metadata.chunk_id in (-1, metadata.num_chunks_from_msg - 1)
+
+
+def _read_txn(body: Any) -> TxnID | None:
+    if body.HasField("txnid_least_bits") and body.HasField("txnid_most_bits"):
+        return TxnID(signed(body.txnid_most_bits), signed(body.txnid_least_bits))
+    return None
+
+
+def read_payload(metadata: Any, start: int, message: bytes) -> Payload:
     """Raises WireError."""
-    metadata, start = read_metadata(message)
     is_batch = metadata.HasField("num_messages_in_batch")
     count = metadata.num_messages_in_batch if is_batch else 1
-    if not 1 <= count <= MOST_IN_BATCH:
-        raise WireError(f"a batch of {count} messages")
+    if not 1 <= count <= min(MOST_IN_BATCH, find_room(metadata, len(message) - start)):
+        raise WireError(f"a batch of {count} messages in {len(message) - start} bytes")
     text = "" if is_batch else _read_text(message[start : start + 4 * TEXT])
     return Payload(message, count, is_batch, text or "message")
 

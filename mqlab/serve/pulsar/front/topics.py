@@ -22,6 +22,7 @@ from ....pulsar.config import TOPIC
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
 from ....pulsar.topic.deletion import DELETED
+from ....pulsar.unserved import NON_PERSISTENT
 from ..wire.asks import Ask, Said
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Refusal(Exception):
 def read_name(text: str) -> str:
     """The whole name of a topic. Raises Refusal."""
     if text.startswith("non-persistent://"):
-        raise Refusal(ServerError.NotAllowedError, "topics are persistent here")
+        raise Refusal(ServerError.NotAllowedError, NON_PERSISTENT)
     found = NAME.fullmatch(text)
     if found is None:
         raise Refusal(ServerError.NotAllowedError, f"Invalid topic name: {text[:100]}")
@@ -98,7 +99,7 @@ def find_row(disk: Disk, name: str) -> TopicRow | None:
 def open_topic(disk: Disk, name: str) -> Effects:
     """What makes a topic, unless it is there. Raises Refusal where there is no namespace for it."""
     check_namespace(disk, name)
-    return () if name in disk.table(TOPICS) else (_make_row(disk, name),)
+    return () if name in disk.table(TOPICS) else (make_row(disk, name),)
 
 
 def name_participants(disk: Disk, names: tuple[str, ...]) -> Effects:
@@ -110,11 +111,11 @@ def name_participants(disk: Disk, names: tuple[str, ...]) -> Effects:
         missing = not has_namespace(disk, name)
         if not missing:
             effects = (*effects, Put(f"{name}/{TOPIC}", DELETED, True))
-        effects = (*effects, _make_row(disk, name, place, missing))
+        effects = (*effects, make_row(disk, name, place, missing))
     return effects
 
 
-def _make_row(disk: Disk, name: str, place: int = 0, missing: bool = False) -> Put:
+def make_row(disk: Disk, name: str, place: int = 0, missing: bool = False) -> Put:
     """`place`: among those that are made in this step."""
     row = TopicRow(name, len(disk.table(TOPICS)) + 1 + place, missing=missing)
     return Put(TOPICS, name, row)
@@ -124,12 +125,18 @@ def _make_row(disk: Disk, name: str, place: int = 0, missing: bool = False) -> P
 
 
 def answer_partitions(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    name = read_name(ask.command.body.topic)
+    """A client that forbids auto-creation asks whether there is such a topic. By that, Java's
+    finds out whether retry and dead-letter topics are called as they were once, without the topic
+    (ConsumerBuilderImpl#checkDlqAlreadyExists)."""
+    command = ask.command.body
+    name = read_name(command.topic)
     count = disk.table(PARTITIONED).get(name, 0)
     if name == ASSIGN:
         count = front.config.coordinators
     else:
         check_namespace(disk, name)
+        if not count and not command.metadata_auto_creation_enabled and not exists(disk, name):
+            raise Refusal(ServerError.TopicNotFound, f"Topic {name} does not exist")
     fields = (("partitions", count), ("response", "Success"))
     return front, (Reply(caller, Said(name="PARTITIONED_METADATA_RESPONSE", fields=fields)),)
 
@@ -157,8 +164,10 @@ def answer_names(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 def list_topics(disk: Disk) -> tuple[str, ...]:
     """Those that exist: neither deleted, nor only named by a transaction."""
     rows = disk.table(TOPICS).values()
-    return tuple(
-        row.name
-        for row in rows
-        if DELETED not in disk.table(f"{row.name}/{TOPIC}") and has_namespace(disk, row.name)
-    )
+    return tuple(row.name for row in rows if exists(disk, row.name))
+
+
+def exists(disk: Disk, name: str) -> bool:
+    """Whether there is this topic: neither deleted, nor only named by a transaction."""
+    is_there = find_row(disk, name) is not None and has_namespace(disk, name)
+    return is_there and DELETED not in disk.table(f"{name}/{TOPIC}")

@@ -10,6 +10,7 @@ in a lesson.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -158,7 +159,7 @@ def simplify(body: Any) -> Any:
     return body
 
 
-def _shorten_values(values: tuple[Any, ...]) -> tuple[str, ...]:
+def _shorten_values(values: Sequence[Any]) -> tuple[str, ...]:
     first = tuple(escape_unseen(shorten(str(v), LABEL)) for v in values[:TOGETHER])
     return first if len(values) <= TOGETHER else (*first, "…")
 

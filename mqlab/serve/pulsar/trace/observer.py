@@ -50,7 +50,7 @@ from ....pulsar.picture.why import explain_fact
 from ...trace.recorder import Step
 from ...trace.teller import Teller
 from ..front import FRONT
-from ..front.hosting import LATE, Hosted
+from ..front.hosting import Hosted
 from ..wire.asks import Ask, Handed, Push, Tell
 from .lanes import COORDINATOR, find_kind, make_lanes, name_lane
 from .model import Model, simplify
@@ -146,7 +146,7 @@ class Observer(Teller):
         if isinstance(asked, TOLD) and isinstance(event, Request):
             conn = _find_conn(event.body.caller)
             self._tell_effect(conn, name, event, Send(name, simplify(asked)))
-        if isinstance(event, Fired) and event.timer != LATE and self.lanes.admit(name, self.steps):
+        if isinstance(event, Fired) and self.lanes.admit(name, self.steps):
             self._add(new_fact(FactKind.TIMER, name, TIMER(name=event.timer)), Telling())
         if old is None or not self.lanes.admit(name, self.steps):
             return

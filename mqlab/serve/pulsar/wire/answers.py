@@ -11,7 +11,7 @@ from typing import Any
 
 from ....pulsar.messages import Answer, NewTxnResponse
 from .asks import Ask, Push, Receipt, Said, Tell
-from .commands import Payload, encode_command, unsigned, write_bits
+from .commands import Payload, encode_command, signed, unsigned, write_bits
 from .proto import ERRORS
 
 Fields = dict[str, Any]
@@ -84,7 +84,9 @@ def _write_receipt(body: Any, answer: Receipt) -> bytes:
         return encode_command("SEND_ERROR", {**fields, **error})
     ledger = answer.ledger if answer.position >= 0 else -1
     place = {"ledgerId": unsigned(ledger), "entryId": unsigned(answer.position)}
-    fields["highest_sequence_id"] = body.highest_sequence_id
+    # Below the number of the first message nobody takes notice of it (ServerCnx#handleSend).
+    is_highest = signed(body.highest_sequence_id) >= signed(body.sequence_id)
+    fields["highest_sequence_id"] = body.highest_sequence_id if is_highest else 0
     return encode_command("SEND_RECEIPT", {**fields, "message_id": place})
 
 

@@ -25,11 +25,12 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class AdminAsk:
-    """A request of the admin interface."""
+    """A request of the admin interface, and the address at which it has reached us."""
 
     method: str
     path: str
     body: bytes = b""
+    here: Host = ("127.0.0.1", 0)
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"

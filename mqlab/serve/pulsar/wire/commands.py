@@ -14,8 +14,9 @@ LengthFieldBasedFrameDecoder in PulsarChannelInitializer (4.2).
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
@@ -32,6 +33,11 @@ MAX_MESSAGE = 5 << 20  # maxMessageSize
 LONGEST = MAX_MESSAGE + 10 * 1024
 #: a batch of more messages than this is none that a client makes
 MOST_IN_BATCH = 1 << 16
+#: how many messages of a batch a compressed byte can stand for: ZLIB makes one byte of 1,032 at
+#: most, and the least message has 6 (4 of a size, 2 of its SingleMessageMetadata)
+IN_A_BYTE = 1032 // 6
+#: batchingMaxMessages, which is a client's default: what ZSTD makes of so many may be shorter still
+ALWAYS_IN_BATCH = 1_000
 
 #: by number of a command, the field of BaseCommand that holds it: they have the same numbers
 FIELDS: dict[int, str] = {field.number: field.name for field in BaseCommand.DESCRIPTOR.fields}
@@ -63,6 +69,35 @@ class Payload:
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Batched(Sequence[Payload]):
+    """The messages of an entry as the engine counts them: each stands for the whole of it, since a
+    broker does not look into a batch. However many there are, only one is kept."""
+
+    payload: Payload
+
+    def __len__(self) -> int:
+        return self.payload.count
+
+    @overload
+    def __getitem__(self, place: int) -> Payload: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Payload, ...]: ...
+    def __getitem__(self, place: int | slice) -> Payload | tuple[Payload, ...]:
+        if isinstance(place, slice):
+            return (self.payload,) * len(range(len(self))[place])
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"message {place} of a batch of {len(self)}")
+        return self.payload
+
+
+def find_room(metadata: Any, payload: int) -> int:
+    """How many messages a batch can have of which the payload has so many bytes."""
+    if not metadata.compression:
+        return max(1, payload)
+    return max(ALWAYS_IN_BATCH, payload * IN_A_BYTE)
 
 
 # ---- frames --------------------------------------------------------------------------------

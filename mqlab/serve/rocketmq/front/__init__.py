@@ -11,17 +11,18 @@ broker's question about a transaction goes out over that very connection.
     registry.py   heartbeats, members of groups, locks; clients.py and locks.py hold them
     sending.py    what is looked at before a message is stored; batches
     replies.py    questions and answers between clients
-    pulling.py    the long poll
+    pulling.py    the long poll; held.py: the pulls that wait
+    pushing.py    pushes that a client could not take yet
     offsets.py    how far groups have come, where queues begin and end
     queries.py    messages by key and by id
+    admin.py      what mqadmin asks and changes; status.py: how the broker stands
 
 **Durable** are the tables `topics` and `groups`, the commit log and what the broker says of
 offsets. **Memory** is who is connected, who waits, who holds a lock.
 
 *What can go wrong.* A client leaves while its request is under way: what it asked for happens all
 the same. A broker that starts knows nobody, so it can ask nobody until they heartbeat again.
-*Left out:* other brokers, slaves, access control, SQL filters, pop consumption, messages for a
-certain time of delivery, message tracks.
+*Left out:* other brokers, slaves, access control, SQL filters, pop consumption, message tracks.
 Read on in BrokerController#registerProcessor and the processors named in each file (5.5.0).
 """
 
@@ -41,31 +42,48 @@ from ....kernel import (
     Fired,
     Map,
     Quiet,
-    Reply,
     Request,
+    Response,
     Send,
     replace,
 )
 from ....rocketmq.broker import Broker
 from ....rocketmq.config import DLQ_PREFIX, RocketMQConfig
 from ....rocketmq.group.messages import ConsumerSendMsgBack, QueryConsumerOffset
-from ....rocketmq.log import Stored
+from ....rocketmq.log import COMMIT_LOG, Stored
+from ....rocketmq.log.offsets import Offsets
 from ....rocketmq.messages import (
+    TAGS,
+    UNIQ_KEY,
     CheckTransactionState,
     EndTransaction,
     HeartbeatResponse,
     Message,
     ResumeCheckHalfMessage,
 )
-from ....rocketmq.remoting import ResponseCode
+from ....rocketmq.remoting import ResponseCode, make_msg_id
+from ...protocol import Unsent
+from ..wire import admin as wanted
 from ..wire import asks
 from ..wire.answers import REGION, Question
 from ..wire.asks import Ask
-from . import offsets, pulling, queries, registry, replies, sending, topics
+from . import (
+    admin,
+    offsets,
+    pulling,
+    pushing,
+    queries,
+    registry,
+    replies,
+    sending,
+    status,
+    topics,
+)
 from .clients import ClientBeat, Clients
+from .held import Arrival, HeldPulls
 from .locks import Locks
-from .pulling import PULL, Held
-from .sending import FRONT, Batch, StoreNext
+from .pulling import PULL
+from .sending import FRONT
 from .topic import CLUSTER
 
 __all__ = ["FRONT", "Front", "FrontConfig"]
@@ -83,37 +101,42 @@ class FrontConfig:
 
 @dataclass(frozen=True, slots=True)
 class Wake:
-    """To the front itself: these queues have grown, and somebody waits for that."""
+    """To the front itself: these messages lie in their queues, and somebody waits for them."""
 
-    queues: tuple[str, ...]
+    stored: tuple[Arrival, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Front(Quiet):
-    """`here`: the address at which clients reach this broker; `held`: pulls that wait, by number,
-    `waiting`: their numbers by queue; `batches`: batches that are not stored whole."""
+    """`here`: the address at which clients reach this broker; `held`: pulls that wait; `unsent`:
+    pushes that their clients could not take yet. `resets`: positions that groups are sent back to
+    at their next pull; `pulled`: how far groups have been sent messages; `since_ms`: the start."""
 
     config: FrontConfig
     broker: Broker
     here: tuple[str, int] = ("127.0.0.1", 0)
     clients: Clients = Clients()
     locks: Locks = Locks()
-    held: Map[int, Held] = Map()
-    waiting: Map[str, tuple[int, ...]] = Map()
-    batches: Map[int, Batch] = Map()
+    held: HeldPulls = HeldPulls()
+    unsent: Map[int, Send] = Map()
     last: int = 0
+    resets: Offsets = Offsets()
+    pulled: Offsets = Offsets()
+    since_ms: int = 0
 
     def step(self, event: Event, disk: Disk) -> Result:
         match event:
             case Request(caller=caller, body=Ask() as ask, at_ms=at_ms):
                 here = self if self.here == ask.here else replace(self, here=ask.here)
                 return HANDLERS[type(ask.body)](here, caller, ask, at_ms, disk)
-            case Request(body=StoreNext(number=number), at_ms=at_ms):
-                return sending.store_next(self, number, at_ms, disk)
-            case Request(body=Wake(queues=queues)):
-                return pulling.wake(self, queues, disk)
+            case Request(body=Wake(stored=stored)):
+                return pulling.wake(self, stored, disk)
             case Fired(timer=timer) if timer.startswith(PULL):
                 return pulling.end_wait(self, int(timer.removeprefix(PULL)), disk)
+            case Fired(timer=pushing.AGAIN):
+                return pushing.push_again(self)
+            case Response(peer=peer, body=Unsent(body=body)):
+                return pushing.keep_unsent(self, peer, body)
             case ConnectionLost(peer=peer):
                 return self._forget(peer, event, disk)
         # The broker's own: a timer of the check service, say.
@@ -132,21 +155,17 @@ class Front(Quiet):
                 case Send(body=HeartbeatResponse()):
                     continue  # in a lesson the broker's direction of the connection opens so
                 case Send(to=client, body=CheckTransactionState() as check):
-                    done.append(Send(client, Question(check, self.here)))
-                case Reply(caller=Caller(name=name, corr=number), body=body) if name == FRONT:
-                    new, more = sending.take_stored(new, number, body)
-                    done += more
+                    done += self._put_question(client, check)
                 case Append(entry=Stored(message=message)) if message.topic.startswith(DLQ_PREFIX):
                     done += (*topics.create_once(disk, message.topic), effect)
                 case _:
                     done.append(effect)
-        grown = {effect.log: None for effect in effects if isinstance(effect, Append)}
-        awaited = tuple(queue for queue in grown if queue in self.waiting)
+        awaited = tuple(filter(self.held.is_awaited, list_arrivals(effects)))
         return new, (*done, *((Send(FRONT, Wake(awaited)),) if awaited else ()))
 
     def _forget(self, client: str, event: ConnectionLost, disk: Disk) -> Result:
         new, effects = self.ask_broker(event, disk)
-        new, ended = pulling.forget_client(new, client)
+        new, ended = pulling.forget_client(pushing.forget_unsent(new, client), client)
         clients, told = new.clients.forget(client)
         return replace(new, clients=clients), (*effects, *ended, *told)
 
@@ -160,17 +179,38 @@ class Front(Quiet):
         """4.9 has one code for all that is wrong with a request."""
         return ResponseCode.SYSTEM_ERROR if self.is_older else code
 
-    def mark(self, message: Message) -> Message:
-        """The properties that a broker adds to what it stores."""
+    def mark(self, message: Message, at_ms: int, disk: Disk) -> Message:
+        """The properties that a broker adds to what it stores. Since 5 it also gives a key to a
+        message that its client gave none: of the broker's address, the time and where it lies."""
         marked = message.put(("CLUSTER", CLUSTER))
         if self.is_older:
             return marked
+        if not message.get(UNIQ_KEY):
+            key = f"{make_msg_id(self.here, disk.log(COMMIT_LOG).end)}{at_ms & 0xFFFFFFFF:08X}"
+            marked = marked.put((UNIQ_KEY, key))
         return marked.put(("MSG_REGION", REGION), ("TRACE_ON", "true"))
+
+    def mark_in_batch(self, message: Message) -> Message:
+        """Since 5 a broker adds nothing to the messages of a batch."""
+        return message.put(("CLUSTER", CLUSTER)) if self.is_older else message
+
+    def _put_question(self, client: str, check: CheckTransactionState) -> Effects:
+        """4.9 never asks about a message without a body: it stumbles over it, and the check
+        counts all the same."""
+        if not self.is_older:
+            return (Send(client, Question(check, self.here, topics.BROKER_NAME)),)
+        return (Send(client, Question(check, self.here)),) if check.message.body else ()
 
     @staticmethod
     def recover(config: FrontConfig, disk: Disk, at_ms: int) -> Result:
         broker, effects = Broker.recover(config.rocketmq, disk, at_ms)
-        return Front(config, broker), effects
+        return Front(config, broker, since_ms=at_ms), effects
+
+
+def list_arrivals(effects: Effects) -> dict[Arrival, None]:
+    """Queue and tag of each message that these effects store."""
+    records = (e.entry for e in effects if isinstance(e, Append) and isinstance(e.entry, Stored))
+    return {(one.message.queue, one.message.get(TAGS)): None for one in records}
 
 
 # ---- who handles what ------------------------------------------------------------------------
@@ -207,4 +247,17 @@ HANDLERS: dict[type, Callable[[Front, Caller, Ask, int, Disk], Result]] = {
     asks.SearchOffsetByTimestamp: offsets.search_offset,
     asks.QueryMessage: queries.query_messages,
     asks.ViewMessageById: queries.view_message,
+    wanted.ListTopics: admin.list_topics,
+    wanted.GetTopicConfig: admin.describe_topic,
+    wanted.GetTopicStatsInfo: admin.tell_topic,
+    wanted.GetConsumeStats: admin.tell_progress,
+    wanted.GetConsumerConnectionList: admin.list_members,
+    wanted.GetAllProducerInfo: admin.list_all_producers,
+    wanted.QueryTopicConsumeByWho: admin.list_readers,
+    wanted.ResetOffset: admin.reset_offset,
+    wanted.DeleteTopic: admin.delete_topic,
+    wanted.DeleteSubscriptionGroup: admin.delete_group,
+    wanted.GetBrokerConfig: status.tell_config,
+    wanted.GetBrokerRuntimeInfo: status.tell_figures,
+    wanted.ViewBrokerStatsData: status.tell_statistics,
 }

@@ -29,24 +29,56 @@ TAG = "TAG"
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a group wants of a topic. `tags`: empty for all; `version`: of the expression."""
+    """What a group wants of a topic. `tags`: empty for all; `version`: of its expression `text`."""
 
     topic: str
     tags: frozenset[str] = frozenset()
     version: int = 0
+    text: str = ALL
 
     def wants(self, tag: str | None) -> bool:
         return not self.tags or tag in self.tags
+
+    def row(self) -> dict[str, Any]:
+        """SubscriptionData."""
+        tags = sorted(self.tags)
+        return {
+            "classFilterMode": False,
+            "codeSet": [hash_text(tag) for tag in tags],
+            "expressionType": TAG,
+            "subString": self.text,
+            "subVersion": self.version,
+            "tagsSet": tags,
+            "topic": self.topic,
+        }
+
+
+def hash_text(text: str) -> int:
+    """Java's String#hashCode, by which a broker compares tags."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for at in range(0, len(units), 2):
+        value = (31 * value + int.from_bytes(units[at : at + 2], "big")) & 0xFFFF_FFFF
+    return value - (value >> 31 << 32)
 
 
 def read_expression(topic: str, text: str | None, version: int = 0) -> Subscription:
     """`TagA || TagB`, or `*` (FilterAPI#buildSubscriptionData)."""
     if not text or text.strip() == ALL:
-        return Subscription(topic, version=version)
+        return Subscription(topic, version=version, text=text or ALL)
     tags = frozenset(tag.strip() for tag in text.split("||") if tag.strip())
     if not tags:
         raise RequestError(f"subString split error: {text[:100]}")
-    return Subscription(topic, tags, version)
+    return Subscription(topic, tags, version, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a group consumes, in the client's words: ConsumeType, MessageModel, ConsumeFromWhere."""
+
+    consume_type: str = "CONSUME_PASSIVELY"
+    model: str = "CLUSTERING"
+    from_where: str = "CONSUME_FROM_LAST_OFFSET"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +87,54 @@ class Consumer:
 
     group: str
     subscriptions: tuple[Subscription, ...] = ()
+    kind: Kind = Kind()
+
+
+@dataclass(frozen=True, slots=True)
+class Software:
+    """What a client says of itself in each command, and where it is."""
+
+    address: str = ""
+    language: str = "JAVA"
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ClientBeat:
-    """A heartbeat: the client's id and its groups."""
+    """A heartbeat: the client's id, its groups, and what it runs."""
 
     client_id: str
     producers: tuple[str, ...] = ()
     consumers: tuple[Consumer, ...] = ()
+    software: Software = Software()
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The client on a connection, as its last heartbeat has told."""
+
+    client_id: str
+    software: Software
+    beat_ms: int
+
+    def row(self) -> dict[str, Any]:
+        """Connection."""
+        return {
+            "clientAddr": self.software.address,
+            "clientId": self.client_id,
+            "language": self.software.language,
+            "version": self.software.version,
+        }
+
+    def producer_row(self) -> dict[str, Any]:
+        """ProducerInfo."""
+        return {
+            "clientId": self.client_id,
+            "language": self.software.language,
+            "lastUpdateTimestamp": self.beat_ms,
+            "remoteIP": f"/{self.software.address}",
+            "version": self.software.version,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +143,17 @@ class Group:
 
     members: Map[str, str] = Map()
     subscriptions: Map[str, Subscription] = Map()
+    kind: Kind = Kind()
 
 
 @dataclass(frozen=True, slots=True)
 class Clients:
     """`groups`: the consumer groups that have a member; `producers`: the connection of each client
-    that has a producer, by the client's id."""
+    that has a producer, by the client's id; `connected`: who is at the end of a connection."""
 
     groups: Map[str, Group] = Map()
     producers: Map[str, str] = Map()
+    connected: Map[str, Connected] = Map()
 
     def find(self, group: str) -> Group | None:
         found: Group | None = self.groups.get(group)
@@ -99,12 +172,18 @@ class Clients:
         for consumer in beat.consumers:
             old = new.find(consumer.group) or Group()
             group = _subscribed(old, consumer.subscriptions)
-            group = replace(group, members=old.members.set(connection, beat.client_id))
+            members = old.members.set(connection, beat.client_id)
+            group = replace(group, members=members, kind=consumer.kind)
             new = replace(new, groups=new.groups.set(consumer.group, group))
             changed = tuple(group.subscriptions) != tuple(old.subscriptions)
             if connection not in old.members or changed:
                 effects += _tell(consumer.group, group)
         return new, tuple(effects)
+
+    def note(self, connection: str, beat: ClientBeat, at_ms: int) -> Clients:
+        """Who it is that beats, for whoever asks later."""
+        one = Connected(beat.client_id, beat.software, at_ms)
+        return replace(self, connected=self.connected.set(connection, one))
 
     def unregister(self, connection: str, group: str) -> tuple[Clients, Effects]:
         found = self.find(group)
@@ -118,7 +197,8 @@ class Clients:
     def forget(self, connection: str) -> tuple[Clients, Effects]:
         """A connection is gone, and with it whoever spoke over it."""
         kept = ((client, at) for client, at in self.producers.items() if at != connection)
-        new, effects = replace(self, producers=Map(kept)), list[Any]()
+        new = replace(self, producers=Map(kept), connected=self.connected.remove(connection))
+        effects = list[Any]()
         for name, group in self.groups.items():
             if connection in group.members:
                 new, told = new.unregister(connection, name)

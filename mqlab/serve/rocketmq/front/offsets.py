@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 NO_TOPIC = "topic[{topic}] not exist, apply first please!"
 ILLEGAL_QUEUE = "queueId[{queue}] is illegal, topic:[{topic}] topicConfig.readQueueNums:[{most}]"
+RESET_BEFORE = "Offset has been previously reset"
 Result = tuple["Front", Effects]
 
 
@@ -50,6 +51,9 @@ def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     """A group that has never said anything begins at 0 where the queue's first message is still
     at hand; in 4.9 also where there is none yet."""
     body: QueryConsumerOffset = ask.body
+    reset = front.resets.get(offset_key(body.group, body.queue))
+    if reset is not None:
+        return front, (Reply(caller, OffsetResponse(queue=body.queue, offset=reset)),)
     known = offset_key(body.group, body.queue) in front.broker.offsets
     if front.is_older and not known and disk.log(body.queue).end == 0:
         return front, (Reply(caller, OffsetResponse(queue=body.queue, offset=0)),)
@@ -61,6 +65,8 @@ def update_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk
     queue = find_queue(front, disk, body.topic, body.queue_id)
     if isinstance(queue, Said):
         return front, (Reply(caller, queue),)
+    if offset_key(body.group, queue) in front.resets:
+        return front, (Reply(caller, Said(remark=RESET_BEFORE)),)
     new, effects = note_position(front, body.group, queue, body.offset, disk)
     return new, (*effects, Reply(caller, Said()))
 

@@ -1,9 +1,9 @@
 """Pulling: what a consumer gets, and how long it waits where there is nothing.
 
 A pull that finds nothing is held, up to the time that the client allows, and looked at again when
-its queue has grown (long polling); so a push consumer is one that pulls. Messages whose tag the
-group has not subscribed to are passed over here; a client that is told to ask again at once moves
-on behind them.
+a message with one of its tags has come into its queue (long polling, `held.py`); so a push
+consumer is one that pulls. Messages whose tag the group has not subscribed to are passed over here;
+a client that is told to ask again at once moves on behind them.
 
 Source: PullMessageProcessor#processRequest, PullRequestHoldService, DefaultMessageStore#getMessage
 (5.5.0). Left out: SQL expressions, reading from a slave.
@@ -11,17 +11,18 @@ Source: PullMessageProcessor#processRequest, PullRequestHoldService, DefaultMess
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ....kernel import Caller, CancelTimer, Disk, Effects, Reply, SetTimer, replace
 from ....rocketmq.log import Stored
+from ....rocketmq.log.offsets import offset_key
 from ....rocketmq.log.store import read_stored
 from ....rocketmq.messages import TAGS
 from ....rocketmq.remoting import ResponseCode
 from ..wire.answers import Messages, Said
 from ..wire.asks import Ask, PullMessage
 from .clients import Subscription
+from .held import Arrival, Held
 from .offsets import find_queue, note_position
 
 if TYPE_CHECKING:
@@ -36,16 +37,6 @@ NO_GROUP = "the consumer's group info not exist"
 NO_SUBSCRIPTION = "the consumer's subscription not exist"
 NOT_LATEST = "the consumer's subscription not latest"
 Result = tuple["Front", Effects]
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A pull that waits: who asks, for what, in which queue, of which tags."""
-
-    caller: Caller
-    body: PullMessage
-    queue: str
-    wanted: Subscription
 
 
 # ---- asking ----------------------------------------------------------------------------------
@@ -63,9 +54,12 @@ def begin_pull(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -
     if body.commit is not None and body.commit >= 0:
         new, noted = note_position(front, body.group, queue, body.commit, disk)
     held = Held(caller, body, queue, wanted)
+    if offset_key(body.group, queue) in new.resets:
+        new, answer = take_reset(new, held, disk)
+        return new, (*noted, Reply(caller, answer))
     answer = read_messages(held, disk)
     if answer.code != ResponseCode.PULL_NOT_FOUND or body.suspend_ms <= 0:
-        return new, (*noted, Reply(caller, answer))
+        return note_pulled(new, held, answer), (*noted, Reply(caller, answer))
     new, waiting = hold(new, held)
     return new, (*noted, *waiting)
 
@@ -119,6 +113,24 @@ def choose_messages(held: Held, disk: Disk) -> tuple[tuple[Stored, ...], int]:
     return tuple(found), at
 
 
+def take_reset(front: Front, held: Held, disk: Disk) -> tuple[Front, Messages]:
+    """Somebody has set the group back, or forward: once it hears where to, and goes on from there
+    (OFFSET_RESET)."""
+    key, log = offset_key(held.body.group, held.queue), disk.log(held.queue)
+    code, to = ResponseCode.PULL_OFFSET_MOVED, front.resets[key]
+    answer = build_answer(code, to, log.start, log.end)
+    return replace(front, resets=front.resets.remove(key)), answer
+
+
+def note_pulled(front: Front, held: Held, answer: Messages) -> Front:
+    """How far a group that is here has been sent messages; consumerProgress tells it."""
+    if not answer.found or front.clients.find(held.body.group) is None:
+        return front
+    key = offset_key(held.body.group, held.queue)
+    behind = int(dict(answer.fields)["nextBeginOffset"])
+    return replace(front, pulled=front.pulled.set(key, behind))
+
+
 def build_answer(
     code: ResponseCode, behind: int, start: int, end: int, found: tuple[Stored, ...] = ()
 ) -> Messages:
@@ -136,13 +148,7 @@ def build_answer(
 
 def hold(front: Front, held: Held) -> Result:
     number = front.last + 1
-    waiting = (*front.waiting.get(held.queue, ()), number)
-    new = replace(
-        front,
-        last=number,
-        held=front.held.set(number, held),
-        waiting=front.waiting.set(held.queue, waiting),
-    )
+    new = replace(front, last=number, held=front.held.add(number, held))
     return new, (SetTimer(name_timer(number), min(held.body.suspend_ms, LONGEST_MS)),)
 
 
@@ -152,40 +158,33 @@ def name_timer(number: int) -> str:
 
 def end_wait(front: Front, number: int, disk: Disk) -> Result:
     """Its time is over: it hears what there is, which may be nothing."""
-    held = front.held.get(number)
+    held = front.held.pulls.get(number)
     if held is None:
         return front, ()
-    return drop(front, number), (Reply(held.caller, read_messages(held, disk)),)
+    answer = read_messages(held, disk)
+    return note_pulled(drop(front, number), held, answer), (Reply(held.caller, answer),)
 
 
-def wake(front: Front, queues: tuple[str, ...], disk: Disk) -> Result:
-    """These queues have grown. A pull that wants none of what is new goes on waiting."""
-    new, effects = front, Effects()
-    for queue in queues:
-        for number in front.waiting.get(queue, ()):
-            held = new.held[number]
-            answer = read_messages(held, disk)
-            if answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY:
-                behind = replace(held.body, offset=int(dict(answer.fields)["nextBeginOffset"]))
-                new = replace(new, held=new.held.set(number, replace(held, body=behind)))
-            elif answer.code != ResponseCode.PULL_NOT_FOUND:
-                new = drop(new, number)
-                effects = (*effects, CancelTimer(name_timer(number)), Reply(held.caller, answer))
-    return new, effects
+def wake(front: Front, stored: tuple[Arrival, ...], disk: Disk) -> Result:
+    """These messages have come. Whoever waits for one of them is answered as if it asked now."""
+    new, effects = front, list[Any]()
+    for number in front.held.find(stored):
+        held = new.held.pulls[number]
+        answer = read_messages(held, disk)
+        if answer.code != ResponseCode.PULL_NOT_FOUND:
+            new = note_pulled(drop(new, number), held, answer)
+            effects += (CancelTimer(name_timer(number)), Reply(held.caller, answer))
+    return new, tuple(effects)
 
 
 def drop(front: Front, number: int) -> Front:
-    queue = front.held[number].queue
-    left = tuple(n for n in front.waiting[queue] if n != number)
-    waiting = front.waiting.set(queue, left) if left else front.waiting.remove(queue)
-    return replace(front, held=front.held.remove(number), waiting=waiting)
+    return replace(front, held=front.held.remove(number))
 
 
 def forget_client(front: Front, client: str) -> Result:
     """Nobody is there any more to hear the answers."""
-    new, effects = front, Effects()
-    for number, held in front.held.items():
-        if held.caller.name == client:
-            new = drop(new, number)
-            effects = (*effects, CancelTimer(name_timer(number)))
-    return new, effects
+    new, effects = front, list[Any]()
+    for number in front.held.list_of(client):
+        new = drop(new, number)
+        effects.append(CancelTimer(name_timer(number)))
+    return new, tuple(effects)

@@ -14,7 +14,7 @@ from ....rocketmq.config import RETRY_PREFIX
 from ....rocketmq.group.members import leave_group
 from ....rocketmq.group.messages import ConsumerSendMsgBack
 from ....rocketmq.messages import Heartbeat
-from ....rocketmq.remoting import ResponseCode, encode_json
+from ....rocketmq.remoting import ResponseCode, encode_json, make_msg_id
 from ..wire import asks
 from ..wire.answers import Said
 from ..wire.asks import Ask
@@ -36,10 +36,8 @@ def take_heartbeat(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     beat: ClientBeat = ask.body
     groups = tuple(consumer.group for consumer in beat.consumers)
     new, known = front.ask_broker(Request(caller, Heartbeat(beat.producers, groups), at_ms), disk)
-    retries: Effects = ()
-    for group in groups:
-        retries = (*retries, *create_once(disk, f"{RETRY_PREFIX}{group}"))
-    clients, told = new.clients.register(caller.name, beat)
+    retries = [e for group in groups for e in create_once(disk, f"{RETRY_PREFIX}{group}")]
+    clients, told = new.clients.note(caller.name, beat, at_ms).register(caller.name, beat)
     return replace(new, clients=clients), (*known, *retries, Reply(caller, Said()), *told)
 
 
@@ -69,7 +67,8 @@ def list_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Dis
     if not there:
         remark = NO_PRODUCER.format(group=body.group)
         return front, (Reply(caller, Said(ResponseCode.SYSTEM_ERROR, remark)),)
-    rows = [{"clientId": name, "clientAddr": name, "language": "JAVA"} for name in there]
+    known = front.clients.connected
+    rows = [known[name].row() for name in there if name in known]
     return front, (Reply(caller, Said(body=encode_json({"connectionSet": rows}))),)
 
 
@@ -84,6 +83,7 @@ def take_back(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) ->
     body: ConsumerSendMsgBack = ask.body
     if body.most < 0:
         body = replace(body, most=disk.table(GROUPS).get(body.group, -1))
+    body = replace(body, msg_id=make_msg_id(ask.here, body.commit_log_offset))
     return front.ask_broker(Request(caller, body, at_ms), disk)
 
 

@@ -1,4 +1,4 @@
-"""Sending: what the broker looks at before a message is stored, and batches.
+"""Sending: what the broker looks at before a message, or a batch of them, is stored.
 
 Source: AbstractSendMessageProcessor#msgCheck, #randomQueueId, SendMessageProcessor#sendMessage,
 #sendBatchMessage (5.5.0).
@@ -6,29 +6,25 @@ Source: AbstractSendMessageProcessor#msgCheck, #randomQueueId, SendMessageProces
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....kernel import Caller, Disk, Effects, Reply, Request, Send, replace
+from ....kernel import Caller, Disk, Effects, Reply, Request, replace
 from ....rocketmq.log import read_stored
 from ....rocketmq.messages import (
-    CHECK_IMMUNITY,
     CHECK_TIMES,
     DELAY,
     PREPARED_QUEUE_OFFSET,
     REAL_QID,
-    REAL_TOPIC,
-    STORED,
     TRAN_MSG,
     Message,
     ResumeCheckHalfMessage,
+    SendBatchMessage,
     SendMessage,
-    SendMessageResponse,
 )
 from ....rocketmq.remoting import ResponseCode
 from ....rocketmq.states import TransactionType
 from ..wire import asks
-from ..wire.answers import Said, Sent
+from ..wire.answers import Said
 from ..wire.asks import Ask
 from .topic import WRITE, Topic
 from .topics import create_itself, find_creation_fault, find_topic
@@ -39,16 +35,18 @@ if TYPE_CHECKING:
 FRONT = "broker"  # the role's own name
 LARGEST = 4 << 20  # bytes of a body: maxMessageSize
 NOT_WRITABLE = "the broker[{host}] sending message is forbidden"
-TOO_LARGE = "the message is illegal, maybe msg body or properties length not matched."
+TOO_LARGE = (
+    "the message is illegal, maybe msg body or properties length not matched. "
+    f"msg body length limit {LARGEST}B, msg properties length limit 32KB."
+)
 ILLEGAL_QUEUE = "request queueId[{queue}] is illegal, {topic}, at most {queues} queues"
 #: what the engine reads as numbers; a client may write anything
-NUMBERS = (CHECK_TIMES, PREPARED_QUEUE_OFFSET, CHECK_IMMUNITY, DELAY, REAL_QID)
+NUMBERS = (CHECK_TIMES, PREPARED_QUEUE_OFFSET, DELAY, REAL_QID)
 DIGITS = 10
-#: when a message of 5.x is to be delivered; here as in a broker with timerWheelEnable=false
-TIMES = ("TIMER_DELIVER_MS", "TIMER_DELAY_MS", "TIMER_DELAY_SEC")
-NO_TIMER = "accurate timer message is not enabled, timerWheelEnable is false"
 NO_NUMBER = "the property {name} is no number"
-NO_HALF = "Put message back to RMQ_SYS_TRANS_HALF_TOPIC failed."
+NOTHING_THERE = "Exception was thrown when putting message back to RMQ_SYS_TRANS_HALF_TOPIC."
+BATCH_TOO_LARGE = "message body size exceeded"
+NO_BODY = "the message body is empty"
 NO_BATCH = "batch messages cannot be in a transaction"
 Result = tuple["Front", Effects]
 
@@ -70,12 +68,13 @@ def store(front: Front, caller: Caller, body: asks.Send, at_ms: int, disk: Disk)
     if remark:
         return front, (*made, *refuse(caller, code, remark))
     chosen = first.queue_id if first.queue_id >= 0 else at_ms % topic.write_queues
-    messages = tuple(replace(front.mark(message), queue_id=chosen) for message in body.messages)
     if body.batch:
-        new, effects = begin_batch(front, caller, body.group, messages, disk, at_ms)
+        messages = tuple(replace(front.mark_in_batch(m), queue_id=chosen) for m in body.messages)
+        asked: SendMessage | SendBatchMessage = SendBatchMessage(messages, body.group)
     else:
-        request = Request(caller, SendMessage(messages[0], body.group), at_ms)
-        new, effects = front.ask_broker(request, disk)
+        message = replace(front.mark(first, at_ms, disk), queue_id=chosen)
+        asked = SendMessage(message, body.group)
+    new, effects = front.ask_broker(Request(caller, asked, at_ms), disk)
     return new, (*made, *effects)
 
 
@@ -87,98 +86,43 @@ def find_fault(front: Front, body: asks.Send, topic: Topic) -> tuple[ResponseCod
     if first.queue_id >= topic.queues:
         remark = ILLEGAL_QUEUE.format(queue=first.queue_id, topic=topic.name, queues=topic.queues)
         return front.code_of_illegal(ResponseCode.INVALID_PARAMETER), remark
-    if any(len(message.body) > LARGEST for message in body.messages):
+    if body.size > LARGEST and body.batch and not front.is_older:
+        return ResponseCode.SYSTEM_ERROR, BATCH_TOO_LARGE
+    if body.size > LARGEST:
         return ResponseCode.MESSAGE_ILLEGAL, TOO_LARGE
+    if not first.body and not body.batch and not front.is_older:
+        return ResponseCode.SYSTEM_ERROR, NO_BODY
     for message in body.messages:
         if wrong := find_wrong_number(message):
             return ResponseCode.MESSAGE_ILLEGAL, NO_NUMBER.format(name=wrong)
-    if any(has_time(front, message) for message in body.messages):
-        return ResponseCode.SYSTEM_ERROR, NO_TIMER
     if body.batch and any(is_transactional(message) for message in body.messages):
         return ResponseCode.MESSAGE_ILLEGAL, NO_BATCH
     return ResponseCode.SUCCESS, ""
 
 
 def find_wrong_number(message: Message) -> str:
-    """The name of a property that the engine could not read, "" where all is well. An immunity
-    that is no number means the broker's own, so of that one only the size matters."""
+    """The name of a property that the engine could not read, "" where all is well."""
     for name in NUMBERS:
         text = message.get(name) or "0"
-        number = text.isdigit() or name == CHECK_IMMUNITY
-        if not (number and text.isascii() and len(text) < DIGITS):
+        if not (text.isdigit() and text.isascii() and len(text) < DIGITS):
             return name
     return ""
 
 
 def is_transactional(message: Message) -> bool:
     """By its bits, at which the store of a real broker looks, or by what makes it a half."""
-    bits = message.sys_flag & TransactionType.ROLLBACK_TYPE
-    return bits != TransactionType.NOT_TYPE or bool(message.get(TRAN_MSG))
-
-
-def has_time(front: Front, message: Message) -> bool:
-    """Whether it is to be delivered at a certain time; 4.9 knows nothing of that. A delay level
-    goes before (HookUtils#checkIfTimerMessage)."""
-    if front.is_older or int(message.get(DELAY) or 0) > 0:
-        return False
-    return any(message.get(name) is not None for name in TIMES)
+    kind = message.transaction_type
+    return kind != TransactionType.NOT_TYPE or bool(message.get(TRAN_MSG))
 
 
 def resume_half(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
-    """Only what was a half can be one again."""
+    """Whatever lies there becomes a half (4.9.7, 5.5.0); one of a plain message is nobody's, and is
+    given up after its checks."""
     body: ResumeCheckHalfMessage = ask.body
-    stored = read_stored(disk, body.commit_log_offset)
-    if stored is not None and stored.message.get(REAL_TOPIC) is None:
-        return front, refuse(caller, ResponseCode.SYSTEM_ERROR, NO_HALF)
+    if read_stored(disk, body.commit_log_offset) is None:
+        return front, refuse(caller, ResponseCode.SYSTEM_ERROR, NOTHING_THERE)
     return front.ask_broker(Request(caller, body, at_ms), disk)
 
 
 def refuse(caller: Caller, code: ResponseCode, remark: str) -> Effects:
     return (Reply(caller, Said(code, remark)),)
-
-
-# ---- batches ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A batch that is stored message by message. `answers`: of those that are stored."""
-
-    caller: Caller
-    group: str
-    messages: tuple[Message, ...]
-    answers: tuple[SendMessageResponse, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StoreNext:
-    """To the front itself: the next message of a batch. The log must hold the one before."""
-
-    number: int
-
-
-def begin_batch(
-    front: Front, caller: Caller, group: str, messages: tuple[Message, ...], disk: Disk, at_ms: int
-) -> Result:
-    number = front.last + 1
-    batch = Batch(caller, group, messages)
-    new = replace(front, last=number, batches=front.batches.set(number, batch))
-    return store_next(new, number, at_ms, disk)
-
-
-def store_next(front: Front, number: int, at_ms: int, disk: Disk) -> Result:
-    batch: Batch = front.batches[number]
-    message = batch.messages[len(batch.answers)]
-    inner = Request(Caller(FRONT, 0, number), SendMessage(message, batch.group), at_ms)
-    return front.ask_broker(inner, disk)
-
-
-def take_stored(front: Front, number: int, answer: SendMessageResponse) -> Result:
-    """The broker has stored, or refused, one message of a batch."""
-    batch: Batch = front.batches[number]
-    batch = replace(batch, answers=(*batch.answers, answer))
-    if answer.code in STORED and len(batch.answers) < len(batch.messages):
-        new = replace(front, batches=front.batches.set(number, batch))
-        return new, (Send(FRONT, StoreNext(number)),)
-    new = replace(front, batches=front.batches.remove(number))
-    return new, (Reply(batch.caller, Sent(answer.code, answer.remark, batch.answers)),)

@@ -10,6 +10,7 @@ from ....rocketmq.config import (
     HALF_TOPIC,
     OP_TOPIC,
     SCHEDULE_TOPIC,
+    TIMER_TOPIC,
 )
 
 READ, WRITE, INHERIT = 4, 2, 1  # PermName
@@ -48,6 +49,7 @@ SYSTEM = {
         (DISCARD_TOPIC, 1, READ | WRITE),
         (SCHEDULE_TOPIC, 18, READ | WRITE),
         (REPLY_TOPIC, 1, READ | WRITE),
+        (TIMER_TOPIC, 1, READ | WRITE),
     )
 }
 

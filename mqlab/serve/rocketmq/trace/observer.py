@@ -44,7 +44,7 @@ from ..front import FRONT, Front
 from ..front.clients import ClientBeat
 from ..front.pulling import PULL
 from ..wire import asks
-from ..wire.answers import Messages, Question, Sent
+from ..wire.answers import Messages, Question
 from ..wire.asks import Ask
 from .lanes import make_lanes
 from .model import Model, simplify, simplify_message
@@ -168,8 +168,6 @@ class Observer(Teller):
                 given = tuple(map(simplify, found))
                 self.model.note_given(caller.name, given)
                 self._answer(caller, event, PullMessageResponse(messages=given))
-            case Reply(caller=caller, body=Sent(answers=(first, *_))):
-                self._answer(caller, event, first)
             case Reply(caller=caller, body=body) if isinstance(body, TOLD_ANSWERS):
                 self._answer(caller, event, body)
 

@@ -19,12 +19,14 @@ from ....rocketmq.messages import (
     UNIQ_KEY,
     Answer,
     CheckTransactionState,
+    SendBatchResponse,
     SendMessageResponse,
 )
 from ....rocketmq.remoting import (
     MessageRecord,
     RemotingCommand,
     RequestCode,
+    ResponseCode,
     answer_to,
     encode_record,
     make_msg_id,
@@ -32,6 +34,8 @@ from ....rocketmq.remoting import (
 from .asks import Ask
 
 REGION = "DefaultRegion"
+#: of a refusal that nobody has put into words (RemotingCommand#createResponseCommand)
+NO_REMARK = "not set any response code"
 Host = tuple[str, int]
 
 
@@ -52,18 +56,13 @@ class Messages(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent(Answer):
-    """What became of a batch: the answer to each of its messages."""
-
-    answers: tuple[SendMessageResponse, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Question:
-    """CHECK_TRANSACTION_STATE, on its way to a client of the broker at `here`."""
+    """CHECK_TRANSACTION_STATE, on its way to a client of the broker at `here`. `broker`: its name,
+    which 4.9 does not say."""
 
     check: CheckTransactionState
     here: Host
+    broker: str = ""
 
     def __str__(self) -> str:
         return str(self.check)
@@ -75,7 +74,8 @@ class Question:
 def write_answer(ask: Ask, answer: Any, here: Host) -> RemotingCommand:
     writer = WRITERS.get(type(answer), _plain)
     fields, body = writer(ask, answer, here)
-    return answer_to(ask.command, answer.code, fields, body, answer.remark)
+    unsaid = NO_REMARK if answer.code == ResponseCode.ILLEGAL_OPERATION else ""
+    return answer_to(ask.command, answer.code, fields, body, answer.remark or unsaid)
 
 
 Parts = tuple[dict[str, str], bytes]
@@ -94,28 +94,22 @@ def _messages(ask: Ask, answer: Messages, here: Host) -> Parts:
 
 
 def _sent(ask: Ask, answer: SendMessageResponse, here: Host) -> Parts:
-    return _stored((answer,), here), b""
-
-
-def _batch(ask: Ask, answer: Sent, here: Host) -> Parts:
-    return _stored(answer.answers, here), b""
-
-
-def _stored(answers: tuple[SendMessageResponse, ...], here: Host) -> dict[str, str]:
-    """SendMessageResponseHeader; the ids of a batch stand in a row."""
-    first = answers[0]
-    if first.queue_offset < 0:
-        return {}
+    """SendMessageResponseHeader; the ids of a batch stand in a row, and no transaction."""
+    if answer.queue_offset < 0:
+        return {}, b""
+    places: tuple[int, ...] = (answer.commit_log_offset,)
+    if isinstance(answer, SendBatchResponse):
+        places = answer.commit_log_offsets
     fields = {
-        "msgId": ",".join(make_msg_id(here, one.commit_log_offset) for one in answers),
-        "queueId": str(first.queue_id),
-        "queueOffset": str(first.queue_offset),
+        "msgId": ",".join(make_msg_id(here, place) for place in places),
+        "queueId": str(answer.queue_id),
+        "queueOffset": str(answer.queue_offset),
         "MSG_REGION": REGION,
         "TRACE_ON": "true",
     }
-    if first.transaction_id:
-        fields["transactionId"] = first.transaction_id
-    return fields
+    if answer.transaction_id:
+        fields["transactionId"] = answer.transaction_id
+    return fields, b""
 
 
 def _offset(ask: Ask, answer: OffsetResponse, here: Host) -> Parts:
@@ -127,7 +121,7 @@ WRITERS: dict[type, Callable[..., Parts]] = {
     Messages: _messages,
     OffsetResponse: _offset,
     SendMessageResponse: _sent,
-    Sent: _batch,
+    SendBatchResponse: _sent,
 }
 
 
@@ -173,14 +167,14 @@ def read_host(text: str, otherwise: Host) -> Host:
 def write_question(question: Question) -> RemotingCommand:
     """CheckTransactionStateRequestHeader, and the message with its real topic."""
     check, here = question.check, question.here
-    key = check.message.get(UNIQ_KEY) or ""
     fields = {
-        "topic": HALF_TOPIC,
         "tranStateTableOffset": str(check.queue_offset),
         "commitLogOffset": str(check.commit_log_offset),
-        "msgId": key,
-        "transactionId": key,
         "offsetMsgId": make_msg_id(here, check.commit_log_offset),
     }
-    stored = Stored(check.commit_log_offset, check.message, check.queue_offset)
+    if key := check.message.get(UNIQ_KEY):
+        fields |= {"msgId": key, "transactionId": key}
+    if question.broker:
+        fields |= {"topic": HALF_TOPIC, "bname": question.broker}
+    stored = Stored(check.commit_log_offset, check.message, check.queue_offset, check.store_ms)
     return RemotingCommand(RequestCode.CHECK_TRANSACTION_STATE, fields, write_record(stored, here))

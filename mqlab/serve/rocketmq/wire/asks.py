@@ -136,11 +136,12 @@ class GetEarliestMsgStoretime:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """One message, or a batch of some for one queue. `queues`: how many a topic gets that makes
-    itself."""
+    """One message, or a batch of some for one queue. `size`: bytes of the request's body;
+    `queues`: how many a topic gets that makes itself."""
 
     group: str
     messages: tuple[Message, ...]
+    size: int = 0
     batch: bool = False
     queues: int = 4
 

@@ -29,10 +29,19 @@ from ....rocketmq.remoting import (
     name_request,
     read_msg_id,
 )
+from ....rocketmq.remoting.unserved import UNSERVED
 from ....rocketmq.states import TransactionType
 from ...protocol import Refused
-from ..front.clients import TAG, ClientBeat, Consumer, Subscription, read_expression
-from . import asks
+from ..front.clients import (
+    TAG,
+    ClientBeat,
+    Consumer,
+    Kind,
+    Software,
+    Subscription,
+    read_expression,
+)
+from . import admin, asks
 from .headers import Header, RequestError
 
 #: SendMessageRequestHeaderV2's short names of the fields that are read
@@ -48,7 +57,8 @@ def read_request(command: RemotingCommand, born_host: str) -> Any:
     reader = READERS.get(command.code)
     try:
         if reader is None:
-            remark = f" request type {command.code} not supported"
+            unserved = UNSERVED.get(command.code)
+            remark = unserved.why if unserved else f" request type {command.code} not supported"
             raise RequestError(remark, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
         if reader in SENDS:
             return reader(command, Header(command), born_host)
@@ -88,10 +98,6 @@ def _reply_v2(command: RemotingCommand, header: Header, born_host: str) -> asks.
     return asks.SendReplyMessage(_send_v2(command, header, born_host))
 
 
-#: readers that are told where a message was born
-SENDS = (_send, _send_v2, _send_batch, _reply, _reply_v2)
-
-
 def _read_send(
     command: RemotingCommand,
     header: Header,
@@ -124,6 +130,7 @@ def _read_send(
     return asks.Send(
         group=header.text(name("producerGroup"), ""),
         messages=messages,
+        size=len(command.body),
         batch=batch,
         queues=header.integer(name("defaultTopicQueueNums"), 4),
     )
@@ -242,12 +249,13 @@ class Body:
         return [Body(row) for row in value]
 
 
-def _heartbeat(command: RemotingCommand, header: Header) -> ClientBeat:
+def _heartbeat(command: RemotingCommand, header: Header, born_host: str) -> ClientBeat:
     body = Body(decode_json(command.body))
     return ClientBeat(
         client_id=body.text("clientID"),
         producers=tuple(row.text("groupName") for row in body.rows("producerDataSet")),
         consumers=tuple(_consumer(row) for row in body.rows("consumerDataSet")),
+        software=Software(born_host, command.language, command.version),
     )
 
 
@@ -255,6 +263,7 @@ def _consumer(row: Body) -> Consumer:
     return Consumer(
         row.text("groupName"),
         tuple(_subscription(one) for one in row.rows("subscriptionDataSet")),
+        Kind(*(row.text(name) for name in ("consumeType", "messageModel", "consumeFromWhere"))),
     )
 
 
@@ -385,4 +394,7 @@ READERS: dict[int, Callable[..., Any]] = {
     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: _search,
     RequestCode.QUERY_MESSAGE: _query_message,
     RequestCode.VIEW_MESSAGE_BY_ID: _view,
+    **admin.READERS,
 }
+#: readers that are told where the client is
+SENDS = (_send, _send_v2, _send_batch, _reply, _reply_v2, _heartbeat)

@@ -1,0 +1,67 @@
+"""Submissions whose graded cells are not all there, or are there twice.
+
+A copied cell has its original's name, and nbgrader then refuses the notebook; a deleted test cell
+costs its points without a word. Both happen by a slip of the hand. `mend` makes the notebook what
+nbgrader can grade and says in a sentence each what it had to do: of two cells with one name the
+first keeps it, and the other is an ordinary cell; a deleted cell comes back where it stood.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from nbconvert.exporters.exporter import ResourcesDict
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Unicode
+
+from .notebooks import Notebook, read
+from .showing import find_released
+
+
+class Mend(NbGraderPreprocessor):
+    """`mend` as a step of grading, before nbgrader's own; what it did stands in nbgrader's log."""
+
+    releases = Unicode(help="the folder of the released assignments").tag(config=True)
+
+    def preprocess(self, nb: Notebook, resources: ResourcesDict) -> tuple[Notebook, ResourcesDict]:
+        path = find_released(self.releases, resources)
+        if path is not None:
+            for note in mend(nb, read(path)):
+                self.log.warning(note)
+        return nb, resources
+
+
+def mend(submitted: Notebook, released: Notebook) -> list[str]:
+    """Change a submission so that each named cell of the released lab is there once; what was
+    done, in sentences."""
+    wanted = {name: cell for cell in released.cells if (name := name_of(cell))}
+    notes = []
+    seen: set[str] = set()
+    for cell in submitted.cells:
+        name = name_of(cell)
+        if name in seen and name in wanted:
+            notes.append(
+                f"the cell “{name}” is there twice: the second is taken as an ordinary one"
+            )
+        if name not in wanted or name in seen:
+            cell.metadata.pop("nbgrader", None)
+        seen.add(name)
+    before = ""
+    for name, cell in wanted.items():
+        if name not in seen:
+            notes.append(f"the cell “{name}” was deleted: it is put back as it was released")
+            submitted.cells.insert(_place_after(submitted, before), deepcopy(cell))
+        before = name
+    return notes
+
+
+def name_of(cell: Notebook) -> str:
+    """The name that a graded or locked cell has; empty for any other."""
+    given = cell.metadata.get("nbgrader")
+    return str(given.get("grade_id") or "") if isinstance(given, dict) else ""
+
+
+def _place_after(notebook: Notebook, name: str) -> int:
+    """Behind the cell of that name; at the beginning where there is none."""
+    places = [place for place, cell in enumerate(notebook.cells, 1) if name_of(cell) == name]
+    return places[0] if name and places else 0

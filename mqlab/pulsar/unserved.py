@@ -1,0 +1,125 @@
+"""What `mqlab serve pulsar` does not serve, in tables: the server refuses by them, and the page of
+differences is made from them.
+
+An administrator who asks for a row of UNSERVED is told so with status 501; a method of "" stands
+for any. Clients that ask for a row of NOT_FOR_CLIENTS hear NotAllowed with that sentence.
+"""
+
+from __future__ import annotations
+
+import re
+
+WHY = "mqlab's broker does not serve this: {what}"
+_ANY = r"/[^?]*"
+
+UNSERVED: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
+    (method, re.compile(path), what)
+    for method, path, what in (
+        ("", f"/admin/v2/non-persistent{_ANY}", "a non-persistent topic"),
+        ("POST", "/admin/v2/persistent/[^/]+/[^/]+/[^/]+/terminate", "terminating a topic"),
+        ("", "/admin/v2/persistent/[^/]+/[^/]+/[^/]+/compaction", "compaction"),
+        (
+            "POST",
+            "/admin/v2/persistent/[^/]+/[^/]+/[^/]+/(subscription/[^/]+/|all_subscription/)"
+            f"expireMessages{_ANY}",
+            "expiry of messages",
+        ),
+        (
+            "GET",
+            "/admin/v2/persistent/.*/partitioned-(internalS|s)tats",
+            "statistics of a partitioned topic as a whole",
+        ),
+        (
+            "",
+            r"/admin/v2/namespaces/[^/]+/[^/]+/deduplication",
+            "deduplication set for one namespace or topic (there is --dedup)",
+        ),
+        (
+            "",
+            r"/admin/v2/persistent/[^/]+/[^/]+/[^/]+/deduplicationEnabled",
+            "deduplication set for one namespace or topic (there is --dedup)",
+        ),
+        ("", rf"/admin/v2/namespaces/[^/]+/[^/]+{_ANY}", "a policy of a namespace"),
+        ("", rf"/admin/v2/persistent/[^/]+/[^/]+/[^/]+{_ANY}", "a policy of a topic"),
+        ("", f"/admin/v2/schemas{_ANY}", "administration of schemas"),
+        ("", f"/admin/v2/clusters{_ANY}", "changing a cluster"),
+        (
+            "",
+            f"/admin/v2/(brokers|broker-stats|bookies|resource-quotas|resourcegroups){_ANY}",
+            "administration of brokers and bookies",
+        ),
+        (
+            "",
+            f"/admin/v3/(functions?|sinks?|sources?|packages){_ANY}",
+            "functions, sources, sinks and packages",
+        ),
+        ("", f"/lookup/v2/topic{_ANY}", "lookup by HTTP (clients ask by the binary protocol)"),
+    )
+)
+
+#: fields that a real broker tells and this one does not: there is nothing behind them here (rates,
+#: bookies, quotas, filters), or it is not kept
+_UNTOLD = """
+X-Pulsar-publish-time __compaction active address allowOutOfOrderDelivery
+allowed_clusters auth_policies averageMsgSize avgMessagesPerEntry backlogQuotaLimitSize
+backlogQuotaLimitTime backlogSize backlog_quota_map blockedConsumerOnUnackedMsgs
+blockedSubscriptionOnUnackedMsgs brokerClientSslFactoryPlugin brokerClientTlsEnabled
+brokerClientTlsEnabledWithKeyStore brokerClientTlsKeyStoreType
+brokerClientTlsTrustStoreType bundles bytesOutInternalCounter chunkedMessageRate
+clientVersion clusterDispatchRate clusterSubscribeRate compactedLedger compaction
+connectedSince consumersAfterMarkDeletePosition currentLedgerSize cursorLedger
+cursorLedgerLastEntry delayedMessageIndexSizeInBytes
+dispatchThrottledBytesEventsByBrokerLimit
+dispatchThrottledBytesEventsBySubscriptionLimit dispatchThrottledBytesEventsByTopicLimit
+dispatchThrottledMsgEventsByBrokerLimit dispatchThrottledMsgEventsBySubscriptionLimit
+dispatchThrottledMsgEventsByTopicLimit drainingHashesClearedTotal drainingHashesCount
+drainingHashesUnackedMessages earliestMsgPublishTimeInBacklog
+earliestMsgPublishTimeInBacklogs encryption_required filterAcceptedMsgCount
+filterProcessedMsgCount filterRejectedMsgCount filterRescheduledMsgCount
+firstConsumedFlowTimestamp firstMessagesSentTimestamp isReplicated
+is_allow_auto_update_schema lastAckedTime lastAckedTimestamp lastConsumedFlowTimestamp
+lastConsumedTime lastConsumedTimestamp lastExpireTimestamp lastLedgerCreatedTimestamp
+lastLedgerSwitchTimestamp lastMarkDeleteAdvancedTimestamp lastOffloadFailureTimeStamp
+lastOffloadLedgerId lastOffloadSuccessTimeStamp lastPublishTimeStamp
+latency_stats_sample_rate messageAckRate metadata migrated msgChunkPublished msgExpired
+msgRateExpired msgRateIn msgRateOut msgRateRedeliver msgThroughputIn msgThroughputOut
+nonContiguousDeletedMessagesRanges nonContiguousDeletedMessagesRangesSerializedSize
+offload_threshold offload_threshold_in_seconds offloadedStorageSize
+oldestBacklogMessageAgeSeconds ownerBroker properties publishMaxMessageRate
+publishRateLimitedTimes replicated replication replicatorDispatchRate schemaLedgers
+schema_compatibility_strategy schema_validation_enforced state subscriptionDispatchRate
+subscriptionHavePendingRead subscriptionHavePendingReplayRead subscriptionProperties
+subscription_auth_mode subscription_types_enabled supportsPartialProducer
+systemTopicBytesInCounter tlsAllowInsecureConnection topicDispatchRate totalMsgExpired
+totalSize waitingPublishers waitingReadOp
+"""
+UNTOLD = frozenset(_UNTOLD.split())
+
+#: (part of a request, part of the answer that is another, why)
+OTHERWISE = (
+    ("pendingAckStats", "reason", "a real broker runs into a null; the status is the same"),
+    ("/partitions", "deserialize", "no words of a Java library; the status is the same"),
+    ("/stats", "storageSize", "a marker has no bytes here"),
+    ("/stats", "backlogSize", "a marker has no bytes here"),
+    ("transactionBufferInternalStats", "waitingCursorsCount", "nobody reads the snapshots here"),
+    ("transactionBufferInternalStats", "__system_reader", "nobody reads the snapshots here"),
+)
+
+EXCLUSIVE = "producers share their topic here"
+NON_PERSISTENT = "topics are persistent here"
+#: what a client is refused, and the words in which it is
+NOT_FOR_CLIENTS = (
+    ("a producer with a topic for itself (Exclusive, ExclusiveWithFencing, WaitForExclusive)",
+     EXCLUSIVE),
+    ("a non-persistent topic", NON_PERSISTENT),
+)  # fmt: skip
+
+
+def list_refusals() -> list[tuple[str, str]]:
+    """(what is asked for, how it is answered), each once."""
+    rows = [(what, f"NotAllowed: {words}") for what, words in NOT_FOR_CLIENTS]
+    rows += dict.fromkeys((f"administration: {what}", "501") for _, _, what in UNSERVED)
+    rows += [(f"administration: `{field}` of `{part}`", why) for part, field, why in OTHERWISE]
+    untold = ", ".join(sorted(UNTOLD))
+    rows.append(("administration: fields with nothing behind them", f"left out: {untold}"))
+    return rows

@@ -1,0 +1,73 @@
+"""What a client says of its messages, and what the broker goes by."""
+
+from __future__ import annotations
+
+from . import Admin, Lab, program
+
+ORDERS, PAYMENTS, BILLING = "orders-0", "payments-0", "billing"
+
+
+@program("named-in-the-command-only",
+         "ServerCnx#handleSend, AbstractBaseDispatcher#filterEntriesForConsumer")  # fmt: skip
+def named_in_the_command_only(lab: Lab, admin: Admin) -> None:
+    """The command names the transaction, the message does not (pulsar-client-go 0.19.0). Its
+    horizon hides, its abort does not; a topic that is loaded anew knows nothing of it."""
+    worker = lab.subscribe("worker", ORDERS, BILLING, "Shared")
+    txn = lab.begin("app")
+    lab.register(txn, ORDERS)
+    lab.send_unnamed("app", ORDERS, "a", txn)
+    lab.send("app", ORDERS, "b")
+    admin.buffer(ORDERS)
+    lab.silent(worker)
+    lab.abort(txn)
+    lab.receive(worker, 2)
+    admin.buffer(ORDERS)
+    admin.log(ORDERS)
+    second = lab.begin("app")
+    lab.register(second, ORDERS)
+    lab.send_unnamed("app", ORDERS, "c", second)
+    admin.buffer(ORDERS)
+    lab.silent(worker)
+    admin.unload(ORDERS)
+    lab.wait_connected(worker)
+    admin.buffer(ORDERS)
+    lab.read_all("reader", ORDERS)
+    lab.abort(second)
+    admin.log(ORDERS)
+
+
+@program("deduplication-of-chunks", "MessageDeduplication#isDuplicate",
+         settings={"brokerDeduplicationEnabled": "true"})  # fmt: skip
+def deduplication_of_chunks(lab: Lab, admin: Admin) -> None:
+    """All chunks of a message have its one sequence id: none of them is a duplicate of another."""
+    worker = lab.subscribe("worker", ORDERS, BILLING)
+    lab.producer("app", ORDERS, name="cashier", chunk=10)
+    lab.send("app", ORDERS, "abcdefghijklmnopqrstuvwxyz")
+    lab.receive(worker, 1)
+    txn = lab.begin("app")
+    lab.send("app", ORDERS, "zyxwvutsrqponmlkjihgfedcba", txn)
+    lab.commit(txn)
+    lab.receive(worker, 1)
+    lab.send("app", ORDERS, "abc", seq=1)
+    lab.send("app", ORDERS, "short", seq=2)
+    lab.receive(worker, 1)
+    lab.silent(worker)
+    admin.log(ORDERS)
+
+
+@program("retry-of-two-topics", "ConsumerBuilderImpl#checkDlqAlreadyExists")
+def retry_of_two_topics(lab: Lab, admin: Admin) -> None:
+    """Two topics, two subscriptions of one name: what is to be retried comes back where it was."""
+    topics = (ORDERS, PAYMENTS)
+    workers = {
+        topic: lab.subscribe(f"worker-{topic[0]}", topic, BILLING, "Shared", retry="yes", dead=2)
+        for topic in topics
+    }
+    for topic in topics:
+        lab.send("app", topic, f"a-of-{topic}")
+    for topic in topics:
+        got = lab.receive(workers[topic], 1)
+        lab.retry(workers[topic], got[0])
+    for worker in workers.values():
+        lab.receive_again(worker)
+        lab.silent(worker)

@@ -1,0 +1,77 @@
+"""What a broker of this project does not do, said in a sentence to whoever asks for it.
+
+A request that no broker knows is refused as a real one refuses it, by its number. These a real
+broker knows: whoever asks, `mqadmin` mostly, is told what is not here. The page of differences is
+made from this table too.
+
+Source: RequestCode, AdminBrokerProcessor#processRequest, the classes of
+org.apache.rocketmq.tools.command (5.5.0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """`name`: of the request (RequestCode); `asked_by`: mqadmin's commands, or the client's
+    method; `why`: the sentence that is answered."""
+
+    name: str
+    asked_by: str
+    why: str
+
+
+_CONFIG = "this broker takes its settings when it starts (mqlab serve rocketmq --help)"
+
+UNSERVED: dict[int, Unserved] = {
+    25: Unserved("UPDATE_BROKER_CONFIG", "updateBrokerConfig", f"{_CONFIG}; nothing was changed"),
+    45: Unserved("GET_ALL_DELAY_OFFSET", "-", "offsets of delay levels are not handed out here"),
+    305: Unserved(
+        "GET_SYSTEM_TOPIC_LIST_FROM_BROKER", "-",
+        "topics of the system are in topicList here, and have no list of their own",
+    ),
+    306: Unserved("CLEAN_EXPIRED_CONSUMEQUEUE", "cleanExpiredCQ", "queues do not expire here"),
+    316: Unserved(
+        "CLEAN_UNUSED_TOPIC", "cleanUnusedTopic",
+        "a deleted topic leaves no queues behind here, so there is nothing to clean",
+    ),
+    317: Unserved(
+        "GET_BROKER_CONSUME_STATS", "brokerConsumeStats",
+        "progress is given here per group: mqadmin consumerProgress -g GROUP",
+    ),
+    318: Unserved("UPDATE_NAMESRV_CONFIG", "updateNamesrvConfig", f"{_CONFIG}"),
+    319: Unserved(
+        "GET_NAMESRV_CONFIG", "getNamesrvConfig",
+        "name server and broker are one here, and the name server has no settings of its own",
+    ),
+    307: Unserved(
+        "GET_CONSUMER_RUNNING_INFO", "consumerStatus",
+        "this broker does not ask consumers what they are doing",
+    ),
+    309: Unserved(
+        "CONSUME_MESSAGE_DIRECTLY", "sendMessage -c, queryMsgById -g",
+        "this broker hands no single message to a chosen consumer",
+    ),
+    43: Unserved("GET_ALL_CONSUMER_OFFSET", "-", "offsets are given here per group and queue"),
+    21: Unserved(
+        "GET_ALL_TOPIC_CONFIG", "-", "topics are given here by name: topicRoute, topicList"
+    ),
+    201: Unserved(
+        "GET_ALL_SUBSCRIPTIONGROUP_CONFIG", "-",
+        "a group has one setting here, retryMaxTimes, and settings are not listed",
+    ),
+    321: Unserved("QUERY_CONSUME_QUEUE", "queryCq", "entries of a queue are not handed out here"),
+    345: Unserved(
+        "QUERY_SUBSCRIPTION_BY_CONSUMER", "-",
+        "what a group subscribes to is given here with its connections: consumerConnection",
+    ),
+    370: Unserved(
+        "RECALL_MESSAGE", "DefaultMQProducer.recallMessage",
+        "a message that waits for its time cannot be taken back here",
+    ),
+}  # fmt: skip
+#: statistics (VIEW_BROKER_STATS_DATA, 315): only this one can be had from the log
+COUNTED = "TOPIC_PUT_NUMS"
+UNCOUNTED = "{name} is not counted here: this broker counts only what is stored ({counted})"

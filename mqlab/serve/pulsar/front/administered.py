@@ -1,0 +1,311 @@
+"""Topics and subscriptions in an administrator's hands.
+
+    unload         a topic: the role ends and begins anew from what is durable, and its clients, who
+                   are told, come back
+    partitions     are topics of their own, made and deleted together
+    subscription   made, peeked into, skipped over, moved, deleted
+
+Source: PersistentTopicsBase (4.2).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ....kernel import Caller, Disk, Effects, Put, Reply, Send, replace
+from ....kernel.disk import LogView
+from ....pulsar.config import CURSORS
+from ....pulsar.messages import Ack, AckPosition, DeleteTopic, Seek, Unsubscribe
+from ....pulsar.states import AckType
+from ..wire.asks import AdminAnswer, Handed
+from . import inspecting, measuring
+from .asking import NO_TOPIC, NUMBER, PART, TOPIC, Call, Result, name_topic
+from .hosting import Hosted
+from .inspecting import NO_CONTENT, NOT_FOUND, OK
+from .places import BAD, CONFLICT, NOT_ACCEPTABLE
+from .schemas import SCHEMAS
+from .seeking import find_last_before
+from .topics import PARTITIONED, TOPICS, check_namespace, find_row, make_row, open_topic
+
+MOST_PARTITIONS = 1_000
+LONG_MAX = (1 << 63) - 1
+EXISTS = "This topic already exists"
+NO_SUB = "Subscription {name} not found for topic {topic}"
+
+
+# ---- what is told ------------------------------------------------------------------------------
+
+
+def _internal(call: Call, *name: str) -> Result:
+    return call.at_topic(
+        name_topic(*name),
+        lambda h, _: AdminAnswer(OK, measuring.tell_internal(h.role, h.ledger)),
+    )
+
+
+def _stats(call: Call, *name: str) -> Result:
+    topic = name_topic(*name)
+    publishers = [
+        {"producerId": number, "producerName": producer.name, "accessMode": "Shared"}
+        for session in call.front.sessions.by_conn.values()
+        for number, producer in session.producers.items()
+        if producer.topic == topic
+    ]
+    return call.at_topic(
+        topic, lambda h, disk: AdminAnswer(OK, measuring.tell_stats(h, disk, publishers))
+    )
+
+
+def _entry(call: Call, tenant: str, space: str, topic: str, ledger: str, entry: str) -> Result:
+    def read(hosted: Hosted, disk: Disk) -> AdminAnswer:
+        if int(ledger) != hosted.ledger:
+            return inspecting.refuse(NOT_FOUND, "Message id not found")
+        return inspecting.tell_entry(hosted.role, disk, hosted.ledger, int(entry))
+
+    return call.at_topic(name_topic(tenant, space, topic), read)
+
+
+def _last(call: Call, *name: str) -> Result:
+    return call.at_topic(name_topic(*name), lambda h, _: inspecting.tell_last(h.role, h.ledger))
+
+
+def _subscriptions(call: Call, *name: str) -> Result:
+    return call.at_topic(name_topic(*name), lambda h, _: AdminAnswer(OK, list(h.role.subs)))
+
+
+# ---- topics ------------------------------------------------------------------------------------
+
+
+def _unload(call: Call, *name: str) -> Result:
+    """Its clients are told to look it up again."""
+    topic = name_topic(*name)
+    row = find_row(call.disk, topic)
+    if row is None:
+        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
+    sessions, told = call.close_all(topic)
+    anew = Put(TOPICS, topic, replace(row, loads=row.loads + 1))
+    return call.with_sessions(sessions), (
+        anew,
+        *told,
+        Reply(call.caller, AdminAnswer(NO_CONTENT)),
+    )
+
+
+def _create(call: Call, *name: str) -> Result:
+    topic = name_topic(*name)
+    effects = open_topic(call.disk, topic)
+    if not effects or topic in call.disk.table(PARTITIONED):
+        return call.refuse(CONFLICT, EXISTS)
+    return call.say(NO_CONTENT, "", *effects)
+
+
+def _delete(call: Call, *name: str) -> Result:
+    topic = name_topic(*name)
+    if not call.has(topic):
+        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
+    front, effects = _drop(call, topic, call.caller)
+    return front, effects
+
+
+def _drop(call: Call, topic: str, caller: Caller) -> Result:
+    """A topic goes, and `caller` is answered by it."""
+    row = find_row(call.disk, topic)
+    assert row is not None, "only a topic that is there is dropped"
+    sessions, told = call.close_all(topic)
+    anew = Put(TOPICS, topic, replace(row, loads=row.loads + 1))
+    forget = Put(SCHEMAS, topic, None)
+    gone = Send(topic, Handed(caller, DeleteTopic(topic)))
+    return call.with_sessions(sessions), (anew, *told, forget, gone)
+
+
+# ---- partitions --------------------------------------------------------------------------------
+
+
+def _count(call: Call) -> int | None:
+    """How many partitions are asked for; None where that is no number."""
+    text = call.ask.body.strip()
+    return int(text) if re.fullmatch(rb"-?\d{1,6}", text) else None
+
+
+def _create_partitions(call: Call, *name: str) -> Result:
+    topic, count = name_topic(*name), _count(call)
+    if count is None:
+        return call.refuse(BAD, "the body is a whole number of partitions")
+    if count < 1:
+        return call.refuse(NOT_ACCEPTABLE, "Number of partitions should be more than 0")
+    if count > MOST_PARTITIONS:
+        return call.refuse(NOT_ACCEPTABLE, f"there may be {MOST_PARTITIONS} partitions here")
+    if topic in call.disk.table(PARTITIONED) or call.has(topic):
+        return call.refuse(CONFLICT, EXISTS)
+    check_namespace(call.disk, topic)
+    rows = _make_partitions(call, topic, 0, count)
+    return call.say(NO_CONTENT, "", Put(PARTITIONED, topic, count), *rows)
+
+
+def _make_partitions(call: Call, topic: str, first: int, count: int) -> Effects:
+    names = [f"{topic}-partition-{n}" for n in range(first, count)]
+    new = [name for name in names if find_row(call.disk, name) is None]
+    return tuple(make_row(call.disk, name, place) for place, name in enumerate(new))
+
+
+def _grow(call: Call, *name: str) -> Result:
+    topic, count = name_topic(*name), _count(call)
+    have = call.disk.table(PARTITIONED).get(topic, 0)
+    if not have:
+        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
+    if count is None or not have <= count <= MOST_PARTITIONS:
+        return call.refuse(NOT_ACCEPTABLE, f"a number from {have} to {MOST_PARTITIONS}")
+    rows = _make_partitions(call, topic, have, count)
+    return call.say(NO_CONTENT, "", Put(PARTITIONED, topic, count), *rows)
+
+
+def _partitions(call: Call, *name: str) -> Result:
+    topic = name_topic(*name)
+    count = call.disk.table(PARTITIONED).get(topic, 0)
+    if not count and not call.has(topic):
+        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic))
+    return call.say(OK, {"partitions": count, "deleted": False})
+
+
+def _delete_partitions(call: Call, *name: str) -> Result:
+    topic, nobody = name_topic(*name), Caller("")
+    count = call.disk.table(PARTITIONED).get(topic, 0)
+    if not count:
+        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=topic) + ".")
+    effects: Effects = (Put(PARTITIONED, topic, None),)
+    for number in range(count):
+        part = f"{topic}-partition-{number}"
+        if call.has(part):
+            call.front, more = _drop(call, part, nobody)
+            effects = (*effects, *more)
+    return call.say(NO_CONTENT, "", *effects)
+
+
+# ---- subscriptions -----------------------------------------------------------------------------
+
+
+def _create_sub(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
+    """At the end of the topic, or where the body says: {"ledgerId", "entryId"}."""
+    where = name_topic(tenant, space, topic)
+    if not call.has(where):
+        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=where))
+    if call.find_cursor(where, name) is not None:
+        return call.refuse(CONFLICT, "Subscription already exists for topic")
+    entry = _read_place(call)
+    effects = call.subscribe(where, name, "Latest" if entry is None else "Earliest")
+    if entry:
+        effects = (*effects, Send(where, Handed(Caller(""), Seek(where, name, entry - 1))))
+    return call.say(NO_CONTENT, "", *effects)
+
+
+def _read_place(call: Call) -> int | None:
+    """The entry of the position in the body; None for the end."""
+    given = call.body()
+    entry = given.get("entryId") if isinstance(given, dict) else None
+    if not isinstance(entry, int) or entry == LONG_MAX:
+        return None
+    return max(entry, 0)
+
+
+def _peek(call: Call, tenant: str, space: str, topic: str, name: str, number: str) -> Result:
+    """A subscription that is not there is made, at the beginning of the topic, as in a real one."""
+    where = name_topic(tenant, space, topic)
+    before = () if call.find_cursor(where, name) else call.subscribe(where, name, "Earliest")
+    return call.at_topic(
+        where,
+        lambda h, disk: inspecting.peek(h.role, disk, h.ledger, name, int(number)),
+        *(before if call.has(where) else ()),
+    )
+
+
+def _backlog(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
+    where = name_topic(tenant, space, topic)
+    if call.has(where) and call.find_cursor(where, name) is None:
+        return call.refuse(NOT_FOUND, NO_SUB.format(name=name, topic=where))
+    return call.at_topic(
+        where, lambda h, disk: inspecting.tell_backlog(h.role, disk, h.ledger, name)
+    )
+
+
+def _skip(call: Call, tenant: str, space: str, topic: str, name: str, most: str = "") -> Result:
+    """The next entries, or all, are acknowledged for the subscription."""
+    where = name_topic(tenant, space, topic)
+    cursor = call.find_cursor(where, name)
+    if not call.has(where) or cursor is None:
+        known = (
+            NO_SUB.format(name=name, topic=where)
+            if call.has(where)
+            else NO_TOPIC.format(name=where)
+        )
+        return call.refuse(NOT_FOUND, known)
+    end = call.disk.log(f"{where}/{where}").end
+    left = [at for at in range(cursor.mark_delete + 1, end) if not cursor.is_deleted(at)]
+    skipped = left[: int(most)] if most else left
+    acked = Ack(where, name, tuple(map(AckPosition, skipped)), AckType.INDIVIDUAL)
+    effects: Any = (Send(where, Handed(Caller(""), acked)),) if skipped else ()
+    return call.say(NO_CONTENT, "", *effects)
+
+
+def _reset(call: Call, tenant: str, space: str, topic: str, name: str, time_ms: str = "") -> Result:
+    """To a message, or to a moment; its consumers come back and go on from there."""
+    where = name_topic(tenant, space, topic)
+    if not call.has(where) or call.find_cursor(where, name) is None:
+        known = (
+            NO_SUB.format(name=name, topic=where)
+            if call.has(where)
+            else NO_TOPIC.format(name=where)
+        )
+        return call.refuse(NOT_FOUND, known)
+    if time_ms:
+        after = _find_place(call.disk.log(f"{where}/{where}"), int(time_ms))
+    else:
+        entry = _read_place(call)
+        after = None if entry is None else entry - 1
+    sessions = call.front.sessions
+    for conn, number in sessions.consuming(where, name):
+        sessions = sessions.drop_consumer(conn, number)
+    call.front = call.with_sessions(sessions)
+    return call.say(NO_CONTENT, "", Send(where, Handed(Caller(""), Seek(where, name, after))))
+
+
+def _find_place(log: LogView, time_ms: int) -> int | None:
+    """The entry after which a subscription goes on from this moment; None for the end."""
+    before = find_last_before(log, time_ms)
+    later = any(entry.marker is None for entry in log.read(before + 1))
+    return before if later else None
+
+
+def _unsubscribe(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
+    where = name_topic(tenant, space, topic)
+    if not call.has(where):
+        return call.refuse(NOT_FOUND, NO_TOPIC.format(name=where))
+    if name not in call.disk.table(f"{where}/{CURSORS}"):
+        return call.refuse(NOT_FOUND, NO_SUB.format(name=name, topic=where))
+    return call.hand(where, Unsubscribe(where, name))
+
+
+PATH = f"/persistent{TOPIC}"
+SUB = f"{PATH}/subscription/{PART}"
+ROUTES = (
+    ("GET", f"{PATH}/internalStats", _internal),
+    ("GET", f"{PATH}/stats", _stats),
+    ("GET", f"{PATH}/ledger/{NUMBER}/entry/{NUMBER}", _entry),
+    ("GET", f"{PATH}/lastMessageId", _last),
+    ("PUT", f"{PATH}/unload", _unload),
+    ("PUT", f"{PATH}/partitions", _create_partitions),
+    ("POST", f"{PATH}/partitions", _grow),
+    ("GET", f"{PATH}/partitions", _partitions),
+    ("DELETE", f"{PATH}/partitions", _delete_partitions),
+    ("GET", f"{PATH}/subscriptions", _subscriptions),
+    ("PUT", PATH, _create),
+    ("DELETE", PATH, _delete),
+    ("PUT", SUB, _create_sub),
+    ("DELETE", SUB, _unsubscribe),
+    ("GET", f"{SUB}/position/{NUMBER}", _peek),
+    ("POST", f"{SUB}/analyzeBacklog", _backlog),
+    ("POST", f"{SUB}/skip/{NUMBER}", _skip),
+    ("POST", f"{SUB}/skip_all", _skip),
+    ("POST", f"{SUB}/resetcursor", _reset),
+    ("POST", f"{SUB}/resetcursor/{NUMBER}", _reset),
+)

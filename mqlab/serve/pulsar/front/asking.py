@@ -1,0 +1,122 @@
+"""One request of an administrator, and the ways in which it is answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from ....kernel import Caller, Disk, Effects, Reply, Send, replace
+from ....pulsar.config import CURSORS, name_coordinator
+from ....pulsar.ledger import Cursor
+from ....pulsar.messages import CloseConsumer, Subscribe
+from ....pulsar.states import SubType
+from ..wire.asks import AdminAnswer, AdminAsk, Handed
+from .hosting import Hosted, Inspect, Onward, close_told, name_consumer
+from .inspecting import NOT_FOUND, refuse
+from .sessions import Sessions
+from .topics import find_row, list_topics, read_name
+
+if TYPE_CHECKING:
+    from . import Front
+
+NO_TOPIC = "Topic {name} not found"
+PART, NUMBER = "([^/]+)", r"(\d{1,18})"
+TOPIC = f"/{PART}/{PART}/{PART}"
+Result = tuple["Front", Effects]
+#: what a role is read for: the host with its notes, and its disk
+Read = Callable[[Hosted, Disk], AdminAnswer | Onward]
+Fill = Callable[[Hosted, Disk], None]
+
+
+class Call:
+    """`disk`: with the tables of the front, and every role's."""
+
+    def __init__(self, front: Front, caller: Caller, ask: AdminAsk, disk: Disk, query: str) -> None:
+        self.front, self.caller, self.ask, self.disk = front, caller, ask, disk
+        self._query = parse_qs(query)
+
+    def query(self, name: str) -> str:
+        return self._query.get(name, [""])[-1]
+
+    def body(self) -> Any:
+        """The JSON that came with it; None where there is none that can be read."""
+        try:
+            return json.loads(self.ask.body)
+        except (ValueError, RecursionError):
+            return None
+
+    # -- answers ---------------------------------------------------------------------------
+
+    def say(self, status: int, body: Any = "", *effects: Any) -> Result:
+        return self.front, (*effects, Reply(self.caller, AdminAnswer(status, body)))
+
+    def refuse(self, status: int, why: str) -> Result:
+        return self.front, (Reply(self.caller, refuse(status, why)),)
+
+    def inspect(self, role: str, read: Read, *before: Any) -> Result:
+        return self.front, (*before, Send(role, Handed(self.caller, Inspect(read, noted=True))))
+
+    def at_topic(self, name: str, read: Read, *before: Any) -> Result:
+        if find_row(self.disk, name) is None or not self.has(name):
+            return self.refuse(NOT_FOUND, NO_TOPIC.format(name=name))
+        return self.inspect(name, read, *before)
+
+    def hand(self, role: str, body: Any, *before: Any) -> Result:
+        return self.front, (*before, Send(role, Handed(self.caller, body)))
+
+    # -- what there is ---------------------------------------------------------------------
+
+    def has(self, topic: str) -> bool:
+        return topic in list_topics(self.disk)
+
+    def has_coordinator(self, tc_id: int) -> bool:
+        return 0 <= tc_id < self.front.config.coordinators
+
+    def coordinators(self) -> list[str]:
+        return [name_coordinator(n) for n in range(self.front.config.coordinators)]
+
+    def find_cursor(self, topic: str, subscription: str) -> Cursor | None:
+        cursor: Cursor | None = self.disk.table(f"{topic}/{CURSORS}").get(subscription)
+        return cursor
+
+    def subscribe(self, topic: str, subscription: str, start: str) -> Effects:
+        """A subscription comes to be as always: by somebody who subscribes, and leaves at once."""
+        nobody = Caller(name_consumer("administrator", "conn-0", 0))
+        asked = Subscribe(topic, subscription, SubType.SHARED, start, True)
+        return (
+            Send(topic, Handed(nobody, asked)),
+            Send(topic, Handed(nobody, CloseConsumer(topic, subscription))),
+        )
+
+    def close_all(self, topic: str) -> tuple[Sessions, Effects]:
+        """All that use a topic are told to look it up again."""
+        told: Effects = ()
+        sessions = self.front.sessions
+        for kind, conn, number in sessions.using(topic):
+            told = (*told, Send(conn, close_told(kind, number)))
+            drop = sessions.drop_producer if kind == "producer" else sessions.drop_consumer
+            sessions = drop(conn, number)
+        return sessions, told
+
+    def with_sessions(self, sessions: Sessions) -> Front:
+        return replace(self.front, sessions=sessions)
+
+
+def name_topic(tenant: str, namespace: str, topic: str) -> str:
+    """Raises Refusal."""
+    return read_name(f"persistent://{tenant}/{namespace}/{topic}")
+
+
+def visit(asks: Sequence[tuple[str, Fill]], finish: Callable[[], AdminAnswer]) -> Any:
+    """The answer, when each of these roles has been asked for its part, one after the other."""
+    if not asks:
+        return finish()
+    (role, fill), *rest = asks
+
+    def read(hosted: Hosted, disk: Disk) -> Any:
+        fill(hosted, disk)
+        return visit(rest, finish)
+
+    return Onward(role, Inspect(read, noted=True))

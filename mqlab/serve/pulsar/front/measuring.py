@@ -1,0 +1,140 @@
+"""Ledgers and topics in numbers: internalStats and stats.
+
+What a real broker says of bookies, rates, throttling, offloading and replication is not here, since
+there is none of it: fields that would be guessed are left out.
+
+Source: ManagedLedgerImpl#getManagedLedgerInternalStats, PersistentTopic#getInternalStats, #getStats
+(4.2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....kernel import Disk
+from ....kernel.disk import LogView
+from ....pulsar.ledger import Cursor
+from ....pulsar.states import MarkerType
+from ....pulsar.subscription import Subscription
+from ....pulsar.topic import Topic
+from .hosting import Hosted
+from .noting import ALL
+
+Facts = dict[str, Any]
+UNKNOWN = "None"  # the type of a subscription that nobody has connected to
+
+
+def place(ledger: int, position: int) -> str:
+    return f"{ledger}:{position}"
+
+
+# ---- ledgers ---------------------------------------------------------------------------------
+
+
+def tell_ledger(ledger: int, entries: int, cursors: Facts) -> Facts:
+    """One that was never rolled over."""
+    return {
+        "entriesAddedCounter": entries,
+        "numberOfEntries": entries,
+        "currentLedgerEntries": entries,
+        "lastConfirmedEntry": place(ledger, entries - 1),
+        "state": "LedgerOpened",
+        "ledgers": [
+            {"ledgerId": ledger, "entries": 0, "size": 0, "offloaded": False,
+             "underReplicated": False}
+        ],
+        "cursors": cursors,
+        "pendingAddEntriesCount": 0,
+        "waitingCursorsCount": 0,
+    }  # fmt: skip
+
+
+def tell_cursor(cursor: Cursor, ledger: int, read: int) -> Facts:
+    """`read`: the next entry that is read for it."""
+    ranges = [f"({place(ledger, a - 1)}..{place(ledger, b)}]" for a, b in cursor.individual]
+    return {
+        "markDeletePosition": place(ledger, cursor.mark_delete),
+        "readPosition": place(ledger, read),
+        "individuallyDeletedMessages": f"[{','.join(ranges)}]",
+        "messagesConsumedCounter": cursor.mark_delete + 1 + cursor.count_individual(),
+        "numberOfEntriesSinceFirstNotAckedMessage": read - cursor.mark_delete,
+        "totalNonContiguousDeletedMessagesRange": len(ranges),
+        "pendingReadOps": 0,
+    }
+
+
+def tell_internal(topic: Topic, ledger: int) -> Facts:
+    cursors = {
+        name: tell_cursor(sub.cursor, ledger, _next(sub)) for name, sub in topic.subs.items()
+    }
+    return tell_ledger(ledger, topic.lac + 1, cursors)
+
+
+def _next(sub: Subscription) -> int:
+    return max(sub.read, sub.cursor.mark_delete + 1)
+
+
+# ---- statistics ------------------------------------------------------------------------------
+
+
+def tell_stats(hosted: Hosted, disk: Disk, publishers: list[Facts]) -> Facts:
+    """Counters begin when the topic was loaded. A marker lies in memory here without bytes, so it
+    is left out of `storageSize`."""
+    topic, notes = hosted.role, hosted.notes
+    log = disk.log(topic.name)
+    came = list(log.read(notes.first, topic.lac + 1))
+    messages = [entry.values[0] for entry in came if entry.marker is None]
+    sent, sent_bytes = notes.sent.get(ALL) or (0, 0)
+    markers = [entry.marker for entry in came]
+    return {
+        "msgInCounter": sum(payload.count for payload in messages),
+        "bytesInCounter": sum(len(payload.data) for payload in messages),
+        "msgOutCounter": sent,
+        "bytesOutCounter": sent_bytes,
+        "storageSize": _count_bytes(log, 0, topic.lac + 1),
+        "ongoingTxnCount": len(topic.buffer.ongoing),
+        "committedTxnCount": markers.count(MarkerType.TXN_COMMIT),
+        "abortedTxnCount": markers.count(MarkerType.TXN_ABORT),
+        "publishers": publishers,
+        "subscriptions": {n: _tell_sub(hosted, sub, log) for n, sub in topic.subs.items()},
+        "deduplicationStatus": "Enabled" if topic.config.dedup else "Disabled",
+        "topicCreationTimeStamp": notes.loaded_ms,
+    }
+
+
+def _count_bytes(log: LogView, start: int, end: int) -> int:
+    return sum(len(e.values[0].data) for e in log.read(start, end) if e.marker is None)
+
+
+def _tell_sub(hosted: Hosted, sub: Subscription, log: LogView) -> Facts:
+    lac, cursor = hosted.role.lac, sub.cursor
+    messages, size = hosted.notes.sent.get(sub.name) or (0, 0)
+    backlog = lac - cursor.mark_delete - cursor.count_individual()
+    consumers = [_tell_consumer(hosted, sub, consumer) for consumer in sub.consumers]
+    return {
+        "type": str(sub.sub_type) if consumers or messages else UNKNOWN,
+        "durable": sub.durable,
+        "isDurable": sub.durable,
+        "msgBacklog": backlog,
+        "msgBacklogNoDelayed": backlog,
+        "msgDelayed": 0,
+        "msgInReplay": len(sub.replay),
+        "backlogSize": _count_bytes(log, cursor.mark_delete + 1, lac + 1),
+        "msgOutCounter": messages,
+        "bytesOutCounter": size,
+        "unackedMessages": sum(consumer["unackedMessages"] for consumer in consumers),
+        "consumers": consumers,
+    }
+
+
+def _tell_consumer(hosted: Hosted, sub: Subscription, consumer: Any) -> Facts:
+    messages, size = hosted.notes.sent.get(consumer.client) or (0, 0)
+    _, waiting = hosted.permits.get(consumer.client) or ("", 0)
+    pending = sum(1 for position in consumer.held if position in sub.pending.positions)
+    return {
+        "consumerName": consumer.client.rpartition("@")[0],
+        "availablePermits": consumer.permits + waiting,
+        "unackedMessages": len(consumer.held) - pending,
+        "msgOutCounter": messages,
+        "bytesOutCounter": size,
+    }

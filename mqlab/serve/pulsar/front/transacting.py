@@ -1,0 +1,275 @@
+"""Transactions, as an administrator sees them: coordinators, buffers, pending acks; their abort.
+
+Of a live transaction the coordinator knows the participants, and each participant what it has of
+the transaction; so the question goes on from one to the next.
+
+Source: TransactionsBase (4.2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....kernel import Disk
+from ....pulsar.config import name_coordinator
+from ....pulsar.messages import AckPosition, EndTxn, TxnID
+from ....pulsar.states import StoreState, TxnAction
+from ..wire.asks import AdminAnswer
+from . import inspecting
+from .asking import NUMBER, PART, TOPIC, Call, Fill, Result, name_topic, visit
+from .hosting import Hosted, Inspect, Onward
+from .inspecting import BROKEN, NO_COORDINATOR, NO_STORE, NOT_FOUND, OK, refuse
+from .places import NOT_ACCEPTABLE, NOT_IMPLEMENTED
+
+NOT_MORE = (
+    "Number of transaction coordinators should be more than the current number of transaction "
+    "coordinator"
+)
+GROW = "coordinators are not added to a running server here: start it with --coordinators {count}"
+THROWN = "org.apache.pulsar.client.admin.PulsarAdminException$NotFoundException: "
+Facts = dict[str, Any]
+
+
+def _txn(most: str, least: str) -> TxnID:
+    return TxnID(int(most), int(least))
+
+
+# ---- coordinators ----------------------------------------------------------------------------
+
+
+def _coordinators(call: Call) -> Result:
+    host, port = call.ask.here
+    url, count = f"pulsar://{host}:{port}", call.front.config.coordinators
+    return call.say(OK, [{"id": n, "brokerServiceUrl": url} for n in range(count)])
+
+
+def _pick(call: Call) -> int | None:
+    """The coordinator that is named in the query; None where none is."""
+    text = call.query("coordinatorId")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def _coordinator(call: Call) -> Result:
+    """Of one; or, without a number, a map of all of them."""
+    picked = _pick(call)
+    if picked is not None:
+        return _one_coordinator(call, picked)
+    told: Facts = {}
+
+    def fill(hosted: Hosted, disk: Disk) -> None:
+        told[str(hosted.role.tc_id)] = inspecting.describe_coordinator(hosted)
+
+    def finish() -> AdminAnswer:
+        missing = next((tc_id for tc_id, facts in told.items() if facts is None), None)
+        if missing is not None:
+            return refuse(BROKEN, THROWN + NO_STORE.format(tc_id=missing))
+        return AdminAnswer(OK, told)
+
+    first, *rest = call.coordinators()
+    asks = [(name, fill) for name in rest]
+
+    def read(hosted: Hosted, disk: Disk) -> Any:
+        fill(hosted, disk)
+        return visit(asks, finish)
+
+    return call.inspect(first, read)
+
+
+def _one_coordinator(call: Call, tc_id: int) -> Result:
+    why = NO_STORE.format(tc_id=tc_id)
+    if not call.has_coordinator(tc_id):
+        return call.refuse(NOT_FOUND, why)
+
+    def read(hosted: Hosted, disk: Disk) -> AdminAnswer:
+        facts = inspecting.describe_coordinator(hosted)
+        return refuse(NOT_FOUND, why) if facts is None else AdminAnswer(OK, facts)
+
+    return call.inspect(name_coordinator(tc_id), read)
+
+
+def _transaction_log(call: Call, most: str) -> Result:
+    if not call.has_coordinator(int(most)):
+        return call.refuse(NOT_FOUND, NO_STORE.format(tc_id=int(most)))
+    return call.inspect(
+        name_coordinator(int(most)), lambda h, disk: inspecting.tell_transaction_log(h.role, disk)
+    )
+
+
+def _grow(call: Call) -> Result:
+    count = call.body()
+    if not isinstance(count, int) or count <= call.front.config.coordinators:
+        return call.refuse(NOT_ACCEPTABLE, NOT_MORE)
+    return call.refuse(NOT_IMPLEMENTED, GROW.format(count=count))
+
+
+# ---- one transaction, and those that are slow ------------------------------------------------
+
+
+def ask_participants(told: Facts, txn: TxnID) -> list[tuple[str, Fill]]:
+    """Whom to ask what each has of a transaction; the answers are put into `told`."""
+    asks: list[tuple[str, Fill]] = []
+    for topic, facts in told["producedPartitions"].items():
+        asks.append((topic, _fill_produced(facts, txn)))
+    for topic, subscriptions in told["ackedPartitions"].items():
+        asks.append((topic, _fill_acked(subscriptions, txn)))
+    return asks
+
+
+def _fill_produced(facts: Facts, txn: TxnID) -> Fill:
+    def fill(hosted: Hosted, disk: Disk) -> None:
+        facts.update(inspecting.describe_in_buffer(hosted.role, disk, txn, hosted.ledger))
+
+    return fill
+
+
+def _fill_acked(subscriptions: Facts, txn: TxnID) -> Fill:
+    def fill(hosted: Hosted, disk: Disk) -> None:
+        for name, facts in subscriptions.items():
+            facts.update(inspecting.describe_in_pending(hosted.role, name, txn, hosted.ledger))
+
+    return fill
+
+
+def _metadata(call: Call, most: str, least: str) -> Result:
+    txn = _txn(most, least)
+    if not call.has_coordinator(txn.most):
+        return call.refuse(NOT_FOUND, NO_COORDINATOR.format(tc_id=txn.most))
+
+    def read(hosted: Hosted, disk: Disk) -> Any:
+        meta = hosted.role.txns.get(txn)
+        if meta is None:
+            return inspecting.refuse_txn(hosted.role, txn)
+        told = inspecting.describe_txn(meta)
+        return visit(ask_participants(told, txn), lambda: AdminAnswer(OK, told))
+
+    return call.inspect(name_coordinator(txn.most), read)
+
+
+def _slow(call: Call, timeout_ms: str) -> Result:
+    """Those whose timeout is longer, however long they have been open."""
+    picked = _pick(call)
+    if picked is not None and not call.has_coordinator(picked):
+        return call.refuse(NOT_FOUND, NO_STORE.format(tc_id=picked))
+    names = call.coordinators() if picked is None else [name_coordinator(picked)]
+    told: dict[str, Facts] = {}
+
+    def read_from(at: int, asks: list[tuple[str, Fill]]) -> Any:
+        def read(hosted: Hosted, disk: Disk) -> Any:
+            tc = hosted.role
+            if tc.state is not StoreState.READY:
+                why = NO_STORE.format(tc_id=tc.tc_id)
+                return (
+                    refuse(NOT_FOUND, why) if picked is not None else refuse(BROKEN, THROWN + why)
+                )
+            for meta in tc.txns.values():
+                if meta.timeout_ms > int(timeout_ms):
+                    facts = told[str(meta.txn)] = inspecting.describe_txn(meta)
+                    asks.extend(ask_participants(facts, meta.txn))
+            if at + 1 < len(names):
+                return Onward(names[at + 1], Inspect(read_from(at + 1, asks), noted=True))
+            return visit(asks, lambda: AdminAnswer(OK, told))
+
+        return read
+
+    return call.inspect(names[0], read_from(0, []))
+
+
+def _abort(call: Call, most: str, least: str) -> Result:
+    txn = _txn(most, least)
+    if not call.has_coordinator(txn.most):
+        return call.refuse(BROKEN, NO_COORDINATOR.format(tc_id=txn.most))
+    name = name_coordinator(txn.most)
+
+    def read(hosted: Hosted, disk: Disk) -> Any:
+        if txn in hosted.role.txns:
+            return Onward(name, EndTxn(txn, TxnAction.ABORT))
+        return inspecting.refuse_txn(hosted.role, txn, BROKEN)
+
+    return call.inspect(name, read)
+
+
+# ---- a topic and a subscription --------------------------------------------------------------
+
+
+def _wants_marks(call: Call) -> bool:
+    return call.query("lowWaterMarks") == "true"
+
+
+def _at(call: Call, name: tuple[str, ...], read: Any) -> Result:
+    topic = name_topic(*name)
+    if not call.has(topic):
+        return call.refuse(NOT_FOUND, f"Topic not found {topic}")
+    return call.inspect(topic, read)
+
+
+def _buffer(call: Call, *name: str) -> Result:
+    marks = _wants_marks(call)
+    return _at(call, name, lambda h, disk: inspecting.tell_buffer(h, disk, marks))
+
+
+def _snapshots(call: Call, *name: str) -> Result:
+    return _at(call, name, inspecting.tell_snapshots)
+
+
+def _in_buffer(call: Call, tenant: str, space: str, topic: str, most: str, least: str) -> Result:
+    txn = _txn(most, least)
+    return _at(
+        call,
+        (tenant, space, topic),
+        lambda h, disk: AdminAnswer(OK, inspecting.describe_in_buffer(h.role, disk, txn, h.ledger)),
+    )
+
+
+def _pending(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
+    marks = _wants_marks(call)
+    return _at(
+        call, (tenant, space, topic), lambda h, disk: inspecting.tell_pending(h, disk, name, marks)
+    )
+
+
+def _pending_log(call: Call, tenant: str, space: str, topic: str, name: str) -> Result:
+    return _at(
+        call, (tenant, space, topic), lambda h, disk: inspecting.tell_pending_log(h, disk, name)
+    )
+
+
+def _in_pending(
+    call: Call, tenant: str, space: str, topic: str, name: str, most: str, least: str
+) -> Result:
+    txn = _txn(most, least)
+    return _at(
+        call,
+        (tenant, space, topic),
+        lambda h, _: inspecting.tell_in_pending(h.role, name, txn, h.ledger),
+    )
+
+
+def _position(
+    call: Call, tenant: str, space: str, topic: str, name: str, ledger: str, entry: str
+) -> Result:
+    index = call.query("batchIndex")
+    at = int(index) if index.isascii() and index.isdecimal() and len(index) < 10 else -1
+    position = AckPosition(int(entry), at)
+    return _at(
+        call,
+        (tenant, space, topic),
+        lambda h, disk: inspecting.tell_position(h.role, disk, name, position),
+    )
+
+
+ROUTES = (
+    ("GET", "/coordinators", _coordinators),
+    ("GET", f"/transactionMetadata/{NUMBER}/{NUMBER}", _metadata),
+    ("GET", "/coordinatorStats", _coordinator),
+    ("GET", f"/coordinatorInternalStats/{NUMBER}", _transaction_log),
+    ("GET", f"/slowTransactions/{NUMBER}", _slow),
+    ("POST", f"/abortTransaction/{NUMBER}/{NUMBER}", _abort),
+    ("POST", "/transactionCoordinator/replicas", _grow),
+    ("GET", f"/transactionBufferStats{TOPIC}", _buffer),
+    ("GET", f"/transactionBufferInternalStats{TOPIC}", _snapshots),
+    ("GET", f"/transactionInBufferStats{TOPIC}/{NUMBER}/{NUMBER}", _in_buffer),
+    ("GET", f"/pendingAckStats{TOPIC}/{PART}", _pending),
+    ("GET", f"/pendingAckInternalStats{TOPIC}/{PART}", _pending_log),
+    ("GET", f"/transactionInPendingAckStats{TOPIC}/{PART}/{NUMBER}/{NUMBER}", _in_pending),
+    ("GET", f"/positionStatsInPendingAck{TOPIC}/{PART}/{NUMBER}/{NUMBER}", _position),
+)

@@ -1,0 +1,288 @@
+"""What mqadmin is told of topics and groups, and what it may change: positions, topics, groups.
+
+Everything is read from what is there: the log, the offsets, the connections. What is not counted
+here (messages handed out per second) is left out of an answer rather than made up; mqadmin then
+shows 0. `status.py` tells how the broker itself stands.
+
+**A reset** is the broker's own affair in 5.5: it keeps the new position until the group's next pull
+of that queue, which is answered with OFFSET_RESET; until then a consumer's report is passed over.
+
+Source: AdminBrokerProcessor#getTopicStatsInfo, #getConsumeStats, #getConsumerConnectionList,
+#getAllProducerInfo, #queryTopicConsumeByWho, #resetOffsetInner, #deleteTopic,
+#deleteSubscriptionGroup, RouteInfoManager#getAllTopicList, ConsumerOffsetManager#assignResetOffset
+(5.5.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ....kernel import Caller, Disk, Effects, Map, Put, Reply, replace
+from ....rocketmq.config import DISCARD_TOPIC, RETRY_PREFIX
+from ....rocketmq.log import COMMIT_LOG
+from ....rocketmq.log.offsets import TABLE, offset_key
+from ....rocketmq.log.store import DISPATCHED
+from ....rocketmq.messages import name_queue, split_queue
+from ....rocketmq.remoting import RequestCode, ResponseCode, encode_by_queue, encode_json
+from ..wire import admin
+from ..wire.answers import Said
+from ..wire.asks import Ask
+from .offsets import find_since, read_at
+from .topic import CLUSTER, SYSTEM, Topic, name_fault
+from .topics import BROKER_NAME, SYSTEM_TOPIC, TOPICS, find_topic
+
+if TYPE_CHECKING:
+    from . import Front
+
+GROUPS = "groups"
+NOT_ONLINE = "the consumer group[{group}] not online"
+NO_STATS_TOPIC = "topic[{topic}] not exist"
+NO_CONFIG_TOPIC = "No topic in this broker. topic: {topic}"
+NO_RESET_TOPIC = "Topic {topic} does not exist"
+NO_RESET_GROUP = "Group {group} does not exist"
+OUT_OF_RANGE = "Target offset {offset} not in consume queue range [{start}-{end}]"
+OLDER_RESET = "a reset is served as 5.5 does it, and this broker is started as 4.9"
+Result = tuple["Front", Effects]
+
+
+def say(front: Front, caller: Caller, body: bytes) -> Result:
+    return front, (Reply(caller, Said(body=body)),)
+
+
+def refuse(front: Front, caller: Caller, code: ResponseCode, remark: str) -> Result:
+    return front, (Reply(caller, Said(code, remark)),)
+
+
+# ---- topics ----------------------------------------------------------------------------------
+
+
+def list_topics(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """The topics that there are; the one of halves that were given up begins with the first."""
+    body: admin.ListTopics = ask.body
+    names: list[str] = []
+    if body.cluster in (None, CLUSTER):
+        names = sorted({*SYSTEM, *disk.table(TOPICS)})
+        if disk.log(name_queue(DISCARD_TOPIC, 0)).end == 0:
+            names.remove(DISCARD_TOPIC)
+    return say(front, caller, encode_json({"topicList": names}))
+
+
+def describe_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """TopicConfig; 4.9 does not know the question."""
+    body: admin.GetTopicConfig = ask.body
+    topic = find_topic(disk, body.topic)
+    if front.is_older:
+        remark = f" request type {int(RequestCode.GET_TOPIC_CONFIG)} not supported"
+        return refuse(front, caller, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, remark)
+    if topic is None:
+        remark = NO_CONFIG_TOPIC.format(topic=body.topic)
+        return refuse(front, caller, ResponseCode.TOPIC_NOT_EXIST, remark)
+    config = {
+        "attributes": {},
+        "order": False,
+        "perm": topic.perm,
+        "readQueueNums": topic.read_queues,
+        "topicFilterType": "SINGLE_TAG",
+        "topicName": topic.name,
+        "topicSysFlag": topic.sys_flag,
+        "writeQueueNums": topic.write_queues,
+    }
+    return say(front, caller, encode_json(config))
+
+
+def tell_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: admin.GetTopicStatsInfo = ask.body
+    topic = find_topic(disk, body.topic)
+    if topic is None:
+        remark = NO_STATS_TOPIC.format(topic=body.topic)
+        return refuse(front, caller, ResponseCode.TOPIC_NOT_EXIST, remark)
+    table = encode_by_queue(_list_bounds(topic, disk), BROKER_NAME)
+    stored = count_stored(disk, topic, at_ms - 60_000) / 60
+    tps = "" if front.is_older else f',"topicPutTps":{stored}'
+    return say(front, caller, f'{{"offsetTable":{table}{tps}}}'.encode())
+
+
+def _list_bounds(topic: Topic, disk: Disk) -> Iterator[tuple[str, int, Any]]:
+    for number in range(topic.queues):
+        log = disk.log(name_queue(topic.name, number))
+        last = read_at(disk, name_queue(topic.name, number), log.end - 1) if log.end else None
+        yield (
+            topic.name,
+            number,
+            {
+                "lastUpdateTimestamp": last.store_ms if last is not None else 0,
+                "maxOffset": log.end,
+                "minOffset": log.start,
+            },
+        )
+
+
+def count_stored(disk: Disk, topic: Topic, since_ms: int) -> int:
+    """How many messages of a topic were stored since then."""
+    queues = [name_queue(topic.name, number) for number in range(topic.queues)]
+    return sum(disk.log(queue).end - find_since(disk, queue, since_ms) for queue in queues)
+
+
+def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """Its queues go with it; what lies in the commit log stays, and nothing points to it."""
+    body: admin.DeleteTopic = ask.body
+    if not body.broker:
+        return front, (Reply(caller, Said()),)
+    wrong = name_fault(body.topic) if not body.topic.strip() else ""
+    if body.topic in SYSTEM:
+        wrong = SYSTEM_TOPIC.format(topic=body.topic)
+    if wrong:
+        return refuse(front, caller, front.code_of_illegal(ResponseCode.INVALID_PARAMETER), wrong)
+    if body.topic not in disk.table(TOPICS):
+        return front, (Reply(caller, Said()),)
+    new, gone = front, Effects()
+    if not front.is_older:  # 4.9 keeps the positions, also when the topic is made anew
+        new, gone = _drop_offsets(front, disk, lambda topic, group: topic == body.topic)
+    known = Put(DISPATCHED, COMMIT_LOG, disk.log(COMMIT_LOG).end)
+    return new, (*gone, known, Put(TOPICS, body.topic, None), Reply(caller, Said()))
+
+
+# ---- groups ----------------------------------------------------------------------------------
+
+
+def list_positions(front: Front) -> Iterator[tuple[str, str, int]]:
+    """(topic, group, queue) of every position there is."""
+    for key in front.broker.offsets:
+        queue, _, group = key.partition("@")
+        topic, number = split_queue(queue)
+        yield topic, group, number
+
+
+def tell_progress(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: admin.GetConsumeStats = ask.body
+    known = sorted({topic for topic, group, _ in list_positions(front) if group == body.group})
+    group = front.clients.find(body.group)
+    subscribed = group.subscriptions if group is not None else Map()
+    rows = []
+    for name in [body.topic] if body.topic else known:
+        topic = find_topic(disk, name)
+        if topic is not None and (not subscribed or name in subscribed):
+            rows += [*_list_progress(front, body.group, topic, disk)]
+    table = encode_by_queue(rows, BROKER_NAME)
+    return say(front, caller, f'{{"offsetTable":{table}}}'.encode())
+
+
+def _list_progress(
+    front: Front, group: str, topic: Topic, disk: Disk
+) -> Iterator[tuple[str, int, Any]]:
+    """`pullOffset`: how far the group has been sent messages, which 5.x keeps in memory."""
+    for number in range(topic.queues):
+        queue = name_queue(topic.name, number)
+        key, end = offset_key(group, queue), disk.log(queue).end
+        at = front.resets.get(key, front.broker.offsets.get(key, 0))
+        last = read_at(disk, queue, at - 1).store_ms if disk.log(queue).start < at <= end else 0
+        row = {"brokerOffset": end, "consumerOffset": at, "lastTimestamp": last}
+        if not front.is_older:
+            row["pullOffset"] = front.pulled.get(key, at)
+        yield topic.name, number, row
+
+
+def list_readers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    """The groups that have read of a topic, or have subscribed to it."""
+    body: admin.QueryTopicConsumeByWho = ask.body
+    groups = {group for topic, group, _ in list_positions(front) if topic == body.topic}
+    groups |= {
+        name for name, group in front.clients.groups.items() if body.topic in group.subscriptions
+    }
+    return say(front, caller, encode_json({"groupList": sorted(groups)}))
+
+
+def delete_group(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: admin.DeleteSubscriptionGroup = ask.body
+    new, gone = front, Effects()
+    if body.offsets:
+        new, gone = _drop_offsets(front, disk, lambda topic, group: group == body.group)
+    return new, (*gone, Put(GROUPS, body.group, None), Reply(caller, Said()))
+
+
+def _drop_offsets(front: Front, disk: Disk, is_gone: Any) -> Result:
+    """In memory and on the disk at once."""
+    keys = [
+        offset_key(group, name_queue(topic, number))
+        for topic, group, number in list_positions(front)
+        if is_gone(topic, group)
+    ]
+    offsets, resets, pulled = front.broker.offsets, front.resets, front.pulled
+    for key in keys:
+        offsets, resets, pulled = offsets.remove(key), resets.remove(key), pulled.remove(key)
+    new = replace(
+        front, broker=replace(front.broker, offsets=offsets), resets=resets, pulled=pulled
+    )
+    return new, tuple(Put(TABLE, key, None) for key in keys if key in disk.table(TABLE))
+
+
+# ---- connections -----------------------------------------------------------------------------
+
+
+def list_members(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: admin.GetConsumerConnectionList = ask.body
+    group = front.clients.find(body.group)
+    if group is None:
+        remark = NOT_ONLINE.format(group=body.group)
+        return refuse(front, caller, ResponseCode.CONSUMER_NOT_ONLINE, remark)
+    there = [front.clients.connected[name] for name in group.members]
+    answer = {
+        "connectionSet": [one.row() for one in there],
+        "consumeFromWhere": group.kind.from_where,
+        "consumeType": group.kind.consume_type,
+        "messageModel": group.kind.model,
+        "subscriptionTable": {
+            topic: wanted.row() for topic, wanted in sorted(group.subscriptions.items())
+        },
+    }
+    return say(front, caller, encode_json(answer))
+
+
+def list_all_producers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    known = front.clients.connected
+    data = {
+        group: [known[name].producer_row() for name in names if name in known]
+        for group, names in sorted(front.broker.producers.groups.items())
+    }
+    return say(front, caller, encode_json({"data": data}))
+
+
+# ---- positions -------------------------------------------------------------------------------
+
+
+def reset_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
+    body: admin.ResetOffset = ask.body
+    if front.is_older:
+        return refuse(front, caller, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, OLDER_RESET)
+    topic = find_topic(disk, body.topic)
+    if topic is None:
+        remark = NO_RESET_TOPIC.format(topic=body.topic)
+        return refuse(front, caller, ResponseCode.TOPIC_NOT_EXIST, remark)
+    if not _is_group(front, body.group, disk):
+        remark = NO_RESET_GROUP.format(group=body.group)
+        return refuse(front, caller, ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark)
+    numbers = range(topic.queues) if body.queue_id < 0 else [body.queue_id]
+    rows = [(body.topic, number, _find_target(body, number, disk)) for number in numbers]
+    resets = front.resets
+    for name, number, target in rows:
+        log = disk.log(name_queue(name, number))
+        if not log.start <= target <= log.end:
+            remark = OUT_OF_RANGE.format(offset=target, start=log.start, end=log.end)
+            return refuse(front, caller, ResponseCode.SYSTEM_ERROR, remark)
+        resets = resets.set(offset_key(body.group, name_queue(name, number)), target)
+    answer = f'{{"offsetTable":{encode_by_queue(rows, BROKER_NAME)}}}'.encode()
+    return say(replace(front, resets=resets), caller, answer)
+
+
+def _is_group(front: Front, group: str, disk: Disk) -> bool:
+    """Whether it was made, or has been here: a group that comes gets its retry topic."""
+    made = group in disk.table(GROUPS)
+    return made or find_topic(disk, f"{RETRY_PREFIX}{group}") is not None
+
+
+def _find_target(body: admin.ResetOffset, number: int, disk: Disk) -> int:
+    queue = name_queue(body.topic, number)
+    if body.offset is not None and body.queue_id >= 0:
+        return body.offset
+    return disk.log(queue).end if body.at_ms < 0 else find_since(disk, queue, body.at_ms)

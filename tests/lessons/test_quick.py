@@ -1,0 +1,38 @@
+"""What `mqlab explore NAME` searches in its plain form: it finds faults, and nothing else.
+
+Here are the quick ones of each broker; `python -m tests.models.faults NAME` tries all of them.
+"""
+
+from importlib import import_module
+
+import pytest
+
+from mqlab.lessons.searches import exhaust, searches_of
+from tests.models.faults import find_quickly
+
+FOUND = {
+    "kafka": ("OneIsEnough", "HastyCommit", "OffByOne"),
+    "rocketmq": ("EndsOnly", "OneTooFar", "drops_the_flag", "names_the_original"),
+    "pulsar": ("sends_aborted_again", "snapshot_without_aborts", "loses_committed_acks"),
+}
+SMALL = 5_000  # states
+
+
+@pytest.mark.parametrize(
+    ("broker", "name"), [(broker, name) for broker, names in FOUND.items() for name in names]
+)
+def test_the_plain_form_finds_a_fault(broker, name):
+    rows = import_module(f"tests.{broker}.claims.test_faults").FAULTS
+    (fault,) = (fault for fault, *_ in rows if fault.__name__ == name)
+    assert find_quickly(fault, searches_of(broker).quick)
+
+
+@pytest.mark.parametrize("broker", FOUND)
+def test_without_a_fault_the_small_ones_among_them_find_nothing(broker):
+    systems = searches_of(broker).quick
+    assert len({one.name for one in systems}) == len(systems)
+    for searched in systems[:4]:
+        verdict = exhaust(searched)
+        assert verdict.complete
+        assert verdict.ok, f"{searched.name}: {verdict}"
+        assert verdict.states < SMALL

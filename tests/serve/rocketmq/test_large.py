@@ -1,0 +1,93 @@
+"""What is large: a batch of thousands, a heartbeat of many groups, questions of megabytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mqlab.kernel import Append, Effects, MemoryDisk, Put, Reply, Request, Send
+from mqlab.kernel.role import Caller
+from mqlab.rocketmq.config import SAFEGUARDS, RocketMQConfig
+from mqlab.rocketmq.messages import SendBatchResponse
+from mqlab.rocketmq.remoting import (
+    BatchMessage,
+    RemotingCommand,
+    RequestCode,
+    ResponseCode,
+    encode_batch,
+    encode_json,
+)
+from mqlab.serve import RunningBroker
+from mqlab.serve.rocketmq import serve
+from mqlab.serve.rocketmq.front import FRONT, Front, FrontConfig
+from mqlab.serve.rocketmq.wire.answers import Said
+from mqlab.serve.rocketmq.wire.asks import Ask
+from mqlab.serve.rocketmq.wire.requests import read_request
+from tests.serve.rocketmq.raw import SUCCESS, Raw
+
+HERE = ("127.0.0.1", 10911)
+MANY = 40_000
+
+
+def take(code: int, body: bytes, release: str = "5.5", **fields: Any) -> Effects:
+    """What one step of a fresh broker does with a client's command."""
+    config = RocketMQConfig(on=frozenset(SAFEGUARDS), release=release)
+    front, _ = Front.recover(FrontConfig(config), MemoryDisk(), 0)
+    command = RemotingCommand(code, {n: str(v) for n, v in fields.items()}, body, 1)
+    ask = Ask(command, read_request(command, "127.0.0.1:5"), HERE)
+    _, effects = front.step(Request(Caller("conn-1"), ask, 0), MemoryDisk())
+    return effects
+
+
+def send_batch(body: bytes, release: str = "5.5") -> Effects:
+    fields = {"a": "g", "b": "orders", "d": 1, "e": 0, "f": 0, "g": 5, "h": 0, "j": 0, "m": "true"}
+    return take(RequestCode.SEND_BATCH_MESSAGE, body, release, **fields)
+
+
+def test_a_batch_is_stored_in_one_step_with_one_answer() -> None:
+    """Not in a step a message, each of which copies the answers so far."""
+    effects = send_batch(encode_batch([BatchMessage(b"")] * MANY))
+    (answer,) = (e.body for e in effects if isinstance(e, Reply))
+    assert isinstance(answer, SendBatchResponse) and answer.code == ResponseCode.SUCCESS
+    assert (answer.queue_offset, answer.commit_log_offsets) == (0, tuple(range(MANY)))
+    assert sum(isinstance(e, Append) for e in effects) == 2 * MANY  # a record and its queue entry
+    assert not [e for e in effects if isinstance(e, Send) and e.to == FRONT]
+
+
+@pytest.mark.parametrize(
+    ("release", "code"), [("5.5", ResponseCode.SYSTEM_ERROR), ("4.9", ResponseCode.MESSAGE_ILLEGAL)]
+)
+def test_a_batch_larger_than_a_message_may_be_is_refused(release: str, code: int) -> None:
+    """As real brokers do: the bytes of all its messages count, not those of one."""
+    effects = send_batch(encode_batch([BatchMessage(b"z" * 430_000)] * 10), release)
+    (answer,) = (e.body for e in effects if isinstance(e, Reply))
+    assert answer.code == code
+    assert not [e for e in effects if isinstance(e, Append)]
+
+
+def test_a_heartbeat_of_many_groups_is_one_step() -> None:
+    rows = [{"groupName": f"g{n}", "subscriptionDataSet": []} for n in range(2_000)]
+    beat = {"clientID": "c", "producerDataSet": [], "consumerDataSet": rows}
+    effects = take(RequestCode.HEART_BEAT, encode_json(beat))
+    assert sum(isinstance(e, Put) for e in effects) == 2_000  # each group's retry topic
+    assert [e.body for e in effects if isinstance(e, Reply)] == [Said()]
+
+
+@pytest.fixture
+def slow() -> Any:
+    with serve(check_interval_ms=86_400_000, timeout_ms=0, check_max=3) as running:
+        yield running
+
+
+def test_questions_of_more_bytes_than_a_client_may_owe_are_all_asked(slow: RunningBroker) -> None:
+    """A round asks about all of them in one turn, and each counts as asked."""
+    with Raw(slow.address) as client:
+        client.create("orders")
+        client.beat("app", producers=("orders",))
+        for number in range(40):
+            half = client.half("orders", b"x" * 100_000, "orders", f"key-{number}")
+            assert half.code == SUCCESS
+        slow.fire("broker", "check")
+        asked = client.wait_for_checks(40)
+    assert {check.fields["msgId"] for check in asked} == {f"key-{n}" for n in range(40)}

@@ -1,0 +1,50 @@
+"""The job on a cluster: the same orders, processes of their own, some of them killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("confluent_kafka")
+if not (shutil.which("java") and shutil.which("ps")):
+    pytest.skip("a Spark cluster needs Java and ps", allow_module_level=True)
+
+from mqlab.spark.files import DAY
+from tests.spark.cluster import run_cluster
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_an_executor_and_a_worker_die_and_the_sum_is_right(
+    broker_address: str, tmp_path: Path
+) -> None:
+    """kill -9 of an executor once batch 1 is in, of the other worker once batch 3 is in."""
+    with run_cluster(tmp_path) as cluster:
+        kills = {
+            "batch 1:": lambda: cluster.kill_executor(0),
+            "batch 3:": lambda: cluster.kill_worker(1),
+        }
+        said: list[str] = []
+        with subprocess.Popen(
+            [sys.executable, "-m", "mqlab", "income", "--master", cluster.address,
+             "--orders", str(DAY), "--bootstrap-server", broker_address,
+             "--checkpoint", str(tmp_path / "checkpoint")],
+            cwd=ROOT, env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        ) as job:  # fmt: skip
+            assert job.stderr is not None and job.stdout is not None
+            for line in job.stderr:
+                said.append(line)
+                for place in [place for place in kills if place in line]:
+                    kills.pop(place)()
+            result = job.stdout.read()
+    assert not kills, "".join(said)
+    assert job.returncode == 0, "".join(said)
+    assert "total £57,751.32, without Spark £57,751.32 → equal" in result
+    assert "lines fed 5,331, read 5,331 = counted 5,331" in result
