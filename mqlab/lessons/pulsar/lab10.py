@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mqlab_widgets import Pair, Player
 
-from ...kernel import Outcome
+from ...kernel import Outcome, Trace
 from ...kernel.trace import FactKind
 from ...pulsar import PulsarSystem
 from ...pulsar.client.calls import Acknowledge, Commit, Receive
@@ -15,7 +15,7 @@ from ..lab00 import first
 from ..menus import list_safeguards
 from ..patterns.orders import list_orders
 from ..recordings import read_recording
-from ..registry import run_scenario
+from ..registry import run_scenario, scenario
 from ..searches import tell_cases
 from ..tables import columns, list_calls
 from .cases import CLAIM_CASES, SAFEGUARD_CASES
@@ -25,10 +25,13 @@ from .exercises.returning import RETURNING
 
 __all__ = [
     "ACKING",
+    "ALONE",
     "NEEDED",
     "PASSING",
     "RETURNING",
     "answer_ack",
+    "answer_second",
+    "compare_types",
     "compare_with_kafka",
     "end_last",
     "first",
@@ -38,10 +41,14 @@ __all__ = [
     "list_received",
     "list_records",
     "list_safeguards",
+    "pass_on",
     "put_beside_kafka",
     "read_recording",
     "receive_last",
+    "store_repeated",
     "tell_searches",
+    "zombie",
+    "zombie_ends",
 ]
 
 
@@ -97,14 +104,142 @@ def list_pending_logs(story: str) -> list[tuple[str, str]]:
     return rows
 
 
+# ---- one story, told for several cases ---------------------------------------------------------
+
+ABORTED = """
+# One of four is acknowledged, and the transaction aborts
+system pulsar clients=shop,worker
+run worker: subscribe orders-0 billing type={type}
+run shop: send orders-0 580538, send orders-0 580539, send orders-0 580540, send orders-0 580541
+run worker: receive billing, new-transaction t1
+run worker: {ack} txn=t1
+run worker: abort t1
+run worker: receive billing
+"""
+TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")
+KINDS = {
+    "individually": "ack billing orders-0@1",
+    "cumulatively": "ack-cumulative billing orders-0@1",
+}
+
+
+def compare_types() -> str:
+    """What each type of subscription sends again after an abort, by the kind of acknowledgement."""
+    rows = [("type", "acknowledged", "received again after the abort")]
+    for kind in TYPES:
+        for name, ack in KINDS.items():
+            story = ABORTED.format(type=kind, ack=ack)
+            told = answer_ack(story)
+            again = receive_last(story) if told == "ok" else f"refused: {told}"
+            rows.append((kind, name, again))
+    return columns(rows)
+
+
+WHO = """
+# Who may acknowledge what?
+system pulsar clients=shop,worker
+run worker: subscribe orders-0 billing type={type}
+run shop: send orders-0 580538, send orders-0 580539
+run worker: receive billing, new-transaction t1 timeout=600000, new-transaction t2 timeout=600000
+run worker: {one}
+run worker: {other}
+"""
+
+
+def answer_second(sub_type: str, one: str, other: str) -> str:
+    """What `other` is told after `one`, both calls of a worker that has received two orders and
+    has the transactions t1 and t2."""
+    return answer_ack(WHO.format(type=sub_type, one=one, other=other))
+
+
+# ---- orders that are passed on -----------------------------------------------------------------
+
+#: a worker that acknowledges without its transaction: where the search of the lab begins
+ALONE = """
+# A worker acknowledges plainly
+system passing pieces=receive,begin,send,plain,commit
+hold worker→orders-0 Subscribe#1
+run shop: send orders-0 580538
+"""
+PASS_ON = """
+# An order is passed on
+system passing clients=shop,worker,books
+run books: subscribe income-0 books
+run worker: subscribe orders-0 work type=Shared
+run shop: send orders-0 580538
+run worker: receive work, new-transaction t1, send income-0 580538 txn=t1, ack work txn=t1, {end} t1
+run books: receive books
+run worker: receive work
+"""
+ZOMBIE = """
+# Two workers pass the same order on
+system passing clients=shop,worker,twin,books
+run books: subscribe income-0 books
+run worker: subscribe orders-0 work type=Shared
+run shop: send orders-0 580538
+run worker: receive work, new-transaction t1, send income-0 580538 txn=t1
+run twin: subscribe orders-0 work type=Shared
+break worker orders-0
+run twin: receive work, new-transaction t2, send income-0 580538 txn=t2, ack work txn=t2, commit t2
+run worker: {acks}commit t1
+run books: receive books
+"""
+REPEATED = """
+# The answer to a send is lost, and the client sends once more
+system pulsar dedup={dedup}
+do run app send orders-0 580538
+do call app
+do break app orders-0
+do app.
+do app>orders-0
+do app>orders-0#1
+"""
+
+
+def pass_on(end: str) -> tuple[str, str]:
+    """What the books receive, and the worker next, if its transaction ends with `end`."""
+    _, income, again = list_received(PASS_ON.format(end=end))
+    return income, again
+
+
+def write_zombie(acknowledges: bool) -> str:
+    return ZOMBIE.format(acks="ack work orders-0@0 txn=t1, " if acknowledges else "")
+
+
+def zombie(acknowledges: bool) -> Trace:
+    """A worker is replaced by its twin, and goes on: it acknowledges in its transaction, or it
+    has only sent."""
+    return scenario(write_zombie(acknowledges))
+
+
+def zombie_ends() -> list[tuple[str, str, str]]:
+    """What the replaced worker's commit is told, and what the books receive."""
+    return [
+        (name, end_last(story), receive_last(story))
+        for name, story in (
+            ("acknowledges in t1", write_zombie(True)),
+            ("sends only", write_zombie(False)),
+        )
+    ]
+
+
+def store_repeated() -> list[tuple[str, str]]:
+    """What a partition stores when a send is repeated, without deduplication and with it."""
+    rows = []
+    for name, dedup in (("as Pulsar comes", 0), ("with deduplication", 1)):
+        snapshot = run_scenario(REPEATED.format(dedup=dedup)).trace.snapshot(-1)
+        rows.append((name, " ".join(cell.label for cell in snapshot.logs[0].cells)))
+    return rows
+
+
 #: what each safeguard of acknowledgements is for, and what even Pulsar does not promise
 NEEDED = ("pending_ack_conflict", "pending_ack_log", "pending_ack_filter", "redeliver_aborted")
 UNPROMISED = ("zombie", "send-again", "error-and-committed")
 
 
 def tell_searches() -> str:
-    """What breaks without a safeguard, and what even Pulsar does not promise: each searched just
-    now, the shortest run there is."""
+    """What breaks without a safeguard, and what even Pulsar does not promise: the shortest run of
+    each. The searches run when this is called."""
     without = [(name, SAFEGUARD_CASES[name]) for name in NEEDED]
     claims = [(name, CLAIM_CASES[name]) for name in UNPROMISED]
     return "\n\n".join((tell_cases("without", without), tell_cases("with everything on", claims)))
@@ -157,14 +292,14 @@ def put_beside_kafka(offset: int = 3) -> Pair:
 
 
 def compare_with_kafka() -> str:
-    """What comes to whoever reads on, and so what becomes of each order: for each offset that the
-    worker could commit in Kafka, and in Pulsar."""
+    """What comes to the process that reads on, and so what becomes of each order: for each offset
+    that the worker could commit in Kafka, and in Pulsar."""
     rows = [
         (f"Kafka, offset {offset}", receive_next(put_beside_kafka(offset).first))
         for offset in (0, 3)
     ]
     rows.append(("Pulsar, orders @1 and @2", receive_next(put_beside_kafka().second)))
-    return columns([("the worker has committed", "whoever reads on gets"), *rows])
+    return columns([("the worker has committed", "the next process gets"), *rows])
 
 
 def receive_next(player: Player) -> str:

@@ -73,8 +73,8 @@ class Trial:
 NOBODY = (
     "nobody may acknowledge",
     Text(
-        "refusing everybody doubles nothing, and no order is ever done: whoever asks for a message "
-        "that nobody has must be let in",
+        "refusing everybody doubles nothing, and no order is ever done: a transaction that asks for "
+        "a message that nobody has must be let in",
         "拒绝所有人当然不会重复，但没有一个订单能完成：要求确认一条没人占用的消息，必须放行",
     ),
 )
@@ -82,7 +82,7 @@ LAST_WINS = (
     "30 the last one wins",
     Text(
         "two transactions have acknowledged one order, and both commit: its income is there twice. "
-        "Whoever comes second gets a TransactionConflictException",
+        "The second one gets a TransactionConflictException",
         "两个事务确认了同一个订单，而且都提交了：它的收入记了两次。后到者得到 "
         "TransactionConflictException",
     ),
@@ -116,7 +116,7 @@ IN_ORDER = (
     "acknowledgements go in order",
     Text(
         "nothing says that the orders before must be done first. That is Kafka, where one offset "
-        "stands for everything in front of it; here each message stands for itself",
+        "stands for everything before it; here each message stands for itself",
         "没有规定前面的订单必须先完成。那是 Kafka：一个位移代表它之前的一切；这里每条消息只代表自己",
     ),
 )

@@ -45,10 +45,11 @@ DISTRACTORS = (
             "接管一个 transactional id，隔离较旧的工作进程",
         ),
         Text(
-            "that is Kafka. A Pulsar transaction has no name of yours and nobody is fenced: an "
-            "older worker is stopped by the conflict over the message, and by nothing else",
-            "那是 Kafka。Pulsar 的事务没有你取的名字，也不隔离任何人：挡住较旧进程的只有对同一条消息的"
-            "冲突",
+            "that is Kafka. A Pulsar transaction has no name of yours that fences it: an older worker "
+            "is stopped here by the conflict over the message. A producer may ask to be fenced per "
+            "topic, but messages that it sent before still commit",
+            "那是 Kafka。Pulsar 的事务没有你取的、可用来隔离的名字：这里挡住较旧进程的是对同一条消息的冲突。"
+            "生产者可以按主题请求隔离，但它先前发送的消息仍会提交",
         ),
         "a name fences an older worker",
     ),
@@ -59,7 +60,7 @@ DISTRACTORS = (
             "把订单之后的位移发送给事务",
         ),
         Text(
-            "that is Kafka, where a position stands for everything in front of it. Pulsar's "
+            "that is Kafka, where a position stands for everything before it. Pulsar's "
             "transaction takes the messages themselves, each by its id and in any order",
             "那是 Kafka，位移代表它之前的一切。Pulsar 的事务接受的是消息本身，按 id 逐条确认，顺序任意",
         ),

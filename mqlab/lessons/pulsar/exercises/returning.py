@@ -27,14 +27,14 @@ run worker: ack-cumulative billing orders-0@2 txn=t1
 run worker: abort t1"""
 
 COMES_BACK = "29 an abort gives the messages back"
-UNREAD = "what is acknowledged is billed"
+UNREAD = "an acknowledged order is billed"
 TWICE = "redelivery leaves out what was received"
-UNFINISHED = "what was received again is acknowledged"
+UNFINISHED = "received again means acknowledged"
 BELIEFS = {
     COMES_BACK: Text(
         "somebody has asked for the orders, and got nothing. The abort has taken the "
         "acknowledgement back, but after a cumulative one the broker sends nothing again by "
-        "itself: the consumer must ask for redelivery, or connect anew",
+        "itself: the consumer must ask for redelivery, or connect again",
         "有人来取订单，却什么也没有得到。中止收回了确认，但累积确认被中止后，broker 不会自己重新投递："
         "消费者必须请求重新投递，或重新连接",
     ),
@@ -44,9 +44,9 @@ BELIEFS = {
         "并非每个订单都重新收到了。确认一个订单，就是说它已处理完；而这些订单还没有人开账单：必须先收到它们",
     ),
     TWICE: Text(
-        "an order was received twice after the abort, and is billed twice. Whoever asks for "
-        "redelivery, or connects anew, is sent everything that is not acknowledged, whether it "
-        "was received or not",
+        "an order was received twice after the abort, and is billed twice. A consumer that asks "
+        "for redelivery, or connects again, is sent everything that is not acknowledged, whether "
+        "it received it before or not",
         "中止之后有订单收到了两次，账单也就开了两次。无论请求重新投递还是重新连接，"
         "凡未确认的都会再发来，不管是否收到过",
     ),
@@ -96,8 +96,9 @@ def list_given(run: Run) -> Iterator[str]:
 
 HINTS = (
     Text(
-        "What did the worker of the recording do after it had received nothing?",
-        "录像里的工作进程在什么也没收到之后做了什么？",
+        "Which consumers are sent messages that are not acknowledged, although they were "
+        "delivered before? One that asks for them, and one that connects for the first time.",
+        "消息曾经投递过却未确认，broker 会再发给哪些消费者？主动请求的，以及新连接上来的。",
     ),
     Text(
         "First `run worker: redeliver billing`. In a line of its own: receive, begin a second "
