@@ -220,4 +220,5 @@ def test_the_right_kill_opens_where_half_is_visible() -> None:
     trace = verdict.trace()
     assert trace is not None
     assert "torn" in trace.snapshot(verdict.step).readers[0].note.en
-    assert not trace.snapshot(verdict.step - 1).readers[0].got
+    before = {got.label for got in trace.snapshot(verdict.step - 1).readers[0].got}
+    assert before == {"order-16", "paid-16"}
