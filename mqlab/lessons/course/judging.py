@@ -65,7 +65,7 @@ EXERCISES = {
     "lso": ("kafka.lab07", "LSO", "rule"),
     "loop_order": ("kafka.lab08", "ORDER", "value"),
     "loop": ("kafka.exercises.copying", "LOOP", "work"),
-    "finding": ("pulsar.exercises.finding", "FINDING", "rule"),
+    "numbering": ("pulsar.exercises.numbering", "NUMBERING", "rule"),
     "reading": ("pulsar.exercises.reading", "READING", "rule"),
     "recovery": ("pulsar.exercises.recovering", "RECOVERY", "rule"),
     "hiding": ("pulsar.exercises.hiding", "HIDING", "value"),

@@ -14,27 +14,30 @@ from ..recordings import read_recording
 from ..registry import run_scenario
 from ..searches import tell_cases
 from .cases import CLAIM_CASES, SAFEGUARD_CASES
-from .exercises.finding import FINDING
 from .exercises.hiding import HIDING
+from .exercises.numbering import NUMBERING
 from .exercises.reading import READING
 from .exercises.recovering import RECOVERY
 
 __all__ = [
-    "FINDING",
     "HIDING",
+    "NUMBERING",
     "READING",
     "RECOVERY",
     "broker_map",
     "first",
+    "list_answers",
     "list_entries",
     "list_frontiers",
+    "list_ids",
     "list_records",
     "list_safeguards",
     "measure_waiting",
     "read_recording",
     "receive_all",
     "tell_buffer",
-    "tell_searches",
+    "tell_needed",
+    "tell_unpromised",
 ]
 
 REQUESTS = ("NewTxn", "AddPartitionToTxn", "AddSubscriptionToTxn", "EndTxn ")
@@ -87,7 +90,7 @@ def _read_topic(run: Run, partition: str) -> Topic:
 
 
 def list_frontiers(trace: Trace, partition: str = "orders-0") -> list[tuple[str, int, int]]:
-    """How far a partition is written and how far one may read, after each of its entries."""
+    """How far a partition is written and how far consumers may read, after each of its entries."""
     found: list[tuple[str, int, int]] = []
     for fact in trace:
         if fact.node != partition:
@@ -111,6 +114,21 @@ def receive_all(story: str, subscription: str = "books") -> list[str]:
     said = [fact.text.en for fact in run_scenario(story).trace if fact.text.en.startswith(head)]
     values = [value for text in said for value in text.removeprefix(head).split(", ")]
     return [value.split(" @")[0] for value in values if value != "nothing"]
+
+
+def list_answers(story: str, *nodes: str) -> list[str]:
+    """What the applications of a story were told; with `nodes` only theirs, each after its name."""
+    told = [fact for fact in run_scenario(story).trace if fact.glyph == "☞"]
+    if not nodes:
+        return [fact.text.en for fact in told]
+    return [f"{fact.node:6} {fact.text.en}" for fact in told if fact.node in nodes]
+
+
+def list_ids(coordinators: int, many: int) -> list[str]:
+    """The ids of the first transactions of one client, as Pulsar prints them: "(1,0)"."""
+    calls = ", ".join(f"new-transaction t{n}" for n in range(many))
+    said = list_answers(f"system pulsar coordinators={coordinators}\nrun app: {calls}")
+    return [one.rpartition("ok ")[2] for one in said]
 
 
 def measure_waiting(open_for: int, many: int = 12) -> tuple[int, int]:
@@ -140,9 +158,11 @@ UNPROMISED = (
 )
 
 
-def tell_searches() -> str:
-    """What breaks without a safeguard, and what even Pulsar does not promise: each searched just
-    now, the shortest run there is."""
-    without = [(name, SAFEGUARD_CASES[name]) for name in NEEDED]
-    promised = [(name, CLAIM_CASES[name]) for name in UNPROMISED]
-    return "\n\n".join((tell_cases("without", without), tell_cases("with everything on", promised)))
+def tell_needed() -> str:
+    """What breaks without each safeguard, by the shortest run that a search finds now."""
+    return tell_cases("without", [(name, SAFEGUARD_CASES[name]) for name in NEEDED])
+
+
+def tell_unpromised() -> str:
+    """What even Pulsar does not promise, by the shortest run that a search finds now."""
+    return tell_cases("with everything on", [(name, CLAIM_CASES[name]) for name in UNPROMISED])

@@ -44,14 +44,6 @@ CONTRADICTIONS = (
             "128 位事务 ID 的最高 16 位是协调器编号",
         ),
     ),
-    Contradiction(
-        FactKind.APPEND,
-        r"^COMMITTED ",
-        Text(
-            "a commit is answered before the topics have heard of it",
-            "提交请求在各主题得知之前就已经应答",
-        ),
-    ),
 )
 
 

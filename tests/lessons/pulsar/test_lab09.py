@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mqlab.lessons.check import Belief
-from mqlab.lessons.pulsar.exercises.finding import BELIEFS as FINDING_BELIEFS
-from mqlab.lessons.pulsar.exercises.finding import FINDING
 from mqlab.lessons.pulsar.exercises.hiding import (
     ALONE,
     BELIEFS,
@@ -16,18 +14,23 @@ from mqlab.lessons.pulsar.exercises.hiding import (
     REFUSED,
     UNCOMMITTED,
 )
+from mqlab.lessons.pulsar.exercises.numbering import BELIEFS as NUMBERING_BELIEFS
+from mqlab.lessons.pulsar.exercises.numbering import NUMBERING, next_id
 from mqlab.lessons.pulsar.exercises.reading import BELIEFS as READING_BELIEFS
 from mqlab.lessons.pulsar.exercises.reading import READING, look, send_now
 from mqlab.lessons.pulsar.exercises.recovering import BELIEFS as RECOVERY_BELIEFS
 from mqlab.lessons.pulsar.exercises.recovering import RECOVERY, recover
 from mqlab.lessons.pulsar.lab09 import (
+    list_answers,
     list_entries,
     list_frontiers,
+    list_ids,
     list_records,
     measure_waiting,
     receive_all,
     tell_buffer,
-    tell_searches,
+    tell_needed,
+    tell_unpromised,
 )
 from mqlab.lessons.registry import run_scenario, scenario
 
@@ -90,6 +93,14 @@ def test_the_end_and_max_read_position_after_each_entry() -> None:
     ]
 
 
+def test_what_applications_are_told() -> None:
+    assert list_answers(BOTH)[-1] == "send orders-0 c: ok @3"
+    assert list_answers(BOTH + READ, "shop") == [
+        "shop   subscribe orders-0 books from=earliest: ok",
+        "shop   receive books: ok nothing",
+    ]
+
+
 def test_what_a_subscription_has_received() -> None:
     assert receive_all(BOTH + READ) == []
     assert receive_all(f"{BOTH}run app: commit t1\n{READ}\n{READ}") == ["b", "c"]
@@ -104,28 +115,64 @@ def test_whatever_is_sent_behind_the_open_order_waits_with_it() -> None:
 
 
 def test_every_safeguard_of_the_table_is_found_necessary() -> None:
-    without, promised = tell_searches().split("\n\n")
+    without, promised = tell_needed(), tell_unpromised()
     assert len(without.splitlines()) == 2 + 8
     assert len(promised.splitlines()) == 2 + 6
     assert "stale-write" in promised and "lost write" in promised
 
 
-# ---- the coordinator that a learner finds in an id ---------------------------------------------
+# ---- the id that a learner tells beforehand ----------------------------------------------------
 
 
-def test_the_upper_half_of_an_id_is_the_coordinator() -> None:
-    assert FINDING.check(lambda txn: txn >> 64, graded=True).ok
+def test_a_rule_in_its_own_words_tells_every_id() -> None:
+    def by_rounds(ids: tuple[int, ...], coordinators: int) -> int:
+        if len(ids) >= coordinators:
+            return ids[-coordinators] + 1
+        return (len(ids) + 1) % coordinators << 64
+
+    for rule in (next_id, by_rounds):
+        assert NUMBERING.check(rule, graded=True).ok
+
+
+def test_the_first_id_is_that_of_coordinator_1_and_is_not_asked() -> None:
+    assert list_ids(3, 4) == ["(1,0)", "(2,0)", "(0,0)", "(1,1)"]
+    assert list_ids(1, 2) == ["(0,0)", "(0,1)"]
+
+
+GUESSES = {
+    "the last and one": lambda ids, many: ids[-1] + 1,
+    "the largest and one": lambda ids, many: max(ids) + 1,
+    "the first and their number": lambda ids, many: ids[0] + len(ids),
+    "their number": lambda ids, many: len(ids),
+    "their number in the upper half": lambda ids, many: len(ids) << 64,
+    "the upper half": lambda ids, many: ids[-1] >> 64,
+    "the last": lambda ids, many: ids[-1],
+    "the next coordinator": lambda ids, many: ids[-1] + (1 << 64),
+    "the next coordinator, in turn": lambda ids, many: (len(ids) + 1) % many << 64,
+    "both and one": lambda ids, many: ids[-1] + (1 << 64) + 1,
+    "rounds from coordinator 0": lambda ids, many: len(ids) % many << 64 | len(ids) // many,
+    "of three coordinators": lambda ids, many: (len(ids) + 1) % 3 << 64 | len(ids) // 3,
+}
+
+
+@pytest.mark.parametrize("guess", GUESSES)
+def test_an_obvious_guess_earns_no_point(guess: str) -> None:
+    assert not NUMBERING.check(GUESSES[guess], graded=True).ok
 
 
 def test_more_coordinators_are_tried_for_points() -> None:
-    """Whoever takes two bits has them all right until there are more than three."""
-    assert FINDING.check(lambda txn: txn >> 64 & 3).ok
-    assert not FINDING.check(lambda txn: txn >> 64 & 3, graded=True).ok
+    """A rule that keeps two bits of the coordinator has all ids right of which there are three."""
+
+    def two_bits(ids: tuple[int, ...], coordinators: int) -> int:
+        return next_id(ids, coordinators) & (1 << 66) - 1
+
+    assert NUMBERING.check(two_bits).ok
+    assert not NUMBERING.check(two_bits, graded=True).ok
 
 
-@pytest.mark.parametrize("belief", FINDING_BELIEFS, ids=lambda belief: belief.name)
+@pytest.mark.parametrize("belief", NUMBERING_BELIEFS, ids=lambda belief: belief.name)
 def test_each_belief_about_ids_meets_its_own_sentence(belief: Belief) -> None:
-    verdict = FINDING.check(belief.rule)
+    verdict = NUMBERING.check(belief.rule)
     assert not verdict.ok
     assert (verdict.misconception, verdict.message) == (belief.name, belief.message)
     trace = verdict.trace()
@@ -161,7 +208,7 @@ def test_each_belief_about_reading_meets_its_own_sentence(belief: Belief) -> Non
 
 def test_the_misconceptions_of_the_list_are_among_the_beliefs() -> None:
     """31, 33, 34 and 35: those that can be held in a function."""
-    told = " ".join(belief.name for belief in (*READING_BELIEFS, *FINDING_BELIEFS))
+    told = " ".join(belief.name for belief in (*READING_BELIEFS, *NUMBERING_BELIEFS))
     for words in ("hides only its own", "discarded", "read_uncommitted", "top 16 bits"):
         assert words in told
 
@@ -280,7 +327,7 @@ def test_what_is_no_story_is_told_so(story: str, says: str) -> None:
 
 
 def test_the_hints_come_in_both_languages() -> None:
-    for exercise in (FINDING, READING, RECOVERY, HIDING):
+    for exercise in (NUMBERING, READING, RECOVERY, HIDING):
         assert exercise.hint(1).zh and exercise.hint(2).zh
         with pytest.raises(ValueError, match="hints 1 to 2"):
             exercise.hint(3)

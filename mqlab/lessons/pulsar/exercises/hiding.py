@@ -59,8 +59,8 @@ BELIEFS = {
     ),
 }
 RIGHT = Text(
-    "a transaction that was committed counts as aborted in its partition: whoever comes later "
-    "never gets its messages, and no safeguard was off",
+    "a transaction that was committed counts as aborted in its partition: a consumer that comes "
+    "later never gets its messages, and no safeguard was off",
     "已提交的事务在分区里被当作已中止：后来的消费者永远得不到它的消息，而所有保护都开着",
 )
 

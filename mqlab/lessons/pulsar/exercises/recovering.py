@@ -1,4 +1,4 @@
-"""Lab 09's rule: what does a transaction buffer know after its partition was loaded anew?
+"""Lab 09's rule: what does a transaction buffer know after its partition was loaded again?
 
 `recover(max_read, aborted, entries)` is given the last snapshot and the entries behind it, and
 says what is open and what is aborted. It is put into the partition (`pulsar/buffer/written.py`),
@@ -119,7 +119,7 @@ def _forget_aborts(max_read: int, aborted: tuple[str, ...], entries: Entries) ->
     return found, list(aborted)
 
 
-def _start_anew(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
+def _start_afresh(max_read: int, aborted: tuple[str, ...], entries: Entries) -> Said:
     return recover(max_read, (), entries)
 
 
@@ -176,7 +176,7 @@ BELIEFS = (
             "snapshot alone, and is delivered if you do not take it over",
             "只会读快照之后的条目。更早中止的事务只记在快照里，不把它带过来，它的消息就会被投递",
         ),
-        _start_anew,
+        _start_afresh,
     ),
     Belief(
         NEVER_ENDS,
@@ -226,7 +226,7 @@ RECOVERY = RecoveryExercise(
     ),
     expects=_expected,
     right=Text(
-        "whenever the partition is loaded anew, it knows what is open and what is aborted",
+        "whenever the partition is loaded again, it knows what is open and what is aborted",
         "分区无论何时重新加载，都知道哪些事务未结束、哪些已中止",
     ),
 )

@@ -1,0 +1,183 @@
+"""Lab 09's id: which one does a client's next transaction get?
+
+`next_id(ids, coordinators)` is given the ids of all transactions that one client has begun, each as
+one whole number of 128 bits. Its answer is held against the id under which a coordinator wrote the
+next transaction down.
+
+A client takes the coordinators in turn, from number 1 on
+(TransactionCoordinatorClientImpl#nextHandler), and each coordinator counts its own transactions
+from 0 (MLTransactionSequenceIdGenerator; 4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....kernel import Run, Text
+from ....kernel.trace import FactKind
+from ....pulsar import PulsarSystem
+from ....pulsar.messages import TransactionMetadataEntry
+from ...against_runs import AgainstRuns, Moment
+from ...check import Belief
+
+STORY = "system pulsar coordinators={many}\nrun app: {calls}"
+HALF = 64
+
+
+def look(run: Run) -> list[Moment]:
+    """After each transaction but the last: the ids so far, and the one that comes next."""
+    assert isinstance(run.system, PulsarSystem)
+    many = run.system.coordinators
+    found: list[Moment] = []
+    ids: tuple[int, ...] = ()
+    for fact in run.facts:
+        record = fact.body
+        if fact.kind is FactKind.APPEND and isinstance(record, TransactionMetadataEntry):
+            whole = record.txn.most << HALF | record.txn.least
+            if ids:
+                found.append(Moment((ids, many), whole, fact.text.en))
+            ids = (*ids, whole)
+    return found
+
+
+def _begin(coordinators: int, many: int) -> str:
+    calls = ", ".join(f"new-transaction t{n}" for n in range(many))
+    return STORY.format(many=coordinators, calls=calls)
+
+
+def _expected(said: Any) -> str:
+    whole = isinstance(said, int) and not isinstance(said, bool)
+    return "" if whole else "return an id as one whole number, such as 5 << 64 | 7 for (5,7)"
+
+
+def _count(
+    read: Callable[[int], int], write: Callable[[int, int], int]
+) -> Callable[[tuple[int, ...], int], int]:
+    """The next id by a layout: `read` takes the coordinator out of an id, `write` puts both
+    numbers in."""
+
+    def rule(ids: tuple[int, ...], coordinators: int) -> int:
+        turn = (read(ids[-1]) + 1) % coordinators
+        return write(turn, sum(read(one) == turn for one in ids))
+
+    return rule
+
+
+def _read_upper(txn: int) -> int:
+    return txn >> HALF
+
+
+def _read_top(txn: int) -> int:
+    return txn >> 112
+
+
+def _read_lower(txn: int) -> int:
+    return txn & (1 << HALF) - 1
+
+
+next_id = _count(_read_upper, lambda turn, count: turn << HALF | count)
+
+
+def _keep_to_one(ids: tuple[int, ...], coordinators: int) -> int:
+    return ids[-1] + 1
+
+
+def _count_all(ids: tuple[int, ...], coordinators: int) -> int:
+    return next_id(ids, coordinators) >> HALF << HALF | len(ids)
+
+
+def _never_begin_again(ids: tuple[int, ...], coordinators: int) -> int:
+    turn = _read_upper(ids[-1]) + 1
+    return turn << HALF | sum(_read_upper(one) == turn for one in ids)
+
+
+def _count_nothing(ids: tuple[int, ...], coordinators: int) -> int:
+    return next_id(ids, coordinators) >> HALF << HALF
+
+
+BELIEFS = (
+    Belief(
+        "the top 16 bits are the coordinator",
+        Text(
+            "the design said 16 bits, and the articles repeat it. The implementation took 64: the "
+            "top 16 bits are 0 in the id of every coordinator",
+            "设计文档写的是 16 位，文章也照抄。实现用的是 64 位：无论哪个协调器，最高 16 位都是 0",
+        ),
+        _count(_read_top, lambda turn, count: turn << 112 | count),
+    ),
+    Belief(
+        "the lower half is the coordinator",
+        Text(
+            "the lower 64 bits count the transactions of one coordinator, and the upper 64 bits "
+            "name it",
+            "低 64 位是某个协调器自己的事务计数，高 64 位才是协调器编号",
+        ),
+        _count(_read_lower, lambda turn, count: count << HALF | turn),
+    ),
+    Belief(
+        "a client keeps to one coordinator",
+        Text(
+            "a client does not stay with a coordinator: each new transaction goes to the next one, "
+            "and after the last one to number 0",
+            "客户端不会固定用一个协调器：每个新事务交给下一个，最后一个之后回到 0 号",
+        ),
+        _keep_to_one,
+    ),
+    Belief(
+        "all coordinators count together",
+        Text(
+            "coordinators do not know each other's count: each numbers its own transactions",
+            "协调器互不知道对方的计数：各自从 0 开始给自己的事务编号",
+        ),
+        _count_all,
+    ),
+    Belief(
+        "there is always one more coordinator",
+        Text(
+            "coordinators are numbered from 0 to one less than there are. After the last one a "
+            "client goes on with number 0",
+            "协调器编号从 0 到总数减一。用完最后一个，客户端从 0 号继续",
+        ),
+        _never_begin_again,
+    ),
+    Belief(
+        "an id names the coordinator only",
+        Text(
+            "two transactions of one coordinator would have the same id here: the second half "
+            "counts the transactions of that coordinator",
+            "这样同一个协调器的两个事务会有相同的 ID：后一半是该协调器的事务计数",
+        ),
+        _count_nothing,
+    ),
+)
+
+NUMBERING = AgainstRuns(
+    stories=(_begin(3, 8), _begin(1, 3)),
+    unseen=(_begin(16, 20),),
+    look=look,
+    beliefs=BELIEFS,
+    hints=(
+        Text(
+            "Two numbers make an id. Whose turn is it after the last id? And how many of the ids so "
+            "far are from that coordinator?",
+            "ID 由两个数组成。最后一个 ID 之后轮到谁？到目前为止有多少个 ID 来自那个协调器？",
+        ),
+        Text(
+            "`one >> 64` is the coordinator of the id `one`. The next one is that of the last id "
+            "plus one, modulo `coordinators`. Put it into the upper half with `turn << 64`.",
+            "`one >> 64` 是 ID `one` 的协调器。下一个是最后一个 ID 的协调器加一，再对 `coordinators` "
+            "取余。用 `turn << 64` 放进高半部分。",
+        ),
+    ),
+    expects=_expected,
+    right=Text(
+        "each transaction was written down under just this id",
+        "每个事务正是以这个 ID 记下的",
+    ),
+    other=Text(
+        "this transaction was written down under another id: see whose turn it was, and how many "
+        "transactions that coordinator had begun",
+        "这个事务是以另一个 ID 记下的：请看轮到了谁，以及那个协调器已经开始了几个事务",
+    ),
+)
