@@ -125,14 +125,14 @@ KINDS = {
 
 def compare_types() -> str:
     """What each type of subscription sends again after an abort, by the kind of acknowledgement."""
-    rows = [("type", "acknowledged", "received again after the abort")]
+    rows = []
     for kind in TYPES:
         for name, ack in KINDS.items():
             story = ABORTED.format(type=kind, ack=ack)
             told = answer_ack(story)
             again = receive_last(story) if told == "ok" else f"refused: {told}"
             rows.append((kind, name, again))
-    return columns(rows)
+    return columns([("type", "acknowledged", "received again after the abort"), *rows])
 
 
 WHO = """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.kernel import replay
+from mqlab.kernel import Trace, replay
 from mqlab.lessons.pulsar.exercises.acking import ACKING, TRIALS, UNSEEN
 from mqlab.lessons.pulsar.exercises.passing import PASSING
 from mqlab.lessons.pulsar.exercises.returning import (
@@ -20,17 +20,24 @@ from mqlab.lessons.pulsar.exercises.returning import (
     UNREAD,
 )
 from mqlab.lessons.pulsar.lab10 import (
+    ALONE,
     answer_ack,
+    answer_second,
+    compare_types,
     compare_with_kafka,
     end_last,
     list_pending_logs,
     list_received,
     list_records,
+    pass_on,
     put_beside_kafka,
     receive_last,
+    store_repeated,
+    zombie,
+    zombie_ends,
 )
 from mqlab.lessons.pulsar.systems.passing import PassingSystem
-from mqlab.lessons.registry import system
+from mqlab.lessons.registry import continue_scenario, scenario, system
 
 Rule = Callable[..., Any]
 
@@ -77,6 +84,69 @@ run worker: receive billing, new-transaction t1, ack billing txn=t1
 """
     logs = ["orders-0-billing__transaction_pending_ack", "orders-0-stock__transaction_pending_ack"]
     assert list_pending_logs(both) == [(logs[0], "ACK Individual (0,0) 0"), (logs[1], "")]
+
+
+def test_each_type_of_subscription_sends_something_else_again() -> None:
+    lines = compare_types().splitlines()[2:]
+    again = {line[24:].strip() for line in lines if "individually" in line}
+    assert again == {"580538 @0, 580539 @1, 580540 @2, 580541 @3", "580539 @1 again 1"}
+    cumulative = [line[24:].strip() for line in lines if "cumulatively" in line]
+    assert cumulative[:2] == ["nothing"] * 2
+    assert all(said.startswith("refused: failed Invalid") for said in cumulative[2:])
+
+
+def test_the_second_acknowledgement_of_a_message_is_a_conflict() -> None:
+    mine, other = "ack billing orders-0@0 txn=t1", "ack billing orders-0@0 txn=t2"
+    assert answer_second("Shared", mine, other) == "failed TransactionConflictException"
+    assert answer_second("Shared", f"{mine}, abort t1", other) == "ok"
+
+
+def test_an_order_that_is_passed_on_counts_with_the_commit_and_comes_again_after_the_abort() -> (
+    None
+):
+    assert pass_on("commit") == ("580538 @0", "nothing")
+    assert pass_on("abort") == ("nothing", "580538 @0 again 1")
+
+
+def test_a_replaced_worker_is_stopped_only_if_it_acknowledges() -> None:
+    (_, refused, once), (_, accepted, twice) = zombie_ends()
+    assert (refused, once) == ("failed TransactionHasOperationFailedException", "580538 @1")
+    assert (accepted, twice) == ("ok", "580538 @0, 580538 @1")
+
+
+def test_a_send_that_is_repeated_is_stored_twice_unless_the_broker_knows_duplicates() -> None:
+    assert [stored for _, stored in store_repeated()] == ["580538 580538", "580538"]
+
+
+# ---- the money of the orders that are passed on ------------------------------------------------
+
+PENCE = 31_678
+
+
+def sums(trace: Trace, at: int = -1) -> tuple[int, int, int, int]:
+    money = trace.snapshot(at).money
+    assert money is not None
+    return money.due, money.seen, money.missing, money.extra
+
+
+def test_the_money_of_a_replaced_worker_is_right_only_if_it_acknowledges() -> None:
+    assert sums(zombie(acknowledges=True)) == (PENCE, PENCE, 0, 0)
+    assert sums(zombie(acknowledges=False)) == (PENCE, 2 * PENCE, 0, PENCE)
+
+
+def test_an_order_that_is_done_with_is_lost_when_nothing_can_bring_its_income() -> None:
+    play = continue_scenario(ALONE)
+    play.go_on(held=["worker>income-0"])
+    assert sums(play.trace) == (PENCE, 0, 0, 0), "its transaction is open"
+    lost = scenario("""
+system passing clients=shop,worker
+run worker: subscribe orders-0 work type=Shared
+run shop: send orders-0 580538
+run worker: receive work, new-transaction t1, send income-0 580538 txn=t1, ack work
+run worker: abort t1
+""")
+    assert sums(lost) == (PENCE, 0, PENCE, 0)
+    assert any(sums(lost, at)[:3] == (PENCE, 0, 0) for at in range(len(lost)))
 
 
 # ---- the rule of conflict ----------------------------------------------------------------------

@@ -73,8 +73,8 @@ class Trial:
 NOBODY = (
     "nobody may acknowledge",
     Text(
-        "refusing everybody doubles nothing, and no order is ever done: a transaction that asks for "
-        "a message that nobody has must be let in",
+        "refusing everybody doubles nothing, and no order is ever done: a transaction that asks "
+        "for a message that nobody has must be let in",
         "拒绝所有人当然不会重复，但没有一个订单能完成：要求确认一条没人占用的消息，必须放行",
     ),
 )

@@ -45,11 +45,11 @@ DISTRACTORS = (
             "接管一个 transactional id，隔离较旧的工作进程",
         ),
         Text(
-            "that is Kafka. A Pulsar transaction has no name of yours that fences it: an older worker "
-            "is stopped here by the conflict over the message. A producer may ask to be fenced per "
-            "topic, but messages that it sent before still commit",
-            "那是 Kafka。Pulsar 的事务没有你取的、可用来隔离的名字：这里挡住较旧进程的是对同一条消息的冲突。"
-            "生产者可以按主题请求隔离，但它先前发送的消息仍会提交",
+            "that is Kafka. A Pulsar transaction has no name of yours that fences it: the conflict "
+            "over the message stops an older worker here. The sends to a topic can be fenced if a "
+            "producer asks for it, but a commit cannot",
+            "那是 Kafka。Pulsar 的事务没有你取的、可用来隔离的名字：这里挡住较旧进程的是对同一条消息的"
+            "冲突。生产者可以要求隔离对某个主题的发送，但提交无法隔离",
         ),
         "a name fences an older worker",
     ),

@@ -12,16 +12,28 @@ orders are there before it begins.
     ack        acknowledge each order, in the transaction
     plain      acknowledge each order, without a transaction
     commit     txn.commit()
+
+The money is that of the real orders: what was ordered must be booked as income, each order once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ....kernel import Asking, NodeSpec, Outcome, Property, Words, World, replace
+from ....kernel import (
+    Asking,
+    Money,
+    NodeSpec,
+    Outcome,
+    Property,
+    Snapshot,
+    Words,
+    World,
+    replace,
+)
 from ....kernel.application import Program
 from ....kernel.world import NodeState
 from ....pulsar import PulsarSystem
@@ -37,6 +49,7 @@ from ....pulsar.config import CURSORS
 from ....pulsar.ledger import Cursor
 from ....pulsar.picture.ledgers import read_coordinators, read_entries
 from ....pulsar.states import SubType
+from ...patterns.orders import list_orders
 
 PIECES = ("receive", "begin", "send", "ack", "plain", "commit")
 SOURCE, SINK, GROUP = "orders-0", "income-0", "work"
@@ -48,6 +61,7 @@ COUNTED_ONCE = Words("no order's income is counted twice", "没有订单的收�
 PASSED_ON = Words(
     "the income of every order that is done with is counted", "每个已了结的订单，收入都已记下"
 )
+ORDERED, BOOKED = Words("ordered", "已订购"), Words("booked as income", "已记为收入")
 DONE = Words("every order can be done", "每个订单都能完成")
 
 
@@ -130,6 +144,31 @@ class PassingSystem(PulsarSystem):
             Property("done", DONE(), self._is_done, "sometimes", self._reads),
         )
 
+    def snapshot(self, world: World) -> Snapshot:
+        return replace(super().snapshot(world), money=self._sum_up(world))
+
+    def _sum_up(self, world: World) -> Money:
+        """The money of all orders that were sent, and that of the income which counts. An order
+        that is done with and has no income is lost as soon as no transaction and no worker can
+        still bring it."""
+        ordered = [str(value) for entry in read_entries(world, SOURCE) for value in entry.values]
+        booked, done = self.list_income(world), self.list_done(world)
+        lost = [] if self._is_under_way(world) else [one for one in done if one not in booked]
+        return Money(
+            _sum_pence(ordered),
+            _sum_pence(booked),
+            ORDERED(),
+            BOOKED(),
+            missing=_sum_pence(lost),
+            extra=_sum_pence(one for i, one in enumerate(booked) if one in booked[:i]),
+        )
+
+    def _is_under_way(self, world: World) -> bool:
+        """Whether a transaction is open, or a process is in the middle of its calls."""
+        written = read_coordinators(self.cluster, world)
+        open_one = any(txn not in written.decisions for txn in written.begun)
+        return open_one or any(_is_busy(world.nodes[name]) for name in self.clients)
+
     # -- what is counted, and what is done with ----------------------------------------------
 
     def list_income(self, world: World) -> list[str]:
@@ -162,3 +201,15 @@ class PassingSystem(PulsarSystem):
 
     def _reads(self, name: str, node: NodeState) -> Hashable:
         return None if name in self.clients else node.disk
+
+
+def _sum_pence(numbers: Iterable[str]) -> int:
+    """What these orders are worth; a number that the shop never gave is worth nothing."""
+    worth = {order.number: order.pence for order in list_orders()}
+    return sum(worth.get(number, 0) for number in numbers)
+
+
+def _is_busy(node: NodeState) -> bool:
+    """Whether a running process has a call under way or still to make."""
+    app = node.app if node.up else None
+    return app is not None and bool(app.waiting or app.next_call())
