@@ -1,26 +1,16 @@
 # %% [markdown]
 # # Lab 02 · Who decides?
 #
-# *Two databases, one order: who says that it is done?* · 75 minutes · no broker in particular
+# *75 minutes, or a short way of 25* · no broker in particular
 #
-# **In one paragraph.** An order must be in the shop's database and in the warehouse's, or in neither.
-# Each database can keep its own promises; nobody keeps those between them. You check the four letters
-# of ACID on a real database, kill a coordinator of two databases at every effect with `kill -9`, and
-# find what each classical model pays: two-phase commit blocks, three-phase commit splits, TCC and sagas
-# show half an order, a message transaction is late. The searches fill the table; you write the rule
-# that keeps a TCC service right.
+# **In one paragraph.** An order must be in the shop's database and in the warehouse's, or in neither. Each
+# database can keep its own promises; nobody keeps those between them. In this lab you kill a coordinator
+# of two databases at every effect with `kill -9`, and you ask five classical models what each of them pays.
 #
-# **Contents.** Hook · Predict · Run · Put it into order · Two-phase commit · Three phases · CAP · TCC ·
-# Make · Message transaction · Modify · Transfer · Exit ticket
-#
-# **Words.** *ACID*: atomicity, consistency, isolation, durability. *Resource manager*, *participant*:
-# a database that takes part. *Transaction manager*, *coordinator* (`tm` in the pictures): who asks and
-# decides. *XA*: the interface between them, of 1991. *Prepared*: has promised to commit if told to. *CAP*:
-# consistency, availability, partition tolerance. *BASE*: basically available, soft state, eventually
-# consistent. *TCC*: Try, Confirm, Cancel. *Saga*: steps with compensations. *Message transaction*
-# (消息事务): a local transaction together with a message about it.
+# **The short way:** Hook, Put it into order, Predict, Run, What you know now. The other parts are folded
+# under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
 
-# %%
+# %% jupyter={"source_hidden": true}
 import tempfile
 
 from mqlab.lab import (
@@ -51,12 +41,102 @@ from mqlab.lessons.patterns.lab02 import (
 )
 
 # %% [markdown]
-# ## Hook: what one database promises
+# ## Hook: the customer has paid. Is the night light reserved?
 #
+# An order is a row in `orders.db` and one night light less in `stock.db`. A program writes to one file,
+# then to the other. The next cell kills it with `kill -9` after each effect.
+
+# %% tags=["nbval-check-output"]
+print(kill_everywhere(ONE_PHASE))
+
+# %% [markdown]
+# One line is half an order, and no restart mends it: when the program comes back it knows nothing. This is
+# a *distributed transaction* (分布式事务) with nobody who decides.
+#
+# So there is a *transaction manager*, or *coordinator* (`tm` in the pictures), and the databases become
+# *resource managers*, or *participants*. They can do one thing more: **prepare**, that is, promise to
+# commit if told to, and keep the promise through any crash. XA, the interface of 1991, calls it
+# `xa_prepare`. Here each file writes its promise into itself, and the row of that promise is the lock. The
+# coordinator has a file of its own. When it is started again it reads that file. If it finds a decision, it
+# tells everybody who has promised; if it finds none, all roll back (*presumed abort*).
+
+# %% [markdown]
+# ## Put it into order
+#
+# The coordinator has five effects, here by the alphabet: `"commit:orders"`, `"commit:stock"`, `"decide"`,
+# `"prepare:orders"`, `"prepare:stock"`. Put them into an order in which the files agree, wherever it is
+# killed. Your list is carried out on two real files, stopped after each effect, and recovered. *Several
+# orders are right.* Two hints are there: `print(EFFECTS.hint(1))`, then `print(EFFECTS.hint(2))`.
+
+# %% nbgrader={"solution": true, "grade_id": "effects"}
+effects = [
+    ### BEGIN SOLUTION
+    # All promise, then it is decided, then all are told. Which file comes first is the same.
+    "prepare:orders", "prepare:stock", "decide", "commit:orders", "commit:stock",
+    ### END SOLUTION
+]  # fmt: skip
+
+# %% nbgrader={"grade": true, "grade_id": "effects-test", "points": 3}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("effects", effects)
+### END HIDDEN TESTS
+check(EFFECTS, effects)
+
+# %% [markdown]
+# ## Predict
+#
+# Such a protocol is *two-phase commit*, *2PC* (两阶段提交). One article says that it has flaws, and leaves
+# them unnamed. In this run the coordinator is killed when both participants have voted yes.
+
+# %% jupyter={"source_hidden": true}
+blocked = scenario("""
+# The coordinator is killed when both have voted
+system two_phase participants=orders,stock
+kill tm when=commit after=0
+run app: commit T1
+fire orders ask T1
+""")
+Predict("02-blocked", trace=blocked, step=first(blocked, "killed"))
+
+# %% [markdown]
+# ## Run
+#
+# Go through the run in the picture above once more, and look at the tables. What would have to happen so
+# that `orders` can go on?
+#
+# This is the **blocking window**: from the yes until the decision is heard, a participant can neither go
+# forward nor back, and everybody who needs its rows waits with it. The same with `kill -9` on the two files,
+# in a process of its own: in which line of the table did the order become certain?
+
+# %% tags=["nbval-check-output"]
+print(kill_everywhere(TWO_PHASES))
+
+# %% [markdown]
+# It is the line `decide`. Before it, every promise is taken back; after it, every promise is carried out,
+# although no file knows so yet. Deciding is *one* write in *one* place.
+
+# %% [markdown]
+# ## What you know now
+#
+# A decision is one write in one place. Everything else is promising before it and telling after it. Models
+# differ in who waits, who sees half an order, and who is late.
+#
+# The short way ends here. The parts below go deeper, in any order; 6 of the 9 points are there. The next
+# lab asks: [how do a message and a row become one?](03-half-message.ipynb)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what does one database promise?
+
+# %% [markdown]
 # An SQLite file with two accounts, A with £100 and B with £0, and a rule: no account below 0. The next
 # cell checks ACID letter by letter. *Atomicity*: a transaction that is broken off leaves nothing.
-# *Consistency*: the rules that somebody wrote down hold at every end. *Isolation*: what is not committed
-# nobody else sees. *Durability*: what was committed is there when the file is opened again.
+# *Consistency*: every declared rule holds when a transaction ends. *Isolation*: nobody else sees
+# uncommitted changes. *Durability*: committed changes are there when the file is opened again.
 
 # %% tags=["nbval-check-output"]
 folder = tempfile.mkdtemp()
@@ -85,9 +165,10 @@ print("durability:  opened again             ", balances(open_bank(folder)))
 # *Consistency* is a word with three meanings. Here it is about rules inside one database. In CAP, below, it
 # means that all copies answer alike. And *eventually consistent* means that two places agree in the end.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: are two atomic transfers safe?
+
 # %% [markdown]
-# ## Predict
-#
 # Atomicity is often taken to mean that transactions do not disturb each other. Two clerks transfer £10
 # to B. Each reads the balance, adds 10, and writes the sum in a transaction of its own.
 
@@ -121,85 +202,12 @@ for careful in (False, True):
 # isolation about the others. With a lock taken before the reading the second clerk is refused and must
 # try again: that costs time, and nothing is lost.
 
-# %% [markdown]
-# ## Run: two databases
-#
-# Now the order is a row in `orders.db` and one night light less in `stock.db`. Each file keeps ACID, each
-# for itself. A program writes to one, then to the other, and is killed with `kill -9` after each effect:
-
-# %% tags=["nbval-check-output"]
-print(kill_everywhere(ONE_PHASE))
+# %% [markdown] tags=["deeper"]
+# ## Deeper: may a participant in doubt help itself?
 
 # %% [markdown]
-# Half an order, and no restart mends it: when the program comes back it knows nothing. This is the
-# *distributed transaction* in one line: participants on different nodes, and nobody who decides.
-#
-# So there is a *transaction manager* that decides, and the databases become *resource managers*, which
-# can do one thing more: **prepare**, that is, promise to commit if told to, and keep the promise through any
-# crash. XA calls it `xa_prepare`. Here each file writes its promise into itself, in a local transaction;
-# the row of that promise is the lock. The coordinator has a file of its own for its decision. When it is
-# started again it reads that file: a decision is told to all who have promised; where there is none, all
-# roll back (*presumed abort*).
-
-# %% [markdown]
-# ## Put it into order
-#
-# These are the coordinator's five effects: `"prepare:orders"`, `"prepare:stock"`, `"decide"`,
-# `"commit:orders"`, `"commit:stock"`. Put them into an order in which the files agree, wherever it is
-# killed. Your list is done on two real files, stopped after each effect, and recovered. *Several orders
-# are right.* Two hints wait: `print(EFFECTS.hint(1))`, then `print(EFFECTS.hint(2))`.
-
-# %% nbgrader={"solution": true, "grade_id": "effects"}
-effects = [
-    ### BEGIN SOLUTION
-    # All promise, then it is decided, then all are told. Which file comes first is the same.
-    "prepare:orders", "prepare:stock", "decide", "commit:orders", "commit:stock",
-    ### END SOLUTION
-]  # fmt: skip
-
-# %% nbgrader={"grade": true, "grade_id": "effects-test", "points": 3}
-### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
-from mqlab.lessons.course.points import grade
-
-grade("effects", effects)
-### END HIDDEN TESTS
-check(EFFECTS, effects)
-
-# %% [markdown]
-# The same with `kill -9`, in a process of its own. One line of the table tells when the order became
-# certain. Which?
-
-# %% tags=["nbval-check-output"]
-print(kill_everywhere(TWO_PHASES))
-
-# %% [markdown]
-# With `decide`. Before it, whatever was promised is taken back; after it, whatever was promised is
-# carried out, although no file knows so yet. Deciding is *one* write in *one* place: that is the whole
-# trick of two-phase commit, *2PC* (两阶段提交), and of every transactional queue.
-
-# %% [markdown]
-# ## Two-phase commit, and its flaw
-#
-# Articles say that 2PC has flaws, and leave them unnamed. Look at the second and third column of the
-# table: *waits*. Here is that moment in the engine. The coordinator is killed when both have voted.
-
-# %% jupyter={"source_hidden": true}
-blocked = scenario("""
-# The coordinator is killed when both have voted
-system two_phase participants=orders,stock
-kill tm when=commit after=0
-run app: commit T1
-fire orders ask T1
-""")
-Predict("02-blocked", trace=blocked, step=first(blocked, "killed"))
-
-# %% [markdown]
-# This is the **blocking window**: from the yes until the decision is heard, a participant can neither go
-# forward nor back, and everybody who needs its rows waits with it. How short a run leads there? And if a
-# participant did help itself after a while (XA calls it a *heuristic decision*)? Say your guesses first.
+# How short a run leads into the blocking window? And what happens if a participant helps itself after a
+# while, which XA calls a *heuristic decision*? Guess first.
 
 # %%
 ONE_STOP = Budget(kills=1, killable=("tm",), retries=1)
@@ -213,14 +221,15 @@ helped = verdict.counterexamples["same outcome"].trace()
 Player(helped, step=find_red_step(helped, "same outcome"))
 
 # %% [markdown]
-# Whoever waits keeps atomicity and loses time; whoever helps itself may split the order. No timeout is
+# A participant that waits keeps atomicity and loses time; one that helps itself may split the order. No timeout is
 # right, since a participant cannot tell a coordinator that has died from one that is slow.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: does a third phase mend it?
+
 # %% [markdown]
-# ## Three phases, and what they do not mend
-#
 # *Three-phase commit*, *3PC* (三阶段提交), puts a phase between vote and commit: **PreCommit**, "all have
-# voted yes". Nobody commits while another is still uncertain, so whoever is left can end the transaction
+# voted yes". Nobody commits while another is still uncertain, so the survivors can end the transaction
 # without the dead. The next cell tries every schedule: first two of three are killed and never come back,
 # then connections break while everybody lives.
 
@@ -238,8 +247,8 @@ for name, line, budget in [
     print(f"{name}: {tell_red(verdict)}")
 
 # %% [markdown]
-# Nobody blocks any more when processes die. But "a process that I do not hear has stopped" is an
-# assumption, and a network that is cut breaks it.
+# Nobody blocks any more when processes die. But “a process that I do not hear has stopped” is an
+# assumption, and it is wrong when the network is cut.
 
 # %% jupyter={"source_hidden": true}
 parted = scenario("""
@@ -258,9 +267,10 @@ Predict(
     panels=["space-time", "logs", "lights", "tables"],
 )
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what does a partition make you choose?
+
 # %% [markdown]
-# ## CAP: what a partition makes you choose
-#
 # While the network is cut one can keep *consistency* (all places agree) or *availability* (everybody is
 # answered), not both: that is what **CAP** says, and it says it of partitions only. The same cut, once
 # through two-phase commit, once through a message transaction, which you meet below:
@@ -283,13 +293,14 @@ for name, text in {
 # anybody writing, as messages arrive), *eventually consistent* (in the end they agree). So BASE is what is
 # left of consistency for those who choose A and P.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: can the application write both phases itself?
+
 # %% [markdown]
-# ## TCC: two phases written by the application
-#
 # No database should wait for a coordinator. So the *business* writes both phases: **Try** reserves (one
 # piece is set aside), **Confirm** uses what was reserved, **Cancel** gives it back: the compensation. Each
-# is a local transaction that commits at once; no lock stays. (An article calls the phases "Try, Commit,
-# Cancel". They are Try, *Confirm*, Cancel.) Watch the balances and the reader while two confirmations
+# is a local transaction that commits at once; no lock stays. (One article expands the name as "Try, Commit,
+# Cancel". The phases are Try, *Confirm*, Cancel.) Watch the balances and the reader while two confirmations
 # arrive one after the other:
 
 # %%
@@ -310,9 +321,10 @@ Player(order, step=find_red_step(order, "whole order"))
 # %% tags=["nbval-check-output"]
 print(tell_traps())
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what must a service remember of an order?
+
 # %% [markdown]
-# ## Make: confirm and cancel
-#
 # Write the service. Your rule is given the `call`, `"try"`, `"confirm"` or `"cancel"`, and the `last` entry
 # of the ledger for this order, `""` for none. Say which entry is written now:
 #
@@ -321,7 +333,7 @@ print(tell_traps())
 # - `""`: nothing is written, and the call is acknowledged;
 # - `"refuse"`: nothing is written, and the call fails. (A Confirm or Cancel that fails is repeated.)
 #
-# Every schedule of four systems is tried, with a broken connection at any moment. Two hints wait:
+# Every schedule of four systems is tried, with a broken connection at any moment. Two hints are there:
 # `print(FENCE.hint(1))`, then `print(FENCE.hint(2))`.
 
 
@@ -350,9 +362,10 @@ grade("fence", fence)
 ### END HIDDEN TESTS
 check(FENCE, fence)
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what if nobody coordinates?
+
 # %% [markdown]
-# ## Message transaction
-#
 # The last model has no coordinator. The shop writes its order *and a message about it* in one local
 # transaction (local operation + message, 本地操作 + 消息), and a queue drives the warehouse. Each side
 # repeats until it is acknowledged. Find the step at which the shop is done and the warehouse does not
@@ -367,11 +380,12 @@ Playground(continue_scenario(f"# A message transaction\nsystem {late}"), goal="c
 # do its part, the shop's order stands all the same, and takes a person or a *saga* to take back. (A **saga**
 # is a chain of local transactions, each with another one, its compensation, that makes up for it.)
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what does each model give up?
+
 # %% [markdown]
-# ## Modify: what does each model give up?
-#
-# Each model breaks something that one might expect of it. The table is searched just now. Before you run
-# it: which of the five break without any fault?
+# Each model breaks something that one might expect of it. The search that fills this table runs now. Guess
+# first: which of the five break without any fault?
 
 # %% tags=["nbval-check-output"]
 print(compare_models())
@@ -384,24 +398,26 @@ print(compare_models())
 refused = system("saga refuses=stock 'app=start T1'")
 Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"), retries=1))
 
-# %% [markdown]
-# ## Refuted
-#
-# | belief | what is true | seen in |
-# |---|---|---|
-# | atomic means undisturbed | two atomic transfers lose an update | Predict |
-# | a second write soon after the first is nearly a transaction | killed between them it is half an order for ever | Run |
-# | the last participant's commit decides | one write of the coordinator decides; the rest follows | Put it into order |
-# | a participant in doubt may time out | then one commits and another rolls back | Two-phase commit |
-# | three phases make it safe | against stops; a partition still splits | Three phases |
-# | CAP: choose any two, always | the choice is asked for while the network is cut | CAP |
-# | the phases are Try, Commit, Cancel | Try, Confirm, Cancel: nothing is held open | TCC |
-# | a Cancel follows its Try | it may overtake it: empty cancel, suspended try | Make |
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which beliefs did these runs refute?
 
 # %% [markdown]
-# ## Transfer: what do queues do?
-#
-# | | who decides | in which one write | who has doubt waits for |
+# | belief | what is true | seen in |
+# |---|---|---|
+# | atomic means undisturbed | two atomic transfers lose an update | two transfers |
+# | a second write soon after the first is nearly a transaction | killed between them it is half an order for ever | Hook |
+# | the last participant's commit decides | one write of the coordinator decides; the rest follows | Put it into order |
+# | a participant in doubt may time out | then one commits and another rolls back | in doubt |
+# | three phases make it safe | against stops; a partition still splits | third phase |
+# | CAP: choose any two, always | the choice is asked for while the network is cut | CAP |
+# | the phases are Try, Commit, Cancel | Try, Confirm, Cancel: nothing is held open | TCC |
+# | a Cancel follows its Try | it may overtake it: empty cancel, suspended try | what a service must remember |
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who decides in the three brokers?
+
+# %% [markdown]
+# | | who decides | in which one write | those in doubt wait for |
 # |---|---|---|---|
 # | Kafka | transaction coordinator | `PrepareCommit` in `__transaction_state` | nobody votes; readers wait for markers |
 # | RocketMQ | the producer's local transaction | a row in the producer's own database | the broker, which asks (*check-back*) |
@@ -411,16 +427,12 @@ Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"),
 # message. Kafka and Pulsar decide about many messages and read positions, in one place, as 2PC does, but
 # their partitions never vote.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: exit ticket
+
 # %% [markdown]
-# ## Exit ticket
-#
 # A travel agency books a flight and a hotel. Each holds a seat or a room for it, and both are confirmed
 # when both are held; else both are cancelled, repeated until it is done.
 
 # %% jupyter={"source_hidden": true}
 Predict("02-exit-ticket")
-
-# %% [markdown]
-# **What you know now.** A decision is one write in one place; all else is promising before it and telling
-# after it. What differs is who waits, who sees half, and who is late. Next: [the half
-# message](03-half-message.ipynb)

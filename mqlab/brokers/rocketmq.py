@@ -8,6 +8,7 @@ BROKER = Broker(
         "rocketmq": "mqlab.rocketmq:RocketMQSystem",
         "order_service": "mqlab.lessons.rocketmq.systems:OrderServiceSystem",
         "order_desk": "mqlab.lessons.rocketmq.desk:OrderDeskSystem",
+        "order_with_goods": "mqlab.lessons.rocketmq.goods:OrderWithGoodsSystem",
     },
     searches="mqlab.lessons.rocketmq.cases:SEARCHES",
     serve="mqlab.serve.rocketmq.options",

@@ -59,6 +59,7 @@ def build_answer(kind: str, value: Any, ask: Ask) -> Any:
         "rule": partial(call_rule, ask),
         "work": partial(run_loop, work),
         "listener": tuple(build_listener(work, method) for method in ("execute", "check")),
+        "execute": build_listener(work, "execute"),
     }
     return answers[kind]
 

@@ -55,7 +55,7 @@ EXERCISES = {
     "produce": ("kafka.lab05", "PRODUCE", "value"),
     "accept": ("kafka.exercises.accept", "ACCEPT", "rule"),
     "ending": ("rocketmq.exercises.ending", "ENDING", "value"),
-    "listener": ("rocketmq.exercises.placing", "LISTENER", "listener"),
+    "keeping": ("rocketmq.exercises.keeping", "KEEPING", "execute"),
     "telling": ("rocketmq.exercises.telling", "TELLING", "rule"),
     "unanswered": ("kafka.exercises.commit", "UNANSWERED", "value"),
     "commit": ("kafka.exercises.commit", "COMMIT", "value"),

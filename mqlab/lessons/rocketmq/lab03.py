@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ...kernel import Fact, FactKind, Run, Trace
+from ...kernel import FactKind, Run, Trace
 from ...rocketmq.config import HALF_TOPIC
 from ...rocketmq.log import Stored
 from ...rocketmq.log.store import COMMIT_LOG
-from ...rocketmq.messages import CheckTransactionState, Message, SendMessage, Statement
+from ...rocketmq.messages import Message, SendMessage, Statement
 from ...rocketmq.states import SendStatus, TransactionType
 from ..atlas.map_panel import broker_map, map_table
 from ..lab00 import find_red_step, first
@@ -25,19 +25,21 @@ from ..tables import find_lines, list_calls, table
 from .cases import SAFEGUARD_CASES
 from .deaths import die_everywhere
 from .exercises.ending import ENDING
+from .exercises.keeping import KEEPING
 from .exercises.listener import DYING, Pair, with_listener
-from .exercises.placing import CANCELLATION, LISTENER, ORDER
+from .exercises.placing import CANCELLATION, ORDER
 from .exercises.telling import TELLING
-from .systems import COMMIT, ROLLBACK, UNKNOWN, OrderServiceSystem
+from .systems import COMMIT, ROLLBACK, SERVICES, UNKNOWN, OrderServiceSystem
 
 __all__ = [
     "CANCELLATION",
     "COMMIT",
     "ENDING",
     "HALF_TOPIC",
-    "LISTENER",
+    "KEEPING",
     "ORDER",
     "ROLLBACK",
+    "SERVICE",
     "TELLING",
     "UNKNOWN",
     "broker_map",
@@ -59,6 +61,8 @@ __all__ = [
     "tell_statuses",
 ]
 
+#: the shop's own listener, of which this lab asks for the first function and lab 04 for both
+SERVICE = SERVICES["right"]
 #: a story in which each status is what the half's send is answered
 STATUSES = {
     SendStatus.SEND_OK: "system order_service\nrun app: send-in-transaction orders-0 580538",
@@ -139,14 +143,9 @@ def tell_deaths(listener: Pair) -> str:
             if death.after.startswith(("broker → ", "broker ▮")):
                 continue
             held = ", ".join(f"{key} {value}" for key, value in death.rows.items())
-            asked = sum(_asks(fact) for fact in death.run.trace)
             after = " ".join(death.after.split()) or "nothing"
-            rows.append((after, held or "–", asked, ", ".join(death.delivered) or "–"))
-    return table("killed after | rows in the file | twin is asked | delivered", rows)
-
-
-def _asks(fact: Fact) -> bool:
-    return fact.kind is FactKind.SEND and isinstance(fact.body, CheckTransactionState)
+            rows.append((after, held or "–", ", ".join(death.delivered) or "–"))
+    return table("killed after | rows in the file | delivered", rows)
 
 
 def keep_orders(path: Path | str, many: int = 4) -> Trace:

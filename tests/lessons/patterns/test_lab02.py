@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sqlite3
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mqlab.lessons.patterns.exercises.effects import EFFECTS, find_faults
 from mqlab.lessons.patterns.exercises.fence import BELIEFS, FENCE, SAMPLES, right
 from mqlab.lessons.patterns.lab02 import GIVEN_UP, TRAPS, compare_models, open_bank
 from mqlab.lessons.patterns.two_files import ONE_PHASE, TWO_PHASES, TwoFiles, kill_after
+from tests.project.sources import ROOT
 
 # ---- two files -------------------------------------------------------------------------------
 
@@ -73,7 +75,7 @@ def test_four_orders_of_the_effects_are_right() -> None:
         ([0, 1, 3, 2, 4], "the decision may be written afterwards"),
         ([0, 1, 3, 4], "the decision may be written afterwards"),
         ([2, 3, 4], "a commit needs no prepare"),
-        ([0, 1, 2], "who has promised finds out by itself"),
+        ([0, 1, 2], "a promise is enough"),
     ],
 )
 def test_each_wrong_order_hears_its_own_belief(effects: list[int], belief: str) -> None:
@@ -94,6 +96,17 @@ def test_each_wrong_order_hears_its_own_belief(effects: list[int], belief: str) 
 )
 def test_what_is_no_order_is_told_what_to_write(answer: object, says: str) -> None:
     assert says in EFFECTS.check(answer).message.en
+
+
+def test_the_list_of_effects_tells_no_order() -> None:
+    """Pasted from the lab or from the message, it is wrong."""
+    said = EFFECTS.check(["pray"]).message.en.partition("there are: ")[2].split(", ")
+    source = (ROOT / "labs/source/02-who-decides.py").read_text("utf-8")
+    task = source.partition("## Put it into order")[2].partition("# %%")[0]
+    named = re.findall(r'`"(.+?)"`', task)
+    assert sorted(said) == sorted(named) == sorted(TWO_PHASES)
+    assert not EFFECTS.check(said).ok
+    assert not EFFECTS.check(named).ok
 
 
 # ---- the fence -------------------------------------------------------------------------------

@@ -23,7 +23,15 @@ from mqlab.lessons.rocketmq.exercises.listener import (
 from mqlab.lessons.rocketmq.exercises.placing import BELIEFS, LISTENER, ORDER
 from mqlab.lessons.rocketmq.systems import OrderServiceSystem
 from mqlab.lessons.verdict import NOT_WRITTEN
-from tests.lessons.rocketmq.listeners import COMMIT, RIGHT, UNKNOW, WRONG, check, execute
+from tests.lessons.rocketmq.listeners import (
+    COMMIT,
+    RIGHT,
+    ROLLBACK,
+    UNKNOW,
+    WRONG,
+    check,
+    execute,
+)
 
 SEEN: list[str] = []
 
@@ -218,15 +226,22 @@ def test_the_systems_that_are_tried_are_searched_to_the_end() -> None:
 # ---- points --------------------------------------------------------------------------------
 
 
+def check_refusing(order_id: str, db: Any, memory: Any) -> Any:
+    if order_id.startswith("C"):
+        return ROLLBACK
+    return UNKNOW if db.get(order_id) is None else COMMIT
+
+
 @pytest.mark.parametrize("pair", RIGHT.values(), ids=RIGHT)
 def test_a_right_listener_gets_its_points(pair: Any) -> None:
-    grade("listener", pair)
+    """Lab 04's wants a refusal also where it is asked."""
+    grade("answering", (pair[0], check_refusing))
 
 
 @pytest.mark.parametrize(("belief", "pair"), WRONG.items(), ids=WRONG)
 def test_a_wrong_one_gets_none_and_hears_why(belief: str, pair: Any) -> None:
     with pytest.raises(NotYet) as caught:
-        grade("listener", pair)
+        grade("answering", pair)
     assert f"The belief behind it: {belief}." in str(caught.value)
 
 
@@ -240,5 +255,5 @@ def test_a_wrong_one_gets_none_and_hears_why(belief: str, pair: Any) -> None:
 )
 def test_manners_are_graded_too(listener: Any, told: str) -> None:
     with pytest.raises(NotYet) as caught:
-        grade("listener", (listener, check))
+        grade("answering", (listener, check))
     assert told in str(caught.value)

@@ -14,9 +14,11 @@ from ...check import Hinted
 from ...verdict import NOT_WRITTEN, Verdict
 from ..two_files import CHANGES, TWO_PHASES, TwoFiles
 
+#: by the alphabet, which tells no order
+KNOWN = ", ".join(sorted(TWO_PHASES))
 NO_LIST = Text(
-    f"write a list of effects; there are: {', '.join(TWO_PHASES)}",
-    f"请写一个由效果组成的列表，可用的有：{', '.join(TWO_PHASES)}",
+    f"write a list of effects; there are: {KNOWN}",
+    f"请写一个由效果组成的列表，可用的有：{KNOWN}",
 )
 HALF_PROMISED = (
     "a decision needs no promise",
@@ -45,7 +47,7 @@ UNPREPARED = (
     ),
 )
 WAITS = (
-    "who has promised finds out by itself",
+    "a promise is enough",
     Text(
         "without any kill a file has promised and hears nothing more: its rows stay locked",
         "即使没有崩溃，也有一个文件承诺之后再没有消息：它的行一直被锁住",

@@ -38,7 +38,7 @@ from ...foreign import find_foreign
 from ...registry import system
 from ...rehearsal import plain
 from ...verdict import NOT_WRITTEN, Verdict
-from ..deaths import die_everywhere
+from ..deaths import Death, die_everywhere
 from ..systems import OrderServiceSystem
 from .careful import Stub, Unruly, watch
 
@@ -93,6 +93,10 @@ BROKEN = {
     ),
     "message with row": Text(
         "a message is delivered, and its order has no row", "消息已投递，而它的订单没有行"
+    ),
+    "whole order": Text(
+        "the warehouse hears of an order, and no row says what to pack",
+        "仓库得知了一个订单，却没有一行说明要装什么",
     ),
     "commits": Text("no message is ever delivered", "从来没有消息被投递"),
 }
@@ -220,7 +224,8 @@ class ListenerBelief:
 class ListenerExercise(Hinted):
     """`order`: what the ways are looked at with; `tried`: system lines and the faults in each;
     `unseen`: more of them, that only grading tries. `beliefs`: the first that holds is told where
-    a fault was found. `refuses`: an order that the service must turn down, "" for none."""
+    a fault was found. `refuses`: an order that the service must turn down, "" for none. `dying`: the
+    system in which the process is killed at each step, over an SQLite file."""
 
     name: str
     order: str
@@ -230,17 +235,26 @@ class ListenerExercise(Hinted):
     unseen: tuple[tuple[str, Budget], ...] = ()
     refuses: str = ""
     right: Text = RIGHT
+    dying: str = DYING
 
     def check(self, answer: Any, graded: bool = False) -> Verdict:
         """Judge a listener, given as `(execute, check)`; `graded`: with more schedules."""
         try:
-            return self._judge(take_listener(answer), graded)
+            return self._judge(self.take(answer), graded)
         except Stub:
             return Verdict(False, NOT_WRITTEN)
         except Unruly as unruly:
             return Verdict(False, unruly.text)
         except NotRepeatable as differs:  # not within one run, but from one step to the next
             return Verdict(False, Text(str(differs)))
+
+    def take(self, answer: Any) -> Pair:
+        """Both functions under watch; `Unruly` says why they are not taken."""
+        return take_listener(answer)
+
+    def is_parted(self, death: Death) -> bool:
+        """Whether a death has left a row without its message, or a message without its row."""
+        return not death.agrees
 
     def _judge(self, listener: Pair, graded: bool) -> Verdict:
         ways = find_ways(listener, self.order)
@@ -260,9 +274,9 @@ class ListenerExercise(Hinted):
     def _let_die(self, ways: Ways, listener: Pair) -> Verdict | None:
         """Killed at each step, over an SQLite file, and asked to the end: a row that waits for its
         message then waits in vain. No search sees that, since it bounds how often anybody asks."""
-        made = with_listener(DYING.format(self.order), listener)
+        made = with_listener(self.dying.format(self.order), listener)
         with TemporaryDirectory(prefix="mqlab-") as folder:
-            parted = (d for d in die_everywhere(made, Path(folder)) if not d.agrees)
+            parted = (d for d in die_everywhere(made, Path(folder)) if self.is_parted(d))
             death = next(parted, None)
         if death is None:
             return None

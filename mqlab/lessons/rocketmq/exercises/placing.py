@@ -1,4 +1,5 @@
-"""Lab 03's listener: take an order, and say later what became of it.
+"""A listener: take an order, and say later what became of it. Lab 04 asks for more (`answering`),
+and lab 03 for another `execute` (`keeping`).
 
 An order is an invoice of the shop. One whose number begins with C is a cancellation, which comes
 in by another way: the service refuses it.

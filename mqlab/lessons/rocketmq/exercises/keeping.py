@@ -1,0 +1,118 @@
+"""Lab 03's local transaction: an order that is kept in two rows, one of which decides.
+
+    execute(order, db, memory)      writes the order's row and that of its goods
+
+The shop's check is given: it looks for the row under the order's number and for nothing else. So
+that row is the decision, and what the warehouse needs must be there before it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....explore import Budget
+from ....kernel import Text
+from ....rocketmq.application import orders
+from ..deaths import Death
+from ..goods import goods_of, list_orders
+from .listener import DYING, ListenerBelief, ListenerExercise, Pair, Ways, take_listener
+from .placing import BELIEFS, FAULTS, ORDER
+from .placing import TWIN as PLACING_TWIN
+
+TWIN = PLACING_TWIN.replace("order_service ", "order_with_goods ", 1)
+#: the beliefs of `placing` that are about `execute`
+INHERITED = (
+    "nobody is let in",
+    "ROLLBACK undoes the row",
+    "RocketMQ writes the row",
+    "an exception means that nothing was written",
+    "an exception can be passed over",
+)
+
+
+def _has_order(ways: Ways) -> bool:
+    return ORDER in ways.calm.rows
+
+
+def _has_goods(ways: Ways) -> bool:
+    return goods_of(ORDER) in ways.calm.rows
+
+
+def _can_be_half(ways: Ways) -> bool:
+    """Whether it can end between the two rows, with the order's own row written."""
+    return any(ORDER in way.rows and goods_of(ORDER) not in way.rows for way in ways.lost)
+
+
+ABOUT_TWO_ROWS = (
+    ListenerBelief(
+        "the order's row is all there is",
+        Text(
+            "the order has its row and its message, and no row says what to pack: the warehouse "
+            "looks for the goods under `order/goods` and sends an empty parcel",
+            "订单有了行，也有了消息，却没有一行说明要装什么：仓库按 `order/goods` 查商品，寄出的是空包裹",
+        ),
+        lambda ways: _has_order(ways) and not _has_goods(ways),
+    ),
+    ListenerBelief(
+        "any row will do",
+        Text(
+            "the goods have a row, and the order has none. The shop's check looks for the row "
+            "under the order's number, and for nothing else",
+            "商品有了行，订单却没有。商店的回查只查以订单编号为键的行，别的一概不看",
+        ),
+        lambda ways: _has_goods(ways) and not _has_order(ways),
+    ),
+    ListenerBelief(
+        "the order's own row comes first",
+        Text(
+            "the process died, or lost its database, between the two rows. The check found the "
+            "order's row and said COMMIT_MESSAGE, and the warehouse packs an order that has no "
+            "goods. The row that is looked up is the decision",
+            "进程在写两行之间死掉，或与数据库断线。回查找到了订单的行，便答 COMMIT_MESSAGE，仓库却在"
+            "打包一个没有商品的订单。被查的那一行就是决定",
+        ),
+        _can_be_half,
+    ),
+)
+
+
+class KeepingExercise(ListenerExercise):
+    """A listener of which only `execute` is asked for."""
+
+    def take(self, answer: Any) -> Pair:
+        execute, _ = take_listener((answer, orders.check))
+        return execute, orders.check
+
+    def is_parted(self, death: Death) -> bool:
+        return set(list_orders(death.rows)) != set(death.delivered)
+
+
+KEEPING = KeepingExercise(
+    name="keeping",
+    order=ORDER,
+    tried=tuple((TWIN.format(ORDER), budget) for budget in FAULTS),
+    beliefs=(*(one for one in BELIEFS if one.name in INHERITED), *ABOUT_TWO_ROWS),
+    hints=(
+        Text(
+            "The process may die between the two rows, and then somebody looks one of them up. "
+            "Which of the two may be there alone?",
+            "进程可能死在写两行之间，之后有人会查其中一行。哪一行可以单独存在？",
+        ),
+        Text(
+            "Whatever the warehouse needs is written first, the row that decides last, then "
+            "COMMIT_MESSAGE. Catch nothing: what `db` raises is UNKNOW to the client.",
+            "仓库需要的东西先写，起决定作用的行最后写，然后 COMMIT_MESSAGE。不要捕获异常：`db` "
+            "抛出的异常对客户端就是 UNKNOW。",
+        ),
+    ),
+    unseen=(
+        (TWIN.format("580539"), Budget(kills=1, timers=1, killable=("app",))),
+        (TWIN.format("580540"), Budget(breaks=1, timers=1)),
+    ),
+    dying=DYING.replace("order_service ", "order_with_goods ", 1),
+    right=Text(
+        "killed at each of its calls, cut off from its database, asked while it was still at work: "
+        "no order loses its message, and no parcel is empty",
+        "在每次调用处被杀、与数据库断线、仍在工作时就被回查：没有订单丢失消息，也没有空包裹",
+    ),
+)
