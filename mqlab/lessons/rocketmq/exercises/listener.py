@@ -224,8 +224,8 @@ class ListenerBelief:
 class ListenerExercise(Hinted):
     """`order`: what the ways are looked at with; `tried`: system lines and the faults in each;
     `unseen`: more of them, that only grading tries. `beliefs`: the first that holds is told where
-    a fault was found. `refuses`: an order that the service must turn down, "" for none. `dying`: the
-    system in which the process is killed at each step, over an SQLite file."""
+    a fault was found. `refuses`: an order that the service must turn down, "" for none.
+    `dying`: the system in which the process is killed at each step, over an SQLite file."""
 
     name: str
     order: str
