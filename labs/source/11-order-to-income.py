@@ -1,29 +1,36 @@
 # %% [markdown]
-# # Lab 11 · Order → income: every order counted once, whatever dies
+# # Lab 11 · Is the sum right after a crash?
 #
-# *Is the sum right after a crash?* · 90 minutes · PySpark 4.3 against the engine's Kafka server
-# (legacy client: confluent-kafka), `transaction.version` 2
+# *90 minutes, or a short way of 25* · PySpark 4.3 against the engine's Kafka server (legacy client:
+# confluent-kafka), `transaction.version` 2
 #
 # **In one paragraph.** A day of real orders from a British online gift shop arrives in topic *Order*.
-# A Spark job adds up the income of each minute and writes it to topic *Income*, for *accounting*. It
-# must count every order once: lose none, count none twice, although any of its processes may be killed
-# at any moment. You kill it with `kill -9`, see which sinks go wrong and by how much, and write the
-# rule that makes the difference. It is then your rule that is killed.
+# A Spark job adds up the income of each minute and writes it to topic *Income*, for *accounting*. Each
+# order must be counted once, although any process of the job may be killed at any moment. In this lab
+# you find out which ways of writing are right after a kill, and you write the rule that decides it.
+# Then your rule is put into the real job, which is killed with `kill -9`.
 #
-# **Contents.** Hook · Predict · Run · Investigate · Break it (playground) · Spark's own sink · Modify ·
-# Put it into order · Make · The broker dies · Two meanings · Kafka at both ends? · Barriers beside
-# batches · Two phases, as in Flink · Where one duplicate shows · Exit ticket
+# **The short way:** Hook, Predict, Run, Write the rule, What you know now. It needs no Spark. The other
+# parts are folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading
+# opens its part. The first of them starts a broker and Spark, and those after it need that.
 #
-# **Words.** *Micro-batch* (微批): Spark's unit of work. *Checkpoint* (检查点): the folder where Spark
-# notes what a batch consists of (`offsets/N`) and that it is done (`commits/N`). *Sink* (接收端): what
-# hands a batch to the outside. *Progress record* (进度记录): the number of the last committed batch,
-# kept inside the sink's own transaction. *Watermark* (水位线): before it no more orders are expected, so
-# a minute may be closed. *Barrier* (屏障): a mark between two records of a stream; what is before it
-# belongs to a checkpoint of Flink's, what is behind it does not.
+# **You need** lab 08, or these two sentences. A *transaction* makes its records visible all together or
+# not at all. A new process with the same `transactional.id` *fences* the old one: what the old one has
+# left open is aborted.
 
-# %% tags=["volatile"]
-import plotly.graph_objects as go
+# %% [markdown]
+# ## Hook: the job finished without a complaint. Is the sum right?
+#
+# Spark works in *micro-batches* (微批): all orders up to some moment are one batch. Spark numbers the
+# batches and keeps two notes for each in a folder, the *checkpoint* (检查点). Before batch 3 runs, it
+# writes `offsets/3`, which says what the batch consists of. When the batch is done, it writes
+# `commits/3`. The code that hands a batch to the outside is called the *sink* (接收端).
+#
+# Here the job counts two hours of orders, in batches of half an hour, and its sink sends plain records
+# to Kafka. When all records of batch 3 are acknowledged, the job is killed with `kill -9`. It is started
+# again, and finishes. This is what accounting finds in topic *Income*:
 
+# %% jupyter={"source_hidden": true}
 from mqlab.lab import (
     Follow,
     IncomeError,
@@ -40,66 +47,164 @@ from mqlab.lessons.spark.lab11 import (
     COMMIT_RULES,
     DECIDE,
     GONE,
+    HALF_HOUR,
     KEPT,
+    KILL_MOMENTS,
+    KILL_SINKS,
+    KILLED,
     MOMENTS,
     RESUME,
     STEPS,
     Bench,
+    amounts_of_batches,
     bestsellers,
     compare_outputs,
+    consumer,
     copies,
+    fetch_offsets,
     kill_broker,
     play_both,
+    play_sink,
     pounds,
     recorded_kills,
 )
 
-broker = serve()
-address = broker.address
-bench = Bench(address)
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+amounts = amounts_of_batches(HALF_HOUR)
+print("income of the two hours:", pounds(sum(amounts)))
+print("added up by accounting: ", pounds(sum(amounts) + amounts[KILLED]))
 
 # %% [markdown]
-# ## Hook: a quarter too much, and no error anywhere
-#
-# The job below counts two hours of orders, in batches of half an hour. It writes its rows to Kafka, and
-# once all rows of a batch are acknowledged, the Java machine and the Python driver are killed with
-# `kill -9`. The job is started again and finishes without a complaint. This is the income that
-# accounting adds up. (The first run takes up to a minute: Spark starts. Later ones take a few seconds.)
-
-# %% tags=["nbval-check-output"]
-hook = bench.kill("at-least-once", Point.COMMITTED)
-print(f"income {pounds(hook.tenths)}, should be {bench.expected}: {hook.error}")
-
-# %% [markdown]
-# The rows of one batch are in topic *Income* twice. Spark's documentation says so in one sentence: its
-# Kafka sink supports *at-least-once* delivery, and records may be written twice.
+# That is a quarter too much, and there is no error anywhere. `commits/3` was not written yet, so Spark
+# handed batch 3 to the sink again, and the sink sent it again. Spark's documentation says that its Kafka
+# sink is *at least once*.
 
 # %% [markdown]
 # ## Predict
 #
-# Many articles say: write each batch in **one Kafka transaction**, and the job is exactly once. The
-# picture below is such a job, reduced to one batch. Its transaction has committed; then the job is
-# killed, before Spark has noted the batch as done. It starts again, and is handed the same batch.
+# The obvious mend is to write each batch in **one Kafka transaction**. The picture is such a job, reduced
+# to one batch, which has the income of the half hour from 12:30. Its transaction has committed. Then the
+# job is killed, before Spark has written its `commits` note. It is started again, and is handed the same
+# batch.
 
 # %% jupyter={"source_hidden": true}
 Predict(
     "11-one-transaction",
     trace=scenario("""
 # One transaction per batch; the job dies after the commit and starts again
-system kafka topic=income partitions=1 producers=job:income-job
-run job: init, begin, send income-0 12:30=1433, commit
+system sink producers=job:income-job,again:income-job owed=12:30=1621 last=again calls=4
+run job: init, begin, send income-0 12:30=1621, commit
 kill job
-restart job
+run again: init, begin, send income-0 12:30=1621, commit
 """),
     step=24,
 )
 
 # %% [markdown]
-# ## Run: a real day
+# ## Run: which sink, and which moment of death?
 #
-# 2011-12-05, the busiest day of the year: one message per order line, keyed by invoice, in two
+# Choose a sink and the moment at which the job dies in batch 3. The picture opens at the kill; play it to
+# its end. Batch 3 is the half hour from 13:00, and batch 4 the one from 13:30. *Money* compares what was
+# ordered with what accounting has added up. The third sink keeps the number of the batch *in the same
+# transaction* as the rows. After a restart it reads this *progress record* (进度记录) before it writes.
+#
+# Nine runs are possible. Before you play one, guess whether the light stays green.
+
+# %%
+vary(play_sink, sink=list(KILL_SINKS), killed=list(KILL_MOMENTS))
+
+# %% [markdown]
+# | written | by | when |
+# |---|---|---|
+# | `offsets/N`: what batch N consists of | Spark, in the checkpoint | before the batch runs |
+# | the rows of batch N, and perhaps its number | the sink, in Kafka | while it runs |
+# | `commits/N`: batch N is done | Spark, in the checkpoint | after the sink has returned |
+#
+# Between the second and the third line the batch is done and Spark does not know. **No transaction**
+# doubles whatever was out. **A transaction** heals a death *inside* the sink: the restarted job fences
+# the old one, and the half-written transaction is aborted. After the commit it does not help: the batch
+# is in as a whole, and then once more. Only a sink that keeps the number *together with* the rows can
+# tell that the batch is in.
+
+# %% [markdown]
+# ## Write the rule
+#
+# Now write what the third sink does. `progress` is the number of the last batch whose transaction
+# committed (−1: none yet), and `batch` is the number of the one that Spark hands over. Answer `"write"`,
+# `"skip"`, or `"stop"` when a person must look.
+#
+# Your rule lives through three crashes with the shop's real amounts. In the second somebody deletes the
+# checkpoint after the kill, and in the third somebody creates topic *Income* again, empty. Two hints
+# wait: `print(DECIDE.hint(1))`, then `print(DECIDE.hint(2))`. If the rule is not right yet, the message
+# says which sum comes out, and the run that shows it opens.
+
+# %% nbgrader={"solution": true, "grade_id": "decide"}
+def decide(progress: int, batch: int) -> str:
+    """What to do with this batch: "write" it, "skip" it, or "stop" the job."""
+    ### BEGIN SOLUTION
+    if batch == progress:
+        return "skip"  # handed over again after a crash: it is in already
+    if batch == progress + 1:
+        return "write"
+    return "stop"  # sink and checkpoint disagree: a person must look
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "decide-test", "points": 5}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("decide", decide)
+### END HIDDEN TESTS
+check(DECIDE, decide)
+
+# %% [markdown]
+# ## What you know now
+#
+# A transaction alone is not exactly once. Put the progress into the same transaction as the result, look
+# at it before you write, and stop when the two disagree.
+#
+# The short way ends here. The parts below go deeper; 5 of the 10 points are there. This is the last lab
+# there is. To go on, run the whole year (`mqlab income --year`), kill the job wherever you like
+# (`mqlab income chaos`), or point it at a Kafka of your own (`--bootstrap-server`). Back to the map:
+# [lab 00](00-start-here.ipynb).
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: does the real job double it too?
+
+# %% [markdown]
+# The short way computed its sums from the shop's amounts. Here is the job itself: a broker, Spark, and
+# `kill -9` for the Java machine and the Python driver. It is the case of the hook, a sink without a
+# transaction, killed after all rows of batch 3 are acknowledged. The first run takes up to a minute,
+# because Spark starts. Later runs take a few seconds.
+
+# %% tags=["volatile"]
+broker = serve()
+address = broker.address
+bench = Bench(address)
+
+# %% tags=["nbval-check-output"]
+hook = bench.kill("at-least-once", Point.COMMITTED)
+print(f"income {pounds(hook.tenths)}, should be {bench.expected}: {hook.error}")
+
+# %% [markdown]
+# It is the sum of the hook, to the penny.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: is every line of a whole day counted?
+
+# %% [markdown]
+# 2011-12-05 was the busiest day of the year. There is one message per order line, keyed by invoice, in two
 # partitions. The job reads them from topic *Order* in eight batches and writes each batch in one
-# transaction. Run the next two cells: the picture follows the broker's own log while the job works.
+# transaction. A minute is written when no more orders are expected for it; the moment up to which that
+# is so is the *watermark* (水位线). Run the next two cells. The picture follows the broker's own log while
+# the job works.
+#
+# At the end the job accounts for every line. *Dead* lines could not be read as an order. *Late* lines
+# came after their minute was written. *Unaccounted* lines are those that were read and are neither
+# counted nor dead; they must all be late.
 
 # %% tags=["volatile"]
 live = Follow(broker.trace_url)
@@ -114,6 +219,8 @@ print("total", day.total, "without Spark", day.expected)
 # Every line that was fed was read, and counted once. The same minute by minute:
 
 # %%
+import plotly.graph_objects as go
+
 chart = go.Figure(go.Bar(x=[row.minute for row in day.rows], y=[row.pounds for row in day.rows]))
 chart.update_layout(
     title="Income per minute, 2011-12-05 (UTC)",
@@ -125,12 +232,13 @@ chart.update_layout(
 )
 chart
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which amounts are below zero, and where is the progress?
+
 # %% [markdown]
-# ## Investigate
-#
-# **1. What is below zero?** A cancellation is income with a minus sign. A job that drops "impossible"
-# quantities reports too much. And money is counted in whole tenths of a penny: floating point would
-# depend on the order of the additions, and then "equal to the truth" means nothing.
+# A cancellation is income with a minus sign. A job that drops "impossible" quantities reports too much.
+# Money is counted in whole tenths of a penny here, because a sum of floating-point numbers depends on the
+# order of the additions, and then "equal to the truth" means nothing.
 
 # %% tags=["nbval-check-output"]
 lowest = min(day.rows, key=lambda row: row.tenths)
@@ -139,35 +247,22 @@ prices = [row.pounds for row in day.rows]
 print("floats agree, forwards and backwards:", sum(prices) == sum(reversed(prices)))
 
 # %% [markdown]
-# **2. Where is the progress?** In the broker, as a note on the job's own offsets, written by the same
-# transaction as the rows. Ask for it as any consumer group's offsets:
+# The progress record is in the broker, as a note on the job's own offsets, and the transaction that
+# writes the rows writes it too. You can ask for it as for any consumer group's offsets:
 
 # %% tags=["nbval-check-output"]
-from mqlab.lessons.spark.lab11 import consumer, fetch_offsets
-
 for place in fetch_offsets(consumer(address, "spark-income-day"), "Order-day", 2):
     print(f"{place.topic}-{place.partition} offset {place.offset}: {place.metadata}")
 
-# %% [markdown]
-# **3. What stands where after a crash?**
-#
-# | written | by | when |
-# |---|---|---|
-# | `offsets/N`: what batch N consists of | Spark, in the checkpoint | before the batch runs |
-# | the rows and the progress record N | the sink, in one transaction | while it runs |
-# | `commits/N`: batch N is done | Spark, in the checkpoint | after the sink has returned |
-#
-# Between the second and the third line the batch is done and Spark does not know. In this window only
-# the sink can tell, and only if it has kept the number *together with* the rows.
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which of seven moments kills the sum of the real job?
 
 # %% [markdown]
-# ## Break it: a playground with a real `kill -9`
-#
 # Choose a sink and the moment of death, and press the button. The job starts, dies in batch 3, is
-# started again with the same checkpoint, and what it wrote is added up. Before each trial, say which
-# error you expect. While it runs, *Money* shows what accounting has added up so far (the bar) and what it
-# must come to (the mark): watch it at the kill, and when the job is back. To the broker amounts are bytes,
-# so the picture above, which goes on following it, has no money.
+# started again with the same checkpoint, and its output is added up. Before each trial, say which error
+# you expect. While it runs, *Money* shows what accounting has added up so far (the bar) and the sum that
+# is due (the mark). Watch it at the kill, and when the job is back. To the broker amounts are bytes, so the
+# live picture of the broker has no money.
 
 # %%
 SINKS = ["at-least-once", "transactions", "exactly-once"]
@@ -194,21 +289,18 @@ for sink, point in [
     print(*kills.try_out(sink, point), sep=" · ")
 
 # %% [markdown]
-# - **At least once** doubles whatever was out.
-# - **Transactions without a progress record** heal a death *inside* the sink: the restarted job fences
-#   the old producer, and the half-written transaction is aborted. Between the commit and `commits/N`
-#   they double the whole batch. *A transaction alone is not exactly once: the progress must be in it.*
-# - **With the progress record in the transaction** nothing doubles anywhere.
+# Did the real job do what the model in *Run* did? Death *in the sink, half of the rows out* is new: a sink
+# without a transaction then doubles half of a batch, and the sum gives no hint which half.
 #
 # Nothing was *lost*: the source can be read again. Losses need a wrong order (progress first) or a lost
 # checkpoint. (All three sinks at all seven moments: `mqlab income chaos` in a terminal.)
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: is Spark's own sink any better?
+
 # %% [markdown]
-# ## Spark's own sink
-#
-# Many articles say that Spark with Kafka is exactly once out of the box. Its own sink is
-# `format("kafka")`. It comes as a separate connector; none is published for Spark 4.3, so the one of
-# 4.2 runs here (four jars, fetched by Maven). It stands beside ours, and dies at the same moment.
+# Spark's own sink is `format("kafka")`. It comes as a separate connector. None is published for Spark 4.3,
+# so the one of 4.2 runs here (four jars, fetched by Maven). It dies at the same moment as our first sink.
 
 # %% tags=["volatile"]
 try:
@@ -218,14 +310,16 @@ except IncomeError as missing:
     print(missing)
 
 # %% [markdown]
-# It doubles exactly what our at-least-once sink doubled. (Without Maven the cell says what is missing.)
+# It doubles exactly the batch that our at-least-once sink doubled. (Without Maven the cell says what is
+# missing.)
 # The connector's code has the reason: `KafkaDataWriter` sends without a transaction, and the methods
 # with which Spark tells a sink that a batch is done, `KafkaStreamingWrite.commit` and `.abort`, are
 # empty. A patch that would have made it exactly once, SPARK-28908, was never merged.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: when does a transaction alone come out right?
+
 # %% [markdown]
-# ## Modify
-#
 # Change the moment of death below so that even *transactions* without a progress record come out right.
 # There are several such moments. What do they have in common?
 
@@ -233,9 +327,10 @@ except IncomeError as missing:
 changed = bench.kill("transactions", Point.COMMITTED)
 print(f"{changed.point}: {changed.error or 'right'}")
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: in which order does the sink work?
+
 # %% [markdown]
-# ## Put it into order
-#
 # The sink that is exactly once takes five steps with each batch. Put them in order; a wrong order hears
 # what it breaks. Run the cell, then move the pieces: each move is written between the brackets.
 
@@ -257,47 +352,20 @@ grade("steps", order)
 ### END HIDDEN TESTS
 check(STEPS, order)
 
-# %% [markdown]
-# ## Make: write the rule
-#
-# Write the third step. `progress` is the number of the last batch whose transaction committed (−1: none
-# yet), `batch` the one that Spark hands over. Answer `"write"`, `"skip"` or `"stop"`.
-#
-# Hint 1: what does Spark do after a kill between the sink's commit and `commits/N`? Hint 2: what do
-# batch numbers mean after somebody has deleted the checkpoint folder?
-
-# %% nbgrader={"solution": true, "grade_id": "decide"}
-def decide(progress: int, batch: int) -> str:
-    """What to do with this batch: "write" it, "skip" it, or "stop" the job."""
-    ### BEGIN SOLUTION
-    if batch == progress:
-        return "skip"  # handed over again after a crash: it is in already
-    if batch == progress + 1:
-        return "write"
-    return "stop"  # sink and checkpoint disagree: a person must look
-    ### END SOLUTION
-
-# %% nbgrader={"grade": true, "grade_id": "decide-test", "points": 5}
-### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
-from mqlab.lessons.course.points import grade
-
-grade("decide", decide)
-### END HIDDEN TESTS
-check(DECIDE, decide)
+# %% [markdown] tags=["deeper"]
+# ## Deeper: does your rule survive a real kill?
 
 # %% [markdown]
-# That was computed from the amounts of the batches, in milliseconds. Now put your rule into the sink of
-# the real job, right or wrong, and kill it: the sums must be the same.
+# `check` computed its sums from the amounts of the batches, in milliseconds. Now put your rule into the
+# sink of the real job, right or wrong, and kill it. The sums must be the same.
 
 # %% tags=["nbval-check-output"]
 bench.try_rule(decide)
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: and if the broker dies?
+
 # %% [markdown]
-# ## The broker dies
-#
 # Until now it was the job that died. But the broker is a process too. In this run the job has a broker
 # of its own, which keeps its logs in a folder. In three of its batches this broker is killed with
 # `kill -9` and started again on the same folder. Nobody touches the job.
@@ -310,25 +378,27 @@ survived = kill_broker(say=print)
 print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.error or 'ok'}")
 
 # %% [markdown]
-# Nothing of the job had to be started again, and no batch was run twice. The rows, the state of the
-# transaction and the group's offsets are in the broker's logs. The client connects again and goes on
-# with the same producer id and epoch; what it had sent without an answer it sends again, and the
-# sequence numbers show which of that is a repetition (lab 05).
+# No part of the job had to be started again, and no batch was run twice. The rows, the state of the
+# transaction and the group's offsets are in the broker's logs. The client connects again and goes on with
+# the same producer id and epoch. It sends the requests again that were not answered, and the sequence
+# numbers show which of them are repetitions (lab 05).
 #
-# A power cut is another matter. What the operating system has not yet written is gone then, unless the
-# broker forces each write (`--fsync`). Kafka does not; it relies on copies on other brokers (lab 06).
+# A power cut is another matter. Data that the operating system has not written yet is gone then, unless
+# the broker forces each write (`--fsync`). Kafka does not; it relies on copies on other brokers (lab 06).
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which two things are called "exactly once"?
 
 # %% [markdown]
-# ## Two things are called "exactly once"
-#
 # **Of a messaging service:** a record that is sent is in the log once, however often it was sent. The
 # leader remembers the last batches of each producer and recognises a repetition (lab 05).
 #
 #     producer ──  a  ──────────▶  log: a
 #              ──  a (again) ──▶  log: a            a duplicate: answered, not written
 #
-# **Of read, compute, save:** what was read has its effect once, whoever dies in between. For that the
-# result *and how far one has read* must be saved together, or not at all (lab 08).
+# **Of read, compute, save:** each record that is read has its effect once, whichever process dies in
+# between. For that the result *and the position of the reader* must be saved together, or not at all
+# (lab 08).
 #
 #     topic Order ──▶ read ──▶ compute ──▶ ┌ rows to topic Income ┐
 #                      ▲                   └ the progress record  ┘  one transaction
@@ -337,14 +407,15 @@ print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.
 # The first does not give you the second: a transactional producer is always idempotent too, and the
 # sink with transactions but without a progress record still had a batch in twice.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: must both ends be Kafka?
+
 # %% [markdown]
-# ## Kafka at both ends?
-#
-# Many articles say that source and sink must both be Kafka. First the sink: here the job writes its
+# An article on exactly-once says that source and sink must both be Kafka. First the sink: here the job writes its
 # rows into a database, one transaction per batch. Then the source: topic *Order* as it is (*kept*), or
 # a source that forgets what it has delivered, as many queues do; the broker deletes those records.
-# Which of these jobs is right after a kill? Say it first, then try them with the button, or run the
-# cell below it.
+# Which of these jobs is right after a kill? Guess first. Then try them with the button, or run the cell
+# below it.
 
 # %%
 ends = Trials(
@@ -383,15 +454,16 @@ for source, sink, point in [
 # sink that knows its progress or may be written twice. A mail server is no such sink: it keeps no
 # progress for you, and a mail that is sent twice arrives twice.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: how does Flink do it, without batches?
+
 # %% [markdown]
-# ## Barriers beside batches
-#
 # Apache Flink computes record by record; it has no batches. To be able to start again it takes a
-# picture of the whole job now and then. The job manager (`jm`) tells the sources to send a *barrier*
-# down their channels, between two records. Whoever gets the barrier notes its state: the source its
-# offset, the counting task (`sum`) its count. At the barrier the sink stores the rows in an open
-# transaction (*pre-commit*). When everybody has acknowledged, the job manager writes the *checkpoint*
-# to disk, and the sink commits.
+# picture of the whole job from time to time. The job manager (`jm`) tells the sources to send a *barrier*
+# (屏障) down their channels, between two records. The records before it belong to this checkpoint, those
+# behind it to the next. A task that gets the barrier notes its state: the source its offset, the counting
+# task (`sum`) its count. At the barrier the sink stores the rows in an open transaction (*pre-commit*).
+# When all tasks have acknowledged, the job manager writes the *checkpoint* to disk, and the sink commits.
 #
 # The next picture shows a small job of Flink's kind beside one of Spark's. Both get the orders a1 and
 # a2. In both, the process that writes to the output is killed right after the decision, and started
@@ -404,14 +476,14 @@ Predict("11-same-crash")
 play_both()
 
 # %% [markdown]
-# One slider moves both jobs. What they have in common stands at the same height: the order arrives, the
+# One slider moves both jobs. The moments that they share stand at the same height: the order arrives, the
 # rows are written and hidden, the decision, the kill, the restart. In between each job takes its own
-# steps. Compare what the two do after the restart: one commits, the other only writes a note.
+# steps. Compare the two after the restart: one commits, the other only writes a note.
 #
 # Then look at a2, which arrives while a1 is on its way into the output. In Spark it waits in topic
 # *Order* for the next batch. In Flink it flows on behind the barrier, and reaches the sink *before* the
-# checkpoint is on disk: a checkpoint is taken *asynchronously*, nobody stands still for it. And after
-# the restart the source sends a2 again: what came after the barrier is *computed again*.
+# checkpoint is on disk: a checkpoint is taken *asynchronously*, no task waits for it. After the
+# restart the source sends a2 again: records behind the barrier are *computed again*.
 #
 # **Why can Flink not do it alone?** Suppose its sink commits at the barrier, without waiting for the
 # checkpoint.
@@ -422,7 +494,7 @@ Predict("11-barriers-alone")
 # %% [markdown]
 # Choose the moment of death and the sinks. In the second choice each sink lacks one rule: Flink's does
 # not wait for the checkpoint, Spark's does not look at its progress record. In the tab *What stands
-# now* a light says what breaks. The second cell has all moments as a table.
+# now* a light names the promise that breaks. The second cell has all moments as a table.
 
 # %%
 vary(play_both, killed=list(MOMENTS), sinks=list(COMMIT_RULES))
@@ -438,9 +510,10 @@ print(*(compare_outputs(sinks) for sinks in COMMIT_RULES), sep="\n\n")
 # transactions. (Every crash of both models can be searched: `mqlab explore barriers`,
 # `mqlab explore micro_batches`; with `--off NAME` a rule is missing.)
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who ends a transaction that has outlived its process?
+
 # %% [markdown]
-# ## Two phases, as in Flink
-#
 # Now the real job gets a sink of Flink's kind, with Spark's batches in the place of barriers:
 # pre-commit of batch N → `commits/N` is written → commit of batch N. It is killed between the last two.
 
@@ -449,26 +522,31 @@ Predict(
     "11-pre-commit",
     trace=scenario("""
 # Pre-commit, then the checkpoint; killed before the commit
-system kafka topic=income partitions=1 producers=job:income-job,again:income-job
+system sink producers=job:income-job,again:income-job owed=13:00=4667 last=again calls=1
 run job: init, begin, send income-0 13:00=4667
 kill job
 run again: init
+fire again
 """),
     step=14,
 )
 
 # %% [markdown]
-# So the new process must not simply begin. It must end the open transaction, in one of two ways.
-# `prepared` is the batch whose rows are in it, `checkpoint` the last batch that the checkpoint has as
-# done (−1: none). Answer `"commit"` or `"abort"`.
-#
-# Hint 1: which batch does Spark hand over next? Hint 2: is `prepared` among those that are still to come?
+# So the new process must not simply begin. First it must decide about the open transaction. `prepared` is
+# the batch whose rows are in it, `checkpoint` the last batch that the checkpoint has as done (−1: none).
+# Answer `"commit"`, `"abort"`, or `"stop"` when a person must look. In one of three deaths somebody sets
+# the checkpoint back to an earlier batch before the restart, to have some orders counted again. Two hints
+# wait: `print(RESUME.hint(1))`, then `print(RESUME.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "resume"}
 def resume(prepared: int, checkpoint: int) -> str:
-    """How to end the open transaction that holds this batch: "commit" or "abort"."""
+    """What to do with the open transaction of this batch: "commit" it, "abort" it, or "stop"."""
     ### BEGIN SOLUTION
-    return "commit" if prepared <= checkpoint else "abort"
+    if prepared <= checkpoint:
+        return "commit"  # Spark never hands it over again
+    if prepared == checkpoint + 1:
+        return "abort"  # Spark hands it over again, and nothing else that is in
+    return "stop"  # batches come again that were committed long ago: a person must look
     ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "resume-test", "points": 3}
@@ -483,41 +561,45 @@ grade("resume", resume)
 check(RESUME, resume)
 
 # %% [markdown]
-# Your rule in the sink of the real job, killed before and after the checkpoint. Which part is done again?
-#
-# The table below the result is from a recorded run: the same day in this lab's job and in a real Flink
-# with its own Kafka sink. Both were killed with `kill -9` at the same instants, and started again.
-# (To repeat it in a terminal: `mqlab income flink --setup`, then `mqlab income flink --kill`.)
+# Now your rule is put into the sink of the real job. Which part is done again?
 
 # %% tags=["nbval-check-output"]
 bench.try_resume(resume)
-print("", recorded_kills(), sep="\n")
 
 # %% [markdown]
-# Before the checkpoint, the whole batch is done again; after it, only the commit.
+# Before the checkpoint, the whole batch is done again. After it, only the commit is.
 #
-# In the recorded run both jobs are right after every kill, if the sink is exactly once. *Seen twice*
-# counts the minutes whose rows were written, aborted and written again: only a reader that also takes
-# aborted rows gets them twice. With at-least-once sinks every reader does. Spark's total is then too
-# *small*, because the batch that is there twice holds two large cancellations. The seconds are those of
-# one busy machine; after “both told” Flink had no minute left to write.
+# The next table is from a recorded run: the same day in this lab's job and in a real Flink with its own
+# Kafka sink. Both were killed with `kill -9` at the same instants, and started again. (To repeat it in a
+# terminal: `mqlab income flink --setup`, then `mqlab income flink --kill`.)
+
+# %% tags=["nbval-check-output"]
+print(recorded_kills())
+
+# %% [markdown]
+# Both jobs are right after every kill, if the sink is exactly once. *Seen twice* counts the minutes whose
+# rows were written, aborted and written again. Only a reader that also takes aborted rows gets them twice.
+# With at-least-once sinks every reader does. Spark's total is then too *small*, because the batch that is
+# there twice holds two large cancellations. The seconds are those of one busy machine; after “both told”
+# Flink had no minute left to write.
 #
 # | | Spark, as in this lab | Flink's Kafka sink |
 # |---|---|---|
 # | order | offsets → run → **sink commits** → commits | pre-commit at the barrier → checkpoint durable → **commit** |
-# | what decides | the sink's own transaction, with the progress record in it | the checkpoint |
+# | the decision | the sink's own transaction, with the progress record in it | the checkpoint |
 # | after a crash | the batch is handed over again, the progress record says whether it is done | transactions named in the checkpoint are committed again |
 # | a transaction that timed out | the batch is run again: nothing is lost | fenced, logged, possibly lost: timeouts must be long |
-# | what holds readers up | an open transaction of some milliseconds | one open from barrier to checkpoint |
+# | readers wait for | an open transaction of some milliseconds | one open from barrier to checkpoint |
 #
 # A client library cannot end the transaction of another process. Flink sets producer id and epoch inside
 # Kafka's client by reflection; the job above sends the request (EndTxn) by hand.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: where does one duplicate show?
+
 # %% [markdown]
-# ## Where one duplicate shows
-#
-# Suppose a screen on the wall shows the income of each minute. This is what it shows of the job in
-# the hook, which was killed once:
+# Suppose a screen on the wall shows the income of each minute. Here it shows the job without a
+# transaction, which was killed once:
 
 # %%
 rows, times = hook.rows, copies(hook.rows)
@@ -536,8 +618,8 @@ wall.update_layout(
 wall
 
 # %% [markdown]
-# A second screen shows the five articles of which most pieces are sold, from the same rows. Does anybody
-# see there that something is wrong?
+# A second screen shows the five best-selling products, from the same rows. Does anybody see there that
+# something is wrong?
 
 # %% tags=["nbval-check-output"]
 once = {row.minute: row for row in rows}.values()
@@ -550,8 +632,12 @@ print(*bestsellers(rows), sep="; ")
 # thousands, and stays as it is although many of them are counted twice. *Exactly once* is worth its price
 # where single numbers are looked at or paid; a list of recommendations may live with at least once.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: exit ticket
+
 # %% [markdown]
-# ## Exit ticket
+# The last question has another store at the end. When you have answered it, the cell below stops the
+# broker and Spark.
 
 # %% jupyter={"source_hidden": true}
 Predict("11-exit-ticket")
@@ -560,11 +646,3 @@ Predict("11-exit-ticket")
 live.stop()
 bench.stop()
 broker.stop()
-
-# %% [markdown]
-# **What you know now.** A delivery is counted where its effects are. Put the progress into the same
-# transaction as the result, look at it before you write, and stop when the two disagree.
-#
-# This is the last lab there is. To go on: run the whole year (`mqlab income --year`), kill it wherever
-# you like (`mqlab income chaos`), or point the job at a Kafka of your own (`--bootstrap-server`).
-# Back to the map: [lab 00](00-start-here.ipynb).

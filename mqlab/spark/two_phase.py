@@ -14,6 +14,9 @@ initTransactions, aborts it. Flink therefore sets producer id and epoch inside K
 by reflection (flink-connector-kafka, FlinkKafkaInternalProducer#resumeTransaction). Here the same
 request, EndTxn with that producer id and epoch, is sent by hand. KIP-939 will make it a call.
 
+A checkpoint that is further behind than one batch does not belong to this topic: Spark hands over
+batches that were committed long ago. The rule answers "stop", and a person must look.
+
 Its price: from the pre-commit to the next batch the transaction is open and holds up every reader
 of committed data; and if nobody comes back before `transaction.timeout.ms`, the coordinator
 aborts what the checkpoint counts as done: the batch is lost.
@@ -49,8 +52,10 @@ Rule = Callable[[int, int], str]
 
 def resume(prepared: int, done: int) -> str:
     """What to do with the open transaction of batch `prepared`, where `done` is the last batch in
-    the checkpoint (-1: none): "commit" or "abort"."""
-    return "commit" if prepared <= done else "abort"
+    the checkpoint (-1: none): "commit", "abort" or "stop"."""
+    if prepared <= done:
+        return "commit"
+    return "abort" if prepared == done + 1 else "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +121,18 @@ class TwoPhase(Transactions):
             done = max(checkpoint.read_commits(self.target.checkpoint), default=-1)
             answer = self.rule(open_one.batch, done)
             self.asked.append((open_one.batch, done, answer))
+            if answer not in ("commit", "abort"):
+                raise IncomeError(disagreement(self.target, open_one.batch, done))
             end(self.target.address, self.target.group, pid, epoch, answer == "commit")
         self.note.unlink()
+
+
+def disagreement(target: Target, prepared: int, done: int) -> str:
+    return (
+        f"sink and checkpoint disagree: topic {target.topic} has batch {prepared} in an open "
+        f"transaction, the checkpoint {target.checkpoint} ends with batch {done} (-1 is none). "
+        "Give back the checkpoint that belongs to this topic, or start a new one with fresh topics"
+    )
 
 
 # --- two requests that the client library does not have -----------------------------------------

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from ...kernel import Run, Text
-from ..check import RuleError, call_rule
+from ..check import Hinted, RuleError, call_rule
 from ..parsons import Order, Parsons, Piece
 from ..verdict import NOT_WRITTEN, Verdict
 
@@ -148,7 +148,7 @@ def lose_checkpoint(rule: Rule) -> Outcome:
 
 
 def new_topic(rule: Rule) -> Outcome:
-    """The same kill; then topic Income is made anew, empty, and the checkpoint is kept."""
+    """The same kill; then topic Income is created again, empty, and the checkpoint is kept."""
     found = Outcome()
     found.hand_over(rule, HALF_HOUR, KILLED)
     return found
@@ -189,7 +189,7 @@ STORIES = (
         "the numbers begin again at 0 and mean other orders: no answer but “stop” is right",
     ),
     Story(
-        "killed, and topic Income was made anew",
+        "killed, and topic Income was created again",
         new_topic,
         True,
         "the batches before this one are not in the topic, and nobody will write them",
@@ -244,14 +244,29 @@ def right_answer(progress: int, batch: int) -> str:
     return decide(progress, batch)
 
 
+HINTS = (
+    Text(
+        "What does Spark hand over after a kill between the sink's commit and `commits/N`, and "
+        "what is `progress` then?",
+        "在接收端提交之后、`commits/N` 写入之前被杀，Spark 会交来什么？此时 `progress` 是多少？",
+    ),
+    Text(
+        "What do batch numbers mean after somebody has deleted the checkpoint folder? And what is "
+        "`progress` after somebody has created the topic again?",
+        "有人删除检查点目录后，批号意味着什么？有人重建主题后，`progress` 又是多少？",
+    ),
+)
+
+
 @dataclass(frozen=True)
-class Deciding:
-    """The exercise: three stories, pairs that tell rules apart, and more of them that only grading
-    tries."""
+class Deciding(Hinted):
+    """The exercise: three stories, pairs that tell rules apart, more of them that only grading
+    tries, and hints."""
 
     stories: tuple[Story, ...]
     pairs: tuple[Pair, ...]
     unseen: tuple[Pair, ...]
+    hints: tuple[Text, ...] = HINTS
 
     def check(self, decide: Rule, graded: bool = False) -> Verdict:
         """Judge a rule; a wrong one hears what it did, which sum came out, and why."""
@@ -330,12 +345,25 @@ PIECES = (
 )
 LATE = Text(
     "a driver that was only slow commits its batch after you have read the progress record: the "
-    "batch is in twice. Fence it first, then nothing can change any more"
+    "batch is in twice. Fence it first, then nothing can change any more",
+    "读取进度之后，一个只是变慢的旧驱动程序仍可能提交它的批次：该批次写入两次。先隔离它，之后就不再有变化",
 )
-BLIND = Text("the batch is written before anybody has looked whether it is in: it may be in twice")
-UNREAD = Text("there is nothing to decide on before the progress record was read")
-OPEN = Text("what is written after the commit is outside the transaction: nothing makes it whole")
-UNFENCED = Text("a producer must be initialised before it can write: there is no transaction yet")
+BLIND = Text(
+    "the batch is written before anybody has looked whether it is in: it may be in twice",
+    "还没有人查看该批次是否已在其中就写入：它可能写入两次",
+)
+UNREAD = Text(
+    "there is nothing to decide on before the progress record was read",
+    "读取进度记录之前，没有可供决定的依据",
+)
+OPEN = Text(
+    "what is written after the commit is outside the transaction: nothing makes it whole",
+    "提交之后写入的内容在事务之外：没有什么能保证它完整",
+)
+UNFENCED = Text(
+    "a producer must be initialised before it can write: there is no transaction yet",
+    "生产者必须先初始化才能写入：此时还没有事务",
+)
 
 
 class Steps(Parsons):

@@ -32,7 +32,7 @@ from .decide import (
     lunch,
     pounds,
 )
-from .two_phase import DEATHS
+from .two_phase import DEATHS, Death
 from .two_phase import PAIRS as OPEN
 from .watching import Show, add_up, watch_money
 
@@ -185,21 +185,41 @@ class Bench:
         return pounds(cell.tenths), f"{cell.error or 'ok'}{gone}"
 
     def try_resume(self, rule: Rule, say: Say = print) -> None:
-        """Put the rule into the two-phase sink and kill the job before and after the checkpoint.
-        A rule that is not written yet, or that raises, starts no Spark."""
-        from ...spark.kills import Point
-
+        """Put the rule into the two-phase sink and let it live through the three deaths. A rule
+        that is not written yet, or that raises, starts no Spark."""
         if trouble := _trouble(rule, OPEN):
             say(trouble)
             return
-        for death, point in zip(DEATHS, (Point.COMMITTED, Point.NEXT), strict=True):
+        for death in DEATHS:
             say(f"— {death.title}")
-            cell = self.kill("two-phase", point, rule, lambda line: None)
+            cell = self._die(death, rule)
             error = f" ({cell.error})" if cell.error else ""
             for prepared, done, answer in cell.asked:
                 say(f"  asked after the kill: resume({prepared}, {done}) = {answer}")
+            if cell.stopped:
+                say("  your rule stopped the job: sink and checkpoint disagree")
+                continue
             say(f"  done after the kill: {_redone(cell)}")
             say(f"  income {pounds(cell.tenths)}, should be {self.expected}{error}")
+
+    def _die(self, death: Death, rule: Rule) -> Cell:
+        """A death on the real job, by kill -9. Where the death says so, the checkpoint is set back
+        by hand before the restart."""
+        from ...spark import crashes, job
+        from ...spark.kills import Point
+
+        def quiet(line: str) -> None: ...
+
+        if death.checkpoint >= KILLED - 1:
+            point = Point.NEXT if death.checkpoint == KILLED else Point.COMMITTED
+            return self.kill("two-phase", point, rule, quiet)
+        ground = self._prepare(quiet)
+        target = crashes.target_of(ground, self._name())
+        job.create_topics(target)
+        crashes.kill_hard(ground, target, "two-phase", Point.COMMITTED, rule, quiet)
+        self._ready()
+        set_back(target.checkpoint, death.checkpoint)
+        return crashes.restart(ground, target, "two-phase", Point.COMMITTED, rule)
 
     def stop(self) -> None:
         """End the process that waits to be killed."""
@@ -245,6 +265,15 @@ class Bench:
         return str(self._number)
 
 
+def set_back(checkpoint: Path, last: int) -> None:
+    """Delete what the checkpoint has of the batches after `last`, as an operator does who wants
+    them counted again."""
+    for path in [*(checkpoint / "offsets").iterdir(), *(checkpoint / "commits").iterdir()]:
+        number = path.name.removeprefix(".").removesuffix(".crc")
+        if number.isdecimal() and int(number) > last:
+            path.unlink()
+
+
 def _call(asked: tuple[int, int, str]) -> str:
     progress, batch, answer = asked
     return f"decide({progress}, {batch}) = {answer}"
@@ -276,7 +305,7 @@ def copies(rows: Collection[Row]) -> dict[str, int]:
 
 
 def bestsellers(rows: Collection[Row], most: int = 5) -> list[str]:
-    """The articles of which most pieces were sold, where an order line counts as often as the row
+    """The best-selling products, by pieces sold, where an order line counts as often as the row
     of its minute."""
     times, pieces = copies(rows), Counter[str]()
     for line in lunch():

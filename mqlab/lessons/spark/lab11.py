@@ -5,20 +5,26 @@ from __future__ import annotations
 from ...spark.topics import consumer, fetch_offsets
 from .broker_kill import kill_broker
 from .clocks import COMMIT_RULES, MOMENTS, compare_outputs, play_both
-from .decide import DECIDE, STEPS, pounds
+from .decide import DECIDE, HALF_HOUR, KILLED, STEPS, amounts_of_batches, pounds
 from .flink_kills import recorded_kills
 from .kill_bench import GONE, KEPT, Bench, bestsellers, copies
+from .sink_kills import KILL_MOMENTS, KILL_SINKS, play_sink
 from .two_phase import RESUME
 
 __all__ = [
     "DECIDE",
     "GONE",
+    "HALF_HOUR",
     "KEPT",
+    "KILLED",
+    "KILL_MOMENTS",
+    "KILL_SINKS",
     "MOMENTS",
     "RESUME",
     "COMMIT_RULES",
     "STEPS",
     "Bench",
+    "amounts_of_batches",
     "bestsellers",
     "compare_outputs",
     "consumer",
@@ -26,6 +32,7 @@ __all__ = [
     "fetch_offsets",
     "kill_broker",
     "play_both",
+    "play_sink",
     "pounds",
     "recorded_kills",
 ]

@@ -4,8 +4,9 @@ The sink writes the rows of a batch into a transaction and leaves it open (*pre-
 notes the batch in its checkpoint. Only then the sink commits. After a kill the new process finds
 the transaction open and must end it: `resume(prepared, checkpoint)` says how. `prepared` is the
 batch whose rows are in the transaction, `checkpoint` the last batch that the checkpoint knows as
-done (-1: none). Flink's Kafka sink does this by its checkpoint (KafkaSink, EXACTLY_ONCE;
-flink-connector-kafka, KafkaCommitter#commit and FlinkKafkaInternalProducer#resumeTransaction).
+done (-1: none). A checkpoint that is more than one batch behind was set back, or is another one.
+Flink's Kafka sink does this by its checkpoint (KafkaSink, EXACTLY_ONCE; flink-connector-kafka,
+KafkaCommitter#commit and FlinkKafkaInternalProducer#resumeTransaction).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...kernel import Run, Text
-from ..check import RuleError
+from ..check import Hinted, RuleError
 from ..verdict import NOT_WRITTEN, Verdict
 from .decide import (
     HALF_HOUR,
@@ -28,15 +29,15 @@ from .decide import (
 
 Rule = Callable[[int, int], str]
 Pair = tuple[int, int]
-ANSWERS = ("commit", "abort")
+ANSWERS = ("commit", "abort", "stop")
 
 BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
     (
         "a new process aborts what it finds open",
         lambda prepared, checkpoint: "abort",
         Text(
-            "the checkpoint has the batch as done, so Spark never hands it over again: whoever "
-            "aborts its transaction now, loses it",
+            "the checkpoint has the batch as done, so Spark never hands it over again: a process "
+            "that aborts its transaction now loses it",
             "检查点已把该批次记为完成，Spark 不会再交来：此时中止它的事务就会丢失它",
         ),
     ),
@@ -49,12 +50,42 @@ BELIEFS: tuple[tuple[str, Rule, Text], ...] = (
             "检查点里没有该批次，Spark 会再次交来：若第一次的事务也提交，该批次就写入两次",
         ),
     ),
+    (
+        "an abort is always safe where the batch comes again",
+        lambda prepared, checkpoint: "commit" if prepared <= checkpoint else "abort",
+        Text(
+            "this batch is not the only one that comes again: those between it and the checkpoint "
+            "were committed long ago, and they are written a second time",
+            "再次交来的不只是这一批：它与检查点之间的批次早已提交，会被再写一次",
+        ),
+    ),
+    (
+        "only the next batch comes again",
+        lambda prepared, checkpoint: "abort" if prepared == checkpoint + 1 else "commit",
+        Text(
+            "Spark hands over every batch that the checkpoint lacks, and this one is among them: "
+            "its rows are committed now, and written once more later",
+            "检查点缺少的每个批次都会再次交来，这一批也在其中：现在提交，之后又会再写一次",
+        ),
+    ),
+    (
+        "sink and checkpoint may never differ",
+        lambda prepared, checkpoint: "commit" if prepared <= checkpoint else "stop",
+        Text(
+            "a kill between pre-commit and checkpoint is an ordinary death: the batch comes again, "
+            "so nothing needs a person here",
+            "在预提交与检查点之间被杀是寻常情况：该批次会再次交来，这里不需要人工处理",
+        ),
+    ),
 )
 
 
 def right_answer(prepared: int, checkpoint: int) -> str:
-    """The checkpoint decides: what it has is committed again, all else is aborted."""
-    return "commit" if prepared <= checkpoint else "abort"
+    """The checkpoint decides: what it has is committed again, the next batch is aborted, and a
+    checkpoint that is further behind does not belong to this topic."""
+    from ...spark.two_phase import resume
+
+    return resume(prepared, checkpoint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +96,14 @@ class Death:
     checkpoint: int
     why: str
 
+    @property
+    def right(self) -> str:
+        return right_answer(KILLED, self.checkpoint)
+
     def play(self, answer: str) -> Outcome:
         """The sum and the transactions when the open one is ended in this way."""
         found = Outcome(sum(amounts_of_batches(HALF_HOUR)[:KILLED]))
+        found.stopped = answer == "stop"
         if answer == "commit":
             found.tenths += amounts_of_batches(HALF_HOUR)[KILLED]
         found.hand_over(lambda _, batch: "write", HALF_HOUR, self.checkpoint + 1)
@@ -75,20 +111,23 @@ class Death:
 
     def run(self, answer: str) -> Run:
         """The same, played by the engine: the open transaction is ended by a single request, as
-        the process that began it is dead."""
+        the process that began it is dead. It begins with what the checkpoint lacks."""
         from ..registry import run_scenario
 
+        first = min(KILLED, self.checkpoint + 1)
+        committed = [f"run job: begin, {_sent(batch)}, commit" for batch in range(first, KILLED)]
         again = [f"run again: begin, {_sent(batch)}, commit" for batch in self.left]
         return run_scenario(
             "\n".join(
                 [
                     f"# {self.title}",
                     "system sink producers=job:income-job,hand:raw,again:income-job "
-                    f"owed={','.join(list_owed(KILLED))} last=again "
-                    f"calls={1 + 3 * len(again)}",
-                    f"run job: init, begin, {_sent(KILLED)}",
+                    f"owed={','.join(list_owed(first))} last=again calls={1 + 3 * len(again)}",
+                    "run job: init",
+                    *committed,
+                    f"run job: begin, {_sent(KILLED)}",
                     "kill job",
-                    f"run hand: EndTxn {answer} pid=0 epoch=0 id=income-job v=4",
+                    f"run hand: EndTxn {answer} pid=0 epoch={len(committed)} id=income-job v=4",
                     "run again: init",
                     *again,
                 ]
@@ -116,18 +155,39 @@ DEATHS = (
         KILLED,
         "Spark goes on with batch 4",
     ),
+    Death(
+        "killed after the pre-commit of batch 3, and the checkpoint was set back to batch 0",
+        0,
+        "Spark hands over batches 1 and 2 again, which are committed, and batch 3",
+    ),
 )
-PAIRS: tuple[Pair, ...] = ((3, 2), (3, 3), (0, -1), (0, 0), (5, 4), (5, 5))
-UNSEEN: tuple[Pair, ...] = ((9, 9), (9, 8), (1, 0), (1, 1))
+PAIRS: tuple[Pair, ...] = (
+    (3, 2), (3, 3), (3, 0), (0, -1), (0, 0), (5, 4), (5, 5), (1, -1), (7, 2),
+)  # fmt: skip
+UNSEEN: tuple[Pair, ...] = ((9, 9), (9, 8), (1, 0), (1, 1), (9, 7), (2, -1))
+HINTS = (
+    Text(
+        "Which batches does Spark hand over after the restart, if the checkpoint ends with batch "
+        "`checkpoint`? Is `prepared` among them?",
+        "若检查点以批次 `checkpoint` 结束，重启后 Spark 会交来哪些批次？`prepared` 在其中吗？",
+    ),
+    Text(
+        "If more than one batch is handed over again, the others of them were committed before the "
+        "kill. Does any way to end this transaction help against that?",
+        "若再次交来的不止一批，其余的批次在被杀之前就已提交。无论怎样结束这个事务，能改变这一点吗？",
+    ),
+)
 
 
 @dataclass(frozen=True)
-class Resuming:
-    """The exercise: two deaths with their sums, and pairs that tell rules apart."""
+class Resuming(Hinted):
+    """The exercise: three deaths with their sums, pairs that tell rules apart, and hints. A
+    checkpoint ahead of the open transaction is not asked for: no sink gets there."""
 
     deaths: tuple[Death, ...]
     pairs: tuple[Pair, ...]
     unseen: tuple[Pair, ...]
+    hints: tuple[Text, ...] = HINTS
 
     def check(self, resume: Rule, graded: bool = False) -> Verdict:
         """Judge a rule; a wrong one hears what it did and which sum came out, and sees it."""
@@ -143,7 +203,7 @@ class Resuming:
                     return Verdict(False, Text(said))
             for death in self.deaths:
                 answer = rule(KILLED, death.checkpoint)
-                if answer != right_answer(KILLED, death.checkpoint):
+                if answer != death.right:
                     return self._wrong(rule, death, answer)
             for pair in (*self.pairs, *(self.unseen if graded else ())):
                 if rule(*pair) != right_answer(*pair):
@@ -151,17 +211,26 @@ class Resuming:
                     return Verdict(False, Text(said))
         except RuleError as error:
             return Verdict(False, Text(str(error)))
-        return Verdict(True, Text("both kills end with each half hour counted once"))
+        return Verdict(
+            True,
+            Text(
+                "both kills end with each half hour counted once, and the strange checkpoint stops",
+                "两次被杀后每半小时都只计入一次；不相符的检查点会停下作业",
+            ),
+        )
 
     def _wrong(self, rule: Rule, death: Death, answer: str) -> Verdict:
         found, name = death.play(answer), ""
+        ended = "the job stopped, and " if found.stopped else ""
         message = (
             f'{death.title}: resume({KILLED}, {death.checkpoint}) gave "{answer}", and '
-            f"{death.why}; {found.sum}"
+            f"{death.why}; {ended}{found.sum}"
         )
         for known, believed, belief in BELIEFS:
             if all(rule(*pair) == believed(*pair) for pair in self.pairs):
                 name, message = known, f"{message}. Remember: {belief}"
+        if found.stopped:
+            return Verdict(False, Text(message), name)
         run = death.run(answer)
         schedule = tuple(map(str, run.choices))
         return Verdict(False, Text(message), name, schedule, run.system, light="money")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import queue
 import sqlite3
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +23,19 @@ from mqlab.lessons.spark.decide import (
     STEPS,
     amounts_of_batches,
 )
-from mqlab.lessons.spark.kill_bench import Bench
+from mqlab.lessons.spark.kill_bench import Bench, set_back
+from mqlab.lessons.spark.sink_kills import (
+    COMMITTED,
+    KILL_MOMENTS,
+    KILL_SINKS,
+    NOTED,
+    NUMBERED,
+    OUT,
+    PLAIN,
+    TRANSACTION,
+    play_sink,
+    trace_of,
+)
 from mqlab.lessons.spark.two_phase import RESUME
 from mqlab.lessons.spark.watching import add_up
 from mqlab.lessons.verdict import Verdict
@@ -77,21 +91,68 @@ def opens_where_the_money_breaks(verdict: Verdict) -> None:
     assert "▶" in str(verdict)
 
 
-def test_two_deaths_and_a_belief_each() -> None:
-    """The sums, the belief's own message, and the run."""
-    sums = {"a new process aborts what it finds open": "£12,501.87",
-            "what is pre-committed is as good as committed": "£21,836.51"}  # fmt: skip
-    for name, rule, belief in two_phase.BELIEFS:
-        verdict = RESUME.check(rule)
-        assert verdict.misconception == name
-        assert sums[name] in str(verdict.message) and str(belief) in str(verdict.message)
+SUMS = {
+    "a new process aborts what it finds open": "£12,501.87",
+    "what is pre-committed is as good as committed": "£21,836.51",
+    "an abort is always safe where the batch comes again": "£23,804.76",
+    "only the next batch comes again": "£28,472.08",
+    "sink and checkpoint may never differ": "the job stopped, and the income is £6,635.57",
+}
+
+
+@pytest.mark.parametrize(("name", "rule", "belief"), two_phase.BELIEFS, ids=SUMS)
+def test_each_belief_about_an_open_transaction_hears_its_own_sum(name, rule, belief) -> None:
+    verdict = RESUME.check(rule)
+    assert verdict.misconception == name
+    assert SUMS[name] in str(verdict.message) and str(belief) in str(verdict.message)
+    if "stopped" not in SUMS[name]:
         opens_where_the_money_breaks(verdict)
+
+
+def test_the_right_rule_passes_and_no_single_comparison_does() -> None:
+    """Two of the four obvious comparisons passed while nothing asked for the third answer."""
     assert RESUME.check(two_phase.right_answer, graded=True).ok
+    ways = [operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt]
+    for compare, shift in itertools.product(ways, (-1, 0, 1)):
+        for yes, no in itertools.permutations(two_phase.ANSWERS, 2):
+            # bound here, as a closure of the loop would see its last values
+            def guess(p: int, c: int, by=compare, s=shift, yes=yes, no=no) -> str:
+                return yes if by(p, c + s) else no
+
+            assert not RESUME.check(guess).ok, (compare, shift, yes, no)
+
+
+def test_both_rules_have_two_hints_in_both_languages() -> None:
+    for exercise in (DECIDE, RESUME):
+        assert len({str(exercise.hint(level)) for level in (1, 2)}) == 2
+        assert all(exercise.hint(level).zh for level in (1, 2))
+
+
+@pytest.mark.parametrize("sink", KILL_SINKS)
+@pytest.mark.parametrize("killed", KILL_MOMENTS)
+def test_the_short_way_plays_what_the_kill_table_says(sink: str, killed: str) -> None:
+    """The light of the picture against `WRONG`, to which the real kills are held."""
+    from mqlab.spark.crashes import WRONG
+    from mqlab.spark.kills import Point
+
+    point = {OUT: Point.OUT, COMMITTED: Point.COMMITTED, NOTED: Point.NEXT}[killed]
+    real = {PLAIN: "at-least-once", TRANSACTION: "transactions", NUMBERED: "exactly-once"}[sink]
+    trace = trace_of(sink, killed)
+    money = trace.snapshot(-1).money
+    assert money is not None and money.right == (point not in WRONG[real])
+    once = amounts_of_batches(HALF_HOUR)[KILLED]
+    assert money.extra == (0 if money.right else 100 * round(once / 1000))
+    assert trace.facts[play_sink(sink, killed).step - 1].kind == "kill"
 
 
 @pytest.mark.parametrize("death", two_phase.DEATHS, ids=[d.title for d in two_phase.DEATHS])
 def test_a_transaction_ended_rightly_leaves_the_money_right(death) -> None:
-    answer = two_phase.right_answer(KILLED, death.checkpoint)
+    answer = death.right
+    if answer == "stop":
+        wrong = {death.play(one).tenths for one in ("commit", "abort")}
+        assert sum(amounts_of_batches(HALF_HOUR)) not in wrong, "no other answer is right"
+        assert death.play(answer).stopped
+        return
     assert death.play(answer).tenths == sum(amounts_of_batches(HALF_HOUR))
     run = death.run(answer)
     assert all(one.ok for one in run.trace.snapshot(-1).lights if one.name == "money")
@@ -101,8 +162,8 @@ def test_a_transaction_ended_rightly_leaves_the_money_right(death) -> None:
     ("rule", "says"),
     [
         (lambda p, c: "abort" if p <= c else "commit", "resume(3, 2) gave"),
-        (lambda p, c: "write", 'the answers are "commit", "abort"'),
-        (lambda p, c: "commit" if p == c != 9 else "abort", ""),
+        (lambda p, c: "write", 'the answers are "commit", "abort", "stop"'),
+        (lambda p, c: two_phase.right_answer(p, c) if p != 9 else "abort", "resume(9, 9) gave"),
         (lambda p, c: 1 // 0, "ZeroDivisionError"),
     ],
 )
@@ -146,6 +207,17 @@ def test_a_rule_that_is_not_written_or_raises_starts_no_spark() -> None:
     assert "nothing is written yet" in said[0]
     assert "raised ZeroDivisionError" in said[1]
     bench.stop()
+
+
+def test_a_checkpoint_is_set_back_by_what_it_has_of_later_batches(tmp_path: Path) -> None:
+    for folder in ("offsets", "commits"):
+        (tmp_path / folder).mkdir()
+        for name in ("0", "1", "10", ".0.crc", ".1.crc", "metadata"):
+            (tmp_path / folder / name).touch()
+    set_back(tmp_path, 0)
+    for folder in ("offsets", "commits"):
+        left = {path.name for path in (tmp_path / folder).iterdir()}
+        assert left == {"0", ".0.crc", "metadata"}
 
 
 def test_one_order_of_the_steps_is_right_and_each_wrong_one_hears_why() -> None:
