@@ -65,7 +65,7 @@ from mqlab.lessons.pulsar.lab09 import (
 # %%
 waiting = scenario("""
 # One open transaction, and two orders without any
-system pulsar topic=orders,payments clients=app,web,accounting
+system books clients=app,web,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1
 run web: send orders-0 580539, send orders-0 580540
@@ -89,15 +89,17 @@ Predict("09-open-hides", trace=waiting, step=first(waiting, "580540: ok"))
 # %% [markdown]
 # ## Run
 #
-# Step with the arrow keys, or drag the slider. Watch two things: the place where 580538 lies, and the flag
-# *maxReadPosition* in `orders-0`. It stands at the last position that a consumer may be sent. The picture
-# opens at the moment at which accounting asks and gets nothing.
+# Step with the arrow keys, or drag the slider. Watch the place where 580538 lies, and the flag
+# *maxReadPosition* in `orders-0`. It stands at the last position that a consumer may be sent. *Money* sets what
+# accounting was sent (the bar) against the orders that count (the mark): those without a transaction, and those
+# of a committed one. The picture opens at the moment at which accounting asks and gets nothing.
 
 # %%
 Player(waiting, step=first(waiting, "receive books: ok nothing"))
 
 # %% [markdown]
-# Nothing is lost and no process has failed. All three orders lie in `orders-0`. But a subscription is sent its
+# Nothing is lost and no process has failed. All three orders lie in `orders-0`, and the two plain ones count:
+# £715.56, of which accounting has seen nothing. But a subscription is sent its
 # partition in order, and only up to maxReadPosition. As long as t1 is open, that is the position before
 # 580538. When t1 commits, all three orders come at once.
 #
@@ -119,7 +121,7 @@ Player(waiting, step=first(waiting, "receive books: ok nothing"))
 # %% jupyter={"source_hidden": true}
 TWO_ENDS = """
 # A commit and an abort
-system pulsar topic=orders,payments clients=app,accounting
+system books clients=app,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1, send payments-0 paid-580538 txn=t1
 run app: commit t1
@@ -322,7 +324,7 @@ for then in ("", ", commit t1"):
 # %% jupyter={"source_hidden": true}
 order_of_two = scenario("""
 # t1 begins first, and t2 writes first
-system pulsar clients=app,web,accounting
+system books topic=orders clients=app,web,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1
 run web: new-transaction t2, send orders-0 580539 txn=t2
@@ -392,7 +394,7 @@ print(columns(rows))
 # %% jupyter={"source_hidden": true}
 half_way = scenario("""
 # The marker for the payment is slow
-system pulsar topic=orders,payments clients=app,accounting
+system books clients=app,accounting
 run accounting: subscribe orders-0 books from=earliest
 run accounting: subscribe payments-0 bank from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1, send payments-0 paid-580538 txn=t1
@@ -484,7 +486,7 @@ print(read_recording("pulsar-4.2.4/4.2", "entries-with-flags", "log"))
 # %% jupyter={"source_hidden": true}
 LOADED = """
 # A load, with one transaction open and one aborted
-system pulsar clients=app,web,accounting {snapshots}
+system books topic=orders clients=app,web,accounting {snapshots}
 run accounting: subscribe orders-0 books from=earliest
 run web: new-transaction t1, send orders-0 580539 txn=t1, abort t1
 run app: new-transaction t2, send orders-0 580538 txn=t2
@@ -607,7 +609,7 @@ Playground(play, goal="one marker")
 # %% jupyter={"source_hidden": true}
 FROZEN = """
 # A participant that cannot be reached
-system pulsar missing=elsewhere-0 clients=app,admin,accounting
+system books topic=orders missing=elsewhere-0 clients=app,admin,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1 timeout=3000, send orders-0 580538 txn=t1
 run admin: register 0/0 elsewhere-0
@@ -786,12 +788,12 @@ check(HIDING, story)
 # nobody ends. `low_watermark` refuses or aborts a message that comes too late.
 #
 # Guess for each of them what will break without it. Then choose one of the first three in the menu, and look at
-# what accounting is sent: the run is the same each time.
+# the money that accounting is sent: the run is the same each time.
 
 # %% jupyter={"source_hidden": true}
 STORY = """
 # Aborted, open, and a load
-system pulsar clients=app,web,accounting
+system books topic=orders clients=app,web,accounting
 off {off}
 run accounting: subscribe orders-0 books from=earliest
 run web: new-transaction t1, send orders-0 580539 txn=t1, abort t1

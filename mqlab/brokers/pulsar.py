@@ -6,6 +6,7 @@ BROKER = Broker(
     title="Pulsar",
     systems={
         "pulsar": "mqlab.pulsar:PulsarSystem",
+        "books": "mqlab.lessons.pulsar.systems.books:BooksSystem",
         "passing": "mqlab.lessons.pulsar.systems.passing:PassingSystem",
     },
     searches="mqlab.lessons.pulsar.cases:SEARCHES",
