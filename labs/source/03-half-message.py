@@ -79,7 +79,9 @@ run app: send-in-transaction orders-0 580538
 restart app
 run warehouse: consume
 """)
-Player(parted, step=find_red_step(parted, "row with message"))
+Player(
+    parted, step=find_red_step(parted, "row with message"), panels=["space-time", "tables", "lights"]
+)
 
 # %% [markdown]
 # The customer has paid, the row is there, and the restarted process knows nothing of the message that it
@@ -104,7 +106,7 @@ fire broker op batch
 run warehouse: consume
 """
 calm = scenario(CALM, recorded="commit")
-Predict("03-first-step", trace=calm, step=1)
+Predict("03-first-step", trace=calm, step=1, panels=["space-time", "lights"])
 
 # %% [markdown]
 # ## Run
