@@ -10,7 +10,7 @@
 # **The short way:** Hook, Predict, Run, Bill the orders, What you know now. The other parts are folded
 # under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
 #
-# **You need** lab 09, or these four words. A *subscription* (订阅) is a named place in a topic, with its own
+# **You need** lab 09, or these words. A *subscription* (订阅) is a named place in a topic, with its own
 # account of the messages that are done. To *acknowledge* (确认) a message says that it is done: one by
 # one (*individually*, 单条确认), or with all messages before it (*cumulatively*, 累积确认). The *coordinator*
 # (事务协调器) is the part of the broker that knows the state of each transaction.
