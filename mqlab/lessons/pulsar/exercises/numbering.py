@@ -159,8 +159,8 @@ NUMBERING = AgainstRuns(
     beliefs=BELIEFS,
     hints=(
         Text(
-            "Two numbers make an id. Whose turn is it after the last id? And how many of the ids so "
-            "far are from that coordinator?",
+            "Two numbers make an id. Whose turn is it after the last id? And how many of the ids "
+            "so far are from that coordinator?",
             "ID 由两个数组成。最后一个 ID 之后轮到谁？到目前为止有多少个 ID 来自那个协调器？",
         ),
         Text(

@@ -1,11 +1,11 @@
-"""Pulsar and the money of its orders: accounting must be sent every order that counts, and no other.
+"""Pulsar and the money of its orders: accounting is sent every order that counts, and no other.
 
     system books clients=app,web,accounting
     run accounting: subscribe orders-0 books from=earliest
     run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1
 
-A message in `orders-0` is the number of a real order, and worth what the shop was paid for it; other
-messages are worth nothing. An order counts once it is written without a transaction, or once its
+A message in `orders-0` is the number of a real order, and worth what the shop was paid for it;
+other messages are worth nothing. An order counts once it is written without a transaction, or once its
 transaction has committed. Money in = money out: the subscription `books` is sent as much. An order
 that counts may be on its way, or wait behind an open transaction; that comes right by itself.
 """
