@@ -5,9 +5,9 @@
     run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1
 
 A message in `orders-0` is the number of a real order, and worth what the shop was paid for it;
-other messages are worth nothing. An order counts once it is written without a transaction, or once its
-transaction has committed. Money in = money out: the subscription `books` is sent as much. An order
-that counts may be on its way, or wait behind an open transaction; that comes right by itself.
+other messages are worth nothing. An order counts once it is written without a transaction, or once
+its transaction has committed. Money in = money out: the subscription `books` is sent as much. An
+order that counts may be on its way, or wait behind an open transaction; that comes right by itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ....pulsar.topic import Topic
 from ...patterns.orders import list_orders
 
 PARTITION, SUBSCRIPTION = "orders-0", "books"
-COUNTS = Words("worth of the orders that count", "有效订单的金额")
+COUNTS = Words("orders that count", "有效订单")
 SENT = Words("sent to accounting", "已发给记账方")
 
 
