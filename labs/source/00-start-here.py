@@ -1,48 +1,55 @@
 # %% [markdown]
-# # Lab 00 · Start here
+# # Lab 00 · One order, three brokers: what can go wrong?
 #
-# *One order, three brokers: what can go wrong?* · 45 minutes · the engine plays Kafka 4.3; facts of
-# RocketMQ 5.x and Pulsar 4.x stand beside it
+# *45 minutes, or a short way of 25* · the engine plays Kafka 4.3; facts of RocketMQ 5.x and Pulsar 4.x
+# stand beside it
 #
 # **In one paragraph.** A message queue lets two services talk without waiting for each other. Sooner
-# or later one of them dies in the middle of something, and then a customer has paid and the shop has
-# received nothing. A transaction is the promise that this cannot happen. In this lab you kill a
-# shop's order service between two messages, see who has lost what, and watch the same kill do no
-# harm. Then you learn the words, the six stages that every broker's transaction goes through, and
-# where three brokers keep what.
+# or later one of them dies in the middle of its work, and then a customer has paid and the shop may have
+# received nothing. In this lab you kill a shop's order service between two messages and see who has lost
+# what. You do the same to an order service that uses a transaction. Then you write the kill that a
+# transaction does not help against.
 #
-# **Contents.** An order and its money · The same with a transaction · What a message queue is · ACID,
-# letter by letter · BASE, and three meanings of consistency · One order, three brokers · Where the
-# brokers keep what · How it came about · Glossary · Map of the course · Exit ticket
+# **The short way:** Hook, Run, The same with a transaction, Book it twice, Map, What you know now. The
+# other parts are folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading
+# opens its part. Each of them can be done on its own day.
 #
-# **Words.** *MQ*, message queue. *Record*: one message in a log. *Partition*: one log of a topic.
-# *ACID* and *BASE*: two sets of promises, spelled out below. *HW*, high watermark: everything below
-# it is replicated. *LSO*, last stable offset: everything below it is also decided.
+# **You need** nothing but these three words. A *message queue*, or *broker*, keeps messages between the
+# services that write them and the services that read them. A *record* is one message in its log. A
+# *partition* is one log of a topic.
 
-# %%
+# %% jupyter={"source_hidden": true}
 from mqlab.lab import (
     Budget,
     Fold,
     Player,
-    Playground,
     Predict,
-    continue_scenario,
+    check,
     explore,
     glossary,
     scenario,
     system,
 )
-from mqlab.lessons.lab00 import balances, broker_maps, cost, find_red_step, first, timeline
+from mqlab.lessons.lab00 import (
+    BOOKED_TWICE,
+    balances,
+    broker_maps,
+    cost,
+    find_red_step,
+    first,
+    timeline,
+)
 
 # %% [markdown]
-# ## An order and its money
+# ## Hook: who has the £5?
 #
 # Every lab of this course is an episode of one story. A British gift shop sells over the web. A
-# customer orders something for 5, and the shop's **order service** books the money with two records:
+# customer orders something for £5, and the shop's **order service** books the money with two records:
 # `C-5` into the log of the customer's account (`accounts-0`), and `S+5` into the log of the shop's
-# own account (`accounts-1`). Whoever adds up both logs must get 0: **money in = money out**.
+# own account (`accounts-1`). The sum of both logs must be 0: **money in = money out**.
 #
-# Here the order service uses no transaction, and it is killed when the first record has left.
+# Here the order service uses no transaction, and it is killed when the first record has left. Choose an
+# answer and lock it; then the run goes on.
 
 # %% jupyter={"source_hidden": true}
 lossy = scenario("""
@@ -54,42 +61,148 @@ run order-service: send accounts-0 C-5, send accounts-1 S+5, flush
 Predict("00-killed-between", trace=lossy, step=1)
 
 # %% [markdown]
+# ## Run
+#
 # This is the whole run. Step through it with the arrow keys or the slider. Time runs downwards, and
 # each process has a line of its own:
 #
 # | in the picture | in text | what has happened |
 # |---|---|---|
-# | an arrow | → | a message has left |
+# | an arrow | → | a message has left; `Produce` carries a record |
 # | a dashed arrow | ⇒ | an answer has left |
 # | an arrow of dots and dashes | ⇥ | a message arrives although its sender is gone |
 # | a filled block | ▮ | a record is in the log of this process, on its disk; `@0` is its place there, the *offset* |
 # | a hollow diamond | ⇨ | the process has changed something in its memory, here how far one may read |
 # | a red cross | ✗ | a process was killed, or a connection broke |
 # | a hollow circle | ↻ | a process was started again and has recovered what it knows from its disk |
+# | a pointing hand | ☞ | the application calls something, or gets its result |
 #
-# In each log stand two flags: readers may read up to **HW**, and readers of committed data up to
-# **LSO**. Until there are transactions both are in the same place.
-#
-# Below the logs are lights. The first one is *money in = money out*. It judges what is left **once nothing is under way**:
-# while the order service is at work, while a transaction is unfinished, or while an account is down,
-# it keeps its colour. At which step does it turn red? *Money* beside it says the same in pounds: the mark
-# is what was taken from customers, the bar what was given to the shop. A dashed difference may still
-# come right; a red one is lost. Labs 05 to 08 have the same light and the same bar.
+# Below the logs are lights. The first one is *money in = money out*. It judges what is left **once nothing
+# is under way**: while the order service is at work or an account is down, it keeps its colour. *Money*
+# beside it says the same in pounds: the mark is the amount taken from customers, the bar the amount given
+# to the shop. At which step does the light turn red?
 
 # %%
 Player(lossy, step=find_red_step(lossy, "money"))
 
 # %% [markdown]
-# Was this bad luck, a moment that hardly ever comes? And what happens when the order service is
-# started again and does its work anew? The next cell asks both questions, in the notation that all
-# labs use:
+# ## The same with a transaction
+#
+# Now the order service says which records belong together. It calls `init` once, then `begin`, the two
+# sends, and `commit`. A broker, the **coordinator**, keeps the state of its transaction. The order service
+# is killed at the same moment as before. Later it is started again.
+#
+# A reader chooses its *isolation level*. **read_uncommitted** shows it every record in the log.
+# **read_committed** shows it only records whose transaction has been committed, and records that belong to
+# none.
+
+# %% jupyter={"source_hidden": true}
+safe = scenario("""
+# An order and its money, in a transaction
+system shop
+kill order-service when=Produce#1 after=1
+run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
+restart order-service
+fire order-service
+""")
+undecided = first(safe, "recovered")
+Predict("00-started-again", trace=safe, step=undecided, panels=["space-time", "graphs", "tables"])
+
+# %% [markdown]
+# Play the run to its end. In each log stand two flags: readers may read up to **HW**, the *high
+# watermark*, and readers of committed data up to **LSO**, the *last stable offset*. A new sign, ⏲, says
+# that a timer has fired: the service had to wait a moment and asks again. `EndTxn` is its request to commit.
+# `epoch` counts the lives of the service, and `seq` counts its batches in each log.
+
+# %%
+Player(safe, step=undecided)
+
+# %% [markdown]
+# The first `C-5` stays in the log. The coordinator *aborted* its transaction when the order service came
+# back and called `init` under the same name. A reader of committed data never sees that record. A reader of
+# uncommitted data has seen it and is not told, so its sum is £5 too low. Then the order service did its work
+# again, and the order is booked once.
+
+# %% [markdown]
+# ## Book it twice
+#
+# Two customers have ordered now, order 17 for £5 and order 18 for £7, and each order has a transaction of
+# its own:
+#
+#     run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
+#     run order-service: begin, send accounts-0 C-7, send accounts-1 S+7, commit
+#
+# The order service is killed once. It is started again, remembers nothing, and does all of this again.
+# **Write the kill after which both orders are booked twice**: the customers have paid £24 in place of £12.
+#
+# The line `kill order-service when=Kind#n after=K` kills the service in the step that sends its n-th
+# message of that kind, when K effects of that step are done. With `after=0` this message does not leave. A
+# message of each kind is in the run above.
+
+# %% nbgrader={"solution": true, "grade_id": "booked-twice"}
+# Fill in the blanks: the message by its name and number, and after how many effects of that step.
+kill = "kill order-service when=… after=…"
+### BEGIN SOLUTION
+# An order is booked when its commit is decided. The request must have left, and nobody may have heard
+# the answer to the second one.
+kill = "kill order-service when=EndTxn#2 after=1"
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "booked-twice-test", "points": 2}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("booked_twice", kill)
+### END HIDDEN TESTS
+check(BOOKED_TWICE, kill)
+
+# %% [markdown]
+# ## Map of the course
+#
+# | lab | question |
+# |---|---|
+# | 00 Start here, this one | one order, three brokers: what can go wrong? |
+# | [01 Delivery](01-how-often.ipynb) | how often does my message arrive? |
+# | [02 Two databases](02-who-decides.ipynb) | who says that an order is done? |
+# | [03 RocketMQ](03-half-message.ipynb) | how do a message and a database row become one? |
+# | [04 RocketMQ](04-check-back.ipynb) | what if nobody answers? |
+# | [05 Kafka](05-idempotent-producer.ipynb) | why does a retry not duplicate? |
+# | [06 Kafka](06-coordinator.ipynb) | what does commit do, in which order? |
+# | [07 Kafka](07-markers-and-lso.ipynb) | what may a reader see, and when? |
+# | [08 Kafka](08-consume-transform-produce.ipynb) | how do offsets join the transaction? |
+# | [09 Pulsar](09-coordinator-and-buffer.ipynb) | where do uncommitted messages live? |
+# | [10 Pulsar](10-acknowledgement.ipynb) | can a transaction un-acknowledge? |
+# | [11 Spark and Flink](11-order-to-income.ipynb) | is the sum right after a crash? |
+
+# %% [markdown]
+# ## What you know now
+#
+# A queue keeps messages and promises nothing about two of them. A transaction makes them one: all or
+# nothing, for readers of committed data. It does not make them *once*: a service that does its work again
+# books it again.
+#
+# The short way ends here, and both points of this lab are in it. The parts below go deeper, in any order.
+# They also hold the words that all labs use: the six stages, the names of what goes wrong, and a glossary.
+# The next lab asks what *once* would need: [how often does my message arrive?](01-how-often.ipynb)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: was this bad luck?
+
+# %% [markdown]
+# The first kill of this lab may look like a moment that hardly ever comes. And what would the order service
+# without a transaction do when it is started again? The next cell asks both questions, in the notation that
+# all labs use:
 #
 # | line | what it says |
 # |---|---|
 # | `system shop producers=order-service:plain` | who takes part: a shop whose order service is a *plain* producer, without transactions |
-# | `run order-service: send accounts-0 C-5, …` | what the application calls, one call after the other |
-# | `kill order-service when=Produce#1 after=1` | lies in wait: the process is killed in the step that sends its first `Produce`, after one effect of that step |
+# | `run order-service: send accounts-0 C-5, … flush` | what the application calls, one call after the other; `flush` waits until every record sent is answered |
+# | `kill order-service when=Produce#1 after=1` | the process is killed in the step that sends its first `Produce`, after one effect of that step |
 # | `restart order-service` | starts it again, at the first line of its application |
+# | `fire order-service` | a timer of this process runs out |
 #
 # `explore` needs the application within the system line. It tries **every** schedule: again and again
 # it *chooses* which of the things that can happen next does happen, until all choices have been tried.
@@ -108,86 +221,32 @@ for fact in broken.trace():
     if not fact.fold:
         print("  ", fact.line(width=13))
 
+# %% tags=["nbval-check-output"]
 again = scenario("""
 system shop producers=order-service:plain
 kill order-service when=Produce#1 after=1
 run order-service: send accounts-0 C-5, send accounts-1 S+5, flush
 restart order-service
 """)
-print("\nand when the order service has done its work again:")
+print("without a transaction, when the order service has done its work again:")
 print(balances(again))
-
-# %% [markdown]
-# Nothing rare is needed: the order service sends and dies, and its record arrives. And doing the work
-# again makes it worse, since the customer has now paid twice.
-
-# %% [markdown]
-# ## The same with a transaction
-#
-# Now the order service says which records belong together: `init` once, then `begin`, the two
-# records, and `commit`. It is killed at the same moment. Later it is started again.
-#
-# A reader chooses what it wants to be shown, its *isolation level*. **read_uncommitted** means every
-# record in the log, whatever becomes of it. **read_committed** means only records whose transaction
-# has been committed, and records that belong to none.
-
-# %% jupyter={"source_hidden": true}
-safe = scenario("""
-# An order and its money, in a transaction
-system shop
-kill order-service when=Produce#1 after=1
-run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
-restart order-service
-fire order-service
-""")
-undecided = first(safe, "recovered")
-Predict("00-started-again", trace=safe, step=undecided, panels=["space-time", "graphs", "tables"])
-
-# %%
-Player(safe, step=undecided)
-
-# %% tags=["nbval-check-output"]
-print("when the order service is back:")
-print(balances(safe, undecided))
-print("\nand when it has done its work again:")
-print(balances(safe))
 whole = "shop 'order-service=init; begin; send accounts-0 C-5; send accounts-1 S+5; commit'"
 verdict = explore(system(whole), Budget(kills=1))
-print("\nevery schedule with one kill, of whichever process, was tried:", verdict.complete)
+print("\nwith one, every schedule with one kill of any process was tried:", verdict.complete)
 print("the light can turn red:", "money" in verdict.counterexamples)
 
 # %% [markdown]
-# Play the run to its end. The first `C-5` stays in the log. It was *aborted* when the order
-# service came back and called `init` under the same name. A reader of committed data never sees it. A
-# reader of uncommitted data is not told, and its sum is five too low. The search says that this was
-# no good luck: no schedule with one kill, whoever is killed, turns the light red.
-#
-# Two more signs have appeared: ☞, the application calls something or gets its result, and ⏲, a timer
-# has fired.
-#
-# ### Your turn
-#
-# The same order service. Both records are stored, and its request to commit is under way. Click the
-# message to deliver it, a lane to kill it or to cut its power, the red mark between two rows to go back
-# and let somebody die there; the buttons below do the same. *Turn the light red.* (One kill is not
-# enough; *Durability* below shows what is.)
+# Nothing rare is needed: the order service sends and dies, and its record arrives. Doing the work
+# again makes it worse, since the customer has now paid twice and the shop got £5. With a transaction no
+# schedule with one kill turns the light red, whichever process is killed.
 
-# %%
-asked = continue_scenario("""
-# Your order service
-system shop
-hold order-service→coordinator EndTxn#1
-run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
-""")
-Playground(asked, goal="money")
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what does a message queue promise?
 
 # %% [markdown]
-# ## What a message queue is
-#
-# A message queue is a service that keeps messages between those who write and those who read. The
-# writer is answered when its message is *kept*, not when somebody has read it: that is **asynchronous
-# communication**. So the reader may be slow, or down. Here *accounting*, which reads both accounts,
-# is down before anything is sent. When is the order service done?
+# The writer is answered when its message is *kept*, not when somebody has read it: that is **asynchronous
+# communication**. So the reader may be slow, or down. Here *accounting*, which reads both accounts with
+# `poll`, is down before anything is sent. When is the order service done?
 
 # %%
 away = scenario("""
@@ -210,21 +269,23 @@ Player(away, step=back)
 # price: the order service does not know *when* it will be read, nor what accounting does with it.
 # Everything in this course that is hard comes from that price.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what does each letter of ACID promise?
+
 # %% [markdown]
-# ## ACID, letter by letter
-#
 # A **transaction** groups several reads and writes into one unit, which succeeds or fails as a whole.
 # (Martin Kleppmann defines it like this, in other words, in *Designing Data-Intensive Applications*.)
 # A database promises four things about it:
 #
 # | letter | promise | here |
 # |---|---|---|
-# | **A**tomicity | all or nothing, also when somebody dies | what the killed service had sent is aborted, not left half done |
+# | **A**tomicity | all or nothing, also when a process dies | the record that the killed service had sent is aborted, not left half done |
 # | **C**onsistency | a rule that held before holds after | money in = money out; the rule is the *application's* |
 # | **I**solation | others do not see it half done | read_committed is shown nothing of the open transaction |
-# | **D**urability | what was promised outlives a failure | next |
+# | **D**urability | an acknowledged result outlives a failure | next |
 #
-# The first three, with the lines of your runs that show them:
+# The first three, with the lines of your runs that show them. (`PrepareAbort` is the coordinator's record
+# that it has decided to abort.)
 
 # %% tags=["nbval-check-output"]
 abort = first(safe, "PrepareAbort")
@@ -267,12 +328,14 @@ for how in ("kill", "power-cut"):
 # once. RocketMQ flushes after its answer too, by default. Pulsar's bookies write a journal and flush
 # it *before* they answer.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which consistency is meant?
+
 # %% [markdown]
-# ## BASE, and three meanings of consistency
-#
-# Waiting until everybody agrees costs time, and while the network is split it is impossible. **BASE**
-# is what is promised instead: **b**asically **a**vailable, **s**oft state, **e**ventually consistent.
-# One run shows all three. The coordinator is killed when the first of its two markers has left:
+# Waiting until all machines agree costs time, and while the network is split it is impossible. **BASE**
+# is a weaker promise: **b**asically **a**vailable, **s**oft state, **e**ventually consistent. One run shows
+# all three. When a commit is decided, the coordinator has a *marker* written into each partition, a record
+# that says commit or abort. It is killed when the first of its two markers has left:
 
 # %%
 base = scenario("""
@@ -315,9 +378,10 @@ Fold(
 # thing. What you saw was two *different* logs that end a transaction the same way, each at its own
 # moment. [Lab 07](07-markers-and-lso.ipynb) is about these moments.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: does “transaction” mean the same in all three brokers?
+
 # %% [markdown]
-# ## One order, three brokers: what can go wrong?
-#
 # An order is created, and a message must say so: both or neither. RocketMQ, Kafka and Pulsar do it
 # in different ways, but each goes through the same six stages. Keep their names; every lab uses them.
 #
@@ -379,19 +443,19 @@ for name, (producer, calls) in orders.items():
 # records in a transaction. But a reader of committed data sees none of them before the commit: the time
 # between two commits is its delay.
 #
-# Between any two stages somebody can die, a message can be late, a reader can look. What then goes
-# wrong has a name, and all labs use these names:
+# Between any two stages a process can die, a message can be late, a reader can look. Each way to go wrong
+# has a name, and all labs use these names:
 #
 # | name | what happens |
 # |---|---|
-# | lost write | what was acknowledged, or believed to be, is gone |
+# | lost write | a record that was acknowledged, or believed to be, is gone |
 # | duplicate | one message is stored or delivered twice |
 # | fractured outcome | one part of a transaction has happened and the other never will: a half payment |
-# | dirty read | somebody reads what is not decided yet (P1 in Adya's list) |
-# | aborted read | somebody reads what was rolled back (G1a in Adya's list) |
+# | dirty read | somebody reads a record that is not decided yet (P1 of Berenson and others, 1995) |
+# | aborted read | somebody reads a record that was rolled back (G1a of Adya, 1999) |
 # | torn read | one part of a transaction is visible and another not yet |
 # | zombie write | a process that has been replaced goes on writing |
-# | orphaned half message | RocketMQ: nobody is left who could say how it ended; after 15 checks it is parked and never delivered |
+# | orphaned half message | RocketMQ: nobody is left who could say how it ended; after 15 checks it is moved into a topic of its own and stays there until a late answer or an operator ends it |
 # | hanging transaction | Kafka: open in a partition and unknown to its coordinator, so nobody ends it and the LSO stands still for ever |
 # | ack conflict | Pulsar: two transactions acknowledge one message, and the second is refused |
 # | stuck consumer | a reader waits behind an open transaction of somebody else |
@@ -401,10 +465,11 @@ for name, (producer, calls) in orders.items():
 # *lost write*. The −5 between two markers was a *torn read*. What the reader of uncommitted data got was
 # first a *dirty* and later an *aborted read*.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: where do the brokers keep what?
+
 # %% [markdown]
-# ## Where the brokers keep what
-#
-# Back to the run in which the coordinator was killed between two markers.
+# Once more a coordinator is killed when the first of its two markers has left. `billing` writes on.
 
 # %% jupyter={"source_hidden": true}
 Predict("00-new-coordinator", trace=base, step=first(base, "killed"))
@@ -427,15 +492,17 @@ broker_maps()
 #
 # </details>
 #
-# Kafka's controllers are nodes of their own, three or five, and keep the metadata as a log; an article
+# Kafka's controllers keep the metadata as a log. In production they are usually three or five nodes of their
+# own; a node can also be broker and controller at once. An article
 # that draws ZooKeeper in their place is older than Kafka 4.0. In RocketMQ one commit log holds the
 # messages of all topics, and the queues only point into it. In Pulsar brokers compute and bookies
 # store, so a broker that dies is replaced without copying a message; tenants share a cluster, and
 # clusters may copy each other across continents.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: how did it come about?
+
 # %% [markdown]
-# ## How it came about
-#
 # Kafka was made at LinkedIn, in Scala, became open source early in 2011 and left the Apache
 # incubator in October 2012. RocketMQ, from Alibaba, borrows ideas from Kafka and is no copy of it:
 # one commit log for all topics, and a transaction that serves an order and its database row.
@@ -459,40 +526,24 @@ timeline()
 # | 664 | 3.0 | tools that find hanging transactions and abort them | 06 |
 # | 679 | 3.0 | idempotence and `acks=all` are the Java producer's defaults | 05 |
 # | 890 | 3.6, 4.0 | a leader verifies a transaction with the coordinator; an epoch per transaction (`transaction.version` 2) | 06 |
-# | 939 | not yet | Kafka takes part in another system's two-phase commit; its client API was taken out of 4.2 again until it is finished | – |
+# | 939 | not yet | Kafka takes part in another system's two-phase commit; its client API has been taken out again before each release from 4.1 to 4.4 | – |
 #
 # </details>
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what does that word mean?
+
 # %% [markdown]
-# ## Glossary
-#
-# English and Chinese, a sentence or two each. `glossary("lso")` or `glossary("半消息")` shows single
-# terms. Without a word it shows all of them:
+# The glossary has English and Chinese, a sentence or two each. `glossary("lso")` or `glossary("半消息")`
+# shows single terms. Without a word it shows all of them:
 
 # %%
 glossary()
 
-# %% [markdown]
-# ## Map of the course
-#
-# | lab | question |
-# |---|---|
-# | 00 Start here, this one | one order, three brokers: what can go wrong? |
-# | [01 How often does my message arrive?](01-how-often.ipynb) | at most, at least or exactly once: who decides? |
-# | [02 Who decides?](02-who-decides.ipynb) | two databases, one order: who says that it is done? |
-# | [03 RocketMQ: the half message](03-half-message.ipynb) | how do a message and a database row become one? |
-# | [04 RocketMQ: check-back](04-check-back.ipynb) | what if nobody answers? |
-# | [05 The idempotent producer](05-idempotent-producer.ipynb) | why does a retry not duplicate? |
-# | [06 The transaction coordinator](06-coordinator.ipynb) | what does commit do, in order? |
-# | [07 Markers and the last stable offset](07-markers-and-lso.ipynb) | what may a reader see, and when? |
-# | [08 Consume, transform, produce](08-consume-transform-produce.ipynb) | how do offsets join the transaction? |
-# | [09 Pulsar: coordinator and buffer](09-coordinator-and-buffer.ipynb) | where do uncommitted messages live? |
-# | [10 Pulsar: acknowledgement](10-acknowledgement.ipynb) | can a transaction un-acknowledge? |
-# | [11 Order → income](11-order-to-income.ipynb) | is the sum right after a crash? |
+# %% [markdown] tags=["deeper"]
+# ## Deeper: can you tell what a hotel has shown?
 
 # %% [markdown]
-# ## Exit ticket
-#
 # A hotel takes a booking in one transaction: *room −1* in one partition, *bill +120* in another. The
 # process is killed between the two, comes back, and never repeats that booking. The lobby's screen
 # reads uncommitted, the ledger reads committed.
@@ -501,6 +552,5 @@ glossary()
 Predict("00-exit-ticket")
 
 # %% [markdown]
-# **What you know now.** A queue keeps messages and promises nothing about two of them. A transaction
-# makes them one: all or nothing, for those who read committed. Decided is not yet visible, and
-# written is not yet durable. Next: [how often does my message arrive?](01-how-often.ipynb)
+# Three sentences are left from the deeper parts. A decided transaction is not yet visible everywhere. A
+# written record is not yet durable everywhere. And each broker calls something else a transaction.

@@ -1,24 +1,22 @@
 # %% [markdown]
 # # Lab 01 · How often does my message arrive?
 #
-# *At most once, at least once, exactly once: who decides?* · 60 minutes · no broker in particular
+# *60 minutes, or a short way of 25* · no broker in particular
 #
 # **In one paragraph.** A shop sends orders to a queue, and accounting takes them from there into its
-# books. Links break and processes die, so an order may be lost or counted twice. Three promises are
-# usual: *at most once*, *at least once*, *exactly once*. You see that none of them is a property of
-# the network, nor of the queue alone: each is made by four lines of program, in the shop, in the queue
-# and in accounting. You find the shortest run that needs each line, measure how many orders are lost
-# or doubled, and write the rule that counts each order once.
+# books. Links break and processes die, so an order may be lost, or counted twice. In this lab you lose a
+# message and ask what the shop can know about it. Then you write the rule that counts each order once,
+# although the queue may hold it twice.
 #
-# **Contents.** Hook · Predict · Run · Three promises · Investigate · How often? · Find the shortest run ·
-# Modify · Two meanings of exactly once · Put it into order · Make · Transfer · Exit ticket
+# **The short way:** Hook, Predict, Run, Make, What you know now. The other parts are folded under headings
+# that begin with *Deeper*. A click on *cells hidden* below a heading opens its part. Each of them can be
+# done on its own day.
 #
-# **Words.** *Acknowledgement*, *ack* (确认): the answer "I have it". *At most once* (至多一次): never
-# twice, perhaps lost. *At least once* (至少一次): never lost, perhaps twice. *Exactly once* (精确一次):
-# neither. *Offset* (位移): the place of a message in the queue's log. *Position*: the offset at which a
-# reader goes on. *To commit* a position: to have the queue write it down.
+# **You need** lab 00, or these two words. A *message queue* keeps messages in a log, between the services
+# that write them and the services that read them. An *acknowledgement*, *ack* (确认), is the answer “I have
+# it”.
 
-# %%
+# %% jupyter={"source_hidden": true}
 import ipywidgets
 import plotly.graph_objects as go
 
@@ -48,9 +46,9 @@ from mqlab.lessons.patterns.lab01 import (
 )
 
 # %% [markdown]
-# ## Hook: an order too many
+# ## Hook: is order 580539 in the queue?
 #
-# These are real orders: what customers of a British shop bought on the morning of 5 December 2011. In
+# These are real orders: customers of a British shop placed them on the morning of 5 December 2011. In
 # this lab an order is an invoice with its number and its amount. In the evening the books must hold
 # each of them once: *money in = money out*.
 #
@@ -60,7 +58,7 @@ from mqlab.lessons.patterns.lab01 import (
 # %% [markdown]
 # ## Predict
 #
-# The shop waits for an answer and hears nothing. Lock your answer, then run on.
+# The shop waits for an answer and hears nothing. Choose an answer and lock it; then the run goes on.
 
 # %% jupyter={"source_hidden": true}
 answer_lost = deliver("at least once", "lose shop→queue ⇒Publish#2")
@@ -69,11 +67,14 @@ Predict("01-silence", trace=answer_lost, step=first(answer_lost, "connection bro
 # %% [markdown]
 # ## Run
 #
-# The picture shows the queue's log `orders` and accounting's `books`, the money that customers have
-# ordered and that in the books, and two lights, one for each way to go wrong.
+# The picture shows the queue's log `orders` and the `books` of accounting. Its *money* compares the amount
+# that customers have ordered with the amount in the books. Two lights stand for the two ways to go wrong.
+# Step the picture above to the end of its run. How often is order 580539 counted, and how could the shop
+# have known?
 #
-# Now the same fault on the other half of the way: the *order* is lost, and not its acknowledgement. The
-# next cell compares the two runs: what the shop does and hears, and what the queue holds in the end.
+# The next cell plays the same fault on the other half of the way: the *order* is lost, and not its
+# acknowledgement. It compares what the shop does and hears in the two runs, and what the queue holds in the
+# end.
 
 # %% tags=["nbval-check-output"]
 request_lost = deliver("at least once", "lose shop→queue Publish#2")
@@ -84,15 +85,71 @@ for lost, run in {"the order": request_lost, "its answer": answer_lost}.items():
     print(f"{lost} was lost: the queue holds {in_queue}")
 
 # %% [markdown]
-# To the shop both runs are the same, to the last letter. So there is no rule by which the shop could do
-# the right thing in both: if it sends again, the second run doubles; if it does not, the first one loses.
-# More messages do not help, for the last one may always be the one that is lost. (This is known as the
+# To the shop both runs are the same, to the last letter. So no rule could make the shop do the right thing
+# in both. If it sends again, an order is doubled in one of them; if it does not, an order is lost in the
+# other. More messages do not help, since the last one may always be the lost one. (This is known as the
 # problem of the *two generals*.)
 
 # %% [markdown]
-# ## Three promises
+# ## Make
 #
-# What can be chosen is on which side to err. Three participants, and four lines that decide:
+# The shop cannot know, and you do not control the queue: it may hold an order twice, at two places of its
+# log. Can accounting, which stands at the end, still count each order once? **Write its rule.** For each
+# message that accounting is handed, the rule says `"count"` or `"skip"`. It is given
+#
+# - `position`: the place in the log up to which, by the books, the queue was read,
+# - `booked`: the numbers of all orders in the books, oldest first,
+# - `offset` (位移): the place of this message in the log,
+# - `number`: the number of the order in this message,
+# - `again`: whether the queue has handed out this offset before.
+#
+# Accounting writes an amount and its new position in one write. Every schedule of four small stories is
+# tried: nothing happens; accounting is killed; the shop sends again; accounting goes back to the first
+# offset. There are two hints: `print(COUNTING.hint(1))`, then `print(COUNTING.hint(2))`.
+
+
+# %% nbgrader={"solution": true, "grade_id": "count"}
+def count(position: int, booked: tuple[str, ...], offset: int, number: str, again: bool) -> str:
+    """What accounting does with a message: "count" or "skip"."""
+    ### BEGIN SOLUTION
+    # The number is the shop's own: it is the same however the order came here.
+    return "skip" if number in booked else "count"
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "count-test", "points": 5}
+### BEGIN HIDDEN TESTS
+import sys
+
+sys.modules.pop("mqlab.lessons.course.points", None)
+from mqlab.lessons.course.points import grade
+
+grade("count", count)
+### END HIDDEN TESTS
+check(COUNTING, count)
+
+# %% [markdown]
+# With this rule the queue need not remember anything. The participant at the *end* of the way, which knows
+# what an order is, can do alone what all the others could only help with. (Saltzer, Reed and Clark called
+# this the *end-to-end argument* in 1984.) A reader of this kind is *idempotent* (幂等): the same message
+# again changes nothing.
+
+# %% [markdown]
+# ## What you know now
+#
+# Silence says nothing: a lost order, a lost answer and a slow answer look the same. Somebody must send
+# again, and somebody else must recognise what comes again.
+#
+# The short way ends here, with 5 of the 8 points. The parts below go deeper, in any order. The next lab has
+# two databases in the place of one log: [who decides?](02-who-decides.ipynb)
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who makes which promise?
+
+# %% [markdown]
+# A system can choose on which side to err. Three promises are usual. *At most once* (至多一次): an order is
+# never counted twice, and perhaps lost. *At least once* (至少一次): never lost, perhaps counted twice.
+# *Exactly once* (精确一次): neither. The three participants decide it by four lines:
 #
 # | participant | the line | its name here |
 # |---|---|---|
@@ -101,9 +158,10 @@ for lost, run in {"the order": request_lost, "its answer": answer_lost}.items():
 # | queue | recognises an order that it has, by its number | `recognise` |
 # | accounting | writes amount and position in one write | `one_write` |
 #
-# *At least once* keeps the first two. *At most once* does not send again, and commits its position
-# before it counts. *Exactly once* keeps all four. Six things happen to the second order, under each
-# promise. Before you run it: in which cells is an order lost, in which is one doubled?
+# At least once keeps the first two. At most once does not send again, and *commits* its position before it
+# counts, which means that it has the queue write the position down. Exactly once keeps all four. The table
+# plays six faults with the second order, under each promise. Before you run it: in which cells is an order
+# lost, in which is one doubled?
 
 # %% tags=["nbval-check-output"]
 faults = {
@@ -123,16 +181,17 @@ faults = {
 print(compare_promises(faults))
 
 # %% [markdown]
-# Each promise keeps its word, and pays on the other side. Exactly once pays too: with a number in each
-# order, a memory in the queue, and a position in the books.
+# Each promise is kept, and has its price on the other side. Exactly once has a price too: a number in
+# each order, a memory in the queue, and a position in the books.
 #
 # Look at the fourth line. The queue *had* the order and died before it could say so: for the shop this
 # is silence like any other. And look at the last two, where no message is lost at all. An order can go
 # wrong on a perfect network, inside accounting.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what does the reader's commit say?
+
 # %% [markdown]
-# ## Investigate
-#
 # **1. The reader's side.** Accounting does two things with each order: it *counts* it in the books, and
 # it *commits* its position. At most once commits first. Here it is killed between the two.
 
@@ -151,8 +210,8 @@ Predict("01-commit-first", trace=commit_first, step=first(commit_first, "killed"
 # once*: the same kill then leaves the amount in the books and the position behind, and the order is
 # counted again. As long as there are two writes there is a moment between them, whichever comes first.
 #
-# **2. Going back.** A committed position looks like an end. Accounting now does what an operator does
-# after a mistake in the books: it rewinds.
+# **2. Going back.** A committed position looks like an end. Accounting now does the same as an operator
+# after a mistake in the books: it goes back to offset 0 with `seek`.
 
 # %% jupyter={"source_hidden": true}
 rewound = scenario("""
@@ -164,8 +223,8 @@ run accounting: seek 0
 Predict("01-rewind", trace=rewound, step=first(rewound, "seek 0"))
 
 # %% [markdown]
-# Everything after the older place is consumed again. Acknowledging an order did not make it impossible
-# to read it, and no setting of the queue would. With all four lines on, the same rewind is harmless,
+# Everything from the older place on is consumed again. An acknowledged order can still be read, and no
+# setting of the queue changes that. With all four lines on, the same rewind is harmless,
 # because accounting's *own* position says what it has counted:
 
 # %% tags=["nbval-check-output"]
@@ -178,8 +237,11 @@ run accounting: seek 0
 for name, run in {"position in the queue": rewound, "position in the books": known}.items():
     print(f"{name}: {', '.join(f'{n} counted {b}×' for n, (_, b) in count_orders(run).items())}")
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: can duplicates come without any fault?
+
 # %% [markdown]
-# **3. Impatience.** Here nothing is lost and nobody dies. The acknowledgement only takes longer than the
+# Here nothing is lost and nobody dies. The acknowledgement only takes longer than the
 # 100 ms for which the shop is willing to wait. Find the step at which the shop decides wrongly, and say
 # what it should have known.
 
@@ -196,18 +258,19 @@ assert count_orders(slow) == {"580538": (2, 2)}
 Player(slow, step=first(slow, "timer retry"))
 
 # %% [markdown]
-# It could not know. *Slow* and *lost* are the same silence, so a longer patience makes duplicates rarer
-# and every real loss dearer; it never makes them impossible.
+# It could not know. *Slow* and *lost* are the same silence. A longer timeout makes duplicates rarer, and
+# every real loss more expensive; it never makes duplicates impossible.
+
+# %% [markdown] tags=["deeper"]
+# ## Deeper: how many orders go wrong?
 
 # %% [markdown]
-# ## How often?
-#
-# So far one fault at a chosen place. Now the dice: the first twelve orders of the day, twenty times each,
-# over links that lose one message in so many. Say first: if 10 % of the messages are lost, how many
-# orders are?
+# So far there was one fault at a chosen place. Now faults come at random: the first twelve orders of the
+# day are sent twenty times, via links that lose a given share of messages. Guess first: if 10 % of the
+# messages are lost, how many orders are?
 
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 LOSSES = [0, 0.1, 0.2, 0.3, 0.4]
 measured = {(p, loss): measure_shares(p, loss) for p in PROMISES for loss in LOSSES}
 rows = [
@@ -242,13 +305,13 @@ go.Figure(
 )
 
 # %% [markdown]
-# At most once loses about as many orders as the link loses messages. (A lost *acknowledgement* costs it
-# nothing: nobody waits for one.) At least once doubles about as many: those whose acknowledgement was
-# lost. An order that itself was lost is sent again, and that costs only time. And the last row: nothing
-# is lost at all, messages only take up to 120 ms instead of 10, and most orders are counted twice.
+# At most once loses about the same share of orders as the link loses of messages. (A lost *acknowledgement*
+# costs it nothing, since nobody waits for one.) At least once doubles about the same share: the orders whose
+# acknowledgement was lost. A lost order is sent again, which only takes time. In the last row nothing is
+# lost at all. Messages take up to 120 ms instead of 10, and most orders are counted twice.
 #
 # Move the sliders. With no loss, how slow must the slowest messages be before the first order is
-# doubled? The shop's patience is 100 ms, and an answer needs *two* messages.
+# doubled? The shop's timeout is 100 ms, and an answer needs *two* messages.
 
 
 # %% jupyter={"source_hidden": true}
@@ -285,25 +348,27 @@ loss.observe(redraw, "value")
 delay.observe(redraw, "value")
 ipywidgets.VBox([loss, delay, chart])
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which run is the shortest that counts an order twice?
+
 # %% [markdown]
-# ## Find the shortest run that counts an order twice
-#
-# Below is the shop at least once, under your hand: let it call, deliver, hold back (what you do not
-# deliver waits), let its timer run out, break connections, kill. *How few choices do you need until the
-# light turns red? How few without any fault?*
+# Now you move the shop that is *at least once*. Let it call, deliver its messages or leave them waiting, let
+# its timer run out, break connections, kill. *How few choices do you need until the light turns red? How
+# few without any fault?*
 
 # %%
 least = f"delivery {PROMISES['at least once']} 'shop=send 580538:31678'"
 Playground(continue_scenario(f"# At least once\nsystem {least}"), goal="counted once")
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: who is needed for exactly once?
+
 # %% [markdown]
-# ## Modify: who is needed for exactly once?
-#
 # Each of the three participants can keep its line or not. The next cell tries all eight combinations,
 # and in each of them every schedule with a kill, a broken connection and an impatient shop. Guess first:
 # how many of the eight are right?
 
-# %% tags=["nbval-check-output"]
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 ONE_FAULT_EACH = Budget(kills=1, breaks=1, timers=1)
 needed = {"shop": "send_again", "queue": "recognise", "accounting": "one_write"}
 rows = [(*needed, "red", "in choices")]
@@ -318,8 +383,8 @@ for number in range(8):
 print(columns(rows))
 
 # %% [markdown]
-# One of eight. Exactly once needs shop, queue and accounting *together*, and whoever sells it as a
-# feature of one of them sells a third. The fourth line, `append_first`, was on all the time. Without it
+# One of eight is right. Here exactly once needs shop, queue and accounting *together*, and anyone who sells it
+# as a feature of one of them is selling a third of it. The fourth line, `append_first`, was on all the time. Without it
 # the queue acknowledges what it has only in its memory: press *Search*, and see in how few choices an
 # order is lost that the shop was told is safe.
 
@@ -327,12 +392,13 @@ print(columns(rows))
 acknowledged_early = system("delivery off=append_first 'shop=send 580538:31678'")
 Explorer(acknowledged_early, Budget(kills=1, killable=("queue",)))
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: from where to where is exactly once?
+
 # %% [markdown]
-# ## Two meanings of exactly once
-#
 # People mean two different stretches of the way when they say *exactly once*:
 #
-# - **the messaging service's**: from the shop into the queue. Each order is *stored* once, however often
+# - **that of the messaging service**: from the shop into the queue. Each order is *stored* once, however often
 #   it is sent;
 # - **that of read, compute, save**: from the queue into the books. Each order *takes effect* once,
 #   however often it is read.
@@ -354,20 +420,22 @@ print(f"the queue holds the order {stored}×, the books hold it {counted}×")
 # %% [markdown]
 # So the answer to "does your queue deliver exactly once?" is a question: *from where to where?*
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: in which order must accounting write?
+
 # %% [markdown]
-# ## Put it into order
-#
-# These are pieces of what accounting may do with an order that it was handed. Put those that are needed
-# into an order in which no order is lost and none counted twice. Each order you try is built into
-# accounting, and every schedule with a kill is searched. *More than one order is right.* Run the cell,
-# then move the pieces: each move is written between the brackets of its call. (Without the widget, write
-# the names there yourself.)
+# The books are tables of a database, and accounting keeps its position beside them. After a crash it asks
+# this position where to go on, and the queue's only where it keeps none. The pieces below are the steps
+# that accounting may take with an order. Put the needed ones into a sequence in which no order is lost and
+# none counted twice. Your sequence is built into accounting, and every schedule with a kill is searched.
+# *More than one sequence is right.* Run the cell, then move the pieces: each move is written between the
+# brackets of its call. (Without the widget, write the names there yourself.)
 
 # %% nbgrader={"solution": true, "grade_id": "consume"}
 order = CONSUME.arrange([
     ### BEGIN SOLUTION
-    # Where two things must happen together, make them one. The queue need not know.
-    "both"
+    # Both writes become durable at the database's commit, or neither does. The queue need not know.
+    "begin", "count", "note", "end"
     ### END SOLUTION
 ])
 
@@ -382,67 +450,26 @@ grade("consume", order)
 ### END HIDDEN TESTS
 check(CONSUME, order)
 
-# %% [markdown]
-# ## Make: write the rule that counts each order once
-#
-# Now the queue is one that you do not control: it may hold an order twice, at two offsets. Accounting
-# still writes amount and position in one write. For each message that it is handed it asks your rule,
-# which is given
-#
-# - `position`: how far, by the books, the queue was read,
-# - `booked`: the numbers of all orders in the books, oldest first,
-# - `offset` and `number` of the message,
-# - `again`: whether the queue has handed out this offset before.
-#
-# Say `"count"` or `"skip"`. Every schedule of four small stories is tried: nothing happens; accounting
-# is killed; the shop sends again to a queue that does not look; accounting rewinds. Two hints wait, if
-# you want them: `print(COUNTING.hint(1))`, then `print(COUNTING.hint(2))`.
-
-
-# %% nbgrader={"solution": true, "grade_id": "count"}
-def count(position: int, booked: tuple[str, ...], offset: int, number: str, again: bool) -> str:
-    """What accounting does with a message: "count" or "skip"."""
-    ### BEGIN SOLUTION
-    # The number is the shop's own: it is the same however the order came here.
-    return "skip" if number in booked else "count"
-    ### END SOLUTION
-
-
-# %% nbgrader={"grade": true, "grade_id": "count-test", "points": 5}
-### BEGIN HIDDEN TESTS
-import sys
-
-sys.modules.pop("mqlab.lessons.course.points", None)
-from mqlab.lessons.course.points import grade
-
-grade("count", count)
-### END HIDDEN TESTS
-check(COUNTING, count)
+# %% [markdown] tags=["deeper"]
+# ## Deeper: which beliefs are refuted?
 
 # %% [markdown]
-# With this rule the queue's own memory is no longer needed: whoever stands at the *end* of the way and
-# knows what an order is can do alone what all those in between could only help with. (Saltzer, Reed and
-# Clark called this the *end-to-end argument* in 1984.) In most systems this is the cheapest exactly once:
-# at least once on the way, and a reader that is *idempotent* (幂等): doing it again changes nothing.
-
-# %% [markdown]
-# ## Refuted
-#
 # | belief | what is true | seen in |
 # |---|---|---|
 # | no acknowledgement means that it did not arrive | the answer may be what was lost | Predict |
-# | a second question settles it | that question can be lost too; slow and lost look alike | Run, Investigate 3 |
+# | a second question settles it | that question can be lost too; slow and lost look alike | Run, *without any fault* |
 # | TCP makes it exactly once | inside one connection; the duplicate comes over the next one | Run |
-# | committed means done | it is a note where to go on; before or after counting, both go wrong | Investigate 1 |
-# | what was acknowledged cannot come again | a rewind reads it again | Investigate 2 |
-# | duplicates come from lost messages | impatience alone makes them | Investigate 3, How often? |
-# | exactly once is a feature of the queue | it takes shop, queue and accounting | Modify |
-# | “exactly once” says what is promised | stored once and counted once are two promises | Two meanings |
+# | committed means done | it is a note where to go on; before or after counting, both go wrong | *the reader's commit* |
+# | what was acknowledged cannot come again | a rewind reads it again | *the reader's commit* |
+# | duplicates come from lost messages | a short timeout alone makes them | *without any fault*, *how many* |
+# | exactly once is a feature of the queue | it takes shop, queue and accounting, or one reader that looks | *who is needed*, Make |
+# | “exactly once” says what is promised | stored once and counted once are two promises | *from where to where* |
 # | “again” means that it was counted | it means that it was handed out | Make |
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: what do real queues promise?
+
 # %% [markdown]
-# ## Transfer: what do real queues promise?
-#
 # Articles say that all common open-source queues reach at least once and no more. That was true once.
 # Here Kafka's producer, in this project's own Kafka, meets the fault of the beginning: the
 # acknowledgement of its second payment is lost.
@@ -466,9 +493,10 @@ print("Kafka's log holds:", *(cell.label for cell in kafka.snapshot(-1).logs[0].
 #
 # In all of them the books of *this* lab, a database of your own, stay your own affair.
 
+# %% [markdown] tags=["deeper"]
+# ## Deeper: how often is the driver paid?
+
 # %% [markdown]
-# ## Exit ticket
-#
 # A driver presses *delivered* for parcel 77. Nothing seems to happen, so the driver presses again. Both
 # messages reach a queue that is at least once. The app that pays two pounds per parcel writes the money
 # and the parcel's number in one transaction, if the number is not there yet. It is killed right after
@@ -476,8 +504,3 @@ print("Kafka's log holds:", *(cell.label for cell in kafka.snapshot(-1).logs[0].
 
 # %% jupyter={"source_hidden": true}
 Predict("01-exit-ticket")
-
-# %% [markdown]
-# **What you know now.** Silence says nothing. Send again or not, commit before or after: each choice
-# errs on one side, and exactly once is made at the end of the way, from a number that stays the same and
-# one write. Next: [who decides?](02-who-decides.ipynb)

@@ -7,9 +7,11 @@ from ..kafka.log import Batch
 from ..kernel import FactKind, Outcome, Trace
 from .atlas.map_panel import broker_map, broker_maps, map_table
 from .atlas.timeline import timeline
+from .kafka.exercises.booked_twice import BOOKED_TWICE
 from .kafka.systems.shop import balances
 
 __all__ = [
+    "BOOKED_TWICE",
     "balances",
     "broker_map",
     "broker_maps",

@@ -119,6 +119,21 @@ TERMS = (
         "In RocketMQ: a local transaction and one message that happen together; in Kafka and "
         "Pulsar: many messages and positions that become visible together.",
     ),
+    Term(
+        "saga",
+        "Saga（长事务）",
+        "A chain of local transactions, each with a compensation that is run if a later one fails.",
+    ),
+    Term(
+        "XA",
+        "XA 规范",
+        "A standard interface between a coordinator and databases for two-phase commit.",
+    ),
+    Term(
+        "three-phase commit, 3PC",
+        "三阶段提交",
+        "Two-phase commit with one phase more, so that participants can end without a coordinator.",
+    ),
     # delivery
     Term(
         "at most once",
@@ -206,6 +221,42 @@ TERMS = (
         "消费-转换-生产",
         "Read, work, write; the positions read join the transaction of what is written.",
     ),
+    Term(
+        "leader",
+        "首领副本（leader）",
+        "The replica of a partition that takes all writes; the others copy from it.",
+    ),
+    Term(
+        "replica",
+        "副本",
+        "One of the copies of a partition, each on another broker.",
+    ),
+    Term(
+        "batch",
+        "批次",
+        "Records of one producer that travel, and are stored, as one unit.",
+    ),
+    Term(
+        "producer id",
+        "生产者 ID（PID）",
+        "The number that the coordinator gives to a producer; each of its batches carries it.",
+    ),
+    Term(
+        "sequence number",
+        "序列号",
+        "The number of a producer's record in one partition; a leader recognises a retry by it.",
+    ),
+    Term(
+        "generation",
+        "消费组代（generation）",
+        "The number of a consumer group's current assignment; a commit with an older number "
+        "is refused.",
+    ),
+    Term(
+        "watermark",
+        "水位",
+        "A point in time before which a stream job expects no more events; see also high watermark.",
+    ),
     # RocketMQ
     Term(
         "half message",
@@ -250,6 +301,26 @@ TERMS = (
         "An acknowledgement inside an open transaction: other transactions may not take the "
         "message.",
     ),
+    Term(
+        "subscription",
+        "订阅",
+        "Pulsar's name for a group of consumers that shares one cursor.",
+    ),
+    Term(
+        "cursor",
+        "游标（cursor）",
+        "What a subscription has acknowledged of a topic, kept on disk by the broker.",
+    ),
+    Term(
+        "ledger",
+        "账本（ledger）",
+        "A log of BookKeeper with one writer, copied on several bookies; a topic is a row of ledgers.",
+    ),
+    Term(
+        "snapshot",
+        "快照",
+        "A stored copy of a state, so that a restart need not read the whole log before it.",
+    ),
     # what goes wrong: lab 00's list
     Term(
         "lost write",
@@ -269,12 +340,12 @@ TERMS = (
     Term(
         "dirty read",
         "脏读",
-        "Reading what is not decided and may never be: Adya's P1.",
+        "Reading a record that is not decided yet: P1 of Berenson and others, 1995.",
     ),
     Term(
         "aborted read",
         "读到已中止的写",
-        "Reading what was rolled back: Adya's G1a.",
+        "Reading a record that was rolled back: G1a of Adya, 1999.",
     ),
     Term(
         "torn read",
@@ -311,6 +382,18 @@ TERMS = (
         "压实主题（compact）",
         "A topic that keeps the newest record of each key; brokers keep their own state in "
         "such topics.",
+    ),
+    # streams
+    Term(
+        "checkpoint",
+        "检查点",
+        "A stored state of a stream job, with its positions, from which it goes on after a crash.",
+    ),
+    Term(
+        "barrier",
+        "屏障（barrier）",
+        "A mark in a stream: what was read before it belongs to this checkpoint, the rest to "
+        "the next.",
     ),
 )
 

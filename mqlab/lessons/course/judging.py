@@ -46,6 +46,7 @@ MOST_LOG = 4_000
 
 #: name of an exercise → where in `mqlab.lessons` it is, and what its answer is
 EXERCISES = {
+    "booked_twice": ("kafka.exercises.booked_twice", "BOOKED_TWICE", "value"),
     "consume": ("patterns.exercises.counting", "CONSUME", "value"),
     "count": ("patterns.exercises.counting", "COUNTING", "rule"),
     "effects": ("patterns.exercises.effects", "EFFECTS", "value"),

@@ -19,8 +19,12 @@ For a lesson the pieces of this may be put into any order (`order.consume=` in a
     commit    tell the queue the position, and wait until it has written it
     note      write the position beside the books, as a write of its own
     both      write amount and position in one write
+    begin     open a transaction of the database in which the books are
+    end       commit this transaction: what `count` and `note` have written since `begin` becomes
+              durable in one write
 
-Whoever has a position of its own (`note` or `both`) starts from that one; else from the queue's.
+A transaction without its end writes nothing, and a crash forgets it. An accounting with a position of
+its own (`note` or `both`) starts from that one; any other starts from the queue's.
 
 Left out: several orders at a time, and a consumer group that moves the work to another process.
 """
@@ -60,7 +64,7 @@ from .messages import (
 BOOKS = "books"
 NOTES = "notes"
 STEP = "consume"
-PIECES = ("count", "commit", "note", "both")
+PIECES = ("count", "commit", "note", "both", "begin", "end")
 OWN = ("note", "both")
 COUNT, SKIP = "count", "skip"
 
@@ -90,7 +94,8 @@ def own_position(disk: Disk) -> int:
 @dataclass(frozen=True, slots=True)
 class Accounting(Quiet):
     """`offset`: what it asks for next. `position`: how far its books say that the queue was read.
-    `held`: the order at hand, with the pieces `todo`, and whether it is to be `counted`.
+    `held`: the order at hand, with the pieces `todo`, and whether it is to be `counted`. `begun`: the
+    pieces written in the open transaction of its database; None where none is open.
     `asked` tells the answers after a seek from those before it."""
 
     config: DeliveryConfig
@@ -99,6 +104,7 @@ class Accounting(Quiet):
     held: FetchResponse | None = None
     todo: tuple[str, ...] = ()
     counted: bool = False
+    begun: tuple[str, ...] | None = None
     asked: int = 0
 
     @staticmethod
@@ -137,21 +143,37 @@ class Accounting(Quiet):
             if piece == "commit":
                 waiting = replace(now, todo=self.todo[done:])
                 return waiting, (*effects, waiting._ask())
-            if piece == "note":
-                effects.append(Put(NOTES, QUEUE, after))
-            elif self.counted:
-                position = after if piece == "both" else None
-                entry = Booking(self.held.order, end, position)
-                effects.append(Append(BOOKS, entry, notify=False))
-                end += 1
-            if piece in OWN:
+            now, written = now._collect(piece)
+            made = now._write(written, end)
+            effects += made
+            end += sum(isinstance(effect, Append) for effect in made)
+            if set(written) & set(OWN):
                 now = replace(now, position=max(now.position, after))
         going_on = now._let_go(after)
         return going_on, (*effects, going_on._ask())
 
+    def _collect(self, piece: str) -> tuple[Accounting, tuple[str, ...]]:
+        """What is written together now: a piece alone, or at its end a whole transaction."""
+        if piece == "begin":
+            return replace(self, begun=()), ()
+        if piece == "end":
+            return replace(self, begun=None), self.begun or ()
+        if self.begun is None:
+            return self, (piece,)
+        return replace(self, begun=(*self.begun, piece)), ()
+
+    def _write(self, pieces: tuple[str, ...], end: int) -> list[Effect]:
+        """One write of these pieces, the next entry of the books being number `end`."""
+        assert self.held is not None
+        after = self.held.offset + 1
+        if self.counted and ("count" in pieces or "both" in pieces):
+            position = after if set(pieces) & set(OWN) else None
+            return [Append(BOOKS, Booking(self.held.order, end, position), notify=False)]
+        return [Put(NOTES, QUEUE, after)] if "note" in pieces else []
+
     def _let_go(self, offset: int) -> Accounting:
         """With nothing in its hands, and this offset next."""
-        return replace(self, offset=offset, held=None, todo=(), counted=False)
+        return replace(self, offset=offset, held=None, todo=(), counted=False, begun=None)
 
     def _decide(self, given: FetchResponse, disk: Disk) -> str:
         """Whether an order is counted. What lies below its own position has been."""

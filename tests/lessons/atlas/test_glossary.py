@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 WANTED = (
     "事务消息 半消息 反查 幂等 精确一次 事务协调器 控制消息 柔性事务 最终一致性 高水位 至少一次 至多一次 "
-    "两阶段提交 脏读 死信队列"
+    "两阶段提交 脏读 死信队列 副本 批次 序列号 订阅 游标 账本 快照 检查点 水位 屏障"
 )
 
 
@@ -40,6 +40,12 @@ def test_the_words_of_the_course_are_there() -> None:
     everything = " ".join(term.zh for term in TERMS)
     for word in WANTED.split():
         assert word in everything, word
+
+
+def test_words_that_labs_use_without_an_explanation_are_there() -> None:
+    words = "leader replica batch subscription cursor ledger snapshot saga XA checkpoint watermark"
+    phrases = ("producer id", "sequence number", "three-phase commit, 3PC", "barrier", "generation")
+    assert {*words.split(), *phrases} <= {term.en for term in TERMS}
 
 
 def test_lso_is_spelled_out_right() -> None:

@@ -17,7 +17,6 @@ from mqlab.lessons.patterns.lab01 import (
     measure_shares,
 )
 from mqlab.lessons.patterns.orders import list_orders
-from mqlab.patterns.delivery.accounting import PIECES
 from mqlab.spark.files import DAY, read_lines
 from mqlab.spark.orders import parse_price, parse_quantity
 
@@ -95,16 +94,27 @@ def test_delay_alone_doubles_where_two_messages_take_longer_than_the_patience() 
 # ---- the pieces ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "order",
-    [order for many in (1, 2, 3) for order in itertools.permutations(PIECES, many)],
-    ids="-".join,
-)
-def test_an_order_is_right_where_both_is_the_only_write_of_an_amount(
-    order: tuple[str, ...],
-) -> None:
-    noted_first = "note" in order and "both" in order and order.index("note") < order.index("both")
-    assert CONSUME.judge(order).ok == ("both" in order and "count" not in order and not noted_first)
+KEYS = [piece.key for piece in CONSUME.pieces]
+FOUR = [order for many in (1, 2, 3, 4) for order in itertools.permutations(KEYS, many)]
+
+
+def test_an_order_is_right_where_amount_and_position_are_in_one_transaction() -> None:
+    for order in FOUR:
+        if "thank" not in order:
+            wanted = order in {("begin", "count", "note", "end"), ("begin", "note", "count", "end")}
+            assert CONSUME.judge(order).ok == wanted, order
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_the_queue_may_be_told_at_any_moment(place: int) -> None:
+    order = ["begin", "count", "note", "end"]
+    order.insert(place, "commit")
+    assert CONSUME.judge(order).ok
+
+
+def test_nobody_gets_there_by_the_first_guesses() -> None:
+    """In the order in which the pieces are offered, by the number of pieces."""
+    assert not [order for order in FOUR[:100] if CONSUME.judge(order).ok]
 
 
 @pytest.mark.parametrize(
@@ -115,8 +125,11 @@ def test_an_order_is_right_where_both_is_the_only_write_of_an_amount(
         (("count", "note"), "counted once", "fetched again"),
         (("note", "count"), "none lost", "never counted"),
         (("count",), "counted once", "fetched again"),
-        (("commit",), "all counted", "no amount"),
-        (("both", "count"), "all counted", "two pieces write the same one"),
+        (("commit",), "all counted", "no piece writes the amount"),
+        (("begin", "count", "note"), "all counted", "never commits"),
+        (("begin", "count", "end", "commit"), "counted once", "two writes"),
+        (("begin", "note", "end", "count"), "none lost", "never counted"),
+        (("begin", "count", "commit", "end"), "none lost", "never counted"),
     ],
 )
 def test_a_wrong_order_hears_what_happens_between_its_writes(
@@ -130,7 +143,7 @@ def test_a_wrong_order_hears_what_happens_between_its_writes(
 
 
 def test_the_shop_is_not_told() -> None:
-    verdict = CONSUME.judge(("both", "thank"))
+    verdict = CONSUME.judge(("begin", "count", "note", "end", "thank"))
     assert verdict.misconception == "the sender waits until the receiver is done"
 
 

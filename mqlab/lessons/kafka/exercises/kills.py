@@ -1,4 +1,4 @@
-"""Exercises in which one line is written: when the coordinator is killed.
+"""Exercises in which one line is written: when a process is killed.
 
     kill = "kill coordinator when=WriteTxnMarkers#1 after=1"
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ....kernel import Run, Text
@@ -16,52 +17,69 @@ from ....scenario.language import ScenarioError
 from ...registry import run_scenario
 from ...verdict import Verdict
 
-BLANKS = Text(
-    "the line still has its blanks: put the name of a message in the place of the first … and a "
-    "number in the place of the second, as in `kill coordinator when=⇒InitProducerId#1 after=0`",
-    "这一行还留着空格：第一个 … 换成消息的名字，第二个换成数字，例如 "
-    "`kill coordinator when=⇒InitProducerId#1 after=0`",
-)
-ONE_LINE = Text(
-    'write one line: kill = "kill coordinator when=MESSAGE#n after=K"',
-    '只写一行：kill = "kill coordinator when=消息#n after=K"',
-)
+#: the belief that the exercises of labs 06 and 07 know
+ALIVE = "the coordinator sends every message of a commit"
 
 
 @dataclass(frozen=True)
 class KillExercise:
     """`story`: a scenario with `{kill}` where the line goes. `outcome`: which of `messages` a
-    run shows; "right" is the one that was wanted, the others are named by their belief.
-    `tells`: words of the step at which the right run shows it."""
+    run shows; "right" is the one that was wanted, the others are named by their belief. A right
+    run opens at the step whose line has the words `tells`, a wrong one at the kill. `victim`: the process
+    that the line kills; `alive`: the belief of a line that kills nobody; `sample`: a message of the
+    victim, for the form of the line; `timers`: whose timers run out at the end, one after the other,
+    where one is set."""
 
     story: str
     outcome: Callable[[Run], str]
     messages: Mapping[str, Text]
     tells: str = "killed"
+    victim: str = "coordinator"
+    alive: str = ALIVE
+    sample: str = "⇒InitProducerId#1"
+    timers: tuple[str, ...] = ()
 
     def check(self, kill: object, graded: bool = False) -> Verdict:
-        """Judge a line that kills the coordinator."""
+        """Judge a line that kills the victim."""
         if isinstance(kill, str) and "…" in kill:
-            return Verdict(False, BLANKS)
-        if not isinstance(kill, str) or not _is_kill(kill):
-            return Verdict(False, ONE_LINE)
+            return Verdict(False, self._blanks())
+        if not isinstance(kill, str) or not self._is_kill(kill):
+            return Verdict(False, self._one_line())
         try:
-            run = run_scenario(self.story.format(kill=kill))
+            run = self._play(kill)
         except ScenarioError as error:
             if "it is running" in str(error):  # nobody was killed, so there is none to restart
-                return Verdict(False, self.messages[ALIVE], ALIVE)
+                return Verdict(False, self.messages[self.alive], self.alive)
             return Verdict(False, Text(re.sub(r"^line \d+: ", "", str(error))))
         name = self.outcome(run)
-        if name == ALIVE:
+        if name == self.alive:
             return Verdict(False, self.messages[name], name)
         right, schedule = name == "right", tuple(map(str, run.choices))
         belief, words = ("", self.tells) if right else (name, "killed")
         return Verdict(right, self.messages[name], belief, schedule, run.system, words=words)
 
+    def _play(self, kill: str) -> Run:
+        story = self.story.format(kill=kill)
+        run = run_scenario(story)
+        for node in self.timers:
+            more = f"{story}\nfire {node}"
+            with suppress(ScenarioError):  # nothing waits there
+                run, story = run_scenario(more), more
+        return run
 
-#: the belief that both exercises know
-ALIVE = "the coordinator sends every message of a commit"
+    def _is_kill(self, line: str) -> bool:
+        return line.split()[:2] == ["kill", self.victim] and len(line.splitlines()) == 1
 
+    def _blanks(self) -> Text:
+        sample = f"kill {self.victim} when={self.sample} after=0"
+        return Text(
+            "the line still has its blanks: put the name of a message in the place of the first … "
+            f"and a number in the place of the second, as in `{sample}`",
+            f"这一行还留着空格：第一个 … 换成消息的名字，第二个换成数字，例如 `{sample}`",
+        )
 
-def _is_kill(line: str) -> bool:
-    return line.split()[:2] == ["kill", "coordinator"] and len(line.splitlines()) == 1
+    def _one_line(self) -> Text:
+        return Text(
+            f'write one line: kill = "kill {self.victim} when=MESSAGE#n after=K"',
+            f'只写一行：kill = "kill {self.victim} when=消息#n after=K"',
+        )

@@ -38,13 +38,8 @@ CONSUME = Parsons(
     pieces=(
         Piece("count", Text("write the amount into the books", "把金额写入账本")),
         Piece("commit", Text("tell the queue the position", "把位置告诉队列")),
-        Piece(
-            "note",
-            Text(
-                "write the position beside the books, as a write of its own",
-                "把位置另外写在账本旁边",
-            ),
-        ),
+        Piece("end", Text("commit the database's transaction", "提交数据库事务")),
+        Piece("note", Text("write the position beside the books", "把位置写在账本旁边")),
         Piece(
             "thank",
             Text("tell the shop that the order is counted", "告诉商店订单已记账"),
@@ -55,40 +50,37 @@ CONSUME = Parsons(
             ),
             "the sender waits until the receiver is done",
         ),
-        Piece(
-            "both",
-            Text(
-                "write the amount and the position in one write",
-                "在同一次写入中写下金额和位置",
-            ),
-        ),
+        Piece("begin", Text("begin a transaction of the database", "开始一个数据库事务")),
     ),
     systems=_consumes,
     messages={
         "all counted": Text(
-            "without any fault the books do not hold each order once: something writes no amount "
-            "at all, or two pieces write the same one",
-            "即使没有任何故障，账本也不是每个订单各记一次：要么没有写入金额，要么两个步骤写了同一笔",
+            "without any fault the books do not hold each order. Either no piece writes the amount, "
+            "or it is written in a transaction that never commits",
+            "即使没有任何故障，账本里也没有每个订单：要么没有步骤写入金额，要么写入金额的事务从未提交",
         ),
         "counted once": Text(
-            "it is killed between the two writes: the amount is in the books, the position is "
-            "not, so the order is fetched again and counted a second time",
-            "它在两次写入之间被杀：金额已入账，位置没有，于是订单被再次读取、再次记账",
+            "it is killed when the amount is durable and the position is not, so the order is "
+            "fetched again and counted a second time. The queue's position and the database are two "
+            "writes, and so is anything outside of the transaction",
+            "它被杀时金额已持久化，位置还没有，于是订单被再次读取、再次记账。队列里的位置和数据库是两次"
+            "写入，事务之外的一切也是",
         ),
         "none lost": Text(
-            "it is killed between the two writes: the position is there, the amount is not, so "
-            "nobody fetches the order again and it is never counted",
-            "它在两次写入之间被杀：位置已写下，金额没有，于是没有人再读取这个订单，它永远不会入账",
+            "it is killed when the position is durable and the amount is not, so nobody fetches the "
+            "order again and it is never counted",
+            "它被杀时位置已持久化，金额还没有，于是没有人再读取这个订单，它永远不会入账",
         ),
     },
     right={
-        ("both",): Text(
-            "no schedule breaks a promise: where it goes on stands in the books themselves",
-            "没有任何执行能违背承诺：从哪里继续，就写在账本里",
+        ("begin", "count", "note", "end"): Text(
+            "no schedule breaks a promise: amount and position become durable in one write, and the "
+            "books themselves say where to go on",
+            "没有任何执行能违背承诺：金额和位置在同一次写入中持久化，从哪里继续由账本自己说明",
         ),
-        ("both", "commit"): Text(
-            "no schedule breaks a promise. The commit is for whoever looks at the queue: after "
-            "a crash accounting asks its own books",
+        ("begin", "count", "note", "end", "commit"): Text(
+            "no schedule breaks a promise. The commit only informs people who look at the queue: "
+            "after a crash accounting asks its own books",
             "没有任何执行能违背承诺。提交只是给查看队列的人看的：崩溃之后记账方以自己的账本为准",
         ),
     },
