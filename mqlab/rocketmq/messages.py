@@ -286,7 +286,7 @@ class CheckTransactionState:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement, committed by itself: `get`, `put` or `delete`."""
+    """One statement, committed by itself: `get`, `put`, `insert` or `delete`."""
 
     verb: str
     key: str
@@ -298,7 +298,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class StatementResponse:
-    """`value`: what was read, None where there is no such row."""
+    """`value`: what was read, None where there is no such row, or where nothing was read."""
 
     value: str | None = None
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...kernel import Run
-from ...rocketmq.application.database import TABLE
+from ...rocketmq.application.database import REFUSED, TABLE
 from ...rocketmq.application.file import OrderFile
 from ...rocketmq.broker.checking import CHECK
 from ...rocketmq.check.ops import OP_BATCH
@@ -40,8 +40,9 @@ class Death:
 
     @property
     def agrees(self) -> bool:
-        """Whether each row has its message, and each message its row."""
-        return set(self.rows) == set(self.delivered)
+        """Whether each order in the file has its message, and each message its order."""
+        orders = {order for order, value in self.rows.items() if value != REFUSED}
+        return orders == set(self.delivered)
 
 
 def die_everywhere(system: OrderServiceSystem, folder: Path) -> Iterator[Death]:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cache
 
-from ...kernel import Run, Trace
-from ...kernel.trace import FactKind
-from ...rocketmq import RocketMQSystem
-from ...rocketmq.config import DELAY_LEVELS_S, DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
-from ...rocketmq.consumer.listening import APPLIED
-from ...rocketmq.group.messages import ConsumerSendMsgBack
-from ...rocketmq.messages import CheckTransactionState, name_queue
-from ...rocketmq.picture.view import list_group_queues, read_world
 from ..lab00 import first
 from ..recordings import read_recording
-from ..registry import run_scenario
 from ..searches import tell_cases
+from ..tables import table
+from .asking import (
+    come_back,
+    tell_delayed,
+    tell_deliveries,
+    tell_duplicates,
+    tell_first_questions,
+    tell_registrations,
+    tell_rollbacks,
+    tell_taken_back,
+    tell_the_limit,
+    tell_who_answers,
+)
 from .cases import CLAIM_CASES, SAFEGUARD_CASES
+from .endings import look_back, wait_for_checks
 from .exercises.answering import LISTENER
 from .exercises.story import STORY
 from .outcomes import Outcomes, measure_outcomes
@@ -24,117 +29,32 @@ from .systems import COMMIT, ROLLBACK, UNKNOWN
 
 __all__ = [
     "COMMIT",
+    "ENDS",
     "LISTENER",
+    "LOSSES",
     "ROLLBACK",
     "STORY",
     "UNKNOWN",
-    "Ending",
-    "Outcomes",
+    "come_back",
+    "count_ends",
+    "count_shares",
     "first",
-    "list_deliveries",
-    "list_questions",
     "look_back",
-    "measure_outcomes",
     "read_recording",
-    "tell_searches",
+    "tell_claims",
+    "tell_delayed",
+    "tell_deliveries",
+    "tell_duplicates",
+    "tell_first_questions",
+    "tell_registrations",
+    "tell_rollbacks",
+    "tell_safeguards",
+    "tell_shares",
+    "tell_taken_back",
+    "tell_the_limit",
+    "tell_who_answers",
     "wait_for_checks",
 ]
-
-ORDER = "580538"
-INTERVAL_MS = 30_000
-GROUP = "accounting"
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """What a run has left behind. `row`: whether the order has one; `halves`, `ops`, `messages`,
-    `parked`, `dead`: records in the half topic, the op topic, orders-0, the topic of those that
-    were given up, and accounting's dead letter queue; `booked`: how often it was applied."""
-
-    row: bool
-    halves: int
-    ops: int
-    messages: int
-    parked: int
-    dead: int
-    booked: int
-
-    def __str__(self) -> str:
-        if self.row and not self.messages:
-            return "a row without a message" + (", parked" if self.parked else "")
-        if self.messages and not self.row:
-            return "a message without a row"
-        if not self.row:
-            return "no row, no message" + (", parked" if self.parked else "")
-        return "row and message" if self.messages == 1 else f"row and {self.messages} messages"
-
-
-def look_back(story: str, order: str = ORDER) -> Ending:
-    """Run a story, and count what it leaves behind of an order."""
-    return _count(run_scenario(story), order)
-
-
-def _count(run: Run, order: str) -> Ending:
-    found = run.system
-    assert isinstance(found, RocketMQSystem)
-    seen = read_world(found.cluster, run.world)
-    _, dead = list_group_queues(GROUP)
-    queues = (HALF_TOPIC, OP_TOPIC, "orders", DISCARD_TOPIC)
-    halves, ops, messages, parked = (len(seen.read(name_queue(name, 0))) for name in queues)
-    applied = {
-        client: run.world.disk(client).table(APPLIED).get(order, 0)
-        for client, _ in found.cluster.consumers
-    }
-    return Ending(
-        row=order in seen.rows,
-        halves=halves,
-        ops=ops,
-        messages=messages,
-        parked=parked,
-        dead=len(seen.read(dead)),
-        booked=sum(applied.values()),
-    )
-
-
-def list_questions(trace: Trace) -> list[tuple[int, str, int]]:
-    """Every question of the broker in a run: when, whom, and the number of this check."""
-    return [
-        (fact.at_ms, fact.peer, fact.body.message.check_times)
-        for fact in trace
-        if fact.kind is FactKind.SEND and isinstance(fact.body, CheckTransactionState)
-    ]
-
-
-def wait_for_checks(rounds: int, since: int = 1) -> str:
-    """The lines in which so many rounds of the check go by, one every 30 s."""
-    numbers = range(since, since + rounds)
-    return "\n".join(f"at {n * INTERVAL_MS}\nfire broker check" for n in numbers)
-
-
-def list_deliveries(retries: int = 16) -> tuple[list[int], Ending]:
-    """When a message that accounting can never process is delivered to it, in seconds after the
-    first time, and what is left in the end."""
-    run = run_scenario(_fail_always(retries))
-    back = [fact for fact in run.trace if isinstance(fact.body, ConsumerSendMsgBack)]
-    times = [fact.at_ms // 1_000 for fact in back if fact.kind is FactKind.SEND]
-    return times, _count(run, ORDER)
-
-
-def _fail_always(retries: int) -> str:
-    """A retry waits for delay level 3 and its number; each has a timer of its own."""
-    lines = [
-        "# Accounting always fails",
-        f"system order_service consumers={GROUP} retry_max={retries}",
-        f"run app: send-in-transaction orders-0 {ORDER}",
-        f"run {GROUP}: consume later",
-    ]
-    at_s = 0
-    for level in range(3, 3 + retries):
-        at_s += DELAY_LEVELS_S[level - 1]
-        fires = f"fire broker delay level {level}"
-        lines += [f"at {at_s * 1_000}", fires, f"run {GROUP}: consume later"]
-    return "\n".join(lines)
-
 
 #: what each safeguard of check-back and of the consumer is for
 NEEDED = (
@@ -143,10 +63,51 @@ NEEDED = (
 )
 
 
-def tell_searches() -> str:
-    """What breaks without a safeguard, and what even RocketMQ does not promise: each searched just
-    now, the shortest run there is."""
-    without = [(name, SAFEGUARD_CASES[name]) for name in NEEDED]
-    return "\n\n".join(
-        (tell_cases("without", without), tell_cases("with everything on", CLAIM_CASES.items()))
-    )
+def tell_safeguards() -> str:
+    """What breaks without each safeguard, and in how few choices; the search runs now."""
+    return tell_cases("without", [(name, SAFEGUARD_CASES[name]) for name in NEEDED])
+
+
+def tell_claims() -> str:
+    """What even RocketMQ does not promise: the shortest run of each; the search runs now."""
+    return tell_cases("with everything on", CLAIM_CASES.items())
+
+
+# ---- how often check-back helps ----------------------------------------------------------
+
+LOSSES = (0, 0.1, 0.2, 0.3)
+#: by its name: whether the broker asks, and how often at most
+ASKING = {"never asked": (False, 15), "asked once": (True, 1), "asked up to 15 times": (True, 15)}
+#: what can become of an order, and the field of `Outcomes` that has its share
+ENDS = {
+    "row and message": "once",
+    "message twice": "twice",
+    "row alone": "split",
+    "neither": "neither",
+}
+DEATH = 0.2
+
+
+@cache
+def count_shares() -> dict[str, list[Outcomes]]:
+    """The day's first orders, ten times each: by how often the broker asks, for each loss."""
+    return {
+        name: [measure_outcomes(asks, loss, DEATH, most, seeds=10) for loss in LOSSES]
+        for name, (asks, most) in ASKING.items()
+    }
+
+
+def tell_shares() -> str:
+    """The share of orders with a row whose message comes, and how many come twice."""
+    found = count_shares()
+    rows = [
+        (f"{loss:.0%}", *(one[place] for one in found.values()))
+        for place, loss in enumerate(LOSSES)
+    ]
+    return table(" | ".join(("messages lost", *ASKING)), rows)
+
+
+def count_ends(loss: float, death: float, checks: int) -> list[list[int]]:
+    """For each of `ENDS`, the orders that come to it without check-back and with it."""
+    runs = [measure_outcomes(asks, loss, death, checks, seeds=10) for asks in (False, True)]
+    return [[getattr(one, end) for one in runs] for end in ENDS.values()]

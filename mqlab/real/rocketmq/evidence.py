@@ -36,12 +36,6 @@ CONTRADICTIONS = (
     ),
     Contradiction(
         FactKind.SEND,
-        r"^EndTransaction ROLLBACK ",
-        Text("on a rollback nothing needs to be done", "回滚时不需要做任何事情"),
-        r"^(?!broker$)",
-    ),
-    Contradiction(
-        FactKind.SEND,
         r"^CheckTransactionState .* \((?!1\))\d+\)$",
         Text("the broker asks without limit", "broker 会无限次回查"),
     ),

@@ -6,6 +6,10 @@ that dies takes nothing of it along. *What can go wrong:* the connection breaks 
 statement was committed and before its answer arrived. The caller gets an exception then, and
 the row is there all the same.
 
+A service can also write down that an order will never have its row: it *inserts* the row with the
+value "refused", before the order does. One statement looks and writes, as with a primary key in
+any SQL database, so of two that insert the same row one is told what the other has written.
+
 *Left out:* transactions of several statements. A service that writes two rows in one transaction
 writes one value here.
 """
@@ -18,6 +22,8 @@ from ...kernel import Disk, Effects, Event, Flush, Put, Quiet, Reply, Request
 from ..messages import Statement, StatementResponse
 
 TABLE = "orders"
+#: the value of a row that is no order: it says that there will be none
+REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,13 @@ class Database(Quiet):
         match event:
             case Request(caller=caller, body=Statement(verb="get", key=key)):
                 return self, (Reply(caller, StatementResponse(disk.table(TABLE).get(key))),)
+            case Request(caller=caller, body=Statement(verb="insert", key=key, value=value)):
+                there = disk.table(TABLE).get(key)
+                write = () if there is not None else (Put(TABLE, key, value), Flush())
+                return self, (
+                    *write,
+                    Reply(caller, StatementResponse(value if there is None else there)),
+                )
             case Request(caller=caller, body=Statement(verb=verb, key=key, value=value)):
                 write = Put(TABLE, key, None if verb == "delete" else value)
                 return self, (write, Flush(), Reply(caller, StatementResponse()))

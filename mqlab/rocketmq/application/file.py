@@ -18,6 +18,7 @@ TABLE = "CREATE TABLE IF NOT EXISTS orders (key TEXT PRIMARY KEY, value TEXT NOT
 COMMANDS = {
     "get": "SELECT value FROM orders WHERE key = :key",
     "put": "INSERT OR REPLACE INTO orders VALUES (:key, :value)",
+    "insert": "INSERT OR IGNORE INTO orders VALUES (:key, :value)",
     "delete": "DELETE FROM orders WHERE key = :key",
 }
 
@@ -37,6 +38,8 @@ class OrderFile:
         names = {"key": statement.key, "value": statement.value}
         with closing(sqlite3.connect(self._path)) as connection:
             row = connection.execute(COMMANDS[statement.verb], names).fetchone()
+            if statement.verb == "insert":
+                row = connection.execute(COMMANDS["get"], names).fetchone()
             connection.commit()
         return None if row is None else str(row[0])
 

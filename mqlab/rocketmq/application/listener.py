@@ -136,6 +136,11 @@ class Db:
         """Write a row."""
         self._run(Statement("put", key, value))
 
+    def insert(self, key: str, value: str = "paid") -> str | None:
+        """Write a row if there is none; returns the value that stands there now. Both are one
+        statement, as INSERT … ON CONFLICT DO NOTHING in SQL: nobody can write in between."""
+        return self._run(Statement("insert", key, value))
+
     def delete(self, key: str) -> None:
         """Remove a row."""
         self._run(Statement("delete", key))

@@ -79,7 +79,7 @@ def message_with_row(cluster: Cluster, world: World) -> bool:
     seen = read_world(cluster, world)
     unjudged = find_unjudged(cluster, world)
     return all(
-        order in seen.rows or order in unjudged
+        order in seen.orders or order in unjudged
         for queue in cluster.config.topics
         for stored in seen.read(queue)
         if seen.book.name(stored.message)
@@ -93,7 +93,7 @@ def find_txns(seen: View, order: str) -> Iterator[Txn]:
 
 def list_judged_rows(seen: View) -> list[str]:
     unjudged = find_unjudged(seen.cluster, seen.world)
-    return [order for order in seen.rows if order not in unjudged]
+    return [order for order in seen.orders if order not in unjudged]
 
 
 def find_unjudged(cluster: Cluster, world: World) -> frozenset[str]:

@@ -59,6 +59,7 @@ FROM_CHECK: dict[int, Words] = {
 STATEMENTS: dict[str, Words] = {
     "put": sentences.STATEMENT_PUT,
     "get": sentences.STATEMENT_GET,
+    "insert": sentences.STATEMENT_INSERT,
     "delete": sentences.STATEMENT_DELETE,
 }
 
@@ -142,8 +143,10 @@ def explain_answer(book: Book, asked: object, body: object) -> Telling:
             return Telling(name, not name and ok, Text(str(body)), words())
         case StatementResponse():
             name = book.name_order(asked.key) if isinstance(asked, Statement) else ""
-            if not isinstance(asked, Statement) or asked.verb != "get":
+            if not isinstance(asked, Statement) or asked.verb not in ("get", "insert"):
                 return Telling(name, fold=True, label=Text("ok"))
+            if asked.verb == "insert":
+                return Telling(name, label=Text(str(body)), why=sentences.ROW_INSERTED())
             label = sentences.NO_ROW() if body.value is None else Text(body.value)
             return Telling(name, label=label, why=sentences.ROW_READ())
         case EndTransactionResponse():

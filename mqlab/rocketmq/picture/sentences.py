@@ -59,6 +59,11 @@ STATEMENT_GET = Words(
     "The answer to a check must come from the shared database; memory is lost with its process.",
     "回查的答案必须来自共享的数据库；内存会随进程一起消失。",
 )
+STATEMENT_INSERT = Words(
+    "The row is written only if there is none. The answer is what stands there now, so of two that "
+    "insert the same row one hears of the other.",
+    "只有在没有这一行时才写入。应答是此刻行里的值，所以两方插入同一行时，后来者会得知先来者写了什么。",
+)
 STATEMENT_DELETE = Words(
     "The service takes its row back; the broker knows nothing of rows.",
     "服务撤回自己的行；broker 对行一无所知。",
@@ -88,6 +93,10 @@ ROW_READ = Words(
     "A row proves that the local transaction was committed; no row proves nothing, for it may "
     "still come.",
     "有行说明本地事务已提交；没有行什么也不能说明，因为它可能稍后才写入。",
+)
+ROW_INSERTED = Words(
+    "This is the row as it stands now, whoever has written it.",
+    "这是此刻的行，不论是谁写的。",
 )
 NO_ROW = Words("no row", "没有这一行")
 RAW_ANSWER = Words(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...kernel import Map, World
 from ...kernel.claims import keep_last_world
-from ..application.database import TABLE
+from ..application.database import REFUSED, TABLE
 from ..broker import Broker
 from ..broker.delay import GROUP as DELAYED
 from ..config import DLQ_PREFIX, RETRY_PREFIX, SCHEDULE_TOPIC
@@ -37,6 +37,11 @@ class View:
     offsets: Offsets
     rows: Map[str, str]
     delayed: list[Stored]
+
+    @property
+    def orders(self) -> tuple[str, ...]:
+        """The orders that have a row; a row that says that there will be none is no order."""
+        return tuple(order for order, value in self.rows.items() if value != REFUSED)
 
     @property
     def half_offset(self) -> int:

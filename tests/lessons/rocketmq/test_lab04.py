@@ -8,10 +8,20 @@ from typing import Any
 
 import pytest
 
+from mqlab.lessons.course.instructor import WrongAnswer, read_page
+from mqlab.lessons.course.notebooks import labs_in
 from mqlab.lessons.patterns.orders import list_orders
 from mqlab.lessons.registry import scenario, system
-from mqlab.lessons.rocketmq.exercises.answering import LISTENER, MESSAGES, UNKNOWN_IS_FREE
-from mqlab.lessons.rocketmq.exercises.placing import BELIEFS as PLACING_BELIEFS
+from mqlab.lessons.rocketmq.endings import (
+    Ending,
+    list_deliveries,
+    list_questions,
+    look_back,
+    wait_for_checks,
+)
+from mqlab.lessons.rocketmq.exercises.answering import ASKED, LISTENER, MESSAGES, NO_ROW
+from mqlab.lessons.rocketmq.exercises.answering import BELIEFS as BELIEFS_OF_CHECKS
+from mqlab.lessons.rocketmq.exercises.listener import with_listener
 from mqlab.lessons.rocketmq.exercises.story import (
     ALONE,
     BELIEFS,
@@ -21,25 +31,14 @@ from mqlab.lessons.rocketmq.exercises.story import (
     UNASKED,
     UNKNOWN,
 )
-from mqlab.lessons.rocketmq.lab04 import (
-    Ending,
-    list_deliveries,
-    list_questions,
-    look_back,
-    wait_for_checks,
-)
 from mqlab.lessons.rocketmq.outcomes import list_deaths, measure_outcomes
+from mqlab.lessons.rocketmq.systems import SERVICES
 from mqlab.rocketmq.config import DELAY_LEVELS_S
-from tests.lessons.rocketmq.listeners import (
-    COMMIT,
-    ROLLBACK,
-    UNKNOW,
-    WRONG,
-    carefully,
-    check,
-    execute,
-    slowly,
-)
+from mqlab.rocketmq.picture.view import read_world
+from mqlab.scenario import parse_script, perform
+from tests.lessons.rocketmq import deciding
+from tests.lessons.rocketmq.deciding import COMMIT, RIGHT, ROLLBACK, UNKNOW, WRONG
+from tests.project.sources import ROOT
 
 # ---- how often ------------------------------------------------------------------------------
 
@@ -207,44 +206,63 @@ def test_there_are_two_hints() -> None:
 
 # ---- the listener that a learner writes ------------------------------------------------------
 
-
-def check_refusing(order_id: str, db: Any, memory: Any) -> Any:
-    if order_id.startswith("C"):
-        return ROLLBACK
-    return UNKNOW if db.get(order_id) is None else COMMIT
+MESSAGE_OF = {**{one.name: one.message for one in BELIEFS_OF_CHECKS}, **MESSAGES}
 
 
-@pytest.mark.parametrize("begin", [execute, slowly, carefully])
-def test_a_listener_that_also_refuses_when_it_is_asked_is_right(begin: Any) -> None:
-    verdict = LISTENER.check((begin, check_refusing), graded=True)
+@pytest.mark.parametrize("pair", RIGHT.values(), ids=RIGHT)
+def test_a_check_that_decides_in_one_statement_is_right(pair: Any) -> None:
+    verdict = LISTENER.check(pair, graded=True)
     assert verdict.ok, verdict
 
 
-@pytest.mark.parametrize(("belief", "pair"), WRONG.items(), ids=WRONG)
-def test_each_belief_about_listeners_meets_its_own_sentence(belief: str, pair: Any) -> None:
+@pytest.mark.parametrize(
+    ("belief", "pair"), WRONG, ids=[f"{b}: {e.__name__}, {c.__name__}" for b, (e, c) in WRONG]
+)
+def test_each_belief_about_checks_meets_its_own_sentence(belief: str, pair: Any) -> None:
     verdict = LISTENER.check(pair)
     assert not verdict.ok
-    assert verdict.misconception == belief
-    assert verdict.message in [one.message for one in PLACING_BELIEFS if one.name == belief]
+    assert (verdict.misconception, verdict.message) == (belief, MESSAGE_OF[belief])
+    if verdict.light != "commits":  # nothing is ever delivered: no run shows that
+        trace = verdict.trace()
+        assert trace is not None and 1 < verdict.step <= len(trace)
 
 
-def test_who_leaves_a_refused_order_open_sees_it_parked() -> None:
-    verdict = LISTENER.check((execute, check))
-    assert verdict.misconception == UNKNOWN_IS_FREE
-    assert verdict.message == MESSAGES[UNKNOWN_IS_FREE]
-    trace = verdict.trace()
+def test_every_belief_about_checks_has_words_of_its_own() -> None:
+    assert {belief for belief, _ in WRONG} == set(MESSAGE_OF)
+    assert len(set(MESSAGE_OF.values())) == len(MESSAGE_OF)
+    assert all(message.zh for message in MESSAGE_OF.values())
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_listener_that_the_labs_show_is_an_answer(name: str) -> None:
+    assert not LISTENER.check(SERVICES[name]).ok
+
+
+def test_a_half_that_a_check_leaves_open_is_parked() -> None:
+    trace = LISTENER.check((deciding.execute, deciding.ask_again)).trace()
     assert trace is not None
-    assert "discard C580597" in trace.facts[verdict.step - 1].text.en
+    assert any("discard 580538" in fact.text.en for fact in trace)
 
 
-def test_who_says_yes_to_a_refused_order_alone_is_found_too() -> None:
-    def say_yes_to_those(order_id: str, db: Any, memory: Any) -> Any:
-        if order_id.startswith("C"):
-            return COMMIT
-        return UNKNOW if db.get(order_id) is None else COMMIT
+def test_a_row_that_says_refused_is_no_order() -> None:
+    """The sender dies before its row, the twin refuses: neither light is red, nothing is left."""
+    made = with_listener(ASKED.format(1), (deciding.execute, deciding.check))
+    run = perform(parse_script(NO_ROW.removesuffix("fire broker check\n")), made)
+    seen = run.trace.snapshot(-1)
+    assert ("580538", "refused") in seen.tables[0].rows
+    assert all(light.ok for light in seen.lights)
+    assert read_world(made.cluster, run.world).orders == ()
 
-    verdict = LISTENER.check((execute, say_yes_to_those))
-    assert verdict.misconception == "whoever is asked says COMMIT"
-    trace = verdict.trace()
-    assert trace is not None
-    assert any("message C580597" in fact.text.en for fact in trace)
+
+# ---- the instructor's page -------------------------------------------------------------------
+
+PAGE = read_page(next(lab for lab in labs_in(ROOT / "labs") if lab.name.startswith("04-")))
+CELLS = {"story": STORY, "answering": LISTENER}
+
+
+@pytest.mark.parametrize("wrong", PAGE.wrong, ids=lambda wrong: f"{wrong.grade_id}: {wrong.belief}")
+def test_each_wrong_answer_of_the_page_is_told_its_belief(wrong: WrongAnswer) -> None:
+    known: dict[str, Any] = {"COMMIT": COMMIT, "ROLLBACK": ROLLBACK, "UNKNOWN": UNKNOW}
+    exec(wrong.code, known)
+    verdict = CELLS[wrong.grade_id].check(known[wrong.grade_id])
+    assert not verdict.ok and verdict.misconception == wrong.belief

@@ -73,5 +73,9 @@ def test_each_statement_on_a_file(tmp_path: Path) -> None:
     assert file.run(Statement("put", "a", "1")) is None
     assert file.run(Statement("put", "a", "2")) is None
     assert OrderFile(tmp_path / "orders.db").run(Statement("get", "a")) == "2", "opened again"
+    assert file.run(Statement("insert", "a", "3")) == "2", "there was a row"
+    assert file.run(Statement("insert", "b", "4")) == "4"
+    assert file.read_rows() == {"a": "2", "b": "4"}
     file.run(Statement("delete", "a"))
+    file.run(Statement("delete", "b"))
     assert file.read_rows() == {}

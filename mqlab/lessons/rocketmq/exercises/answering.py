@@ -1,90 +1,289 @@
-"""Lab 04's listener: what lab 03 asks for, and a check that ends whatever can be ended.
+"""Lab 04's listener: one whose check never says UNKNOW.
 
-In lab 03 it is enough that no row is parted from its message. Here one more thing is looked at.
-The service refuses an order, its ROLLBACK_MESSAGE is lost, and the broker asks. Everybody who is
-asked can see from the order's number that it is refused; whoever says UNKNOW lets the broker ask
-to the end and park it.
+In lab 03 a check that finds no row says UNKNOW, since the row may still come. Here it may not: it
+has to *decide*, and a decision of this kind must be written down where the late row finds it. One
+statement does both, `db.insert(order_id, "refused")`: it takes the row's place if it is free, and
+tells who has it. A row with the value "refused" is no order, and needs no message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from ....kernel import Text
+from ....kernel import Map, Text
+from ....rocketmq.application.database import REFUSED
 from ....rocketmq.states import LocalTransactionState
 from ....scenario import parse_script, perform
 from ...verdict import Verdict
-from .listener import ListenerExercise, Pair, Ways, find_ways, with_listener
-from .placing import BELIEFS, CANCELLATION, ORDER
+from .listener import (
+    ListenerBelief,
+    ListenerExercise,
+    Pair,
+    Way,
+    Ways,
+    ask,
+    find_ways,
+    list_ways,
+    with_listener,
+)
+from .placing import FAULTS, ORDER
 from .placing import LISTENER as PLACING
+from .placing import TWIN as LINE
 
-UNKNOWN_IS_FREE = "to answer UNKNOW costs nothing"
-SAYS_YES = "whoever is asked says COMMIT"
+COMMIT, ROLLBACK, UNKNOWN = LocalTransactionState
+OPEN = "to answer UNKNOW costs nothing"
+FORGETS = "a refusal need not be found again"
 MESSAGES: dict[str, Text] = {
-    **{belief.name: belief.message for belief in BELIEFS if belief.name == SAYS_YES},
-    UNKNOWN_IS_FREE: Text(
-        "this order is refused, and its number says so to everybody who is asked. UNKNOW lets the "
-        "broker ask to the end and park it, among the halves that somebody must look after. Say "
-        "ROLLBACK_MESSAGE",
-        "这个订单是被拒绝的，任何被询问的进程从编号就能看出来。答 UNKNOW，broker 会一直问到底再把它"
-        "转存，混在需要人工处理的半消息里。应返回 ROLLBACK_MESSAGE",
+    OPEN: Text(
+        "the sender died before its row, and this check says UNKNOW. The broker asks to the end "
+        "and parks the half, though nothing was ever going to come. Let the check decide, and "
+        "write down what it has decided",
+        "发送方在写行之前就崩溃了，而这个回查答 UNKNOW。broker 会一直问到底再把它转存，虽然什么也不会再来。"
+        "让回查作出决定，并把决定写下来",
+    ),
+    FORGETS: Text(
+        "this order was refused by an earlier check, whose answer was lost on its way to the "
+        "broker. So the broker asks again, and the answer must be ROLLBACK_MESSAGE once more: the "
+        "row says so",
+        "先前的回查已经拒绝了这个订单，但答复在去往 broker 的途中丢了。broker 于是再问一次，"
+        "答案必须仍是 ROLLBACK_MESSAGE：行里写着",
     ),
 }
-LINE = "order_service early=on timeout_ms=0 persist_ms=0 check_max=1"
-#: a refusal that gets lost, and a broker that asks once
-REFUSED = f"""
-# The refusal is lost
-system {LINE}
-lose app→broker EndTransaction#1
-run app: send-in-transaction orders-0 {CANCELLATION}
-fire app heartbeat
+ASKED = (
+    "order_service producers=app:order-service,twin:order-service early=on timeout_ms=0 "
+    "persist_ms=0 check_max={}"
+)
+#: the sender dies before its row; what is told shows in the last round
+NO_ROW = f"""
+# No row will ever come
+system {ASKED.format(1)}
+kill app when=Statement#1 after=0
+run app: send-in-transaction orders-0 {ORDER}
+fire broker check
+fire broker check
+"""
+REFUSED_BEFORE = f"""
+# The refusal is lost on its way to the broker
+system {ASKED.format(2)}
+kill app when=Statement#1 after=0
+lose twin→broker EndTransaction#1
+run app: send-in-transaction orders-0 {ORDER}
+fire broker check
+fire twin heartbeat
 fire broker check
 fire broker check
 """
 
 
 @dataclass(frozen=True)
+class DecidingWays(Ways):
+    """And with a row that says *refused*: `late`, the local transaction that comes after it, and
+    `again`, another check."""
+
+    late: Way
+    again: Way
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What the two functions ask of the database where there is no row yet, by verbs."""
+        said = (*self.calm.said, *self.without_row.said)
+        return tuple(what.split()[0] for what, _ in said)
+
+
+def _is_order(way: Way) -> bool:
+    return any(value != REFUSED for _, value in way.rows.items())
+
+
+BELIEFS = (
+    ListenerBelief(
+        "nobody is let in",
+        Text(
+            "it is safe to refuse every order, and useless: somebody must be able to order",
+            "拒绝所有订单当然安全，但毫无用处：总得有人能下单",
+        ),
+        lambda ways: ways.calm.state is ROLLBACK and not _is_order(ways.calm),
+    ),
+    ListenerBelief(
+        "ROLLBACK undoes the row",
+        Text(
+            "ROLLBACK_MESSAGE is about the message alone: the row was committed by its own "
+            "statement, and nobody takes it back",
+            "ROLLBACK_MESSAGE 只针对消息：行已由它自己的语句提交，没有谁会撤回它",
+        ),
+        lambda ways: ways.calm.state is ROLLBACK and _is_order(ways.calm),
+    ),
+    ListenerBelief(
+        "RocketMQ writes the row",
+        Text(
+            "COMMIT_MESSAGE delivers the message, and nothing else. The row is written by this "
+            "function, with a statement of `db`, or by nobody",
+            "COMMIT_MESSAGE 只会投递消息，别的什么都不做。行要由这个函数用 `db` 的语句写入，否则没人写",
+        ),
+        lambda ways: not _is_order(ways.calm),
+    ),
+    ListenerBelief(
+        "an exception means that nothing was written",
+        Text(
+            "the connection broke after the statement was committed and before its answer came: "
+            "the row is there, and ROLLBACK_MESSAGE takes its message away. Do not catch the "
+            "exception: the client takes it for UNKNOW, and the check looks the row up",
+            "连接断在语句提交之后、应答到达之前：行已经在了，ROLLBACK_MESSAGE 却取消了它的消息。"
+            "不要捕获异常：客户端会把它当作 UNKNOW，由回查去查行",
+        ),
+        lambda ways: any(way.state is ROLLBACK for way in ways.lost),
+    ),
+    ListenerBelief(
+        "an exception can be passed over",
+        Text(
+            "the connection may also break before the statement arrives: then there is no row, "
+            "and COMMIT_MESSAGE delivers a message about nothing. Do not catch the exception",
+            "连接也可能在语句到达之前断开：那就没有行，而 COMMIT_MESSAGE 投递了一条没有依据的消息。"
+            "不要捕获异常",
+        ),
+        lambda ways: any(way.state is COMMIT for way in ways.lost),
+    ),
+    ListenerBelief(
+        "the process that is asked remembers",
+        Text(
+            "the note in `memory` died with its process, and the twin has never heard of the "
+            "order. Any process can look into `db`, and nowhere else",
+            "记在 `memory` 里的东西随进程一起消失，另一个进程从未听说过这个订单。任何进程都只能去查 "
+            "`db`",
+        ),
+        lambda ways: (
+            ways.elsewhere.recalled and ways.elsewhere.state is not ways.same_process.state
+        ),
+    ),
+    ListenerBelief(
+        "every question means yes",
+        Text(
+            "the process may have died before its row was written. COMMIT_MESSAGE then delivers a "
+            "message about an order that does not exist",
+            "进程可能在写行之前就死了。这时答 COMMIT_MESSAGE，会投递一条并不存在的订单的消息",
+        ),
+        lambda ways: ways.without_row.state is COMMIT,
+    ),
+    ListenerBelief(
+        "the check need not decide",
+        Text(
+            "the row is there, and the process that wrote it is dead. If the check does not say "
+            "COMMIT_MESSAGE now, nobody ever will",
+            "行已经在了，而写它的进程已死。如果回查现在不说 COMMIT_MESSAGE，就再也没人说了",
+        ),
+        lambda ways: ways.elsewhere.state is not COMMIT,
+    ),
+    ListenerBelief(
+        "no row means no",
+        Text(
+            "the check says ROLLBACK_MESSAGE and leaves no trace. The row may still be under way, "
+            "and when it comes nothing tells it that its message is gone. Write the refusal down",
+            "回查答 ROLLBACK_MESSAGE，却没有留下任何痕迹。行可能还在路上，等它到达时，没有什么告诉它消息"
+            "已被取消。请把拒绝写下来",
+        ),
+        lambda ways: not len(ways.without_row.rows),
+    ),
+    ListenerBelief(
+        "a row that is late may overwrite a refusal",
+        Text(
+            "the check has refused the order, and then its row came and took the refusal's place: "
+            "a row without a message. `execute` must leave a refusal as it is: `put` does not ask",
+            "回查已经拒绝了订单，随后行到了，覆盖了拒绝：有行而没有消息。`execute` 必须保留拒绝；"
+            "`put` 不会先问",
+        ),
+        lambda ways: _is_order(ways.late),
+    ),
+    ListenerBelief(
+        "to look and then to write is one step",
+        Text(
+            "another process wrote the row between this function's look and its write, and `put` "
+            "wrote over it. `insert` looks and writes in one statement",
+            "另一个进程恰好在本函数的查看与写入之间写了这一行，而 `put` 覆盖了它。"
+            "`insert` 用一条语句同时查看和写入",
+        ),
+        lambda ways: "put" in ways.statements,
+    ),
+    ListenerBelief(
+        "every row is an order",
+        Text(
+            "an earlier check has refused this order, and its row says so. COMMIT_MESSAGE for a "
+            "row of any value delivers a message about an order that does not exist",
+            "先前的回查已经拒绝了这个订单，行里写着。不看行的值就答 COMMIT_MESSAGE，"
+            "会投递一条并不存在的订单的消息",
+        ),
+        lambda ways: ways.again.state is COMMIT,
+    ),
+    ListenerBelief(
+        "what is inserted stands there",
+        Text(
+            "`insert` writes only where there is no row, and this function went on as if it had "
+            "written. What stands there now is its answer: let that decide",
+            "`insert` 只在没有行时才写入，而这个函数当作它已写入。此刻行里的值就是它的应答：由它来决定",
+        ),
+        lambda ways: "insert" in ways.statements,
+    ),
+)
+
+
+@dataclass(frozen=True)
 class AnsweringExercise(ListenerExercise):
-    """`messages`: by its belief, what is told to a check that does not refuse what is refused."""
+    """`messages`: by its belief, what is told to a check that leaves open what it could end."""
 
     messages: Mapping[str, Text] = field(default_factory=lambda: MESSAGES)
 
-    def _let_die(self, ways: Ways, listener: Pair) -> Verdict | None:
-        """Last of all: asked about a refused order, in a process that has never heard of it."""
-        return super()._let_die(ways, listener) or self._ask_about_refused(listener)
+    def _look(self, listener: Pair) -> DecidingWays:
+        execute, check = listener
+        ways = find_ways(listener, self.order)
+        refused = Map(((self.order, REFUSED),))
+        late = next(w for w in list_ways(execute, self.order, refused) if not w.lost)
+        again = ask(check, self.order, refused)
+        found = (ways.execute, ways.without_row, ways.elsewhere, ways.same_process)
+        return DecidingWays(*found, late=late, again=again)
 
-    def _ask_about_refused(self, listener: Pair) -> Verdict | None:
-        state = find_ways(listener, self.refuses).without_row.state
-        if state is LocalTransactionState.ROLLBACK_MESSAGE:
-            return None
-        is_yes = state is LocalTransactionState.COMMIT_MESSAGE
-        belief, words = (SAYS_YES, "from check") if is_yes else (UNKNOWN_IS_FREE, "discard")
-        made = with_listener(LINE, listener)
-        choices = tuple(perform(parse_script(REFUSED), made).choices)
+    def _let_die(self, ways: Ways, listener: Pair) -> Verdict | None:
+        """Last of all: does each check end its half?"""
+        assert isinstance(ways, DecidingWays)
+        found = super()._let_die(ways, listener)
+        left_open = partial(self._leave_open, listener)
+        if found is not None:
+            return found
+        if ways.without_row.state is not ROLLBACK:
+            return left_open(OPEN, NO_ROW)
+        return None if ways.again.state is ROLLBACK else left_open(FORGETS, REFUSED_BEFORE)
+
+    def _leave_open(self, listener: Pair, belief: str, story: str) -> Verdict:
+        script = parse_script(story)
+        made = with_listener(script.system, listener)
+        choices = tuple(perform(script, made).choices)
+        words = "discard" if belief == OPEN else f"CheckTransactionState {self.order} (2)"
         return Verdict(False, self.messages[belief], belief, choices, made, words=words)
 
 
 LISTENER = AnsweringExercise(
     name="answering",
     order=ORDER,
-    tried=PLACING.tried,
+    tried=tuple((LINE.format(ORDER), budget) for budget in FAULTS),
     beliefs=BELIEFS,
     hints=(
         Text(
-            "A check has three possible answers. Which of them follows from what stands in `db`, "
-            "which from the order's own number, and which is left?",
-            "回查有三种答案。哪一种由 `db` 里的内容决定，哪一种由订单编号本身决定，剩下的是哪一种？",
+            "ROLLBACK_MESSAGE is safe only if the row can never come any more. Which statement "
+            "takes the row's place, so that it cannot? And what does `execute` find then?",
+            "只有当行再也不可能出现时，答 ROLLBACK_MESSAGE 才安全。哪条语句能占住行的位置？"
+            "这时 `execute` 会看到什么？",
         ),
         Text(
-            '`check`: ROLLBACK_MESSAGE if the number begins with "C"; COMMIT_MESSAGE if '
-            "`db.get(order_id)` is not None; else UNKNOW. `execute`: the same refusal, then "
-            "`db.put(order)`, then COMMIT_MESSAGE; catch nothing, note nothing in `memory`.",
-            '`check`：编号以 "C" 开头则 ROLLBACK_MESSAGE；`db.get(order_id)` 不为 None 则 '
-            "COMMIT_MESSAGE；否则 UNKNOW。`execute`：同样先拒绝，再 `db.put(order)`，再 "
-            "COMMIT_MESSAGE；不捕获异常，也不写 `memory`。",
+            'Both functions `insert`: `execute` inserts "paid", `check` inserts "refused". Each '
+            'of them says COMMIT_MESSAGE if "paid" stands there now, else ROLLBACK_MESSAGE.',
+            '两个函数都用 `insert`：`execute` 插入 "paid"，`check` 插入 "refused"。此刻行里是 "paid" '
+            "就答 COMMIT_MESSAGE，否则答 ROLLBACK_MESSAGE。",
         ),
     ),
     unseen=PLACING.unseen,
-    refuses=CANCELLATION,
+    right=Text(
+        "killed at each of its calls, cut off from its database, asked while its row was under "
+        "way: no schedule parts a row from its message, and each half is ended by its first check",
+        "在每次调用处被杀、与数据库断线、行还在路上就被回查：没有任何执行能让行与消息分离，"
+        "而且每条半消息都由第一次回查了结",
+    ),
 )

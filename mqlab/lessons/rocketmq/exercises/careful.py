@@ -183,6 +183,8 @@ def perform(db: Db, statement: Statement) -> str | None:
     match statement:
         case Statement(verb="get", key=key):
             return db.get(key)
+        case Statement(verb="insert", key=key, value=value):
+            return db.insert(key, value)
         case Statement(verb="delete", key=key):
             db.delete(key)
         case Statement(key=key, value=value):

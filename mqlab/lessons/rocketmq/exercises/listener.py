@@ -159,15 +159,17 @@ def find_ways(listener: Pair, order: str) -> Ways:
     ways = tuple(list_ways(execute, order))
     calm = _find_calm("execute", iter(ways))
 
-    def asked(rows: Rows, memory: Memory) -> Way:
-        return _find_calm("check", list_ways(check, order, rows, memory, times=1))
-
     return Ways(
         execute=ways,
-        without_row=asked(Map(), Map()),
-        elsewhere=asked(calm.rows, Map()),
-        same_process=asked(calm.rows, calm.memory),
+        without_row=ask(check, order),
+        elsewhere=ask(check, order, calm.rows),
+        same_process=ask(check, order, calm.rows, calm.memory),
     )
+
+
+def ask(check: Rule, order: str, rows: Rows = Map(), memory: Memory = Map()) -> Way:
+    """The way through a check on which nothing breaks."""
+    return _find_calm("check", list_ways(check, order, rows, memory, times=1))
 
 
 def _find_calm(name: str, ways: Iterator[Way]) -> Way:
@@ -202,6 +204,8 @@ def _perform(statement: Statement, rows: Rows) -> tuple[str | None, Rows]:
     match statement:
         case Statement(verb="get", key=key):
             return rows.get(key), rows
+        case Statement(verb="insert", key=key, value=value):
+            return rows.get(key, value), rows if key in rows else rows.set(key, value)
         case Statement(verb="delete", key=key):
             return None, rows.remove(key) if key in rows else rows
         case Statement(key=key, value=value):
@@ -257,7 +261,7 @@ class ListenerExercise(Hinted):
         return not death.agrees
 
     def _judge(self, listener: Pair, graded: bool) -> Verdict:
-        ways = find_ways(listener, self.order)
+        ways = self._look(listener)
         taken = self._find_taken(listener)
         if taken is not None:
             return taken
@@ -270,6 +274,10 @@ class ListenerExercise(Hinted):
             if verdict.missing:
                 return self._wrong(ways, verdict.missing[0], (), None)
         return self._let_die(ways, listener) or Verdict(True, self.right)
+
+    def _look(self, listener: Pair) -> Ways:
+        """What the beliefs are recognised by."""
+        return find_ways(listener, self.order)
 
     def _let_die(self, ways: Ways, listener: Pair) -> Verdict | None:
         """Killed at each step, over an SQLite file, and asked to the end: a row that waits for its

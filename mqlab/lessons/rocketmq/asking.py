@@ -1,0 +1,264 @@
+"""Lab 04's tables: what becomes of order 580538 when its end does not come in, case by case.
+
+Each function runs the stories of one table now and gives the table as text; the stories stand
+above it. A run that a lab shows as a picture is written in the lab, except `NOBODY`: it would be
+an answer to the lab's first exercise.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ...kernel import Trace
+from ..registry import scenario
+from ..tables import table
+from .endings import ORDER, list_deliveries, list_questions, look_back, wait_for_checks
+
+# ---- when, and whom ----------------------------------------------------------------------
+
+SECONDS = (0, 23, 24, 25, 29)
+LOST_AT = f"""
+# When is it asked about?
+system order_service early=on
+lose app→broker EndTransaction#1
+at {{at_ms}}
+run app: send-in-transaction orders-0 {ORDER} {{immunity}}
+fire app heartbeat
+{wait_for_checks(3)}
+"""
+
+
+def tell_first_questions() -> str:
+    """When an order is asked about first whose end is lost, by the second at which it was sent;
+    the last one has an immunity of its own."""
+    rows = []
+    for second, own in [*((second, 0) for second in SECONDS), (0, 60)]:
+        given = f"immunity={own}" if own else ""
+        story = LOST_AT.format(at_ms=second * 1_000, immunity=given)
+        at_ms, _, number = list_questions(scenario(story))[0]
+        at = at_ms // 1_000
+        rows.append((f"{second} s", f"{own or 6} s", f"{at} s", f"{at - second} s", number))
+    return table("order sent at | immunity | first question at | age then | check number", rows)
+
+
+KILL = "kill app when=EndTransaction#1"
+#: what becomes of the sender: (other processes, before the order, after it)
+SENDERS = {
+    "the sender lives": ("", "lose app→broker EndTransaction#1", "fire app heartbeat"),
+    "it dies, twin lives": (",twin:order-service", KILL, ""),
+    "it dies and is back": ("", KILL, "restart app"),
+    "it dies, another group lives": (",stock:stock-service", KILL, ""),
+}
+ASKED = f"""
+# Who can answer?
+system order_service service={{service}} early=on producers=app:order-service{{others}}
+{{before}}
+run app: send-in-transaction orders-0 {ORDER}
+{{after}}
+{wait_for_checks(1)}
+"""
+
+
+def tell_who_answers() -> str:
+    """Who is asked, and what is left, with a listener that looks the row up and with one that
+    keeps a note in its process."""
+    rows = []
+    for name, (others, before, after) in SENDERS.items():
+        stories = [
+            ASKED.format(service=service, others=others, before=before, after=after)
+            for service in ("right", "memory")
+        ]
+        asked = ", ".join(client for _, client, _ in list_questions(scenario(stories[0])))
+        rows.append((name, asked or "nobody", *map(look_back, stories)))
+    return table("| asked | looks the row up | keeps it in memory", rows)
+
+
+NOBODY = f"""
+# The service is back at once
+system order_service {{version}} check_max=2
+kill app when=EndTransaction#1
+run app: send-in-transaction orders-0 {ORDER}
+restart app
+{{rounds}}
+"""
+
+
+def come_back() -> Trace:
+    """The service dies, and is back at once without having sent anything."""
+    story = NOBODY.format(version="", rounds=wait_for_checks(3))
+    return scenario(story, recorded="nobody-to-ask")
+
+
+def tell_registrations() -> str:
+    """What becomes of the half when the service is back, by when a producer registers."""
+    rows = []
+    for name, version, rounds in [
+        ("5.5, nothing sent yet", "", wait_for_checks(3)),
+        ("5.5, topics in the constructor", "early=on", wait_for_checks(1)),
+        ("4.9", "release=4.9", "at 60000\nfire broker check"),
+    ]:
+        story = NOBODY.format(version=version, rounds=rounds)
+        rows.append((name, len(list_questions(scenario(story))), look_back(story)))
+    return table("the producer | questions | what is left", rows)
+
+
+# ---- how often ---------------------------------------------------------------------------
+
+UNKNOWN = f"""
+# Every check is answered UNKNOW
+system order_service early=on
+run app: listener UNKNOW UNKNOW, send-in-transaction orders-0 {ORDER}
+{wait_for_checks(16)}
+"""
+LATER = {
+    "then a COMMIT comes": f"run app: end COMMIT_MESSAGE {ORDER}",
+    "then an operator resumes it": "run app: listener UNKNOW COMMIT_MESSAGE, resume 16\n"
+    + wait_for_checks(1, since=17),
+}
+
+
+def tell_the_limit() -> str:
+    """The questions about a half that nobody ever decides, and what still delivers it."""
+    run = scenario(UNKNOWN)
+    questions = list_questions(run)
+    began, ended = (questions[place][0] // 1_000 for place in (0, -1))
+    parked = run.facts[-1].at_ms // 1_000
+    lines = [
+        f"asked {len(questions)} times, from {began} s to {ended} s",
+        f"parked at {parked} s: {look_back(UNKNOWN)}",
+    ]
+    later = ((name, look_back(UNKNOWN + line).messages) for name, line in LATER.items())
+    return "\n".join((*lines, *(f"{name}: {messages} message" for name, messages in later)))
+
+
+# ---- how it ends -------------------------------------------------------------------------
+
+ROLLBACK = (
+    "# A rollback\nsystem order_service early=on {off}\n{lose}\n"
+    f"run app: listener ROLLBACK_MESSAGE UNKNOW, send-in-transaction orders-0 {ORDER}\n{{then}}\n"
+)
+ROLLBACKS = {
+    "the rollback arrives": ("", "", "at 3000\nfire broker op batch"),
+    "it is lost": ("", "lose app→broker EndTransaction#1", "fire app heartbeat"),
+    "it arrives, nothing is recorded": ("off=op_topic", "", ""),
+}
+
+
+def tell_rollbacks() -> str:
+    """What a rollback leaves in the broker, and whether the next round asks about it."""
+    rows = []
+    for name, (off, lose, then) in ROLLBACKS.items():
+        story = ROLLBACK.format(off=off, lose=lose, then=then) + wait_for_checks(1)
+        left = look_back(story)
+        asked = len(list_questions(scenario(story)))
+        rows.append((name, left.halves, left.ops, left.messages, asked))
+    return table("| halves | op records | messages | questions in the next round", rows)
+
+
+LATE = f"""
+# An end that is overtaken by a check
+system order_service producers=app:order-service,twin:order-service early=on \
+    consumers=accounting {{off}}
+hold twin→broker EndTransaction#1
+run twin: send-in-transaction orders-0 {ORDER}
+at 30000
+fire broker check
+release twin→broker EndTransaction#1
+run accounting: consume
+"""
+KILLED = f"""
+# The broker is killed before it has recorded the end
+system order_service early=on consumers=accounting {{off}}
+run app: send-in-transaction orders-0 {ORDER}
+kill broker
+restart broker
+fire app heartbeat
+at 30000
+fire broker check
+run accounting: consume
+"""
+AGAIN = f"""
+# The answer to the half is lost: it is sent again, and lies there twice
+system order_service early=on consumers=accounting {{off}}
+lose app→broker ⇒SendMessage#1
+run app: send-in-transaction orders-0 {ORDER}
+at 3000
+fire broker op batch
+at 30000
+fire broker check
+run accounting: consume
+"""
+ACCIDENTS = {
+    "a slow end": LATE,
+    "the op record is lost": KILLED,
+    "the half is stored twice": AGAIN,
+}
+
+
+def tell_duplicates() -> str:
+    """Three accidents that lead to two messages, and how often accounting counts the order."""
+    rows = []
+    for name, story in ACCIDENTS.items():
+        offs = ("off=idempotent_consumer", "")
+        plain, careful = (look_back(story.format(off=off)) for off in offs)
+        rows.append((name, plain.messages, plain.booked, careful.booked))
+    return table("why | messages | counted | counted if accounting looks the order up first", rows)
+
+
+# ---- the consumer ------------------------------------------------------------------------
+
+BROADCAST = f"""
+# In broadcasting mode
+system order_service consumers=accounting model=broadcasting
+run app: send-in-transaction orders-0 {ORDER}
+run accounting: consume later, consume, consume
+"""
+TAKEN_BACK = f"""
+# Taken back by an order of its own
+system order_service consumers=accounting retry_max=0
+run app: send-in-transaction orders-0 {ORDER}
+run accounting: consume later
+run app: send-in-transaction orders-0 cancel-{ORDER}
+run accounting: consume
+"""
+
+
+def tell_deliveries() -> str:
+    """When a message is delivered that accounting can never process, and what is left of it. The
+    deliveries 5 to 15 are left out: each waits longer than the one before."""
+    times, left = list_deliveries()
+    waited = [0, *(after - before for before, after in pairwise(times))]
+    rows = [
+        (number, f"{at} s", f"{wait} s")
+        for number, (at, wait) in enumerate(zip(times, waited, strict=True), 1)
+        if number <= 4 or number >= 16
+    ]
+    end = f"{times[-1] / 3_600:.1f} hours: {left.dead} in the dead letter queue, {left}"
+    once = look_back(BROADCAST)
+    more = (
+        f"broadcasting: {once.dead} in the dead letter queue, counted {once.booked}×: failed "
+        "once, gone"
+    )
+    return "\n".join((table("delivery | after | waited", rows), end, more))
+
+
+def tell_taken_back() -> str:
+    """An order whose message is dead, and the one that takes it back."""
+    run = scenario(TAKEN_BACK)
+    rows = "  ".join(" ".join(row) for row in run.snapshot(-1).tables[0].rows)
+    said = next(fact.text.en for fact in reversed(run.facts) if fact.glyph == "☞")
+    return f"rows:       {rows}\naccounting: {said}"
+
+
+def tell_delayed() -> str:
+    """What the two clients make of a transactional message with a delay of a minute."""
+    lines = []
+    for release in ("5.5", "4.9"):
+        run = scenario(f"""
+# With delay level 5, which is a minute
+system order_service release={release} consumers=accounting
+run app: send-in-transaction orders-0 {ORDER} delay=5
+run accounting: consume
+""")
+        lines += [f"{release}  {f.node:10}  {f.text}" for f in run if f.glyph == "☞"]
+    return "\n".join(lines)
