@@ -79,7 +79,8 @@ def _ways(notebook: Notebook) -> Iterator[str]:
             title = cell.source.partition("\n")[0]
             yield f"a heading inside the cell “{title}”: begin a cell with it, so that it can fold"
         if DEEPER in cell.metadata.get("tags", []) and not re.fullmatch("## .+", cell.source):
-            yield f"the cell “{cell.source[:40]}” is tagged as deeper: it holds one `##` heading only"
+            title = cell.source.partition("\n")[0]
+            yield f"the cell “{title}” is tagged as deeper: it holds one `##` heading only"
     short = short_way(notebook.cells)
     if len(short) > MOST_IN_SIGHT:
         yield f"the short way has {len(short)} cells: {MOST_IN_SIGHT} at most"

@@ -1,17 +1,17 @@
 """Two ways through a lab: the short way of 25 minutes, and the whole.
 
-The short way is hook, one experiment and one graded cell. It stands open; each other part begins with
-a heading that is folded in JupyterLab, and a click unfolds it. A source marks such a part at its heading:
+The short way is hook, one experiment and one graded cell. It stands open; each other part begins
+with a heading that is folded in JupyterLab, and a click unfolds it. A source marks such a part at
+its heading:
 
     # %% [markdown] tags=["deeper"]
     # ## Deeper: does a commit move the high watermark?
 
-The heading is alone in its cell, since its cell stays in sight. The part ends at the next heading of the
-same level. The short way runs without the parts between:
-`notebook_checks` runs it alone.
+The heading is alone in its cell, since its cell stays in sight. The part ends at the next heading
+of the same level. The short way runs without the parts between: `notebook_checks` runs it alone.
 
-Minutes are estimated, by the pace at which this course was walked with a clock: 200 words of text a
-minute; a question, a picture, a playground and a cell to write as in `MINUTES`.
+Minutes are an estimate: 200 words of text per minute; a question, a picture, a playground and a
+cell to write as in `MINUTES`.
 """
 
 from __future__ import annotations

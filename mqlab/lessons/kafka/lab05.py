@@ -130,8 +130,8 @@ PRODUCE = Parsons(
             "批次写入日志之前就答复了 ok：leader 在此间崩溃，支付丢失，因为没有人会再发",
         ),
         "money": Text(
-            "a batch that came twice was appended twice: a leader that appends before it asks for a "
-            "duplicate counts the payment twice",
+            "a batch that came twice was appended twice: a leader that appends before it asks "
+            "for a duplicate counts the payment twice",
             "来了两次的批次被追加了两次：先追加再判断是否重复，支付就记了两次",
         ),
         "no zombie": Text(

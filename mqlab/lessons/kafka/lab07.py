@@ -315,20 +315,20 @@ KILLS = {
         "消息编号更大",
     ),
     ASKED: Text(
-        "too early: the second PrepareCommit is not in the log, so order-17 is not decided and nobody "
-        "reads it. A commit is not what the client asks for but what the coordinator writes",
+        "too early: the second PrepareCommit is not in the log, so order-17 is not decided and "
+        "nobody reads it. A commit is not what the client asks for but what the coordinator writes",
         "太早了：第二条 PrepareCommit 还没有写入日志，order-17 还没有决定，谁也读不到它。"
         "提交不在于客户端的请求，而在于协调器写下的记录",
     ),
     ANSWERED: Text(
-        "too early: the decision on order-17 is safe, yet no marker of it has left, so nobody reads "
-        "it. That commit has returned makes nothing visible",
+        "too early: the decision on order-17 is safe, yet no marker of it has left, so nobody "
+        "reads it. That commit has returned makes nothing visible",
         "太早了：order-17 的决定已经安全，但它的标记还没有发出，谁也读不到它。commit 返回并不会让任何"
         "东西可见",
     ),
     LAST: Text(
-        "too late: both markers of order-17 had left when it died, and readers get the whole order. "
-        "What a dead coordinator has sent still arrives",
+        "too late: both markers of order-17 had left when it died, and readers get the whole "
+        "order. What a dead coordinator has sent still arrives",
         "太晚了：它崩溃时 order-17 的两个标记都已发出，读者得到了整个订单。已发出的消息仍会到达",
     ),
     "right": Text(
