@@ -255,7 +255,8 @@ TERMS = (
     Term(
         "watermark",
         "水位",
-        "A point in time before which a stream job expects no more events; see also high watermark.",
+        "A point in time before which a stream job expects no more events; see also high "
+        "watermark.",
     ),
     # RocketMQ
     Term(
@@ -314,7 +315,8 @@ TERMS = (
     Term(
         "ledger",
         "账本（ledger）",
-        "A log of BookKeeper with one writer, copied on several bookies; a topic is a row of ledgers.",
+        "A log of BookKeeper with one writer, copied on several bookies; a topic is a row of "
+        "ledgers.",
     ),
     Term(
         "snapshot",
