@@ -55,11 +55,7 @@ TERMS = (
         "Several machines hold the same log, so that one of them may be lost.",
     ),
     # transactions
-    Term(
-        "transaction",
-        "事务",
-        "Several actions of which all happen or none.",
-    ),
+    Term("transaction", "事务", "Several actions of which all happen or none."),
     Term(
         "ACID",
         "原子性、一致性、隔离性、持久性",
@@ -108,11 +104,7 @@ TERMS = (
         "Try、Confirm、Cancel",
         "The application reserves, then confirms or cancels: the phases are Try, Confirm, Cancel.",
     ),
-    Term(
-        "compensation",
-        "补偿",
-        "A new action that makes up for one that cannot be undone.",
-    ),
+    Term("compensation", "补偿", "A new action that makes up for one that cannot be undone."),
     Term(
         "transactional message",
         "事务消息",
@@ -135,11 +127,7 @@ TERMS = (
         "Two-phase commit with one phase more, so that participants can end without a coordinator.",
     ),
     # delivery
-    Term(
-        "at most once",
-        "至多一次",
-        "No message is sent again, so one may be lost.",
-    ),
+    Term("at most once", "至多一次", "No message is sent again, so one may be lost."),
     Term(
         "at least once",
         "至少一次",
@@ -150,11 +138,7 @@ TERMS = (
         "精确一次",
         "The effect of each message happens once, however often it travels.",
     ),
-    Term(
-        "idempotence",
-        "幂等",
-        "Doing it again changes nothing.",
-    ),
+    Term("idempotence", "幂等", "Doing it again changes nothing."),
     Term(
         "deduplication",
         "去重",
@@ -166,56 +150,26 @@ TERMS = (
         "The answer that says a message is stored, or that it has been dealt with.",
     ),
     # Kafka
-    Term(
-        "transaction coordinator",
-        "事务协调器",
-        MEANS["coordinator"],
-    ),
-    Term(
-        "transactional id",
-        "事务 ID（transactional.id）",
-        MEANS["transactionalId"],
-    ),
-    Term(
-        "producer epoch",
-        "生产者纪元（epoch）",
-        MEANS["epoch"],
-    ),
+    Term("transaction coordinator", "事务协调器", MEANS["coordinator"]),
+    Term("transactional id", "事务 ID（transactional.id）", MEANS["transactionalId"]),
+    Term("producer epoch", "生产者纪元（epoch）", MEANS["epoch"]),
     Term(
         "fencing",
         "隔离僵尸实例（fencing）",
         "Refusing the writes of a process that has been replaced and does not know it.",
     ),
     Term(
-        "zombie",
-        "僵尸实例",
-        "A process that others believe to be dead and that goes on writing.",
+        "zombie", "僵尸实例", "A process that others believe to be dead and that goes on writing."
     ),
-    Term(
-        "marker, control record",
-        "控制消息",
-        MEANS["marker"],
-    ),
-    Term(
-        "high watermark, HW",
-        "高水位",
-        MEANS["HW"],
-    ),
+    Term("marker, control record", "控制消息", MEANS["marker"]),
+    Term("high watermark, HW", "高水位", MEANS["HW"]),
     Term(
         "last stable offset, LSO",
         "最后稳定位移",
         f"{MEANS['LSO']} Some articles write “Log Stable Offset”: there is no such name.",
     ),
-    Term(
-        "read committed",
-        "读已提交",
-        MEANS["read_committed"],
-    ),
-    Term(
-        "read uncommitted",
-        "读未提交",
-        MEANS["read_uncommitted"],
-    ),
+    Term("read committed", "读已提交", MEANS["read_committed"]),
+    Term("read uncommitted", "读未提交", MEANS["read_uncommitted"]),
     Term(
         "consume–transform–produce",
         "消费-转换-生产",
@@ -226,16 +180,8 @@ TERMS = (
         "首领副本（leader）",
         "The replica of a partition that takes all writes; the others copy from it.",
     ),
-    Term(
-        "replica",
-        "副本",
-        "One of the copies of a partition, each on another broker.",
-    ),
-    Term(
-        "batch",
-        "批次",
-        "Records of one producer that travel, and are stored, as one unit.",
-    ),
+    Term("replica", "副本", "One of the copies of a partition, each on another broker."),
+    Term("batch", "批次", "Records of one producer that travel, and are stored, as one unit."),
     Term(
         "producer id",
         "生产者 ID（PID）",
@@ -255,7 +201,8 @@ TERMS = (
     Term(
         "watermark",
         "水位",
-        "A point in time before which a stream job expects no more events; see also high watermark.",
+        "A point in time before which a stream job expects no more events; see also high "
+        "watermark.",
     ),
     # RocketMQ
     Term(
@@ -301,11 +248,7 @@ TERMS = (
         "An acknowledgement inside an open transaction: other transactions may not take the "
         "message.",
     ),
-    Term(
-        "subscription",
-        "订阅",
-        "Pulsar's name for a group of consumers that shares one cursor.",
-    ),
+    Term("subscription", "订阅", "Pulsar's name for a group of consumers that shares one cursor."),
     Term(
         "cursor",
         "游标（cursor）",
@@ -314,7 +257,8 @@ TERMS = (
     Term(
         "ledger",
         "账本（ledger）",
-        "A log of BookKeeper with one writer, copied on several bookies; a topic is a row of ledgers.",
+        "A log of BookKeeper with one writer, copied on several bookies; a topic is a row of "
+        "ledgers.",
     ),
     Term(
         "snapshot",
@@ -322,16 +266,8 @@ TERMS = (
         "A stored copy of a state, so that a restart need not read the whole log before it.",
     ),
     # what goes wrong: lab 00's list
-    Term(
-        "lost write",
-        "写丢失",
-        "What was acknowledged, or believed to be, is gone.",
-    ),
-    Term(
-        "duplicate",
-        "重复",
-        "One message is stored, or delivered, twice.",
-    ),
+    Term("lost write", "写丢失", "What was acknowledged, or believed to be, is gone."),
+    Term("duplicate", "重复", "One message is stored, or delivered, twice."),
     Term(
         "fractured outcome",
         "结局分裂",
@@ -352,11 +288,7 @@ TERMS = (
         "撕裂读（只读到一部分）",
         "Reading one part of a transaction and not yet the other; also called a fractured read.",
     ),
-    Term(
-        "zombie write",
-        "僵尸写",
-        "A write of a process that has been replaced.",
-    ),
+    Term("zombie write", "僵尸写", "A write of a process that has been replaced."),
     Term(
         "orphaned half message",
         "孤儿半消息",

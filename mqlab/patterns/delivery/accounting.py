@@ -23,7 +23,8 @@ For a lesson the pieces of this may be put into any order (`order.consume=` in a
     end       commit this transaction: what `count` and `note` have written since `begin` becomes
               durable in one write
 
-A transaction without its end writes nothing, and a crash forgets it. An accounting with a position of
+A transaction without its end writes nothing, and a crash forgets it. An accounting with a
+position of
 its own (`note` or `both`) starts from that one; any other starts from the queue's.
 
 Left out: several orders at a time, and a consumer group that moves the work to another process.
@@ -94,7 +95,8 @@ def own_position(disk: Disk) -> int:
 @dataclass(frozen=True, slots=True)
 class Accounting(Quiet):
     """`offset`: what it asks for next. `position`: how far its books say that the queue was read.
-    `held`: the order at hand, with the pieces `todo`, and whether it is to be `counted`. `begun`: the
+    `held`: the order at hand, with the pieces `todo`, and whether it is to be `counted`.
+    `begun`: the
     pieces written in the open transaction of its database; None where none is open.
     `asked` tells the answers after a seek from those before it."""
 

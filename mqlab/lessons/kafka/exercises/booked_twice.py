@@ -1,6 +1,7 @@
 """Lab 00's kill: two orders, a transaction for each, and in the end both are booked twice.
 
-A transaction is all or nothing. It does not say that an order is booked only once: a service that is
+A transaction is all or nothing. It does not say that an order is booked only once: a service
+that is
 killed before it hears of its commit does the same work again when it is started again.
 """
 
@@ -26,18 +27,21 @@ STORED = "an order is booked when its last record is stored"
 FIRST = "a message's name is enough, and its number does not matter"
 KILLS = {
     NEVER: Text(
-        "the order service is alive at the end: `when` names a message that it never sends. Look in "
+        "the order service is alive at the end: `when` names a message that it never sends. Look "
+        "in "
         "the runs above at the arrows that leave its lane",
         "订单服务到最后还活着：`when` 指的是它从未发出的消息。请在上面的运行中看看从它那条线出发的箭头",
     ),
     HALF: Text(
-        "too early: the order at hand did not have both of its records in the logs. When the service "
+        "too early: the order at hand did not have both of its records in the logs. When the "
+        "service "
         "comes back, its open transaction is aborted, and the repetition books this order once",
         "太早了：当前订单的两条记录还没有都写入日志。服务恢复时，未结束的事务被中止，重做之后这个订单"
         "只记账一次",
     ),
     STORED: Text(
-        "too early: both records of the order at hand are stored, but no request to commit has left. "
+        "too early: both records of the order at hand are stored, but no request to commit has "
+        "left. "
         "Stored is not decided, so this transaction is aborted and its order is booked once",
         "太早了：当前订单的两条记录都已存储，但提交请求还没有发出。已存储不等于已决定，所以事务被中止，"
         "这个订单只记账一次",

@@ -25,9 +25,11 @@ ALIVE = "the coordinator sends every message of a commit"
 class KillExercise:
     """`story`: a scenario with `{kill}` where the line goes. `outcome`: which of `messages` a
     run shows; "right" is the one that was wanted, the others are named by their belief. A right
-    run opens at the step whose line has the words `tells`, a wrong one at the kill. `victim`: the process
+    run opens at the step whose line has the words `tells`, a wrong one at the kill. `victim`:
+    the process
     that the line kills; `alive`: the belief of a line that kills nobody; `sample`: a message of the
-    victim, for the form of the line; `timers`: whose timers run out at the end, one after the other,
+    victim, for the form of the line; `timers`: whose timers run out at the end, one after the
+    other,
     where one is set."""
 
     story: str

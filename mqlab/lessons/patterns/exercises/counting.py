@@ -55,26 +55,30 @@ CONSUME = Parsons(
     systems=_consumes,
     messages={
         "all counted": Text(
-            "without any fault the books do not hold each order. Either no piece writes the amount, "
+            "without any fault the books do not hold each order. Either no piece writes the "
+            "amount, "
             "or it is written in a transaction that never commits",
             "即使没有任何故障，账本里也没有每个订单：要么没有步骤写入金额，要么写入金额的事务从未提交",
         ),
         "counted once": Text(
             "it is killed when the amount is durable and the position is not, so the order is "
-            "fetched again and counted a second time. The queue's position and the database are two "
+            "fetched again and counted a second time. The queue's position and the database are "
+            "two "
             "writes, and so is anything outside of the transaction",
             "它被杀时金额已持久化，位置还没有，于是订单被再次读取、再次记账。队列里的位置和数据库是两次"
             "写入，事务之外的一切也是",
         ),
         "none lost": Text(
-            "it is killed when the position is durable and the amount is not, so nobody fetches the "
+            "it is killed when the position is durable and the amount is not, so nobody fetches "
+            "the "
             "order again and it is never counted",
             "它被杀时位置已持久化，金额还没有，于是没有人再读取这个订单，它永远不会入账",
         ),
     },
     right={
         ("begin", "count", "note", "end"): Text(
-            "no schedule breaks a promise: amount and position become durable in one write, and the "
+            "no schedule breaks a promise: amount and position become durable in one write, and "
+            "the "
             "books themselves say where to go on",
             "没有任何执行能违背承诺：金额和位置在同一次写入中持久化，从哪里继续由账本自己说明",
         ),
