@@ -21,12 +21,14 @@ class ServerError(IntEnum):
     TopicNotFound = 11
     SubscriptionNotFound = 12
     ConsumerNotFound = 13
+    ProducerBusy = 16
     IncompatibleSchema = 18
     TransactionCoordinatorNotFound = 20
     InvalidTxnStatus = 21
     NotAllowedError = 22
     TransactionConflict = 23
     TransactionNotFound = 24
+    ProducerFenced = 25
 
 
 #: what a client throws; the coordinator's absence it does not: it connects and asks again
@@ -38,6 +40,8 @@ EXCEPTION_OF: dict[ServerError, str] = {
     ServerError.TransactionNotFound: "TransactionNotFoundException",
     ServerError.PersistenceError: "BrokerPersistenceException",
     ServerError.ConsumerBusy: "ConsumerBusyException",
+    ServerError.ProducerBusy: "ProducerBusyException",
+    ServerError.ProducerFenced: "ProducerFencedException",
     ServerError.TopicNotFound: "TopicDoesNotExistException",
 }
 #: exceptions that never were an answer: the client makes them itself

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import ServerError
-from .states import AckType, MarkerType, SubType, TxnAction, TxnStatus
+from .states import AccessMode, AckType, MarkerType, SubType, TxnAction, TxnStatus
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -325,11 +325,54 @@ class MessageMetadata:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenProducer:
+    """PRODUCER: `producer` is its name. `topic_epoch`: the one that this producer was told when it
+    was opened first, where its client opens it again."""
+
+    partition: str
+    producer: str
+    access_mode: AccessMode = AccessMode.SHARED
+    topic_epoch: int | None = None
+
+    def __str__(self) -> str:
+        epoch = "" if self.topic_epoch is None else f" epoch={self.topic_epoch}"
+        return f"OpenProducer {self.access_mode}{epoch}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerOpened(Answer):
+    """PRODUCER_SUCCESS or ERROR of an OpenProducer, sent over the broker's own direction of the
+    connection, so that it hears when the client is gone. `ready` False: it waits for the topic,
+    and is sent another one when its turn has come."""
+
+    partition: str = ""
+    topic_epoch: int | None = None
+    ready: bool = True
+
+    def __str__(self) -> str:
+        if not self.ok:
+            return f"ProducerOpened {self.error.name}"
+        epoch = "" if self.topic_epoch is None else f" epoch {self.topic_epoch}"
+        return f"ProducerOpened ok{epoch}" if self.ready else "ProducerOpened waits"
+
+
+@dataclass(frozen=True, slots=True)
+class CloseProducer:
+    """CLOSE_PRODUCER"""
+
+    partition: str
+
+    def __str__(self) -> str:
+        return f"CloseProducer {self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
 class SendMessage:
     """SEND. `txn`: the broker does not ask the coordinator whether there is such a transaction.
     `sequence`: the highest number of its messages; `lowest`: that of a batch's first one, where it
     is another. `metadata`: what the message says of itself, where that differs from this command.
-    `is_part` True: a chunk that is not the last one of its message."""
+    `is_part` True: a chunk that is not the last one of its message. `opened` True: its producer was
+    opened by an OpenProducer, which the topic has to know; else it is one more that shares."""
 
     partition: str
     producer: str
@@ -339,6 +382,7 @@ class SendMessage:
     lowest: int | None = None
     metadata: MessageMetadata | None = None
     is_part: bool = False
+    opened: bool = False
 
     def __str__(self) -> str:
         said = "" if self.metadata is None or self.metadata.txn == self.txn else UNNAMED

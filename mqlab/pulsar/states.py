@@ -125,6 +125,15 @@ MARKER_OF: dict[TxnAction, MarkerType] = {
 }
 
 
+class AccessMode(StrEnum):
+    """Whether a producer shares its topic (ProducerAccessMode)."""
+
+    SHARED = "Shared"
+    EXCLUSIVE = "Exclusive"
+    WAIT_FOR_EXCLUSIVE = "WaitForExclusive"
+    EXCLUSIVE_WITH_FENCING = "ExclusiveWithFencing"
+
+
 class SubType(StrEnum):
     """How the consumers of one subscription share its messages."""
 

@@ -105,14 +105,9 @@ OTHERWISE = (
     ("transactionBufferInternalStats", "__system_reader", "nobody reads the snapshots here"),
 )
 
-EXCLUSIVE = "producers share their topic here"
 NON_PERSISTENT = "topics are persistent here"
 #: what a client is refused, and the words in which it is
-NOT_FOR_CLIENTS = (
-    ("a producer with a topic for itself (Exclusive, ExclusiveWithFencing, WaitForExclusive)",
-     EXCLUSIVE),
-    ("a non-persistent topic", NON_PERSISTENT),
-)  # fmt: skip
+NOT_FOR_CLIENTS = (("a non-persistent topic", NON_PERSISTENT),)
 
 
 def list_refusals() -> list[tuple[str, str]]:

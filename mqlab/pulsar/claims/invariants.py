@@ -1,7 +1,8 @@
 """What is true of a correct Pulsar, as properties over a world.
 
 Careful wording is the point. "What is committed can be read" is not true, nor is "one open
-transaction hides its own messages only". Nor does anything fence a client that was taken for dead.
+transaction hides its own messages only". Nor does anything fence a client that was taken for dead,
+unless somebody else has its topic alone.
 
 Three lists. `LIT` and `ALWAYS` hold in every reachable world of a correct broker, whatever stops or
 breaks; what `LIVE` says can still be reached from every one. What real Pulsar does *not* promise,
@@ -34,6 +35,7 @@ from .promises import (
     answered_is_kept,
     buffer_kept,
     committed_acks_kept,
+    one_writer,
     reads_receipts,
 )
 
@@ -358,6 +360,7 @@ ALWAYS = (
     _claim("committed acks kept", words.COMMITTED_ACKS_KEPT, committed_acks_kept, reads_topics),
     _claim("acked is let go", words.ACKED_IS_LET_GO, acked_is_let_go, reads_topics),
     _claim("buffer kept", words.BUFFER_KEPT, buffer_kept, reads_topics),
+    _claim("one writer", words.ONE_WRITER, one_writer, reads_topics),
 )
 LIVE = (_claim("ends", words.ENDS, ends, reads_timers, "can_always"),)
 UNKEPT = (

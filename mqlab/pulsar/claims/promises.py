@@ -105,6 +105,21 @@ def buffer_kept(cluster: Cluster, world: World) -> bool:
     return True
 
 
+def one_writer(cluster: Cluster, world: World) -> bool:
+    """From the position at which a producer got the partition for itself, as long as it is open.
+    A message names its producer itself."""
+    for topic in _list_topics(cluster, world):
+        access = topic.access
+        if not access.alone:
+            continue
+        written = list(world.disk(topic.name).log(topic.name).read(access.since))
+        came = (*written, *(unsafe.entry for unsafe in topic.appends))
+        messages = [e for e in came if e.marker is None and e.base >= access.since]
+        if any(entry.producer != access.writer for entry in messages):
+            return False
+    return True
+
+
 def _list_topics(cluster: Cluster, world: World) -> list[Topic]:
     roles = (world.role(name) for name in cluster.partitions)
     return [role for role in roles if role is not None]

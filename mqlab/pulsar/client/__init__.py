@@ -5,13 +5,14 @@ subscription for the first time, the client tells the coordinator so: those are 
 that will hear of the end. Everything else goes straight to the partition, with the id on it.
 
     transactions.py  newTransaction, commit, abort; the states of the client's own
-    producing.py     register the partition, send
+    producing.py     open and close a producer, register the partition, send
     consuming.py     subscribe, receive, register the subscription, acknowledge
     consumer.py      a consumer's queue, its permits, what is not acknowledged
 
 **Nothing here is durable**, and there is no name by which a restarted client could take up its
 transactions: what it had open is left to the coordinator's timeout, and what it held comes again
-to whoever subscribes. No other client is fenced.
+to whoever subscribes. No other client is fenced, unless it sends where another one has the topic
+for itself.
 
 *What can go wrong.* The answer to a commit is lost: the client asks again, the coordinator has
 forgotten the transaction, and the state is ERROR although it was committed. A send or an
@@ -56,6 +57,9 @@ from ..config import COORDINATOR, PulsarConfig, name_coordinator
 from ..errors import TIMEOUT, ServerError, name_exception
 from ..messages import (
     Answer,
+    CloseProducer,
+    OpenProducer,
+    ProducerOpened,
     PushMessage,
     SendMessage,
     Subscribed,
@@ -101,15 +105,18 @@ class Asked:
 class Client:
     """`connected`: the coordinators that know this client. `begun`: how often it has asked for a
     transaction. `txns`: by the names that the application gave them. `sequences`: the producer's
-    last number for each partition. `call`: what has not returned; `flight`: the message that it
-    sends; `owed`: partitions where it has still to acknowledge. `asked`: requests under way,
-    `corr`: the number of the last one."""
+    last number for each partition; `producers`: of partitions where it was opened by a call, how,
+    and with the topic epoch that it was told; `fenced`: those of them that it has lost. `call`:
+    what has not returned; `flight`: the message that it sends; `owed`: partitions where it has
+    still to acknowledge. `asked`: requests under way, `corr`: the number of the last one."""
 
     config: ClientConfig
     connected: tuple[int, ...] = ()
     begun: int = 0
     txns: Map[str, Transaction] = Map()
     sequences: Map[str, int] = Map()
+    producers: Map[str, OpenProducer] = Map()
+    fenced: tuple[str, ...] = ()
     consumers: tuple[Consumer, ...] = ()
     call: Any = None
     flight: SendMessage | None = None
@@ -125,6 +132,8 @@ class Client:
                 return consuming.take_push(self, message)
             case Request(body=Subscribed() as said):
                 return consuming.finish_subscribe(self, said)
+            case Request(body=ProducerOpened() as said):
+                return producing.finish_opening(self, said)
             case Response(peer=peer, corr=corr, body=said):
                 return self._take_answer(peer, corr, said)
             case ConnectionLost(peer=peer) if peer.startswith(COORDINATOR):
@@ -155,6 +164,11 @@ class Client:
                 return consuming.receive(new, call)
             case calls.RedeliverAll():
                 return consuming.redeliver(new, call)
+            case calls.CreateProducer():
+                return producing.open_producer(new, call)
+            case calls.Release():
+                new = new.drop_producer(call.partition)
+                return new.ask(call.partition, CloseProducer(call.partition))
             case calls.Close():
                 return consuming.close(new, call)
             case calls.GetState():
@@ -232,7 +246,11 @@ class Client:
     def _is_blocked(self) -> bool:
         """The call under way has waited for a coordinator only."""
         waits = any(asked.about is None for asked in self.asked)
-        return self.call is not None and not waits and not isinstance(self.call, calls.SubscribeTo)
+        return (
+            self.call is not None
+            and not waits
+            and not isinstance(self.call, calls.SubscribeTo | calls.CreateProducer)
+        )
 
     def _hand_over(self, asked: Asked, said: Any) -> Result:
         """The answer goes to the call that has asked."""
@@ -269,6 +287,7 @@ class Client:
 
     def _lose_partition(self, peer: str) -> Result:
         new, effects = consuming.reconnect(self, peer)
+        effects = (*producing.reconnect(new, peer), *effects)
         again = tuple(Send(a.to, a.body, a.corr) for a in new.asked if a.to == peer)
         return new, (*effects, *again)
 
@@ -289,6 +308,12 @@ class Client:
     def spoil(self, name: str) -> Client:
         """An operation of this transaction has failed: a later commit aborts it."""
         return self.keep(name, replace(self.txns[name], failed=True)) if name else self
+
+    def drop_producer(self, partition: str) -> Client:
+        fenced = tuple(name for name in self.fenced if name != partition)
+        producers = self.producers
+        producers = producers.remove(partition) if partition in producers else producers
+        return replace(self, producers=producers, fenced=fenced)
 
     def keep_consumer(self, consumer: Consumer) -> Client:
         others = tuple(c for c in self.consumers if not _is_same(c, consumer))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..messages import MessageId, TxnID
-from ..states import SubType, TxnAction
+from ..states import AccessMode, SubType, TxnAction
 
 
 def _given(*pairs: tuple[str, object]) -> str:
@@ -26,6 +26,29 @@ class NewTransaction:
 
     def __str__(self) -> str:
         return f"new-transaction {self.name}{_given(('timeout', self.timeout_ms))}"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateProducer:
+    """client.newProducer().accessMode(…).create(): a client has one producer for each partition. It
+    returns when the producer is ready. A partition without this call has one that shares."""
+
+    partition: str
+    access_mode: AccessMode = AccessMode.SHARED
+
+    def __str__(self) -> str:
+        shares = self.access_mode is AccessMode.SHARED
+        return f"producer {self.partition}{_given(('access', '' if shares else self.access_mode))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """producer.close()"""
+
+    partition: str
+
+    def __str__(self) -> str:
+        return f"close-producer {self.partition}"
 
 
 @dataclass(frozen=True, slots=True)

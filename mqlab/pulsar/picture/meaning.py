@@ -29,6 +29,7 @@ from ..messages import (
     Answer,
     BufferSnapshot,
     CloseConsumer,
+    CloseProducer,
     EndTxn,
     EndTxnOnPartition,
     EndTxnOnPartitionResponse,
@@ -39,7 +40,9 @@ from ..messages import (
     LedgerEntry,
     NewTxn,
     NewTxnResponse,
+    OpenProducer,
     PendingAckEntry,
+    ProducerOpened,
     PushMessage,
     RecoverBuffer,
     Redeliver,
@@ -75,6 +78,8 @@ REQUESTS: dict[type, Words] = {
     AddPartitionToTxn: sentences.ADD_PARTITION,
     AddSubscriptionToTxn: sentences.ADD_SUBSCRIPTION,
     EndTxnOnSubscription: sentences.TELL_SUBSCRIPTION,
+    OpenProducer: sentences.OPEN,
+    CloseProducer: sentences.CLOSE_PRODUCER,
     Subscribe: sentences.SUBSCRIBE,
     Subscribed: sentences.SUBSCRIBED,
     PushMessage: sentences.PUSH,
@@ -194,6 +199,8 @@ def _explain_request(body: object, written: Written) -> Telling:
             return Telling(name, why=words())
         case Ack(txn=txn):
             return Telling(name, why=(sentences.ACK if txn is None else sentences.ACK_IN_TXN)())
+        case ProducerOpened():
+            return Telling(why=_explain_opening(body)())
         case Subscribe(durable=False):
             return Telling(why=sentences.READER())
         case Flow():
@@ -225,9 +232,19 @@ def _explain_answer(asked: object, body: object, written: Written) -> Telling:
     return Telling(name, fold=True)
 
 
+def _explain_opening(said: ProducerOpened) -> Words:
+    if not said.ok:
+        return sentences.FENCED
+    return sentences.OPENED_SHARED if said.topic_epoch is None else sentences.OPENED
+
+
 def _explain_receipt(asked: object, receipt: SendReceipt) -> Words:
     if receipt.error is ServerError.NotAllowedError:
         return sentences.STALE
+    if receipt.error is ServerError.ServiceNotReady:
+        return sentences.NOT_OPEN
+    if receipt.error is ServerError.ProducerBusy:
+        return sentences.FENCED
     if not receipt.ok:
         return sentences.REFUSED
     if receipt.position < 0:

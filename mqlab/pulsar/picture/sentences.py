@@ -104,6 +104,33 @@ STALE = Words(
     "The low watermark says that this transaction has ended: its message is refused.",
     "低水位说明这个事务已经结束：它的消息被拒绝。",
 )
+OPEN = Words(
+    "A producer that wants the topic alone is let in, queued or refused; one that fences throws "
+    "the others out.",
+    "想独占主题的生产者会被接受、排队或拒绝；带隔离的会把其他生产者赶走。",
+)
+OPENED = Words(
+    "The epoch is on the disk, so whoever had the topic before is fenced from now on.",
+    "epoch 已写入磁盘，之前占用主题的生产者从此被隔离。",
+)
+OPENED_SHARED = Words(
+    "It shares the topic with others, or waits; no epoch was raised for it.",
+    "它与其他生产者共用主题，或者在等待；没有为它提高 epoch。",
+)
+FENCED = Words(
+    "Another producer has the topic for itself, or has had it since: this one writes nothing more "
+    "here. Transactions are not fenced by it.",
+    "另一个生产者正在或曾经独占主题：它在这里不能再写。事务本身并没有被隔离。",
+)
+NOT_OPEN = Words(
+    "The topic does not know this producer (any more). A real broker closes the connection, and "
+    "the client opens its producer again.",
+    "主题不认识（或不再认识）这个生产者。真实的 broker 会关闭连接，客户端再重新打开生产者。",
+)
+CLOSE_PRODUCER = Words(
+    "When nobody is left, the first producer that waits gets the topic.",
+    "没有其他生产者时，最先等待的生产者得到主题。",
+)
 SUBSCRIBE = Words(
     "The subscription stays when its consumers go; its cursor says where they begin to read.",
     "消费者离开后订阅仍在；从哪里开始读由它的游标决定。",

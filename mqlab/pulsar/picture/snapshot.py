@@ -36,7 +36,11 @@ def _draw_tables(
         tables.draw_transactions([role for role in roles if role is not None], written),
         tables.draw_buffers(topics, written),
     )
-    seldom = (tables.draw_pending(topics, written), tables.draw_timers(cluster, world))
+    seldom = (
+        tables.draw_pending(topics, written),
+        tables.draw_producers(topics),
+        tables.draw_timers(cluster, world),
+    )
     return (*always, *(table for table in seldom if table.rows))
 
 

@@ -4,6 +4,7 @@ table                    made from                                       key
 transactions             the coordinators' memory                        transaction
 transaction buffers      each partition's memory                         partition
 pending acknowledgements each subscription's memory                      subscription
+producers                each partition's memory, the epoch from its disk partition
 timers                   the coordinators' nodes                         timer
 """
 
@@ -22,6 +23,7 @@ from .ledgers import Written
 TXN_COLUMNS = ("transaction", "id", "status", "participants")
 BUFFER_COLUMNS = ("partition", "state", "ongoing", "aborts", "max read")
 PENDING_COLUMNS = ("subscription", "pending", "by")
+PRODUCER_COLUMNS = ("partition", "topic epoch", "alone", "waiting")
 TIMER_COLUMNS = ("timer", "after")
 
 
@@ -61,6 +63,19 @@ def _list_held(pending: PendingAck, written: Written) -> list[tuple[str, str]]:
         txn, position = pending.slot
         held.append((f"≤ {position}", written.name(txn)))
     return held
+
+
+def draw_producers(topics: list[Topic]) -> Table:
+    """Of partitions that somebody wanted for himself."""
+    rows = []
+    for topic in topics:
+        access = topic.access
+        if access.epoch >= 0 or access.waiting:
+            alone = access.writer if access.alone else ""
+            waiting = ", ".join(ask.producer for who, ask in access.waiting if who)
+            epoch = str(access.epoch) if access.epoch >= 0 else ""
+            rows.append((topic.name, epoch, alone, waiting))
+    return Table(words.PRODUCER_TABLE(), PRODUCER_COLUMNS, tuple(rows))
 
 
 def draw_timers(cluster: Cluster, world: World) -> Table:

@@ -72,6 +72,14 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         ),
     ),
     (
+        Text("topic epoch"),
+        Text(
+            "How often a producer has got the topic for itself; one that knows an older epoch "
+            "writes here no more.",
+            "主题被独占过多少次；只知道较旧 epoch 的生产者不能再写。",
+        ),
+    ),
+    (
         Text(TxnStatus.COMMITTING),
         Text(
             "The commit is in the log and stands, whatever stops; not every participant has "

@@ -105,6 +105,14 @@ CHANGES: Table = (
     ),
     (r"^loaded", LOADED),
     (
+        r"^topic epoch|^producers that wait",
+        Words(
+            "Who is connected is memory; the epoch is on the disk, so a load fences the same "
+            "producers.",
+            "谁已连接只在内存中；epoch 在磁盘上，所以重新加载后被隔离的还是同样的生产者。",
+        ),
+    ),
+    (
         r": (OPEN|COMMITTING|COMMITTED|ABORTING|ABORTED|ERROR|TIME_OUT)$",
         Words(
             "This is the client's own state; the coordinator keeps another one, and they may "

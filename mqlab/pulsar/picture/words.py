@@ -13,6 +13,7 @@ GRAPH_IDLE = Words("No transaction yet", "还没有事务")
 TXN_TABLE = Words("Live transactions of the coordinator", "协调器里未结束的事务")
 BUFFER_TABLE = Words("Transaction buffers", "事务缓冲区")
 PENDING_TABLE = Words("Pending acknowledgements", "待定确认")
+PRODUCER_TABLE = Words("Producers of their own topic", "独占主题的生产者")
 TIMERS_TABLE = Words("Timers of the coordinator", "协调器的定时器")
 IN_QUEUE = Words("{count} in its queue, not received yet", "队列里还有 {count} 条没有接收")
 
@@ -90,5 +91,9 @@ ACKED_IS_LET_GO = Words(
 BUFFER_KEPT = Words(
     "a restart finds what the buffer knows: what is open, and what was aborted",
     "重启之后，缓冲区仍知道哪些事务未结束、哪些已中止",
+)
+ONE_WRITER = Words(
+    "while a producer has a partition for itself, every message that comes is its own",
+    "生产者独占分区期间，新写入的消息都是它自己的",
 )
 COMMITS = Words("a transaction can commit", "事务可以提交")

@@ -32,10 +32,13 @@ from ..messages import (
     TxnID,
     Unsubscribe,
 )
-from ..states import SubType, TxnAction
+from ..states import AccessMode, SubType, TxnAction
 
 ADVICE = {
     "new-transaction": "new-transaction NAME [timeout=MS]",
+    "producer": "producer PARTITION "
+    "[access=Shared|Exclusive|WaitForExclusive|ExclusiveWithFencing]",
+    "close-producer": "close-producer PARTITION",
     "send": "send PARTITION VALUE … [txn=NAME] [sequence=N] [metadata=no]",
     "commit": "commit NAME",
     "abort": "abort NAME",
@@ -94,6 +97,13 @@ class _Line:
                 sent = tuple(map(_word, values))
                 metadata = self._yes("metadata")
                 return calls.Send(self._partition(partition), sent, txn, sequence, metadata)
+            case ("producer", partition):
+                mode = self.given.pop("access", "Shared")
+                if mode not in tuple(AccessMode):
+                    raise ValueError(f"access={mode}: expected {ADVICE['producer']}")
+                return calls.CreateProducer(self._partition(partition), AccessMode(mode))
+            case ("close-producer", partition):
+                return calls.Release(self._partition(partition))
             case ("commit", name):
                 return calls.Commit(name)
             case ("abort", name):

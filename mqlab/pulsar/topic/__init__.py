@@ -4,6 +4,7 @@ Whoever owns a partition appends to its ledger, keeps its transaction buffer and
 subscriptions. In the broker these are objects that call each other; so they are one role here.
 
     SendMessage            publishing.py   plain or in a transaction; answered once it is safe
+    OpenProducer, …        access.py       whether a producer shares the topic; the topic epoch
     EndTxnOnPartition      markers.py      one marker, also where nothing was written
     (a watermark comes)    markers.py      what ended long ago and blocks this partition is aborted
     (it is time)           snapshots.py    what a load need not read the whole topic for
@@ -11,10 +12,10 @@ subscriptions. In the broker these are objects that call each other; so they are
     GetLastMessageId, …    describing.py   what a reader could be sent; what an administrator asks
     DeleteTopic            deletion.py     all of it goes
 
-**Durable** are the entries, the buffer's snapshots and, for each subscription, a cursor and a log
-of pending acks. **In memory** are what the buffer knows, the consumers, and which sequence numbers
-were seen. A message is answered when it is safe, *before* its transaction ends: whether it will
-ever be read is decided later.
+**Durable** are the entries, the buffer's snapshots, the topic epoch and, for each subscription, a
+cursor and a log of pending acks. **In memory** are what the buffer knows, who is connected, and
+which sequence numbers were seen. A message is answered when it is safe, *before* its transaction
+ends: whether it will ever be read is decided later.
 
 *What can go wrong.* A marker comes twice, since the coordinator tells everybody again when one of
 them did not answer: the second one changes nothing. A message comes twice: with deduplication its
@@ -23,7 +24,7 @@ after an abort the same number is a duplicate still. *Invariants:* entries are n
 abort; nothing above maxReadPosition is dispatched.
 
 A kill and a restart of this node are what unloading and loading the topic is in Pulsar.
-*Left out:* new ledgers (a position is one number), retention, producers' fencing, schemas.
+*Left out:* new ledgers (a position is one number), retention, schemas.
 Read on in PersistentTopic, ManagedLedgerImpl, MessageDeduplication (4.2).
 """
 
@@ -53,9 +54,12 @@ from ..buffer import Buffer, recover_buffer
 from ..config import CURSORS, SNAPSHOT_LOG, TOPIC, PulsarConfig
 from ..ledger import TopicView
 from ..messages import (
+    Answer,
+    CloseProducer,
     DeleteTopic,
     EndTxnOnPartition,
     GetLastMessageId,
+    OpenProducer,
     RecoverBuffer,
     SendMessage,
     Subscribe,
@@ -63,7 +67,8 @@ from ..messages import (
 )
 from ..states import BufferState
 from ..subscription import Subscription
-from . import deletion, describing, markers, namespace, publishing, snapshots
+from . import access, deletion, describing, markers, namespace, publishing, snapshots
+from .access import Access
 from .unsafe import Unsafe
 
 __all__ = ["Topic", "Unsafe"]
@@ -80,6 +85,7 @@ class Topic:
     """`lac`: the last confirmed entry. `appends`: entries that are not safe yet, the oldest
     first. `queue`: requests that wait for the buffer. `pushed` and `persisted`: the highest
     sequence number of each producer that was appended, and that is safe. `subs`: by name.
+    `access`: which producers are open, and whether one of them is alone.
     `exists` False: it was deleted, and nobody has used it since. `namespace`
     False: there is no namespace for it."""
 
@@ -92,6 +98,7 @@ class Topic:
     pushed: Map[str, int] = Map()
     persisted: Map[str, int] = Map()
     subs: Map[str, Subscription] = Map()
+    access: Access = Access()
     exists: bool = True
     namespace: bool = True
 
@@ -118,6 +125,11 @@ class Topic:
                 new, effects = deletion.revive(self)
                 new, more = publishing.publish(new, body, caller, disk)
                 return new, (*effects, *more)
+            case OpenProducer():
+                return access.open_producer(self, body, caller, disk)
+            case CloseProducer():
+                new, effects = access.close_producer(self, caller.name, disk)
+                return new, (Reply(caller, Answer()), *effects)
             case EndTxnOnPartition():
                 return markers.end_txn(self, body, caller, disk)
             case GetLastMessageId() if self.buffer.state is BufferState.INITIALIZING:
@@ -152,11 +164,14 @@ class Topic:
 
     def append(self, disk: Disk, unsafe: Unsafe) -> Result:
         """Write an entry at the end of the ledger; the rest happens when it is safe."""
-        end = disk.log(self.name).end
-        waiting = sum(u.entry.base >= end for u in self.appends)  # appended in this very step
-        entry = replace(unsafe.entry, base=end + waiting)
+        entry = replace(unsafe.entry, base=self.find_next(disk))
         new = replace(self, appends=(*self.appends, replace(unsafe, entry=entry)))
         return new, (Append(self.name, entry),)
+
+    def find_next(self, disk: Disk) -> int:
+        """Where the next entry will lie."""
+        end = disk.log(self.name).end
+        return end + sum(u.entry.base >= end for u in self.appends)  # appended in this very step
 
     def _go_on(self, done: Result, disk: Disk, at_ms: int) -> Result:
         """After whatever happened: dispatch, if one may read further, and watch for the time of
@@ -206,8 +221,7 @@ class Topic:
         return replace(self, subs=subs), effects
 
     def _lose_client(self, peer: str, disk: Disk, at_ms: int) -> Result:
-        new: Topic = self
-        effects: Effects = ()
+        new, effects = access.close_producer(self, peer, disk)
         for name, sub in self.subs.items():
             new, more = new._keep(name, sub.lose_consumer(peer, new.view(disk, at_ms)))
             effects = (*effects, *more)
@@ -223,6 +237,7 @@ class Topic:
             texts.append(ENTERED(state=self.buffer.state))
         if self.buffer.readable != old.buffer.readable:
             texts.append(FRONTIER(max_read=self.buffer.readable))
+        texts += access.tell_changes(old.access, self.access)
         for name, sub in self.subs.items():
             if sub is not old.subs.get(name):
                 texts += sub.describe_changes(old.subs.get(name))
@@ -235,6 +250,7 @@ class Topic:
         log = disk.log(name)
         rows = disk.table(TOPIC)
         new = cls(config, name, lac=log.end - 1, exists=not deletion.was_deleted(rows))
+        new = replace(new, access=Access(rows.get(access.EPOCH, -1)))
         new = replace(new, namespace=namespace.has_namespace(config, name, rows))
         new = publishing.recover_sequences(new, log)
         effects: Effects = ()

@@ -44,8 +44,10 @@ def delete(topic: Topic, caller: Caller) -> Result:
     new = type(topic)(
         topic.config, topic.name, buffer=Buffer(BufferState.NO_SNAPSHOT), exists=False
     )
+    forgotten = () if topic.access.epoch < 0 else (Put(TOPIC, "epoch", None),)
     return new, (
         Put(TOPIC, DELETED, True),
+        *forgotten,
         *subscriptions,
         Truncate(SNAPSHOT_LOG, 0),
         Truncate(topic.name, 0),

@@ -21,6 +21,8 @@ from ..messages import (
     EndTxnOnPartitionResponse,
     EndTxnOnSubscription,
     EndTxnOnSubscriptionResponse,
+    OpenProducer,
+    ProducerOpened,
     SendMessage,
     SendReceipt,
     Subscribe,
@@ -54,6 +56,8 @@ def refuse(topic: Topic, body: Any, caller: Caller) -> Result:
             return topic, (Reply(caller, refusal),)
         case SendMessage():
             return topic, (Reply(caller, SendReceipt(NOT_FOUND)),)
+        case OpenProducer(partition=partition):
+            return topic, (Send(caller.name, ProducerOpened(NOT_FOUND, partition=partition)),)
         case Subscribe(partition=partition, subscription=name):
             said = Subscribed(NOT_FOUND, partition=partition, subscription=name)
             return topic, (Send(caller.name, said),)

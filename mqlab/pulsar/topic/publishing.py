@@ -1,4 +1,4 @@
-"""SEND: duplicates first, then the buffer, then the ledger.
+"""SEND: whose it is first, then duplicates, then the buffer, then the ledger.
 
 A plain message is appended at once, in every state of the buffer. One of a transaction waits until
 the buffer has recovered, and the very first one until the first snapshot is safe. The coordinator
@@ -22,7 +22,7 @@ from ...kernel.disk import LogView
 from ..errors import ServerError
 from ..messages import LedgerEntry, SendMessage, SendReceipt
 from ..states import BufferState
-from . import snapshots
+from . import access, snapshots
 from .unsafe import Unsafe
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ HAS_ENDED = "Transaction {txn} has been ended."
 
 
 def publish(topic: Topic, ask: SendMessage, caller: Caller, disk: Disk) -> Result:
-    refusal = _find_duplicate(topic, ask)
+    refusal = access.find_refusal(topic, ask, caller) or _find_duplicate(topic, ask)
     if refusal is not None:
         return topic, (Reply(caller, refusal),)
     if ask.txn is None:

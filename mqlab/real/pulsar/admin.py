@@ -76,6 +76,16 @@ class Admin:
         told = self.lab.http("PUT", f"{ADMIN}/{self.lab.wire(topic)}/unload")
         self._note(topic, "unload", told["status"])
 
+    def producers(self, topic: str) -> None:
+        """Who is open there, in which mode, and the topic epoch."""
+        found = self.lab.settle(lambda: self._producers(topic))
+        self._note(topic, "stats: producers", found)
+
+    def _producers(self, topic: str) -> str:
+        found = self.lab.json(f"{ADMIN}/{self.lab.wire(topic)}/stats")
+        names = sorted(f"{p['producerName']} {p['accessMode']}" for p in found["publishers"])
+        return f"{', '.join(names) or 'nobody'}, epoch {found.get('topicEpoch')}"
+
     def compact(self, topic: str) -> None:
         """Once, to its end."""
         path = f"{ADMIN}/{self.lab.wire(topic)}/compaction"

@@ -154,6 +154,33 @@ class Lab(Notebook):
             self.perform(f"producer {label} {who} {self.url(topic)}{_write(settings)}")
         return label
 
+    def open_producer(self, who: str, topic: str, access: str) -> None:
+        """A producer with an access mode; another one of the same client comes in its place."""
+        self.client(who)
+        label = f"{who}>{topic}"
+        self._made.add(label)
+        told = self.attempt(f"producer {label} {who} {self.url(topic)} name={who} access={access}")
+        self.note(who, topic, f"OpenProducer {access}", told)
+
+    def begin_producer(self, who: str, topic: str, access: str) -> None:
+        """One that is to wait; `join_producer` tells when its turn has come."""
+        self.client(who)
+        label = f"{who}>{topic}"
+        self._made.add(label)
+        line = f"producer {label} {who} {self.url(topic)} name={who} access={access}"
+        self.perform(f"later {label} {line}")
+        self.pause(SILENCE_MS / 1000)
+        told = "ready" if self.perform(f"has-ended {label}") else "waits"
+        self.note(who, topic, f"OpenProducer {access}", told)
+
+    def join_producer(self, who: str, topic: str) -> None:
+        told = self.attempt(f"join {who}>{topic}")
+        self.note(who, topic, "the producer that waited", told)
+
+    def close_producer(self, who: str, topic: str) -> None:
+        told = self.attempt(f"close {who}>{topic}")
+        self.note(who, topic, "CloseProducer", told)
+
     def send(
         self, who: str, topic: str, text: str, txn: Txn | None = None, **settings: object
     ) -> str:

@@ -33,6 +33,14 @@ NOT_MODELLED = "not modelled"
 
 TABLE: tuple[Listed, ...] = (
     Listed(
+        "*",
+        "*producer with access*",
+        "who gets a topic for itself, who waits, who is fenced",
+        NOT_MODELLED,
+        "one client of the engine stands here for all of a program's, and has one producer; the "
+        "scenario fencing-stops-sends has several and the same answers, as has the server",
+    ),
+    Listed(
         "*/backlog-with-markers",
         "*analyzeBacklog",
         "messages and markers that a subscription has before it, counted apart",

@@ -15,7 +15,9 @@ VERSION = "4.2.4"
 IDS = NEVER
 #: what nobody answers, in either direction, or what is answered over another connection
 ONE_WAY = re.compile(
-    r"^((Message|Subscribed?|Flow|Redeliver|CloseConsumer) .*|Ack(?!.* in \().*)$", re.DOTALL
+    r"^((Message|Subscribed?|OpenProducer|ProducerOpened|Flow|Redeliver|CloseConsumer) .*"
+    r"|Ack(?!.* in \().*)$",
+    re.DOTALL,
 )
 
 CONTRADICTIONS = (

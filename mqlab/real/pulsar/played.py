@@ -18,7 +18,7 @@ from .rest import answer_http, name_topic
 SETTING = re.compile(r"^[a-z]+=")
 PATIENCE = 200
 #: settings of lines that the engine has nothing for
-LACKING = ("after", "size", "compacted", "chunk", "retry")
+LACKING = ("access", "after", "size", "compacted", "chunk", "retry")
 
 
 @dataclass(frozen=True, slots=True)

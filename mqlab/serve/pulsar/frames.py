@@ -24,6 +24,7 @@ from .wire.http import speaks_http, write_refusal, write_response
 
 #: sends without a receipt among them
 AT_ONCE = 4_096
+WAIT_FOR_EXCLUSIVE = 2
 ONE_WAY = frozenset({"FLOW", "REDELIVER_UNACKNOWLEDGED_MESSAGES", "PONG"})
 
 
@@ -74,7 +75,9 @@ class PulsarFrames:
         one_way = command.name in ONE_WAY
         if command.name == "ACK":
             one_way = not command.body.HasField("request_id")
-        waits = command.name in ("NEW_TXN", "END_TXN")
+        waits = command.name in ("NEW_TXN", "END_TXN") or (
+            command.name == "PRODUCER" and command.body.producer_access_mode == WAIT_FOR_EXCLUSIVE
+        )
         return ClientRequest(Ask(command, self._here), 0, one_way, waits)
 
     def write(self, asked: ClientRequest, answer: Any) -> bytes:

@@ -11,7 +11,7 @@ from mqlab.pulsar.messages import EndTxnOnPartitionResponse, NewTxnResponse, Sen
 from mqlab.pulsar.pending_ack.handle import PendingAck
 from mqlab.pulsar.states import MarkerType
 from mqlab.pulsar.subscription import dispatch
-from mqlab.pulsar.topic import Topic, publishing, snapshots
+from mqlab.pulsar.topic import Topic, access, publishing, snapshots
 
 Buffer = opened.Buffer
 
@@ -242,6 +242,25 @@ def acknowledges_one_more(patch):
     patch.setattr(Cursor, "delete", lambda c, at: real(c, tuple(p + 1 for p in at)))
 
 
+def takes_from_the_fenced(patch):
+    """Nobody asks whether the producer of a message was thrown out."""
+    patch.setattr(access, "find_refusal", lambda topic, ask, caller: None)
+
+
+def lets_two_in(patch):
+    """A producer that fences leaves the others where they are."""
+    patch.setattr(access, "_throw_out", lambda topic: (topic, ()))
+    real = access._grant
+
+    def grant(topic, ask, who, disk):
+        before = topic.access.open
+        new, effects = real(topic, ask, who, disk)
+        both = Map((*before.items(), *new.access.open.items()))
+        return replace(new, access=replace(new.access, open=both)), effects
+
+    patch.setattr(access, "_grant", grant)
+
+
 SUBSCRIBED = "app=subscribe orders-0 s from=earliest type=Shared"
 EARLY = (
     f"pulsar '{SUBSCRIBED}; new-transaction t0; send orders-0 a txn=t0; new-transaction t1; "
@@ -262,6 +281,11 @@ AGAIN = (
 CROSSED = (
     "pulsar 'app=new-transaction t1; new-transaction t2; send orders-0 a txn=t2; "
     "send orders-0 b txn=t1; send orders-0 p; commit t1; abort t2'"
+)
+FENCING = (
+    "pulsar clients=app,again 'app=producer orders-0 access=Exclusive; new-transaction t1; "
+    "send orders-0 a txn=t1; commit t1' "
+    "'again=producer orders-0 access=ExclusiveWithFencing; send orders-0 b'"
 )
 TWO = "pulsar 'app=new-transaction t1; new-transaction t2'"
 HELD = f"pulsar 'app={SHARED}; new-transaction t1; ack s txn=t1"
@@ -294,5 +318,7 @@ PATCHES = [
         Budget(),
         "nothing passed over",
     ),
+    (takes_from_the_fenced, FENCING, Budget(), "one writer"),
+    (lets_two_in, FENCING, Budget(breaks=1), "one writer"),
     (acknowledges_one_more, f"{HELD}; commit t1'", Budget(), "committed acks kept"),
 ]

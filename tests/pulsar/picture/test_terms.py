@@ -6,6 +6,7 @@ from mqlab.lessons.registry import run_scenario
 from mqlab.pulsar.picture.terms import TERMS
 
 STORY = """system pulsar clients=app
+run app: producer orders-0 access=Exclusive
 run app: subscribe orders-0 s, send orders-0 a, receive s, new-transaction t1, ack s txn=t1
 """
 

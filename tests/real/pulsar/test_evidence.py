@@ -99,3 +99,18 @@ def test_every_contradiction_is_met_in_some_story() -> None:
     facts = [fact for text in (COMMIT, ABORT, MARKED) for fact in judged(text, "")]
     for row in CONTRADICTIONS:
         assert any(row.meets(fact) for fact in facts), row
+
+
+FENCED = """\
+# As the program `fencing-stops-sends` asks.
+system pulsar topic=income clients=app,again
+run app: producer income-0 access=Exclusive
+run again: producer income-0 access=ExclusiveWithFencing
+"""
+
+
+def test_a_producer_that_is_opened_is_recorded() -> None:
+    lines = evidence(FENCED, "fencing-stops-sends")
+    for line in ("app → income-0 OpenProducer Exclusive",
+                 "again → income-0 OpenProducer ExclusiveWithFencing"):  # fmt: skip
+        assert lines[line] == RECORDED, line

@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -30,6 +31,7 @@ import org.apache.pulsar.client.api.Message;
 import org.apache.pulsar.client.api.MessageId;
 import org.apache.pulsar.client.api.MessageIdAdv;
 import org.apache.pulsar.client.api.Producer;
+import org.apache.pulsar.client.api.ProducerAccessMode;
 import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.Reader;
 import org.apache.pulsar.client.api.Schema;
@@ -37,6 +39,7 @@ import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.apache.pulsar.client.api.SubscriptionType;
 import org.apache.pulsar.client.api.transaction.Transaction;
 import org.apache.pulsar.client.api.transaction.TxnID;
+import org.apache.pulsar.client.impl.ProducerImpl;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.client.impl.transaction.TransactionImpl;
 import org.apache.pulsar.common.api.proto.BaseCommand;
@@ -134,6 +137,7 @@ public class Driver {
       case "end-twice" -> endTwice(line);
       case "close" -> close(line.word(1));
       case "later" -> later(line);
+      case "has-ended" -> begun.get(line.word(1)).isDone();
       case "join" -> begun.remove(line.word(1)).get();
       case "http" -> http(line);
       case "forget", "over" -> forget();
@@ -193,7 +197,10 @@ public class Driver {
 
   // ---- producers ------------------------------------------------------------------------------
 
-  /** producer PRODUCER CLIENT TOPIC [name=…] [batching=yes] [chunk=BYTES] [timeout=…] */
+  /**
+   * producer PRODUCER CLIENT TOPIC [name=…] [batching=yes] [chunk=BYTES] [timeout=…] [access=MODE]:
+   * with a mode it answers with the topic epoch that the broker has told it.
+   */
   Object producer(Line line) throws Exception {
     var builder = clients.get(line.word(2)).newProducer(Schema.STRING).topic(line.word(3))
         .enableBatching(line.get("batching", "").equals("yes"))
@@ -204,8 +211,17 @@ public class Driver {
     if (!line.get("name", "").isEmpty()) {
       builder.producerName(line.get("name", ""));
     }
-    producers.put(line.word(1), builder.create());
-    return "ok";
+    if (line.get("access", "").isEmpty()) {
+      producers.put(line.word(1), builder.create());
+      return "ok";
+    }
+    builder.accessMode(ProducerAccessMode.valueOf(line.get("access", "")));
+    var made = builder.create();
+    producers.put(line.word(1), made);
+    var field = ProducerImpl.class.getDeclaredField("topicEpoch");
+    field.setAccessible(true);
+    var epoch = (Optional<?>) field.get(made);
+    return epoch.isPresent() ? "epoch " + epoch.get() : "ok";
   }
 
   /** send PRODUCER TEXT [txn=…] [key=…] [seq=…] [after=MILLISECONDS] [size=BYTES] */

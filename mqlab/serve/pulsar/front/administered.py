@@ -45,15 +45,8 @@ def _internal(call: Call, *name: str) -> Result:
 
 
 def _stats(call: Call, *name: str) -> Result:
-    topic = name_topic(*name)
-    publishers = [
-        {"producerId": number, "producerName": producer.name, "accessMode": "Shared"}
-        for session in call.front.sessions.by_conn.values()
-        for number, producer in session.producers.items()
-        if producer.topic == topic
-    ]
     return call.at_topic(
-        topic, lambda h, disk: AdminAnswer(OK, measuring.tell_stats(h, disk, publishers))
+        name_topic(*name), lambda h, disk: AdminAnswer(OK, measuring.tell_stats(h, disk))
     )
 
 

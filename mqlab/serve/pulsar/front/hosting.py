@@ -8,6 +8,7 @@ its own clients. Here they share a disk and a port, and this is all that has to 
                the client at once
     consumers  the role knows each by a name that says where it is ("sorter@conn-3/7"); what it is
                sent becomes a push to that connection
+    producers  each is known in the same way; `opening.py` answers its client
     permits    the role is given PORTION of what a consumer permits, and more when these are used
                up, but nothing as long as the client does not read: as a real dispatcher, which
                asks whether the consumer's channel is writable (Consumer#isWritable). So of a
@@ -43,9 +44,12 @@ from ....kernel import (
     Truncate,
     replace,
 )
+from ....pulsar.errors import ServerError
 from ....pulsar.messages import (
     CloseConsumer,
+    CloseProducer,
     Flow,
+    ProducerOpened,
     PushMessage,
     Seek,
     SendReceipt,
@@ -56,9 +60,11 @@ from ....pulsar.messages import (
 from ....pulsar.states import SubType
 from ....pulsar.subscription.consumers import find_active
 from ....pulsar.topic import Topic
-from ...protocol import Drained, Unsent
+from ...protocol import Drained, Hangup, Unsent
 from ..wire.asks import Handed, Push, Receipt, Tell
+from . import opening
 from .noting import Notes
+from .opening import Opening
 
 #: messages that a consumer is sent before it is asked whether its client reads
 PORTION = 100
@@ -75,6 +81,10 @@ class Inspect:
     def __init__(self, read: Callable[[Any, Disk], Any], noted: bool = False) -> None:
         self.read = read
         self.noted = noted
+
+
+class Left:
+    """The connection of a producer has ended: its role is to hear so."""
 
 
 class Onward:
@@ -107,8 +117,8 @@ class Folder:
 class Hosted(Quiet):
     """`role`: the engine's. `folder`: where its logs and tables are. `ledger`: the number under
     which clients know the topic's ledger. `epochs`: of consumers; `late`: by connection, pushes
-    that wait; `permits`: by consumer, with its subscription, how many the role was not given;
-    `notes`: for an administrator."""
+    that wait; `openings`: producers that are not answered yet; `permits`: by consumer, with its
+    subscription, how many the role was not given; `notes`: for an administrator."""
 
     role: Any
     folder: str
@@ -116,6 +126,7 @@ class Hosted(Quiet):
     epochs: Map[str, int] = field(default_factory=Map)
     late: Map[str, tuple[Send, ...]] = field(default_factory=Map)
     permits: Map[str, tuple[str, int]] = field(default_factory=Map)
+    openings: Map[str, Opening] = field(default_factory=Map)
     notes: Notes = Notes()
 
     def step(self, event: Event, disk: Disk) -> Result:
@@ -128,6 +139,12 @@ class Hosted(Quiet):
                 return self, (Reply(caller, said),)
             case Request(body=Handed(body=Flow() as flow, caller=caller)):
                 return self._give(flow, caller, mine, event)
+            case Request(body=Handed(caller=caller, body=Left()), at_ms=at_ms):
+                return self._drop(caller.name)._step(ConnectionLost(caller.name, at_ms), mine)
+            case Request(body=Opening() as asked, at_ms=at_ms):
+                new, refused = opening.take(self, asked)
+                event = Request(asked.caller, asked.body, at_ms)
+                return (new, refused) if refused else new._step(event, mine)
             case Request(body=Handed() as handed, at_ms=at_ms):
                 return self._note(handed)._step(
                     Request(handed.caller, handed.body, at_ms), mine, handed.caller
@@ -181,6 +198,8 @@ class Hosted(Quiet):
 
     def _note(self, handed: Handed) -> Hosted:
         name = handed.caller.name
+        if isinstance(handed.body, CloseProducer):
+            return self._drop(name)
         if isinstance(handed.body, Subscribe | CloseConsumer | Unsubscribe):
             self = replace(self, permits=self.permits.remove(name))
         if handed.epoch is not None:
@@ -188,6 +207,12 @@ class Hosted(Quiet):
         if isinstance(handed.body, CloseConsumer | Unsubscribe) and name in self.epochs:
             return replace(self, epochs=self.epochs.remove(name))
         return self
+
+    def _drop(self, name: str) -> Hosted:
+        """A producer that may wait still has gone."""
+        if name not in self.openings:
+            return self
+        return replace(self, openings=self.openings.remove(name))
 
     def _step(self, event: Event, mine: Folder, asker: Caller | None = None) -> Result:
         role, effects = self.role.step(event, mine)
@@ -208,6 +233,7 @@ class Hosted(Quiet):
             done.append(placed)
         for conn, more in late.items():
             new = replace(new, late=new.late.set(conn, (*new.late[conn], *more)))
+        new = opening.forget(new, effects)
         return new, (*done, *(new._ask_more(name) for name in sent if new._is_used_up(name)))
 
     def place(self, effect: Effect, asker: Caller | None = None) -> Effect:
@@ -219,6 +245,10 @@ class Hosted(Quiet):
                 return replace(effect, table=f"{self.folder}/{table}")
             case Send(body=Subscribed() as said) if asker is not None:
                 return Reply(asker, said)
+            case Send(to=to, body=ProducerOpened() as said):
+                return opening.place(self, to, said)
+            case Reply(caller=caller, body=SendReceipt(error=ServerError.ServiceNotReady) as said):
+                return Reply(caller, Hangup(said.message))
             case Reply(caller=caller, body=SendReceipt() as said):
                 receipt = Receipt(said.error, said.message, said.position, self.ledger)
                 return Reply(caller, receipt)

@@ -14,10 +14,11 @@ from typing import Any
 from ....kernel import Disk
 from ....kernel.disk import LogView
 from ....pulsar.ledger import Cursor
+from ....pulsar.messages import OpenProducer
 from ....pulsar.states import MarkerType
 from ....pulsar.subscription import Subscription
 from ....pulsar.topic import Topic
-from .hosting import Hosted
+from .hosting import Hosted, read_consumer
 from .noting import ALL
 
 Facts = dict[str, Any]
@@ -77,7 +78,7 @@ def _next(sub: Subscription) -> int:
 # ---- statistics ------------------------------------------------------------------------------
 
 
-def tell_stats(hosted: Hosted, disk: Disk, publishers: list[Facts]) -> Facts:
+def tell_stats(hosted: Hosted, disk: Disk) -> Facts:
     """Counters begin when the topic was loaded. A marker lies in memory here without bytes, so it
     is left out of `storageSize`."""
     topic, notes = hosted.role, hosted.notes
@@ -95,11 +96,18 @@ def tell_stats(hosted: Hosted, disk: Disk, publishers: list[Facts]) -> Facts:
         "ongoingTxnCount": len(topic.buffer.ongoing),
         "committedTxnCount": markers.count(MarkerType.TXN_COMMIT),
         "abortedTxnCount": markers.count(MarkerType.TXN_ABORT),
-        "publishers": publishers,
+        "publishers": [_tell_producer(*one) for one in topic.access.open.items()],
         "subscriptions": {n: _tell_sub(hosted, sub, log) for n, sub in topic.subs.items()},
         "deduplicationStatus": "Enabled" if topic.config.dedup else "Disabled",
         "topicCreationTimeStamp": notes.loaded_ms,
+        **({} if topic.access.epoch < 0 else {"topicEpoch": topic.access.epoch}),
     }
+
+
+def _tell_producer(who: str, asked: OpenProducer) -> Facts:
+    number = read_consumer(who)[1]
+    mode = str(asked.access_mode)
+    return {"producerId": number, "producerName": asked.producer, "accessMode": mode}
 
 
 def _count_bytes(log: LogView, start: int, end: int) -> int:

@@ -7,7 +7,7 @@ not believed beyond what it has sent: a batch has no more messages than its byte
 broker stores such a batch, which no client can read).
 
 Source: ServerCnx#handleProducer, #handleSend, Producer#checkAndStartPublish (4.2). *Left out:*
-exclusive producers, encryption.
+encryption.
 """
 
 from __future__ import annotations
@@ -15,9 +15,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....kernel import Caller, Disk, Effects, Put, Reply, Send, replace
-from ....pulsar.errors import ServerError
-from ....pulsar.messages import Answer, MessageMetadata, SendMessage, TxnID
-from ....pulsar.unserved import EXCLUSIVE
+from ....pulsar.messages import (
+    Answer,
+    CloseProducer,
+    MessageMetadata,
+    OpenProducer,
+    SendMessage,
+    TxnID,
+)
+from ....pulsar.states import AccessMode
 from ..wire.asks import Ask, Handed, Said
 from ..wire.commands import (
     MOST_IN_BATCH,
@@ -28,7 +34,7 @@ from ..wire.commands import (
     read_metadata,
     signed,
 )
-from .hosting import Inspect
+from .opening import Opening
 from .schemas import add_producers
 from .sessions import Producer
 from .topics import open_topic, read_name
@@ -38,55 +44,39 @@ if TYPE_CHECKING:
 
 Result = tuple["Front", Effects]
 NAMES = "names"
-BUSY = "Producer with name '{name}' is already connected to topic"
-SHARED = 0
+#: by the number of a mode in ProducerAccessMode
+MODES = tuple(AccessMode)
 TEXT = 100  # characters of a message that are kept as words
 
 
 def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
+    """Its topic decides whether there is room for it. A number that is in use for another producer
+    of this connection is given to the new one."""
     command = ask.command.body
     topic = read_name(command.topic)
     effects = open_topic(disk, topic)
-    if command.producer_access_mode != SHARED:
-        refusal = Answer(ServerError.NotAllowedError, EXCLUSIVE)
-        return front, (Reply(caller, refusal),)
     name, given = command.producer_name, disk.table(NAMES).get("given", 0)
     if not name:
         name = f"standalone-0-{given}"
         effects = (*effects, Put(NAMES, "given", given + 1))
     place = (caller.name, command.producer_id)
-    if front.sessions.names.get((topic, name), place) != place:
-        return front, (Reply(caller, Said(**_busy(name))),)
-    sessions = front.sessions.add_producer(*place, Producer(topic, name))
-
+    producer, old = Producer(topic, name, *place), front.sessions.find_producer(*place)
+    if old is not None and old != producer:
+        effects = (*effects, old.leave())
     version, more = add_producers(disk, topic, command)
-
-    def read(role: Any, disk: Disk) -> Said:
-        """With deduplication a producer goes on after the last number that is safe."""
-        fields = (
-            ("producer_name", name),
-            ("last_sequence_id", role.persisted.get(name, -1)),
-            ("schema_version", version),
-            ("producer_ready", True),
-        )
-        return Said(name="PRODUCER_SUCCESS", fields=fields)
-
-    return replace(front, sessions=sessions), (
-        *effects,
-        *more,
-        Send(topic, Handed(caller, Inspect(read))),
-    )
-
-
-def _busy(name: str) -> dict[str, Any]:
-    fields = (("error", "ProducerBusy"), ("message", BUSY.format(name=name)))
-    return {"name": "ERROR", "fields": fields}
+    epoch = command.topic_epoch if command.HasField("topic_epoch") else None
+    asked = OpenProducer(topic, name, MODES[command.producer_access_mode], epoch)
+    number = command.request_id
+    opening = Opening(producer.caller(caller), asked, version=version, number=number)
+    sessions = front.sessions.add_producer(producer)
+    return replace(front, sessions=sessions), (*effects, *more, Send(topic, opening))
 
 
 def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """One of a producer that is gone is not answered: its client will have heard of that."""
+    """One of a producer that is gone is not answered: its client will have heard of that. Where its
+    topic has thrown it out or lets it wait, the topic closes the connection."""
     command = ask.command.body
-    producer = front.sessions.of(caller.name).producers.get(command.producer_id)
+    producer = front.sessions.find_producer(caller.name, command.producer_id)
     if producer is None:
         return front, (Reply(caller, None),)
     try:
@@ -96,7 +86,7 @@ def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
         fields = (("error", "ChecksumError"), ("message", str(error)))
         return front, (Reply(caller, Said(name="SEND_ERROR", fields=fields)),)
     message = _read_message(producer, command, metadata, Batched(payload))
-    return front, (Send(producer.topic, Handed(caller, message)),)
+    return front, (Send(producer.topic, Handed(producer.caller(caller), message)),)
 
 
 def _read_message(producer: Producer, command: Any, metadata: Any, values: Batched) -> SendMessage:
@@ -115,6 +105,7 @@ def _read_message(producer: Producer, command: Any, metadata: Any, values: Batch
         None if first == highest else first,
         None if same else said,
         command.is_chunk and not _ends_chunks(metadata),
+        opened=True,
     )
 
 
@@ -149,5 +140,10 @@ def _read_text(data: bytes) -> str:
 
 
 def close_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    sessions = front.sessions.drop_producer(caller.name, ask.command.body.producer_id)
-    return replace(front, sessions=sessions), (Reply(caller, Answer()),)
+    place = (caller.name, ask.command.body.producer_id)
+    producer = front.sessions.find_producer(*place)
+    if producer is None:
+        return front, (Reply(caller, Answer()),)
+    closed = Handed(producer.caller(caller), CloseProducer(producer.topic))
+    sessions = front.sessions.drop_producer(*place)
+    return replace(front, sessions=sessions), (Send(producer.topic, closed),)

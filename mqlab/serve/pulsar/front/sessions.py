@@ -1,7 +1,7 @@
 """Who is connected: the producers and consumers of each connection, under their clients' numbers.
 
 All of it is memory. When a connection ends its consumers are closed, as their client would have
-closed them, and its producers' names are free again (ServerCnx#channelInactive, 4.2).
+closed them, and its topics hear that its producers have gone (ServerCnx#channelInactive, 4.2).
 """
 
 from __future__ import annotations
@@ -11,12 +11,24 @@ from dataclasses import dataclass, field
 from ....kernel import Caller, Effects, Map, Send, replace
 from ....pulsar.messages import CloseConsumer
 from ..wire.asks import Handed
+from .hosting import Left
 
 
 @dataclass(frozen=True, slots=True)
 class Producer:
+    """`conn`, `number`: its connection, and its number there."""
+
     topic: str
     name: str
+    conn: str
+    number: int
+
+    def caller(self, asker: Caller) -> Caller:
+        """Its client, asking as this producer."""
+        return replace(asker, name=f"{self.name}@{self.conn}/{self.number}")
+
+    def leave(self) -> Send:
+        return Send(self.topic, Handed(self.caller(Caller("")), Left()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +59,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """`names`: (topic, producer's name) → its connection and number."""
-
     by_conn: Map[str, Session] = field(default_factory=Map)
-    names: Map[tuple[str, str], tuple[str, int]] = field(default_factory=Map)
 
     def of(self, conn: str) -> Session:
         return self.by_conn.get(conn) or Session()
@@ -60,22 +69,19 @@ class Sessions:
 
     # -- producers -------------------------------------------------------------------------
 
-    def add_producer(self, conn: str, number: int, producer: Producer) -> Sessions:
-        new = self.drop_producer(conn, number)
-        session = new.of(conn)
-        session = replace(session, producers=session.producers.set(number, producer))
-        names = new.names.set((producer.topic, producer.name), (conn, number))
-        return replace(new.put(conn, session), names=names)
+    def find_producer(self, conn: str, number: int) -> Producer | None:
+        return self.of(conn).producers.get(number)
+
+    def add_producer(self, producer: Producer) -> Sessions:
+        session = self.of(producer.conn)
+        producers = session.producers.set(producer.number, producer)
+        return self.put(producer.conn, replace(session, producers=producers))
 
     def drop_producer(self, conn: str, number: int) -> Sessions:
         session = self.of(conn)
-        producer = session.producers.get(number)
-        if producer is None:
+        if number not in session.producers:
             return self
-        session = replace(session, producers=session.producers.remove(number))
-        key = (producer.topic, producer.name)
-        names = self.names.remove(key) if self.names.get(key) == (conn, number) else self.names
-        return replace(self.put(conn, session), names=names)
+        return self.put(conn, replace(session, producers=session.producers.remove(number)))
 
     # -- consumers -------------------------------------------------------------------------
 
@@ -94,11 +100,10 @@ class Sessions:
     def forget(self, conn: str) -> tuple[Sessions, Effects]:
         """The connection has ended."""
         session, new = self.of(conn), self
-        for number in session.producers:
-            new = new.drop_producer(conn, number)
         if conn in new.by_conn:
             new = replace(new, by_conn=new.by_conn.remove(conn))
-        return new, tuple(consumer.close() for consumer in session.consumers.values())
+        producers = (producer.leave() for producer in session.producers.values())
+        return new, (*producers, *(consumer.close() for consumer in session.consumers.values()))
 
     def consuming(self, topic: str, subscription: str) -> tuple[tuple[str, int], ...]:
         """(connection, number) of all consumers of this subscription."""

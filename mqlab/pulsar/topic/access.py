@@ -1,0 +1,211 @@
+"""Producers that want a topic for themselves, and the topic epoch that fences those before them.
+
+    Shared                  many at once; nobody else may have the topic for itself
+    Exclusive               alone, or refused where there is any other producer
+    WaitForExclusive        queued, and alone when the last one before it has gone
+    ExclusiveWithFencing    alone at once: all others are thrown out, and those that wait refused
+
+Whoever gets the topic for itself raises its *epoch*, which is durable, before it is answered. A
+producer that is thrown out hears nothing: its next message is not taken, its client opens it again
+with the epoch that it knows, and where the epoch has moved since then, or somebody else is there,
+it is fenced. So **a topic has one writer, if all of its writers ask for it**. What a producer has
+sent before it was fenced stays, in a transaction too, and whether that commits is its coordinator's
+affair, who knows no epoch: sends are fenced, commits are not.
+
+*What can go wrong.* A load forgets who is connected, not the epoch: whoever comes back first goes
+on. One that fences with an epoch that is too old is refused, but those that it found are out
+already, and come back. One that leaves while it waits still takes its turn, which raises the
+epoch. (4.2.4 does all of it.) *Invariant:* from the position at which a producer got the topic for
+itself until it goes, every message is its own.
+
+Source: AbstractTopic#incrementTopicEpochIfNeeded, #handleProducerRemoved, #internalAddProducer,
+PersistentTopic#incrementTopicEpoch, ServerCnx#handleProducer, #handleSend (4.2.4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...kernel import Caller, Disk, Effects, Map, Put, Send, Text, Words, replace
+from ..config import TOPIC
+from ..errors import ServerError
+from ..messages import OpenProducer, ProducerOpened, SendMessage, SendReceipt
+from ..states import AccessMode
+from . import deletion
+
+if TYPE_CHECKING:
+    from . import Topic
+
+Result = tuple["Topic", Effects]
+
+#: the row of the table "topic" that holds the epoch (the property pulsar.topic.epoch of a ledger)
+EPOCH = "epoch"
+FENCED, BUSY = ServerError.ProducerFenced, ServerError.ProducerBusy
+TAKEN = "Topic has an existing exclusive producer: {name}"
+SHARED = "Topic has existing shared producers"
+MOVED = "Topic epoch has already moved. Current epoch: {now}, Producer epoch: {its}"
+NAMED = "Producer with name '{name}' is already connected to topic"
+THROWN_OUT = "Fenced out"
+PRESENT = "Producer is already present on the connection"
+#: in its place a real broker closes the connection, and the client opens its producers again
+NOT_OPEN = SendReceipt(ServerError.ServiceNotReady, "the producer is not open")
+
+ALONE = Words("topic epoch {epoch}: {name} writes alone", "主题 epoch {epoch}：只有 {name} 可以写")
+FREE = Words("topic epoch {epoch}: nobody writes alone", "主题 epoch {epoch}：没有独占的生产者")
+QUEUED = Words("producers that wait: {names}", "等待的生产者：{names}")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """`epoch` -1: nobody has had the topic for itself yet. `open`: who has opened a producer here,
+    with what was asked. `alone`: which of them has the topic for itself, "" for none; `since`: the
+    position from which on. `waiting`: in their order; who has left is "" there."""
+
+    epoch: int = -1
+    open: Map[str, OpenProducer] = Map()
+    alone: str = ""
+    since: int = 0
+    waiting: tuple[tuple[str, OpenProducer], ...] = ()
+
+    @property
+    def is_taken(self) -> bool:
+        return bool(self.alone or self.waiting)
+
+    @property
+    def writer(self) -> str:
+        """The name of the producer that has the topic for itself; "null", as Java says it."""
+        return self.open[self.alone].producer if self.alone else "null"
+
+    def is_older(self, ask: OpenProducer) -> bool:
+        return ask.topic_epoch is not None and ask.topic_epoch < self.epoch
+
+
+# ---- a producer comes ------------------------------------------------------------------------
+
+
+def open_producer(topic: Topic, ask: OpenProducer, caller: Caller, disk: Disk) -> Result:
+    topic, effects = deletion.revive(topic)
+    topic, more = _open(topic, ask, caller.name, disk)
+    return topic, (*effects, *more)
+
+
+def _open(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
+    access = topic.access
+    if who in access.open:
+        return topic, (_tell(topic, who),)
+    if who in (name for name, _ in access.waiting):
+        return topic, (_refuse(topic, who, ServerError.ServiceNotReady, PRESENT),)
+    match ask.access_mode:
+        case AccessMode.SHARED:
+            return _share(topic, ask, who)
+        case AccessMode.EXCLUSIVE if access.is_taken:
+            return topic, (_refuse(topic, who, FENCED, TAKEN.format(name=access.writer)),)
+        case AccessMode.EXCLUSIVE if access.open:
+            return topic, (_refuse(topic, who, FENCED, SHARED),)
+        case AccessMode.WAIT_FOR_EXCLUSIVE if access.open:
+            waiting = (*access.waiting, (who, ask))
+            return _keep(topic, replace(access, waiting=waiting)), (_tell(topic, who, ready=False),)
+        case AccessMode.EXCLUSIVE_WITH_FENCING:
+            topic, effects = _throw_out(topic)
+            topic, more = _take(topic, ask, who, disk)
+            return topic, (*effects, *more)
+    return _take(topic, ask, who, disk)
+
+
+def _share(topic: Topic, ask: OpenProducer, who: str) -> Result:
+    access = topic.access
+    if access.is_taken:
+        return topic, (_refuse(topic, who, BUSY, TAKEN.format(name=access.writer)),)
+    if any(other.producer == ask.producer for other in access.open.values()):
+        return topic, (_refuse(topic, who, BUSY, NAMED.format(name=ask.producer)),)
+    new = _keep(topic, replace(access, open=access.open.set(who, ask)))
+    epoch = None if access.epoch < 0 else access.epoch
+    return new, (_tell(topic, who, epoch),)
+
+
+def _throw_out(topic: Topic) -> Result:
+    """Those that are there hear nothing; those that wait are refused."""
+    access = topic.access
+    told = tuple(_refuse(topic, who, FENCED, THROWN_OUT) for who, _ in access.waiting if who)
+    return _keep(topic, replace(access, open=Map(), alone="", waiting=())), told
+
+
+def _take(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
+    """Nobody else is here: the topic is its own, unless somebody had it since."""
+    access = topic.access
+    if access.is_older(ask):
+        why = MOVED.format(now=access.epoch, its=ask.topic_epoch)
+        return topic, (_refuse(topic, who, FENCED, why),)
+    return _grant(topic, ask, who, disk)
+
+
+def _grant(topic: Topic, ask: OpenProducer, who: str, disk: Disk) -> Result:
+    epoch = topic.access.epoch + 1 if ask.topic_epoch is None else ask.topic_epoch
+    raised = replace(topic.access, epoch=epoch)
+    if not who:  # it has left while it waited
+        return _keep(topic, raised), (Put(TOPIC, EPOCH, epoch),)
+    since = topic.find_next(disk)
+    alone = replace(raised, open=Map(((who, ask),)), alone=who, since=since)
+    return _keep(topic, alone), (Put(TOPIC, EPOCH, epoch), _tell(topic, who, epoch))
+
+
+# ---- a producer goes -------------------------------------------------------------------------
+
+
+def close_producer(topic: Topic, who: str, disk: Disk) -> Result:
+    """By its own wish, or with its connection. The first one that waits is next, when nobody is
+    left."""
+    access = topic.access
+    waiting = tuple(("" if name == who else name, ask) for name, ask in access.waiting)
+    if who not in access.open:
+        same = waiting == access.waiting
+        return topic if same else _keep(topic, replace(access, waiting=waiting)), ()
+    alone = "" if access.alone == who else access.alone
+    left = replace(access, open=access.open.remove(who), alone=alone, waiting=waiting)
+    topic = _keep(topic, left)
+    effects: Effects = ()
+    while topic.access.waiting and not topic.access.open:
+        (name, ask), *rest = topic.access.waiting
+        topic = _keep(topic, replace(topic.access, waiting=tuple(rest)))
+        topic, more = _grant(topic, ask, name, disk)
+        effects = (*effects, *more)
+    return topic, effects
+
+
+# ---- its messages ----------------------------------------------------------------------------
+
+
+def find_refusal(topic: Topic, ask: SendMessage, caller: Caller) -> SendReceipt | None:
+    """Of a producer that is not open here. One that nobody has opened by a call is opened with its
+    first message, as one that shares, and is not counted."""
+    access = topic.access
+    if caller.name in access.open:
+        return None
+    if ask.opened:
+        return NOT_OPEN
+    return SendReceipt(BUSY, TAKEN.format(name=access.writer)) if access.is_taken else None
+
+
+def _keep(topic: Topic, access: Access) -> Topic:
+    return replace(topic, access=access)
+
+
+def _tell(topic: Topic, who: str, epoch: int | None = None, ready: bool = True) -> Send:
+    opened = ProducerOpened(partition=topic.name, topic_epoch=epoch, ready=ready)
+    return Send(who, opened)
+
+
+def _refuse(topic: Topic, who: str, error: ServerError, why: str) -> Send:
+    return Send(who, ProducerOpened(error, why, partition=topic.name))
+
+
+def tell_changes(old: Access, new: Access) -> tuple[Text, ...]:
+    texts: list[Text] = []
+    if (old.epoch, old.alone) != (new.epoch, new.alone):
+        words = ALONE if new.alone else FREE
+        texts.append(words(epoch=new.epoch, name=new.writer))
+    if old.waiting != new.waiting:
+        names = ", ".join(ask.producer for who, ask in new.waiting if who) or "–"
+        texts.append(QUEUED(names=names))
+    return tuple(texts)

@@ -1,0 +1,86 @@
+"""Producers that are being opened: the topic's role decides, and its clients hear it from here.
+
+A role says over and over whose turn it is; a client asks once and is answered under its request's
+number: with `producer_ready` false while it waits, and again when its turn has come. What the
+answer needs besides is kept until then.
+
+Source: ServerCnx#handleProducer, #buildProducerAndAddTopic, #handleSend (4.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ....kernel import Effect, Effects, Reply, Send, replace
+from ....pulsar.errors import ServerError
+from ....pulsar.messages import OpenProducer, ProducerOpened
+from ....pulsar.topic import Topic
+from ....pulsar.topic.access import PRESENT
+from ..wire.asks import Handed, Said, Tell
+
+if TYPE_CHECKING:
+    from .hosting import Hosted
+
+SUCCESS = "PRODUCER_SUCCESS"
+
+
+@dataclass(frozen=True, slots=True)
+class Opening(Handed):
+    """An OpenProducer that the front hands on. `version`: of its schema; `number`: of the
+    request."""
+
+    version: bytes = b""
+    number: int = 0
+
+
+def take(hosted: Hosted, opening: Opening) -> tuple[Hosted, Effects]:
+    """Keep it until it is answered; one whose producer waits already is refused."""
+    name = opening.caller.name
+    if name in hosted.openings:
+        return hosted, (Reply(opening.caller, _say_error(ServerError.ServiceNotReady, PRESENT)),)
+    return replace(hosted, openings=hosted.openings.set(name, opening)), ()
+
+
+def forget(hosted: Hosted, effects: Effects) -> Hosted:
+    """Those that are answered for good."""
+    done = [e.to for e in effects if isinstance(e, Send) and _is_last(e.body)]
+    kept = hosted.openings
+    for name in done:
+        kept = kept.remove(name) if name in kept else kept
+    return hosted if kept is hosted.openings else replace(hosted, openings=kept)
+
+
+def _is_last(body: Any) -> bool:
+    return isinstance(body, ProducerOpened) and body.ready
+
+
+def place(hosted: Hosted, name: str, said: ProducerOpened) -> Effect:
+    """What the client hears: an answer, or beforehand that it has to wait."""
+    opening = hosted.openings[name]
+    if not said.ok:
+        return Reply(opening.caller, _say_error(said.error, said.message))
+    fields = _tell(hosted.role, opening, said)
+    if said.ready:
+        return Reply(opening.caller, Said(name=SUCCESS, fields=fields))
+    conn = name.rpartition("@")[2].partition("/")[0]
+    return Send(conn, Tell(SUCCESS, (("request_id", opening.number), *fields)))
+
+
+def _tell(role: Any, opening: Opening, said: ProducerOpened) -> tuple[tuple[str, Any], ...]:
+    """With deduplication a producer goes on after the last number that is safe."""
+    assert isinstance(role, Topic) and isinstance(opening.body, OpenProducer)
+    name = opening.body.producer
+    last = role.persisted.get(name, -1) if role.config.dedup else -1
+    epoch = () if said.topic_epoch is None else (("topic_epoch", said.topic_epoch),)
+    return (
+        ("producer_name", name),
+        ("last_sequence_id", last),
+        ("schema_version", opening.version),
+        *epoch,
+        ("producer_ready", said.ready),
+    )
+
+
+def _say_error(error: ServerError, why: str) -> Said:
+    return Said(name="ERROR", fields=(("error", error.name), ("message", why)))
