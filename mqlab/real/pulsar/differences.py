@@ -70,7 +70,7 @@ TABLE: tuple[Listed, ...] = (
         "gives these answers",
     ),
     Listed(
-        "*/every-field",
+        "*/every-field-*",
         "*everything*",
         "all that a consumer can see of a message: body, keys, properties, times, batch, schema",
         NOT_MODELLED,
