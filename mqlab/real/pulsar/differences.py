@@ -34,7 +34,7 @@ NOT_MODELLED = "not modelled"
 TABLE: tuple[Listed, ...] = (
     Listed(
         "*",
-        "*producer with access*",
+        "OpenProducer *",
         "who gets a topic for itself, who waits, who is fenced",
         NOT_MODELLED,
         "one client of the engine stands here for all of a program's, and has one producer; the "
