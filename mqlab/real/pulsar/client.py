@@ -196,14 +196,17 @@ class Lab(Notebook):
         self.note(who, topic, asked, f"ok @{self.place(topic, wire)}")
         return wire
 
+    def producer_in_chunks(self, who: str, topic: str, name: str, size: int) -> None:
+        """A producer that cuts what is longer than `size` bytes."""
+        self.producer(who, topic, name=name, chunk=size)
+        self.note(who, topic, f"Producer {name} chunk={size}", "ok")
+
     def see_everything(self, who: str, topic: str, way: str, codec: str, fate: str) -> None:
         """Messages of every kind, and all that a consumer can see of each."""
         self.client(who)
         line = f"everything {who} {self.url(topic)} {way} {codec} {fate}"
         for number, said in enumerate(self.perform(line)):
-            for row in said:
-                told = f"{way} {codec} {fate} {number}: {row.partition(' ')[0]}"
-                self.note(topic, who, told, row)
+            self.note(topic, who, f"everything of {way} {codec} {fate} {number}", "; ".join(said))
 
     def send_unnamed(self, who: str, topic: str, text: str, txn: Txn) -> None:
         """By a frame of a client that names the transaction in its command and not in the message;

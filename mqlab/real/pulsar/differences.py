@@ -34,7 +34,7 @@ NOT_MODELLED = "not modelled"
 TABLE: tuple[Listed, ...] = (
     Listed(
         "*",
-        "*producer with access*",
+        "OpenProducer *",
         "who gets a topic for itself, who waits, who is fenced",
         NOT_MODELLED,
         "one client of the engine stands here for all of a program's, and has one producer; the "
@@ -70,7 +70,7 @@ TABLE: tuple[Listed, ...] = (
         "gives these answers",
     ),
     Listed(
-        "*/every-field",
+        "*/every-field-*",
         "*everything*",
         "all that a consumer can see of a message: body, keys, properties, times, batch, schema",
         NOT_MODELLED,

@@ -18,7 +18,7 @@ from .rest import answer_http, name_topic
 SETTING = re.compile(r"^[a-z]+=")
 PATIENCE = 200
 #: settings of lines that the engine has nothing for
-LACKING = ("access", "after", "size", "compacted", "chunk", "retry")
+LACKING = ("after", "size", "compacted", "chunk", "retry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ class PlayedDriver:
         line = Line.parse(text)
         if line.words[0] == "everything":
             raise NotOffered("everything: the engine's messages are words")
+        if "access" in line.settings:
+            raise NotOffered(f"OpenProducer {line.settings['access']}")
         lacking = sorted(line.settings.keys() & set(LACKING))
         if lacking:
             raise NotOffered(f"{line.words[0]} with {', '.join(lacking)}")

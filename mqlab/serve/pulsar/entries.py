@@ -12,7 +12,7 @@ import struct
 from mmap import mmap
 from typing import Any
 
-from ...kernel import Append
+from ...kernel import Append, Put
 from ...pulsar.ledger import Cursor
 from ...pulsar.messages import (
     AckPosition,
@@ -50,7 +50,25 @@ def encode_effect(effect: Effect) -> bytes:
 
 
 def decode_effect(body: bytes) -> Effect:
-    return _read_message(body) if body[:1] == b"M" else FORM.decode(body)
+    """Raises what `Entries` says, for a body that no version wrote."""
+    if body[:1] == b"M":
+        return _read_message(body)
+    effect = FORM.decode(body)
+    match effect:
+        case Put(table=table, key=key, value=Cursor() as cursor):
+            return Put(table, key, _read_cursor(cursor))
+    return effect
+
+
+def _read_cursor(read: Cursor) -> Cursor:
+    """Older versions wrote each position by itself where there are stretches now."""
+    written: tuple[Any, ...] = read.individual
+    if written and all(type(one) is int for one in written):
+        return Cursor(read.mark_delete, batches=read.batches).delete(written)
+    for first, last in written:
+        if type(first) is not int or type(last) is not int:
+            raise ValueError("a cursor whose positions are no numbers")
+    return read
 
 
 def _write_message(log: str, entry: LedgerEntry, payload: Payload) -> bytes:

@@ -137,7 +137,9 @@ def test_what_does_not_come_is_noted_too() -> None:
     ]
 
 
-def test_a_program_that_leaves_a_transaction_behind_is_told(monkeypatch) -> None:
+def test_a_program_that_leaves_a_transaction_behind_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     lab = opened(begin="(0,3)", transactionMetadata=said(200, {"status": "OPEN"}))
     lab.begin("app")
     monkeypatch.setattr(lab, "wait_until", lambda ask: ask())

@@ -336,7 +336,7 @@ public class Driver {
       for (int i = 0; i < body.length; i++) {
         body[i] = (byte) (i * 31 % 251);
       }
-      message.value(size < 0 ? null : body).eventTime(size == 1 ? 0 : 1_700_000_000_000L + size)
+      message.value(size < 0 ? null : body).eventTime(size == 1 ? 0 : 42_000 + size)
           .properties(size == 1 ? Map.of() : Map.of("size", "" + size, "\u20ac", "a=b\n", "", ""));
       if (size % 2 == 0) {
         message.keyBytes(new byte[] {0, (byte) 200, (byte) size}).orderingKey(new byte[] {9, 0});

@@ -41,7 +41,7 @@ def named_in_the_command_only(lab: Lab, admin: Admin) -> None:
 def deduplication_of_chunks(lab: Lab, admin: Admin) -> None:
     """All chunks of a message have its one sequence id: none of them is a duplicate of another."""
     worker = lab.subscribe("worker", ORDERS, BILLING)
-    lab.producer("app", ORDERS, name="cashier", chunk=10)
+    lab.producer_in_chunks("app", ORDERS, "cashier", 10)
     lab.send("app", ORDERS, "abcdefghijklmnopqrstuvwxyz")
     lab.receive(worker, 1)
     txn = lab.begin("app")
