@@ -58,7 +58,8 @@ system shop producers=order-service:plain
 kill order-service when=Produce#1 after=1
 run order-service: send accounts-0 C-5, send accounts-1 S+5, flush
 """)
-Predict("00-killed-between", trace=lossy, step=1)
+calm = ("diagram", "readers")
+Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
 
 # %% [markdown]
 # ## Run
@@ -77,13 +78,18 @@ Predict("00-killed-between", trace=lossy, step=1)
 # | a hollow circle | ↻ | a process was started again and has recovered what it knows from its disk |
 # | a pointing hand | ☞ | the application calls something, or gets its result |
 #
-# Below the logs are lights. The first one is *money in = money out*. It judges what is left **once nothing
-# is under way**: while the order service is at work or an account is down, it keeps its colour. *Money*
-# beside it says the same in pounds: the mark is the amount taken from customers, the bar the amount given
-# to the shop. At which step does the light turn red?
+# The picture has grown. It shows the log of each account, and below the logs are lights. The first one is
+# *money in = money out*. It judges what is left **once nothing is under way**: while the order service is
+# at work or an account is down, it keeps its colour. *Money* beside it says the same in pounds: the mark
+# is the amount taken from customers, the bar the amount given to the shop. At which step does the light
+# turn red?
 
 # %%
-Player(lossy, step=find_red_step(lossy, "money"))
+Player(
+    lossy,
+    step=find_red_step(lossy, "money"),
+    panels=("diagram", "readers", "logs", "lights", "money"),
+)
 
 # %% [markdown]
 # ## The same with a transaction

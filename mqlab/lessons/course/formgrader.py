@@ -3,7 +3,7 @@
 python -m mqlab.lessons.course.formgrader    (in a course's folder; started by `mqlab class --open`)
 
 A page that shows what a stranger wrote does not belong into JupyterLab, which opens terminals,
-kernels and files for whoever is signed in. This server offers none of them, only the formgrader's
+kernels and files for anyone who is signed in. This server offers none of them, only the formgrader's
 own pages. What they show of a submission is text (`mqlab.lessons.course.showing`), and should that
 ever fail, no script of theirs runs: the browser is told to run those only that carry a word which
 is made up at each start and stands in nbgrader's own templates.
@@ -84,6 +84,8 @@ class Server(ServerApp):
     def init_webapp(self) -> None:
         word = secrets.token_urlsafe(16)
         self.tornado_settings = {"headers": {"Content-Security-Policy": write_policy(word)}}
+        # A contents manager brings a route to the files below it.
+        self.contents_manager.get_extra_handlers = list  # type: ignore[method-assign]
         super().init_webapp()
         formgrader = Formgrader(parent=self)
         formgrader.root_dir = self.root_dir
