@@ -2,11 +2,11 @@
 
 python -m mqlab.lessons.course.formgrader    (in a course's folder; started by `mqlab class --open`)
 
-A page that shows what a stranger wrote does not belong into JupyterLab, which opens terminals,
-kernels and files for anyone who is signed in. This server offers none of them, only the formgrader's
-own pages. What they show of a submission is text (`mqlab.lessons.course.showing`), and should that
-ever fail, no script of theirs runs: the browser is told to run those only that carry a word which
-is made up at each start and stands in nbgrader's own templates.
+A page that shows a stranger's words does not belong into JupyterLab, which opens terminals, kernels
+and files for anyone who is signed in. This server offers none of them, only the formgrader's own
+pages. They show a submission as text (`mqlab.lessons.course.showing`). Should that ever fail, no
+script of the submission runs: the browser runs only scripts that carry a word which is made up at
+each start and stands in nbgrader's own templates.
 """
 
 from __future__ import annotations

@@ -36,11 +36,10 @@ class Database(Quiet):
                 return self, (Reply(caller, StatementResponse(disk.table(TABLE).get(key))),)
             case Request(caller=caller, body=Statement(verb="insert", key=key, value=value)):
                 there = disk.table(TABLE).get(key)
-                write = () if there is not None else (Put(TABLE, key, value), Flush())
-                return self, (
-                    *write,
-                    Reply(caller, StatementResponse(value if there is None else there)),
-                )
+                if there is not None:
+                    return self, (Reply(caller, StatementResponse(there)),)
+                answer = Reply(caller, StatementResponse(value))
+                return self, (Put(TABLE, key, value), Flush(), answer)
             case Request(caller=caller, body=Statement(verb=verb, key=key, value=value)):
                 write = Put(TABLE, key, None if verb == "delete" else value)
                 return self, (write, Flush(), Reply(caller, StatementResponse()))

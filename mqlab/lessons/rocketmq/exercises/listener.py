@@ -217,11 +217,12 @@ def _perform(statement: Statement, rows: Rows) -> tuple[str | None, Rows]:
 
 @dataclass(frozen=True)
 class ListenerBelief:
-    """A wrong belief about listeners: `holds` says whether these ways come of it."""
+    """A wrong belief about listeners: `holds` says whether these ways come of it. It is handed
+    the `Ways` that its exercise finds, which may know more than those of a listener do."""
 
     name: str
     message: Text
-    holds: Callable[[Ways], bool]
+    holds: Callable[[Any], bool]
 
 
 @dataclass(frozen=True)
