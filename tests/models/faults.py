@@ -51,6 +51,12 @@ def spoil(plain, fault):
         yield plain
 
 
+def change_result(patch, where, name, change):
+    """What a function gives is changed, which is told what it was given, too."""
+    real = getattr(where, name)
+    patch.setattr(where, name, lambda *given, **more: change(real(*given, **more), *given))
+
+
 def find_quickly(fault, systems):
     """The first of these systems in which the fault breaks a claim, with the claim; None where it
     breaks none. A search ends with the first broken claim, or where the faulty engine raises."""

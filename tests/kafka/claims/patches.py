@@ -10,12 +10,7 @@ from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Send, replace
 from mqlab.lessons.kafka.cases import NEXT, SEARCHES, SHORT, TWIN
-
-
-def change_result(patch, where, name, change):
-    """What a function gives is changed, which is told what it was given, too."""
-    real = getattr(where, name)
-    patch.setattr(where, name, lambda *given, **more: change(real(*given, **more), *given))
+from tests.models.faults import change_result
 
 
 def change_ask(patch, where, name, change):

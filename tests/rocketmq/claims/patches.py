@@ -15,12 +15,7 @@ from mqlab.rocketmq.log.store import Writer
 from mqlab.rocketmq.messages import KEYS, NAMES, name_queue
 from mqlab.rocketmq.producer import checking, sending
 from mqlab.rocketmq.states import LocalTransactionState, TransactionType
-
-
-def change_result(patch, where, name, change):
-    """What a function gives is changed, which is told what it was given, too."""
-    real = getattr(where, name)
-    patch.setattr(where, name, lambda *given, **more: change(real(*given, **more), *given))
+from tests.models.faults import change_result
 
 
 def change_sent(patch, **values):
