@@ -93,6 +93,12 @@ _ABORTED = (
 )
 
 
+_WORKER = (
+    "kafka topic=in partitions=1 producers= groups=1 workers=one claims=in_generation "
+    "'one=init; subscribe g in; begin; send-offsets g in-0@1; commit'"
+)
+
+
 def _quick_systems() -> tuple[Searched, ...]:
     """The most telling of half a minute: small relatives of the lesson systems."""
     one, twins = f"kafka partitions=1 {SHORT}", f"kafka partitions=1 {TWIN} {SHORT} {NEXT}"
@@ -102,16 +108,20 @@ def _quick_systems() -> tuple[Searched, ...]:
         "'one=commit-offsets g orders-0@5' 'two=committed g orders-0'"
     )
     plain = f"kafka partitions=1 producers=app:order-service,plain:- {SHORT}"
+    other = f"kafka partitions=1 producers=app:order-service,other:billing {SHORT}"
+    member = _WORKER.replace("begin;", "begin; send in-0 a;")
     coordinator, partition = ("coordinator",), ("orders-0",)
     return (
         Searched("abort and commit", _ABORT),
         Searched("two partitions", _BOTH),
         Searched("a plain message beside", f"{plain} 'plain=send orders-0 p; flush'"),
+        Searched("another beside", f"{other} 'other=init; begin; send orders-0 x; commit'"),
         Searched("offsets, abort", f"{_ABORTED[:-7]}send orders-0 b; commit'"),
         Searched("positions", readers),
         Searched("abort and commit, break", f"kafka partitions=1 {_AGAIN}", Budget(breaks=1)),
         Searched("twin, timer", twins, Budget(timers=1)),
         Searched("gives up, timers", _GIVES_UP, Budget(timers=2)),
+        Searched("a member given up, timers", member, Budget(timers=2)),
         Searched("partition stops", one, Budget(kills=1, timers=1, killable=partition)),
         Searched("two stops", one, Budget(kills=2, killable=coordinator)),
         Searched("two partitions, stop", _BOTH, Budget(kills=1, timers=1, killable=coordinator)),
@@ -242,8 +252,7 @@ _SAFEGUARDS = (
             "已被组除名的成员仍然写入它的位移",
         ),
         Text("zombie write (of positions)", "僵尸写（位移）"),
-        "kafka topic=in partitions=1 producers= groups=1 workers=one claims=in_generation "
-        "'one=init; subscribe g in; begin; send-offsets g in-0@1; commit'",
+        _WORKER,
         "in generation",
         Budget(timers=2),
         "generation_fencing",
