@@ -477,11 +477,10 @@ def test_the_further_runs_of_the_page_end_as_it_says(block: str) -> None:
     assert [words.replace(": failed ", ": ") for words in said] == told.splitlines()
 
 
-def test_the_lab_is_short_and_its_questions_stand_on_runs() -> None:
+def test_the_labs_questions_stand_on_runs() -> None:
     """Every question but the exit ticket; one playground; tables only where no picture speaks."""
     source = read_source(labs_in(PAGE.parents[1], ["06"])[0])
     code = [cell.source for cell in source.cells if cell.cell_type == "code"]
-    assert len(source.cells) <= 41
     asked = [cell for cell in code if "Predict(" in cell]
     assert len(asked) >= 9
     assert all("trace=" in cell for cell in asked[:-1])
