@@ -50,7 +50,7 @@ def replay(folder: Path, home: Home = TOY) -> list[str]:
 
 def starts_of(data: bytes) -> list[int]:
     """Where its frames begin."""
-    starts, at = [], len(HEAD)
+    starts, at = [], data.index(b"\n") + 1
     while at < len(data):
         starts.append(at)
         at += FRAME.size + FRAME.unpack_from(data, at)[0]
@@ -63,7 +63,7 @@ def check_every_flip(folder: Path, home: Home, effects: list[Any]) -> None:
     path = folder / "journal"
     starts = starts_of(whole)
     assert len(starts) == len(effects) and len(whole) > 2 * SECTOR
-    for at in range(len(HEAD), len(whole)):
+    for at in range(starts[0], len(whole)):
         # every bit of every head; of bodies, whose checksum sees any, one bit a byte
         frame = max(start for start in starts if start <= at)
         for bit in range(8) if at - frame < FRAME.size else (at % 8,):

@@ -147,6 +147,6 @@ def test_one_server_a_data_folder(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="another server"):
         Journal(tmp_path, HOME)
     journal.close()
-    (tmp_path / "journal").write_bytes(b"something else entirely")
+    (tmp_path / "journal").write_bytes(b"something else entirely\n" * 4)
     with pytest.raises(JournalError, match="another folder"):
         kept(tmp_path)

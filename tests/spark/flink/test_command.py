@@ -40,7 +40,7 @@ def test_without_java_it_says_so(capsys, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_without_maven_and_the_jar_it_says_so(capsys, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(jars, "find_java", lambda: 17)
     monkeypatch.setattr(jars.shutil, "which", lambda name: None)
-    monkeypatch.setattr(jars.Jars, "_is_complete", lambda self, version: False)
+    monkeypatch.setattr(jars.Jars, "is_here", lambda self, version: False)
     assert "fetched by Maven, and there is none: install maven" in said(capsys, "flink", "--kill")
 
 
