@@ -76,6 +76,12 @@ def find_claim(system: System, goal: str | Property) -> Property:
     return found
 
 
+def find_red(trace: Trace) -> int:
+    """The fact at which the first light turns red; 0 where it does not."""
+    red = (i for i, s in enumerate(trace.snapshots) if s.lights and not s.lights[0].ok)
+    return next(red, 0)
+
+
 def list_faults(choices: Choices) -> Budget:
     """What a run contains, as the bounds of a search."""
     parsed = [parse(choice) for choice in choices]
@@ -105,20 +111,11 @@ class Goal:
         self._given_up = 0
         self._told = False
 
-    def find_red(self, trace: Trace) -> int:
-        """The fact at which the first light is red, behind the choices that were given; 0 where
-        there is none. In what was given it may have been red for a moment, as between two
-        markers."""
-        facts = enumerate(trace.facts, 1)
-        own = (place for place, fact in facts if fact.step > len(self.begin))
-        lights = ((place, trace.snapshot(place).lights) for place in own)
-        return next((place for place, shown in lights if shown and not shown[0].ok), 0)
-
     def notice(self) -> int:
         """Look at what the learner has just done: the fact at which the claim broke where that is
         news, 0 otherwise. A run that was shown to her is none that she found."""
         trace = self.play.trace
-        red = self.find_red(trace)
+        red = find_red(trace)
         if not red or self._told:
             return 0
         given = len(self.begin)
