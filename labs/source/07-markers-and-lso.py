@@ -133,8 +133,8 @@ frontiers(torn, half)
 # %% [markdown]
 # ## Find the crash
 #
-# Now you move the system. Order 16 has been committed, and the application has called `commit` for
-# order 17; its request is under way. Click a message to deliver it or to hold it back. Click a lane to
+# Now you move the system. The application has called `commit` for order 17, and its request is under
+# way. Click a message to deliver it or to hold it back. Click a lane to
 # kill that process. Click the red mark between two rows to go back and kill the node exactly there.
 # *Find the shortest run in which a reader gets half of order 17.* It needs no crash at all: one marker
 # arrives before the other. A crash makes the moment last.
@@ -142,15 +142,14 @@ frontiers(torn, half)
 # %%
 play = continue_scenario("""
 system orders claims=whole_read
-run app: init, begin, send orders-0 order-16, send payments-0 paid-16, commit
-hold app→coordinator EndTxn#2
-run app: begin, send orders-0 order-17, send payments-0 paid-17, commit
+hold app→coordinator EndTxn#1
+run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
 """)
 Playground(play, goal="whole read")
 
 # %% [markdown]
-# Then **write the kill** after which a reader has all of order 16 and half of order 17 until the
-# coordinator is back. The line has the form `kill coordinator when=Kind#n after=K`. It kills the
+# Then **write the kill**. Two orders are sold, one after the other, each in a transaction of its own. After
+# your kill a reader has all of order 16 and half of order 17 until the coordinator is back. The line has the form `kill coordinator when=Kind#n after=K`. It kills the
 # coordinator in the step that sends the n-th message of that kind, when K effects of that step are done.
 # An answer is written with `⇒`: `kill = "kill coordinator when=⇒InitProducerId#1 after=0"` kills it
 # before it answers the first InitProducerId.

@@ -27,7 +27,9 @@ PADDING = 14  # of a label on a line, to each side: some of the line must stay v
 
 def number_class(index: int) -> str:
     """A number is shown whole, in smaller digits where it has more of them."""
-    return "num" if index < 10_000 else "num long" if index < 100_000 else "num longer"
+    if index < 1_000:
+        return "num"
+    return "num four" if index < 10_000 else "num long" if index < 100_000 else "num longer"
 
 
 def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
