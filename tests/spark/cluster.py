@@ -4,7 +4,6 @@ workers, each a process of its own, as on machines of their own."""
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -106,14 +105,17 @@ def _said(folder: Path, name: str) -> str:
 
 
 def _children(pid: int) -> list[int]:
-    """The process ids of its executors, if it has any."""
-    done = subprocess.run(
-        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return [int(n) for n in re.findall(r"^ *(\d+) .*CoarseGrained", done.stdout, re.MULTILINE)]
+    """The process ids of its executors, if it has any. A bare Debian has no `ps`."""
+    lists = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    found = (int(child) for child in " ".join(lists).split())
+    return sorted(child for child in found if b"CoarseGrained" in _command(child))
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has just ended
+        return b""
 
 
 def _wait(ask: Callable[[], T], what: str) -> T:

@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 pytest.importorskip("confluent_kafka")
-if not (shutil.which("java") and shutil.which("ps")):
-    pytest.skip("a Spark cluster needs Java and ps", allow_module_level=True)
+if not (shutil.which("java") and Path("/proc/self/task").is_dir()):
+    pytest.skip("a Spark cluster needs Java, its deaths Linux's /proc", allow_module_level=True)
 
 from mqlab.spark.files import DAY
 from tests.spark.cluster import run_cluster
