@@ -24,8 +24,8 @@ Pictures
 
 Searches
     explore, Budget     every schedule within a budget of faults; the shortest counterexample
-    SAFEGUARD_CASES     the cases that ask whether a safeguard is necessary, by its name
-    search(case)        the shortest run in which a case's property breaks
+    search(case)        the shortest run in which a case's property breaks; a lab's own module has
+                        its cases
     with_everything_on(case)   the same with the safeguard: nothing is found
 
 Exercises
@@ -33,7 +33,6 @@ Exercises
     Exercise, Parsons, Piece, Verdict   what a teacher writes an exercise with
 
 Real time
-    serve()             a Kafka broker for as long as a `with` lasts; `Follow` shows it
     income(…)           order → income on Spark; IncomeError, Point
 
 Everything is loaded when it is first asked for, so a notebook starts quickly, and one that uses
@@ -43,80 +42,28 @@ neither Spark nor widgets runs where they are missing.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from mqlab_widgets import Explorer, Follow, Player, Playground, Trials, vary
-
-    from .explore import Budget, explore
-    from .kernel import Play
-    from .lessons.atlas.glossary import glossary
-    from .lessons.atlas.pictures import Fold
-    from .lessons.beside import put_beside
-    from .lessons.check import Exercise, check
-    from .lessons.kafka.cases import SAFEGUARD_CASES
-    from .lessons.parsons import Parsons, Piece
-    from .lessons.predict import Predict
-    from .lessons.registry import continue_scenario, open_run, scenario, system
-    from .lessons.searches import search, with_everything_on
-    from .lessons.tables import columns
-    from .lessons.verdict import Verdict
-    from .serve.kafka import serve
-    from .spark import IncomeError, Point, income
-
-#: the module each name comes from
+#: the names, by the module each comes from
 _ROOMS = {
     "mqlab.kernel": ("Play",),
     "mqlab.explore": ("Budget", "explore"),
-    "mqlab.lessons.registry": ("continue_scenario", "open_run", "scenario", "system"),
+    "mqlab.registry": ("continue_scenario", "open_run", "scenario", "system"),
     "mqlab.lessons.check": ("Exercise", "check"),
     "mqlab.lessons.parsons": ("Parsons", "Piece"),
     "mqlab.lessons.verdict": ("Verdict",),
-    "mqlab.lessons.searches": ("search", "with_everything_on"),
-    "mqlab.lessons.kafka.cases": ("SAFEGUARD_CASES",),
-    "mqlab.lessons.tables": ("columns",),
+    "mqlab.registry.searches": ("search", "with_everything_on"),
+    "mqlab.registry.tables": ("columns",),
     "mqlab.lessons.atlas.pictures": ("Fold",),
     "mqlab.lessons.beside": ("put_beside",),
     "mqlab.lessons.atlas.glossary": ("glossary",),
-    "mqlab.serve.kafka": ("serve",),
     "mqlab.spark": ("IncomeError", "Point", "income"),
     "mqlab.lessons.predict": ("Predict",),
     "mqlab_widgets": ("Explorer", "Follow", "Player", "Playground", "Trials", "vary"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
-__all__ = [
-    "SAFEGUARD_CASES",
-    "Budget",
-    "Exercise",
-    "Explorer",
-    "Fold",
-    "Follow",
-    "IncomeError",
-    "Parsons",
-    "Piece",
-    "Play",
-    "Player",
-    "Playground",
-    "Point",
-    "Predict",
-    "Trials",
-    "Verdict",
-    "check",
-    "columns",
-    "explore",
-    "glossary",
-    "income",
-    "open_run",
-    "put_beside",
-    "continue_scenario",
-    "scenario",
-    "search",
-    "serve",
-    "system",
-    "vary",
-    "with_everything_on",
-]
+__all__ = sorted(_ROOM_OF)
 
 
 def __getattr__(name: str) -> Any:

@@ -28,7 +28,6 @@
 from IPython.display import display
 
 from mqlab.lab import (
-    SAFEGUARD_CASES,
     Budget,
     Player,
     Playground,
@@ -45,6 +44,7 @@ from mqlab.lab import (
 from mqlab.lessons.kafka.lab06 import (
     ADMIT,
     COMMIT,
+    SAFEGUARD_CASES,
     UNANSWERED,
     answers,
     broker_map,

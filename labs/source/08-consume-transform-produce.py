@@ -18,7 +18,6 @@
 
 # %% jupyter={"source_hidden": true}
 from mqlab.lab import (
-    SAFEGUARD_CASES,
     Budget,
     Play,
     Player,
@@ -33,6 +32,7 @@ from mqlab.lessons.kafka.lab08 import (
     KILL,
     LOOP,
     ORDER,
+    SAFEGUARD_CASES,
     Abortable,
     App,
     actors,

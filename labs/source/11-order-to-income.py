@@ -40,7 +40,6 @@ from mqlab.lab import (
     check,
     income,
     scenario,
-    serve,
     vary,
 )
 from mqlab.lessons.spark.lab11 import (
@@ -67,6 +66,7 @@ from mqlab.lessons.spark.lab11 import (
     play_sink,
     pounds,
     recorded_kills,
+    serve,
 )
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]

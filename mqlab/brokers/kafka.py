@@ -16,7 +16,7 @@ BROKER = Broker(
         "sink": "mqlab.lessons.spark.sink_runs:SinkSystem",
         "markers": "mqlab.lessons.kafka.systems.marker_pieces:MarkerSystem",
     },
-    searches="mqlab.lessons.kafka.cases:SEARCHES",
+    searches="mqlab.registry.cases.kafka:SEARCHES",
     witness="mqlab.real.kafka.evidence:WITNESS",
     serve="mqlab.serve.kafka.options",
     real="mqlab.cli.real_kafka",

@@ -15,5 +15,5 @@ BROKER = Broker(
         "message_transaction": "mqlab.patterns.message_transaction.system:MessageTransaction",
         "two_phase_set": "mqlab.patterns.two_phase.oracle:TwoPhaseSet",
     },
-    searches="mqlab.lessons.patterns.cases:SEARCHES",
+    searches="mqlab.registry.cases.patterns:SEARCHES",
 )

@@ -9,7 +9,7 @@ BROKER = Broker(
         "books": "mqlab.lessons.pulsar.systems.books:BooksSystem",
         "passing": "mqlab.lessons.pulsar.systems.passing:PassingSystem",
     },
-    searches="mqlab.lessons.pulsar.cases:SEARCHES",
+    searches="mqlab.registry.cases.pulsar:SEARCHES",
     serve="mqlab.serve.pulsar.options",
     witness="mqlab.real.pulsar.evidence:WITNESS",
     real="mqlab.cli.real_pulsar",

@@ -10,7 +10,7 @@ BROKER = Broker(
         "order_desk": "mqlab.lessons.rocketmq.desk:OrderDeskSystem",
         "order_with_goods": "mqlab.lessons.rocketmq.goods:OrderWithGoodsSystem",
     },
-    searches="mqlab.lessons.rocketmq.cases:SEARCHES",
+    searches="mqlab.registry.cases.rocketmq:SEARCHES",
     serve="mqlab.serve.rocketmq.options",
     witness="mqlab.real.rocketmq.evidence:WITNESS",
     real="mqlab.cli.real_rocketmq",

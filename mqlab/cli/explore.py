@@ -17,8 +17,8 @@ from ..explore import Budget, Counterexample, Verdict, explore
 from ..explore.budget import MOST
 from ..explore.memory import available
 from ..kernel.token import encode
-from ..lessons.registry import system
-from ..lessons.searches import (
+from ..registry import system
+from ..registry.searches import (
     Searched,
     find_lesson,
     list_rows,

@@ -90,8 +90,8 @@ def _kill(flink: Flink, address: str, record: bool, say: Callable[[str], None]) 
 
     table = kill_both(flink, address, say)
     if record:
-        from mqlab.lessons.spark.flink_kills import RECORDING
         from mqlab.real.recording import write_checksums
+        from mqlab.spark.flink.table import RECORDING
 
         RECORDING.parent.mkdir(parents=True, exist_ok=True)
         RECORDING.write_text(table.to_json(), "utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..lessons.registry import reopen_run
+from ..registry import reopen_run
 from .errors import UserError
 from .pictures import add_picture_arguments, write_picture
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from shlex import quote
 
 from ..kernel import escape_unseen
-from ..lessons.registry import SYSTEMS
+from ..registry import SYSTEMS
 from ..scenario import Golden, load, rewrite
 from ..scenario.language import ScenarioError
 from .errors import UserError

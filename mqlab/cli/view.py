@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from ..kernel import Trace
-from ..lessons.registry import with_evidence
 from ..real.recording import FOLDER
+from ..registry import with_evidence
 from .errors import UserError
 from .pictures import add_picture_arguments, write_picture
 from .run import open_scenario

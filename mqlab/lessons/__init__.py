@@ -1,15 +1,14 @@
-"""Floor 6: lessons. What is taught, how it is checked, and how a course is made of it.
+"""Floor 7: lessons. What is taught, how it is checked, and how a course is made of it.
 
-    registry     the systems that a system line may name; scenarios and tokens as runs
     check        what a learner wrote, judged over every schedule
     parsons      pieces of a protocol step, to be put in order
     rehearsal    one run of a system in a fixed order, with one fault
-    searches     the searches that lessons rest on: cases, bounds, tables
-    verdict, limits, tables   what a check says, how long it may take, tables as text
+    verdict, limits   what a check says, how long it may take
+    steps        the step of a run at which something happens
     foreign      what a learner's function may not use: clocks, chance, variables of its own
     lab00        what the first lab's cells import
 
-    kafka/       labs 05 to 08: their systems, exercises, cases
+    kafka/       labs 05 to 08: their systems and exercises
     rocketmq/    an order service over a real database, and exercises that write its listener
     spark/       lab 11
     atlas/       what is looked up and no run: glossary, timeline, maps

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..kernel import Run, Text
+from ..registry import run_scenario
 from .check import Belief, Hinted, Rule, RuleError, ask_rule, call_rule
-from .registry import run_scenario
 from .verdict import NOT_WRITTEN, Verdict
 
 

@@ -10,8 +10,8 @@ from mqlab_widgets import Pair, Player
 
 from ..kernel import Trace
 from ..kernel.text import Lang
+from ..registry import SYSTEMS, with_evidence
 from ..scenario import perform_in_blocks
-from .registry import SYSTEMS, with_evidence
 
 
 def put_beside(one: str, other: str, at: int = 0, lang: Lang = "en") -> Pair:

@@ -6,8 +6,8 @@ of ipywidgets.
 
 from __future__ import annotations
 
+from ..registry import run_scenario, system
 from ..scenario.kills import find_kills
-from .registry import run_scenario, system
 
 Menu = list[tuple[str, str]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from .tables import table
+from ..registry.tables import table
 
 RECORDINGS = Path(__file__).parents[2] / "datasets" / "recordings"
 

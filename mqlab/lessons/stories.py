@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..kernel import Run, Text
+from ..registry import run_scenario
 from ..scenario.language import ScenarioError
 from .check import Hinted
-from .registry import run_scenario
 from .verdict import Verdict
 
 #: what a story may not say: which system it is about

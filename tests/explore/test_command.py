@@ -9,9 +9,9 @@ import pytest
 
 from mqlab.cli import main
 from mqlab.cli.explore import _progress, add_arguments, choose_system
-from mqlab.lessons.kafka.cases import BUDGET, SAFEGUARD_CASES, lesson_system
-from mqlab.lessons.registry import open_run
-from mqlab.lessons.searches import Searched, Searches
+from mqlab.registry import open_run
+from mqlab.registry.cases.kafka import BUDGET, SAFEGUARD_CASES, lesson_system
+from mqlab.registry.searches import Searched, Searches
 
 ONE = ["kafka", "partitions=1", "app=init; begin; send orders-0 a; abort"]
 
@@ -107,7 +107,7 @@ def test_a_mistake_says_what_to_do(words, says, capsys, tmp_path, monkeypatch):
 
 
 def test_a_broker_is_found_by_its_name_and_an_unknown_one_names_those_there_are(capsys):
-    from mqlab.lessons.searches import searches_of
+    from mqlab.registry.searches import searches_of
 
     assert searches_of("kafka").lesson.budget == BUDGET
     with pytest.raises(LookupError, match="no broker 'rabbit'; there are: kafka"):

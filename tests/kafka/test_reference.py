@@ -30,7 +30,7 @@ from mqlab.kernel import (
     Response,
     SetTimer,
 )
-from mqlab.lessons.registry import scenario
+from mqlab.registry import scenario
 
 ON = frozenset(SAFEGUARDS)
 ME = Caller("app")

@@ -9,7 +9,7 @@ import pytest
 from mqlab_widgets.payload import Look, build
 from mqlab_widgets.views import PANELS
 
-from mqlab.lessons.registry import scenario
+from mqlab.registry import scenario
 
 FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios"
 FILES = sorted(FOLDER.rglob("*.scn"), key=lambda path: (path.parent, path.name))

@@ -6,7 +6,7 @@ import pytest
 
 from mqlab.lessons.kafka.systems.shop import balances
 from mqlab.lessons.lab00 import cost, find_red_step, first
-from mqlab.lessons.registry import scenario
+from mqlab.registry import scenario
 
 PAY = "send accounts-0 C-5, send accounts-1 S+5"
 

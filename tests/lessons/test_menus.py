@@ -3,7 +3,7 @@
 import pytest
 
 from mqlab.lessons.menus import list_kills, list_safeguards
-from mqlab.lessons.registry import scenario
+from mqlab.registry import scenario
 
 STORY = "system kafka partitions=2 {options}\n{kill}\n{calls}\n"
 CALLS = "run app: init, begin, send orders-0 a, send orders-1 b, commit"

@@ -15,7 +15,7 @@ from mqlab.kernel import FactKind, Text
 from mqlab.lessons.kafka.exercises.commit import COMMIT
 from mqlab.lessons.kafka.systems.coordinator_pieces import PIECES
 from mqlab.lessons.parsons import Parsons, Piece, judge
-from mqlab.lessons.registry import scenario, system
+from mqlab.registry import scenario, system
 from tests.widgets.harness import script_of
 
 KAFKA = ("prepare", "reply", "markers", "wait", "complete")

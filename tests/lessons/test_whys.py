@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.kernel import Fact, System, Trace, simulate
-from mqlab.lessons.registry import SYSTEMS
+from mqlab.registry import SYSTEMS
 from mqlab.scenario import load, parse_script, perform, system_of
 from mqlab.scenario.language import Script
 

@@ -17,8 +17,8 @@ import pytest
 
 from mqlab.explore import Search, explore
 from mqlab.kernel.system import NodeSpec
-from mqlab.lessons.registry import system
-from mqlab.lessons.searches import searches_of
+from mqlab.registry import system
+from mqlab.registry.searches import searches_of
 
 
 def each_fault(rows):

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mqlab.explore import Verdict, explore
-from mqlab.lessons.kafka.cases import LESSON_SYSTEMS
-from mqlab.lessons.searches import exhaust
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
+from mqlab.registry.cases.kafka import LESSON_SYSTEMS
+from mqlab.registry.searches import exhaust
 
 MODEL = Path(__file__).with_name("two_phase.pml")
 ADVICE = "Spin or a C compiler is missing: apt-get install spin gcc"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqlab.lessons.registry import system
+from mqlab.registry import system
 from tests.models.faults import names_of
 
 

@@ -8,9 +8,9 @@ import pytest
 from mqlab.brokers import find_broker
 from mqlab.cli import main
 from mqlab.kernel import FactKind
-from mqlab.lessons.patterns.cases import SEARCHES
-from mqlab.lessons.registry import SYSTEMS, scenario, system
-from tests.lessons.renew import counts
+from mqlab.registry import SYSTEMS, scenario, system
+from mqlab.registry.cases.patterns import SEARCHES
+from tests.registry.renew import counts
 
 NAMES = tuple(find_broker("patterns").systems)
 FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios" / "patterns"

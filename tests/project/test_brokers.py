@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import mqlab.brokers
+from mqlab import registry
 from mqlab.brokers import find_broker, list_brokers, load
 from mqlab.cli import main
 from mqlab.kernel import System
-from mqlab.lessons import registry
-from mqlab.lessons.searches import Searches, searches_of
 from mqlab.real.evidence import Witness
+from mqlab.registry.searches import Searches, searches_of
 
 SERVE = ("add_arguments", "read_arguments")
 REAL = ("add_arguments", "start_broker", "oracle", "levels", "real_host", "our_host", "write_page")
@@ -24,7 +24,7 @@ PIGEONS = '''
 """A broker that the test adds: the toy system under another roof."""
 import re
 from mqlab.brokers import Broker
-from mqlab.lessons.searches import Searched, Searches
+from mqlab.registry.searches import Searched, Searches
 from mqlab.real.evidence import Contradiction, Witness
 from mqlab.kernel import FactKind, Text
 

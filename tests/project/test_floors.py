@@ -33,17 +33,27 @@ FLOORS = {
     "mqlab.real.rocketmq": 5,
     "mqlab.real.pulsar": 5,
     "mqlab.brokers": 6,
-    "mqlab.lessons": 6,
-    "mqlab.lab": 7,
+    "mqlab.registry": 6,
     "mqlab_widgets": 6,
-    "mqlab.cli": 7,
-    "mqlab": 7,
+    "mqlab.lessons": 7,
+    "mqlab.lab": 8,
+    "mqlab.cli": 8,
+    "mqlab": 8,
 }
 STANDARD_ONLY = 4  # this floor and those below need nothing but the standard library
 SIBLINGS = (2, 5)  # packages of these floors do not import each other
 #: rooms that know a broker, also in a house that does not
 BROKERS = (".kafka", ".rocketmq", ".pulsar")
-KNOW_NO_BROKER = ("mqlab.explore", "mqlab.scenario", "mqlab.serve", "mqlab.real", "mqlab_widgets")
+KNOW_NO_BROKER = (
+    "mqlab.explore",
+    "mqlab.scenario",
+    "mqlab.serve",
+    "mqlab.real",
+    "mqlab.registry",
+    "mqlab_widgets",
+)
+#: the commands that are about lessons; the others run where no lesson is
+LESSON_COMMANDS = ("mqlab.cli.labs", "mqlab.cli.class")
 
 # What the floors above may import besides, always inside an extra of pyproject.toml. An entry
 # more is a decision: the package then cannot run where that library is missing.
@@ -110,6 +120,8 @@ def objection(importer: str, imported: str) -> str:
     there = package_of(imported)
     if here == there or imported == "mqlab":  # the version stands in mqlab/__init__.py
         return ""
+    if there == "mqlab.lessons" and here == "mqlab.cli" and importer not in LESSON_COMMANDS:
+        return f"{importer} is no command about lessons"
     if FLOORS[there] > FLOORS[here]:
         return f"floor {FLOORS[here]} imports floor {FLOORS[there]}"
     if here.startswith(KNOW_NO_BROKER) and not here.endswith(BROKERS):
@@ -164,6 +176,11 @@ def test_imports_go_down_only() -> None:
         ("mqlab.real.kafka.hosts", "mqlab.real.program", ""),
         ("mqlab_widgets.views.strips", "mqlab_widgets.player", "floor 4 imports floor 6"),
         ("mqlab.cli.run", "mqlab.kafka.system", ""),
+        ("mqlab.cli.run", "mqlab.lessons.check", "no command about lessons"),
+        ("mqlab.cli.class", "mqlab.lessons.course.folder", ""),
+        ("mqlab.registry.searches", "mqlab.lessons.check", "floor 6 imports floor 7"),
+        ("mqlab.registry.cases.kafka", "mqlab.kafka.config", "knows no broker"),
+        ("mqlab.kafka.leader", "mqlab.lessons.check", "floor 2 imports floor 7"),
     ],
 )
 def test_the_rule_itself(importer: str, imported: str, why: str) -> None:
@@ -197,7 +214,7 @@ def test_tests_of_floors_that_know_no_broker_know_none() -> None:
         ("tests.kernel", "mqlab.kafka.log", False),
         ("tests.kernel", "mqlab.explore", False),
         ("tests.explore", "tests.models.plain", True),
-        ("tests.explore", "mqlab.lessons.registry", False),
+        ("tests.explore", "mqlab.registry", False),
         ("tests.scenario", "tests.kernel.toy", True),
         ("tests.scenario", "tests.kernel.test_kernel", False),
         ("tests.scenario", "jsonschema", True),

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from mqlab.kernel import Outcome, Run
-from mqlab.lessons.registry import SYSTEMS
 from mqlab.pulsar.client.calls import GetState, Receive
 from mqlab.pulsar.messages import LedgerEntry
 from mqlab.pulsar.states import MarkerType
+from mqlab.registry import SYSTEMS
 from mqlab.scenario import load
 
 FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios" / "pulsar"

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from mqlab.kernel import Run
-from mqlab.lessons.registry import SYSTEMS
 from mqlab.pulsar.client.calls import Receive
+from mqlab.registry import SYSTEMS
 from mqlab.scenario import load
 from tests.pulsar.test_reference import FOLDER, outcomes
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mqlab import kernel
-from mqlab.lessons.registry import SYSTEMS, scenario
+from mqlab.registry import SYSTEMS, scenario
 from mqlab.scenario import load
 
 FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mqlab.cli import main
-from mqlab.lessons.registry import SYSTEMS, scenario
+from mqlab.registry import SYSTEMS, scenario
 from mqlab.scenario import load
 from mqlab.scenario.language import COMMANDS
 

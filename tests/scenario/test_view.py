@@ -15,7 +15,7 @@ import pytest
 from mqlab.cli import doctor, main, pictures
 from mqlab.cli.gif import CLEAR, END, FIRST, MOST, Frame, compress, gif_of
 from mqlab.kernel import Play, Trace
-from mqlab.lessons.registry import system
+from mqlab.registry import system
 
 SCENARIOS = Path(__file__).parents[2] / "datasets" / "scenarios" / "kafka"
 

@@ -17,7 +17,7 @@ from mqlab_widgets import Player, Playground
 from mqlab_widgets.lives import deflate
 
 from mqlab.kernel import Play
-from mqlab.lessons.registry import system
+from mqlab.registry import system
 
 from .harness import put
 from .sample import long_trace

@@ -11,7 +11,7 @@ pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
 
 from mqlab_widgets import Playground
 
-from mqlab.lessons.registry import continue_scenario
+from mqlab.registry import continue_scenario
 
 from .harness import put
 from .test_browser import axe, settle

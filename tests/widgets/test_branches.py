@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
 
 from mqlab.kernel import Play
-from mqlab.lessons.registry import system
+from mqlab.registry import system
 
 from .harness import put
 from .test_acts import END_TXN, MARKERS, focused, ground, page, spots, step  # noqa: F401

@@ -18,8 +18,8 @@ from mqlab_widgets.style import page_css
 
 from mqlab.explore import Budget, Search, explore
 from mqlab.kernel import Choice, Property, Text, World, parse, replay
-from mqlab.lessons.registry import system
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
+from mqlab.registry import system
 
 from .harness import script_of, state
 from .test_browser import OVERLAPS, SCHEMES, axe, settle

@@ -14,7 +14,7 @@ from mqlab_widgets.goal import Goal, find_red, list_faults
 
 from mqlab.explore import Budget, explore
 from mqlab.kernel import Play, Property, Text
-from mqlab.lessons.registry import continue_scenario, open_run, system
+from mqlab.registry import continue_scenario, open_run, system
 
 from .test_explorer_panel import run_loop
 from .test_widgets import outputs, shown

@@ -15,8 +15,8 @@ from mqlab_widgets.scene import Scene
 from ...kafka.coordinator.entry import StateRecord
 from ...kafka.states import COMPLETED
 from ...kernel import Fact, FactKind, Trace
-from ..registry import scenario
-from ..tables import columns
+from ...registry import scenario
+from ...registry.tables import columns
 from .pictures import Picture, room
 
 STORY = """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 
 from ...kafka.picture.terms import MEANS
-from ..tables import columns
+from ...registry.tables import columns
 
 
 @dataclass(frozen=True, slots=True)

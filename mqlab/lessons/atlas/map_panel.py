@@ -9,7 +9,7 @@ from __future__ import annotations
 from mqlab_widgets.scene import Scene
 from mqlab_widgets.widths import wrap
 
-from ..tables import columns
+from ...registry.tables import columns
 from .brokers import BROKERS, KINDS, NOTHING, Broker, Item, Node
 from .pictures import WIDTH, Folder, Picture, room
 

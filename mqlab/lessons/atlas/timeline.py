@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mqlab_widgets.scene import Scene
 
-from ..tables import columns
+from ...registry.tables import columns
 from .pictures import WIDTH, Picture, room
 
 

@@ -20,7 +20,8 @@ from nbgrader import utils
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Integer, List, Unicode
 
-from .judging import EXERCISES, GradingError, Judge, Result, Task
+from .graded import list_exercises
+from .judging import GradingError, Judge, Result, Task
 from .notebooks import Notebook
 
 MOST_SHOWN = 30_000  # characters of one output
@@ -141,7 +142,7 @@ def read_task(cells: Sequence[Notebook], place: int) -> tuple[list[int], Task]:
     for node in ast.walk(ast.parse(test.source)):
         match node:
             case ast.Call(ast.Name("grade"), [ast.Constant(str(exercise)), ast.Name(name)]):
-                if exercise in EXERCISES:
+                if exercise in list_exercises():
                     places = find_needed_cells(cells[:place], name)
                     return places, Task(exercise, name, tuple(cells[p].source for p in places))
     raise GradingError(

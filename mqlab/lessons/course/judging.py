@@ -18,12 +18,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any
 
-from ..check import Checked
 from ..limits import pause_limit
 from .asking import Ask, build_answer
+from .graded import find_exercise
 from .known import Known
 from .wire import Said, Wire, WireError
 
@@ -44,39 +43,6 @@ JUDGE_S = 300.0  # for all questions about one answer
 START_S = 120.0  # a container takes its time
 MOST_LOG = 4_000
 
-#: name of an exercise → where in `mqlab.lessons` it is, and what its answer is
-EXERCISES = {
-    "booked_twice": ("kafka.exercises.booked_twice", "BOOKED_TWICE", "value"),
-    "consume": ("patterns.exercises.counting", "CONSUME", "value"),
-    "count": ("patterns.exercises.counting", "COUNTING", "rule"),
-    "effects": ("patterns.exercises.effects", "EFFECTS", "value"),
-    "fence": ("patterns.exercises.fence", "FENCE", "rule"),
-    "answering": ("rocketmq.exercises.answering", "LISTENER", "listener"),
-    "story": ("rocketmq.exercises.story", "STORY", "value"),
-    "produce": ("kafka.lab05", "PRODUCE", "value"),
-    "accept": ("kafka.exercises.accept", "ACCEPT", "rule"),
-    "ending": ("rocketmq.exercises.ending", "ENDING", "value"),
-    "keeping": ("rocketmq.exercises.keeping", "KEEPING", "execute"),
-    "telling": ("rocketmq.exercises.telling", "TELLING", "rule"),
-    "unanswered": ("kafka.exercises.commit", "UNANSWERED", "value"),
-    "commit": ("kafka.exercises.commit", "COMMIT", "value"),
-    "admit": ("kafka.exercises.admit", "ADMIT", "rule"),
-    "half": ("kafka.lab07", "HALF", "value"),
-    "marker": ("kafka.lab07", "MARKER", "value"),
-    "lso": ("kafka.lab07", "LSO", "rule"),
-    "loop_order": ("kafka.lab08", "ORDER", "value"),
-    "loop": ("kafka.exercises.copying", "LOOP", "work"),
-    "numbering": ("pulsar.exercises.numbering", "NUMBERING", "rule"),
-    "reading": ("pulsar.exercises.reading", "READING", "rule"),
-    "recovery": ("pulsar.exercises.recovering", "RECOVERY", "rule"),
-    "hiding": ("pulsar.exercises.hiding", "HIDING", "value"),
-    "passing": ("pulsar.exercises.passing", "PASSING", "value"),
-    "returning": ("pulsar.exercises.returning", "RETURNING", "value"),
-    "acking": ("pulsar.exercises.acking", "ACKING", "rule"),
-    "steps": ("spark.decide", "STEPS", "value"),
-    "decide": ("spark.decide", "DECIDE", "rule"),
-    "resume": ("spark.two_phase", "RESUME", "rule"),
-}
 KNOWN = Known()
 
 
@@ -101,12 +67,6 @@ class Result:
     ok: bool
     says: str
     ran: Ran = ()
-
-
-def find_exercise(name: str) -> tuple[Checked, str]:
-    """The exercise of that name, and of what kind its answers are; KeyError."""
-    module, attribute, kind = EXERCISES[name]
-    return getattr(import_module(f"mqlab.lessons.{module}"), attribute), kind
 
 
 def judge(task: Task, command: Sequence[str] = (), timeout_s: float = ANSWER_S) -> Result:

@@ -21,8 +21,8 @@ class NotYet(AssertionError):
 
 
 def grade(exercise: str, answer: Any) -> None:
-    """Hold an answer against an exercise of `course.judging`; NotYet if it is wrong."""
-    from .judging import find_exercise
+    """Hold an answer against an exercise (`course.graded`); NotYet if it is wrong."""
+    from .graded import find_exercise
 
     verdict = find_exercise(exercise)[0].check(answer, graded=True)
     if not verdict.ok:

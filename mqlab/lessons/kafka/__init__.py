@@ -1,1 +1,1 @@
-"""Kafka's lessons: labs 05 to 08, their systems, exercises and searches."""
+"""Kafka's lessons: labs 05 to 08, their systems and exercises."""

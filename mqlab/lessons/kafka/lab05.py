@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...explore import Budget
 from ...kernel import System, Text, Trace
-from ..lab00 import first
+from ...registry import scenario, system
 from ..parsons import Parsons, Piece
-from ..registry import scenario, system
+from ..steps import first
 from .exercises.accept import ACCEPT
 from .settings import construct_producer
 from .systems.payments import answers, count_payments, list_producers, snapshot_files
@@ -161,3 +161,6 @@ PRODUCE = Parsons(
         ),
     },
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"produce": (PRODUCE, "value")}

@@ -13,18 +13,21 @@ from ...kafka.coordinator.entry import StateRecord
 from ...kafka.messages import AddPartitionsToTxn, EndTxn, outcome
 from ...kafka.states import NUMBERS, PREVIOUS, PREVIOUS_V2, TxnState
 from ...kernel import FAILED, Fact, FactKind, Outcome, Trace
+from ...registry import run_scenario, scenario
+from ...registry.cases.kafka import SAFEGUARD_CASES
+from ...registry.tables import columns, find_lines, list_calls, table
 from .. import recordings
 from ..atlas.data_flow import data_flow
-from ..lab00 import broker_map, find_red_step, first, map_table
+from ..atlas.map_panel import broker_map, map_table
 from ..menus import list_kills, list_safeguards
-from ..registry import run_scenario, scenario
-from ..tables import columns, find_lines, list_calls, table
+from ..steps import find_red_step, first
 from .exercises.admit import ADMIT
 from .exercises.commit import COMMIT, UNANSWERED, never_unknown
 
 __all__ = [
     "ADMIT",
     "COMMIT",
+    "SAFEGUARD_CASES",
     "UNANSWERED",
     "answers",
     "broker_map",

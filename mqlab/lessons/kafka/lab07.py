@@ -15,11 +15,11 @@ from ...kafka.picture.view import read_world
 from ...kafka.states import TxnState
 from ...kernel import Property, Run, System, Text, World
 from ...kernel.world import NodeState
+from ...registry import system
 from ..atlas.data_flow import data_flow
 from ..check import Belief, Exercise
-from ..lab00 import first
 from ..parsons import Parsons, Piece
-from ..registry import system
+from ..steps import first
 from .batch_header import BATCH, TRANSACTIONAL_ID, header
 from .exercises.kills import ALIVE, KillExercise
 from .partition_log import partition_log
@@ -357,3 +357,6 @@ def _left(run: Run) -> str:
 
 
 HALF = KillExercise(TWO_ORDERS, _left, KILLS, tells="LSO=4")
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"half": (HALF, "value"), "marker": (MARKER, "value"), "lso": (LSO, "rule")}

@@ -13,11 +13,12 @@ from ...kafka.log import Batch
 from ...kafka.log.index import AbortedTxn
 from ...kafka.messages import OffsetFetchResponse
 from ...kernel import Fact, FactKind, Outcome, System, Text, Trace
+from ...registry.cases.kafka import SAFEGUARD_CASES
+from ...registry.tables import columns, list_calls, table
 from ..atlas.map_panel import broker_map
-from ..lab00 import find_red_step, first
 from ..parsons import Parsons, Piece
 from ..rehearsal import plain, run_with_kill
-from ..tables import columns, list_calls, table
+from ..steps import find_red_step, first
 from .exercises.copying import BREAK, KILL, LOOP, ONE, WORKER
 from .lab06 import read_recording
 from .systems.income import IncomeSystem, label
@@ -28,6 +29,7 @@ __all__ = [
     "LOOP",
     "ONE",
     "ORDER",
+    "SAFEGUARD_CASES",
     "Abortable",
     "App",
     "Order",
@@ -273,3 +275,6 @@ ORDER = Parsons(
         ),
     },
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"loop_order": (ORDER, "value")}

@@ -15,7 +15,7 @@ from ...kafka.log import AbortedTxn, Batch, fetch
 from ...kafka.log.index import index_of
 from ...kafka.messages import READ_COMMITTED, Fetch, FetchResponse
 from ...kernel import Map, MemoryDisk
-from ..registry import run_scenario
+from ...registry import run_scenario
 
 
 @dataclass(frozen=True)

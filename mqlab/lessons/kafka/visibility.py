@@ -8,7 +8,7 @@ from ...kafka.clients.calls import EndOffset, Lag, Poll, PositionOf
 from ...kafka.log import Batch
 from ...kafka.log.index import AbortedTxn
 from ...kernel import FactKind, Outcome, Trace
-from ..tables import columns
+from ...registry.tables import columns
 
 
 def readers(trace: Trace, position: int) -> None:

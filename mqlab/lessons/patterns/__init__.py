@@ -1,1 +1,1 @@
-"""The classical models in lessons: what is searched of them."""
+"""The classical models in lessons: labs 01 and 02."""

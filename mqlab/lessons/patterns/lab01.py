@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from ...kernel import Trace
 from ...kernel.simulate import Timing, simulate_world
 from ...patterns.delivery.claims import list_booked
-from ..lab00 import first
-from ..registry import scenario, system
-from ..tables import columns
+from ...registry import scenario, system
+from ...registry.tables import columns
+from ..steps import first
 from .exercises.counting import CONSUME, COUNTING
 from .orders import list_orders, send_all
 

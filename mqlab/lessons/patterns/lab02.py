@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ...explore import Verdict
 from ...kernel import FactKind, Trace
-from ..lab00 import find_red_step, first
-from ..searches import Case, search
-from ..tables import columns
-from . import message_transaction, saga, tcc, three_phase, two_phase
+from ...registry.cases.patterns import message_transaction, saga, tcc, three_phase, two_phase
+from ...registry.searches import Case, search
+from ...registry.tables import columns
+from ..steps import find_red_step, first
 from .exercises.effects import EFFECTS
 from .exercises.fence import FENCE
 from .two_files import ONE_PHASE, TWO_PHASES, TwoFiles, kill_after

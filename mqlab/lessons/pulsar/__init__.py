@@ -1,1 +1,1 @@
-"""Pulsar's lessons: what is searched (`cases.py`)."""
+"""Pulsar's lessons: labs 09 and 10."""

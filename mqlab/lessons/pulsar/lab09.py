@@ -7,13 +7,14 @@ from ...kernel.trace import FactKind
 from ...pulsar.messages import LedgerEntry, TransactionMetadataEntry
 from ...pulsar.picture.ledgers import read_entries
 from ...pulsar.topic import Topic
-from ..lab00 import broker_map, first
+from ...registry import run_scenario
+from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
+from ...registry.searches import tell_cases
+from ..atlas.map_panel import broker_map
 from ..menus import list_safeguards
 from ..patterns.orders import list_orders
 from ..recordings import read_recording
-from ..registry import run_scenario
-from ..searches import tell_cases
-from .cases import CLAIM_CASES, SAFEGUARD_CASES
+from ..steps import first
 from .exercises.hiding import HIDING
 from .exercises.numbering import NUMBERING
 from .exercises.reading import READING

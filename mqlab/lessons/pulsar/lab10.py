@@ -10,15 +10,15 @@ from ...pulsar import PulsarSystem
 from ...pulsar.client.calls import Acknowledge, Commit, Receive
 from ...pulsar.config import CURSORS, name_pending_ack_log
 from ...pulsar.messages import PendingAckEntry, TransactionMetadataEntry
+from ...registry import run_scenario, scenario
+from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
+from ...registry.searches import tell_cases
+from ...registry.tables import columns, list_calls
 from ..beside import put_beside
-from ..lab00 import first
 from ..menus import list_safeguards
 from ..patterns.orders import list_orders
 from ..recordings import read_recording
-from ..registry import run_scenario, scenario
-from ..searches import tell_cases
-from ..tables import columns, list_calls
-from .cases import CLAIM_CASES, SAFEGUARD_CASES
+from ..steps import first
 from .exercises.acking import ACKING
 from .exercises.passing import PASSING
 from .exercises.returning import RETURNING

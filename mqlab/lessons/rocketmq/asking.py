@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from ...kernel import Trace
-from ..registry import scenario
-from ..tables import table
+from ...registry import scenario
+from ...registry.tables import table
 from .endings import ORDER, list_deliveries, list_questions, look_back, wait_for_checks
 
 # ---- when, and whom ----------------------------------------------------------------------

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from ...kernel import Run, Trace
 from ...kernel.trace import FactKind
+from ...registry import run_scenario
 from ...rocketmq import RocketMQSystem
 from ...rocketmq.config import DELAY_LEVELS_S, DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from ...rocketmq.consumer.listening import APPLIED
 from ...rocketmq.group.messages import ConsumerSendMsgBack
 from ...rocketmq.messages import CheckTransactionState, name_queue
 from ...rocketmq.picture.view import list_group_queues, read_world
-from ..registry import run_scenario
 
 ORDER = "580538"
 INTERVAL_MS = 30_000

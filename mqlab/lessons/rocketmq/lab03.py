@@ -8,21 +8,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ...kernel import FactKind, Run, Trace
+from ...registry import run_scenario, system
+from ...registry.cases.rocketmq import SAFEGUARD_CASES
+from ...registry.searches import search, with_everything_on
+from ...registry.tables import find_lines, list_calls, table
 from ...rocketmq.config import HALF_TOPIC
 from ...rocketmq.log import Stored
 from ...rocketmq.log.store import COMMIT_LOG
 from ...rocketmq.messages import Message, SendMessage, Statement
 from ...rocketmq.states import SendStatus, TransactionType
 from ..atlas.map_panel import broker_map, map_table
-from ..lab00 import find_red_step, first
 from ..menus import list_kills, list_safeguards
 from ..patterns.orders import list_orders
 from ..recordings import read_recording
-from ..registry import run_scenario, system
 from ..rehearsal import plain
-from ..searches import search, with_everything_on
-from ..tables import find_lines, list_calls, table
-from .cases import SAFEGUARD_CASES
+from ..steps import find_red_step, first
 from .deaths import die_everywhere
 from .exercises.ending import ENDING
 from .exercises.keeping import KEEPING

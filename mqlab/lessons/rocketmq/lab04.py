@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from ..lab00 import first
+from ...registry.cases.rocketmq import CLAIM_CASES, SAFEGUARD_CASES
+from ...registry.searches import tell_cases
+from ...registry.tables import table
 from ..recordings import read_recording
-from ..searches import tell_cases
-from ..tables import table
+from ..steps import first
 from .asking import (
     come_back,
     tell_delayed,
@@ -20,7 +21,6 @@ from .asking import (
     tell_the_limit,
     tell_who_answers,
 )
-from .cases import CLAIM_CASES, SAFEGUARD_CASES
 from .endings import look_back, wait_for_checks
 from .exercises.answering import LISTENER
 from .exercises.story import STORY

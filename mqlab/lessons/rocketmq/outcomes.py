@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from ...kernel import World
 from ...kernel.simulate import Timing, simulate_world
+from ...registry import system
 from ...rocketmq import RocketMQSystem
 from ...rocketmq.picture.view import read_world
 from ..patterns.orders import list_orders
-from ..registry import system
 
 #: an order takes about 25 ms while nothing goes wrong
 SLOT_MS = 40

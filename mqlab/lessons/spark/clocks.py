@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from mqlab_widgets import Pair
 
+from ...registry.tables import table
 from ..beside import put_beside
-from ..tables import table
 
 NOTHING, HIDDEN, DECIDED = "before anything is written", "written, not decided", "decided"
 #: what may die when, in the order of the steps: what is held back on the left and on the right

@@ -392,3 +392,6 @@ STEPS = Steps(
         "read before fence": LATE,
     },
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"steps": (STEPS, "value"), "decide": (DECIDE, "rule")}

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...spark.flink.table import Table
-
-RECORDING = Path(__file__).parents[3] / "datasets" / "recordings" / "flink-2.2.1" / "kills.json"
+from ...spark.flink.table import RECORDING, Table
 
 
 def recorded_kills(path: Path = RECORDING) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...serve.kafka import serve
 from ...spark.topics import consumer, fetch_offsets
 from .broker_kill import kill_broker
 from .clocks import COMMIT_RULES, MOMENTS, compare_outputs, play_both
@@ -35,4 +36,5 @@ __all__ = [
     "play_sink",
     "pounds",
     "recorded_kills",
+    "serve",
 ]

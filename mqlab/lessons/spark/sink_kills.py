@@ -12,7 +12,7 @@ from __future__ import annotations
 from mqlab_widgets import Player
 
 from ...kernel import Trace
-from ..registry import run_scenario
+from ...registry import run_scenario
 from .decide import HALF_HOUR, KILLED, list_owed, records_of
 
 PLAIN, TRANSACTION, NUMBERED = "no transaction", "a transaction", "a transaction with its number"

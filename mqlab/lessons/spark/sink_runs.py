@@ -24,8 +24,8 @@ from ...kafka.picture.view import read_world
 from ...kafka.states import COMPLETED
 from ...kernel import Money, Property, Run, Snapshot, Words, World
 from ...kernel.world import NodeState
+from ...registry import run_scenario
 from ..kafka.systems.asking import AskingSystem
-from ..registry import run_scenario
 
 MONEY = Words(
     "money in = money out: each half hour is counted once", "进账 = 出账：每半小时只计入一次"

@@ -112,7 +112,7 @@ class Death:
     def run(self, answer: str) -> Run:
         """The same, played by the engine: the open transaction is ended by a single request, as
         the process that began it is dead. It begins with what the checkpoint lacks."""
-        from ..registry import run_scenario
+        from ...registry import run_scenario
 
         first = min(KILLED, self.checkpoint + 1)
         committed = [f"run job: begin, {_sent(batch)}, commit" for batch in range(first, KILLED)]
@@ -237,3 +237,6 @@ class Resuming(Hinted):
 
 
 RESUME = Resuming(DEATHS, PAIRS, UNSEEN)
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"resume": (RESUME, "rule")}

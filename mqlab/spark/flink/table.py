@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from pathlib import Path
+
+#: what a real run has found, committed for lab 11, which needs no Flink
+RECORDING = Path(__file__).parents[3] / "datasets" / "recordings" / "flink-2.2.1" / "kills.json"
 
 
 class Instant(StrEnum):

@@ -9,7 +9,7 @@ from mqlab.kafka.log import ABORT, fetch
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.states import TxnState
 from mqlab.kernel import Send, replace
-from mqlab.lessons.kafka.cases import NEXT, SEARCHES, SHORT, TWIN
+from mqlab.registry.cases.kafka import NEXT, SEARCHES, SHORT, TWIN
 from tests.models.faults import change_result
 
 

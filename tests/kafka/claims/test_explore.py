@@ -6,20 +6,20 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.kafka.claims import invariants
-from mqlab.lessons.kafka.cases import APP, BUDGET, LESSON_SYSTEMS, WHOLE, lesson_system
-from mqlab.lessons.registry import system
-from mqlab.lessons.searches import exhaust, list_rows, search_all
-from tests.lessons.kafka.small import SMALL
-from tests.lessons.renew import counts
+from mqlab.registry import system
+from mqlab.registry.cases.kafka import APP, BUDGET, LESSON_SYSTEMS, WHOLE, lesson_system
+from mqlab.registry.searches import exhaust, list_rows, search_all
 from tests.models.nameable import find_nameable
 from tests.models.plain import find_same_worlds
+from tests.registry.kafka.small import SMALL
+from tests.registry.renew import counts
 
 ONE = "kafka partitions=1 'app=init; begin; send orders-0 a; commit'"
 OFFSETS = "kafka partitions=1 groups=1 'app=init; begin; send-offsets g orders-0@1; abort'"
 OPEN = "kafka partitions=1 'app=init; begin; send orders-0 a'"
 
 SEARCHED = {searched.name: searched for searched in LESSON_SYSTEMS}
-#: the others are searched by `python -m tests.lessons.renew kafka --lesson` and `mqlab explore`
+#: the others are searched by `python -m tests.registry.renew kafka --lesson` and `mqlab explore`
 TESTED = ("twin, v2", "break, legacy on 0")
 
 

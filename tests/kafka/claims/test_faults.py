@@ -22,7 +22,7 @@ from mqlab.kafka.messages import (
 )
 from mqlab.kafka.states import PREPARED
 from mqlab.kernel import Call, Map, Reply, Response, Send
-from mqlab.lessons.kafka.cases import NEXT, SEARCHES, SHORT, TWIN
+from mqlab.registry.cases.kafka import NEXT, SEARCHES, SHORT, TWIN
 from tests.kafka.claims.patches import PATCHES, READ
 from tests.models.faults import (
     broken_by,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqlab.lessons.registry import scenario
+from mqlab.registry import scenario
 
 
 def outcomes(trace, node):

@@ -15,7 +15,7 @@ from mqlab.kafka.messages import (
 )
 from mqlab.kafka.states import PRODUCER_PREVIOUS, ProducerState
 from mqlab.kernel import Map
-from mqlab.lessons.registry import SYSTEMS
+from mqlab.registry import SYSTEMS
 from mqlab.scenario import load
 from tests.kafka.clients.driven import Client
 from tests.scenario.test_goldens import FILES

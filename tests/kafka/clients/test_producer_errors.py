@@ -26,7 +26,7 @@ from mqlab.kafka.messages import (
     ProduceResponse,
     TxnOffsetCommit,
 )
-from mqlab.lessons.registry import scenario
+from mqlab.registry import scenario
 from tests.kafka.clients.driven import Client
 
 E = Error

@@ -10,7 +10,7 @@ from mqlab.kafka.errors import Error
 from mqlab.kafka.messages import AddPartitionsToTxn, EndTxn, InitProducerId
 from mqlab.kafka.states import PREVIOUS, PREVIOUS_V2, TxnState
 from mqlab.kernel import Append, Appended, Caller, Map, MemoryDisk, Reply, Request
-from mqlab.lessons.registry import SYSTEMS
+from mqlab.registry import SYSTEMS
 from mqlab.scenario import load
 from tests.scenario.test_goldens import FILES
 

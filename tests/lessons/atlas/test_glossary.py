@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mqlab.lessons.atlas.glossary import TERMS, Glossary, Term, glossary
-from mqlab.lessons.searches import searches_of
-from tests.lessons.renew import BROKERS
+from mqlab.registry.searches import searches_of
+from tests.registry.renew import BROKERS
 
 ROOT = Path(__file__).parents[3]
 

@@ -25,7 +25,7 @@ from mqlab.lessons.atlas.map_panel import (
 )
 from mqlab.lessons.atlas.pictures import WIDTH, Fold, Picture, room
 from mqlab.lessons.atlas.timeline import PRODUCTS, UNDATED, timeline, timeline_table
-from mqlab.lessons.tables import columns
+from mqlab.registry.tables import columns
 
 PICTURES: dict[str, Callable[[], Picture]] = {
     **{name: partial(broker_map, name) for name in BROKERS},

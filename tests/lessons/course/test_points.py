@@ -12,9 +12,10 @@ import pytest
 from nbgrader import utils
 
 from mqlab.lessons.course import classroom
+from mqlab.lessons.course.graded import list_exercises
 from mqlab.lessons.course.grading import read_task
 from mqlab.lessons.course.instructor import page_of, read_page
-from mqlab.lessons.course.judging import EXERCISES, Judge, Task
+from mqlab.lessons.course.judging import Judge, Task
 from mqlab.lessons.course.notebooks import labs_in, read_source
 from mqlab.lessons.course.points import NotYet, grade
 from mqlab.lessons.course.wire import Odd, WireError, decode_line, encode
@@ -158,7 +159,7 @@ def test_every_graded_cell_judges_anew() -> None:
         found = HIDDEN.fullmatch(cell.source)
         assert found is not None, f"{lab}: {cell.metadata['nbgrader']['grade_id']}"
         exercise, answer, _, shown = found.groups()
-        assert exercise in EXERCISES
+        assert exercise in list_exercises()
         assert answer == shown
 
 
@@ -186,7 +187,7 @@ def test_no_forgery_is_given_a_point_that_its_answer_does_not_deserve(
         assert judge.judge(Task("lso", "lso", (RIGHT,))).ok, "the next answer is judged as ever"
 
 
-@pytest.mark.parametrize("exercise", sorted(EXERCISES))
+@pytest.mark.parametrize("exercise", sorted(list_exercises()))
 def test_an_answer_that_agrees_with_everything_gets_no_point(exercise: str, judge: Judge) -> None:
     assert not judge.judge(Task(exercise, "it", (AGREES, "it = Agrees()"))).ok
 

@@ -25,7 +25,7 @@ from mqlab.lessons.kafka.lab05 import (
 from mqlab.lessons.kafka.settings import IN_FLIGHT
 from mqlab.lessons.kafka.systems.payments import KAFKA
 from mqlab.lessons.kafka.systems.produce_pieces import PIECES
-from mqlab.lessons.registry import scenario, system
+from mqlab.registry import scenario, system
 
 Five = tuple[tuple[int, int], ...]
 Seen = tuple[int, int, int]

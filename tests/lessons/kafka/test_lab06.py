@@ -32,7 +32,7 @@ from mqlab.lessons.kafka.lab06 import (
     transitions,
 )
 from mqlab.lessons.recordings import RECORDINGS
-from mqlab.lessons.registry import scenario, system
+from mqlab.registry import scenario, system
 
 Pair = tuple[int, int]
 OK, LATER = "ok", "CONCURRENT_TRANSACTIONS"

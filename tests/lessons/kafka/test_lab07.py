@@ -13,7 +13,7 @@ from mqlab.lessons.kafka.exercises.kills import ALIVE
 from mqlab.lessons.kafka.lab07 import ANSWERED, ASKED, FIRST, HALF, KILLS, LAST, whole
 from mqlab.lessons.kafka.partition_log import partition_log
 from mqlab.lessons.kafka.visibility import by_hand, frontiers, lag_table, list_index_steps, readers
-from mqlab.lessons.registry import scenario, system
+from mqlab.registry import scenario, system
 from mqlab.serve.kafka.wire.records import marker, parse_batch
 
 MIXED = """

@@ -23,7 +23,7 @@ from mqlab.lessons.kafka.lab08 import (
     side_effects,
 )
 from mqlab.lessons.kafka.systems.income import IncomeSystem
-from mqlab.lessons.registry import scenario, system
+from mqlab.registry import scenario, system
 
 Round = Callable[[App, list[Any]], None]
 

@@ -3,8 +3,8 @@
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons.kafka.cases import SAFEGUARD_CASES
-from mqlab.lessons.registry import system
+from mqlab.registry import system
+from mqlab.registry.cases.kafka import SAFEGUARD_CASES
 
 
 @pytest.mark.parametrize("version", [0, 2])

@@ -9,7 +9,7 @@ import pytest
 from mqlab.lessons.kafka.exercises.commit import COMMIT
 from mqlab.lessons.kafka.lab07 import MARKER
 from mqlab.lessons.kafka.systems.marker_pieces import PIECES
-from mqlab.lessons.registry import scenario, system
+from mqlab.registry import scenario, system
 
 RIGHT = {
     order

@@ -13,7 +13,7 @@ from mqlab.kernel import Money, Trace
 from mqlab.lessons.kafka.lab08 import App, build_worker
 from mqlab.lessons.kafka.systems.shop import ShopSystem
 from mqlab.lessons.lab00 import find_red_step
-from mqlab.lessons.registry import scenario, system
+from mqlab.registry import scenario, system
 
 SOURCES = Path(__file__).parents[3] / "labs" / "source"
 SYSTEMS = ("shop", "payments", "charges", "income", "orders")

@@ -7,8 +7,8 @@ from mqlab.explore import Budget, explore
 from mqlab.lessons.check import check
 from mqlab.lessons.kafka.lab07 import HALF, LSO
 from mqlab.lessons.kafka.systems.shop import balances
-from mqlab.lessons.registry import scenario, system
 from mqlab.lessons.spark.decide import BELIEFS, DECIDE
+from mqlab.registry import scenario, system
 
 
 def right(firsts, hw):

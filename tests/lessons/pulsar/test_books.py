@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqlab.kernel import Money, Trace
-from mqlab.lessons.registry import scenario, system
+from mqlab.registry import scenario, system
 
 FIRST, SECOND, THIRD = 31_678, 31_073, 40_483
 OPEN = """

@@ -32,7 +32,7 @@ from mqlab.lessons.pulsar.lab09 import (
     tell_needed,
     tell_unpromised,
 )
-from mqlab.lessons.registry import run_scenario, scenario
+from mqlab.registry import run_scenario, scenario
 
 # ---- what the cells print --------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ from mqlab.lessons.pulsar.lab10 import (
     zombie_ends,
 )
 from mqlab.lessons.pulsar.systems.passing import PassingSystem
-from mqlab.lessons.registry import continue_scenario, scenario, system
+from mqlab.registry import continue_scenario, scenario, system
 
 Rule = Callable[..., Any]
 

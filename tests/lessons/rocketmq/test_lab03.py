@@ -14,7 +14,6 @@ from mqlab.explore import Budget, explore
 from mqlab.lessons.course.instructor import WrongAnswer, read_page
 from mqlab.lessons.course.notebooks import labs_in
 from mqlab.lessons.course.points import NotYet, grade
-from mqlab.lessons.registry import scenario, system
 from mqlab.lessons.rocketmq.desk import ANSWERS, OrderDeskSystem, answer
 from mqlab.lessons.rocketmq.exercises.ending import ENDING
 from mqlab.lessons.rocketmq.exercises.telling import BELIEFS, STATES, TELLING
@@ -31,6 +30,7 @@ from mqlab.lessons.rocketmq.lab03 import (
     tell_statuses,
 )
 from mqlab.lessons.rocketmq.systems import SERVICES
+from mqlab.registry import scenario, system
 from mqlab.rocketmq.states import SendStatus
 from tests.project.sources import ROOT
 

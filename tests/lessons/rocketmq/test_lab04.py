@@ -11,7 +11,6 @@ import pytest
 from mqlab.lessons.course.instructor import WrongAnswer, read_page
 from mqlab.lessons.course.notebooks import labs_in
 from mqlab.lessons.patterns.orders import list_orders
-from mqlab.lessons.registry import scenario, system
 from mqlab.lessons.rocketmq.endings import (
     Ending,
     list_deliveries,
@@ -33,6 +32,7 @@ from mqlab.lessons.rocketmq.exercises.story import (
 )
 from mqlab.lessons.rocketmq.outcomes import list_deaths, measure_outcomes
 from mqlab.lessons.rocketmq.systems import SERVICES
+from mqlab.registry import scenario, system
 from mqlab.rocketmq.config import DELAY_LEVELS_S
 from mqlab.rocketmq.picture.view import read_world
 from mqlab.scenario import parse_script, perform

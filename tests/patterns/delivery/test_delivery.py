@@ -6,7 +6,7 @@ import pytest
 
 from mqlab.explore import Budget, explore
 from mqlab.kernel import replay
-from mqlab.lessons.registry import scenario, system
+from mqlab.registry import scenario, system
 
 TWO = "'shop=send 580538:31678; send 580539:31073'"
 ONE = "'shop=send 580538:31678'"

@@ -13,8 +13,6 @@ from mqlab.kernel import (
     Response,
     Send,
 )
-from mqlab.lessons.patterns.three_phase import LINE, PARTIES
-from mqlab.lessons.registry import system
 from mqlab.patterns.three_phase.config import SAFEGUARDS
 from mqlab.patterns.three_phase.messages import (
     ABORTED,
@@ -32,6 +30,8 @@ from mqlab.patterns.three_phase.messages import (
 )
 from mqlab.patterns.three_phase.participant import Participant
 from mqlab.patterns.three_phase.termination import Takeover, choose_outcome
+from mqlab.registry import system
+from mqlab.registry.cases.patterns.three_phase import LINE, PARTIES
 
 ON = Config(on=frozenset(SAFEGUARDS))
 LINE_OF_THREE = ("tm", "orders", "stock", "money")

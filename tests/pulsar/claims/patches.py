@@ -2,7 +2,6 @@
 
 from mqlab.explore import Budget
 from mqlab.kernel import Append, Map, Reply, replace
-from mqlab.lessons.pulsar.cases import GIVEN_UP, ORDER, PASS_ON, SHARED
 from mqlab.pulsar.buffer import open as opened
 from mqlab.pulsar.coordinator import Coordinator, ending
 from mqlab.pulsar.coordinator.meta import TxnMeta
@@ -12,6 +11,7 @@ from mqlab.pulsar.pending_ack.handle import PendingAck
 from mqlab.pulsar.states import MarkerType
 from mqlab.pulsar.subscription import dispatch
 from mqlab.pulsar.topic import Topic, access, publishing, snapshots
+from mqlab.registry.cases.pulsar import GIVEN_UP, ORDER, PASS_ON, SHARED
 
 Buffer = opened.Buffer
 

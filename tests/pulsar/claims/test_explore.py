@@ -3,9 +3,9 @@
 import pytest
 
 from mqlab.explore import Budget
-from mqlab.lessons.pulsar.cases import GIVEN_UP, ORDER, PASS_ON, READ, SHOP
-from mqlab.lessons.registry import system
 from mqlab.pulsar.claims import invariants
+from mqlab.registry import system
+from mqlab.registry.cases.pulsar import GIVEN_UP, ORDER, PASS_ON, READ, SHOP
 from tests.models.nameable import find_nameable
 from tests.models.plain import find_same_worlds
 

@@ -6,16 +6,6 @@ found is the fault and nothing else.
 
 from mqlab.explore import Budget
 from mqlab.kernel import Append, Map, Reply, Send, SetTimer, replace
-from mqlab.lessons.pulsar.cases import (
-    BEGIN,
-    GIVEN_UP,
-    ORDER,
-    PASS_ON,
-    READ,
-    SEARCHES,
-    SHARED,
-    SHOP,
-)
 from mqlab.pulsar.claims.invariants import CLAIMS, LIT
 from mqlab.pulsar.coordinator import Coordinator
 from mqlab.pulsar.messages import (
@@ -27,6 +17,16 @@ from mqlab.pulsar.messages import (
 )
 from mqlab.pulsar.states import MarkerType, TxnAction
 from mqlab.pulsar.topic import Topic
+from mqlab.registry.cases.pulsar import (
+    BEGIN,
+    GIVEN_UP,
+    ORDER,
+    PASS_ON,
+    READ,
+    SEARCHES,
+    SHARED,
+    SHOP,
+)
 from tests.models.faults import (
     broken_by,
     each_fault,

@@ -1,7 +1,7 @@
 """What a subscription has acknowledged, as its row below the strip has it."""
 
 from mqlab.kernel import Stretch
-from mqlab.lessons.registry import run_scenario
+from mqlab.registry import run_scenario
 
 BEGIN = """system pulsar clients=app,shop
 run shop: subscribe orders-0 s type={type}

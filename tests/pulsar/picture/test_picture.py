@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from mqlab.kernel import Append, FactKind, Named, Put, Send
-from mqlab.lessons.registry import SYSTEMS, run_scenario
 from mqlab.pulsar.config import CURSORS
 from mqlab.pulsar.messages import EndTxnOnPartition, Flow, LedgerEntry, TxnID
 from mqlab.pulsar.picture.effects import name_effect
 from mqlab.pulsar.states import PREVIOUS, MarkerType, TxnAction
+from mqlab.registry import SYSTEMS, run_scenario
 from mqlab.scenario import load
 
 STORIES = Path(__file__).parents[3] / "datasets" / "scenarios" / "pulsar"

@@ -2,8 +2,8 @@
 
 import re
 
-from mqlab.lessons.registry import run_scenario
 from mqlab.pulsar.picture.terms import TERMS
+from mqlab.registry import run_scenario
 
 STORY = """system pulsar clients=app
 run app: producer orders-0 access=Exclusive

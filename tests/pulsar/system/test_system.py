@@ -6,9 +6,9 @@ import shlex
 
 import pytest
 
-from mqlab.lessons.registry import run_scenario
 from mqlab.pulsar import SAFEGUARDS, PulsarConfig, PulsarSystem
 from mqlab.pulsar.system.verbs import ADVICE, parse_call
+from mqlab.registry import run_scenario
 
 CONFIG = PulsarConfig(partitions=("orders-0", "dlq-0"), coordinators=2)
 

@@ -2,7 +2,7 @@
 
 from mqlab.explore import Budget
 from mqlab.kernel import Reply, Send, replace
-from mqlab.lessons.rocketmq.cases import ASKED, NEXT, ORDER, TWIN
+from mqlab.registry.cases.rocketmq import ASKED, NEXT, ORDER, TWIN
 from mqlab.rocketmq.application.listener import Finished
 from mqlab.rocketmq.broker import back, delay, end, groups, pull, send
 from mqlab.rocketmq.check import halves

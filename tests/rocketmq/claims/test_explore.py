@@ -3,7 +3,7 @@
 import pytest
 
 from mqlab.explore import Budget, explore
-from mqlab.lessons.registry import system
+from mqlab.registry import system
 from mqlab.rocketmq.claims import invariants
 from tests.models.nameable import find_nameable
 from tests.models.plain import find_same_worlds

@@ -6,7 +6,7 @@ found is the fault and nothing else.
 
 from mqlab.explore import Budget
 from mqlab.kernel import Append, Fired, Flush, Send, SetTimer, replace
-from mqlab.lessons.rocketmq.cases import ASKED, ORDER, SEARCHES
+from mqlab.registry.cases.rocketmq import ASKED, ORDER, SEARCHES
 from mqlab.rocketmq.application.database import Database
 from mqlab.rocketmq.broker import Broker
 from mqlab.rocketmq.broker.checking import CHECK

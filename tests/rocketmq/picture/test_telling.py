@@ -9,7 +9,7 @@ import pytest
 
 from mqlab.kernel import Trace
 from mqlab.kernel.run import Run
-from mqlab.lessons.registry import SYSTEMS, scenario
+from mqlab.registry import SYSTEMS, scenario
 from mqlab.rocketmq import RocketMQSystem
 from mqlab.rocketmq.picture import sentences, why, words
 from mqlab.rocketmq.picture.terms import TERMS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mqlab.lessons.registry import SYSTEMS
+from mqlab.registry import SYSTEMS
 from mqlab.rocketmq import SAFEGUARDS, RocketMQSystem
 from mqlab.rocketmq.log import COMMIT_LOG
 from mqlab.rocketmq.picture.transactions import read_book

@@ -13,7 +13,7 @@ from typing import Any
 
 from ....explore import Budget
 from ....kernel import System, Text
-from ...registry import system
+from ....registry import system
 from ...trials import Stories
 from ..systems.payments import PaymentsSystem
 
@@ -278,3 +278,6 @@ ACCEPT = Stories(
         "Kafka 会接受的也都没有被拒绝",
     ),
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"accept": (ACCEPT, "rule")}

@@ -14,8 +14,8 @@ from typing import Any
 from ....explore import Budget
 from ....kafka import KafkaSystem
 from ....kernel import System, Text
+from ....registry import system
 from ...check import Belief, Exercise
-from ...registry import system
 
 Pair = tuple[int, int]
 OK, FENCED, LATER, NO_SUCH = ANSWERS = (
@@ -254,3 +254,6 @@ ADMIT = Exercise(
     ),
     expects=_answer,
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"admit": (ADMIT, "rule")}

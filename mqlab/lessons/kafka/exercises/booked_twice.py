@@ -88,3 +88,6 @@ BOOKED_TWICE = KillExercise(
     sample="InitProducerId#1",
     timers=("order-service", "accounts-0"),
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"booked_twice": (BOOKED_TWICE, "value")}

@@ -14,9 +14,9 @@ from ....kafka.messages import EndTxn
 from ....kafka.picture.view import read_world
 from ....kernel import UNKNOWN, Outcome, Property, Run, System, Text, World
 from ....kernel.world import NodeState
-from ...lab00 import first
+from ....registry import system
 from ...parsons import Parsons, Piece
-from ...registry import system
+from ...steps import first
 from .kills import ALIVE, KillExercise
 
 # --- the pieces of EndTxn -----------------------------------------------------------------
@@ -250,3 +250,7 @@ def never_unknown(searched: System, outcome: str) -> Property:
         f"没有得到答复的提交不会以 {outcome} 结束",
     )
     return Property(f"unknown, {outcome}", sentence, holds, "always", part)
+
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"unanswered": (UNANSWERED, "value"), "commit": (COMMIT, "value")}

@@ -310,3 +310,7 @@ def _apart(calls: list[type]) -> bool:
     begun = [i for i, call in enumerate(calls) if call is Begin]
     brackets = [calls[i:j] for i, j in pairwise([*begun, len(calls)])]
     return any(SendOffsets in bracket and SendRecord not in bracket for bracket in brackets)
+
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"loop": (LOOP, "work")}

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ....kernel import Run, Text
+from ....registry import run_scenario
 from ....scenario.language import ScenarioError
-from ...registry import run_scenario
 from ...verdict import Verdict
 
 #: the belief that the exercises of labs 06 and 07 know

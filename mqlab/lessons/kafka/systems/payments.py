@@ -48,7 +48,7 @@ from ....kernel.disk import Disk
 from ....kernel.options import Pairs
 from ....kernel.system import Recover
 from ....kernel.world import NodeState
-from ...tables import columns
+from ....registry.tables import columns
 from .by_hand import ByHand, ProduceBatch, produce_call
 from .pieces import check_pieces
 from .produce_pieces import PIECES, STEP, PiecewiseLeader

@@ -10,9 +10,9 @@ from ....explore import Budget
 from ....kernel import System, Text
 from ....patterns.delivery import DeliverySystem
 from ....patterns.delivery.accounting import COUNT, SKIP
+from ....registry import system
 from ...check import Belief, Exercise, Systems
 from ...parsons import Parsons, Piece
-from ...registry import system
 
 Rule = Callable[..., Any]
 TWO = "'shop=send 580538:31678; send 580539:31073'"
@@ -204,3 +204,6 @@ COUNTING = Exercise(
     expects=_expected,
     unseen=_unseen,
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"consume": (CONSUME, "value"), "count": (COUNTING, "rule")}

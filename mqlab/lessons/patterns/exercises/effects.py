@@ -124,3 +124,6 @@ def _fill(text: Text, at: str) -> Text:
 
 
 EFFECTS = Effects(HINTS)
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"effects": (EFFECTS, "value")}

@@ -8,10 +8,10 @@ from typing import Any
 from ....explore import Budget
 from ....kernel import System, Text
 from ....patterns.tcc.system import Tcc
+from ....registry import system
+from ....registry.cases.patterns.tcc import BREAK, LACKING, LINE, NAMED
 from ...check import Belief, Exercise, Systems
-from ...registry import system
 from ..systems.fence import ANSWERS, CANCEL, CONFIRM, REFUSE, TRY, fence_with
-from ..tcc import BREAK, LACKING, LINE, NAMED
 
 Rule = Callable[..., Any]
 LAST = ("", "tried", "confirmed", "cancelled", "empty")
@@ -167,3 +167,6 @@ FENCE = Exercise(
     expects=_expected,
     unseen=_unseen,
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"fence": (FENCE, "rule")}

@@ -16,7 +16,7 @@ from typing import Any
 from ....explore import Budget
 from ....kernel import System, Text
 from ....pulsar import PulsarSystem
-from ...registry import system
+from ....registry import system
 from ...trials import Stories
 
 Rule = Callable[..., Any]
@@ -227,3 +227,6 @@ ACKING = Stories(
         f"{len(TRIALS)} 个故事的所有执行顺序：没有订单的收入写了两次，空闲的消息也没有被拒绝",
     ),
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"acking": (ACKING, "rule")}

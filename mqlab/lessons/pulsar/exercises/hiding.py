@@ -123,3 +123,6 @@ HINTS = (
     ),
 )
 HIDING = StoryExercise((SYSTEM,), judge_run, HINTS)
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"hiding": (HIDING, "value")}

@@ -181,3 +181,6 @@ NUMBERING = AgainstRuns(
         "这个事务是以另一个 ID 记下的：请看轮到了谁，以及那个协调器已经开始了几个事务",
     ),
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"numbering": (NUMBERING, "rule")}

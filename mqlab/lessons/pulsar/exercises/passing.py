@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from ....explore import Budget
 from ....kernel import System, Text
+from ....registry import system
 from ...parsons import Parsons, Piece
-from ...registry import system
 from ..systems.passing import PIECES
 
 LINE = "passing pieces={} 'shop=send orders-0 580538'"
@@ -122,3 +122,6 @@ PASSING = Parsons(
         ),
     },
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"passing": (PASSING, "value")}

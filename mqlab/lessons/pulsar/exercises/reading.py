@@ -232,3 +232,6 @@ READING = ReadingExercise(
         "在这次运行中订阅收到的不一样：请看 maxReadPosition 前后各有什么，以及最后一步怎么说",
     ),
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"reading": (READING, "rule")}

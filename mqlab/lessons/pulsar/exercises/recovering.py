@@ -15,8 +15,8 @@ from ....explore import Budget
 from ....kernel import Text
 from ....pulsar import PulsarSystem
 from ....pulsar.buffer.written import ID, Said
+from ....registry import system
 from ...check import Belief, Exercise, Rule, Systems
-from ...registry import system
 from ...verdict import Verdict
 
 Entries = tuple[tuple[int, str, str], ...]
@@ -230,3 +230,6 @@ RECOVERY = RecoveryExercise(
         "分区无论何时重新加载，都知道哪些事务未结束、哪些已中止",
     ),
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"recovery": (RECOVERY, "rule")}

@@ -107,3 +107,6 @@ HINTS = (
     ),
 )
 RETURNING = StoryExercise((GIVEN,), judge_run, HINTS)
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"returning": (RETURNING, "value")}

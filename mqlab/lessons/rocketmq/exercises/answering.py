@@ -287,3 +287,6 @@ LISTENER = AnsweringExercise(
         "而且每条半消息都由第一次回查了结",
     ),
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"answering": (LISTENER, "listener")}

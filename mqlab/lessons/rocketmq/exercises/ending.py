@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ....explore import Budget
 from ....kernel import System, Text
+from ....registry import system
 from ...parsons import Parsons, Piece
-from ...registry import system
 
 WRITTEN = ("message", "op")
 BY_ANOTHER = (
@@ -146,3 +146,6 @@ ENDING = Parsons(
         ),
     },
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"ending": (ENDING, "value")}

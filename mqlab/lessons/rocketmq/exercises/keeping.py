@@ -116,3 +116,6 @@ KEEPING = KeepingExercise(
         "在每次调用处被杀、与数据库断线、仍在工作时就被回查：没有订单丢失消息，也没有空包裹",
     ),
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"keeping": (KEEPING, "execute")}

@@ -23,6 +23,7 @@ from typing import Any
 
 from ....explore import Budget, explore
 from ....kernel import Map, System, Text, Words
+from ....registry import system
 from ....rocketmq.application.listener import (
     LOST,
     Finished,
@@ -35,7 +36,6 @@ from ....rocketmq.messages import Statement
 from ....rocketmq.states import LocalTransactionState
 from ...check import Hinted
 from ...foreign import find_foreign
-from ...registry import system
 from ...rehearsal import plain
 from ...verdict import NOT_WRITTEN, Verdict
 from ..deaths import Death, die_everywhere

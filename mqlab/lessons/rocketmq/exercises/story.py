@@ -113,3 +113,6 @@ HINTS = (
 STORY = StoryExercise(
     tuple(SYSTEM.format(service=service) for service in ("example", "right")), judge_runs, HINTS
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"story": (STORY, "value")}

@@ -12,9 +12,9 @@ from typing import Any
 
 from ....explore import Budget
 from ....kernel import Text
+from ....registry import system
 from ....rocketmq.states import LocalTransactionState, SendStatus
 from ...check import Belief, Exercise, Rule, Systems
-from ...registry import system
 from ..desk import ANSWERS, NOT_KNOWN, NOT_PLACED, PLACED, OrderDeskSystem, answer
 
 ORDER = "order_desk persist_ms=0 'app=send-in-transaction orders-0 580538'"
@@ -146,3 +146,6 @@ TELLING = Exercise(
         "无论哪里出错，没有顾客得到与事实不符的答复，而多数人得到的是确定的答复",
     ),
 )
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"telling": (TELLING, "rule")}

@@ -1,8 +1,8 @@
 """What a broker's searches found, kept as files: the shortest runs and the numbers of states.
 
-    .venv/bin/python -m tests.lessons.renew kafka             every case: seconds
-    .venv/bin/python -m tests.lessons.renew kafka --lesson    the lesson systems too: minutes
-    .venv/bin/python -m tests.lessons.renew kafka --lesson twin    those whose names contain it
+    .venv/bin/python -m tests.registry.renew kafka             every case: seconds
+    .venv/bin/python -m tests.registry.renew kafka --lesson    the lesson systems too: minutes
+    .venv/bin/python -m tests.registry.renew kafka --lesson twin    those whose names contain it
 
 Writes what has changed and prints the difference. Commit only what you can explain: a
 shorter run or another number of states means that a role behaves differently.
@@ -14,10 +14,10 @@ from importlib import import_module
 from pathlib import Path
 
 from mqlab.brokers import list_brokers
-from mqlab.lessons.searches import Case, exhaust, script, search, searches_of, with_everything_on
+from mqlab.registry.searches import Case, exhaust, script, search, searches_of, with_everything_on
 
 ROOT = Path(__file__).parents[2]
-#: each has `tests/lessons/<broker>/small.py`
+#: each has `tests/registry/<broker>/small.py`
 BROKERS = tuple(list_brokers("searches"))
 
 
@@ -37,10 +37,10 @@ def small_of(broker: str):
     """What is searched in every test run, beside the cases."""
     if not (Path(__file__).parent / broker / "small.py").is_file():
         raise LookupError(
-            f"{broker} has searches, and no tests/lessons/{broker}/small.py with SMALL, small "
+            f"{broker} has searches, and no tests/registry/{broker}/small.py with SMALL, small "
             "systems that every test run searches: write one"
         )
-    return import_module(f"tests.lessons.{broker}.small").SMALL
+    return import_module(f"tests.registry.{broker}.small").SMALL
 
 
 def counts(broker: str) -> dict[str, int]:

@@ -1,5 +1,5 @@
 """The systems that are searched: what Kafka keeps, what each safeguard is for, and what
-even Kafka does not promise. Data only; `lessons/searches.py` searches them.
+even Kafka does not promise. Data only; `registry/searches.py` searches them.
 
     mqlab explore kafka                      the most telling systems, half a minute
     mqlab explore kafka --table              all lesson systems

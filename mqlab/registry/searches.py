@@ -1,4 +1,4 @@
-"""The searches that lessons rest on. Which safeguard is necessary? Each broker's `cases.py`
+"""The searches. Which safeguard is necessary? Each broker's module in `registry/cases`
 says what is searched, how far, and what is found; here it is done.
 
     search(SAFEGUARD_CASES["lso"]).trace()  # the shortest run that needs the LSO
@@ -20,7 +20,7 @@ from ..kernel import Text
 from ..kernel.options import write_calls
 from ..kernel.text import Lang
 from ..scenario import write_in_blocks
-from .registry import SYSTEMS, find_owner, system
+from . import SYSTEMS, find_owner, system
 from .tables import columns
 
 Progress = Callable[[int, int], None]

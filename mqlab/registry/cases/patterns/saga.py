@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...explore import Budget
-from ...kernel import Text
-from ..searches import Case, Searched
+from ....explore import Budget
+from ....kernel import Text
+from ...searches import Case, Searched
 
 LINE = "saga 'app=start T1'"
 REFUSED = "saga refuses=stock 'app=start T1'"

@@ -1,5 +1,5 @@
 """The systems that are searched: what RocketMQ keeps, what each safeguard is for, and what
-even RocketMQ does not promise. Data only; `lessons/searches.py` searches them.
+even RocketMQ does not promise. Data only; `registry/searches.py` searches them.
 
     mqlab explore rocketmq                      the most telling systems, half a minute
     mqlab explore rocketmq --table              all lesson systems
@@ -7,7 +7,7 @@ even RocketMQ does not promise. Data only; `lessons/searches.py` searches them.
     mqlab explore rocketmq --claim NAME         what is not promised
 
 Every system is as small as its point allows; what a lesson system and a case are is said in
-Kafka's `cases.py`. A search has no clock, so every age is 0 there: with the default
+`kafka.py` beside this. A search has no clock, so every age is 0 there: with the default
 transactionTimeOut a half stays young for ever and is not asked about; with `timeout_ms=0` a check
 may overtake the end of a transaction, as in real life a slow end is overtaken. `persist_ms=0`
 writes offsets at once and spares a search the timer.

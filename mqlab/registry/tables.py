@@ -1,4 +1,4 @@
-"""Text tables of the labs: the same as a picture, for screen readers, diffs and nbval."""
+"""Text tables: the same as a picture, for screen readers, diffs and nbval."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Small systems of RocketMQ that every test run searches."""
 
 from mqlab.explore import Budget
-from mqlab.lessons.rocketmq.cases import ASKED, ORDER, SHOP
-from mqlab.lessons.searches import Searched
+from mqlab.registry.cases.rocketmq import ASKED, ORDER, SHOP
+from mqlab.registry.searches import Searched
 
 SMALL = (
     Searched("one order", f"{ASKED} {ORDER}", Budget(timers=2)),

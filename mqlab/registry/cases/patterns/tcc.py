@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...explore import Budget
-from ...kernel import Text
-from ..searches import Case, Searched
+from ....explore import Budget
+from ....kernel import Text
+from ...searches import Case, Searched
 
 LINE = "tcc 'app=order T1'"
 LACKING = "tcc lacking=money 'app=order T1'"

@@ -1,4 +1,11 @@
-"""The registry: which system a system line may name."""
+"""Floor 6: the registry. Which system a system line may name; scenarios and tokens as runs.
+
+    searches     what is searched of a broker, and how; each safeguard's case
+    cases/       those searches, as data: a module each broker
+    tables       what is found, as text
+
+It knows brokers by the names in their lines; `mqlab.brokers` says where the classes are.
+"""
 
 from __future__ import annotations
 

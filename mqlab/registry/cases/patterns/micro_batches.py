@@ -4,9 +4,9 @@ One timer is one batch."""
 
 from __future__ import annotations
 
-from ...explore import Budget
-from ...kernel import Text
-from ..searches import Case, Searched
+from ....explore import Budget
+from ....kernel import Text
+from ...searches import Case, Searched
 
 TWO = "micro_batches rows=1"
 ONE = "micro_batches sources=s1 rows=1"

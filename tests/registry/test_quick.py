@@ -7,7 +7,7 @@ from importlib import import_module
 
 import pytest
 
-from mqlab.lessons.searches import exhaust, searches_of
+from mqlab.registry.searches import exhaust, searches_of
 from tests.models.faults import find_quickly
 
 FOUND = {

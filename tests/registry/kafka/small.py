@@ -1,8 +1,8 @@
 """Small systems of Kafka that every test run searches."""
 
 from mqlab.explore import Budget
-from mqlab.lessons.kafka.cases import APP
-from mqlab.lessons.searches import Searched
+from mqlab.registry.cases.kafka import APP
+from mqlab.registry.searches import Searched
 
 SMALL = (
     Searched("commit", f"kafka {APP}"),

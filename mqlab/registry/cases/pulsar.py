@@ -1,5 +1,5 @@
 """The systems that are searched: what Pulsar keeps, what each safeguard is for, and what even
-Pulsar does not promise. Data only; `lessons/searches.py` searches them.
+Pulsar does not promise. Data only; `registry/searches.py` searches them.
 
     mqlab explore pulsar                      the most telling systems, half a minute
     mqlab explore pulsar --table              all lesson systems
@@ -7,7 +7,7 @@ Pulsar does not promise. Data only; `lessons/searches.py` searches them.
     mqlab explore pulsar --claim NAME         what is not promised
 
 Every system is as small as its point allows; what a lesson system and a case are is said in
-Kafka's `cases.py`. A search has no clock: a transaction's timeout may fire at any moment, within
+`kafka.py` beside this. A search has no clock: a transaction's timeout may fire at any moment, within
 the bound on timers. A kill and a restart of a partition's node is what unloading it is in Pulsar.
 """
 

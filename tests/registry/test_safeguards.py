@@ -1,7 +1,7 @@
 """Each safeguard is necessary, and what a real broker does not promise is shown.
 
 The files in datasets/scenarios/<broker>/counterexamples are what the searches found: renew them
-with `python -m tests.lessons.renew <broker>`.
+with `python -m tests.registry.renew <broker>`.
 """
 
 import os
@@ -12,17 +12,17 @@ import pytest
 
 from mqlab.brokers import list_brokers
 from mqlab.cli import main
-from mqlab.lessons.registry import SYSTEMS, system
-from mqlab.lessons.searches import exhaust, script, search, searches_of, with_everything_on
+from mqlab.registry import SYSTEMS, system
+from mqlab.registry.searches import exhaust, script, search, searches_of, with_everything_on
 from mqlab.scenario import load
-from tests.lessons.renew import BROKERS, counts, folder_of, path_of, small_of
+from tests.registry.renew import BROKERS, counts, folder_of, path_of, small_of
 
 SEARCHES = {broker: searches_of(broker) for broker in BROKERS}
 
 
 def test_a_broker_that_is_searched_has_small_searches_too():
     assert tuple(SEARCHES) == tuple(list_brokers("searches"))
-    with pytest.raises(LookupError, match=r"no tests/lessons/pigeons/small.py with SMALL"):
+    with pytest.raises(LookupError, match=r"no tests/registry/pigeons/small.py with SMALL"):
         small_of("pigeons")
 
 

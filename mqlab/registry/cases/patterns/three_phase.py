@@ -5,9 +5,9 @@ without timers is enough, for nobody here decides by a clock."""
 
 from __future__ import annotations
 
-from ...explore import Budget
-from ...kernel import Text
-from ..searches import Case, Searched
+from ....explore import Budget
+from ....kernel import Text
+from ...searches import Case, Searched
 
 LINE = "three_phase 'app=commit T1'"
 PARTIES = ("tm", "orders", "stock")

@@ -1,8 +1,8 @@
 """Small systems of Pulsar that every test run searches."""
 
 from mqlab.explore import Budget
-from mqlab.lessons.pulsar.cases import GIVEN_UP, ORDER, PASS_ON, READ, SHOP
-from mqlab.lessons.searches import Searched
+from mqlab.registry.cases.pulsar import GIVEN_UP, ORDER, PASS_ON, READ, SHOP
+from mqlab.registry.searches import Searched
 
 SMALL = (
     Searched("one order, stop", f"pulsar {ORDER}", Budget(kills=1)),

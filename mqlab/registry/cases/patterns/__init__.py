@@ -1,17 +1,17 @@
 """The systems of the classical models that are searched: what each keeps, what each safeguard is
-for, and what even the correct model does not promise. Data only; `lessons/searches.py` searches.
+for, and what even the correct model does not promise. Data only; `registry/searches.py` searches.
 
     mqlab explore tcc                        one model's lesson, by the name of its system
     mqlab explore patterns --table           the lessons of all models
     mqlab explore patterns --off NAME        a case; --safeguards: all of them
     mqlab explore patterns --claim NAME      what is not promised
 
-Every system is as small as its point allows, as Kafka's are (`lessons/kafka/cases.py`).
+Every system is as small as its point allows, as Kafka's are (`registry/cases/kafka.py`).
 """
 
 from __future__ import annotations
 
-from ..searches import Searched, Searches
+from ...searches import Searched, Searches
 from . import (
     barriers,
     delivery,

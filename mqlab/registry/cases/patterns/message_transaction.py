@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...explore import Budget
-from ...kernel import Text
-from ..searches import Case, Searched
+from ....explore import Budget
+from ....kernel import Text
+from ...searches import Case, Searched
 
 LINE = "message_transaction 'app=order T1'"
 TWO = "message_transaction 'app=order T1; order T2'"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from mqlab.brokers import list_brokers
-from mqlab.lessons.registry import SYSTEMS
+from mqlab.registry import SYSTEMS
 
 
 def test_a_lab_loads_only_the_systems_that_it_names() -> None:

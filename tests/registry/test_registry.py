@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mqlab.kernel import Play
-from mqlab.lessons.registry import continue_scenario, open_run, system
+from mqlab.registry import continue_scenario, open_run, system
 
 TORN = """
 system kafka partitions=2

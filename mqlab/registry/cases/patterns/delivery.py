@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...explore import Budget
-from ...kernel import Text
-from ..searches import Case, Searched
+from ....explore import Budget
+from ....kernel import Text
+from ...searches import Case, Searched
 
 ONE_ORDER = "delivery 'shop=send 580538:31678'"
 TWO_ORDERS = "delivery 'shop=send 580538:31678; send 580539:31073'"

@@ -5,9 +5,9 @@ alignment, and that needs no fault."""
 
 from __future__ import annotations
 
-from ...explore import Budget
-from ...kernel import Text
-from ..searches import Case, Searched
+from ....explore import Budget
+from ....kernel import Text
+from ...searches import Case, Searched
 
 TWO = "barriers rows=1"
 ONE = "barriers sources=s1 rows=1"
