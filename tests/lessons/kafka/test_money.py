@@ -12,7 +12,7 @@ from mqlab.explore import Budget, explore
 from mqlab.kernel import Money, Trace
 from mqlab.lessons.kafka.lab08 import App, build_worker
 from mqlab.lessons.kafka.systems.shop import ShopSystem
-from mqlab.lessons.lab00 import find_red_step
+from mqlab.lessons.steps import find_red_step
 from mqlab.registry import scenario, system
 
 SOURCES = Path(__file__).parents[3] / "labs" / "source"
