@@ -9,6 +9,7 @@ brokers with. Each is a room, and the rooms do not know each other:
     tcc/           Try, Confirm, Cancel: two phases written by the application, without locks
     saga/          steps that commit at once, and compensations that take them back
     message_transaction/   an order and its message in one write, a consumer that repeats
+    outbox/        the same with a relay, several consumers with an inbox, and a follow-up
     barriers/      snapshots of a running computation, and a sink that commits by them
     micro_batches/ the same computation in batches, and a sink that knows which it has
 

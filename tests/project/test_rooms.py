@@ -48,6 +48,7 @@ ROOMS = {
             "delivery",
             "message_transaction",
             "micro_batches",
+            "outbox",
             "saga",
             "tcc",
             "three_phase",

@@ -17,6 +17,7 @@ from . import (
     delivery,
     message_transaction,
     micro_batches,
+    outbox,
     saga,
     tcc,
     three_phase,
@@ -31,6 +32,7 @@ ROOMS = (
     tcc,
     saga,
     message_transaction,
+    outbox,
     barriers,
     micro_batches,
 )

@@ -1,0 +1,218 @@
+"""Shop, table, relay, broker and consumer of an outbox, each against its disk."""
+
+import pytest
+
+from mqlab.kernel import (
+    Append,
+    Caller,
+    Config,
+    ConnectionLost,
+    Fired,
+    MemoryDisk,
+    Reply,
+    Request,
+    Response,
+    Send,
+    SetTimer,
+)
+from mqlab.patterns.client import Answer
+from mqlab.patterns.outbox.broker import ORDERS, Broker, find_next
+from mqlab.patterns.outbox.config import SAFEGUARDS
+from mqlab.patterns.outbox.consumer import Consumer
+from mqlab.patterns.outbox.messages import (
+    Acknowledge,
+    Marked,
+    MarkSent,
+    OutboxRow,
+    PlaceOrder,
+    Poll,
+    PollResponse,
+    Publish,
+    PublishResponse,
+    ReadOutbox,
+)
+from mqlab.patterns.outbox.relay import Relay
+from mqlab.patterns.outbox.shop import Shop
+from mqlab.patterns.outbox.system import Outbox
+from mqlab.patterns.outbox.table import LOG, list_rows
+from mqlab.patterns.records import read_records
+
+ON = Config(on=frozenset(SAFEGUARDS))
+RELAY = Caller("relay")
+
+
+def without(name):
+    return Config(on=ON.on - {name})
+
+
+def order(txn="T1"):
+    return Request(Caller("app", corr=int(txn[1:])), PlaceOrder(txn))
+
+
+def ask(body, caller=RELAY):
+    return Request(caller, body)
+
+
+def run(role, *events, disk=MemoryDisk()):
+    effects = ()
+    for event in events:
+        role, effects = role.step(event, disk)
+        for effect in effects:
+            disk = disk.apply(effect)
+    return role, disk, effects
+
+
+def entries(disk, log=LOG):
+    return [str(record) for record in read_records(disk, log)]
+
+
+def bodies(effects):
+    return [effect.body for effect in effects if isinstance(effect, Send | Reply)]
+
+
+def relay(config=ON):
+    return Relay.recover(config, "shop", "broker", ORDERS, MemoryDisk(), 0)
+
+
+def test_order_and_message_are_one_write():
+    _, disk, effects = run(Shop(ON), order())
+    assert sum(isinstance(effect, Append) for effect in effects) == 1
+    assert entries(disk) == ["ordered T1 #0"]
+    assert [*list_rows(disk.power_cut())] == [OutboxRow("T1", 0)]
+
+
+def test_a_dual_write_has_a_gap():
+    _, _, effects = run(Shop(without("row_with_message")), order())
+    disk = MemoryDisk()
+    for effect in effects[:2]:
+        disk = disk.apply(effect)
+    assert entries(disk) == ["ordered T1"] and not [*list_rows(disk)]
+
+
+def test_numbers_are_taken_early_and_rows_seen_late():
+    shop, disk, effects = run(Shop(ON, slow=("T1",)), order(), order("T2"))
+    assert entries(disk) == ["ordered T2 #1"]
+    shop, disk, effects = run(shop, Fired("commit T1"), disk=disk)
+    assert entries(disk) == ["ordered T2 #1", "ordered T1 #0"]
+    assert bodies(effects) == [Answer("T1")]
+    assert Shop.recover(ON, (), disk, 0)[0].following == 2
+
+
+def test_an_order_is_stored_once_even_while_it_runs():
+    _, disk, effects = run(Shop(ON, slow=("T1",)), order(), order())
+    assert [str(body) for body in bodies(effects)] == ["failed this order is known"]
+    _, disk, effects = run(Shop(ON), order(), order())
+    assert entries(disk) == ["ordered T1 #0"]
+    assert [str(body) for body in bodies(effects)] == ["failed this order is known"]
+
+
+def test_a_killed_shop_has_written_nothing_of_what_was_running():
+    _, disk, _ = run(Shop(ON, slow=("T1",)), order())
+    shop, effects = Shop.recover(ON, ("T1",), disk, 0)
+    assert (shop.running, shop.following, effects) == ((), 0, ())
+
+
+def test_the_oldest_row_is_given_until_it_is_marked():
+    shop, disk, _ = run(Shop(ON), order(), order("T2"))
+    for _ in range(2):
+        assert bodies(run(shop, ask(ReadOutbox()), disk=disk)[2]) == [OutboxRow("T1", 0)]
+    shop, disk, effects = run(shop, ask(MarkSent("T1")), ask(MarkSent("T1")), disk=disk)
+    assert bodies(effects) == [Marked()] and entries(disk)[-2:] == ["ordered T2 #1", "sent T1"]
+    assert bodies(run(shop, ask(ReadOutbox()), disk=disk)[2]) == [OutboxRow("T2", 1)]
+
+
+def test_a_mark_without_a_row_is_not_written():
+    _, disk, effects = run(Shop(ON), ask(MarkSent("T9")))
+    assert entries(disk) == [] and bodies(effects) == [Marked()]
+
+
+def test_a_relay_that_waits_is_told_when_a_row_is_committed():
+    shop, _, effects = run(Shop(ON), ask(ReadOutbox()), order())
+    assert bodies(effects) == [Answer("T1"), OutboxRow("T1", 0)]
+    assert not shop.table.waiting
+    shop, _, effects = run(Shop(ON), ask(ReadOutbox(5)), order())
+    assert bodies(effects) == [Answer("T1")] and shop.table.waiting, "it reads behind number 5"
+
+
+def test_a_relay_publishes_one_row_and_marks_it_when_it_is_stored():
+    role, started = relay()
+    assert started == (Send("shop", ReadOutbox()),)
+    role, _, effects = run(role, Response("shop", 0, OutboxRow("T1", 0)))
+    assert effects == (Send("broker", Publish(ORDERS, "T1")),)
+    role, _, effects = run(role, Response("broker", 0, PublishResponse("T1")))
+    assert effects == (Send("shop", MarkSent("T1")),)
+    role, _, effects = run(role, Response("shop", 0, Marked()))
+    assert effects == (Send("shop", ReadOutbox()),)
+
+
+@pytest.mark.parametrize(
+    ("missing", "first"),
+    [
+        ("", [Publish(ORDERS, "T1")]),
+        ("marked_when_stored", [MarkSent("T1"), Publish(ORDERS, "T1")]),
+    ],
+)
+def test_when_a_relay_marks(missing, first):
+    role, _ = relay(without(missing))
+    _, _, effects = run(role, Response("shop", 0, OutboxRow("T1", 0)))
+    assert bodies(effects) == first
+
+
+def test_a_relay_with_one_number_reads_behind_it_after_a_restart_too():
+    role, _ = relay(without("marks_each_row"))
+    row = Response("shop", 0, OutboxRow("T2", 1))
+    _, disk, effects = run(role, row, Response("broker", 0, PublishResponse("T2")))
+    assert bodies(effects) == [ReadOutbox(1)]
+    again = Relay.recover(role.config, "shop", "broker", ORDERS, disk, 0)[1]
+    assert again == (Send("shop", ReadOutbox(1)),)
+
+
+def test_a_relay_asks_again_only_where_it_waits():
+    role, _ = relay()
+    assert run(role, ConnectionLost("broker"))[2] == ()
+    role, _, effects = run(role, ConnectionLost("shop"))
+    assert [type(effect) for effect in effects] == [SetTimer]
+    assert bodies(run(role, Fired("retry"))[2]) == [ReadOutbox()]
+
+
+def test_each_group_has_a_position_of_its_own():
+    broker, disk, _ = run(Broker(ON), ask(Publish(ORDERS, "T1")), ask(Publish("shipments", "T1")))
+    acknowledged = ask(Acknowledge("stock", "T1", 0), Caller("stock"))
+    broker, disk, _ = run(broker, acknowledged, acknowledged, disk=disk)
+    assert find_next(disk, "stock") is None
+    assert find_next(disk, "accounting").txn == "T1"
+    assert len([*read_records(disk, ORDERS)]) == 1
+
+
+def test_groups_that_wait_are_all_told():
+    polls = (ask(Poll(name), Caller(name)) for name in ("stock", "accounting"))
+    broker, _, effects = run(Broker(ON), *polls, ask(Publish(ORDERS, "T1")))
+    told = [effect.caller.name for effect in effects if isinstance(effect, Reply)]
+    assert told == ["relay", "stock", "accounting"] and not broker.waiting
+
+
+@pytest.mark.parametrize(
+    ("missing", "again", "times"),
+    [("", 1, 1), ("inbox", 1, 2), ("id_of_the_row", 1, 2), ("id_of_the_row", 0, 1)],
+)
+def test_what_an_inbox_knows_again(missing, again, times):
+    config = without(missing)
+    _, disk, _ = run(
+        Consumer(config, "broker", "stock"),
+        Response("broker", 0, PollResponse("T1", 0)),
+        Response("broker", 0, PollResponse("T1", again)),
+    )
+    assert len(entries(disk)) == times
+
+
+def test_effect_id_and_follow_up_are_one_write_before_the_acknowledgement():
+    role = Consumer(ON, "broker", "stock", follows_up=True)
+    role, disk, effects = run(role, Response("broker", 0, PollResponse("T1", 0)))
+    assert entries(disk) == ["applied T1 @0 #0"]
+    assert isinstance(effects[0], Append) and isinstance(effects[-1], Send)
+    assert bodies(run(role, ask(ReadOutbox()), disk=disk)[2]) == [OutboxRow("T1", 0)]
+
+
+def test_an_outbox_has_a_consumer():
+    with pytest.raises(ValueError, match="expected one name at least"):
+        Outbox(consumers=())
