@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...explore import Budget
-from ...kernel import Text
-from ..searches import Case, Searched
+from ....explore import Budget
+from ....kernel import Text
+from ...searches import Case, Searched
 
 LINE = "outbox 'app=order T1'"
 NAMED = "outbox claims=reaches_all 'app=order T1'"
