@@ -113,7 +113,7 @@ def _compare(room: Any, args: argparse.Namespace) -> int:
     if args.version != room.VERSION:  # of another version there is only what differs
         every = [(p, profile) for p, profile in every if f"{profile}/{p.name}" in known]
     for came in run_all(oracle, every, host):
-        outcomes.append(judge(oracle, came, known))
+        outcomes.append(judge(came, known, host.listed))
         print(outcomes[-1].text(), flush=True)
         if args.lines and outcomes[-1].beside:
             print(outcomes[-1].beside, flush=True)

@@ -76,6 +76,12 @@ class OurHost:
     broker: str = "mqlab"
     at_once: int = 4
 
+    @property
+    def listed(self) -> Any:
+        from mqlab.real.kafka.differences import TABLE
+
+        return TABLE
+
     def cannot(self, program: Any) -> str:
         from mqlab.real.kafka.programs import CLUSTER, FAULT
         from mqlab.real.kafka.programs.auto_create import AUTO_CREATE

@@ -106,6 +106,12 @@ class ServerHost:
     broker: str = "mqlab"
     at_once: int = 1
 
+    @property
+    def listed(self) -> Any:
+        from mqlab.real.pulsar.differences import SERVED
+
+        return SERVED
+
     def cannot(self, program: Any) -> str:
         from mqlab.real.pulsar.differences import UNSERVED
 

@@ -111,6 +111,12 @@ class OurHost:
     broker: str = "mqlab"
     at_once: int = 4
 
+    @property
+    def listed(self) -> Any:
+        from mqlab.real.rocketmq.differences import TABLE
+
+        return TABLE
+
     def cannot(self, program: Any) -> str:
         from mqlab.real.rocketmq.programs import ROUNDS
 

@@ -71,12 +71,12 @@ def read_recordings(oracle: Oracle, version: str) -> dict[str, Recording]:
     return found
 
 
-def judge(oracle: Oracle, came: Came, known: dict[str, Recording]) -> Outcome:
-    """One run beside the recording of its name."""
+def judge(came: Came, known: dict[str, Recording], listed: Iterable[Listed]) -> Outcome:
+    """One run beside the recording of its name. `listed`: where its host may answer otherwise."""
     program, profile, seen = came
     name = f"{profile}/{program.name}"
     recorded = known.get(name)
-    rows = find_listed(name, oracle.listed)
+    rows = find_listed(name, listed)
     if isinstance(seen, NotHere):
         return Outcome(name, absent=str(seen))
     if recorded is None:

@@ -9,6 +9,9 @@ from fnmatch import fnmatchcase
 from .recording import Observation
 
 
+HEAD = ("scenario", "question", "real", "ours", "reason")
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """`scenario`: pattern of "profile/name"; `asked`: pattern of the question whose answers
@@ -45,16 +48,19 @@ def write_page(
     """The page as Markdown. `source`: how it is made; `ignored`: in what two answers may differ
     without being different; `others`: scenarios that are not compared or not recorded; each with
     its reason."""
-    rows = [(r.scenario, r.asked, r.real, r.ours, r.reason) for r in table]
     lines = [f"# Where this engine differs from a real {broker}", "", source, ""]
     lines += ["## Differences that stand", ""]
-    lines += write_table(("scenario", "question", "real", "ours", "reason"), rows) or ["None.", ""]
+    lines += write_table(HEAD, list_rows(table)) or ["None.", ""]
     lines += ["## What is not compared", ""]
     lines += ["Everything else is compared letter by letter, in these recordings' wording.", ""]
     lines += [f"- **{what}** {why}." for what, why in ignored]
     lines += ["", "## Recorded and not compared, or not recorded", ""]
     lines += write_table(("scenario", "why"), list(others)) or ["None.", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def list_rows(table: Iterable[Listed]) -> list[tuple[str, ...]]:
+    return [(r.scenario, r.asked, r.real, r.ours, r.reason) for r in table]
 
 
 def write_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:

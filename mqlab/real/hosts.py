@@ -5,9 +5,11 @@ hosted by the command line, which may start it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from .differences import Listed
 from .program import Program
 
 
@@ -20,6 +22,12 @@ class Host(Protocol):
     @property
     def at_once(self) -> int:
         """How many brokers of their own may run side by side."""
+        ...
+
+    @property
+    def listed(self) -> Iterable[Listed]:
+        """Where it may answer otherwise than a recording. Each host has its own: what the engine
+        leaves out excuses no server, and nothing excuses the real broker."""
         ...
 
     def share_broker(self, profile: str) -> AbstractContextManager[Any]:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .differences import Listed
 from .program import Lab, Program
 
 
@@ -21,12 +20,10 @@ class Oracle:
     `programs`: every program by its name. `level_of`: the setting of the cluster that a profile
     needs; programs of one level share a broker. `open_lab`: a lab from a target, a profile's
     name and the prefix of all names on the wire. `ids`: a pattern whose group is a number that
-    is never the same twice, with its name before it (`pid=(\\d+)`). `listed`: differences from
-    the real broker that stand."""
+    is never the same twice, with its name before it (`pid=(\\d+)`)."""
 
     name: str
     programs: Callable[[], Mapping[str, Program]]
     level_of: Callable[[str], int]
     open_lab: Callable[[Any, str, str], Lab]
     ids: re.Pattern[str]
-    listed: tuple[Listed, ...] = ()

@@ -79,13 +79,14 @@ PROGRAMS = {
     )
 }
 ROW = Listed("*/order", "list", "sorted", "as it comes", "our cupboard is a heap", "as it*")
-TOY = Oracle("cupboard", lambda: PROGRAMS, LEVELS.__getitem__, CupboardLab, IDS, (ROW,))
+TOY = Oracle("cupboard", lambda: PROGRAMS, LEVELS.__getitem__, CupboardLab, IDS)
 
 
 @dataclass
 class Host:
     target: Cupboard
     at_once: int = 2
+    listed: tuple[Listed, ...] = (ROW,)
     opened: list[str] = field(default_factory=list)
 
     @property
@@ -165,7 +166,7 @@ def test_a_recording_of_the_only_version_it_is_made_on_is_found(recorded, monkey
 def test_each_run_is_judged_beside_its_recording(recorded):
     known = read_recordings(TOY, "7")
     came = run_all(TOY, select_programs(TOY), Host(OURS))
-    outcomes = {o.name: o for o in (judge(TOY, one, known) for one in came)}
+    outcomes = {o.name: o for o in (judge(one, known, (ROW,)) for one in came)}
     assert {name: o.verdict for name, o in outcomes.items()} == {
         "new/give": "equal",
         "old/give": "equal",
@@ -191,19 +192,20 @@ def test_every_line_stands_beside_the_one_of_the_recording(recorded):
         f"    {one:<{wide}}   {one}",
         f"    {other:<{wide}} ≠",
     ]
-    beside = judge(TOY, (PROGRAMS["order"], "new", seen), {"new/order": known}).beside
+    beside = judge((PROGRAMS["order"], "new", seen), {"new/order": known}, ()).beside
     assert beside == put_beside(known, seen)
 
 
 def test_a_row_excuses_no_other_answer_and_no_other_question(recorded):
-    def verdict(*answers: str) -> Outcome:
+    def verdict(*answers: str, listed: tuple[Listed, ...] = (ROW,)) -> Outcome:
         rows = tuple(Observation("child", "cupboard", q, a)
                      for q, a in zip(("list", "count"), answers, strict=True))  # fmt: skip
         seen = replace(read_recordings(TOY, "7")["new/order"], observations=rows)
-        return judge(TOY, (PROGRAMS["order"], "new", seen), read_recordings(TOY, "7"))
+        return judge((PROGRAMS["order"], "new", seen), read_recordings(TOY, "7"), listed)
 
     assert verdict("as it comes", "2").verdict == "listed"
     assert verdict("upside down", "2").verdict == "DIFFERENT"
+    assert verdict("as it comes", "2", listed=()).verdict == "DIFFERENT", "another host has its own"
     assert "⇒ 3" in verdict("as it comes", "3").diff
     assert find_listed("new/order", [ROW]) == [ROW]
     assert not find_listed("new/give", [ROW]), "nor another scenario's"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ..differences import Listed
 from ..program import CLUSTER, Program
 from .broker import RealKafka
 from .client import PROFILES, Target
@@ -69,6 +70,7 @@ class RealControl:
 @dataclass(frozen=True, slots=True)
 class RealHost:
     version: str
+    listed: tuple[Listed, ...] = ()
 
     @property
     def at_once(self) -> int:

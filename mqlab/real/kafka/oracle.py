@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..oracle import Oracle
 from .client import PROFILES, Lab, Target
-from .differences import TABLE
 from .evidence import IDS
 from .programs import programs
 
@@ -18,4 +17,4 @@ def open_lab(target: Target, profile: str, prefix: str) -> Lab:
     return Lab(target, PROFILES[profile], prefix)
 
 
-KAFKA = Oracle("kafka", programs, level_of, open_lab, IDS, TABLE)
+KAFKA = Oracle("kafka", programs, level_of, open_lab, IDS)

@@ -7,7 +7,7 @@ Whoever finds a difference mends it or adds a row here with a reason one can arg
 from __future__ import annotations
 
 from ...pulsar.unserved import list_refusals
-from ..differences import Listed, write_page, write_table
+from ..differences import HEAD, Listed, list_rows, write_page, write_table
 from ..recording import FOLDER
 
 PAGE = FOLDER / "DIFFERENCES-pulsar.md"
@@ -103,6 +103,9 @@ TABLE: tuple[Listed, ...] = (
     ),
 )
 
+#: where `mqlab serve pulsar` answers its Java client otherwise; nothing above excuses it
+SERVED: tuple[Listed, ...] = ()
+
 #: programs that are not run against `mqlab serve pulsar`, and why
 UNSERVED = {
     "compaction": "the server does not compact topics",
@@ -142,7 +145,10 @@ def page() -> str:
     """DIFFERENCES-pulsar.md."""
     source = "Made by `mqlab real pulsar compare --page` from `mqlab/real/pulsar/differences.py`."
     text = write_page("Pulsar", source, TABLE, IGNORED, OTHERS)
-    lines = ["", "## What `mqlab serve pulsar` does not serve", ""]
+    lines = ["", "## Where `mqlab serve pulsar` differs, asked by the Java client", ""]
+    lines += ["Nothing of the table above excuses it (`compare --served`).", ""]
+    lines += write_table(HEAD, list_rows(SERVED)) or ["Nowhere.", ""]
+    lines += ["## What `mqlab serve pulsar` does not serve", ""]
     lines += ["It refuses by the same tables (`mqlab/pulsar/unserved.py`).", ""]
     lines += write_table(("what is asked for", "what is answered"), list_refusals())
     return text + "\n".join(lines).rstrip() + "\n"

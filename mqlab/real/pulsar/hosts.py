@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ..differences import Listed
 from ..program import Program
 from .broker import RealPulsar
 from .driver import JavaDriver
@@ -19,6 +20,7 @@ VERSIONS = {"4.2": "4.2.4"}
 class RealHost:
     version: str
     at_once: int = 1
+    listed: tuple[Listed, ...] = ()
 
     @property
     def broker(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..oracle import Oracle
 from .client import Lab
-from .differences import TABLE
 from .evidence import IDS
 from .notebook import PROFILES, Target
 from .programs import programs
@@ -19,4 +18,4 @@ def open_lab(target: Target, profile: str, prefix: str) -> Lab:
     return Lab(target, PROFILES[profile], prefix)
 
 
-PULSAR = Oracle("pulsar", programs, level_of, open_lab, IDS, TABLE)
+PULSAR = Oracle("pulsar", programs, level_of, open_lab, IDS)

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...pulsar.client.consumer import list_messages
+from ..differences import Listed
 from ..program import NotOffered, Program
+from .differences import TABLE
 from .driver import Thrown
 from .engine import ENDERS, PAUSE_S, Engine
 from .notebook import Target
@@ -264,6 +266,7 @@ class EngineHost:
 
     broker: str = "mqlab"
     at_once: int = 1
+    listed: tuple[Listed, ...] = TABLE
 
     def cannot(self, program: Program) -> str:
         return ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from ..differences import Listed
 from ..program import JAVA, Program
 from .broker import RealRocketMQ
 from .client import Target
@@ -18,6 +19,7 @@ VERSIONS = {"5.5": "5.5.0", "4.9": "4.9.7"}
 class RealHost:
     version: str
     at_once: int = 1
+    listed: tuple[Listed, ...] = ()
 
     @property
     def broker(self) -> str:

@@ -40,7 +40,7 @@ OFFLINE = [f"{profile}/{program.name}" for program, profile in EVERY]
 @pytest.fixture(scope="module")
 def outcomes() -> Iterator[dict[str, Outcome]]:
     """Every program that needs neither Java nor a minute, run against our server once."""
-    found = [judge(KAFKA, came, RECORDED) for came in run_all(KAFKA, EVERY, OurHost())]
+    found = [judge(came, RECORDED, TABLE) for came in run_all(KAFKA, EVERY, OurHost())]
     yield {outcome.name: outcome for outcome in found}
 
 
