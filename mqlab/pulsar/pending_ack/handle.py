@@ -7,6 +7,7 @@ Sources: PendingAckHandleImpl#internalIndividualAcknowledgeMessage,
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -48,7 +49,7 @@ class PendingAck:
         """Whether an open transaction has acknowledged this message one by one."""
         pending = self.positions.get(position.position, ())
         whole = position.batch_index < 0
-        return bool(pending) and (whole or pending == WHOLE or position.batch_index in pending)
+        return bool(pending) and (whole or pending == WHOLE or has(pending, position.batch_index))
 
     def has_some_left(self, position: AckPosition) -> bool:
         """Whether the batch of this message has others that are neither pending nor acknowledged
@@ -73,7 +74,7 @@ class PendingAck:
         acknowledgement is never asked."""
         for position in asked:
             at, index = position.position, position.batch_index
-            if cursor.is_deleted(at) or (index >= 0 and index in cursor.acked_indexes(at)):
+            if cursor.is_deleted(at) or (index >= 0 and has(cursor.acked_indexes(at), index)):
                 return ALREADY_ACKED.format(txn=txn, position=position)
             if self.is_pending(position):
                 return IN_PENDING_ACK.format(txn=txn, position=position)
@@ -95,9 +96,7 @@ class PendingAck:
 
     def acknowledge(self, txn: TxnID, asked: tuple[AckPosition, ...]) -> PendingAck:
         """These positions are pending for `txn`."""
-        positions = self.positions
-        for position in asked:
-            positions = positions.set(position.position, _join(positions, position))
+        positions = _join(self.positions, asked)
         mine = (*self.acked_by(txn), *asked)
         known = any(other == txn for other, _ in self.of_txn)
         of_txn = self.of_txn if known else (*self.of_txn, (txn, ()))
@@ -121,11 +120,14 @@ class PendingAck:
 
     def abort(self, txn: TxnID) -> tuple[PendingAck, tuple[int, ...]]:
         """What the transaction has acknowledged is free; gives the entries to deliver again."""
+        freed = group(self.acked_by(txn))
         positions = self.positions
-        for position in self.acked_by(txn):
-            positions = _leave(positions, position)
-        freed = tuple(dict.fromkeys(p.position for p in self.acked_by(txn)))
-        return replace(self._forget(txn), positions=positions), freed
+        for at, indexes in freed.items():
+            gone = frozenset(indexes)
+            kept = tuple(i for i in positions.get(at, ()) if i not in gone)
+            whole = indexes == WHOLE or not kept
+            positions = positions.remove(at) if whole else positions.set(at, kept)
+        return replace(self._forget(txn), positions=positions), tuple(freed)
 
     def _forget(self, txn: TxnID) -> PendingAck:
         return replace(self, of_txn=tuple(pair for pair in self.of_txn if pair[0] != txn))
@@ -135,11 +137,8 @@ class PendingAck:
     def join_indexes(self, acked: Iterable[AckPosition]) -> PendingAck:
         """Messages of a batch that were acknowledged without a transaction are kept beside the
         pending ones until the batch is done (syncBatchPositionAckSetForTransaction)."""
-        positions = self.positions
-        for position in acked:
-            if position.batch_index >= 0:
-                positions = positions.set(position.position, _join(positions, position))
-        return replace(self, positions=positions)
+        of_batches = (position for position in acked if position.batch_index >= 0)
+        return replace(self, positions=_join(self.positions, of_batches))
 
     def clear_deleted(self, cursor: Cursor, acked: Iterable[AckPosition]) -> PendingAck:
         """What the cursor has now is pending no more, whoever acknowledged it. The transaction
@@ -167,18 +166,32 @@ class PendingAck:
         return head if self.marks.covers(head) else None
 
 
+def group(asked: Iterable[AckPosition]) -> dict[int, tuple[int, ...]]:
+    """Entry → its indexes that are named, sorted, or WHOLE: a request may name every message of a
+    large batch, so each entry is looked at once."""
+    found: dict[int, set[int]] = {}
+    for position in asked:
+        found.setdefault(position.position, set()).add(position.batch_index)
+    return {at: WHOLE if -1 in named else tuple(sorted(named)) for at, named in found.items()}
+
+
+def has(indexes: tuple[int, ...], index: int) -> bool:
+    """Whether it is one of these, which are sorted."""
+    at = bisect_left(indexes, index)
+    return at < len(indexes) and indexes[at] == index
+
+
 def acknowledge(
-    cursor: Cursor, positions: Iterable[AckPosition], batch_index_ack: bool = True
+    cursor: Cursor, positions: tuple[AckPosition, ...], batch_index_ack: bool = True
 ) -> Cursor:
     """The cursor with these positions acknowledged one by one. Without
     acknowledgmentAtBatchIndexLevelEnabled a message of a batch leaves no trace in it."""
-    for position in positions:
-        if position.batch_index < 0:
-            cursor = cursor.delete((position.position,))
-        elif batch_index_ack:
-            index = (position.batch_index,)
-            cursor = cursor.ack_indexes(position.position, index, position.batch_size)
-    return cursor
+    sizes = {position.position: position.batch_size for position in positions}
+    grouped = group(positions)
+    for at, indexes in grouped.items():
+        if indexes != WHOLE and batch_index_ack:
+            cursor = cursor.ack_indexes(at, indexes, sizes[at])
+    return cursor.delete(tuple(at for at, indexes in grouped.items() if indexes == WHOLE))
 
 
 def acknowledge_up_to(
@@ -200,17 +213,11 @@ def _reach(position: AckPosition) -> tuple[int, int]:
     return position.position, 1 << 30 if whole else position.batch_index
 
 
-def _join(positions: Map[int, tuple[int, ...]], position: AckPosition) -> tuple[int, ...]:
-    if position.batch_index < 0:
-        return WHOLE
-    return tuple(sorted({*positions.get(position.position, ()), position.batch_index}))
-
-
-def _leave(
-    positions: Map[int, tuple[int, ...]], position: AckPosition
+def _join(
+    positions: Map[int, tuple[int, ...]], asked: Iterable[AckPosition]
 ) -> Map[int, tuple[int, ...]]:
-    had = positions.get(position.position, ())
-    kept = tuple(i for i in had if i != position.batch_index)
-    if position.batch_index < 0 or not kept:
-        return positions.remove(position.position)
-    return positions.set(position.position, kept)
+    for at, indexes in group(asked).items():
+        if indexes != WHOLE:
+            indexes = tuple(sorted({*positions.get(at, ()), *indexes}))
+        positions = positions.set(at, indexes)
+    return positions

@@ -12,6 +12,7 @@ of consumers, keys of Key_Shared, the permits that too many unacknowledged messa
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -40,10 +41,9 @@ class Attached:
     permits: int = 0
     held: tuple[int, ...] = ()
 
-    def hold(self, position: int, messages: int) -> Attached:
-        at = bisect_left(self.held, position)
-        held = (*self.held[:at], position, *self.held[at:])
-        return replace(self, permits=self.permits - messages, held=held)
+    def hold(self, positions: Iterable[int], permits: int) -> Attached:
+        """It was sent these, and may be sent `permits` messages more."""
+        return replace(self, permits=permits, held=tuple(sorted((*self.held, *positions))))
 
     def drop(self, positions: tuple[int, ...]) -> Attached:
         held = list(self.held)

@@ -18,6 +18,7 @@ readMoreEntries, #trySendMessagesToConsumers, PersistentDispatcherSingleActiveCo
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from ..ledger import TopicView
 from ..messages import LedgerEntry, MessageId, PushMessage
 from ..pending_ack.handle import WHOLE
 from ..states import INDIVIDUAL
-from .consumers import Attached, find_active, update
+from .consumers import find_active
 
 if TYPE_CHECKING:
     from . import Subscription
@@ -36,49 +37,64 @@ ROUND_ROBIN_BATCH = 20
 
 
 class _Round:
-    """One pass of a dispatcher over what may be sent now."""
+    """One pass of a dispatcher over what may be sent now. `ready`: the places of the consumers that
+    may be sent something, sorted, so that whose turn it is costs the logarithm of their number;
+    `held`: of each consumer by its place, what it is sent here; `passed`: what nobody is sent."""
 
     def __init__(self, sub: Subscription, view: TopicView) -> None:
         self.sub, self.view = sub, view
         self.on = sub.config.on
         self.effects: list[Send] = []
-        self.sent = 0
+        self.read, self.replay = sub.read, sub.replay
+        self.passed: list[int] = []
+        self.held: dict[int, list[int]] = {}
+        self.permits = [consumer.permits for consumer in sub.consumers]
+        served = "" if sub.sub_type in INDIVIDUAL else find_active(sub)
+        self.ready = [
+            place
+            for place, consumer in enumerate(sub.consumers)
+            if consumer.permits > 0 and (not served or consumer.client == served)
+        ]
 
-    def run(self) -> None:
+    def run(self) -> Subscription:
         for entry in self.entries():
             self.handle(entry)
+        consumers = list(self.sub.consumers)
+        for place, positions in self.held.items():  # single redelivery is for the other types
+            kept = () if self.sub.is_single else positions
+            consumers[place] = consumers[place].hold(kept, self.permits[place])
+        return replace(
+            self.sub,
+            consumers=tuple(consumers),
+            cursor=self.sub.cursor.delete(tuple(self.passed)) if self.passed else self.sub.cursor,
+            read=self.read,
+            replay=self.replay,
+            turn=_next_turn(self.sub, len(self.effects)) if self.effects else self.sub.turn,
+        )
 
     def entries(self) -> Iterator[LedgerEntry]:
         """What is to be sent again first, then on from the read position, while there is somebody
         who may be sent something."""
-        log, replay = self.view.log, self.sub.replay
+        log, replay = self.view.log, self.replay
         again = 0
         while again < len(replay) and replay[again] <= self.view.max_read:
-            if self.choose() is None:
+            if not self.ready:
                 break
             yield from log.read(replay[again], replay[again] + 1)
             again += 1
-        if again:
-            self.sub = replace(self.sub, replay=replay[again:])
-        start = max(self.sub.read, log.start)
-        for entry in log.read(start, self.view.max_read + 1):
-            if self.choose() is None:
+        self.replay = replay[again:]
+        for entry in log.read(max(self.read, log.start), self.view.max_read + 1):
+            if not self.ready:
                 return
-            self.sub = replace(self.sub, read=entry.base + 1)
+            self.read = entry.base + 1
             yield entry
 
-    def choose(self) -> Attached | None:
-        """Who is sent the next message, if anybody may be sent one."""
-        consumers = self.sub.consumers
-        if self.sub.sub_type not in INDIVIDUAL:
-            active = find_active(self.sub)
-            ready = [c for c in consumers if c.client == active and c.permits > 0]
-            return ready[0] if ready else None
-        ready = [c for c in consumers if c.permits > 0]
-        if not ready:
-            return None
-        turn = self.sub.turn + self.sent // ROUND_ROBIN_BATCH
-        return min(ready, key=lambda c: (consumers.index(c) - turn) % len(consumers))
+    def choose(self) -> int:
+        """The place of the consumer that is sent the next message: whose turn it is, or the next
+        one behind that may be sent one."""
+        turn = self.sub.turn + len(self.effects) // ROUND_ROBIN_BATCH
+        behind = bisect_left(self.ready, turn % len(self.permits))
+        return self.ready[behind % len(self.ready)]
 
     def handle(self, entry: LedgerEntry) -> None:
         """Send an entry, or deal with it without sending it."""
@@ -87,7 +103,7 @@ class _Round:
             return
         aborted = entry.txn is not None and self.view.is_aborted(entry.txn)
         if entry.marker is not None or (aborted and "filter_aborted" in self.on):
-            self.sub = replace(sub, cursor=sub.cursor.delete((at,)))
+            self.passed.append(at)
             return
         done = sub.cursor.acked_indexes(at)
         if "pending_ack_filter" in self.on:
@@ -99,12 +115,11 @@ class _Round:
             self.send(entry, done)
 
     def send(self, entry: LedgerEntry, done: tuple[int, ...]) -> None:
-        consumer = self.choose()
-        assert consumer is not None
-        sub, at = self.sub, entry.base
-        consumer = consumer.hold(at, len(entry.values) - len(done))
-        if sub.is_single:  # counts and single redelivery are for the other types
-            consumer = replace(consumer, held=())
+        sub, at, place = self.sub, entry.base, self.choose()
+        self.permits[place] -= len(entry.values) - len(done)
+        if self.permits[place] <= 0:
+            del self.ready[bisect_left(self.ready, place)]
+        self.held.setdefault(place, []).append(at)
         message = PushMessage(
             MessageId(sub.partition, at),
             sub.name,
@@ -113,9 +128,7 @@ class _Round:
             entry.txn,
             done,
         )
-        self.sub = update(sub, consumer)
-        self.effects.append(Send(consumer.client, message))
-        self.sent += 1
+        self.effects.append(Send(sub.consumers[place].client, message))
 
 
 def dispatch(sub: Subscription, view: TopicView) -> tuple[Subscription, Effects]:
@@ -123,11 +136,7 @@ def dispatch(sub: Subscription, view: TopicView) -> tuple[Subscription, Effects]
     if not sub.consumers or (sub.read > view.max_read and not sub.replay):
         return sub, ()
     this = _Round(sub, view)
-    this.run()
-    new = this.sub
-    if this.sent:
-        new = replace(new, turn=_next_turn(new, this.sent))
-    return new, tuple(this.effects)
+    return this.run(), tuple(this.effects)
 
 
 def _next_turn(sub: Subscription, sent: int) -> int:

@@ -35,7 +35,7 @@ def sends_again_beyond_the_mark(patch):
     real = dispatch._Round.entries
 
     def entries(this):
-        again, this.sub = this.sub.replay, replace(this.sub, replay=())
+        again, this.replay = this.replay, ()
         for position in again:
             yield from this.view.log.read(position, position + 1)
         yield from real(this)

@@ -103,3 +103,36 @@ def test_the_low_watermark_looks_at_the_head_only() -> None:
     assert pending.abort(T3)[0].find_ended() == T1
     assert pending.hear_mark(T1, 1).marks == pending.marks  # a mark never goes back
     assert PendingAck().acknowledge(TxnID(1, 0), at(0)).hear_mark(T1, 9).find_ended() is None
+
+
+class Index(int):
+    """An index of a batch that counts how often any of them was compared."""
+
+    looks = 0
+
+    def __lt__(self, other: int) -> bool:
+        Index.looks += 1
+        return int(self) < int(other)
+
+    def __eq__(self, other: object) -> bool:
+        Index.looks += 1
+        return int(self) == other
+
+    __hash__ = int.__hash__
+
+
+def test_a_large_batch_in_one_request_costs_its_size() -> None:
+    """4,095 of 4,096 messages: acknowledged, asked for again, in a transaction, and freed. A look at
+    all for each of them would be sixteen million looks."""
+    size = 1 << 12
+    asked = tuple(AckPosition(0, Index(number), size) for number in range(size - 1))
+    Index.looks = 0
+    cursor = acknowledge(FRESH, asked)
+    assert len(cursor.acked_indexes(0)) == size - 1
+    pending = PendingAck().acknowledge(T1, asked)
+    assert pending.find_conflict(FRESH, T2, asked[-1:]) != ""
+    assert pending.find_conflict(cursor, T2, asked[-1:]) != ""
+    assert pending.join_indexes(asked).positions == pending.positions
+    pending, freed = pending.abort(T1)
+    assert freed == (0,) and pending.find_conflict(FRESH, T2, asked) == ""
+    assert Index.looks < 40 * size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mqlab.kernel import replace
 from mqlab.pulsar.errors import ServerError
 from mqlab.pulsar.ledger import Cursor
 from mqlab.pulsar.messages import CloseConsumer, Flow, Subscribe, Unsubscribe
@@ -112,3 +113,29 @@ def test_a_reader_keeps_no_place_and_goes_with_its_connection() -> None:
     assert stand.sub.cursor == Cursor(0) and not len(stand.disk.table("cursors"))
     stand.lose("app")
     assert stand.sub.gone and stand.answers[-1].ok
+
+
+class Permits(int):
+    """Counts how often the permits of any consumer were looked at."""
+
+    looks = 0
+
+    def __gt__(self, other: int) -> bool:
+        Permits.looks += 1
+        return int(self) > other
+
+
+@pytest.mark.parametrize("permits", [1, 5])
+def test_to_whom_a_message_goes_looks_at_each_consumer_once(permits: int) -> None:
+    """Two hundred consumers, and as many messages as they may be sent; the turn goes on."""
+    stand = Stand(*map(str, range(200 * permits)), max_read=-1)
+    names = [f"app-{number:03}" for number in range(200)]
+    for name in names:
+        stand.connect(name, permits=0)
+    attached = tuple(replace(c, permits=Permits(permits)) for c in stand.sub.consumers)
+    stand.sub = replace(stand.sub, consumers=attached)
+    Permits.looks = 0
+    sent = stand.move_bound(200 * permits - 1)
+    assert Permits.looks == 200
+    assert sorted(one.split(" ")[0] for one in sent) == sorted(names * permits)
+    assert all(not c.permits and len(c.held) == permits for c in stand.sub.consumers)

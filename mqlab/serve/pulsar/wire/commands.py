@@ -210,13 +210,15 @@ def read_bits(words: Any, size: int) -> tuple[int, ...]:
     whole = 0
     for place, word in enumerate(words):
         whole |= unsigned(word) << (64 * place)
-    return tuple(index for index in range(size) if not whole >> index & 1)
+    done = f"{~whole & ((1 << size) - 1):b}"[::-1]  # the lowest bit first
+    return tuple(index for index, bit in enumerate(done) if bit == "1")
 
 
 def write_bits(done: tuple[int, ...], size: int) -> list[int]:
     """The ack set of a batch of which these indexes are done."""
-    whole = (1 << size) - 1
+    bits = bytearray(b"1" * size)
     for index in done:
-        whole &= ~(1 << index)
+        bits[size - 1 - index] = ord("0")
+    whole = int(bits, 2)
     words = -(-whole.bit_length() // 64)
     return [signed(whole >> (64 * place) & ((1 << 64) - 1)) for place in range(words)]
