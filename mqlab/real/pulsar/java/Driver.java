@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -39,6 +40,7 @@ import org.apache.pulsar.client.api.SubscriptionInitialPosition;
 import org.apache.pulsar.client.api.SubscriptionType;
 import org.apache.pulsar.client.api.transaction.Transaction;
 import org.apache.pulsar.client.api.transaction.TxnID;
+import org.apache.pulsar.client.impl.ConsumerImpl;
 import org.apache.pulsar.client.impl.ProducerImpl;
 import org.apache.pulsar.client.impl.PulsarClientImpl;
 import org.apache.pulsar.client.impl.transaction.TransactionImpl;
@@ -303,19 +305,26 @@ public class Driver {
   }
 
   /**
-   * everything CLIENT TOPIC plain|batched|chunked CODEC ordinary|committed|redelivered:
-   * messages of every kind are sent, and all that a consumer can see of each is told. Times and ids
-   * are told by what they relate to.
+   * everything CLIENT TOPIC plain|batched|chunked CODEC
+   * ordinary|committed|redelivered|retried|dead: messages of every kind are sent, and all that a
+   * consumer can see of each is told, at the end of what befalls it. Times and ids are told by what
+   * they relate to.
    */
   Object everything(Line line) throws Exception {
     var client = clients.get(line.word(1));
     var topic = line.word(2);
     String way = line.word(3);
     String fate = line.word(5);
-    var consumer = client.newConsumer(Schema.BYTES).topic(topic).subscriptionName("all")
-        .subscriptionType(SubscriptionType.Shared).acknowledgmentGroupTime(0, TimeUnit.SECONDS)
-        .enableBatchIndexAcknowledgment(true)
+    var dead = client.newConsumer(Schema.BYTES).topic(topic + ".dead").subscriptionName("dead")
         .subscribe();
+    var builder = client.newConsumer(Schema.BYTES).topic(topic).subscriptionName("all")
+        .subscriptionType(SubscriptionType.Shared).acknowledgmentGroupTime(0, TimeUnit.SECONDS)
+        .enableBatchIndexAcknowledgment(true).enableRetry(fate.equals("retried"));
+    if (fate.equals("dead")) {
+      builder.deadLetterPolicy(DeadLetterPolicy.builder().maxRedeliverCount(1)
+          .deadLetterTopic(topic + ".dead").build());
+    }
+    var consumer = builder.subscribe();
     var producer = client.newProducer(Schema.BYTES).topic(topic).producerName("cashier")
         .compressionType(CompressionType.valueOf(line.word(4)))
         .enableBatching(way.equals("batched")).batchingMaxPublishDelay(1, TimeUnit.MINUTES)
@@ -353,23 +362,43 @@ public class Driver {
     if (txn != null) {
       txn.commit().get();
     }
-    var told = new ArrayList<Object>();
-    for (int i = 0; i < ids.size(); i++) {
-      var got = consumer.receive(20, TimeUnit.SECONDS);
-      if (!fate.equals("redelivered")) {
-        told.add(described(got, topic, ids, before));
-      }
-    }
-    if (fate.equals("redelivered")) {
+    var came = take(consumer, ids.size());
+    if (fate.equals("redelivered") || fate.equals("dead")) {
       consumer.redeliverUnacknowledgedMessages();
-      for (int i = 0; i < ids.size(); i++) {
-        told.add(described(consumer.receive(20, TimeUnit.SECONDS), topic, ids, before));
-      }
+      came = take(consumer, ids.size());
     }
-    for (var one : List.of(producer, consumer)) {
+    if (fate.equals("retried")) {
+      for (var one : came) {
+        consumer.reconsumeLater(one, 0, TimeUnit.SECONDS);
+      }
+      came = take(consumer, ids.size());
+    }
+    if (fate.equals("dead")) { // one after the other: those of a batch go together
+      var buried = new ArrayList<Message<byte[]>>();
+      for (var one : came) {
+        if (!way.equals("batched") || buried.isEmpty()) {
+          ((ConsumerImpl<?>) consumer).redeliverUnacknowledgedMessages(Set.of(one.getMessageId()));
+        }
+        buried.addAll(take(dead, 1));
+      }
+      came = buried;
+    }
+    var told = new ArrayList<Object>();
+    for (var one : came) {
+      told.add(described(one, topic, ids, before));
+    }
+    for (var one : List.of(producer, consumer, dead)) {
       one.close();
     }
     return told;
+  }
+
+  static List<Message<byte[]>> take(Consumer<byte[]> consumer, int count) throws Exception {
+    var came = new ArrayList<Message<byte[]>>();
+    for (int i = 0; i < count; i++) {
+      came.add(consumer.receive(20, TimeUnit.SECONDS));
+    }
+    return came;
   }
 
   static List<String> described(
@@ -384,7 +413,8 @@ public class Driver {
     said.add("ordering key " + (got.hasOrderingKey()
         ? java.util.HexFormat.of().formatHex(got.getOrderingKey()) : "none"));
     var properties = new java.util.TreeMap<>(got.getProperties());
-    said.add("properties " + properties.toString().replace(topic, "TOPIC"));
+    said.add("properties " + properties.toString().replace(topic, "TOPIC")
+        .replaceAll("\\d+:(\\d+:-1)", "LEDGER:$1"));
     said.add("event time " + got.getEventTime() + ", sequence " + got.getSequenceId());
     said.add("published after the send " + (got.getPublishTime() >= before
         && got.getPublishTime() <= System.currentTimeMillis()));

@@ -54,3 +54,15 @@ def every_field_committed(lab: Lab, admin: Admin) -> None:
 def every_field_redelivered(lab: Lab, admin: Admin) -> None:
     """The messages are received, not acknowledged and received again."""
     see_in_each_way(lab, "redelivered")
+
+
+@program("every-field-retried", REFERENCE)
+def every_field_retried(lab: Lab, admin: Admin) -> None:
+    """The messages are received, and sent to the retry topic by the client (reconsumeLater)."""
+    see_in_each_way(lab, "retried")
+
+
+@program("every-field-dead", REFERENCE)
+def every_field_dead(lab: Lab, admin: Admin) -> None:
+    """The messages come too often, and the client sends them to the dead letter topic."""
+    see_in_each_way(lab, "dead")
