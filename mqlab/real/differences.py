@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 
 from .recording import Observation
 
-
 HEAD = ("scenario", "question", "real", "ours", "reason")
 
 

@@ -67,14 +67,16 @@ class PulsarFrames:
             command = decode_command(frame)
         except WireError as error:
             raise BadFrame(str(error)) from error
+        if (command.name == "CONNECT") is self._begun:
+            raise BadFrame("CONNECT again" if self._begun else f"{command.name} before CONNECT")
         if command.name == "CONNECT":
             self.client = command.body.client_version
-        elif not self._begun:
-            raise BadFrame(f"{command.name} before CONNECT")
         self._begun = True
         one_way = command.name in ONE_WAY
         if command.name == "ACK":
             one_way = not command.body.HasField("request_id")
+        elif command.name == "FLOW":  # of no permits ends the connection
+            one_way = command.body.messagePermits > 0
         waits = command.name in ("NEW_TXN", "END_TXN") or (
             command.name == "PRODUCER" and command.body.producer_access_mode == WAIT_FOR_EXCLUSIVE
         )

@@ -122,8 +122,8 @@ class Index(int):
 
 
 def test_a_large_batch_in_one_request_costs_its_size() -> None:
-    """4,095 of 4,096 messages: acknowledged, asked for again, in a transaction, and freed. A look at
-    all for each of them would be sixteen million looks."""
+    """4,095 of 4,096 messages: acknowledged, asked for again, in a transaction, and freed. A look
+    at all of them for each would be sixteen million looks."""
     size = 1 << 12
     asked = tuple(AckPosition(0, Index(number), size) for number in range(size - 1))
     Index.looks = 0

@@ -1,4 +1,5 @@
-"""A real Pulsar's answers to an administrator, asked again; `make real` runs this.
+"""A real Pulsar's answers to an administrator and to odd commands, asked again; `make real` runs
+this.
 
 `python -m tests.serve.pulsar.real_administration` writes them down anew.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from mqlab.real.pulsar.broker import RealPulsar
+from tests.serve.pulsar import commands
 from tests.serve.pulsar.administration import RECORDED, read, tell, write
 
 pytestmark = pytest.mark.needs("java")
@@ -16,11 +18,13 @@ pytestmark = pytest.mark.needs("java")
 def test_a_real_broker_answers_as_it_was_recorded() -> None:
     with RealPulsar() as pulsar:
         told = tell(pulsar.address, pulsar.admin)
-    for now, then in zip(told, read(), strict=True):
+        odd = list(commands.tell(pulsar.address))
+    for now, then in zip([*told, *odd], [*read(), *commands.read()], strict=True):
         assert now == then
 
 
 if __name__ == "__main__":
     with RealPulsar() as real:
         write(tell(real.address, real.admin))
-    print(f"written: {RECORDED}")
+        commands.write(list(commands.tell(real.address)))
+    print(f"written: {RECORDED}, {commands.RECORDED}")

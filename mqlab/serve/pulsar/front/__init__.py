@@ -53,6 +53,8 @@ __all__ = ["FRONT", "Front"]
 
 FRONT = "front"
 PROTOCOL_VERSION = 21
+#: how the names of a broker's answers end
+ANSWERS = ("SUCCESS", "ERROR", "RESPONSE")
 NOT_SERVED = "{name} is not served here"
 
 Result = tuple["Front", Effects]
@@ -113,10 +115,10 @@ def ignore(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
 
 
 def refuse(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """A command of the protocol that is not served: an error under its number. One that has none
-    is no client's to send, and ends the connection."""
-    why = NOT_SERVED.format(name=ask.command.name)
-    if "request_id" not in ask.command.body.DESCRIPTOR.fields_by_name:
+    """A command of the protocol that is not served: an error under its number. One that has none,
+    and an answer, are no client's to send, and end the connection."""
+    why, is_answer = NOT_SERVED.format(name=ask.command.name), ask.command.name.endswith(ANSWERS)
+    if is_answer or "request_id" not in ask.command.body.DESCRIPTOR.fields_by_name:
         return front, (Reply(caller, Hangup(why)),)
     return front, (Reply(caller, Answer(ServerError.NotAllowedError, why)),)
 

@@ -96,8 +96,10 @@ class Call:
         sessions = self.front.sessions
         for kind, conn, number in sessions.using(topic):
             told = (*told, Send(conn, close_told(kind, number)))
-            drop = sessions.drop_producer if kind == "producer" else sessions.drop_consumer
-            sessions = drop(conn, number)
+            if kind == "producer":
+                sessions = sessions.drop_producer(conn, number, by_broker=True)
+            else:
+                sessions = sessions.drop_consumer(conn, number)
         return sessions, told
 
     def with_sessions(self, sessions: Sessions) -> Front:

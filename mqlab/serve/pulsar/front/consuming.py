@@ -30,6 +30,7 @@ from ....pulsar.messages import (
 )
 from ....pulsar.states import INDIVIDUAL, AckType, SubType
 from ....pulsar.topic import describing
+from ...protocol import Hangup
 from ..wire.asks import Ask, Handed, Said
 from ..wire.commands import read_bits, signed, unsigned
 from .hosting import Inspect, name_consumer
@@ -45,7 +46,8 @@ Result = tuple["Front", Effects]
 TYPES = (SubType.EXCLUSIVE, SubType.SHARED, SubType.FAILOVER, SubType.KEY_SHARED)
 POSITIONS = ("Latest", "Earliest")
 LONG_MAX = (1 << 63) - 1
-GONE = Answer(ServerError.ConsumerNotFound, "Consumer not found")
+NOBODY = Answer(ServerError.MetadataError, "Consumer not found")
+NO_PERMITS = "permits for no message at all"
 
 
 def subscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
@@ -105,7 +107,9 @@ def _hand(consumer: Consumer, caller: Caller, body: Any, epoch: int | None = Non
 def give_permits(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     consumer, permits = _find(front, caller, ask), ask.command.body.messagePermits
     if consumer is None:
-        return front, ()
+        return front, (Reply(caller, None),)
+    if not permits:  # Consumer#flowPermits
+        return front, (Reply(caller, Hangup(NO_PERMITS)),)
     return front, (_hand(consumer, caller, Flow(consumer.topic, consumer.subscription, permits)),)
 
 
@@ -177,7 +181,7 @@ def close_consumer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result
 def unsubscribe(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     consumer = _find(front, caller, ask)
     if consumer is None:
-        return front, (Reply(caller, GONE),)
+        return front, (Reply(caller, NOBODY),)
     sessions = front.sessions.drop_consumer(caller.name, ask.command.body.consumer_id)
     body = Unsubscribe(consumer.topic, consumer.subscription)
     return replace(front, sessions=sessions), (_hand(consumer, caller, body),)
@@ -188,7 +192,7 @@ def get_last_message_id(front: Front, caller: Caller, ask: Ask, disk: Disk) -> R
     consumer = _find(front, caller, ask)
     row = None if consumer is None else find_row(disk, consumer.topic)
     if consumer is None or row is None:
-        return front, (Reply(caller, GONE),)
+        return front, (Reply(caller, NOBODY),)
     ledger, topic, subscription = row.number, consumer.topic, consumer.subscription
 
     def read(role: Any, disk: Disk) -> Said:

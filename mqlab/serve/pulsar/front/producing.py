@@ -7,7 +7,7 @@ not believed beyond what it has sent: a batch has no more messages than its byte
 broker stores such a batch, which no client can read).
 
 Source: ServerCnx#handleProducer, #handleSend, Producer#checkAndStartPublish (4.2). *Left out:*
-encryption.
+encryption; that 30 s after a producer was closed its number is unknown.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ....pulsar.messages import (
     TxnID,
 )
 from ....pulsar.states import AccessMode
+from ...protocol import Hangup
 from ..wire.asks import Ask, Handed, Said
 from ..wire.commands import (
     MOST_IN_BATCH,
@@ -46,6 +47,7 @@ Result = tuple["Front", Effects]
 NAMES = "names"
 #: by the number of a mode in ProducerAccessMode
 MODES = tuple(AccessMode)
+NO_PRODUCER = "a message of a producer that nobody has opened"
 TEXT = 100  # characters of a message that are kept as words
 
 
@@ -73,12 +75,14 @@ def create_producer(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Resul
 
 
 def send(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
-    """One of a producer that is gone is not answered: its client will have heard of that. Where its
-    topic has thrown it out or lets it wait, the topic closes the connection."""
+    """One of a producer that the broker has closed is not answered: its client will have heard of
+    that. One of a producer that is not there closes the connection, and so does the topic where it
+    has thrown it out or lets it wait."""
     command = ask.command.body
     producer = front.sessions.find_producer(caller.name, command.producer_id)
     if producer is None:
-        return front, (Reply(caller, None),)
+        was_closed = command.producer_id in front.sessions.of(caller.name).closed
+        return front, (Reply(caller, None if was_closed else Hangup(NO_PRODUCER)),)
     try:
         metadata, start = read_metadata(ask.command.message)
         payload = read_payload(metadata, start, ask.command.message)

@@ -30,6 +30,7 @@ Result = tuple["Front", Effects]
 
 SCHEMAS = "schemas"
 NO_VERSION = b""
+NO_TYPE = Schema.Type.Value("None")
 OTHER_TYPE = "Incompatible schema: exists schema type {old}, new schema type {new}"
 NONE_TO_CHECK = "Topic does not have schema to check"
 NO_SCHEMA = Answer(ServerError.TopicNotFound, "Topic not found or no-schema")
@@ -89,7 +90,10 @@ def name_schema(front: Front, caller: Caller, ask: Ask, disk: Disk) -> Result:
     """A producer is about to send messages of another schema than it began with."""
     topic = read_name(ask.command.body.topic)
     check_namespace(disk, topic)
-    version, effects = add_schema(disk, topic, ask.command.body.schema)
+    given, version = ask.command.body.schema, NO_VERSION
+    effects: Effects = ()
+    if given.type != NO_TYPE:  # with it a producer asks for a version, and gets none
+        version, effects = add_schema(disk, topic, given)
     fields = (("schema_version", version),)
     said = Said(name="GET_OR_CREATE_SCHEMA_RESPONSE", fields=fields)
     return front, (*effects, Reply(caller, said))

@@ -18,6 +18,7 @@ from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer, LedgerEntry, Seek
 from ..wire.asks import Ask, Handed
 from ..wire.commands import parse_metadata, read_bits, signed
+from .consuming import NOBODY
 from .sessions import Consumer
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 Result = tuple["Front", Effects]
 
 LONG_MAX = (1 << 63) - 1
-NOBODY = Answer(ServerError.MetadataError, "Consumer not found")
 NOWHERE = Answer(ServerError.MetadataError, "Message id and message publish time were not present")
 
 

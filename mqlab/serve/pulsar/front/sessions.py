@@ -51,10 +51,12 @@ class Consumer:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One connection."""
+    """One connection. `closed`: numbers of producers that the broker has closed; what their client
+    had sent before it heard of that is ignored (ServerCnx#recentlyClosedProducers)."""
 
     producers: Map[int, Producer] = field(default_factory=Map)
     consumers: Map[int, Consumer] = field(default_factory=Map)
+    closed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +77,16 @@ class Sessions:
     def add_producer(self, producer: Producer) -> Sessions:
         session = self.of(producer.conn)
         producers = session.producers.set(producer.number, producer)
-        return self.put(producer.conn, replace(session, producers=producers))
+        closed = session.closed - {producer.number}
+        return self.put(producer.conn, replace(session, producers=producers, closed=closed))
 
-    def drop_producer(self, conn: str, number: int) -> Sessions:
+    def drop_producer(self, conn: str, number: int, by_broker: bool = False) -> Sessions:
         session = self.of(conn)
         if number not in session.producers:
             return self
-        return self.put(conn, replace(session, producers=session.producers.remove(number)))
+        closed = session.closed | {number} if by_broker else session.closed
+        producers = session.producers.remove(number)
+        return self.put(conn, replace(session, producers=producers, closed=closed))
 
     # -- consumers -------------------------------------------------------------------------
 

@@ -210,8 +210,8 @@ def read_bits(words: Any, size: int) -> tuple[int, ...]:
     whole = 0
     for place, word in enumerate(words):
         whole |= unsigned(word) << (64 * place)
-    done = f"{~whole & ((1 << size) - 1):b}"[::-1]  # the lowest bit first
-    return tuple(index for index, bit in enumerate(done) if bit == "1")
+    lowest_first = f"{whole | 1 << size:b}"[::-1]
+    return tuple(index for index, bit in enumerate(lowest_first[:size]) if bit == "0")
 
 
 def write_bits(done: tuple[int, ...], size: int) -> list[int]:

@@ -1,0 +1,179 @@
+"""Commands that no well-behaved client sends, and what comes of each: numbers that nobody has
+opened or that are in use, and schemas of no type.
+
+The same bytes go to a real Pulsar (`make real`) and to this project's server (`make test`, beside
+what the real one has answered).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mqlab.serve.pulsar.wire.commands import Command
+from mqlab.serve.pulsar.wire.proto import ERRORS
+from tests.serve.pulsar.raw import Raw, make_message
+
+RECORDED = Path(__file__).with_name("commands.jsonl")
+SPACE = "persistent://public/default"
+NONE, STRING = ({"name": "", "schema_data": b"", "type": kind} for kind in (0, 1))
+EARLIEST = {"ledgerId": (1 << 64) - 1, "entryId": (1 << 64) - 1}
+SILENCE_S = 0.5
+#: answers that a broker may give to a command of another number, or to nobody
+UNASKED = ("PING", "ACTIVE_CONSUMER_CHANGE")
+Step = tuple[str, dict[str, Any]]
+
+
+def produce(topic: str, number: int = 0, **more: Any) -> Step:
+    return "PRODUCER", {"topic": f"{SPACE}/{topic}", "producer_id": number, **more}
+
+
+def send(number: int = 0, sequence: int = 0, **more: Any) -> Step:
+    return "SEND", {"producer_id": number, "sequence_id": sequence, **more}
+
+
+def subscribe(topic: str, number: int = 0, name: str = "s", **more: Any) -> Step:
+    fields = {"topic": f"{SPACE}/{topic}", "subscription": name, "consumer_id": number}
+    return "SUBSCRIBE", {**fields, "subType": 1, "initialPosition": 1, **more}
+
+
+def of_producer(name: str, number: int = 0) -> Step:
+    return name, {"producer_id": number}
+
+
+def of_consumer(name: str, number: int = 0, **more: Any) -> Step:
+    return name, {"consumer_id": number, **more}
+
+
+#: each on a connection of its own, to topics of its own
+STORIES: dict[str, tuple[Step, ...]] = {
+    "a producer of no schema": (
+        produce("none", schema=NONE),
+        ("GET_SCHEMA", {"topic": f"{SPACE}/none"}),
+        produce("none", 1, schema=STRING),
+        produce("none", 2, schema=NONE),
+        produce("none", 3),
+        ("GET_SCHEMA", {"topic": f"{SPACE}/none"}),
+    ),
+    "a consumer of no schema": (
+        subscribe("eaten", schema=NONE),
+        ("GET_SCHEMA", {"topic": f"{SPACE}/eaten"}),
+        produce("eaten", schema=STRING),
+        subscribe("eaten", 1, "t", schema=NONE),
+        subscribe("eaten", 2, "u", schema=STRING),
+    ),
+    "a consumer of no schema where something lies": (
+        produce("lies"), send(), subscribe("lies", schema=NONE),
+        subscribe("lies", 1, "t", schema=STRING),
+    ),
+    "no schema by its name": (
+        produce("named"),
+        ("GET_OR_CREATE_SCHEMA", {"topic": f"{SPACE}/named", "schema": NONE}),
+        ("GET_OR_CREATE_SCHEMA", {"topic": f"{SPACE}/named", "schema": STRING}),
+        ("GET_OR_CREATE_SCHEMA", {"topic": f"{SPACE}/named", "schema": NONE}),
+    ),
+    "a message of a number that nobody opened": (send(7),),
+    "a message of a producer that was closed": (
+        produce("closed"), send(), of_producer("CLOSE_PRODUCER"), send(sequence=1),
+    ),
+    "a producer's number again": (
+        produce("again", producer_name="shop"), send(),
+        produce("again", producer_name="shop"), send(sequence=1),
+    ),
+    "a producer's number for another topic": (
+        produce("here"), send(), produce("there"), send(sequence=1),
+    ),
+    "the end of a producer that nobody opened": (of_producer("CLOSE_PRODUCER", 7),),
+    "a consumer that nobody opened": (
+        of_consumer("FLOW", 7, messagePermits=1),
+        of_consumer("ACK", 7, ack_type=0, message_id=[EARLIEST]),
+        of_consumer("REDELIVER_UNACKNOWLEDGED_MESSAGES", 7),
+        of_consumer("GET_LAST_MESSAGE_ID", 7),
+        of_consumer("SEEK", 7, message_id=EARLIEST),
+        of_consumer("UNSUBSCRIBE", 7),
+        of_consumer("CLOSE_CONSUMER", 7),
+    ),
+    "a consumer's number again": (
+        subscribe("twice"), subscribe("twice"), of_consumer("CLOSE_CONSUMER"), subscribe("twice"),
+    ),
+    "a consumer's number for another topic": (
+        subscribe("mine"), subscribe("yours"), of_consumer("UNSUBSCRIBE"),
+    ),
+    "a consumer that was closed": (
+        produce("left"), send(), subscribe("left"), of_consumer("CLOSE_CONSUMER"),
+        of_consumer("FLOW", messagePermits=1), of_consumer("CLOSE_CONSUMER"),
+        of_consumer("UNSUBSCRIBE"),
+    ),
+    "permits that are none": (
+        produce("few"), send(), subscribe("few"), of_consumer("FLOW", messagePermits=0),
+    ),
+    "connected twice": (("CONNECT", {"client_version": "raw", "protocol_version": 21}),),
+    "what only a broker says": (("SUCCESS", {"request_id": 1}),),
+}  # fmt: skip
+#: commands that have a number, by which they are answered
+NUMBERED = (
+    "PRODUCER", "SUBSCRIBE", "CLOSE_PRODUCER", "CLOSE_CONSUMER", "UNSUBSCRIBE", "SEEK",
+    "GET_LAST_MESSAGE_ID", "GET_SCHEMA", "GET_OR_CREATE_SCHEMA",
+)  # fmt: skip
+
+
+def tell(address: str) -> Iterator[list[Any]]:
+    """[story, command, what came of it] of each command; "closed": the connection."""
+    for story, steps in STORIES.items():
+        with Raw(address) as raw:
+            for topic in sorted({str(fields["topic"]) for _, fields in steps if "topic" in fields}):
+                raw.ask("PARTITIONED_METADATA", topic=topic)
+                raw.ask("LOOKUP", topic=topic)
+            for number, (name, fields) in enumerate(steps, 1):
+                came = take(raw, name, fields, number)
+                yield [story, name, came]
+                if came[-1:] == ["closed"]:
+                    break
+
+
+def take(raw: Raw, name: str, fields: dict[str, Any], number: int) -> list[Any]:
+    if name in NUMBERED:
+        fields = {**fields, "request_id": number}
+    message = make_message(b"a", fields["sequence_id"]) if name == "SEND" else b""
+    came: list[Any] = []
+    until = time.monotonic() + SILENCE_S
+    answers = name in NUMBERED or name == "SEND"
+    try:
+        raw.tell(name, message, **fields)
+        while answers or time.monotonic() < until:
+            raw.socket.settimeout(10.0 if answers else max(0.01, until - time.monotonic()))
+            with suppress(TimeoutError):
+                heard = raw.hear()
+                if heard.name not in UNASKED:
+                    came.append(describe(heard))
+            answers = False
+    except (EOFError, ConnectionError):
+        came.append("closed")
+    return came
+
+
+def describe(command: Command) -> Any:
+    """What is the same in two runs: no names that a broker gives, no words of an error."""
+    body = command.body
+    said: dict[str, Any] = {"command": command.name}
+    for field in ("error", "error_code"):
+        if field in body.DESCRIPTOR.fields_by_name and body.HasField(field):
+            said["error"] = ERRORS.values_by_number[getattr(body, field)].name
+    for field in ("schema_version", "last_sequence_id", "producer_ready"):
+        if field in body.DESCRIPTOR.fields_by_name and body.HasField(field):
+            value = getattr(body, field)
+            said[field] = value.hex() if isinstance(value, bytes) else value
+    return said
+
+
+def read() -> list[list[Any]]:
+    return [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
+
+
+def write(rows: list[list[Any]]) -> None:
+    lines = (json.dumps(row, ensure_ascii=False, sort_keys=True) for row in rows)
+    RECORDED.write_text("".join(f"{line}\n" for line in lines), "utf-8")
