@@ -61,7 +61,7 @@ from .snapshot import (
 )
 from .stops import Named, name_plainly
 from .system import NodeSpec, Property, System, Telling
-from .text import NOTHING, Lang, Text, Words, escape_unseen, shorten
+from .text import NOTHING, Lang, Made, Text, Words, escape_unseen, shorten
 from .trace import Fact, FactKind, Trace
 from .values import replace
 from .world import World
@@ -70,7 +70,7 @@ __all__ = [
     "FAILED", "NOTHING", "OK", "UNKNOWN", "AppState", "Append", "AppendFailed", "Appended",
     "Asking", "Call", "Caller", "CancelTimer", "Cell", "Choice", "Config", "ConnectionLost",
     "Disk", "Effect", "Effects", "Event", "Fact", "FactKind", "Fired", "Flush", "Frontier",
-    "Gap", "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Map",
+    "Gap", "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Made", "Map",
     "MemoryDisk", "Money", "Named", "NodeSpec", "Option", "Outcome", "Play", "Program",
     "Progress", "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response",
     "Return", "Run", "Send", "SetTimer", "Snapshot", "Stretch", "System", "Table",

@@ -190,11 +190,11 @@ class Run:
         new = move.world.nodes[move.node].roles[place]
         if move.what == "recover":
             texts = new.describe_changes(None) or (RECOVERED(),)
-            yield new_fact(FactKind.RECOVERY, move.role, texts[0])
+            yield new_fact(FactKind.RECOVERY, move.role, texts[0], body=texts[0].made)
             return
         old = before.nodes[move.node].roles[place]
         for text in new.describe_changes(old):
-            yield new_fact(FactKind.CHANGE, move.role, text)
+            yield new_fact(FactKind.CHANGE, move.role, text, body=text.made)
 
     @property
     def trace(self) -> Trace:

@@ -6,9 +6,9 @@ Everything that is drawn or printed is a `Text` until the last moment, when `of(
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Lang = Literal["en", "zh"]
@@ -16,10 +16,12 @@ Lang = Literal["en", "zh"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One thing said. `zh` is empty where both languages say the same (names, numbers)."""
+    """One thing said. `zh` is empty where both languages say the same (names, numbers). `made`:
+    what a template was filled with, for programs: they ask this, and never the words."""
 
     en: str
     zh: str = ""
+    made: Made | None = field(default=None, compare=False, repr=False)
 
     def of(self, lang: Lang = "en") -> str:
         return self.zh or self.en if lang == "zh" else self.en
@@ -34,9 +36,9 @@ class Text:
     def from_json(value: str | list[str]) -> Text:
         """Raises ValueError for what is no text."""
         both = [value] if isinstance(value, str) else value
-        if not isinstance(both, list) or not all(isinstance(v, str) for v in both):
+        if not isinstance(both, list) or not both or not all(isinstance(v, str) for v in both):
             raise ValueError(f"{str(value)[:40]!r} stands where a text belongs")
-        return Text(*both[:2])
+        return Text(both[0], both[1] if len(both) > 1 else "")
 
 
 NOTHING = Text("")
@@ -79,11 +81,16 @@ class Words:
                 **{k: v.of(lang) if isinstance(v, Text) else v for k, v in args.items()}
             )
 
-        return Text(fill(self.en, "en"), fill(self.zh, "zh"))
+        return Text(fill(self.en, "en"), fill(self.zh, "zh"), Made(self, args))
 
     def has_made(self, text: Text) -> bool:
-        """Whether the text is this template, filled in or as it stands."""
-        if "{" not in self.en:
-            return text.en == self.en
-        parts = [re.escape(part) for part in re.split(r"\{\w+\}", self.en)]
-        return re.fullmatch("(?s:.*)".join(parts), text.en) is not None
+        """Whether the text is this template, filled in."""
+        return text.made is not None and text.made.words == self
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Which template a `Text` was made of, and the values that stand in it."""
+
+    words: Words
+    values: Mapping[str, Any]

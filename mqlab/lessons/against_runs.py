@@ -13,17 +13,18 @@ from typing import Any
 from ..kernel import Run, Text
 from ..registry import run_scenario
 from .check import Belief, Hinted, Rule, RuleError, ask_rule, call_rule
+from .steps import At
 from .verdict import NOT_WRITTEN, Verdict
 
 
 @dataclass(frozen=True)
 class Moment:
-    """`given`: what the rule is told; `happened`: what it must say; `words`: the step of the run
+    """`given`: what the rule is told; `happened`: what it must say; `step`: the step of the run
     that shows it."""
 
     given: tuple[Any, ...]
     happened: Any
-    words: str
+    step: int
 
 
 @dataclass(frozen=True)
@@ -69,4 +70,4 @@ class AgainstRuns(Hinted):
 
 def _show(run: Run, moment: Moment, message: Text, belief: str = "") -> Verdict:
     schedule = tuple(map(str, run.choices))
-    return Verdict(False, message, belief, schedule, run.system, words=moment.words)
+    return Verdict(False, message, belief, schedule, run.system, tells=At(moment.step))

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ..kernel import Trace
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..kernel import Fact, FactKind, Trace
+
+#: whether a step of a run is the one that is meant
+Tells = Callable[[Fact], bool]
 
 
 def find_red_step(trace: Trace, light: str) -> int:
@@ -22,3 +28,23 @@ def first(trace: Trace, words: str) -> int:
         if words in fact.line():
             return fact.index
     raise ValueError(f"no step of this run says {words!r}; print(trace.narrate()) shows them all")
+
+
+def is_kill(fact: Fact) -> bool:
+    """Whether a process dies in this step."""
+    return fact.kind is FactKind.KILL
+
+
+def is_recovery(fact: Fact) -> bool:
+    """Whether a process has started again in this step."""
+    return fact.kind is FactKind.RECOVERY
+
+
+@dataclass(frozen=True)
+class At:
+    """The step of this number."""
+
+    step: int
+
+    def __call__(self, fact: Fact) -> bool:
+        return fact.index == self.step

@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from ..kernel import System, Text, Trace, replay
+from .steps import Tells
 
 NOT_WRITTEN = Text(
     "nothing is written yet: put your own answer in the place of `# YOUR CODE HERE`",
@@ -26,8 +27,8 @@ BEFORE, AFTER = 4, 2
 class Verdict:
     """`misconception`: the belief behind a wrong answer in a few words, where one is known.
     `schedule` (with `system`): the shortest run that refutes the answer, or shows that it is
-    right; none where no run is needed. `light`: the promise that breaks in it. `words`: what
-    the telling step says, where no light goes red."""
+    right; none where no run is needed. `light`: the promise that breaks in it. `tells`:
+    whether a step is the telling one, where no light goes red."""
 
     ok: bool
     message: Text
@@ -35,7 +36,7 @@ class Verdict:
     schedule: tuple[str, ...] = ()
     system: System | None = None
     light: str = ""
-    words: str = ""
+    tells: Tells | None = None
 
     def trace(self) -> Trace | None:
         """The run; None where there is none."""
@@ -50,14 +51,13 @@ class Verdict:
 
     @property
     def step(self) -> int:
-        """The telling step of the run, from 1: where the promise breaks for good, or the step
-        that says `words`; else the last. 0 without a run."""
+        """The telling step of the run, from 1: where the promise breaks for good, or the first
+        step that `tells`; else the last. 0 without a run."""
         trace = self.trace()
         if trace is None:
             return 0
-        if self.words:
-            said = [fact.index for fact in trace if self.words in fact.line()]
-            return said[0] if said else len(trace)
+        if self.tells is not None:
+            return next((fact.index for fact in trace if self.tells(fact)), len(trace))
         told = len(trace)
         while told > 1 and _is_red(trace, told - 1, self.light):
             told -= 1

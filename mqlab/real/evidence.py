@@ -1,7 +1,8 @@
 """What a narrated line rests on: a recording, a document it contradicts, or the model alone.
 
 A line is *recorded* only if the question it belongs to, with its answer, stands word for word
-(normalised as recordings are) in the recording of the scenario of that name. A question that is
+(normalised as recordings are) in the recording of the scenario of that name. Messages say
+themselves what they are, there as here; the narration is not read. A question that is
 sent one-way has no answer and stands for itself. What brokers do among themselves is never seen
 from outside: it stays *model*. *Contradicts* comes from a table
 of what articles about a broker say against it. Both are the broker's, and handed in.
@@ -13,8 +14,10 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 from ..kernel import Fact, FactKind, Text, Trace, Words
+from ..kernel.run import put_in_words
 from .normal import normalise
 from .recording import FOLDER, Observation, load
 
@@ -23,19 +26,19 @@ RECORDED = Words("recorded on {broker}", "录自 {broker}")
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """`kind`, `line` (a pattern) and `node` (a pattern) name facts of which many articles about
-    the broker say what `says` holds, in their own sense, and no stronger."""
+    """`kind`, `shows` (asked of the fact's body) and `node` (a pattern) name facts of which many
+    articles about the broker say what `says` holds, in their own sense, and no stronger."""
 
     kind: FactKind
-    line: str
+    shows: Callable[[Any], bool]
     says: Text
     node: str = ""
 
     def meets(self, fact: Fact) -> bool:
         return (
             fact.kind is self.kind
-            and re.search(self.line, fact.text.en) is not None
             and re.search(self.node, fact.node) is not None
+            and self.shows(fact.body)
         )
 
     def explain(self, why: Text, broker: str) -> Text:
@@ -119,8 +122,8 @@ def _pairs(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observ
     waiting: dict[tuple[str, str], list[tuple[Fact, list[int]]]] = {}
     found = []
     for place, fact in enumerate(facts):
-        if fact.kind is FactKind.SEND and one_way.search(fact.text.en):
-            found.append((Observation(fact.node, fact.peer, fact.text.en, UNANSWERED), [place]))
+        if fact.kind is FactKind.SEND and one_way.search(said := _say(fact)):
+            found.append((Observation(fact.node, fact.peer, said, UNANSWERED), [place]))
         elif fact.kind is FactKind.SEND:
             waiting.setdefault((fact.node, fact.peer), []).append((fact, [place]))
         elif fact.kind is FactKind.LATE:
@@ -130,9 +133,14 @@ def _pairs(facts: Iterable[Fact], one_way: re.Pattern[str]) -> list[tuple[Observ
                     break
         elif fact.kind is FactKind.REPLY and waiting.get((fact.peer, fact.node)):
             asked, places = waiting[fact.peer, fact.node].pop(0)
-            told = Observation(fact.peer, fact.node, asked.text.en, fact.text.en)
+            told = Observation(fact.peer, fact.node, _say(asked), _say(fact))
             found.append((told, [*places, place]))
     return found
+
+
+def _say(fact: Fact) -> str:
+    """What a message says of itself: recordings note it in the same words."""
+    return put_in_words(fact.body).en
 
 
 def _key(witness: Witness, observation: Observation) -> tuple[str, str, str]:

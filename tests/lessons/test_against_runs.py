@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqlab.kernel import Run, Text
+from mqlab.kernel import Outcome, Run, Text
 from mqlab.lessons.against_runs import AgainstRuns, Moment
 from mqlab.lessons.check import Belief
 
@@ -13,8 +13,8 @@ STORY = "system pulsar clients=app\nrun app: {calls}"
 
 def look(run: Run) -> list[Moment]:
     """How many calls there were, and how many were answered."""
-    told = [fact.text.en for fact in run.facts if fact.glyph == "☞"]
-    return [Moment((n,), said.count("ok"), said) for n, said in enumerate(told)]
+    told = [fact for fact in run.facts if isinstance(fact.body, Outcome)]
+    return [Moment((n,), int(fact.body.ok), fact.index) for n, fact in enumerate(told)]
 
 
 def _count(said: Any) -> str:

@@ -39,7 +39,7 @@ BROKER = Broker(
 SEARCHES = Searches(Searched("pigeons", "toy 'app=keep a'"), (), {}, {})
 WITNESS = Witness(
     "Pigeons", "1", lambda system: "", lambda node: False, lambda node: node,
-    re.compile("x^"), (Contradiction(FactKind.SEND, "^keep", Text("it flies", "它会飞")),),
+    re.compile("x^"), (Contradiction(FactKind.SEND, lambda body: True, Text("it flies", "它会飞")),),
 )
 VERSION = "1"
 

@@ -227,7 +227,9 @@ def test_a_fact_is_recorded_where_the_recording_has_its_question_and_answer(reco
         role_of=lambda node: node.removesuffix("@2"),
         ids=IDS,
         contradictions=(
-            Contradiction(FactKind.KILL, "^empty", Text("it is never empty", "从不空")),
+            Contradiction(
+                FactKind.KILL, lambda body: body == "empty", Text("it is never empty", "从不空")
+            ),
         ),
     )
     rows = [

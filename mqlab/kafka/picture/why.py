@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...kernel import NOTHING, Fact, FactKind, Text, Words
+from ...kernel import NOTHING, Fact, FactKind, Made, Text, Words
 from ...kernel.reasons import POWER_CUT, Reasons, Table
+from ..coordinator import OWES
 from ..coordinator.messages import DescribeTransactions, ListTransactions
 from ..group.consumer.messages import ConsumerGroupHeartbeat
 from ..group.messages import JoinGroup, LeaveGroup, SyncGroup
@@ -30,6 +31,7 @@ from ..messages import (
     WriteTxnMarkers,
 )
 from ..replication.messages import AlterPartition, FetchReplicaResponse, FindCoordinator, Register
+from ..replication.replica import ASKS
 from .meaning import Kind
 
 REQUESTS: dict[type, Words] = {
@@ -193,15 +195,19 @@ RECOVERED: dict[Kind, Words] = {
         "程序从第一行重新开始，什么也不记得。",
     ),
 }
-OWES = Words(
-    "The decision was on disk, so it stands: all its markers are sent, also those that had "
-    "arrived.",
-    "决定已经落盘，所以有效：所有标记都会再发，包括已经送达的。",
-)
-ASKS = Words(
-    "Somebody else may lead by now: it serves nobody until the controller has told it who does.",
-    "现在可能已由别人领导：控制器告知之前，它不为任何人服务。",
-)
+#: by what the node says of its recovery, where that is more than what it is
+RECOVERIES = {
+    OWES: Words(
+        "The decision was on disk, so it stands: all its markers are sent, also those that had "
+        "arrived.",
+        "决定已经落盘，所以有效：所有标记都会再发，包括已经送达的。",
+    ),
+    ASKS: Words(
+        "Somebody else may lead by now: it serves nobody until the controller has told it who "
+        "does.",
+        "现在可能已由别人领导：控制器告知之前，它不为任何人服务。",
+    ),
+}
 
 BROKEN = Words(
     "The client cannot tell whether its last request has arrived; it will ask again on a new "
@@ -346,10 +352,8 @@ def explain_fact(fact: Fact, find_kind: Callable[[str], Kind]) -> Text:
             return LATE_PLAIN()
         case FactKind.REPLY:
             return (REPLICATED if isinstance(fact.body, FetchReplicaResponse) else ANSWERED)()
-        case FactKind.RECOVERY if "owes" in fact.text.en:
-            return OWES()
-        case FactKind.RECOVERY if "asks" in fact.text.en:
-            return ASKS()
+        case FactKind.RECOVERY if isinstance(fact.body, Made) and fact.body.words in RECOVERIES:
+            return RECOVERIES[fact.body.words]()
     return REASONS.explain(fact, find_kind(fact.node))
 
 

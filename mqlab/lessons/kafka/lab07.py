@@ -13,7 +13,7 @@ from ...kafka.coordinator.entry import StateRecord
 from ...kafka.picture.readers import describe_torn
 from ...kafka.picture.view import read_world
 from ...kafka.states import TxnState
-from ...kernel import Property, Run, System, Text, World
+from ...kernel import Fact, Made, Property, Run, System, Text, World
 from ...kernel.world import NodeState
 from ...registry import system
 from ..atlas.data_flow import data_flow
@@ -356,7 +356,11 @@ def _left(run: Run) -> str:
     return ANSWERED if _count(run, TxnState.PREPARE_COMMIT) == 2 else ASKED
 
 
-HALF = KillExercise(TWO_ORDERS, _left, KILLS, tells="LSO=4")
+def _is_lso_4(fact: Fact) -> bool:
+    return isinstance(fact.body, Made) and fact.body.values.get("lso") == 4
+
+
+HALF = KillExercise(TWO_ORDERS, _left, KILLS, tells=_is_lso_4)
 
 #: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
 GRADED = {"half": (HALF, "value"), "marker": (MARKER, "value"), "lso": (LSO, "rule")}

@@ -21,6 +21,7 @@ from ...rocketmq.broker.checking import CHECK
 from ...rocketmq.check.ops import OP_BATCH
 from ...rocketmq.picture.view import read_world
 from ..rehearsal import go, plain, timers
+from ..steps import is_kill
 from .systems import OrderServiceSystem
 
 SENDER = "app"
@@ -91,10 +92,7 @@ def _ask_to_the_end(run: Run) -> None:
 
 def _last(run: Run) -> str:
     """What the run had come to when the process died, in the words of its narration."""
-    killed = next((f.index for f in run.trace if _kills(f.line())), len(run.trace) + 1)
+    dead = (f.index for f in run.trace if is_kill(f) and f.node == SENDER)
+    killed = next(dead, len(run.trace) + 1)
     before = [fact.line() for fact in run.trace if fact.index < killed]
     return before[-1] if before else ""
-
-
-def _kills(line: str) -> bool:
-    return line.startswith(SENDER) and "killed" in line

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
-from ...kernel import FactKind, Text
+from ...kafka.clients.calls import Begin
+from ...kafka.errors import Error
+from ...kafka.log import Batch
+from ...kafka.log.frontiers import FRONTIERS
+from ...kafka.messages import AddPartitionsToTxn, EndTxn, EndTxnResponse, Fetch
+from ...kernel import FactKind, Made, Outcome, Text
 from ..evidence import Contradiction, Witness
 
 VERSION = "4.3.1"
@@ -13,31 +18,41 @@ BROKERS = re.compile(r"^coordinator(@|$)|-\d+(@\d+)?$")
 #: producer ids: a broker hands out blocks of 1,000, so they are never the same twice
 IDS = re.compile(r"\bpid=(-?\d+)")
 
+
+def _has_two_frontiers(change: object) -> bool:
+    """HW and LSO have moved, and not to the same place."""
+    if not isinstance(change, Made) or change.words != FRONTIERS:
+        return False
+    return bool(change.values["hw"] != change.values["lso"])
+
+
 CONTRADICTIONS = (
     Contradiction(
         FactKind.APPEND,
-        r"^(commit|abort) marker @",
+        lambda entry: isinstance(entry, Batch) and entry.control != "",
         Text("control messages are written by the client", "控制消息由客户端写入"),
     ),
     Contradiction(
         FactKind.CHANGE,
-        r"^HW=(\d+) LSO=(?!\1$)",
+        _has_two_frontiers,
         Text("the control message advances the high watermark", "控制消息推进高水位"),
     ),
     Contradiction(
         FactKind.REPLY,
-        r"^ok epoch=\d+$",
+        lambda said: (
+            isinstance(said, EndTxnResponse) and said.error is Error.NONE and said.epoch >= 0
+        ),
         Text("the epoch marks each rebirth of a producer", "epoch 标记生产者的每一次重生"),
         r"^coordinator$",
     ),
     Contradiction(
         FactKind.RETURN,
-        r"^begin: ok",
+        lambda said: isinstance(said, Outcome) and said.ok and isinstance(said.call, Begin),
         Text("opening a transaction sends a request", "开启事务会发送请求"),
     ),
     Contradiction(
         FactKind.SEND,
-        r"^EndTxn ",
+        lambda asked: isinstance(asked, EndTxn),
         Text(
             "the producer writes its commit message into __transaction_state",
             "生产者把提交消息写入 __transaction_state",
@@ -45,13 +60,13 @@ CONTRADICTIONS = (
     ),
     Contradiction(
         FactKind.SEND,
-        r"^AddPartitionsToTxn \{[^}]*\}$",
+        lambda asked: isinstance(asked, AddPartitionsToTxn) and not asked.verify_only,
         Text("the producer adds partitions before it sends", "生产者在发送之前添加分区"),
         r"-\d+$",
     ),
     Contradiction(
         FactKind.SEND,
-        r"^Fetch @",
+        lambda asked: isinstance(asked, Fetch),
         Text("the coordinator pushes markers to consumers", "协调器把标记推送给消费者"),
     ),
 )

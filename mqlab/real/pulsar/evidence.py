@@ -7,6 +7,8 @@ import re
 from ...kernel import FactKind, Text
 from ...pulsar.config import COORDINATOR
 from ...pulsar.errors import ServerError, name_exception
+from ...pulsar.messages import LedgerEntry, NewTxnResponse, PendingAckEntry
+from ...pulsar.states import MarkerType
 from ..evidence import NEVER, Contradiction, Witness
 from .notebook import BROKER
 
@@ -23,7 +25,7 @@ ONE_WAY = re.compile(
 CONTRADICTIONS = (
     Contradiction(
         FactKind.APPEND,
-        r"^abort marker of ",
+        lambda entry: isinstance(entry, LedgerEntry) and entry.marker is MarkerType.TXN_ABORT,
         Text(
             "when a transaction aborts, its messages in the buffer are discarded",
             "事务中止时，缓冲区中的消息会被丢弃",
@@ -31,7 +33,7 @@ CONTRADICTIONS = (
     ),
     Contradiction(
         FactKind.APPEND,
-        r"^ACK ",
+        lambda entry: isinstance(entry, PendingAckEntry) and entry.op == "ACK",
         Text(
             "Pulsar leaves the state of what is not acknowledged to the client, and relies on the "
             "transaction's timeout",
@@ -40,7 +42,7 @@ CONTRADICTIONS = (
     ),
     Contradiction(
         FactKind.REPLY,
-        r"^ok \(\d+,\d+\)$",
+        lambda said: isinstance(said, NewTxnResponse) and said.ok,
         Text(
             "the highest 16 bits of a transaction's 128-bit id are its coordinator's number",
             "128 位事务 ID 的最高 16 位是协调器编号",

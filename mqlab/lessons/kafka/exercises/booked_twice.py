@@ -11,6 +11,7 @@ from ....kafka.coordinator.entry import StateRecord
 from ....kafka.log import Batch
 from ....kafka.states import TxnState
 from ....kernel import Run, Text
+from ...steps import is_recovery
 from .kills import KillExercise
 
 STORY = """
@@ -82,7 +83,7 @@ BOOKED_TWICE = KillExercise(
     STORY,
     _booked,
     KILLS,
-    tells="recovered",
+    tells=is_recovery,
     victim="order-service",
     alive=NEVER,
     sample="InitProducerId#1",

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ....kernel import Run, Text
 from ....registry import run_scenario
 from ....scenario.language import ScenarioError
+from ...steps import Tells, is_kill
 from ...verdict import Verdict
 
 #: the belief that the exercises of labs 06 and 07 know
@@ -25,17 +26,15 @@ ALIVE = "the coordinator sends every message of a commit"
 class KillExercise:
     """`story`: a scenario with `{kill}` where the line goes. `outcome`: which of `messages` a
     run shows; "right" is the one that was wanted, the others are named by their belief. A right
-    run opens at the step whose line has the words `tells`, a wrong one at the kill. `victim`:
-    the process
-    that the line kills; `alive`: the belief of a line that kills nobody; `sample`: a message of the
+    run opens at the first step that `tells`, a wrong one at the kill. `victim`: the process that
+    the line kills; `alive`: the belief of a line that kills nobody; `sample`: a message of the
     victim, for the form of the line; `timers`: whose timers run out at the end, one after the
-    other,
-    where one is set."""
+    other, where one is set."""
 
     story: str
     outcome: Callable[[Run], str]
     messages: Mapping[str, Text]
-    tells: str = "killed"
+    tells: Tells = is_kill
     victim: str = "coordinator"
     alive: str = ALIVE
     sample: str = "⇒InitProducerId#1"
@@ -57,8 +56,8 @@ class KillExercise:
         if name == self.alive:
             return Verdict(False, self.messages[name], name)
         right, schedule = name == "right", tuple(map(str, run.choices))
-        belief, words = ("", self.tells) if right else (name, "killed")
-        return Verdict(right, self.messages[name], belief, schedule, run.system, words=words)
+        belief, tells = ("", self.tells) if right else (name, is_kill)
+        return Verdict(right, self.messages[name], belief, schedule, run.system, tells=tells)
 
     def _play(self, kill: str) -> Run:
         story = self.story.format(kill=kill)

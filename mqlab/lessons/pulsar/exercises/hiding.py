@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....kernel import Run, Text
+from ....kernel import Outcome, Run, Text
 from ....pulsar import PulsarSystem
+from ....pulsar.client.calls import Send
 from ....pulsar.messages import LedgerEntry
 from ....pulsar.picture.ledgers import list_markers, read_entries
 from ....pulsar.states import MarkerType
@@ -77,19 +78,20 @@ def judge_run(run: Run) -> Verdict:
 
 def find_belief(run: Run) -> str:
     """Why a story hides nothing that was committed."""
-    said = [fact.text.en for fact in run.trace if fact.glyph == "☞"]
+    failed = [f.body for f in run.trace if isinstance(f.body, Outcome) and not f.body.ok]
     ledgers = list(list_ledgers(run))
     committed = {e.txn for entries in ledgers for e in list_markers(entries, MarkerType.TXN_COMMIT)}
     written = {e.txn for entries in ledgers for e in entries if e.marker is None}
     if not committed & written:
         return UNCOMMITTED
-    if any("NotAllowedException" in text for text in said):
+    if any("NotAllowedException" in outcome.detail for outcome in failed):
         return REFUSED
     if any(is_late(entries, MarkerType.TXN_COMMIT) for entries in ledgers):
         return ALONE
     if any(is_late(entries, MarkerType.TXN_ABORT) for entries in ledgers):
         return UNCOMMITTED
-    if any(text.startswith("send ") and "InvalidTxnStatus" in text for text in said):
+    sends = [outcome for outcome in failed if isinstance(outcome.call, Send)]
+    if any("InvalidTxnStatus" in outcome.detail for outcome in sends):
         return CLIENT
     return PUNCTUAL
 

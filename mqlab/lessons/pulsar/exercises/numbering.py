@@ -36,7 +36,7 @@ def look(run: Run) -> list[Moment]:
         if fact.kind is FactKind.APPEND and isinstance(record, TransactionMetadataEntry):
             whole = record.txn.most << HALF | record.txn.least
             if ids:
-                found.append(Moment((ids, many), whole, fact.text.en))
+                found.append(Moment((ids, many), whole, fact.index))
             ids = (*ids, whole)
     return found
 

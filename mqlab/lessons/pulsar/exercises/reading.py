@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ....kernel import Run, Text
+from ....kernel import Outcome, Run, Text
 from ....pulsar.buffer.written import describe
 from ....pulsar.picture.ledgers import read_entries
 from ....pulsar.topic import Topic
@@ -71,9 +71,10 @@ def look(run: Run) -> list[Moment]:
     entries = tuple(describe(entry) for entry in read_entries(run.world, PARTITION))
     ongoing = {str(txn): at for txn, at in topic.buffer.ongoing}
     aborted = [str(txn) for txn in topic.buffer.aborts]
-    told = run.facts[-1].text.en
-    received = [int(place) for place in re.findall(r"@(\d+)", told)]
-    return [Moment((entries, ongoing, aborted), received, told)]
+    last = run.facts[-1]
+    assert isinstance(last.body, Outcome)
+    received = [int(place) for place in re.findall(r"@(\d+)", last.body.detail)]
+    return [Moment((entries, ongoing, aborted), received, last.index)]
 
 
 def send_now(entries: Entries, ongoing: dict[str, int], aborted: list[str]) -> list[int]:

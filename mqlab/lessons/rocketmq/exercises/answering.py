@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from ....kernel import Map, Text
+from ....kernel import Fact, Map, Text
 from ....rocketmq.application.database import REFUSED
+from ....rocketmq.log import Stored
+from ....rocketmq.messages import CheckTransactionState
 from ....rocketmq.states import LocalTransactionState
 from ....scenario import parse_script, perform
 from ...verdict import Verdict
@@ -256,8 +258,17 @@ class AnsweringExercise(ListenerExercise):
         script = parse_script(story)
         made = with_listener(script.system, listener)
         choices = tuple(perform(script, made).choices)
-        words = "discard" if belief == OPEN else f"CheckTransactionState {self.order} (2)"
-        return Verdict(False, self.messages[belief], belief, choices, made, words=words)
+        tells = _discards if belief == OPEN else _asks_again
+        return Verdict(False, self.messages[belief], belief, choices, made, tells=tells)
+
+
+def _discards(fact: Fact) -> bool:
+    return isinstance(fact.body, Stored) and fact.body.kind == "discard"
+
+
+def _asks_again(fact: Fact) -> bool:
+    body = fact.body
+    return isinstance(body, CheckTransactionState) and body.message.check_times == 2
 
 
 LISTENER = AnsweringExercise(

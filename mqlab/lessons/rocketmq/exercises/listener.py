@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ....explore import Budget, explore
-from ....kernel import Map, System, Text, Words
+from ....kernel import Fact, Map, System, Text, Words
 from ....registry import system
 from ....rocketmq.application.listener import (
     LOST,
@@ -32,11 +32,12 @@ from ....rocketmq.application.listener import (
     Task,
     run_task,
 )
-from ....rocketmq.messages import Statement
+from ....rocketmq.messages import EndTransaction, Statement
 from ....rocketmq.states import LocalTransactionState
 from ...check import Hinted
 from ...foreign import find_foreign
 from ...rehearsal import plain
+from ...steps import is_kill
 from ...verdict import NOT_WRITTEN, Verdict
 from ..deaths import Death, die_everywhere
 from ..systems import OrderServiceSystem
@@ -290,7 +291,7 @@ class ListenerExercise(Hinted):
         if death is None:
             return None
         found = self._wrong(ways, "row with message", tuple(death.run.choices), made)
-        return replace(found, light="", words="killed")
+        return replace(found, light="", tells=is_kill)
 
     def _find_taken(self, listener: Pair) -> Verdict | None:
         """What is wrong with its answer to the order that it must refuse; None if nothing is."""
@@ -304,7 +305,7 @@ class ListenerExercise(Hinted):
             f"order_service 'app=send-in-transaction orders-0 {self.refuses}'", listener
         )
         told = tuple(map(str, plain(made).choices))
-        return Verdict(False, message, name, told, made, words="EndTransaction")
+        return Verdict(False, message, name, told, made, tells=_ends)
 
     def _wrong(
         self, ways: Ways, broken: str, schedule: tuple[str, ...], made: System | None
@@ -315,6 +316,10 @@ class ListenerExercise(Hinted):
         return Verdict(
             False, message, belief.name if belief else broken, schedule, made, light=broken
         )
+
+
+def _ends(fact: Fact) -> bool:
+    return isinstance(fact.body, EndTransaction)
 
 
 def take_listener(answer: Any) -> Pair:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from ....kernel import Run, Text, Trace
 from ....kernel.trace import FactKind
-from ....rocketmq.messages import CheckTransactionState, SendMessage
+from ....rocketmq.broker.checking import CHECK
+from ....rocketmq.messages import TRAN_MSG, CheckTransactionState, SendMessage
 from ...stories import StoryExercise
 from ...verdict import Verdict
 
@@ -70,7 +71,7 @@ def judge_runs(run: Run, control: Run) -> Verdict:
         return Verdict(False, BELIEFS[HARSH], HARSH, tuple(control.choices), control.system, red)
     if red := find_red(run.trace):
         return Verdict(True, RIGHT, "", schedule, run.system, red)
-    if not any(fact.text.en.startswith("SendMessage half") for fact in run.trace):
+    if not any(_is_half(fact.body) for fact in run.trace):
         return Verdict(False, NO_ORDER)
     belief = find_belief(run.trace)
     return Verdict(False, BELIEFS[belief], belief, schedule, run.system)
@@ -89,8 +90,12 @@ def find_belief(trace: Trace) -> str:
     if asked:
         forgot = any(sent[0] < step < asked[-1] for step in killed)
         return UNKNOWN if forgot else SAME
-    rounds = any("timer check" in fact.text.en for fact in trace)
+    rounds = any(fact.kind is FactKind.TIMER and fact.body == CHECK for fact in trace)
     return ALONE if rounds and killed else UNASKED
+
+
+def _is_half(body: object) -> bool:
+    return isinstance(body, SendMessage) and body.message.get(TRAN_MSG) == "true"
 
 
 def list_steps(trace: Trace, kind: FactKind, body: type) -> list[int]:

@@ -159,7 +159,7 @@ class Observer(Teller):
         if name in self.lanes.used or (name == self.coordinator and new.entries):
             if not empty and self.lanes.admit(name, self.steps):
                 for text in new.describe_changes(None) or (RECOVERED(),):
-                    self._add(new_fact(FactKind.RECOVERY, name, text), Telling())
+                    self._add(new_fact(FactKind.RECOVERY, name, text, body=text.made), Telling())
 
     def _began(self, name: str, old: Any, new: Any, event: Event) -> None:
         """What precedes the effects: a timer, a frontier that moved."""
@@ -167,7 +167,8 @@ class Observer(Teller):
             self._add(new_fact(FactKind.TIMER, name, TIMER(name=event.timer)), Telling())
         if old is not None and name in self.lanes.used:
             for text in new.describe_changes(old):
-                self._add(new_fact(FactKind.CHANGE, name, text), self._explain_change(name, event))
+                change = new_fact(FactKind.CHANGE, name, text, body=text.made)
+                self._add(change, self._explain_change(name, event))
 
     def _done(self, name: str, event: Event, effect: Any) -> None:
         model = self.model

@@ -138,7 +138,7 @@ class Observer(Teller):
     def _recovered(self, name: str, new: Hosted) -> None:
         if self.lanes.admit(name, self.steps):
             for text in new.role.describe_changes(None) or (RECOVERED(),):
-                self._add(new_fact(FactKind.RECOVERY, name, text), Telling())
+                self._add(new_fact(FactKind.RECOVERY, name, text, body=text.made), Telling())
 
     def _began(self, name: str, old: Any, new: Hosted, event: Event) -> None:
         """What precedes the effects: a request, a timer, what has changed in memory."""
@@ -151,7 +151,7 @@ class Observer(Teller):
         if old is None or not self.lanes.admit(name, self.steps):
             return
         for text in new.role.describe_changes(old):
-            self._add(new_fact(FactKind.CHANGE, name, text), Telling())
+            self._add(new_fact(FactKind.CHANGE, name, text, body=text.made), Telling())
 
     def _note(self, name: str, effect: Effect) -> None:
         """What a later picture needs of an effect."""

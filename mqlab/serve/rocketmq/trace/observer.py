@@ -125,7 +125,7 @@ class Observer(Teller):
     def _recovered(self, new: Front) -> None:
         if self.lanes.admit(FRONT, self.steps):
             for text in new.broker.describe_changes(None) or (RECOVERED(),):
-                self._add(new_fact(FactKind.RECOVERY, FRONT, text), Telling())
+                self._add(new_fact(FactKind.RECOVERY, FRONT, text, body=text.made), Telling())
 
     def _began(self, old: Any, new: Front, event: Event) -> None:
         """What precedes the effects: a request, a timer, what has changed in memory."""
@@ -138,7 +138,7 @@ class Observer(Teller):
         if isinstance(event, Fired) and not event.timer.startswith(PULL):
             self._add(new_fact(FactKind.TIMER, FRONT, TIMER(name=event.timer)), Telling())
         for text in new.broker.describe_changes(old) if old is not None else ():
-            self._add(new_fact(FactKind.CHANGE, FRONT, text), Telling())
+            self._add(new_fact(FactKind.CHANGE, FRONT, text, body=text.made), Telling())
 
     def _read(self, body: Any) -> Any:
         """A request in the words of a lesson; None for what is not told."""
