@@ -25,21 +25,21 @@ class Message(NamedTuple):
 class Hearers(dict[int, int]):
     """What one node's hearing of another's stop adds to the world, by the node's worth."""
 
-    __slots__ = ("_field", "_roles", "_stopped", "mask")
+    __slots__ = ("_roles", "_stopped", "field", "mask")
 
     def __init__(
         self, field: NodeField, roles: Mapping[str, int], stopped: Mapping[str, int]
     ) -> None:
         super().__init__()
-        self._field, self._roles, self._stopped = field, roles, stopped
+        self.field, self._roles, self._stopped = field, roles, stopped
         self.mask = field.mask
 
     def __missing__(self, worth: int) -> int:
-        node: NodeState = self._field.value(worth)
+        node: NodeState = self.field.value(worth)
         for pair in node.conns:
             if pair[1] in self._stopped:
                 node = hear_break(node, self._roles[pair[0]], pair)
-        self[worth] = self._field.worth(node) - worth
+        self[worth] = self.field.worth(node) - worth
         return self[worth]
 
 

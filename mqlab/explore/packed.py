@@ -55,6 +55,10 @@ class Field:
             self.values[found] = value
         return found
 
+    def number(self, world: int) -> int:
+        """The number of the value this part has in a world."""
+        return world >> self.shift & self.limit - 1
+
     def value(self, world: int) -> Any:
         """The value this part has in a world."""
         return self.values[world & self.mask]
@@ -112,6 +116,11 @@ class Fields:
         self.parts = sum(field.part.mask for field in self.nodes)
         self.links: dict[Pair, Field] = {}
         self._watching: list[Callable[[Pair], None]] = []
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes a world has by now: every field begins and ends with one."""
+        return self._top // 8
 
     def _room(self, width: int) -> int:
         shift, self._top = self._top, self._top + width

@@ -7,6 +7,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from ..kernel.choice import parse
 from ..kernel.system import Property, System
@@ -18,6 +19,10 @@ from .moves import Heard, Moves
 from .packed import Fields
 from .verdict import Counterexample, Verdict
 
+if TYPE_CHECKING:
+    from .levels import Levels
+
+MANY = 5_000  # worlds from which it goes on by arrays, where numpy is there
 EVERY = 2_000  # states between two looks at the clock
 SLICE = 0.1  # seconds between two looks at the memory
 
@@ -60,6 +65,7 @@ class Search:
         budget: Budget = Budget(),
         properties: tuple[Property, ...] | None = None,
         start: tuple[str, ...] = (),
+        many: int | None = MANY,
     ) -> None:
         self.system, self.budget, self.start = system, budget, start
         self.properties = system.properties() if properties is None else properties
@@ -67,8 +73,8 @@ class Search:
             name for spec in system.nodes() for name in budget.counters(spec.name).values()
         )
         counters = {name: budget.first(name) for name in names}
-        self._judge = Judge(self.properties)
-        self.fields = self._judge.fields = Fields(system, self._judge.read, counters)
+        self.judge = Judge(self.properties)
+        self.fields = self.judge.fields = Fields(system, self.judge.read, counters)
         self.moves = Moves(system, budget, self.fields)
         self.levels: list[int] = []  # worlds by depth, as far as the search is through
         self.starts = [0]  # the first world of each depth, also of the one that is being found
@@ -77,20 +83,30 @@ class Search:
         self.complete = False
         self.ended = ""  # why, where it is not complete
         self.found: dict[int, int] = {}  # property → the first world that is news
-        self._index: dict[int, int] = {}
-        self._parents = array("I")
-        self._choices = array("I")
-        self._at = 0  # the world whose choices are being looked at
-        self._awaited = (1 << len(self.properties)) - 1
-        self._lasting = any(p.kind == "can_always" for p in self.properties)
-        self._news, self._edges, self._ends = array("Q"), array("I"), array("Q")
+        self.index: dict[int, int] = {}
+        self.parents: Any = array("I")
+        self.chosen: Any = array("I")
+        self._frontier: list[int] = []
+        self._taken: Levels | None = None  # the search by arrays, from `many` worlds on
+        self._many = many
+        self.at = 0  # the world whose choices are being looked at
+        self.awaited = (1 << len(self.properties)) - 1
+        self.lasting = any(p.kind == "can_always" for p in self.properties)
+        self.news: Any = array("Q")  # only where something must stay reachable:
+        self.edges: Any = array("I")  # the worlds each world leads to, in its order,
+        self.ends: Any = array("Q")  # and where those of each world end
         self._stuck_at: dict[int, int | None] = {}
         self._resident = resident()
         self._running: Iterator[None] | None = self._levels()
 
     @property
     def states(self) -> int:
-        return len(self._parents)
+        return len(self.parents)
+
+    @property
+    def by_arrays(self) -> bool:
+        """Whether it goes on by arrays (`levels.py`) by now."""
+        return self._taken is not None
 
     @property
     def depth(self) -> int:
@@ -98,7 +114,7 @@ class Search:
 
     def worlds(self) -> Iterator[int]:
         """All worlds found so far, in the order of their numbers (`fields.unpack` opens one)."""
-        return islice(self._index, self.states)
+        return islice(self.index if self._taken is None else self._taken.worlds(), self.states)
 
     def advance(self, seconds: float = 0.5) -> bool:
         """Go on for about so long; whether there is more to do."""
@@ -134,37 +150,41 @@ class Search:
         return world
 
     def _levels(self) -> Iterator[None]:
-        frontier = [self.fields.pack(self._first())]
-        self._index[frontier[0]] = 0
-        self._add(frontier[0], 0, 0)
-        while frontier:
+        first = self.fields.pack(self._first())
+        self.index[first] = 0
+        self._frontier = [first]
+        self._add(first, 0, 0)
+        while self.states > self.starts[-1]:
+            if self._many is not None and self.states >= self._many:
+                self._taken, self._many = take_over(self), None
+            level = self._level if self._taken is None else self._taken.level
+            size = self.states - self.starts[-1]
             self.starts.append(self.states)
-            following: list[int] = []
             try:
-                yield from self._level(frontier, following)
-            except _Full:
+                yield from level()
+            except Full:
                 self.ended = f"{self.budget.states:,} states were the bound"
                 return
             except Exception as error:
-                done = "; ".join((*self.start, *self.schedule(self._at))) or "the start"
+                done = "; ".join((*self.start, *self.schedule(self.at))) or "the start"
                 error.add_note(f"raised while every choice was looked at after: {done}")
                 raise
-            self.levels.append(len(frontier))
-            frontier = following
+            self.levels.append(size)
             if self._all_refuted():
                 return
         self.complete = True
 
-    def _level(self, frontier: list[int], following: list[int]) -> Iterator[None]:
+    def _level(self) -> Iterator[None]:
         """All worlds one choice further. Every line of the inner loop is paid for a million
         times; so what it needs is in local variables, and it does nothing that could have
         been worked out once in a `Place`."""
-        places, add, edges = self.moves.places, self._add, self._edges
-        known, later = self._index.setdefault, following.append
-        lasting, count = self._lasting, self.states
+        frontier, following = self._frontier, []
+        places, add, edges = self.moves.places, self._add, self.edges
+        known, later = self.index.setdefault, following.append
+        lasting, count = self.lasting, self.states
         pause = count + EVERY
         for me, world in enumerate(frontier, count - len(frontier)):
-            self._at = me
+            self.at = me
             for place in places:
                 group = place[world & place.mask]
                 self.transitions += group.count
@@ -181,31 +201,36 @@ class Search:
                     if lasting:
                         edges.append(at)
             if lasting:
-                self._ends.append(len(edges))
+                self.ends.append(len(edges))
             if count >= pause or not me % EVERY:
                 pause = count + EVERY
                 yield
+        self._frontier = following
 
     def _add(self, world: int, parent: int, choice: int) -> None:
         """A world that was not met before gets the next number."""
-        number = len(self._parents)
+        number = len(self.parents)
         if number >= self.budget.states:
-            raise _Full
-        self._parents.append(parent)
-        self._choices.append(choice)
-        news = self._judge[world & self.fields.parts]
-        if self._lasting:
-            self._news.append(news)
-        if news & self._awaited:
+            raise Full
+        self.parents.append(parent)
+        self.chosen.append(choice)
+        news = self.judge[world & self.fields.parts]
+        if self.lasting:
+            self.news.append(news)
+        if news & self.awaited:
             for i in range(len(self.properties)):
-                if news & self._awaited & 1 << i:
-                    self.found[i] = number
-                    self._awaited ^= 1 << i
+                if news & self.awaited & 1 << i:
+                    self.tell(i, number)
+
+    def tell(self, place: int, world: int) -> None:
+        """The property at this place is news in this world, and was in none before."""
+        self.found[place] = world
+        self.awaited ^= 1 << place
 
     def _all_refuted(self) -> bool:
         """Every claim is refuted: there is nothing left to look for."""
         kinds = {prop.kind for prop in self.properties}
-        return kinds == {"always"} and not self._awaited
+        return kinds == {"always"} and not self.awaited
 
     # -- the verdict ---------------------------------------------------------------------
 
@@ -246,20 +271,21 @@ class Search:
     def _first_stuck(self, place: int) -> int | None:
         """Worked out once, when the search is complete."""
         if place not in self._stuck_at:
-            self._stuck_at[place] = self._stuck(1 << place)
+            find = self._stuck if self._taken is None else self._taken.stuck
+            self._stuck_at[place] = find(1 << place)
         return self._stuck_at[place]
 
     def _stuck(self, bit: int) -> int | None:
         """The first world from which none of the good ones can be reached. From the last
         world to the first, and again while that helps: most edges lead to later worlds, so a
         few rounds do, and nothing has to be kept but the edges as they were found."""
-        good = bytearray(bool(news & bit) for news in self._news)
+        good = bytearray(bool(news & bit) for news in self.news)
         doubtful = [world for world in range(self.states) if not good[world]]
         while True:
             rest = []
             for world in reversed(doubtful):
-                start = self._ends[world - 1] if world else 0
-                good[world] = any(good[to] for to in self._edges[start : self._ends[world]])
+                start = self.ends[world - 1] if world else 0
+                good[world] = any(good[to] for to in self.edges[start : self.ends[world]])
                 if not good[world]:
                     rest.append(world)
             rest.reverse()
@@ -283,11 +309,22 @@ class Search:
     def step_to(self, world: int) -> tuple[int, str]:
         """The world before the one with this number, and the choice that leads from there to
         it; of the first world itself and no choice."""
-        choice = self.moves.choices[self._choices[world]] if world else ""
-        return self._parents[world], str(choice)
+        choice = self.moves.choices[self.chosen[world]] if world else ""
+        return self.parents[world], str(choice)
 
 
-class _Full(Exception):
+def take_over(search: Search) -> Levels | None:
+    """The search by arrays, where numpy is installed."""
+    try:
+        from .levels import Levels
+    except ModuleNotFoundError as missing:
+        if missing.name != "numpy":
+            raise
+        return None
+    return Levels(search)
+
+
+class Full(Exception):
     """There are more worlds than the budget wants to look at."""
 
 

@@ -58,6 +58,7 @@ LESSON_COMMANDS = ("mqlab.cli.labs", "mqlab.cli.class")
 # What the floors above may import besides, always inside an extra of pyproject.toml. An entry
 # more is a decision: the package then cannot run where that library is missing.
 LIBRARIES = {
+    "mqlab.explore": {"numpy"},
     "mqlab.serve": {"h11", "kio"},
     "mqlab.serve.kafka": {"kio", "pyarrow"},
     "mqlab.serve.pulsar": {"google"},

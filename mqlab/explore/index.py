@@ -1,0 +1,138 @@
+"""Which rows were met before: a hash table whose every step is one over whole arrays.
+
+A slot holds the upper half of a row's key and the row's number. A row that comes looks at the
+slot its key points to, then at the next one, and so on, until it finds itself or an empty slot.
+Where the halves of two keys are equal, the rows are compared in full: no answer rests on a hash.
+
+All rows of an array take such a step together. Several new rows may want one empty slot; then
+the first of them has it. Equal rows go the same way at the same time, so of equal rows the
+first is the one that stays, as if they had come one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .rows import Numbers, Rows, Words
+
+HALF = 32
+LOW = (1 << HALF) - 1
+FULL = 0.6  # of the slots; with more, rows look at too many of them
+
+
+class Index:
+    """The numbers of rows, found by the rows themselves."""
+
+    def __init__(self) -> None:
+        self.slots = np.zeros(1 << 8, np.uint64)
+
+    @property
+    def _turn(self) -> int:
+        """By how much half a key is shifted to point to its slot."""
+        return HALF - (len(self.slots).bit_length() - 1)
+
+    def add(self, rows: Rows, keys: Words) -> tuple[Numbers, Numbers]:
+        """`keys`: of rows that were written behind the end of `rows`. Those not met before are
+        kept there. Returns the number of each row, and where the new ones stood among them."""
+        tail, known = rows.room(len(keys)), rows.count
+        numbers = self.find(rows, keys, tail)
+        todo = np.flatnonzero(numbers < 0)
+        if not len(todo):
+            return numbers, todo
+        self._reserve(known + len(todo))
+        half = keys[todo] >> HALF
+        slots = self._settle(rows, todo, half, numbers)
+        first = np.flatnonzero(numbers[todo] == todo + known)
+        fresh, rank = todo[first], np.zeros(len(keys), np.int64)
+        rank[fresh] = np.arange(known, known + len(fresh))
+        numbers[todo] = rank[numbers[todo] - known]
+        self.slots[slots[first]] = half[first] << HALF | (numbers[fresh] + 1).view(np.uint64)
+        rows.keep(fresh)
+        return numbers, fresh
+
+    def find(self, rows: Rows, keys: Words, words: Sequence[Words]) -> Numbers:
+        """The number of each row of `words`; -1 where it was not met before."""
+        out = np.full(len(keys), -1, np.int64)
+        todo: Numbers | None = None  # which rows still look; at first all do
+        half = keys >> HALF
+        at = (half >> self._turn).view(np.int64)
+        kept, last = rows.words, len(self.slots) - 1
+        while len(at):
+            entry = self.slots.take(at)
+            same = np.flatnonzero((entry >> HALF == half) & (entry != 0))
+            number = (entry[same] & LOW).view(np.int64) - 1
+            mine = same if todo is None else todo[same]
+            equal = _equal(kept, number, words, mine)
+            if equal is not None:
+                same, mine, number = same[equal], mine[equal], number[equal]
+            out[mine] = number
+            goes_on = entry != 0
+            goes_on[same] = False
+            rest = np.flatnonzero(goes_on)
+            todo = rest if todo is None else todo[rest]
+            half, at = half[rest], at[rest] + 1 & last
+        return out
+
+    def _settle(self, rows: Rows, todo: Numbers, half: Words, numbers: Numbers) -> Numbers:
+        """Rows that are new, though perhaps more than once: each gets the number that the first
+        of its equals has for now, its place behind the end. Returns their slots."""
+        known, last = rows.count, len(self.slots) - 1
+        words = rows.room(len(numbers))
+        at = (half >> self._turn).view(np.int64)
+        slots = at.copy()
+        look = np.arange(len(todo))
+        while len(look):
+            here, who = slots[look], todo[look]
+            entry = self.slots.take(here)
+            free = np.flatnonzero(entry == 0)[::-1]  # of several the first is written last
+            mine = half[look[free]] << HALF | (who[free] + known + 1).view(np.uint64)
+            self.slots[here[free]] = mine
+            entry = self.slots.take(here)
+            number = (entry & LOW).view(np.int64) - 1 - known
+            same = np.flatnonzero((number >= 0) & (entry >> HALF == half[look]))
+            equal = _equal(words, number[same], words, who[same])
+            if equal is not None:
+                same = same[equal]
+            numbers[who[same]] = number[same] + known
+            goes_on = np.ones(len(look), np.bool_)
+            goes_on[same] = False
+            look = look[goes_on]
+            slots[look] = slots[look] + 1 & last
+        return slots
+
+    def _reserve(self, count: int) -> None:
+        """Enough slots for so many rows."""
+        size = len(self.slots)
+        while count > FULL * size:
+            size *= 2
+        if size > len(self.slots):
+            old = self.slots
+            self.slots = np.zeros(size, np.uint64)
+            self._refill(old[old != 0])
+
+    def rebuild(self, keys: Words) -> None:
+        """The rows 0, 1, 2 … have other keys now."""
+        self.slots[:] = 0
+        self._refill(keys >> HALF << HALF | np.arange(1, len(keys) + 1, dtype=np.uint64))
+
+    def _refill(self, entries: Words) -> None:
+        """Entries of different rows into slots: nothing has to be compared."""
+        last = len(self.slots) - 1
+        at = (entries >> HALF >> self._turn).view(np.int64)
+        while len(entries):
+            free = np.flatnonzero(self.slots.take(at) == 0)
+            self.slots[at[free]] = entries[free]
+            rest = np.flatnonzero(self.slots.take(at) != entries)
+            entries, at = entries[rest], at[rest] + 1 & last
+
+
+def _equal(
+    left: Sequence[Words], at: Numbers, right: Sequence[Words], there: Numbers
+) -> Numbers | None:
+    """Which of the pairs of rows `left[at]` and `right[there]` are equal; None: all."""
+    same = left[0].take(at) == right[0].take(there)
+    for one, other in zip(left[1:], right[1:], strict=True):
+        same &= one.take(at) == other.take(there)
+    return None if same.all() else np.flatnonzero(same)

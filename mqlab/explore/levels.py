@@ -1,0 +1,191 @@
+"""Breadth first by arrays: a slice of worlds at a time.
+
+    neighbourhoods   every world's row, masked, is looked up at each place        (steps.py)
+    handlers         run once for each neighbourhood that is new, in Python       (moves.py)
+    successors       the worlds' rows, taken as often as each has steps, plus the steps' rows
+    met before?      looked up in one hash table and compared in full             (index.py)
+    judged           what the properties read of the new ones is looked up        (news.py)
+
+Nothing but the handlers and the properties runs once a neighbourhood or once a reading, in
+Python; all else is a handful of array operations for some hundred thousand successors.
+
+Worlds get the numbers that `search.py` would give them: slices are taken in the order of the
+frontier, the successors of a world stand in the order of its places and their steps, and of
+equal rows the first is kept. So both searches find the same counterexample, and each of them
+can be checked by the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from .index import Index
+from .news import News
+from .rows import Column, Layout, Numbers, Parts, Rows, Words
+from .search import Full, Search
+from .steps import Steps
+
+Heard = tuple[Numbers, int, Words]  # which successors, a part of them, what is added to it
+SLICE = 1 << 14  # worlds whose successors are looked at together
+
+
+class Levels:
+    """Goes on with a search that has come to the end of a level."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        worlds = list(search.worlds())
+        self.parts = Parts(search.fields)
+        layout = Layout.fit(self.parts.counts)
+        self.rows, self.index = Rows(layout), Index()
+        words, keys = self.parts.pack(layout, worlds, range(len(self.parts.all)))
+        for column, word in zip(self.rows.room(len(worlds)), words, strict=True):
+            column[:] = word
+        self.index.add(self.rows, keys)
+        self.keys = keys[search.starts[-1] :]  # of the frontier
+        self.steps = Steps(search.moves, self.parts, layout)
+        self._judged = News(search.judge, self.parts)
+        self._take_over()
+
+    def _take_over(self) -> None:
+        search = self.search
+        for name in ("parents", "chosen", "edges", "ends", "news"):
+            old = getattr(search, name)
+            column = Column(np.dtype(old.typecode))
+            column.extend(np.frombuffer(old, column.all.dtype))
+            setattr(search, name, column)
+        search.index, search._frontier = {}, []
+
+    def level(self) -> Iterator[None]:
+        """All worlds one choice further."""
+        first, _ = self.search.starts[-2:]
+        keys, self.keys = self.keys, np.zeros(0, np.uint64)
+        found: list[Words] = []
+        for at in range(0, len(keys), SLICE):
+            found.append(self._slice(first + at, keys[at : at + SLICE]))
+            yield
+        self.keys = np.concatenate(found)
+
+    def _slice(self, first: int, keys: Words) -> Words:
+        """The successors of the worlds from number `first` on. Returns the keys of those that
+        were not met before."""
+        search, steps = self.search, self.steps
+        words = self._read(first, len(keys))
+        groups = self._find_groups(first, words)
+        counts = steps.counts.all[groups]
+        ends = np.cumsum(counts)
+        total = int(ends[-1])
+        step = np.repeat(steps.starts.all[groups] - (ends - counts), counts) + np.arange(total)
+        own = np.repeat(np.arange(len(keys)), counts.reshape(len(keys), -1).sum(1))
+        heard = list(self._hear(words, step, own))
+        if not self.rows.layout.fits(self.parts.counts):
+            self._repack()
+            words = self._read(first, len(keys))
+        steps.settle()
+        tail = self.rows.room(total)
+        for column, word, added in zip(tail, words, steps.words, strict=True):
+            np.take(word, own, out=column, mode="clip")
+            column += added.all[step]
+        keys = keys[own] + steps.keys.all[step]
+        for at, part, added in heard:
+            word, shift, _ = self.rows.layout.spots[part]
+            tail[word][at] += added << shift
+            keys[at] += added * self.parts.draw(part)
+        numbers, new = self.index.add(self.rows, keys)
+        full = search.states + len(new) > search.budget.states
+        if full:
+            room = search.budget.states - search.states
+            cell = int(np.searchsorted(ends, new[room], "right"))
+            groups, new = groups[: cell + 1], new[:room]
+        search.transitions += int(steps.sums.all[groups].sum())
+        self._keep(first + own[new], steps.choices.all[step[new]])
+        if full:
+            raise Full
+        if search.lasting:
+            search.edges.extend(numbers)
+            each = len(steps.places)
+            search.ends.extend(len(search.edges) - total + ends[each - 1 :: each])
+        return keys[new]
+
+    def _read(self, first: int, count: int) -> list[Words]:
+        """The rows of some worlds, as copies: the rows move when there are more of them."""
+        return [word[first : first + count].copy() for word in self.rows.words]
+
+    def _find_groups(self, first: int, words: list[Words]) -> Numbers:
+        """The groups of each world, those of a world behind each other. The handlers of new
+        neighbourhoods run in the order in which a search world by world comes to them."""
+        found, fresh = self.steps.find(words)
+        if fresh:
+            integers = self.steps.integers(fresh)
+            for (at, place, _), world in zip(fresh, integers, strict=True):
+                self.search.at = first + at
+                self.steps.work_out(place, world)
+            self.steps.register()
+        return self.steps.groups(found).ravel()
+
+    def _hear(self, words: list[Words], step: Numbers, own: Numbers) -> Iterator[Heard]:
+        """What is added to successors besides, where clients notice that a node has stopped."""
+        if not self.steps.sets:
+            return
+        heard = self.steps.heard.all[step]
+        for number, hearings in enumerate(self.steps.sets, 1):
+            at = np.flatnonzero(heard == number)
+            if not len(at):
+                continue
+            for hearing in hearings:
+                numbers = self.rows.layout.numbers(words, hearing.part)[own[at]]
+                hearing.learn(numbers)
+                yield at, hearing.part, hearing.added(numbers)
+
+    def _repack(self) -> None:
+        layout = Layout.fit(self.parts.counts)
+        self.rows.repack(layout)
+        self.steps.repack(layout)
+
+    def _keep(self, parents: Numbers, choices: Numbers) -> None:
+        """The newest rows are worlds: where they come from, and what they tell."""
+        search, first = self.search, self.search.states
+        search.chosen.extend(choices)
+
+        def look(place: int) -> None:
+            search.at = int(parents[place])
+
+        words = [word[first : first + len(parents)] for word in self.rows.words]
+        news = self._judged.of(self.rows.layout, words, look)
+        search.parents.extend(parents)
+        if search.lasting:
+            search.news.extend(news)
+        for i in range(len(search.properties)):
+            if search.awaited & 1 << i:
+                where = np.flatnonzero(news & (1 << i))
+                if len(where):
+                    search.tell(i, first + int(where[0]))
+
+    def worlds(self) -> Iterator[int]:
+        """The worlds as large integers, in the order of their numbers."""
+        every = range(len(self.parts.all))
+        for first in range(0, self.search.states, SLICE):
+            words = self._read(first, SLICE)
+            yield from self.parts.worlds(self.rows.layout, words, every)
+
+    def stuck(self, bit: int) -> int | None:
+        """The first world from which none of the good ones can be reached: from the last level
+        to the first, and again while that helps."""
+        search = self.search
+        edges, ends = search.edges.all, search.ends.all.astype(np.int64)
+        starts = np.concatenate([[0], ends[:-1]])
+        good = search.news.all & bit != 0
+        while True:
+            before = int(good.sum())
+            for first, last in reversed(list(pairwise(search.starts))):
+                worlds = first + np.flatnonzero(ends[first:last] > starts[first:last])
+                if len(worlds):
+                    base = starts[worlds[0]]
+                    leads = good[edges[base : ends[last - 1]]]
+                    good[worlds] |= np.logical_or.reduceat(leads, starts[worlds] - base)
+            if int(good.sum()) == before:
+                bad = np.flatnonzero(~good)
+                return int(bad[0]) if len(bad) else None

@@ -1,0 +1,205 @@
+"""The choices of `moves.py` as arrays: which groups the worlds of a slice have, and what each
+choice adds to a row.
+
+A *group* is all choices of one neighbourhood. Groups are numbered as they are worked out, over
+all places, and their steps stand behind each other: group 7 has the `counts[7]` steps from
+`starts[7]` on. So the successors of a slice of worlds are one addition, the worlds' rows taken
+as often as each has steps, and the rows of these steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+
+import numpy as np
+
+from .change import Hearers
+from .index import Index
+from .moves import Group, Moves
+from .rows import Column, Layout, Numbers, Parts, Rows, Words, mix
+
+Fresh = tuple[int, int, int]  # the first world of the slice that has it, place, number there
+
+
+class Neighbourhoods:
+    """Those of one place that were met so far: the world's rows with all other parts 0."""
+
+    def __init__(self, parts: Parts, mask: int, layout: Layout) -> None:
+        self._parts = parts
+        self.rows, self._index = Rows(layout), Index()
+        self.groups = Column(np.int64)  # by number here: the group's number
+        self._settle(mask)
+
+    def _settle(self, mask: int) -> None:
+        self.parts = self._parts.under(mask)
+        self._masks = self.rows.layout.masks(self.parts)
+
+    def find(self, words: Sequence[Words]) -> tuple[Numbers, Numbers]:
+        """The number that each world's neighbourhood has here, and where those stand that
+        are new."""
+        tail = self.rows.room(len(words[0]))
+        for column in tail:
+            column[:] = 0
+        for word, mask in self._masks:
+            np.bitwise_and(words[word], mask, out=tail[word])
+        return self._index.add(self.rows, self._keys(tail))
+
+    def _keys(self, words: Sequence[Words]) -> Words:
+        return mix([words[word] for word, _ in self._masks] or words)
+
+    def worlds(self, numbers: Sequence[int]) -> list[int]:
+        """Some of them as large integers."""
+        words = [w[numbers] for w in self.rows.words]
+        return self._parts.worlds(self.rows.layout, words, self.parts)
+
+    def repack(self, layout: Layout, mask: int) -> None:
+        self.rows.repack(layout)
+        self._settle(mask)
+        self._index.rebuild(self._keys(self.rows.words))
+
+
+class Hearing:
+    """What a node becomes when it hears of a stop: by its number, the number it then has."""
+
+    def __init__(self, hearers: Hearers, part: int) -> None:
+        self.part, self._hearers = part, hearers
+        self._after = Column(np.int64)
+
+    def learn(self, numbers: Words) -> None:
+        """Work out what is new among these numbers of the node."""
+        field, at = self._hearers.field, numbers.view(np.int64)
+        self._after.extend([-1] * (len(field.values) - self._after.count))
+        missing = np.unique(at[self._after.all[at] < 0]).tolist()
+        worths = list(field.values) if missing else []
+        for number in missing:
+            worth = worths[number]
+            self._after.all[number] = field.number(worth + self._hearers[worth])
+
+    def added(self, numbers: Words) -> Words:
+        """What is added to these numbers of the node, modulo 2^64."""
+        return self._after.all[numbers.view(np.int64)].view(np.uint64) - numbers
+
+
+class Steps:
+    """All groups and steps met so far."""
+
+    def __init__(self, moves: Moves, parts: Parts, layout: Layout) -> None:
+        self.moves, self.parts = moves, parts
+        self.places = [Neighbourhoods(parts, place.mask, layout) for place in moves.places]
+        self.counts, self.starts = Column(np.int64), Column(np.int64)
+        self.sums = Column(np.int64)  # of each group: its choices, also those without a step
+        self.choices = Column(np.uint32)
+        self.heard = Column(np.int64)  # of each step: 1 + the place of its hearers in `sets`
+        self.sets: list[tuple[Hearing, ...]] = []
+        self._sets: dict[tuple[int, ...], int] = {(): 0}
+        self._hearings: dict[int, Hearing] = {}
+        self.words = [Column(np.uint64) for _ in range(layout.words)]
+        self.keys = Column(np.uint64)
+        self._before, self._after = Rows(layout), Rows(layout)  # of each group, of each step
+        self._new: list[tuple[int, int, Group]] = []  # place, neighbourhood, its choices
+
+    def find(self, words: Sequence[Words]) -> tuple[Numbers, list[Fresh]]:
+        """For a slice of worlds: each one's neighbourhood at each place (a column a place), and
+        those that are new, in the order in which a search world by world would come to them."""
+        found = np.empty((len(words[0]), len(self.places)), np.int64)
+        fresh: list[Fresh] = []
+        for number, place in enumerate(self.places):
+            found[:, number], first = place.find(words)
+            new = found[first, number].tolist()
+            fresh += [(at, number, own) for at, own in zip(first.tolist(), new, strict=True)]
+        return found, sorted(fresh)
+
+    def groups(self, found: Numbers) -> Numbers:
+        """The group of each of these neighbourhoods."""
+        out = np.empty_like(found)
+        for number, place in enumerate(self.places):
+            out[:, number] = place.groups.all[found[:, number]]
+        return out
+
+    def integers(self, fresh: Sequence[Fresh]) -> list[int]:
+        """The neighbourhoods that are new as large integers."""
+        out = [0] * len(fresh)
+        for number, place in enumerate(self.places):
+            mine = [i for i, (_, at, _) in enumerate(fresh) if at == number]
+            own = place.worlds([fresh[i][2] for i in mine]) if mine else []
+            for i, world in zip(mine, own, strict=True):
+                out[i] = world
+        return out
+
+    def work_out(self, place: int, world: int) -> None:
+        """Run the handlers of a new neighbourhood. Its group is kept as arrays only."""
+        group = self.moves.places[place][world]
+        self._new.append((place, world, group))
+        del self.moves.places[place][world]
+
+    def register(self) -> None:
+        """Number what was worked out since the last time. Rows come later (`settle`), for they
+        may need a new layout first."""
+        counts: list[int] = []
+        choices: list[int] = []
+        heard: list[int] = []
+        groups: list[list[int]] = [[] for _ in self.places]
+        for number, (place, _, group) in enumerate(self._new, self.counts.count):
+            groups[place].append(number)
+            counts.append(len(group.steps) + len(group.stops))
+            choices += [choice for _, choice in group.steps]
+            choices += [choice for _, choice, _ in group.stops]
+            heard += [0] * len(group.steps)
+            heard += [self._set(hearers) for *_, hearers in group.stops]
+        for own, new in zip(self.places, groups, strict=True):
+            own.groups.extend(new)
+        ends = self.choices.count + np.cumsum(counts, dtype=np.int64)
+        self.starts.extend(ends - counts)
+        self.counts.extend(counts)
+        self.sums.extend([group.count for *_, group in self._new])
+        self.choices.extend(choices)
+        self.heard.extend(heard)
+
+    def _set(self, hearers: tuple[Hearers, ...]) -> int:
+        number = self._sets.setdefault(tuple(map(id, hearers)), len(self._sets))
+        if number > len(self.sets):
+            self.sets.append(tuple(map(self._hearing, hearers)))
+        return number
+
+    def _hearing(self, hearers: Hearers) -> Hearing:
+        if id(hearers) not in self._hearings:
+            node = self.moves.fields.nodes.index(hearers.field)
+            self._hearings[id(hearers)] = Hearing(hearers, self.parts.node(node))
+        return self._hearings[id(hearers)]
+
+    def settle(self) -> None:
+        """The rows of what was registered since the last time."""
+        if not self._new:
+            return
+        layout = self._before.layout
+        masks = (self.moves.places[place].mask for place in {place for place, *_ in self._new})
+        parts = self.parts.under(reduce(or_, masks))
+        worlds = [world for _, world, _ in self._new]
+        after = [
+            world + added
+            for _, world, group in self._new
+            for added, *_ in (*group.steps, *group.stops)
+        ]
+        before, keys = self.parts.pack(layout, worlds, parts)
+        first = self._before.count
+        self._before.extend(before)
+        own = np.repeat(np.arange(len(worlds)), self.counts.all[first:])
+        words, changed = self.parts.pack(layout, after, parts)
+        self._after.extend(words)
+        self.keys.extend(changed - keys[own])
+        for column, new, old in zip(self.words, words, before, strict=True):
+            column.extend(new - old[own])
+        self._new = []
+
+    def repack(self, layout: Layout) -> None:
+        """Everything in a layout with room for what is new."""
+        for place, own in zip(self.moves.places, self.places, strict=True):
+            own.repack(layout, place.mask)
+        self._before.repack(layout)
+        self._after.repack(layout)
+        own_group = np.repeat(np.arange(self._before.count), self.counts.all[: self._before.count])
+        self.words = [Column(np.uint64) for _ in range(layout.words)]
+        for column, new, old in zip(self.words, self._after.words, self._before.words, strict=True):
+            column.extend(new - old[own_group])
