@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..brokers import list_brokers
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..explore.budget import MOST
 from ..explore.memory import available
+from ..kernel.system import System
 from ..kernel.token import encode
 from ..registry import system
 from ..registry.searches import (
@@ -29,6 +30,9 @@ from ..registry.searches import (
 from ..scenario.language import ScenarioError
 from .errors import UserError
 
+if TYPE_CHECKING:
+    from ..explore.shelf import Shelf
+
 HELP = "search every schedule of a system within a budget of faults"
 BOUNDS = ("kills", "power_cuts", "breaks", "timers", "retries", "killable", "restartable")
 EPILOG = (
@@ -38,6 +42,7 @@ EPILOG = (
 )
 MB = 1_000_000
 STATES = 1_000_000
+ON_DISK = 1_000_000_000
 MANY = 10_000  # states from which the memory of one of them can be told
 
 
@@ -45,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument(
         "system",
-        nargs="+",
+        nargs="*",
         metavar="SYSTEM",
         help=f"a broker ({', '.join(list_brokers('searches'))}): the most telling of its systems, "
         "half a minute; a classical model (two_phase, tcc …): its lesson system; each with bounds "
@@ -91,12 +96,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MB",
         help="give up when the search has taken so much (three quarters of what is free)",
     )
+    parser.add_argument(
+        "--disk",
+        metavar="DIR",
+        help="keep finished levels in this folder: the disk is the bound, not the memory",
+    )
+    parser.add_argument(
+        "--resume", metavar="DIR", help="go on with the search in this folder (Ctrl-C keeps it)"
+    )
     parser.add_argument("--view", metavar="PAGE", help="write the counterexample as a page")
 
 
 def run(args: argparse.Namespace) -> int:
     """0: nothing found; 1: a claim is violated, or something is never reached."""
     memory = args.memory * MB if args.memory else _spare_memory()
+    if args.resume:
+        return _resume(args, memory)
+    if not args.system:
+        raise UserError("what is searched? `mqlab explore kafka`, or a system line")
     if args.safeguards or args.table:
         return _tell_lesson(args, memory)
     quick = choose_quick(args)
@@ -111,9 +128,32 @@ def run(args: argparse.Namespace) -> int:
     for name in (*(bounds.killable or ()), *(bounds.restartable or ())):
         if name not in nodes:
             raise UserError(f"no node {name!r}; there are: {', '.join(sorted(nodes))}")
-    print(f"system {line}", flush=True)
+    return _search(found, bounds, args, memory, args.disk)
+
+
+def _resume(args: argparse.Namespace, memory: int | None) -> int:
+    """A search that is on disk says itself what it searches."""
+    from ..explore.shelf import Damaged, read_search
+
+    if args.system or args.disk or args.off or args.claim or _given(args):
+        raise UserError("a folder knows its system and bounds: `mqlab explore --resume DIR`")
     try:
-        verdict = explore(found, bounds, progress=_choose_progress(), memory=memory)
+        line, bounds = read_search(Path(args.resume))
+        found = system(line)
+    except (Damaged, ScenarioError) as error:
+        raise UserError(str(error)) from error
+    bounds = replace(bounds, states=args.states or ON_DISK)
+    return _search(found, bounds, args, memory, args.resume)
+
+
+def _search(
+    found: System, bounds: Budget, args: argparse.Namespace, memory: int | None, disk: str | None
+) -> int:
+    """One system, and what is told of it."""
+    print(f"system {found.line()}", flush=True)
+    try:
+        shelf = _open_shelf(Path(disk), found, bounds) if disk else None
+        verdict = explore(found, bounds, None, _choose_progress(), memory, shelf)
     except OverflowError as error:
         raise UserError(f"{error}: take a smaller system, or smaller bounds") from error
     _clear_line()
@@ -124,7 +164,18 @@ def run(args: argparse.Namespace) -> int:
     if verdict.memory and verdict.states >= MANY:
         figures += f", {verdict.memory / verdict.states:,.0f} bytes a state"
     print(figures)
+    if disk and not verdict.complete:
+        print(f"on disk: `mqlab explore --resume {disk}` goes on")
     return _tell_found([verdict], args)
+
+
+def _open_shelf(folder: Path, found: System, bounds: Budget) -> Shelf:
+    from ..explore.shelf import Damaged, Shelf
+
+    try:
+        return Shelf(folder, found, bounds)
+    except (Damaged, OSError) as error:
+        raise UserError(str(error)) from error
 
 
 def _tell_found(verdicts: list[Verdict], args: argparse.Namespace) -> int:
@@ -186,7 +237,7 @@ def _search_all(
 
 def choose_quick(args: argparse.Namespace) -> tuple[Searched, ...]:
     """The systems of the plain form, `mqlab explore NAME`; none where anything else is asked."""
-    plain = not (args.off or args.claim or _given(args))
+    plain = not (args.off or args.claim or args.disk or _given(args))
     if not plain or len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
         return ()
     return searches_of(args.system[0]).quick
@@ -208,7 +259,7 @@ def choose_system(args: argparse.Namespace) -> tuple[str, Budget]:
     one safeguard, the smallest system that needs it; both have bounds of their own, which hold
     as long as none is given."""
     given = _given(args)
-    states = STATES if args.states is None else args.states
+    states = args.states or (ON_DISK if args.disk else STATES)
     line = shlex.join(args.system) if len(args.system) > 1 else args.system[0]
     found = _lesson(line, args.off, args.claim)
     own = replace(found.budget, states=states)

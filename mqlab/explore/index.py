@@ -17,8 +17,7 @@ import numpy as np
 
 from .rows import Numbers, Rows, Words
 
-HALF = 32
-LOW = (1 << HALF) - 1
+HALF, LOW = np.uint64(32), np.uint64((1 << 32) - 1)
 FULL = 0.6  # of the slots; with more, rows look at too many of them
 
 
@@ -31,7 +30,7 @@ class Index:
     @property
     def _turn(self) -> int:
         """By how much half a key is shifted to point to its slot."""
-        return HALF - (len(self.slots).bit_length() - 1)
+        return 32 - (len(self.slots).bit_length() - 1)
 
     def add(self, rows: Rows, keys: Words) -> tuple[Numbers, Numbers]:
         """`keys`: of rows that were written behind the end of `rows`. Those not met before are

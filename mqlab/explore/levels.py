@@ -18,7 +18,6 @@ can be checked by the other.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 
@@ -41,6 +40,7 @@ class Levels:
         self.parts = Parts(search.fields)
         layout = Layout.fit(self.parts.counts)
         self.rows, self.index = Rows(layout), Index()
+        self.base = 0  # the number of the first world in `rows`
         words, keys = self.parts.pack(layout, worlds, range(len(self.parts.all)))
         for column, word in zip(self.rows.room(len(worlds)), words, strict=True):
             column[:] = word
@@ -90,14 +90,13 @@ class Levels:
             np.take(word, own, out=column, mode="clip")
             column += added.all[step]
         keys = keys[own] + steps.keys.all[step]
-        for at, part, added in heard:
-            word, shift, _ = self.rows.layout.spots[part]
-            tail[word][at] += added << shift
-            keys[at] += added * self.parts.draw(part)
+        for at, part, more in heard:
+            place, shift, _ = self.rows.layout.spots[part]
+            tail[place][at] += more << np.uint64(shift)
+            keys[at] += more * self.parts.draw(part)
         numbers, new = self.index.add(self.rows, keys)
-        full = search.states + len(new) > search.budget.states
+        full = len(new) > (room := self._room())
         if full:
-            room = search.budget.states - search.states
             cell = int(np.searchsorted(ends, new[room], "right"))
             groups, new = groups[: cell + 1], new[:room]
         search.transitions += int(steps.sums.all[groups].sum())
@@ -105,13 +104,18 @@ class Levels:
         if full:
             raise Full
         if search.lasting:
-            search.edges.extend(numbers)
+            search.edges.extend(numbers + self.base)
             each = len(steps.places)
             search.ends.extend(len(search.edges) - total + ends[each - 1 :: each])
         return keys[new]
 
+    def _room(self) -> int:
+        """How many more worlds may be looked at."""
+        return self.search.budget.states - self.search.states
+
     def _read(self, first: int, count: int) -> list[Words]:
         """The rows of some worlds, as copies: the rows move when there are more of them."""
+        first -= self.base
         return [word[first : first + count].copy() for word in self.rows.words]
 
     def _find_groups(self, first: int, words: list[Words]) -> Numbers:
@@ -148,21 +152,28 @@ class Levels:
     def _keep(self, parents: Numbers, choices: Numbers) -> None:
         """The newest rows are worlds: where they come from, and what they tell."""
         search, first = self.search, self.search.states
-        search.chosen.extend(choices)
-
-        def look(place: int) -> None:
-            search.at = int(parents[place])
-
         words = [word[first : first + len(parents)] for word in self.rows.words]
-        news = self._judged.of(self.rows.layout, words, look)
+        news = self._judge(words, parents)
+        search.chosen.extend(choices)
         search.parents.extend(parents)
         if search.lasting:
             search.news.extend(news)
-        for i in range(len(search.properties)):
-            if search.awaited & 1 << i:
+        self._tell(first, news)
+
+    def _judge(self, words: list[Words], parents: Numbers) -> Words:
+        """What these new worlds tell."""
+
+        def look(place: int) -> None:
+            self.search.at = int(parents[place])
+
+        return self._judged.of(self.rows.layout, words, look)
+
+    def _tell(self, first: int, news: Words) -> None:
+        for i in range(len(self.search.properties)):
+            if self.search.awaited & 1 << i:
                 where = np.flatnonzero(news & (1 << i))
                 if len(where):
-                    search.tell(i, first + int(where[0]))
+                    self.search.tell(i, first + int(where[0]))
 
     def worlds(self) -> Iterator[int]:
         """The worlds as large integers, in the order of their numbers."""
@@ -174,18 +185,28 @@ class Levels:
     def stuck(self, bit: int) -> int | None:
         """The first world from which none of the good ones can be reached: from the last level
         to the first, and again while that helps."""
-        search = self.search
-        edges, ends = search.edges.all, search.ends.all.astype(np.int64)
-        starts = np.concatenate([[0], ends[:-1]])
-        good = search.news.all & bit != 0
+        good = self._all_news() & bit != 0
         while True:
             before = int(good.sum())
-            for first, last in reversed(list(pairwise(search.starts))):
-                worlds = first + np.flatnonzero(ends[first:last] > starts[first:last])
-                if len(worlds):
-                    base = starts[worlds[0]]
-                    leads = good[edges[base : ends[last - 1]]]
-                    good[worlds] |= np.logical_or.reduceat(leads, starts[worlds] - base)
+            for depth in reversed(range(self.search.depth)):
+                first, last = self.search.starts[depth : depth + 2]
+                edges, ends = self._edges(depth)
+                starts = np.concatenate([[0], ends[:-1]])
+                some = np.flatnonzero(ends > starts)
+                if len(some):
+                    leads = np.logical_or.reduceat(good[edges], starts[some])
+                    good[first:last][some] |= leads
             if int(good.sum()) == before:
-                bad = np.flatnonzero(~good)
+                bad = np.flatnonzero(np.logical_not(good))
                 return int(bad[0]) if len(bad) else None
+
+    def _all_news(self) -> Words:
+        news: Words = self.search.news.all
+        return news
+
+    def _edges(self, depth: int) -> tuple[Numbers, Numbers]:
+        """Where the worlds of a depth lead to, and where in this each world's end."""
+        first, last = self.search.starts[depth : depth + 2]
+        ends = self.search.ends.all.view(np.int64)
+        begin = int(ends[first - 1]) if first else 0
+        return self.search.edges.all[begin : int(ends[last - 1])], ends[first:last] - begin

@@ -242,7 +242,7 @@ class Place(dict[int, Group]):
         clients = change.lose_clients(self.pairs, self.roles)
         hearers = dict.fromkeys(self._fields.homes[client][0] for client in clients)
         added = spent + change.total(self.field, self._down(before, power))
-        group.add(self._moves.number(choice), added, tuple(map(self._hearer, hearers)))
+        group.add(self._moves.number(choice), added, tuple(map(self.hearer, hearers)))
 
     def _down(self, before: Prefix, power: bool) -> int:
         """The worth of the node when it has stopped."""
@@ -251,7 +251,8 @@ class Place(dict[int, Group]):
             self._downs[memo] = self.field.worth(stop_node(before.node, power))
         return self._downs[memo]
 
-    def _hearer(self, number: int) -> Hearers:
+    def hearer(self, number: int) -> Hearers:
+        """What the node with this number becomes when it hears that this one has stopped."""
         if number not in self._hearers:
             other = self._moves.places[number]
             self._hearers[number] = Hearers(other.field, other.roles, self.roles)

@@ -84,7 +84,7 @@ class Layout:
     def numbers(self, words: Sequence[Words], part: int) -> Words:
         """The number that a part has in each row."""
         word, shift, bits = self.spots[part]
-        return words[word] >> shift & ((1 << bits) - 1)
+        return words[word] >> np.uint64(shift) & np.uint64((1 << bits) - 1)
 
     def write(self, words: Sequence[Words], part: int, numbers: Words) -> None:
         """Adds a part's numbers to rows in which it is 0 (modulo 2^64, so that a difference
@@ -256,6 +256,13 @@ class Parts:
             layout.write(words, part, numbers)
             keys += numbers * self.draw(part)
         return words, keys
+
+    def keys(self, layout: Layout, words: Sequence[Words]) -> Words:
+        """The keys of rows."""
+        keys = np.zeros(len(words[0]), np.uint64)
+        for part in range(len(layout.spots)):
+            keys += layout.numbers(words, part) * self.draw(part)
+        return keys
 
     def draw(self, part: int) -> np.uint64:
         if part >= len(self.draws):

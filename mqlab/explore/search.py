@@ -21,6 +21,7 @@ from .verdict import Counterexample, Verdict
 
 if TYPE_CHECKING:
     from .levels import Levels
+    from .shelf import Shelf
 
 MANY = 5_000  # worlds from which it goes on by arrays, where numpy is there
 EVERY = 2_000  # states between two looks at the clock
@@ -33,13 +34,15 @@ def explore(
     properties: tuple[Property, ...] | None = None,
     progress: Callable[[int, int], None] | None = None,
     memory: int | None = None,
+    shelf: Shelf | None = None,
 ) -> Verdict:
-    """Search a system. `progress(states, depth)` is called now and then.
+    """Search a system. `progress(states, depth)` is called now and then. `shelf`: where finished
+    levels are kept on disk, and where a search goes on that has some there (it needs numpy).
 
     Ctrl-C ends the search early, and so does its memory when it has grown by `memory` bytes;
     what was found until then is kept.
     """
-    search = Search(system, budget, properties)
+    search = Search(system, budget, properties, shelf=shelf)
     try:
         while search.advance(SLICE):
             if progress is not None:
@@ -66,6 +69,7 @@ class Search:
         properties: tuple[Property, ...] | None = None,
         start: tuple[str, ...] = (),
         many: int | None = MANY,
+        shelf: Shelf | None = None,
     ) -> None:
         self.system, self.budget, self.start = system, budget, start
         self.properties = system.properties() if properties is None else properties
@@ -88,7 +92,8 @@ class Search:
         self.chosen: Any = array("I")
         self._frontier: list[int] = []
         self._taken: Levels | None = None  # the search by arrays, from `many` worlds on
-        self._many = many
+        self._many = many if shelf is None else 1
+        self._shelf = shelf
         self.at = 0  # the world whose choices are being looked at
         self.awaited = (1 << len(self.properties)) - 1
         self.lasting = any(p.kind == "can_always" for p in self.properties)
@@ -154,9 +159,12 @@ class Search:
         self.index[first] = 0
         self._frontier = [first]
         self._add(first, 0, 0)
-        while self.states > self.starts[-1]:
+        while True:
             if self._many is not None and self.states >= self._many:
-                self._taken, self._many = take_over(self), None
+                self._taken, self._many = take_over(self, self._shelf), None
+            if self.states == self.starts[-1]:
+                self.complete = True
+                return
             level = self._level if self._taken is None else self._taken.level
             size = self.states - self.starts[-1]
             self.starts.append(self.states)
@@ -172,13 +180,13 @@ class Search:
             self.levels.append(size)
             if self._all_refuted():
                 return
-        self.complete = True
 
     def _level(self) -> Iterator[None]:
         """All worlds one choice further. Every line of the inner loop is paid for a million
         times; so what it needs is in local variables, and it does nothing that could have
         been worked out once in a `Place`."""
-        frontier, following = self._frontier, []
+        frontier = self._frontier
+        following: list[int] = []
         places, add, edges = self.moves.places, self._add, self.edges
         known, later = self.index.setdefault, following.append
         lasting, count = self.lasting, self.states
@@ -313,15 +321,16 @@ class Search:
         return self.parents[world], str(choice)
 
 
-def take_over(search: Search) -> Levels | None:
+def take_over(search: Search, shelf: Shelf | None) -> Levels | None:
     """The search by arrays, where numpy is installed."""
     try:
         from .levels import Levels
+        from .shelved import ShelvedLevels
     except ModuleNotFoundError as missing:
-        if missing.name != "numpy":
+        if missing.name != "numpy" or shelf is not None:
             raise
         return None
-    return Levels(search)
+    return Levels(search) if shelf is None else ShelvedLevels(search, shelf)
 
 
 class Full(Exception):

@@ -9,8 +9,9 @@ as often as each has steps, and the rows of these steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
+from itertools import islice
 from operator import or_
 
 import numpy as np
@@ -63,8 +64,8 @@ class Neighbourhoods:
 class Hearing:
     """What a node becomes when it hears of a stop: by its number, the number it then has."""
 
-    def __init__(self, hearers: Hearers, part: int) -> None:
-        self.part, self._hearers = part, hearers
+    def __init__(self, hearers: Hearers, part: int, told: Callable[[int], None]) -> None:
+        self.part, self._hearers, self._told = part, hearers, told
         self._after = Column(np.int64)
 
     def learn(self, numbers: Words) -> None:
@@ -75,6 +76,7 @@ class Hearing:
         worths = list(field.values) if missing else []
         for number in missing:
             worth = worths[number]
+            self._told(number)
             self._after.all[number] = field.number(worth + self._hearers[worth])
 
     def added(self, numbers: Words) -> Words:
@@ -99,6 +101,10 @@ class Steps:
         self.keys = Column(np.uint64)
         self._before, self._after = Rows(layout), Rows(layout)  # of each group, of each step
         self._new: list[tuple[int, int, Group]] = []  # place, neighbourhood, its choices
+        #: everything that was worked out in Python, in its order: a place and a neighbourhood,
+        #: or the place that stops, the one that hears of it, and its node's number
+        self.log: list[tuple[int, ...]] = []
+        self.logged = False
 
     def find(self, words: Sequence[Words]) -> tuple[Numbers, list[Fresh]]:
         """For a slice of worlds: each one's neighbourhood at each place (a column a place), and
@@ -130,6 +136,8 @@ class Steps:
 
     def work_out(self, place: int, world: int) -> None:
         """Run the handlers of a new neighbourhood. Its group is kept as arrays only."""
+        if self.logged:
+            self.log.append((place, world))
         group = self.moves.places[place][world]
         self._new.append((place, world, group))
         del self.moves.places[place][world]
@@ -147,7 +155,7 @@ class Steps:
             choices += [choice for _, choice in group.steps]
             choices += [choice for _, choice, _ in group.stops]
             heard += [0] * len(group.steps)
-            heard += [self._set(hearers) for *_, hearers in group.stops]
+            heard += [self._set(place, hearers) for *_, hearers in group.stops]
         for own, new in zip(self.places, groups, strict=True):
             own.groups.extend(new)
         ends = self.choices.count + np.cumsum(counts, dtype=np.int64)
@@ -157,17 +165,32 @@ class Steps:
         self.choices.extend(choices)
         self.heard.extend(heard)
 
-    def _set(self, hearers: tuple[Hearers, ...]) -> int:
+    def _set(self, place: int, hearers: tuple[Hearers, ...]) -> int:
         number = self._sets.setdefault(tuple(map(id, hearers)), len(self._sets))
         if number > len(self.sets):
-            self.sets.append(tuple(map(self._hearing, hearers)))
+            self.sets.append(tuple(self._hearing(place, one) for one in hearers))
         return number
 
-    def _hearing(self, hearers: Hearers) -> Hearing:
+    def _hearing(self, place: int, hearers: Hearers) -> Hearing:
         if id(hearers) not in self._hearings:
             node = self.moves.fields.nodes.index(hearers.field)
-            self._hearings[id(hearers)] = Hearing(hearers, self.parts.node(node))
+
+            def told(number: int) -> None:
+                if self.logged:
+                    self.log.append((place, node, number))
+
+            self._hearings[id(hearers)] = Hearing(hearers, self.parts.node(node), told)
         return self._hearings[id(hearers)]
+
+    def work_out_again(self, log: Iterable[tuple[int, ...]]) -> None:
+        """What another process has worked out, in its order: values get the same numbers."""
+        for place, *rest in log:
+            if len(rest) == 1:
+                self.moves.places[place][rest[0]]
+            else:
+                node, number = rest
+                worth = next(islice(self.moves.fields.nodes[node].values, number, None))
+                self.moves.places[place].hearer(node)[worth]
 
     def settle(self) -> None:
         """The rows of what was registered since the last time."""
@@ -180,7 +203,7 @@ class Steps:
         after = [
             world + added
             for _, world, group in self._new
-            for added, *_ in (*group.steps, *group.stops)
+            for added in (*(s[0] for s in group.steps), *(s[0] for s in group.stops))
         ]
         before, keys = self.parts.pack(layout, worlds, parts)
         first = self._before.count

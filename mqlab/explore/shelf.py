@@ -1,0 +1,157 @@
+"""The finished levels of a search in a folder.
+
+Each level is one file, a handful of arrays as they stand in memory: it is written once, read as
+a memory map, and never changed. `levels.json` says what stands where in each, with its SHA-256,
+and is replaced as a whole when a level is complete on disk. So whatever ends the search, Ctrl-C,
+a full disk or `kill -9`, the levels that it lists are whole, and what else lies there belongs to
+no level. Opening a folder reads everything once; what is damaged is refused.
+
+What was worked out in Python is not written down but worked out again: the `log` of a
+level names, in their order, the neighbourhoods whose handlers were run. The same engine gives
+their values the same numbers, and no other engine may go on (a digest says which it was).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernel.system import System
+from ..kernel.token import digest
+from .budget import Budget
+
+LIST = "levels.json"
+BLOCK = 1 << 24
+
+
+class Damaged(ValueError):
+    """A folder that no search can go on from; the message says what to do."""
+
+
+class Shelf:
+    """A folder of levels. FileExistsError where something else is in it."""
+
+    def __init__(self, folder: Path, system: System, budget: Budget) -> None:
+        self.folder = folder
+        self.levels: list[dict[str, Any]] = []
+        self._head = describe(system, budget)
+        if (folder / LIST).exists():
+            head, self.levels = read_list(folder)
+            if head != self._head:
+                raise Damaged(
+                    f"{folder}: this search was begun by another version of the engine, or with "
+                    "another system or other bounds; take an empty folder"
+                )
+            self._check()
+        elif folder.exists() and any(folder.iterdir()):
+            raise FileExistsError(f"{folder} is not empty, and no search: take an empty folder")
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def put(self, parts: Mapping[str, NDArray[Any] | bytes], facts: Mapping[str, Any]) -> None:
+        """The next level: its file first, then the list that knows of it."""
+        number, listed, at, whole = len(self.levels), {}, 0, hashlib.sha256()
+        with self._path(number).open("wb") as file:
+            for name, content in parts.items():
+                data = content if isinstance(content, bytes) else content.tobytes()
+                kind = "" if isinstance(content, bytes) else content.dtype.str
+                listed[name] = {"kind": kind, "at": at, "bytes": len(data)}
+                for piece in (data, bytes(-len(data) % 8)):  # each begins with a whole word
+                    file.write(piece)
+                    whole.update(piece)
+                    at += len(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        self.levels.append({**facts, "parts": listed, "sha256": whole.hexdigest()})
+        _write_list(self.folder, self._head, self.levels)
+
+    def array(self, level: int, name: str) -> NDArray[Any]:
+        """A part of a level as an array that is read from the disk where it is looked at."""
+        told = self.levels[level]["parts"][name]
+        kind = np.dtype(told["kind"])
+        size = told["bytes"] // kind.itemsize
+        if not size:
+            return np.zeros(0, kind)
+        return np.memmap(self._path(level), kind, "r", told["at"], (size,))
+
+    def text(self, level: int, name: str) -> str:
+        told = self.levels[level]["parts"][name]
+        with self._path(level).open("rb") as file:
+            file.seek(told["at"])
+            return file.read(told["bytes"]).decode("ascii")
+
+    def _path(self, level: int) -> Path:
+        return self.folder / f"{level:04}.level"
+
+    def _check(self) -> None:
+        for number, level in enumerate(self.levels):
+            path = self._path(number)
+            if not path.exists() or _sum(path) != level["sha256"]:
+                raise Damaged(f"{path} is damaged: begin the search again in an empty folder")
+
+
+def describe(system: System, budget: Budget) -> dict[str, Any]:
+    """What must be the same where a search goes on."""
+    claims = [f"{prop.kind} {prop.name}" for prop in system.properties()]
+    bounds = {name: getattr(budget, name) for name in budget.__dataclass_fields__}
+    bounds.pop("states")  # more of them may be looked at
+    return json.loads(  # type: ignore[no-any-return]
+        json.dumps(
+            {"system": system.line(), "bounds": bounds, "claims": claims, "made": made(system)}
+        )
+    )
+
+
+def made(system: System) -> str:
+    """A digest of all that decides which numbers things get: the engine and this package."""
+    here = Path(__file__).parent
+    own = "\n".join(path.read_text("utf-8") for path in sorted(here.glob("*.py")))
+    return digest(system) + hashlib.sha256(own.encode()).hexdigest()[:12]
+
+
+def read_search(folder: Path) -> tuple[str, Budget]:
+    """The system line and the bounds of the search in a folder. Damaged where it holds none."""
+    head, _ = read_list(folder)
+    bounds = {k: tuple(v) if isinstance(v, list) else v for k, v in head["bounds"].items()}
+    return head["system"], Budget(**bounds)
+
+
+def read_list(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Which search a folder holds, and its levels. Damaged where it holds none."""
+    try:
+        text = (folder / LIST).read_text("utf-8")
+        body, _, told = text.rpartition("\n")
+        if hashlib.sha256(body.encode()).hexdigest() != told:
+            raise ValueError("its digest is another")
+        found = json.loads(body)
+        return found["search"], found["levels"]
+    except FileNotFoundError:
+        raise Damaged(f"{folder} holds no search: there is no {LIST}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise Damaged(
+            f"{folder / LIST} is damaged ({error}): begin the search again in an empty folder"
+        ) from error
+
+
+def _write_list(folder: Path, head: dict[str, Any], levels: list[dict[str, Any]]) -> None:
+    body = json.dumps({"search": head, "levels": levels}, indent=1)
+    new = folder / f"{LIST}.new"
+    with new.open("w", encoding="utf-8") as file:
+        file.write(f"{body}\n{hashlib.sha256(body.encode()).hexdigest()}")
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(folder / LIST)
+
+
+def _sum(path: Path) -> str:
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            found.update(block)
+    return found.hexdigest()

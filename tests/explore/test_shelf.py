@@ -1,0 +1,134 @@
+"""A search whose finished levels are on disk: the same worlds, whatever ends it."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mqlab.cli import main
+from mqlab.explore import Budget, Search
+from mqlab.explore.shelf import LIST, Damaged, Shelf
+from mqlab.kernel import Property, Text
+from mqlab.patterns.two_phase.oracle import TwoPhaseSet
+from tests.kernel.toy import make_toy
+
+TWO, RISKY = make_toy("keep a", "keep b"), make_toy("keep a", off=("once",))
+FOUR = TwoPhaseSet(managers=4)
+ROOT = Path(__file__).parents[2]
+
+
+def calm(world):
+    return not any(n for node in world.nodes.values() for _, n in node.conns.items())
+
+
+CALM = (Property("calm", Text("calm"), calm, "can_always"),)
+
+
+def searched(system, budget, folder=None, depth=1 << 30, claims=None):
+    shelf = None if folder is None else Shelf(folder, system, budget)
+    search = Search(system, budget, claims, many=None, shelf=shelf)
+    while search.depth < depth and search.advance(0):
+        pass
+    return search
+
+
+@pytest.mark.parametrize("depth", [0, 1, 5, 1 << 30])
+@pytest.mark.parametrize(
+    ("system", "budget", "claims"),
+    [
+        (FOUR, Budget(), None),
+        (TWO, Budget(breaks=1, kills=1, retries=1), None),
+        (RISKY, Budget(breaks=1, retries=1), None),
+        (RISKY, Budget(breaks=1, retries=1), CALM),
+    ],
+    ids=["four", "two", "risky", "calm"],
+)
+def test_a_search_that_goes_on_from_disk_finds_what_one_in_memory_finds(
+    system, budget, claims, depth, tmp_path
+):
+    plain = searched(system, budget, claims=claims)
+    searched(system, budget, tmp_path, depth, claims)
+    again = searched(system, budget, tmp_path, claims=claims)
+    assert again.complete and again.verdict() == plain.verdict()
+    assert (again.levels, again.starts, again.found) == (plain.levels, plain.starts, plain.found)
+    assert [again.parents[n] for n in range(again.states)] == list(plain.parents)
+    if system is not FOUR:
+        worlds = zip(again.worlds(), plain.worlds(), strict=True)
+        assert all(again.fields.unpack(a) == plain.fields.unpack(b) for a, b in worlds)
+
+
+def test_no_answer_rests_on_a_hash(tmp_path, monkeypatch):
+    """With keys of which nearly all are equal the same worlds are found."""
+    monkeypatch.setattr("mqlab.explore.rows.draw", lambda number: 1 << 31)
+    budget = Budget(breaks=1, kills=1)
+    assert searched(TWO, budget, tmp_path).verdict() == searched(TWO, budget).verdict()
+
+
+def test_the_bound_on_states_is_looked_at_between_levels_and_may_be_raised(tmp_path):
+    some = searched(FOUR, Budget(states=1_000), tmp_path)
+    assert not some.complete and some.states >= 1_000 and "1,000 states" in some.ended
+    assert searched(FOUR, Budget(), tmp_path).verdict() == searched(FOUR, Budget()).verdict()
+
+
+@pytest.mark.parametrize("name", ["0000.level", "0003.level", LIST])
+def test_a_damaged_file_is_refused(name, tmp_path):
+    searched(FOUR, Budget(), tmp_path, depth=6)
+    path = tmp_path / name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(Damaged, match=f"{name} is damaged.*begin the search again"):
+        Shelf(tmp_path, FOUR, Budget())
+    path.unlink()
+    if name != LIST:
+        with pytest.raises(Damaged, match=f"{name} is damaged"):
+            Shelf(tmp_path, FOUR, Budget())
+
+
+def test_another_search_is_refused_and_so_is_a_folder_of_other_things(tmp_path):
+    searched(FOUR, Budget(), tmp_path / "one", depth=3)
+    for system, budget in ((FOUR, Budget(kills=1)), (TwoPhaseSet(managers=3), Budget())):
+        with pytest.raises(Damaged, match="other bounds; take an empty folder"):
+            Shelf(tmp_path / "one", system, budget)
+    with pytest.raises(FileExistsError, match="is not empty"):
+        Shelf(tmp_path, FOUR, Budget())
+
+
+def test_what_an_unfinished_level_left_is_no_part_of_the_search(tmp_path):
+    searched(FOUR, Budget(), tmp_path, depth=4)
+    number = len(Shelf(tmp_path, FOUR, Budget()).levels)
+    (tmp_path / f"{number:04}.level").write_bytes(b"half a level")
+    (tmp_path / f"{LIST}.new").write_text("{", "utf-8")
+    assert searched(FOUR, Budget(), tmp_path).verdict() == searched(FOUR, Budget()).verdict()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_in_the_middle_it_goes_on_with_the_same_counts(how, tmp_path, capsys):
+    folder = tmp_path / "search"
+    words = [sys.executable, "-m", "mqlab", "explore", "two_phase_set managers=7"]
+    with subprocess.Popen(
+        [*words, "--disk", str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as process:
+        while not list(folder.glob("0010.level")):
+            assert process.poll() is None, process.stdout.read()
+        process.send_signal(how)
+        said = process.stdout.read()
+    if how == signal.SIGINT:
+        assert "it was interrupted" in said and f"--resume {folder}` goes on" in said
+    assert main(["explore", "--resume", str(folder)]) == 0
+    assert "complete within 296,448 states, 8,068,224 transitions" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--resume", "DIR"], "holds no search"),
+        (["kafka", "--resume", "DIR"], "a folder knows its system and bounds"),
+        ([], "what is searched"),
+    ],
+)
+def test_a_mistake_says_what_to_do(words, says, tmp_path, capsys):
+    assert main(["explore", *(str(tmp_path) if w == "DIR" else w for w in words)]) == 2
+    assert says in capsys.readouterr().err
