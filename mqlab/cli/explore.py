@@ -23,6 +23,7 @@ from ..registry.searches import (
     Searched,
     find_lesson,
     list_rows,
+    pairs,
     search_all,
     searches_of,
     table,
@@ -76,6 +77,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="`BROKER --safeguards`: which anomaly appears without which safeguard",
     )
     parser.add_argument(
+        "--pairs",
+        action="store_true",
+        help="with --safeguards: which claims break only where two of them are missing, minutes",
+    )
+    parser.add_argument(
         "--table", action="store_true", help="`BROKER --table`: all lesson systems, searched"
     )
     parser.add_argument("--kills", type=_count, help="processes killed, at most")
@@ -114,6 +120,8 @@ def run(args: argparse.Namespace) -> int:
         return _resume(args, memory)
     if not args.system:
         raise UserError("what is searched? `mqlab explore kafka`, or a system line")
+    if args.pairs and not args.safeguards:
+        raise UserError("--pairs are of safeguards: mqlab explore kafka --safeguards --pairs")
     if args.safeguards or args.table:
         return _tell_lesson(args, memory)
     quick = choose_quick(args)
@@ -205,7 +213,8 @@ def _tell_lesson(args: argparse.Namespace, memory: int | None) -> int:
     if args.table:  # minutes
         return _search_all(searches.systems, args, memory, workers=1)
     try:
-        text = table(searches, progress=_choose_progress())
+        tell = pairs if args.pairs else table
+        text = tell(searches, progress=_choose_progress())
     except LookupError as error:
         print(f"{error.args[0]}")
         return 1

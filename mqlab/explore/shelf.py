@@ -118,7 +118,8 @@ def made(system: System) -> str:
 def read_search(folder: Path) -> tuple[str, Budget]:
     """The system line and the bounds of the search in a folder. Damaged where it holds none."""
     head, _ = read_list(folder)
-    bounds = {k: tuple(v) if isinstance(v, list) else v for k, v in head["bounds"].items()}
+    bounds: dict[str, Any] = head["bounds"]
+    bounds |= {k: tuple(v) for k, v in bounds.items() if isinstance(v, list)}
     return head["system"], Budget(**bounds)
 
 

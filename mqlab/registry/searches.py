@@ -10,7 +10,8 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
+from itertools import combinations
 from multiprocessing import get_context
 from typing import Any
 
@@ -156,6 +157,46 @@ def table(searches: Searches, lang: Lang = "en", progress: Progress | None = Non
         length = len(search(case, progress).schedule)
         lines.append((missing, case.anomaly.of(lang), case.broken, str(length)))
     return columns([("missing", "anomaly", "broken", "choices"), *lines])
+
+
+def list_pairs(searches: Searches, progress: Progress | None = None) -> Iterator[tuple[str, ...]]:
+    """For any two safeguards: both names, which claims break only where both are missing, and
+    the length of the shortest run to each. Searched are the two systems that need one of them,
+    with all their claims."""
+
+    @cache
+    def found(case: str, *off: str) -> dict[str, Counterexample]:
+        one = searches.safeguards[case]
+        missing = system(f"{one.line} off={','.join(off)}")
+        return explore(missing, one.budget, progress=progress).counterexamples
+
+    for one, other in combinations(searches.safeguards, 2):
+        if not {one, other} <= _owned(searches, one) & _owned(searches, other):
+            continue
+        together: dict[str, int] = {}
+        for case in (one, other):
+            alone = {*found(case, one), *found(case, other)}
+            for name, example in found(case, one, other).items():
+                if name not in alone:
+                    length = len(example.schedule)
+                    together[name] = min(length, together.get(name, length))
+        said = ", ".join(f"{name} ({length})" for name, length in together.items())
+        yield one, other, said
+
+
+def _owned(searches: Searches, name: str) -> set[str]:
+    """The safeguards of the system that needs this one: several models stand side by side."""
+    return set(system(searches.safeguards[name].line).safeguards())
+
+
+def pairs(searches: Searches, progress: Progress | None = None) -> str:
+    """The pairs of safeguards of which something breaks only where both are missing, then how
+    many pairs there are."""
+    rows = list(list_pairs(searches, progress))
+    told = [row for row in rows if row[2]]
+    count = f"{len(rows)} pairs, of which {len(told)} break a claim that neither breaks alone"
+    head = ("missing", "and", "broken only without both (choices)")
+    return f"{columns([head, *told])}\n{count}" if told else count
 
 
 def tell_cases(head: str, cases: Iterable[tuple[str, Case]]) -> str:
