@@ -84,6 +84,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--table", action="store_true", help="`BROKER --table`: all lesson systems, searched"
     )
+    _add_bounds(parser)
+    parser.add_argument("--view", metavar="PAGE", help="write the counterexample as a page")
+
+
+def _add_bounds(parser: argparse.ArgumentParser) -> None:
+    """How far a search goes, and where what it finds is kept."""
     parser.add_argument("--kills", type=_count, help="processes killed, at most")
     parser.add_argument("--power-cuts", type=_count, help="machines that lose power")
     parser.add_argument("--breaks", type=_count, help="broken connections")
@@ -110,7 +116,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", metavar="DIR", help="go on with the search in this folder (Ctrl-C keeps it)"
     )
-    parser.add_argument("--view", metavar="PAGE", help="write the counterexample as a page")
 
 
 def run(args: argparse.Namespace) -> int:

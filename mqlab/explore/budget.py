@@ -107,6 +107,10 @@ class Budget:
         return self.text.en
 
 
+class Full(Exception):
+    """There are more worlds than the budget wants to look at."""
+
+
 def _counted(one: str, many: str, zh: str) -> Callable[[int], Text]:
     """A number of something, in words."""
     return lambda n: Text(f"{n} {one if n == 1 else many}", f"{n} {zh}")

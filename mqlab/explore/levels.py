@@ -18,14 +18,18 @@ can be checked by the other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .budget import Full
 from .index import Index
 from .news import News
 from .rows import Column, Layout, Numbers, Parts, Rows, Words
-from .search import Full, Search
 from .steps import Steps
+
+if TYPE_CHECKING:
+    from .search import Search
 
 Heard = tuple[Numbers, int, Words]  # which successors, a part of them, what is added to it
 SLICE = 1 << 14  # worlds whose successors are looked at together

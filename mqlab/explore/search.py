@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..kernel.choice import parse
 from ..kernel.system import Property, System
 from ..kernel.world import World, apply, initial
-from .budget import Budget
+from .budget import Budget, Full
 from .judge import Judge
 from .memory import resident
 from .moves import Heard, Moves
@@ -331,10 +331,6 @@ def take_over(search: Search, shelf: Shelf | None) -> Levels | None:
             raise
         return None
     return Levels(search) if shelf is None else ShelvedLevels(search, shelf)
-
-
-class Full(Exception):
-    """There are more worlds than the budget wants to look at."""
 
 
 def _noticed(world: int, stops: tuple[Heard, ...]) -> Iterator[tuple[int, int]]:

@@ -12,16 +12,19 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .budget import Full
 from .index import Index
 from .levels import Levels
 from .rows import Column, Layout, Numbers, Rows, Words
-from .search import Full, Search
 from .shelf import Damaged, Shelf
+
+if TYPE_CHECKING:
+    from .search import Search
 
 
 class Shelved:

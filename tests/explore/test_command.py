@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -199,3 +200,34 @@ def test_safeguards_ask_for_their_anomalies(monkeypatch, capsys):
     monkeypatch.setattr("mqlab.cli.explore.table", hide)
     assert main(["explore", "kafka", "--safeguards"]) == 1
     assert "“clean read” holds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_in_the_middle_it_goes_on_with_the_same_counts(how, tmp_path, capsys):
+    folder = tmp_path / "search"
+    words = [sys.executable, "-m", "mqlab", "explore", "two_phase_set managers=7"]
+    with subprocess.Popen(
+        [*words, "--disk", str(folder)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        while not list(folder.glob("0010.level")):
+            assert process.poll() is None, process.stdout.read()
+        process.send_signal(how)
+        said = process.stdout.read()
+    if how == signal.SIGINT:
+        assert "it was interrupted" in said and f"--resume {folder}` goes on" in said
+    assert main(["explore", "--resume", str(folder)]) == 0
+    assert "complete within 296,448 states, 8,068,224 transitions" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["kafka", "--pairs"], "--pairs are of safeguards"),
+        (["--resume", "DIR"], "holds no search"),
+        (["kafka", "--resume", "DIR"], "a folder knows its system and bounds"),
+        ([], "what is searched"),
+    ],
+)
+def test_a_folder_and_a_system_are_not_mixed_up(words, says, tmp_path, capsys):
+    assert main(["explore", *(str(tmp_path) if w == "DIR" else w for w in words)]) == 2
+    assert says in capsys.readouterr().err

@@ -1,13 +1,7 @@
 """A search whose finished levels are on disk: the same worlds, whatever ends it."""
 
-import signal
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from mqlab.cli import main
 from mqlab.explore import Budget, Search
 from mqlab.explore.shelf import LIST, Damaged, Shelf
 from mqlab.kernel import Property, Text
@@ -16,7 +10,6 @@ from tests.kernel.toy import make_toy
 
 TWO, RISKY = make_toy("keep a", "keep b"), make_toy("keep a", off=("once",))
 FOUR = TwoPhaseSet(managers=4)
-ROOT = Path(__file__).parents[2]
 
 
 def calm(world):
@@ -102,33 +95,3 @@ def test_what_an_unfinished_level_left_is_no_part_of_the_search(tmp_path):
     (tmp_path / f"{number:04}.level").write_bytes(b"half a level")
     (tmp_path / f"{LIST}.new").write_text("{", "utf-8")
     assert searched(FOUR, Budget(), tmp_path).verdict() == searched(FOUR, Budget()).verdict()
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_killed_in_the_middle_it_goes_on_with_the_same_counts(how, tmp_path, capsys):
-    folder = tmp_path / "search"
-    words = [sys.executable, "-m", "mqlab", "explore", "two_phase_set managers=7"]
-    with subprocess.Popen(
-        [*words, "--disk", str(folder)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    ) as process:
-        while not list(folder.glob("0010.level")):
-            assert process.poll() is None, process.stdout.read()
-        process.send_signal(how)
-        said = process.stdout.read()
-    if how == signal.SIGINT:
-        assert "it was interrupted" in said and f"--resume {folder}` goes on" in said
-    assert main(["explore", "--resume", str(folder)]) == 0
-    assert "complete within 296,448 states, 8,068,224 transitions" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--resume", "DIR"], "holds no search"),
-        (["kafka", "--resume", "DIR"], "a folder knows its system and bounds"),
-        ([], "what is searched"),
-    ],
-)
-def test_a_mistake_says_what_to_do(words, says, tmp_path, capsys):
-    assert main(["explore", *(str(tmp_path) if w == "DIR" else w for w in words)]) == 2
-    assert says in capsys.readouterr().err
