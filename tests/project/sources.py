@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import io
 import subprocess
+import tokenize
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +13,18 @@ ROOT = Path(__file__).parents[2]
 # Stories that other interpreters run, each with the library it is about.
 STORIES = ROOT / "mqlab" / "real" / "kafka" / "clients"
 CODE = {ROOT / "mqlab": "mqlab", ROOT / "widgets" / "mqlab_widgets": "mqlab_widgets"}
+
+# tokens that are no code
+SILENT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.ENCODING,
+}
+Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @cache
@@ -68,3 +82,16 @@ def imports(name: str, path: Path) -> list[tuple[int, str]]:
                 inner = f"{base}.{alias.name}"
                 found.append((node.lineno, inner if inner in modules() else base))
     return found
+
+
+def code_lines(text: str, tree: ast.Module) -> set[int]:
+    """Numbers of the lines that hold code."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in SILENT:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, Scope) and ast.get_docstring(node, clean=False) is not None:
+            first = node.body[0]
+            lines -= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return lines

@@ -8,15 +8,13 @@ a cell has 45 lines of code at most, for one screen (how many cells: `notebook_c
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mqlab.scenario.golden import split_blocks
-from tests.project.sources import ROOT, list_committed, relative
+from tests.project.sources import ROOT, code_lines, list_committed, relative
 
 FUNCTION, FILE, LINE = 60, 400, 100
 CELL = 45
@@ -31,30 +29,7 @@ EXCEPTIONS: dict[str, str] = {}
 # Derived files, data, and texts whose lines are paragraphs.
 FREE_LINES = ("labs/", "datasets/", "LICENSE", "requirements.lock")
 LINES_OF = {".py", ".js", ".css", ".toml", ".scn", ".sh", ""}
-SILENT = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
-    tokenize.ENCODING,
-}
 LABS = sorted((ROOT / "labs" / "source").glob("*.py"))
-Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def code_lines(text: str, tree: ast.Module) -> set[int]:
-    """Numbers of the lines that hold code."""
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in SILENT:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(tree):
-        if isinstance(node, Scope) and ast.get_docstring(node, clean=False) is not None:
-            first = node.body[0]
-            lines -= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
-    return lines
 
 
 def oversized(name: str, text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ each `# %%`, so that a change reads as a change. Two copies are derived and comm
 - `labs/NN-name.ipynb`, the student's: solutions and hidden tests taken out by nbgrader itself,
   no outputs;
 - `labs/solutions/NN-name.ipynb`, nbgrader's source version: everything in place, executed, so
-  that nbval can compare and a code host can show the stills.
+  that nbval can compare. Its outputs are text; a picture is drawn when its cell runs.
 
 Both are functions of the source (cell ids from its contents, outputs without addresses and
 random names): building again without a change gives no difference. A student copy in which
@@ -249,7 +249,9 @@ class CellError(LabError):
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
-WIDGET = "application/vnd.jupyter.widget-view+json"  # names a model that died with the kernel
+WIDGET = "application/vnd.jupyter.widget-view+json"
+PLAIN = "text/plain"
+COMPARED = "nbval-check-output"
 
 
 def _normalise(notebook: Notebook) -> None:
@@ -263,10 +265,21 @@ def _normalise(notebook: Notebook) -> None:
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
-        # The still before it stays; what a widget says of itself is nothing to read.
-        cell.outputs = [out for out in cell.outputs if WIDGET not in out.get("data", {})]
+        compared = COMPARED in cell.metadata.get("tags", [])  # nbval wants such an output whole
+        cell.outputs = [said for one in cell.outputs if (said := _in_words(one, compared))]
         text = ADDRESS.sub("at 0x0", UUID.sub(rename, json.dumps(cell.outputs)))
         cell.outputs = nbformat.from_dict(json.loads(text))
+
+
+def _in_words(output: Notebook, whole: bool) -> Notebook | None:
+    """An output as text: a picture is drawn again when the cell runs, and would change here with
+    every line of its style. None for a widget, whose model died with the kernel."""
+    data = output.get("data")
+    if data is None:
+        return output
+    if WIDGET in data or not (whole or PLAIN in data):
+        return None
+    return output if whole else nbformat.from_dict({**output, "data": {PLAIN: data[PLAIN]}})
 
 
 # --- building --------------------------------------------------------------------------

@@ -229,3 +229,19 @@ def test_an_unknown_lab_says_which_there_are(
     folder = unbuilt(SAMPLE).student.parent
     assert cli.main(["labs", "--folder", str(folder), "build", "99"]) == 2
     assert "no lab begins with 99; there are: 07-markers" in capsys.readouterr().err
+
+
+def test_a_committed_output_is_text_unless_it_is_compared() -> None:
+    """A picture would change here with every line of its style."""
+    drawn = {"text/plain": "3 steps", "text/html": "<style>…</style>"}
+    plain, compared, widget = (
+        notebooks.nbformat.v4.new_code_cell(
+            outputs=[notebooks.nbformat.v4.new_output("display_data", data=data)]
+        )
+        for data in (drawn, drawn, {notebooks.WIDGET: {"model_id": "7"}, "text/plain": "Player()"})
+    )
+    compared.metadata["tags"] = [notebooks.COMPARED]
+    notebooks._normalise(notebooks.nbformat.v4.new_notebook(cells=[plain, compared, widget]))
+    assert [out.data for out in plain.outputs] == [{"text/plain": "3 steps"}]
+    assert [out.data for out in compared.outputs] == [drawn]
+    assert widget.outputs == []
