@@ -85,7 +85,8 @@ class Fact:
 
     `kind` says what it is, and `body` is the thing itself: the message, the entry on the disk,
     the value that a call returned, the request that had nothing to do, a timer's name, the
-    template and the values of a change in memory or a recovery (`Made`); None for the other kinds. A body is there only while the run is in memory; it is not saved.
+    template and the values of a change in memory or of a recovery (`Made`); None for the other
+    kinds. A body is there only while the run is in memory; it is not saved.
     """
 
     index: int
