@@ -7,13 +7,23 @@ with `python -m tests.registry.renew <broker>`.
 import os
 import subprocess
 import sys
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from mqlab.brokers import list_brokers
 from mqlab.cli import main
 from mqlab.registry import SYSTEMS, system
-from mqlab.registry.searches import exhaust, script, search, searches_of, with_everything_on
+from mqlab.registry.searches import (
+    exhaust,
+    list_pairs,
+    pairs,
+    script,
+    search,
+    searches_of,
+    with_everything_on,
+)
 from mqlab.scenario import load
 from tests.registry.renew import BROKERS, counts, folder_of, path_of, small_of
 
@@ -60,6 +70,40 @@ def test_with_the_safeguard_on_the_same_search_ends_and_finds_nothing(broker, ca
     assert verdict.complete
     assert not verdict.counterexamples, verdict
     assert verdict.states == counts(broker)[f"{case.name} on"]
+
+
+def test_pairs_tell_what_breaks_only_without_both(monkeypatch):
+    """Three safeguards of Kafka; what is found without them is made up here."""
+    kafka = SEARCHES["kafka"]
+    few = {name: kafka.safeguards[name] for name in ("lso", "aborted_index", "sequence_check")}
+    broken = {
+        frozenset(["lso"]): {"clean read": 5},
+        frozenset(["lso", "aborted_index"]): {"clean read": 4, "whole read": 7},
+        frozenset(["lso", "sequence_check"]): {"clean read": 5},
+    }
+
+    def found(searched, budget, properties=None, progress=None):
+        lengths = broken.get(frozenset(searched.off), {})
+        examples = {name: SimpleNamespace(schedule=("x",) * n) for name, n in lengths.items()}
+        return SimpleNamespace(counterexamples=examples)
+
+    monkeypatch.setattr("mqlab.registry.searches.explore", found)
+    assert list(list_pairs(replace(kafka, safeguards=few))) == [
+        ("lso", "aborted_index", "whole read (7)"),
+        ("lso", "sequence_check", ""),
+        ("aborted_index", "sequence_check", ""),
+    ]
+    told = pairs(replace(kafka, safeguards=few))
+    assert told.endswith("3 pairs, of which 1 break a claim that neither breaks alone")
+    assert pairs(replace(kafka, safeguards={})).startswith("0 pairs")
+
+
+def test_pairs_are_of_one_system_and_are_really_searched():
+    few = {name: SEARCHES["patterns"].safeguards[name] for name in ("alignment", "offsets_first")}
+    assert list(list_pairs(replace(SEARCHES["patterns"], safeguards=few))) == []
+    kafka = SEARCHES["kafka"]
+    few = {name: kafka.safeguards[name] for name in ("lso", "aborted_index")}
+    assert list(list_pairs(replace(kafka, safeguards=few))) == [("lso", "aborted_index", "")]
 
 
 @every(lambda searches: searches.claims.values())
