@@ -16,6 +16,7 @@ from ..brokers import list_brokers
 from ..explore import Budget, Counterexample, Verdict, explore
 from ..explore.budget import MOST
 from ..explore.memory import available
+from ..explore.swarm import swarm
 from ..kernel.system import System
 from ..kernel.token import encode
 from ..registry import system
@@ -109,6 +110,12 @@ def _add_bounds(parser: argparse.ArgumentParser) -> None:
         help="give up when the search has taken so much (three quarters of what is free)",
     )
     parser.add_argument(
+        "--swarm",
+        type=_some,
+        metavar="N",
+        help="N random schedules with the seeds 0 to N-1, where a search would never end",
+    )
+    parser.add_argument(
         "--disk",
         metavar="DIR",
         help="keep finished levels in this folder: the disk is the bound, not the memory",
@@ -141,7 +148,23 @@ def run(args: argparse.Namespace) -> int:
     for name in (*(bounds.killable or ()), *(bounds.restartable or ())):
         if name not in nodes:
             raise UserError(f"no node {name!r}; there are: {', '.join(sorted(nodes))}")
+    if args.swarm:
+        return _swarm(found, bounds, args)
     return _search(found, bounds, args, memory, args.disk)
+
+
+def _swarm(found: System, bounds: Budget, args: argparse.Namespace) -> int:
+    """Random schedules: 1 where one of them breaks a claim."""
+    if args.disk:
+        raise UserError("random schedules keep nothing: leave out --disk")
+    print(f"system {found.line()}", flush=True)
+    try:
+        told = swarm(found, bounds, range(args.swarm))
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    _clear_line()
+    print(told)
+    return _tell_examples("shrunk run that breaks", told.counterexamples, args)
 
 
 def _resume(args: argparse.Namespace, memory: int | None) -> int:
@@ -198,11 +221,16 @@ def _tell_found(verdicts: list[Verdict], args: argparse.Namespace) -> int:
     for name, example in (pair for v in verdicts for pair in v.counterexamples.items()):
         if name not in shortest or len(example.schedule) < len(shortest[name].schedule):
             shortest[name] = example
+    _tell_examples("shortest counterexample to", shortest, args)
+    return 0 if all(verdict.ok for verdict in verdicts) else 1
+
+
+def _tell_examples(head: str, shortest: dict[str, Counterexample], args: argparse.Namespace) -> int:
     for names, example in _grouped(shortest):
-        _tell(names, example)
+        _tell(head, names, example)
     if args.view:
         _view(list(shortest.values()), Path(args.view))
-    return 0 if all(verdict.ok for verdict in verdicts) else 1
+    return 1 if shortest else 0
 
 
 def _tell_lesson(args: argparse.Namespace, memory: int | None) -> int:
@@ -251,7 +279,7 @@ def _search_all(
 
 def choose_quick(args: argparse.Namespace) -> tuple[Searched, ...]:
     """The systems of the plain form, `mqlab explore NAME`; none where anything else is asked."""
-    plain = not (args.off or args.claim or args.disk or _given(args))
+    plain = not (args.off or args.claim or args.disk or args.swarm or _given(args))
     if not plain or len(args.system) > 1 or args.system[0] not in list_brokers("searches"):
         return ()
     return searches_of(args.system[0]).quick
@@ -344,10 +372,10 @@ def _grouped(found: dict[str, Counterexample]) -> list[tuple[list[str], Countere
     return [(names, found[names[0]]) for names in runs.values()]
 
 
-def _tell(names: list[str], example: Counterexample) -> None:
+def _tell(head: str, names: list[str], example: Counterexample) -> None:
     trace = example.trace()
     said = ", ".join(f"“{name}”" for name in names)
-    print(f"\nshortest counterexample to {said}, in\nsystem {example.system.line()}\n{trace}")
+    print(f"\n{head} {said}, in\nsystem {example.system.line()}\n{trace}")
     print(f"\nthe same run, to see: mqlab open {encode(example.system, trace)}")
 
 

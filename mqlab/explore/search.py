@@ -148,14 +148,15 @@ class Search:
         """Bytes by which this process has grown since the search began."""
         return max(0, resident() - self._resident)
 
-    def _first(self) -> World:
+    def first_world(self) -> World:
+        """Where it begins: after the choices `start`."""
         world = initial(self.system)
         for choice in self.start:
             world = apply(self.system, world, parse(choice))[-1].world
         return world
 
     def _levels(self) -> Iterator[None]:
-        first = self.fields.pack(self._first())
+        first = self.fields.pack(self.first_world())
         self.index[first] = 0
         self._frontier = [first]
         self._add(first, 0, 0)

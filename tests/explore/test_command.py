@@ -231,3 +231,16 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_counts(how, tmp_path, cap
 def test_a_folder_and_a_system_are_not_mixed_up(words, says, tmp_path, capsys):
     assert main(["explore", *(str(tmp_path) if w == "DIR" else w for w in words)]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_swarm_tells_what_its_seeds_find(capsys):
+    words = ["explore", "kafka", "partitions=1", ONE[2], "--swarm", "30"]
+    assert main(words) == 0
+    assert "30 walks, " in capsys.readouterr().out
+    assert main([*words, "--off", "lso"]) == 1
+    said = capsys.readouterr().out
+    assert "shrunk run that breaks “clean read”" in said
+    token = re.search(r"mqlab open (\S+)", said)[1]
+    lights = {g.name: g.ok for g in open_run(token).trace.snapshot(-1).lights}
+    assert lights["clean read"] is False
+    assert main([*words, "--disk", "anywhere"]) == 2

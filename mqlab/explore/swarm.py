@@ -1,0 +1,156 @@
+"""Many random schedules, for systems that are too large to be searched to the end.
+
+A walk begins at the start and takes one choice after the other, drawn from all that are possible,
+faults among them, until none is left or the walk is long enough. It moves large integers as the
+search does (`packed.py`), so most steps are an addition. A walk depends on its seed alone: choices
+are drawn in the order of their names, and no order in which walks are taken changes those.
+
+What a walk finds is long, and most of it has nothing to do with what went wrong. So it is shrunk:
+choices are left out, many at a time, then fewer, and with them those that are then impossible, as
+long as the claim still breaks (Zeller's delta debugging, 1999). In the end no single choice can be left out; a shorter run may still exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from ..kernel.choice import parse
+from ..kernel.system import Property, System
+from ..kernel.world import apply, initial
+from .budget import Budget
+from .moves import Heard
+from .search import Search
+from .verdict import Counterexample
+
+LONGEST = 1_000  # choices of one walk
+
+
+@dataclass(frozen=True)
+class Swarm:
+    """What some walks have found. `seeds`: by claim, that of the first walk that breaks it."""
+
+    walks: int
+    steps: int
+    counterexamples: dict[str, Counterexample]
+    seeds: dict[str, int]
+    budget: Budget
+    ended: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        lines = [
+            f"violated: {name}, in {len(found.schedule)} choices (seed {self.seeds[name]})"
+            for name, found in self.counterexamples.items()
+        ]
+        why = f"; {self.ended}" if self.ended else ""
+        lines.append(f"{self.walks:,} walks, {self.steps:,} steps ({self.budget}){why}")
+        return "\n".join(lines)
+
+
+def swarm(
+    system: System,
+    budget: Budget,
+    seeds: Sequence[int],
+) -> Swarm:
+    """A walk for each seed. Claims of the kind *always* are looked at in every world; of each
+    that breaks, the run of the first seed is shrunk. Ctrl-C keeps what was found.
+
+    ValueError for a system whose messages are a set: several of its choices may be one.
+    """
+    if system.network == "set":
+        raise ValueError("this system's messages are a set; take walks of one that has queues")
+    walker = Walker(system, budget)
+    broken: dict[int, tuple[int, tuple[str, ...]]] = {}
+    steps = walks = 0
+    ended = ""
+    try:
+        for seed in seeds:
+            schedule, news = walker.walk(seed)
+            walks, steps = walks + 1, steps + len(schedule)
+            for place in range(len(walker.claims)):
+                if news & 1 << place and place not in broken:
+                    broken[place] = seed, schedule
+    except KeyboardInterrupt:
+        ended = "it was interrupted"
+    examples, first = {}, {}
+    for place, (seed, schedule) in sorted(broken.items()):
+        claim = walker.claims[place]
+        short = shrink(system, claim, schedule)
+        examples[claim.name] = Counterexample(system, claim.name, short, claim)
+        first[claim.name] = seed
+    return Swarm(walks, steps, examples, first, budget, ended)
+
+
+class Walker:
+    """Takes walks through one system; what was worked out for one is there for the next."""
+
+    def __init__(self, system: System, budget: Budget) -> None:
+        self.claims = tuple(p for p in system.properties() if p.kind == "always")
+        self._search = search = Search(system, budget, self.claims, many=None)
+        self._first = search.fields.pack(search.first_world())
+        self._options: list[dict[int, list[Heard]]] = [{} for _ in search.moves.places]
+
+    def walk(self, seed: int) -> tuple[tuple[str, ...], int]:
+        """The choices of a walk up to the first world in which a claim breaks, and a bit for
+        each claim that breaks there."""
+        draw, world, search = Random(seed), self._first, self._search
+        places, news = search.moves.places, 0
+        schedule: list[int] = []
+        while not news and len(schedule) < LONGEST:
+            several = []
+            for place, known in zip(places, self._options, strict=True):
+                key = world & place.mask
+                options = known.get(key)
+                if options is None:
+                    options = known[key] = self._sorted(place[key].steps, place[key].stops)
+                several += options
+            if not several:
+                break
+            added, choice, hearers = several[draw.randrange(len(several))]
+            for hearer in hearers:
+                added += hearer[world & hearer.mask]
+            world += added
+            schedule.append(choice)
+            news = search.judge[world & search.fields.parts]
+        return tuple(str(search.moves.choices[choice]) for choice in schedule), news
+
+    def _sorted(self, steps: Sequence[tuple[int, int]], stops: Sequence[Heard]) -> list[Heard]:
+        """A place's choices in the order of their names."""
+        names = self._search.moves.choices
+        every = [*((added, choice, ()) for added, choice in steps), *stops]
+        return sorted(every, key=lambda option: str(names[option[1]]))
+
+
+def shrink(system: System, claim: Property, schedule: Sequence[str]) -> tuple[str, ...]:
+    """The schedule without what its last world's broken claim does not need: again and again,
+    until no choice can be left out."""
+    short: tuple[str, ...] = tuple(schedule)
+    before: tuple[str, ...] = ()
+    while short != before:
+        before, size = short, len(short)
+        while size:
+            at = 0
+            while at < len(short):
+                less = _breaks(system, claim, (*short[:at], *short[at + size :]))
+                if less is None:
+                    at += size
+                else:
+                    short = less
+            size //= 2
+    return short
+
+
+def _breaks(system: System, claim: Property, schedule: Sequence[str]) -> tuple[str, ...] | None:
+    """The schedule up to the world in which the claim breaks, without the choices that are not
+    possible where they stand; None where it does not break."""
+    world, done = initial(system), []
+    for choice in schedule:
+        try:
+            world = apply(system, world, parse(choice))[-1].world
+        except ValueError:
+            continue
+        done.append(choice)
+        if not claim.holds(world):
+            return tuple(done)
+    return None
