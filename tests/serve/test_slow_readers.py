@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import tracemalloc
+from functools import partial
 from typing import Any
 
 import pytest
@@ -94,6 +95,17 @@ def test_whoever_names_a_number_takes_no_facts_from_a_follower() -> None:
     assert len(asyncio.run(live.lines(0, last=1))) == 2
     head, *facts = map(json.loads, asyncio.run(live.lines(0, last=10_000)))
     assert head["after"] == 0 and [f["fact"]["index"] for f in facts] == list(range(1, steps + 1))
+
+
+def test_a_plain_question_takes_no_facts_from_a_follower_of_all() -> None:
+    live = make_live(FIRST)
+    follow = partial(live.lines, last=10_000)
+    assert len(asyncio.run(follow(0))) == FIRST + 1
+    for _ in range(2 * FIRST):
+        live.recorder.record_start(0, "here", None, ())
+    assert len(asyncio.run(live.lines(0))) == FIRST + 1  # a stranger: as short as ever
+    head, *facts = map(json.loads, asyncio.run(follow(FIRST)))
+    assert head["after"] == FIRST and len(facts) == 2 * FIRST
 
 
 def test_a_follower_without_a_number_gets_the_newest_whoever_has_asked_before() -> None:

@@ -3,8 +3,9 @@
 Nobody may be asking, so nothing is drawn in advance. When somebody does, the newest steps in
 the ring become facts; their lines are kept, so that several may follow. A server works
 faster than its picture can be drawn (and faster than anybody reads): a follower gets the
-newest facts, and a Snapshot of what was before them. Whoever wants all asks for `last`, with any
-number: then none is passed over.
+newest facts, and a Snapshot of what was before them. A follower that wants all asks for `last`,
+with any number: then none is passed over, by the question of another one neither, as long as the
+follower comes back within a minute.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ FIRST = 1_000  # facts for somebody who has just come
 NEWEST = 200  # facts for somebody who has some already
 ALL = KEPT + TOGETHER  # steps, at most, that nobody has asked for yet
 CHUNK = 50  # steps drawn before the server's clients have their turn
+PATIENCE_S = 60.0  # a follower that wants all and has not asked for so long has gone
 
 
 class Live:
@@ -53,6 +55,7 @@ class Live:
         self._gap = False
         self._failed = False
         self._drawing = asyncio.Lock()
+        self._whole_until = 0.0  # the moment until which no step is passed over
 
     # -- steps into lines ----------------------------------------------------------------------
 
@@ -114,9 +117,11 @@ class Live:
         """What is kept behind fact number `after`, at most the `last` newest facts: a Snapshot,
         then a line for each. From the oldest kept if `after` is older, or of a server that was
         here before. The lines are the very ones that are kept, not copies."""
-        usual = NEWEST if after else FIRST
-        # Whoever names a number takes nothing from others, however few facts it wants.
-        await self.catch_up(ALL if last else usual)
+        now = asyncio.get_running_loop().time()
+        if last:
+            self._whole_until = now + PATIENCE_S
+        # A question that names no number takes nothing from those that do.
+        await self.catch_up(ALL if now < self._whole_until else NEWEST if after else FIRST)
         if not self._after <= after <= self.observer.facts:
             after = self._after
         kept = [(index, line) for index, _, line in self._lines if index > after]
