@@ -1,0 +1,285 @@
+"""A history -> what no correct run can show, and what could not be decided.
+
+Each message has a value of its own, so one pass notes who sent it, in which transaction, and where
+it was read; all anomalies are then questions about these notes. Time and memory grow with the
+number of lines.
+
+What is *definite*: an abort that was confirmed, a transaction that nobody asked to commit, a commit
+that was confirmed. What is *indefinite*: a commit that was asked for and not answered. Its
+transaction may be there or not, but not in part.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from .history import (
+    ABORTED,
+    COMMIT,
+    COMMITTED,
+    Assign,
+    Drained,
+    End,
+    Ended,
+    Event,
+    Read,
+    Send,
+)
+
+#: (topic, partition)
+Partition = tuple[str, int]
+#: (topic, partition, offset)
+Place = tuple[str, int, int]
+
+LOST, TORN, DUPLICATE = "lost", "torn", "duplicate"
+ABORTED_READ, DIRTY_READ, UNKNOWN_VALUE = "aborted read", "dirty read", "unknown value"
+REORDERED, NON_MONOTONIC, DIVERGENT = "reordered", "non-monotonic read", "divergent"
+ANOMALIES = (
+    LOST,
+    TORN,
+    ABORTED_READ,
+    DIRTY_READ,
+    DUPLICATE,
+    REORDERED,
+    NON_MONOTONIC,
+    DIVERGENT,
+    UNKNOWN_VALUE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An anomaly: its name among ANOMALIES, one sentence, and the events that show it."""
+
+    anomaly: str
+    sentence: str
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`undecided`: a sentence for each thing that the history cannot tell. `counts`: what it
+    holds."""
+
+    findings: tuple[Finding, ...]
+    undecided: tuple[str, ...]
+    counts: dict[str, int]
+
+
+@dataclass(slots=True)
+class Txn:
+    """What a history says of one transaction."""
+
+    name: str
+    sends: list[Send] = field(default_factory=list)
+    end: End | None = None
+    ended: Ended | None = None
+
+    @property
+    def outcome(self) -> str:
+        """committed, aborted, unknown, or "never" where nobody asked to commit it."""
+        if self.ended is not None and self.ended.outcome in (COMMITTED, ABORTED):
+            return self.ended.outcome
+        return "unknown" if self.asked_to_commit else "never"
+
+    @property
+    def asked_to_commit(self) -> bool:
+        """A message outside a transaction has no `end`: handing it over is asking."""
+        if self.end is None:
+            return self.ended is not None and self.ended.outcome == COMMITTED
+        return self.end.how == COMMIT
+
+
+class Notes:
+    """One pass over a history."""
+
+    def __init__(self, history: Iterable[Event]) -> None:
+        self.txns: dict[str, Txn] = {}
+        self.sent: dict[str, Send] = {}
+        self.twice: list[tuple[Send, Send]] = []
+        self.reads: dict[str, list[Read]] = defaultdict(list)
+        self.places: dict[Place, Read] = {}
+        self.divergent: list[tuple[Read, Read]] = []
+        self.steps_back: list[tuple[Read, Read]] = []
+        self.drained: dict[Partition, Drained] = {}
+        self.isolations: set[str] = set()
+        self.counts: Counter[str] = Counter()
+        self._last: dict[tuple[str, str, int], Read] = {}
+        for event in history:
+            self.counts[event.name] += 1
+            self._note(event)
+
+    def txn(self, name: str) -> Txn:
+        if name not in self.txns:
+            self.txns[name] = Txn(name)
+        return self.txns[name]
+
+    def _note(self, event: Event) -> None:
+        match event:
+            case Send(txn=name, value=value):
+                if value in self.sent:
+                    self.twice.append((self.sent[value], event))
+                self.sent[value] = event
+                self.txn(name).sends.append(event)
+            case End(txn=name):
+                txn = self.txn(name)
+                if txn.end is None or txn.end.how != COMMIT:  # once asked to commit, always asked
+                    txn.end = event
+            case Ended(txn=name):
+                self.txn(name).ended = event
+            case Drained(topic=topic, partition=partition):
+                self.drained[topic, partition] = event
+            case Assign(process=process, isolation=isolation):
+                self.isolations.add(isolation)
+                old = [key for key in self._last if key[0] == process]
+                for key in old:
+                    del self._last[key]
+            case Read():
+                self._note_read(event)
+
+    def _note_read(self, read: Read) -> None:
+        reader = (read.process, read.topic, read.partition)
+        before = self._last.get(reader)
+        if before is not None and read.offset <= before.offset:
+            self.steps_back.append((before, read))
+        self._last[reader] = read
+        place = (read.topic, read.partition, read.offset)
+        known = self.places.setdefault(place, read)
+        if known.value != read.value:
+            self.divergent.append((known, read))
+        if known is read:
+            self.reads[read.value].append(read)
+
+
+def check(history: Iterable[Event]) -> Report:
+    """What a history shows; HistoryError where its lines are none."""
+    notes = Notes(history)
+    findings = (
+        *_find_lost_or_torn(notes),
+        *_find_read_too_early(notes),
+        *_find_duplicates(notes),
+        *_find_reordered(notes),
+        *_find_steps_back(notes),
+        *_find_unknown(notes),
+    )
+    counts = Counter(txn.outcome for txn in notes.txns.values())
+    return Report(findings, tuple(_list_undecided(notes)), dict(notes.counts) | dict(counts))
+
+
+def _drained_after(notes: Notes, txn: Txn) -> bool:
+    """Whether each partition of a transaction was read to its end after the transaction's end."""
+    last = max(event.time for event in (txn.ended, txn.end, *txn.sends) if event is not None)
+    ends = (notes.drained.get((send.topic, send.partition)) for send in txn.sends)
+    return all(end is not None and end.time > last for end in ends)
+
+
+def _find_lost_or_torn(notes: Notes) -> Iterator[Finding]:
+    for txn in notes.txns.values():
+        if txn.outcome not in (COMMITTED, "unknown") or not _drained_after(notes, txn):
+            continue
+        there = [send for send in txn.sends if send.value in notes.reads]
+        missing = [send for send in txn.sends if send.value not in notes.reads]
+        if missing and there:
+            sentence = (
+                f"{txn.name} ({txn.outcome}): {len(missing)} of {len(txn.sends)} messages are "
+                f"missing, {missing[0].value} first"
+            )
+            shown = (notes.reads[there[0].value][0], missing[0])
+            yield Finding(TORN, sentence, _lines(*shown, txn.end, txn.ended))
+        elif missing and txn.outcome == COMMITTED:
+            sentence = f"{txn.name} was committed, and none of its messages is there"
+            yield Finding(LOST, sentence, _lines(missing[0], txn.end, txn.ended))
+
+
+def _find_read_too_early(notes: Notes) -> Iterator[Finding]:
+    for value, reads in notes.reads.items():
+        if value not in notes.sent:
+            continue
+        send, read = notes.sent[value], reads[0]
+        txn = notes.txns[send.txn]
+        if txn.outcome == ABORTED:
+            sentence = f"{value} was read, and its transaction {txn.name} was aborted"
+            yield Finding(ABORTED_READ, sentence, _lines(send, txn.ended, read))
+        elif txn.outcome == "never":
+            sentence = f"{value} was read, and nobody asked to commit {txn.name}"
+            yield Finding(DIRTY_READ, sentence, _lines(send, txn.end, read))
+        elif txn.end is not None and read.time < txn.end.time:
+            sentence = f"{value} was read before anybody asked to commit {txn.name}"
+            yield Finding(DIRTY_READ, sentence, _lines(send, read, txn.end))
+
+
+def _find_duplicates(notes: Notes) -> Iterator[Finding]:
+    for value, reads in notes.reads.items():
+        if len(reads) > 1:
+            places = " and ".join(map(_place, reads[:2]))
+            sentence = f"{value} stands at {places}"
+            sent = (notes.sent[value],) if value in notes.sent else ()
+            yield Finding(DUPLICATE, sentence, _lines(*sent, *reads[:2]))
+
+
+def _find_reordered(notes: Notes) -> Iterator[Finding]:
+    latest: dict[tuple[str, str, int], Send] = {}
+    for place in sorted(notes.places):
+        value = notes.places[place].value
+        if value not in notes.sent or notes.reads[value][0] is not notes.places[place]:
+            continue  # unknown, or a repetition
+        send = notes.sent[value]
+        key = (send.process, *place[:2])
+        before = latest.get(key)
+        if before is not None and send.line < before.line:
+            sentence = f"{send.value} was sent before {before.value}, and stands behind it"
+            reads = (notes.reads[before.value][0], notes.reads[send.value][0])
+            yield Finding(REORDERED, sentence, (send, before, *reads))
+        else:
+            latest[key] = send
+
+
+def _find_steps_back(notes: Notes) -> Iterator[Finding]:
+    for before, read in notes.steps_back:
+        sentence = f"{read.process} was given {_place(read)} after offset {before.offset}"
+        yield Finding(NON_MONOTONIC, sentence, (before, read))
+    for one, other in notes.divergent:
+        sentence = f"{_place(one)} holds {one.value} for {one.process}, "
+        sentence += f"{other.value} for {other.process}"
+        yield Finding(DIVERGENT, sentence, (one, other))
+
+
+def _find_unknown(notes: Notes) -> Iterator[Finding]:
+    for value, reads in notes.reads.items():
+        if value not in notes.sent:
+            yield Finding(UNKNOWN_VALUE, f"{value} was read, and nobody has sent it", (reads[0],))
+
+
+def _list_undecided(notes: Notes) -> Iterator[str]:
+    unknown = [txn for txn in notes.txns.values() if txn.outcome == "unknown"]
+    if unknown:
+        there = sum(any(send.value in notes.reads for send in txn.sends) for txn in unknown)
+        yield (
+            f"{len(unknown)} transactions were asked to commit and not answered: "
+            f"{there} of them are there, {len(unknown) - there} are not"
+        )
+    waiting = [
+        t for t in notes.txns.values() if t.outcome == COMMITTED and not _drained_after(notes, t)
+    ]
+    if waiting:
+        yield (
+            f"{len(waiting)} committed transactions stand in partitions that nobody has read to the "
+            "end afterwards: whether they are lost is not known"
+        )
+    for first, second in notes.twice:
+        yield (
+            f"{first.value} is sent in line {first.line} and in line {second.line}: a value that is "
+            "sent twice cannot be told apart"
+        )
+    if "read_uncommitted" in notes.isolations:
+        yield "a reader asked for read_uncommitted: it may be given aborted and dirty messages"
+
+
+def _lines(*events: Event | None) -> tuple[Event, ...]:
+    return tuple(event for event in events if event is not None)
+
+
+def _place(read: Read) -> str:
+    return f"{read.topic}-{read.partition} offset {read.offset}"

@@ -1,0 +1,109 @@
+"""One reader: every partition of the workload's topics, from its first offset on.
+
+A process of its own (`python -m mqlab.check.kafka.reader`). It reads until its input ends. A reader
+that *drains* ends by itself when it stands at the end of each partition's log, and notes that end;
+the log's end is asked with read_uncommitted, so an open transaction keeps it waiting.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+
+from ..history import Assign, Drained, Read, Writer
+from .writer import TOOL
+
+POLL_S = 0.2
+ASK_S = 5.0
+DEFAULT_ISOLATION = "read_committed"  # librdkafka's
+
+
+@dataclass(frozen=True)
+class Job:
+    """`drains_s`: how long a reader that drains may take; 0: it does not drain."""
+
+    process: str
+    history: str
+    config: dict[str, Any]
+    topics: list[str]
+    partitions: int
+    drains_s: float = 0
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def main() -> int:
+    """0 when it was told to end, or has drained; 1 where it could not drain in time."""
+    job = Job(**json.loads(sys.stdin.readline()))
+    over = threading.Event()
+    threading.Thread(target=_watch_input, args=(over,), daemon=True).start()
+    return 0 if read(job, over.is_set) else 1
+
+
+def _watch_input(over: threading.Event) -> None:
+    sys.stdin.read()
+    over.set()
+
+
+def read(job: Job, is_over: Callable[[], bool]) -> bool:
+    """Read until told to end; whether it has drained every partition, if it was to."""
+    history = Writer(Path(job.history), job.process, TOOL)
+    consumer = Consumer(job.config | {"enable.partition.eof": True})
+    where = [(topic, at) for topic in job.topics for at in range(job.partitions)]
+    consumer.assign([TopicPartition(topic, at, OFFSET_BEGINNING) for topic, at in where])
+    history.write(Assign, isolation=job.config.get("isolation.level", DEFAULT_ISOLATION))
+    ends: dict[tuple[str, int], int] = {}
+    deadline = time.monotonic() + job.drains_s
+    positions: dict[tuple[str, int], int] = {}
+    while not is_over() and not (job.drains_s and time.monotonic() > deadline):
+        message = consumer.poll(POLL_S)
+        if job.drains_s and not ends:
+            ends = _ask_ends(job, where)
+        if message is not None:
+            _note(message, history, positions)
+        if ends and all(positions.get(at, 0) >= ends[at] for at in where):
+            for topic, partition in where:
+                history.write(Drained, topic=topic, partition=partition, end=ends[topic, partition])
+            consumer.close()
+            return True
+    consumer.close()
+    return not job.drains_s
+
+
+def _note(message: Any, history: Writer, positions: dict[tuple[str, int], int]) -> None:
+    """A message, or the end of a partition: how far it has read."""
+    at = (message.topic(), message.partition())
+    error = message.error()
+    if error is None:
+        value = message.value().decode("utf-8", "backslashreplace")
+        history.write(Read, topic=at[0], partition=at[1], offset=message.offset(), value=value)
+        positions[at] = message.offset() + 1
+    elif error.code() == KafkaError._PARTITION_EOF:
+        positions[at] = message.offset()
+
+
+def _ask_ends(job: Job, where: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    """The ends of the logs, open transactions included; empty where nobody answers."""
+    asking = Consumer(job.config | {"isolation.level": "read_uncommitted"})
+    try:
+        return {
+            (topic, at): asking.get_watermark_offsets(TopicPartition(topic, at), ASK_S)[1]
+            for topic, at in where
+        }
+    except Exception:  # a cluster that does not answer now may answer at the next turn
+        return {}
+    finally:
+        asking.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,256 @@
+"""The workload: two writers, a reader, and faults among them; then a reader who drains.
+
+Faults come in turn, at times that the seed decides:
+
+    kill     a writer is killed (-9) and started again with the same transactional id
+    pause    a writer is stopped, another one is started with its transactional id, and the first
+             goes on as a zombie (not on Windows, which cannot stop a process)
+    reader   the reader is killed and a new one starts from the first offset
+
+It writes to topics that it makes itself. Nothing else of the cluster is touched.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from ..history import merge
+from . import reader, writer
+from .settings import Settings
+
+PREFIX = "mqlab-check"
+ERRORS = "errors.txt"
+TOPICS, PARTITIONS, WRITERS = 2, 2, 2
+ANSWER_S = 10.0
+GRACE_S = 15.0
+DRAIN_S = 60.0
+TIMEOUT_MS = 10_000  # of a transaction that nobody ends
+FAULT_S = (1.0, 3.0)  # between two faults, from … to …
+PAUSE_S = 0.02  # between two transactions of a writer
+
+
+class ClusterError(RuntimeError):
+    """The cluster does not answer or refuses; the message says what, and what to do next."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What this run calls its topics and transactional ids."""
+
+    run: str
+
+    @property
+    def topics(self) -> list[str]:
+        return [f"{PREFIX}-{self.run}-{number}" for number in range(TOPICS)]
+
+    def transactional_id(self, number: int) -> str:
+        return f"{PREFIX}-{self.run}-writer-{number}"
+
+
+@dataclass
+class Workload:
+    """A run against the cluster at `address`. `folder`: where each process keeps its history."""
+
+    address: str
+    settings: Settings
+    folder: Path
+    seconds: float
+    seed: int = 0
+    say: Callable[[str], None] = print
+    names: Names = field(default_factory=lambda: Names(uuid.uuid4().hex[:8]))
+    _incarnations: Iterator[int] = field(default_factory=count)
+    _readers: Iterator[int] = field(default_factory=count)
+
+    def prepare(self) -> None:
+        """Make the topics; ClusterError where that cannot be done."""
+        admin = self._try_settings()
+        try:
+            admin.list_topics(timeout=ANSWER_S)
+        except KafkaException as error:
+            raise ClusterError(
+                f"no Kafka broker answers at {self.address}: {_say(error)}; name a broker that "
+                "runs, as HOST:PORT"
+            ) from error
+        made = admin.create_topics([NewTopic(name, PARTITIONS) for name in self.names.topics])
+        for name, done in made.items():
+            try:
+                done.result(ANSWER_S)
+            except Exception as error:
+                raise ClusterError(f"the cluster does not create {name}: {_say(error)}") from error
+
+    def _try_settings(self) -> AdminClient:
+        """ClusterError where a kind of client does not take its settings."""
+        try:
+            Producer(self._writer_config(0))
+            Consumer(self._reader_config())
+            return AdminClient(self._common())
+        except (KafkaException, ValueError, TypeError) as error:
+            raise ClusterError(
+                f"confluent-kafka refuses these settings: {_say(error)}; mend the file of --config"
+            ) from error
+
+    def read_errors(self) -> str:
+        """The last thing that a process said before it ended, or nothing."""
+        path = self.folder / ERRORS
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        return lines[-1] if lines else ""
+
+    def run(self) -> None:
+        """Writers, reader and faults for so many seconds. Every process has ended afterwards."""
+        chance = random.Random(self.seed)
+        faults = self._list_faults()
+        deadline = time.monotonic() + self.seconds
+        writers = {number: self._start_writer(number) for number in range(WRITERS)}
+        others = [self._start_reader()]
+        try:
+            for number in count():
+                until = min(deadline, time.monotonic() + chance.uniform(*FAULT_S))
+                self._keep_alive(writers, until)
+                if time.monotonic() >= deadline:
+                    break
+                fault = faults[number % len(faults)]
+                self.say(f"{self._left(deadline)} {fault}")
+                self._inflict(fault, chance.randrange(WRITERS), writers, others)
+        finally:
+            _end_all([*writers.values(), *others])
+
+    def drain(self) -> bool:
+        """End what killed writers have left open, then read everything; whether the cluster let
+        it."""
+        for number in range(WRITERS):
+            closing = Producer(self._writer_config(number))
+            try:
+                closing.init_transactions(ANSWER_S)
+            except KafkaException as error:
+                self.say(f"the cluster does not end what a writer left open: {_say(error)}")
+                return False
+        last = self._reader_job("last reader", DRAIN_S)
+        return self._start("reader", last.to_json()).wait(DRAIN_S + GRACE_S) == 0
+
+    def keep(self, path: Path) -> None:
+        """One history of all processes."""
+        merge(sorted(self.folder.glob("*.jsonl")), path, writer.TOOL)
+
+    # ---- processes ---------------------------------------------------------------------
+
+    def _list_faults(self) -> list[str]:
+        return ["kill", "pause", "reader"] if hasattr(signal, "SIGSTOP") else ["kill", "reader"]
+
+    def _inflict(
+        self,
+        fault: str,
+        number: int,
+        writers: dict[int, subprocess.Popen[str]],
+        others: list[subprocess.Popen[str]],
+    ) -> None:
+        match fault:
+            case "kill":
+                writers[number].kill()
+                writers[number].wait()
+                writers[number] = self._start_writer(number)
+            case "pause":
+                zombie = writers[number]
+                zombie.send_signal(signal.SIGSTOP)
+                others.append(zombie)
+                writers[number] = self._start_writer(number)
+                time.sleep(FAULT_S[0])
+                zombie.send_signal(signal.SIGCONT)
+            case "reader":
+                others[0].kill()
+                others[0].wait()
+                others[0] = self._start_reader()
+
+    def _keep_alive(self, writers: dict[int, subprocess.Popen[str]], until: float) -> None:
+        """Wait, and start a writer again that has ended by itself."""
+        while time.monotonic() < until:
+            for number, process in writers.items():
+                if process.poll() is not None:
+                    time.sleep(0.5)  # a cluster that refuses everybody is not asked in a busy loop
+                    writers[number] = self._start_writer(number)
+            time.sleep(0.05)
+
+    def _start_writer(self, number: int) -> subprocess.Popen[str]:
+        process = f"w{number}.{next(self._incarnations)}"
+        job = writer.Job(
+            process,
+            str(self.folder / f"{process}.jsonl"),
+            self._writer_config(number),
+            self.names.topics,
+            PARTITIONS,
+            self.seed,
+            PAUSE_S,
+        )
+        return self._start("writer", job.to_json(), ends_with_input=True)
+
+    def _start_reader(self) -> subprocess.Popen[str]:
+        job = self._reader_job(f"reader {next(self._readers)}", 0)
+        return self._start("reader", job.to_json(), ends_with_input=True)
+
+    def _reader_job(self, process: str, drains_s: float) -> reader.Job:
+        path = self.folder / f"{process.replace(' ', '-')}.jsonl"
+        config, topics = self._reader_config(), self.names.topics
+        return reader.Job(process, str(path), config, topics, PARTITIONS, drains_s)
+
+    def _start(self, what: str, job: str, ends_with_input: bool = True) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", f"mqlab.check.kafka.{what}"],
+            stdin=subprocess.PIPE,
+            stderr=(self.folder / ERRORS).open("a"),
+            text=True,
+        )
+        assert process.stdin is not None, "asked for"
+        process.stdin.write(job + "\n")
+        process.stdin.flush()
+        return process
+
+    # ---- settings ----------------------------------------------------------------------
+
+    def _common(self) -> dict[str, Any]:
+        return {"bootstrap.servers": self.address, "log_level": 0, **self.settings.common}
+
+    def _writer_config(self, number: int) -> dict[str, Any]:
+        own = {
+            "transactional.id": self.names.transactional_id(number),
+            "transaction.timeout.ms": TIMEOUT_MS,
+        }
+        return {**own, **self._common(), **self.settings.producer}
+
+    def _reader_config(self) -> dict[str, Any]:
+        own = {"group.id": f"{PREFIX}-{self.names.run}", "enable.auto.commit": False}
+        return self._common() | self.settings.consumer | own
+
+    def _left(self, deadline: float) -> str:
+        return f"{max(0, deadline - time.monotonic()):5.0f} s left:"
+
+
+def _end_all(processes: list[subprocess.Popen[str]]) -> None:
+    """In an orderly way; after GRACE_S, or where one is in our way, by force."""
+    for process in processes:
+        if process.stdin is not None:
+            process.stdin.close()
+    deadline = time.monotonic() + GRACE_S
+    for process in processes:
+        try:
+            process.wait(max(0.1, deadline - time.monotonic()))
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            process.kill()
+            process.wait()
+
+
+def _say(error: BaseException) -> str:
+    told = error.args[0] if error.args else error
+    return told.str() if hasattr(told, "str") else str(told)

@@ -1,0 +1,143 @@
+"""One writer: transactions of several partitions, four of five committed, one aborted.
+
+A process of its own (`python -m mqlab.check.kafka.writer`, its job as JSON on standard input), so
+that it can be killed in any moment. It ends in an orderly way when its input ends. Each message is
+noted before it is handed to the client and each end before it is asked for; so what the history
+says is never less than what the cluster may have heard.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import KafkaException, Producer
+
+from ..history import ABORT, ABORTED, COMMIT, COMMITTED, UNKNOWN, End, Ended, Send, Writer
+
+TOOL = "mqlab check kafka"
+PATIENCE_S = 10
+#: a writer that was fenced has nothing left to do
+FENCED = 3
+ABORTS = 5  # one transaction of so many is aborted
+FLUSHES = 5  # one of so many is ended at once; the others stand in the log, open, for a while
+HOLD_S = 0.1
+
+
+@dataclass(frozen=True)
+class Job:
+    """`process`: its name in the history, which `values` begin with; `pause_s`: between two
+    transactions."""
+
+    process: str
+    history: str
+    config: dict[str, Any]
+    topics: list[str]
+    partitions: int
+    seed: int
+    pause_s: float
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+class Refused(Exception):
+    """The client cannot go on: it was fenced, or the cluster refuses it."""
+
+
+def main() -> int:
+    job = Job(**json.loads(sys.stdin.readline()))
+    over = threading.Event()
+    threading.Thread(target=_watch_input, args=(over,), daemon=True).start()
+    history = Writer(Path(job.history), job.process, TOOL)
+    producer = Producer(job.config)
+    try:
+        _retry(lambda: producer.init_transactions(PATIENCE_S), over)
+        for number in count():
+            if over.is_set():
+                return 0
+            _write_one(job, number, producer, history, over)
+            over.wait(job.pause_s)
+    except Refused as error:
+        print(f"{job.process}: {error}", file=sys.stderr)
+        return FENCED
+    return 0
+
+
+def _watch_input(over: threading.Event) -> None:
+    sys.stdin.read()
+    over.set()
+
+
+def _write_one(
+    job: Job, number: int, producer: Producer, history: Writer, over: threading.Event
+) -> None:
+    chance = random.Random(f"{job.seed} {job.process} {number}")
+    txn = f"{job.process}.{number}"
+    where = [(topic, at) for topic in job.topics for at in range(job.partitions)]
+    places = chance.sample(where, chance.randint(2, len(where)))
+    how = ABORT if chance.randrange(ABORTS) == 0 else COMMIT
+    producer.begin_transaction()
+    for index, (topic, partition) in enumerate(places):
+        value = f"{txn}/{index}"
+        history.write(Send, txn=txn, topic=topic, partition=partition, value=value)
+        producer.produce(topic, value.encode(), partition=partition)
+    if chance.randrange(FLUSHES):
+        producer.flush(PATIENCE_S)  # an abort would throw away what has not left
+        over.wait(chance.uniform(0, HOLD_S))
+    history.write(End, txn=txn, how=how)
+    outcome, error = _end(producer, how, over)
+    history.write(Ended, txn=txn, outcome=outcome, error=error)
+    if outcome == UNKNOWN:
+        raise Refused(error)
+
+
+def _end(producer: Producer, how: str, over: threading.Event) -> tuple[str, str]:
+    """What became of it, and the error that the client told."""
+    try:
+        if how == COMMIT:
+            _retry(lambda: producer.commit_transaction(PATIENCE_S), over)
+            return COMMITTED, ""
+        _retry(lambda: producer.abort_transaction(PATIENCE_S), over)
+        return ABORTED, ""
+    except KafkaException as error:
+        if not error.args[0].txn_requires_abort():
+            return UNKNOWN, str(error.args[0])
+        return _abort(producer, str(error.args[0]), over)
+    except Refused as error:
+        return UNKNOWN, str(error)
+
+
+def _abort(producer: Producer, why: str, over: threading.Event) -> tuple[str, str]:
+    """A commit that the client cannot make is aborted by it."""
+    try:
+        _retry(lambda: producer.abort_transaction(PATIENCE_S), over)
+        return ABORTED, why
+    except (KafkaException, Refused) as error:
+        return UNKNOWN, f"{why}; then {error}"
+
+
+def _retry(call: Any, over: threading.Event) -> None:
+    """The call, again while its error says that asking again may help and there is time left.
+    Refused where the client is fenced or the time is over."""
+    while True:
+        try:
+            call()
+            return
+        except KafkaException as error:
+            told = error.args[0]
+            if told.retriable() and not over.is_set():
+                continue
+            if told.txn_requires_abort():
+                raise
+            raise Refused(str(told)) from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

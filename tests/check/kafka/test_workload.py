@@ -1,0 +1,136 @@
+"""The workload against this project's server: a whole one passes, a broken one is found out."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from mqlab.check.checker import ABORTED_READ, DIRTY_READ, check
+from mqlab.check.history import read
+from mqlab.check.kafka.settings import Settings, SettingsError, read_settings
+from mqlab.check.kafka.workload import Workload
+from mqlab.cli import main
+from mqlab.serve.kafka import serve
+
+SECONDS = 7
+
+
+def run(address, tmp_path, *more):
+    """The exit code and the report of `mqlab check kafka`."""
+    path = tmp_path / "history.jsonl"
+    words = ["check", "kafka", address, "--seconds", str(SECONDS), "--history", str(path), *more]
+    return main(words), check(read(path)), [*read(path)]
+
+
+def test_a_whole_server_passes(tmp_path, capsys):
+    with serve() as broker:
+        status, report, events = run(broker.address, tmp_path)
+    assert (status, report.findings) == (0, ())
+    assert report.counts["committed"] > 10 and report.counts["aborted"] > 2
+    out = capsys.readouterr().out
+    assert "kill" in out and "pause" in out and "found nothing" in out
+    topics = {event.topic for event in events if event.name == "send"}
+    assert len(topics) == 2 and all(topic.startswith("mqlab-check-") for topic in topics)
+    assert {event.process for event in events if event.name == "drained"} == {"last reader"}
+    restarted = {event.process.partition(".")[0] for event in events if event.name == "send"}
+    assert len({event.process for event in events if event.name == "send"}) > len(restarted)
+
+
+@pytest.mark.parametrize(("off", "anomaly"), [("lso", DIRTY_READ), ("aborted_index", ABORTED_READ)])
+def test_a_broken_server_is_found_out(tmp_path, capsys, off, anomaly):
+    with serve(off=(off,)) as broker:
+        status, report, _ = run(broker.address, tmp_path)
+    assert status == 1
+    assert anomaly in {finding.anomaly for finding in report.findings}
+    assert f"FOUND {anomaly}" in capsys.readouterr().out
+
+
+def test_a_users_own_settings_reach_the_clients(tmp_path, capsys):
+    config = tmp_path / "client.properties"
+    config.write_text("# mine\nconsumer.isolation.level=read_uncommitted\nproducer.linger.ms=1\n")
+    with serve() as broker:
+        status, report, _ = run(broker.address, tmp_path, "--config", str(config))
+    assert status == 1, "a reader of uncommitted messages is given aborted ones"
+    assert {finding.anomaly for finding in report.findings} >= {ABORTED_READ, DIRTY_READ}
+    assert any("read_uncommitted" in sentence for sentence in report.undecided)
+
+
+def test_a_cluster_that_dies_leaves_the_history_so_far(tmp_path, capsys):
+    with serve() as broker:
+        load = Workload(broker.address, Settings(), tmp_path, seconds=4, say=lambda line: None)
+        load.prepare()
+        death = threading.Timer(3, broker.stop)
+        death.start()
+        load.run()
+        death.join()
+        assert not load.drain()
+    load.keep(tmp_path / "all.json")
+    report = check(read(tmp_path / "all.json"))
+    assert report.counts["send"] > 0 and report.findings == ()
+
+
+def test_an_address_where_nobody_answers(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mqlab.check.kafka.workload.ANSWER_S", 1.0)
+    assert main(["check", "kafka", "127.0.0.1:1", "--seconds", "1"]) == 2
+    assert "no Kafka broker answers at 127.0.0.1:1" in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--seconds", "0"), "name 1 to 86400"),
+        (("--seconds", "nan"), "name 1 to 86400"),
+        (("--config", "absent"), "cannot read absent"),
+        (("--history", "."), "is there already"),
+    ],
+)
+def test_what_cannot_be_asked_for(capsys, tmp_path, monkeypatch, words, told):
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "kafka", "127.0.0.1:1", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["producer.acks=some", "no.such.name=1", "consumer.x=1"])
+def test_settings_that_the_client_refuses(capsys, tmp_path, monkeypatch, line):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").write_text(line + "\n")
+    assert main(["check", "kafka", "127.0.0.1:1", "--config", "mine"]) == 2
+    assert "confluent-kafka refuses these settings" in capsys.readouterr().err
+
+
+def test_writers_that_may_not_write(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("mqlab.check.kafka.workload.TIMEOUT_MS", 999_999_999)
+    with serve() as broker:
+        status, _, _ = run(broker.address, tmp_path)
+    assert status == 2
+    told = capsys.readouterr().err
+    assert "the writers could not write" in told and "INVALID_TRANSACTION_TIMEOUT" in told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("linger.ms", "line 1: expected name=value"),
+        ("producer.=1", "line 1: expected name=value"),
+        ("transactional.id=mine", "set by the workload"),
+        ("consumer.group.id=mine", "set by the workload"),
+    ],
+)
+def test_settings_that_cannot_be_used(tmp_path, line, told):
+    path = tmp_path / "client.properties"
+    path.write_text(line + "\n")
+    with pytest.raises(SettingsError, match=told):
+        read_settings(path)
+
+
+def test_settings_of_each_kind(tmp_path):
+    path = tmp_path / "client.properties"
+    path.write_text(
+        "security.protocol = PLAINTEXT\n\nproducer.acks=all\nconsumer.check.crcs=true\n"
+    )
+    assert read_settings(path) == Settings(
+        {"security.protocol": "PLAINTEXT"}, {"acks": "all"}, {"check.crcs": "true"}
+    )

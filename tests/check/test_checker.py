@@ -1,0 +1,241 @@
+"""The checker, an anomaly at a time, on histories written by hand; and what is none."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from mqlab.check.checker import (
+    ABORTED_READ,
+    DIRTY_READ,
+    DIVERGENT,
+    DUPLICATE,
+    LOST,
+    NON_MONOTONIC,
+    REORDERED,
+    TORN,
+    UNKNOWN_VALUE,
+    check,
+)
+from mqlab.check.history import Assign, Drained, End, Ended, Read, Send
+
+
+class Told:
+    """A history that is written in order: each event one nanosecond after the last."""
+
+    def __init__(self) -> None:
+        self.events = []
+        self._times = count(1)
+
+    def _add(self, kind, process, **values):
+        now = next(self._times)
+        self.events.append(kind(now, process, now + 1, **values))
+
+    def send(self, txn, *values, process="w"):
+        for value in values:
+            self._add(Send, process, txn=txn, topic="t", partition=int(value[-1]), value=value)
+
+    def end(self, txn, how="commit", outcome="", process="w"):
+        self._add(End, process, txn=txn, how=how)
+        if outcome:
+            self._add(Ended, process, txn=txn, outcome=outcome, error="")
+
+    def read(self, *values, process="r", at=None):
+        """Each value in the partition that its last digit names, at offset `at` or its first one."""
+        for value in values:
+            offset = int(value[1:-2]) if at is None else at
+            place = {"topic": "t", "partition": int(value[-1]), "offset": offset}
+            self._add(Read, process, **place, value=value)
+
+    def assign(self, process="r", isolation="read_committed"):
+        self._add(Assign, process, isolation=isolation)
+
+    def drain(self, *partitions, end=100):
+        for partition in partitions or (0, 1):
+            self._add(Drained, "last", topic="t", partition=partition, end=end)
+
+    def found(self):
+        return sorted({finding.anomaly for finding in check(self.events).findings})
+
+
+@pytest.fixture
+def told():
+    return Told()
+
+
+def test_a_correct_history_shows_nothing(told):
+    told.send("A", "a1/0", "a1/1")
+    told.end("A", outcome="committed")
+    told.send("B", "b2/0")
+    told.end("B", "abort", outcome="aborted")
+    told.read("a1/0", "a1/1")
+    told.drain()
+    report = check(told.events)
+    assert (report.findings, report.undecided) == ((), ())
+    assert (report.counts["committed"], report.counts["aborted"]) == (1, 1)
+
+
+def test_a_committed_transaction_of_which_nothing_is_there_is_lost(told):
+    told.send("A", "a1/0", "a1/1")
+    told.end("A", outcome="committed")
+    told.drain()
+    assert told.found() == [LOST]
+
+
+def test_nothing_is_lost_in_a_partition_that_was_drained_before_the_commit(told):
+    told.send("A", "a1/0")
+    told.drain()
+    told.end("A", outcome="committed")
+    report = check(told.events)
+    assert report.findings == () and "not known" in report.undecided[0]
+
+
+@pytest.mark.parametrize("outcome", ["committed", "unknown", ""])
+def test_a_part_of_a_transaction_is_torn(told, outcome):
+    told.send("A", "a1/0", "a1/1")
+    told.end("A", outcome=outcome)
+    told.read("a1/1")
+    told.drain()
+    assert told.found() == [TORN]
+
+
+@pytest.mark.parametrize("seen", [(), ("a1/0", "a1/1")])
+def test_an_unknown_transaction_may_be_there_or_not(told, seen):
+    told.send("A", "a1/0", "a1/1")
+    told.end("A", outcome="unknown")
+    told.read(*seen)
+    told.drain()
+    report = check(told.events)
+    assert report.findings == ()
+    assert f"{bool(seen):d} of them are there" in report.undecided[0]
+
+
+def test_an_aborted_message_is_not_read(told):
+    told.send("A", "a1/0")
+    told.end("A", "abort", outcome="aborted")
+    told.read("a1/0")
+    assert told.found() == [ABORTED_READ]
+
+
+def test_a_commit_that_the_client_had_to_abort_counts_as_aborted(told):
+    told.send("A", "a1/0")
+    told.end("A", "commit", outcome="aborted")
+    told.drain()
+    assert told.found() == []
+    told.read("a1/0")
+    assert told.found() == [ABORTED_READ]
+
+
+@pytest.mark.parametrize("how", ["", "abort"])
+def test_what_nobody_asked_to_commit_is_dirty(told, how):
+    told.send("A", "a1/0")
+    if how:
+        told.end("A", how, outcome="unknown")
+    told.read("a1/0")
+    assert told.found() == [DIRTY_READ]
+
+
+def test_what_is_read_before_its_commit_was_asked_for_is_dirty(told):
+    told.send("A", "a1/0")
+    told.read("a1/0")
+    told.end("A", outcome="committed")
+    assert told.found() == [DIRTY_READ]
+
+
+def test_asked_to_commit_once_is_asked_for_ever(told):
+    told.send("A", "a1/0")
+    told.end("A", "commit")
+    told.end("A", "abort", outcome="unknown")
+    told.read("a1/0")
+    assert told.found() == []
+
+
+def test_a_value_at_two_offsets_is_a_duplicate(told):
+    told.send("A", "a1/0")
+    told.end("A", outcome="committed")
+    told.read("a1/0")
+    told.read("a1/0", at=2)
+    assert told.found() == [DUPLICATE]
+
+
+def test_two_readers_of_one_offset_are_no_duplicate(told):
+    told.send("A", "a1/0")
+    told.end("A", outcome="committed")
+    told.read("a1/0", process="r")
+    told.read("a1/0", process="s")
+    assert told.found() == []
+
+
+def test_messages_of_one_process_keep_their_order(told):
+    told.send("A", "a2/0", "b1/0")
+    told.end("A", outcome="committed")
+    told.read("b1/0", "a2/0")
+    assert told.found() == [REORDERED]
+
+
+def test_messages_of_two_processes_have_no_order(told):
+    told.send("A", "a2/0")
+    told.send("B", "b1/0", process="v")
+    told.end("A", outcome="committed")
+    told.end("B", outcome="committed", process="v")
+    told.read("b1/0", "a2/0")
+    assert told.found() == []
+
+
+def test_a_reader_does_not_go_back_by_itself(told):
+    told.send("A", "a1/0", "b2/0")
+    told.end("A", outcome="committed")
+    told.read("a1/0", "b2/0", "a1/0")
+    assert told.found() == [NON_MONOTONIC]
+
+
+def test_a_reader_that_was_assigned_again_may_go_back(told):
+    told.send("A", "a1/0", "b2/0")
+    told.end("A", outcome="committed")
+    told.assign()
+    told.read("a1/0", "b2/0")
+    told.assign()
+    told.read("a1/0")
+    assert told.found() == []
+
+
+def test_one_offset_holds_one_value(told):
+    told.send("A", "a1/0", "b2/0")
+    told.end("A", outcome="committed")
+    told.read("a1/0", process="r")
+    told.read("b2/0", process="s", at=1)
+    assert told.found() == [DIVERGENT]
+
+
+def test_a_value_that_nobody_sent(told):
+    told.read("x1/0")
+    assert told.found() == [UNKNOWN_VALUE]
+
+
+def test_a_message_outside_a_transaction_is_one_of_its_own(told):
+    told.send("a1/0", "a1/0")
+    told._add(Ended, "w", txn="a1/0", outcome="committed", error="")
+    told.read("a1/0")
+    told.drain()
+    assert told.found() == []
+
+
+def test_a_value_sent_twice_is_named_as_undecided(told):
+    told.send("A", "a1/0", "a1/0")
+    told.end("A", outcome="committed")
+    assert any("sent twice" in sentence for sentence in check(told.events).undecided)
+
+
+def test_a_reader_of_uncommitted_messages_is_named(told):
+    told.assign(isolation="read_uncommitted")
+    assert "read_uncommitted" in check(told.events).undecided[0]
+
+
+def test_a_finding_shows_its_lines(told):
+    told.send("A", "a1/0")
+    told.end("A", "abort", outcome="aborted")
+    told.read("a1/0")
+    (finding,) = check(told.events).findings
+    assert [event.name for event in finding.events] == ["send", "ended", "read"]
+    assert [event.line for event in finding.events] == [2, 4, 5]
