@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` and `make test`. `make help` lists the others.
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test lint bench income flink labs class real lock clean
+.PHONY: help setup lab test quick lint bench income flink labs class real lock clean
 PY := .venv/bin/python
 export PYTHON
 
@@ -15,6 +15,9 @@ lab: setup ## your copies of the labs, in JupyterLab (made in my-labs/, never ov
 
 test: setup ## all checks, with a table of times and what was skipped
 	@$(PY) tests/run.py $(PARTS)
+
+quick: setup ## after a change: style, types (what changed), kernel and one broker (BROKER=rocketmq)
+	@$(PY) tests/run.py style types kernel $(or $(BROKER),kafka)
 
 lint: setup ## style and types only
 	@$(PY) tests/run.py style types

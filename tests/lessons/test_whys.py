@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mqlab.brokers import list_brokers
 from mqlab.kernel import Fact, System, Trace, simulate
 from mqlab.registry import SYSTEMS
 from mqlab.scenario import load, parse_script, perform, system_of
@@ -86,7 +87,7 @@ def test_kills_recoveries_and_timers_say_why_in_every_system_of_the_labs() -> No
 
 # ---- while a safeguard is off ----------------------------------------------------------
 
-BROKERS = ("kafka", "rocketmq", "pulsar")
+BROKERS = tuple(list_brokers("serve"))
 UNGUARDED = [
     path
     for path in SCENARIOS

@@ -12,22 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from mqlab.brokers import list_brokers
 from mqlab.kernel.token import encode
 from mqlab.registry import run_scenario
 from tests.project.sources import ROOT
 
+LAB_SOURCES = sorted((ROOT / "labs" / "source").glob("*.py"))
 STORY = "datasets/scenarios/kafka/counterexamples/lso.scn"
-#: the labs of one broker, and the brokers that they need not know
-LABS = {
-    "03": ("kafka", "pulsar"),
-    "04": ("kafka", "pulsar"),
-    "05": ("rocketmq", "pulsar"),
-    "06": ("rocketmq", "pulsar"),
-    "07": ("rocketmq", "pulsar"),
-    "08": ("rocketmq", "pulsar"),
-    "09": ("kafka", "rocketmq"),
-    "10": ("kafka", "rocketmq"),
-}
+BROKERS = tuple(list_brokers("serve"))
 
 
 def loaded(code: str) -> set[str]:
@@ -38,6 +30,23 @@ def loaded(code: str) -> set[str]:
     )
     assert done.returncode == 0, done.stderr
     return {line[1:] for line in done.stdout.splitlines() if line.startswith("@")}
+
+
+def imports_of(lab: Path) -> list[ast.ImportFrom]:
+    """What the lab's cells import of ours."""
+    nodes = ast.walk(ast.parse(lab.read_text("utf-8")))
+    found = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    return [node for node in found if (node.module or "").startswith("mqlab.")]
+
+
+def broker_of(lab: Path) -> str:
+    """The broker whose lab this is, by its own module; "" where it is about several or none."""
+    own = f"lab{lab.name[:2]}"
+    rooms = [str(node.module).split(".")[-2:] for node in imports_of(lab)]
+    return next((room for room, name in rooms if name == own and room in BROKERS), "")
+
+
+LABS = {lab: broker for lab in LAB_SOURCES if (broker := broker_of(lab))}
 
 
 def rooms(found: set[str], *names: str) -> list[str]:
@@ -73,17 +82,16 @@ def test_a_command_that_is_not_about_lessons_loads_none(
     assert not rooms(found, "mqlab.lessons", "mqlab.lab")
 
 
-@pytest.mark.parametrize("number", LABS)
-def test_a_lab_of_one_broker_loads_no_other(number: str) -> None:
-    """What its cells import, and what a picture's first scenario needs."""
-    (path,) = (ROOT / "labs" / "source").glob(f"{number}-*.py")
-    tree = ast.parse(path.read_text("utf-8"))
-    cells = [
-        ast.unparse(node)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mqlab")
-    ]
-    found = loaded("\n".join(cells))
+def test_each_broker_has_a_lab() -> None:
+    assert {*LABS.values()} == {*BROKERS}
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_a_lab_of_one_broker_loads_no_other(lab: Path) -> None:
+    """What its cells import."""
+    found = loaded("\n".join(ast.unparse(node) for node in imports_of(lab)))
     places = ("mqlab", "mqlab.lessons", "mqlab.serve", "mqlab.real", "mqlab.registry.cases")
     assert rooms(found, "mqlab.lessons")
-    assert not rooms(found, *(f"{place}.{other}" for place in places for other in LABS[number]))
+    assert not rooms(
+        found, *(f"{place}.{other}" for place in places for other in BROKERS if other != LABS[lab])
+    )
