@@ -76,6 +76,16 @@ class Map(Generic[K, V]):
         root, added = _set(self._root, 0, hash(key), key, value)
         return Map._made(None, root, self._len + added)
 
+    def update(self, pairs: Iterable[tuple[K, V]]) -> Map[K, V]:
+        """This map with all these pairs, in the time of one change where it is small."""
+        if self._flat is not None:
+            flat = {**self._flat, **dict(pairs)}
+            return Map._made(flat, None, len(flat))
+        new: Map[K, V] = self
+        for key, value in pairs:
+            new = new.set(key, value)
+        return new
+
     def remove(self, key: K) -> Map[K, V]:
         """This map without `key` (itself where it has none)."""
         if key not in self:

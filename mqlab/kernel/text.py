@@ -51,7 +51,7 @@ UNSEEN = ("Cc", "Cs", "Zl", "Zp")  # control characters, half characters, line s
 def escape_unseen(text: str) -> str:
     """The text in one line, with what a terminal would obey instead of showing it written out:
     control characters as \\x1b, marks of direction as \\u202e."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():  # no control character, and no mark of direction, counts as printable
         return text
     return "".join(_written(char) for char in text)
 

@@ -106,10 +106,7 @@ class Message:
 
     def put(self, *pairs: tuple[str, str]) -> Message:
         """This message with these properties as well."""
-        properties = self.properties
-        for name, value in pairs:
-            properties = properties.set(name, value)
-        return replace(self, properties=properties)
+        return replace(self, properties=self.properties.update(pairs))
 
     @property
     def transaction_type(self) -> int:

@@ -115,17 +115,20 @@ def give_up(broker: Broker, timer: str) -> Result:
 
 def copy_records(broker: Broker, effects: Effects) -> Effects:
     """What a step has written goes to the slave, if one is connected."""
+    if broker.copied is None:
+        return ()
     written = tuple(e.entry for e in effects if isinstance(e, Append) and e.log == COMMIT_LOG)
-    if broker.copied is None or not written:
+    if not written:
         return ()
     return (Send(broker.config.slave, HaTransfer(written)),)
 
 
 def plan_flush(broker: Broker, effects: Effects) -> Effects:
     """With ASYNC_FLUSH: the next pass of the flush service, where a lesson has one."""
+    if broker.config.flush != "async" or broker.config.flush_ms <= 0:
+        return ()
     written = any(isinstance(e, Append) and e.log == COMMIT_LOG for e in effects)
-    wanted = written and broker.config.flush == "async" and broker.config.flush_ms > 0
-    return (SetTimer(FLUSH, broker.config.flush_ms),) if wanted else ()
+    return (SetTimer(FLUSH, broker.config.flush_ms),) if written else ()
 
 
 def lose_slave(broker: Broker) -> Broker:

@@ -44,6 +44,7 @@ Result = tuple["Broker", Effects]
 
 TIMER_QUEUE = name_queue(TIMER_TOPIC, 0)
 TIMED = "timed"
+NAMED = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
 PRECISION_MS = 1_000  # timerPrecisionMs
 MOST_MS = 259_200_000  # timerMaxDelaySec
 #: where the service is: the last second that was delivered (its file is called timercheck)
@@ -58,10 +59,12 @@ ILLEGAL = (
 
 def is_timed(message: Message, config: RocketMQConfig) -> bool:
     """4.9 knows nothing of that; a delay level goes before (HookUtils#checkIfTimerMessage)."""
-    named = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
-    if config.release == "4.9" or int(message.get(DELAY) or 0) > 0:
+    if config.release == "4.9":
         return False
-    return any(message.get(name) is not None for name in named)
+    for name in NAMED:
+        if message.get(name) is not None:
+            return int(message.get(DELAY) or 0) <= 0
+    return False
 
 
 def read_delivery(message: Message, at_ms: int) -> int | None:

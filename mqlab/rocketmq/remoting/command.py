@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from typing import Any
 
@@ -48,6 +48,12 @@ class Flag(IntFlag):
     ONEWAY = 0x2
 
 
+#: looked at in every command, so as plain numbers: with a member, `&` looks up a member
+RESPONSE_BIT, ONEWAY_BIT = Flag.RESPONSE.value, Flag.ONEWAY.value
+#: how a header's JSON is written; made once, since each command needs it
+write_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 @dataclass(frozen=True, slots=True)
 class RemotingCommand:
     """A request or an answer. `code`: what is asked, or what came of it; `fields`: extFields, all
@@ -65,11 +71,11 @@ class RemotingCommand:
 
     @property
     def is_response(self) -> bool:
-        return bool(self.flag & Flag.RESPONSE)
+        return bool(self.flag & RESPONSE_BIT)
 
     @property
     def is_oneway(self) -> bool:
-        return bool(self.flag & Flag.ONEWAY)
+        return bool(self.flag & ONEWAY_BIT)
 
 
 def answer_to(
@@ -80,14 +86,15 @@ def answer_to(
     remark: str = "",
 ) -> RemotingCommand:
     """The answer to a request: its opaque, its kind of header."""
-    return replace(
-        request,
-        code=code,
-        fields=fields or {},
-        body=body,
-        flag=Flag.RESPONSE,
-        remark=remark,
-        language="JAVA",
+    return RemotingCommand(
+        code,
+        fields or {},
+        body,
+        request.opaque,
+        RESPONSE_BIT,
+        remark,
+        version=request.version,
+        serialize_type=request.serialize_type,
     )
 
 
@@ -148,7 +155,7 @@ def _write_json(command: RemotingCommand) -> bytes:
     if command.remark:
         row["remark"] = command.remark
     row |= {"serializeTypeCurrentRPC": "JSON", "version": command.version}
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+    return write_json(row).encode(errors="replace")
 
 
 def _read_json(header: bytes, body: bytes) -> RemotingCommand:
@@ -163,8 +170,7 @@ def _read_json(header: bytes, body: bytes) -> RemotingCommand:
         raise RemotingError("extFields that are no JSON object")
     return RemotingCommand(
         code=_int(row, "code"),
-        # A client may send a number or a boolean where the broker reads a text.
-        fields={name: _text(value) for name, value in fields.items() if value is not None},
+        fields=_texts(fields),
         body=body,
         opaque=_int(row, "opaque"),
         flag=_int(row, "flag"),
@@ -179,6 +185,13 @@ def _int(row: dict[str, Any], name: str) -> int:
     if type(value) is not int or not -(2**31) <= value < 2**31:
         raise RemotingError(f"{name} is no number of 32 bits")
     return value
+
+
+def _texts(fields: dict[str, Any]) -> dict[str, str]:
+    """A client may send a number or a boolean where the broker reads a text; nearly none does."""
+    if set(map(type, fields.values())) <= {str}:
+        return fields
+    return {name: _text(value) for name, value in fields.items() if value is not None}
 
 
 def _text(value: Any) -> str:

@@ -24,6 +24,7 @@ import struct
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import ip_address
 
 from .codes import MessageSysFlag
@@ -37,8 +38,10 @@ MIDDLE = struct.Struct(">iq")  # reconsume times, prepared transaction offset
 INT, LONG, SHORT = struct.Struct(">i"), struct.Struct(">q"), struct.Struct(">h")
 IN_BATCH = struct.Struct(">iiii")
 # a number: the complement of a flag holds only the bits that have a name (Python 3.11)
+V4_HOST = 8  # bytes of an address and a port
 V6 = int(MessageSysFlag.BORNHOST_V6 | MessageSysFlag.STOREHOSTADDRESS_V6)
 NOWHERE = ("127.0.0.1", 0)
+HOSTS = 1_024  # whose bytes are remembered: each record names two, and nearly always the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +195,7 @@ class _Reader:
         return str(ip_address(address)), port
 
 
+@lru_cache(HOSTS)
 def _host(host: tuple[str, int]) -> bytes:
     return ip_address(host[0]).packed + INT.pack(host[1])
 
@@ -209,9 +213,9 @@ def _with_families(record: MessageRecord) -> int:
     """The sysFlag with the bits that say how long the addresses are; all others stay, those that
     have no name here among them."""
     flag = record.sys_flag & ~V6
-    if ip_address(record.born_host[0]).version == 6:
+    if len(_host(record.born_host)) > V4_HOST:
         flag |= int(MessageSysFlag.BORNHOST_V6)
-    if ip_address(record.store_host[0]).version == 6:
+    if len(_host(record.store_host)) > V4_HOST:
         flag |= int(MessageSysFlag.STOREHOSTADDRESS_V6)
     return flag
 

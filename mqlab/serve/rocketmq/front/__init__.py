@@ -149,7 +149,8 @@ class Front(Quiet):
         commands, what is given up has a topic to lie in, and whoever waits for a queue that has
         grown is woken."""
         broker, effects = self.broker.step(event, disk)
-        new, done = replace(self, broker=broker), list[Any]()
+        new = self if broker is self.broker else replace(self, broker=broker)
+        done = list[Any]()
         for effect in effects:
             match effect:
                 case Send(body=HeartbeatResponse()):
@@ -160,8 +161,10 @@ class Front(Quiet):
                     done += (*topics.create_once(disk, message.topic), effect)
                 case _:
                     done.append(effect)
-        awaited = tuple(filter(self.held.is_awaited, list_arrivals(effects)))
-        return new, (*done, *((Send(FRONT, Wake(awaited)),) if awaited else ()))
+        if self.held.pulls:
+            awaited = tuple(filter(self.held.is_awaited, list_arrivals(effects)))
+            done += (Send(FRONT, Wake(awaited)),) if awaited else ()
+        return new, tuple(done)
 
     def _forget(self, client: str, event: ConnectionLost, disk: Disk) -> Result:
         new, effects = self.ask_broker(event, disk)
@@ -182,13 +185,13 @@ class Front(Quiet):
     def mark(self, message: Message, at_ms: int, disk: Disk) -> Message:
         """The properties that a broker adds to what it stores. Since 5 it also gives a key to a
         message that its client gave none: of the broker's address, the time and where it lies."""
-        marked = message.put(("CLUSTER", CLUSTER))
-        if self.is_older:
-            return marked
-        if not message.get(UNIQ_KEY):
-            key = f"{make_msg_id(self.here, disk.log(COMMIT_LOG).end)}{at_ms & 0xFFFFFFFF:08X}"
-            marked = marked.put((UNIQ_KEY, key))
-        return marked.put(("MSG_REGION", REGION), ("TRACE_ON", "true"))
+        marks = [("CLUSTER", CLUSTER)]
+        if not self.is_older:
+            if not message.get(UNIQ_KEY):
+                place = make_msg_id(self.here, disk.log(COMMIT_LOG).end)
+                marks.append((UNIQ_KEY, f"{place}{at_ms & 0xFFFFFFFF:08X}"))
+            marks += (("MSG_REGION", REGION), ("TRACE_ON", "true"))
+        return message.put(*marks)
 
     def mark_in_batch(self, message: Message) -> Message:
         """Since 5 a broker adds nothing to the messages of a batch."""

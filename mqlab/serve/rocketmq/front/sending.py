@@ -72,7 +72,9 @@ def store(front: Front, caller: Caller, body: asks.Send, at_ms: int, disk: Disk)
         messages = tuple(replace(front.mark_in_batch(m), queue_id=chosen) for m in body.messages)
         asked: SendMessage | SendBatchMessage = SendBatchMessage(messages, body.group)
     else:
-        message = replace(front.mark(first, at_ms, disk), queue_id=chosen)
+        message = front.mark(first, at_ms, disk)
+        if message.queue_id != chosen:
+            message = replace(message, queue_id=chosen)
         asked = SendMessage(message, body.group)
     new, effects = front.ask_broker(Request(caller, asked, at_ms), disk)
     return new, (*made, *effects)
@@ -103,8 +105,8 @@ def find_fault(front: Front, body: asks.Send, topic: Topic) -> tuple[ResponseCod
 def find_wrong_number(message: Message) -> str:
     """The name of a property that the engine could not read, "" where all is well."""
     for name in NUMBERS:
-        text = message.get(name) or "0"
-        if not (text.isdigit() and text.isascii() and len(text) < DIGITS):
+        text = message.get(name)
+        if text and not (text.isdigit() and text.isascii() and len(text) < DIGITS):
             return name
     return ""
 

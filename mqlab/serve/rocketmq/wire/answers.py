@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
@@ -37,6 +38,7 @@ REGION = "DefaultRegion"
 #: of a refusal that nobody has put into words (RemotingCommand#createResponseCommand)
 NO_REMARK = "not set any response code"
 Host = tuple[str, int]
+CLIENTS = 1_024  # whose addresses are remembered: a pull asks for one with each message
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,7 @@ def write_host(host: Host) -> str:
     return f"{host[0]}:{host[1]}"
 
 
+@lru_cache(CLIENTS)
 def read_host(text: str, otherwise: Host) -> Host:
     """What `write_host` wrote; what the broker itself has written was born where it is stored."""
     address, _, port = text.rpartition(":")

@@ -7,12 +7,15 @@ one throws (CommandCustomHeader#checkFields, RemotingCommand#decodeCommandCustom
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ....rocketmq.remoting import RemotingCommand, ResponseCode
 
 INT, LONG = 1 << 31, 1 << 63
 TRUE = "true"
+#: int() also takes spaces, underlines and digits of other scripts; Java does not
+NUMBER = re.compile("[-+]?[0-9]{1,19}")
 
 
 class RequestError(Exception):
@@ -51,9 +54,7 @@ class Header:
         if text is None and default is not None:
             return default
         text = self.text(name)
-        digits = text[1:] if text[:1] in ("-", "+") else text
-        # int() also takes spaces, underlines and digits of other scripts; Java does not.
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= 19):
+        if NUMBER.fullmatch(text) is None:
             raise RequestError(f'For input string: "{text[:100]}"')
         number = int(text)
         if not -limit <= number < limit:

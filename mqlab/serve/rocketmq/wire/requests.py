@@ -49,6 +49,8 @@ SHORT = {
     "producerGroup": "a", "topic": "b", "defaultTopicQueueNums": "d", "queueId": "e",
     "sysFlag": "f", "bornTimestamp": "g", "flag": "h", "properties": "i", "reconsumeTimes": "j",
 }  # fmt: skip
+#: SendMessageRequestHeader's names, which are not short
+LONG = {name: name for name in SHORT}
 ENDS = (TransactionType.NOT_TYPE, TransactionType.COMMIT_TYPE, TransactionType.ROLLBACK_TYPE)
 
 
@@ -79,7 +81,7 @@ def refuse(command: RemotingCommand, code: ResponseCode, remark: str) -> Refused
 
 
 def _send(command: RemotingCommand, header: Header, born_host: str) -> asks.Send:
-    return _read_send(command, header, {}, born_host)
+    return _read_send(command, header, LONG, born_host)
 
 
 def _send_v2(command: RemotingCommand, header: Header, born_host: str) -> asks.Send:
@@ -105,19 +107,16 @@ def _read_send(
     born_host: str,
     batch: bool = False,
 ) -> asks.Send:
-    def name(long: str) -> str:
-        return names.get(long, long)
-
     first = Message(
-        topic=header.text(name("topic")),
-        queue_id=header.integer(name("queueId")),
+        topic=header.text(names["topic"]),
+        queue_id=header.integer(names["queueId"]),
         body=command.body,
-        properties=_properties(header.text(name("properties"), "")),
-        born_ms=header.long(name("bornTimestamp"), 0),
+        properties=_properties(header.text(names["properties"], "")),
+        born_ms=header.long(names["bornTimestamp"], 0),
         born_host=born_host,
-        sys_flag=header.integer(name("sysFlag"), 0),
-        reconsume_times=header.integer(name("reconsumeTimes"), 0),
-        flag=header.integer(name("flag"), 0),
+        sys_flag=header.integer(names["sysFlag"], 0),
+        reconsume_times=header.integer(names["reconsumeTimes"], 0),
+        flag=header.integer(names["flag"], 0),
     )
     messages: tuple[Message, ...] = (first,)
     if batch:
@@ -128,11 +127,11 @@ def _read_send(
         if not messages:
             raise RequestError("a batch of no messages", ResponseCode.MESSAGE_ILLEGAL)
     return asks.Send(
-        group=header.text(name("producerGroup"), ""),
+        group=header.text(names["producerGroup"], ""),
         messages=messages,
         size=len(command.body),
         batch=batch,
-        queues=header.integer(name("defaultTopicQueueNums"), 4),
+        queues=header.integer(names["defaultTopicQueueNums"], 4),
     )
 
 
