@@ -2,7 +2,7 @@
 
 A step of a role changes a handful of values, and nothing is done more often. The standard
 function calls the class's `__init__`, which sets every field through a check that the value
-is frozen; here the fields are copied from slot to slot, in a third of the time. Types are
+is frozen; here the fields are copied from slot to slot, in a quarter of the time. Types are
 checked as for the standard function.
 """
 
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = ["replace"]
 
-Place = tuple[str, Callable[[Any, Any], None], Callable[[Any], Any]]  # name, put, get
+Put = Callable[[Any, Any], None]
 
-_places: dict[type, tuple[Place, ...]] = {}
+_made: dict[type, tuple[Callable[[Any], Any], dict[str, Put]]] = {}
 
 if TYPE_CHECKING:
     from dataclasses import replace
@@ -25,19 +25,27 @@ else:
     def replace(value, /, **changes):
         """Raises TypeError for a change of what is no field."""
         kind = value.__class__
-        places = _places.get(kind)
-        if places is None:
-            places = _places[kind] = _of(kind)
-        new = object.__new__(kind)
-        for name, put, get in places:
-            put(new, changes.pop(name) if name in changes else get(value))
-        if changes:
-            raise TypeError(f"{kind.__name__} has no field {next(iter(changes))!r}")
+        made = _made.get(kind)
+        if made is None:
+            made = _made[kind] = _make(kind)
+        copy, puts = made
+        new = copy(value)
+        try:
+            for name, change in changes.items():
+                puts[name](new, change)
+        except KeyError as error:
+            raise TypeError(f"{kind.__name__} has no field {error}") from error
         return new
 
 
-def _of(kind: type) -> tuple[Place, ...]:
-    """A class that checks itself when it is made must go through its own `__init__`."""
+def _make(kind: type) -> tuple[Callable[[Any], Any], dict[str, Put]]:
+    """A function that copies a value field by field, and for each field what sets it. The function
+    is written as text, as `dataclass` itself writes `__init__`: a loop over the fields takes twice
+    as long. A class that checks itself when it is made must go through its own `__init__`."""
     assert not hasattr(kind, "__post_init__") and hasattr(kind, "__slots__"), kind
-    slots = ((f.name, getattr(kind, f.name)) for f in fields(kind))
-    return tuple((name, slot.__set__, slot.__get__) for name, slot in slots)
+    puts = {field.name: getattr(kind, field.name).__set__ for field in fields(kind)}
+    lines = [f" put_{name}(new, value.{name})" for name in puts]
+    text = "\n".join(("def copy(value):", " new = make(kind)", *lines, " return new"))
+    names = {"make": object.__new__, "kind": kind, **{f"put_{n}": put for n, put in puts.items()}}
+    exec(text, names)
+    return names["copy"], puts

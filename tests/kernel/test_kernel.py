@@ -73,6 +73,14 @@ def test_keys_with_one_hash_stay_apart_in_a_large_map():
     assert mapping.remove(size + 3).get(3) == 3
 
 
+@pytest.mark.parametrize("size", [0, 20, 23, 24, 100])
+def test_many_keys_at_once_are_what_one_after_the_other_is(size):
+    old: Map[int, int] = Map((n, n) for n in range(size))
+    new = old.update((n, -n) for n in range(5, 9))
+    assert new == Map({**dict(old.items()), **{n: -n for n in range(5, 9)}}.items())
+    assert old == Map((n, n) for n in range(size))
+
+
 def test_an_older_map_is_left_as_it_was():
     old = Map((n, n) for n in range(100))
     new = old.set(5, 0).remove(6)

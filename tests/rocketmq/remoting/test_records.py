@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from ipaddress import ip_address
 
 import pytest
 from hypothesis import given
@@ -188,3 +189,18 @@ def test_a_body_that_is_no_json_is_refused() -> None:
     for bad in (b"", b"{", b"\xff", b"[" * 100_000):
         with pytest.raises(RemotingError, match="no JSON"):
             decode_json(bad)
+
+
+def test_an_address_is_read_once_however_many_messages_name_it(monkeypatch):
+    read = []
+
+    def read_address(text: str):
+        read.append(text)
+        return ip_address(text)
+
+    monkeypatch.setattr("mqlab.rocketmq.remoting.records.ip_address", read_address)
+    here, there = ("127.0.0.2", 10911), ("127.0.0.3", 50007)
+    for offset in range(50):
+        make_msg_id(here, offset)
+        encode_record(MessageRecord("orders", b"x", store_host=here, born_host=there))
+    assert read == ["127.0.0.2", "127.0.0.3"]

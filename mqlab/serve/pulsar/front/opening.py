@@ -44,6 +44,8 @@ def take(hosted: Hosted, opening: Opening) -> tuple[Hosted, Effects]:
 
 def forget(hosted: Hosted, effects: Effects) -> Hosted:
     """Those that are answered for good."""
+    if not hosted.openings:
+        return hosted
     done = [e.to for e in effects if isinstance(e, Send) and _is_last(e.body)]
     kept = hosted.openings
     for name in done:
