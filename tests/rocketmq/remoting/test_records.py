@@ -191,10 +191,12 @@ def test_a_body_that_is_no_json_is_refused() -> None:
             decode_json(bad)
 
 
-def test_an_address_is_read_once_however_many_messages_name_it(monkeypatch):
-    read = []
+def test_an_address_is_read_once_however_many_messages_name_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[str] = []
 
-    def read_address(text: str):
+    def read_address(text: str) -> object:
         read.append(text)
         return ip_address(text)
 
