@@ -15,6 +15,7 @@ from mqlab.kernel import (
     FactKind,
     Fired,
     Flush,
+    Made,
     NodeSpec,
     Put,
     Quiet,
@@ -30,6 +31,7 @@ from mqlab.kernel import (
     Truncate,
     replay,
 )
+from mqlab.kernel.run import RECOVERED
 from mqlab.kernel.trace import GLYPHS
 from tests.kernel.toy import Keep, Value
 
@@ -124,7 +126,11 @@ def test_a_request_that_is_served_and_what_comes_of_it():
             ("a",),
             (FactKind.POWER_CUT, "✗", "keeper", None),
         ),
-        (("kill keeper", "restart keeper"), (), (FactKind.RECOVERY, "↻", "keeper", None)),
+        (
+            ("kill keeper", "restart keeper"),
+            (),
+            (FactKind.RECOVERY, "↻", "keeper", Made(RECOVERED, {})),
+        ),
     ],
 )
 def test_what_goes_wrong_and_what_follows(choices, calls, last):
