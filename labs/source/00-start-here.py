@@ -65,7 +65,7 @@ Predict("00-killed-between", trace=lossy, step=1, panels=calm, told=calm)
 # ## Run
 #
 # This is the whole run. Step through it with the arrow keys or the slider. Time runs downwards, and
-# each process has a line of its own:
+# each process has its own line:
 #
 # | in the picture | in text | what has happened |
 # |---|---|---|
@@ -132,8 +132,7 @@ Player(safe, step=undecided)
 # %% [markdown]
 # ## Book it twice
 #
-# Two customers have ordered now, order 17 for £5 and order 18 for £7, and each order has a transaction of
-# its own:
+# Two customers have ordered now, the first for £5 and the second for £7. Each order has its own transaction:
 #
 #     run order-service: init, begin, send accounts-0 C-5, send accounts-1 S+5, commit
 #     run order-service: begin, send accounts-0 C-7, send accounts-1 S+7, commit
@@ -210,8 +209,8 @@ check(BOOKED_TWICE, kill)
 # | `restart order-service` | starts it again, at the first line of its application |
 # | `fire order-service` | a timer of this process runs out |
 #
-# `explore` needs the application within the system line. It tries **every** schedule: again and again
-# it *chooses* which of the things that can happen next does happen, until all choices have been tried.
+# `explore` needs the application within the system line. It tries **every** schedule: again and again it
+# *chooses* which of the possible events happens next, until it has tried all choices.
 # A `Budget` says what may go wrong; here one process may be killed, and only the order service. Its
 # `counterexamples` hold, for each light, the run with the fewest choices that turns it red.
 
@@ -250,9 +249,9 @@ print("the light can turn red:", "money" in verdict.counterexamples)
 # ## Deeper: what does a message queue promise?
 
 # %% [markdown]
-# The writer is answered when its message is *kept*, not when somebody has read it: that is **asynchronous
-# communication**. So the reader may be slow, or down. Here *accounting*, which reads both accounts with
-# `poll`, is down before anything is sent. When is the order service done?
+# The writer is answered when its message is *kept*, not when somebody has read it. This is called
+# **asynchronous communication**. So the reader may be slow, or down. Here *accounting*, which reads both
+# accounts with `poll`, is down before anything is sent. When is the order service done?
 
 # %%
 away = scenario("""

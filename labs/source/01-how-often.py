@@ -184,9 +184,9 @@ print(compare_promises(faults))
 # Each promise is kept, and has its price on the other side. Exactly once has a price too: a number in
 # each order, a memory in the queue, and a position in the books.
 #
-# Look at the fourth line. The queue *had* the order and died before it could say so: for the shop this
-# is silence like any other. And look at the last two, where no message is lost at all. An order can go
-# wrong on a perfect network, inside accounting.
+# Look at the fourth line. The queue *had* the order and died before it could say so. The shop hears only
+# silence, as before. Then look at the last two, where no message is lost at all. An order can go
+# wrong inside accounting, even on a perfect network.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does the reader's commit say?
@@ -384,9 +384,9 @@ print(columns(rows))
 
 # %% [markdown]
 # One of eight is right. Here exactly once needs shop, queue and accounting *together*, and anyone who sells it
-# as a feature of one of them is selling a third of it. The fourth line, `append_first`, was on all the time. Without it
-# the queue acknowledges what it has only in its memory: press *Search*, and see in how few choices an
-# order is lost that the shop was told is safe.
+# as a feature of one of them is selling a third of it. The fourth line, `append_first`, was on all the time.
+# Without it the queue acknowledges orders that are only in its memory. Press *Search*: in how few choices is an
+# order lost, although the shop was told that it is safe?
 
 # %%
 acknowledged_early = system("delivery off=append_first 'shop=send 580538:31678'")
@@ -491,7 +491,7 @@ print("Kafka's log holds:", *(cell.label for cell in kafka.snapshot(-1).logs[0].
 # | Kafka | stored once within a producer's session (the default of the Java client since 3.0) | at least once; exactly once where what is saved is in Kafka too, in one transaction |
 # | Pulsar | stored once where deduplication is switched on | at least once; exactly once in one transaction, within Pulsar |
 #
-# In all of them the books of *this* lab, a database of your own, stay your own affair.
+# None of them covers the books of *this* lab, which are a database of your own.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: how often is the driver paid?

@@ -4,8 +4,9 @@
 # *75 minutes, or a short way of 25* · no broker in particular
 #
 # **In one paragraph.** An order must be in the shop's database and in the warehouse's, or in neither. Each
-# database can keep its own promises; nobody keeps those between them. In this lab you kill a coordinator
-# of two databases at every effect with `kill -9`, and you ask five classical models what each of them pays.
+# database keeps its own promises, but no database keeps a promise about both. In this lab you kill a
+# coordinator of two databases after each of its effects with `kill -9`. Then you ask five classical models
+# for their price.
 #
 # **The short way:** Hook, Put it into order, Predict, Run, What you know now. The other parts are folded
 # under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
@@ -50,23 +51,24 @@ from mqlab.lessons.patterns.lab02 import (
 print(kill_everywhere(ONE_PHASE))
 
 # %% [markdown]
-# One line is half an order, and no restart mends it: when the program comes back it knows nothing. This is
-# a *distributed transaction* (分布式事务) with nobody who decides.
+# One line is half an order, and no restart mends it, because the restarted program knows nothing of it. This is
+# a *distributed transaction* (分布式事务) in which nobody decides.
 #
 # So there is a *transaction manager*, or *coordinator* (`tm` in the pictures), and the databases become
-# *resource managers*, or *participants*. They can do one thing more: **prepare**, that is, promise to
-# commit if told to, and keep the promise through any crash. XA, the interface of 1991, calls it
-# `xa_prepare`. Here each file writes its promise into itself, and the row of that promise is the lock. The
-# coordinator has a file of its own. When it is started again it reads that file. If it finds a decision, it
-# tells everybody who has promised; if it finds none, all roll back (*presumed abort*).
+# *resource managers*, or *participants*. A participant can do one thing more. It can **prepare**, which means
+# that it promises to commit when it is told to, and keeps this promise through any crash. XA, the interface of
+# 1991, calls this `xa_prepare`. Here each file writes its promise into itself, and the row of that promise is
+# the lock. The coordinator has a file of its own. When it is started again it reads that file. If it finds a
+# decision, it tells everybody who has promised; if it finds none, all roll back (*presumed abort*).
 
 # %% [markdown]
 # ## Put it into order
 #
-# The coordinator has five effects, here by the alphabet: `"commit:orders"`, `"commit:stock"`, `"decide"`,
-# `"prepare:orders"`, `"prepare:stock"`. Put them into an order in which the files agree, wherever it is
-# killed. Your list is carried out on two real files, stopped after each effect, and recovered. *Several
-# orders are right.* Two hints are there: `print(EFFECTS.hint(1))`, then `print(EFFECTS.hint(2))`.
+# The coordinator has five effects, here in alphabetical order: `"commit:orders"`, `"commit:stock"`, `"decide"`,
+# `"prepare:orders"`, `"prepare:stock"`. Put them into an order in which the files agree in the end, wherever
+# the coordinator is killed. Your list is carried out on two real files, stopped after each effect, and
+# recovered. *Several orders are right.* Two hints are there: `print(EFFECTS.hint(1))`, then
+# `print(EFFECTS.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "effects"}
 effects = [
@@ -106,25 +108,25 @@ Predict("02-blocked", trace=blocked, step=first(blocked, "killed"))
 # %% [markdown]
 # ## Run
 #
-# Go through the run in the picture above once more, and look at the tables. What would have to happen so
-# that `orders` can go on?
+# Step through the run in the picture above once more, and look at the tables. What would have to happen
+# before `orders` can go on?
 #
 # This is the **blocking window**: from the yes until the decision is heard, a participant can neither go
-# forward nor back, and everybody who needs its rows waits with it. The same with `kill -9` on the two files,
-# in a process of its own: in which line of the table did the order become certain?
+# forward nor back, and everybody who needs its rows waits with it. The next cell does the same with `kill -9`
+# to a process that writes the two files. In which line of the table did the order become certain?
 
 # %% tags=["nbval-check-output"]
 print(kill_everywhere(TWO_PHASES))
 
 # %% [markdown]
-# It is the line `decide`. Before it, every promise is taken back; after it, every promise is carried out,
-# although no file knows so yet. Deciding is *one* write in *one* place.
+# It is the line `decide`. Before it, every promise is taken back. After it, every promise is carried out,
+# although neither file has heard of the decision yet. To decide is *one* write in *one* place.
 
 # %% [markdown]
 # ## What you know now
 #
-# A decision is one write in one place. Everything else is promising before it and telling after it. Models
-# differ in who waits, who sees half an order, and who is late.
+# A decision is one write in one place. Promises come before it, and news of it comes after. Models differ in
+# who waits, who sees half an order, and who is late.
 #
 # The short way ends here. The parts below go deeper, in any order; 6 of the 9 points are there. The next
 # lab asks: [how do a message and a row become one?](03-half-message.ipynb)
@@ -133,10 +135,11 @@ print(kill_everywhere(TWO_PHASES))
 # ## Deeper: what does one database promise?
 
 # %% [markdown]
-# An SQLite file with two accounts, A with £100 and B with £0, and a rule: no account below 0. The next
-# cell checks ACID letter by letter. *Atomicity*: a transaction that is broken off leaves nothing.
-# *Consistency*: every declared rule holds when a transaction ends. *Isolation*: nobody else sees
-# uncommitted changes. *Durability*: committed changes are there when the file is opened again.
+# An SQLite file has two accounts, A with £100 and B with £0, and one rule: no account may fall below 0. The
+# next cell checks ACID letter by letter. *Atomicity* means that a transaction that is broken off leaves
+# nothing. *Consistency* means that every declared rule holds when a transaction ends. *Isolation* means that
+# nobody else sees uncommitted changes. *Durability* means that committed changes are there when the file is
+# opened again.
 
 # %% tags=["nbval-check-output"]
 folder = tempfile.mkdtemp()
@@ -162,15 +165,15 @@ bank.close()
 print("durability:  opened again             ", balances(open_bank(folder)))
 
 # %% [markdown]
-# *Consistency* is a word with three meanings. Here it is about rules inside one database. In CAP, below, it
-# means that all copies answer alike. And *eventually consistent* means that two places agree in the end.
+# The word *consistency* has three meanings. Here it is about rules inside one database. In CAP, below, it
+# means that all copies give the same answer. *Eventually consistent* means that two places agree in the end.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: are two atomic transfers safe?
 
 # %% [markdown]
-# Atomicity is often taken to mean that transactions do not disturb each other. Two clerks transfer £10
-# to B. Each reads the balance, adds 10, and writes the sum in a transaction of its own.
+# Many people think that atomic transactions do not disturb each other. Here two clerks each transfer £10 to
+# B. Each of them reads the balance, adds 10, and writes the sum in a transaction of its own.
 
 # %% jupyter={"source_hidden": true}
 Predict("02-lost-update")
@@ -198,22 +201,22 @@ for careful in (False, True):
     print(f"locked before reading: {careful}, rounds: {rounds}, B has £{total}")
 
 # %% [markdown]
-# A **lost update**: two transfers, each atomic, and one of them is gone. Atomicity is about crashes,
-# isolation about the others. With a lock taken before the reading the second clerk is refused and must
-# try again: that costs time, and nothing is lost.
+# This is a **lost update**: both transfers were atomic, and one of them is gone. Atomicity protects from
+# crashes; isolation protects from other transactions. If a clerk takes a lock before it reads, the second one
+# is refused and must try again. That costs time, and nothing is lost.
 
 # %% [markdown] tags=["deeper"]
-# ## Deeper: may a participant in doubt help itself?
+# ## Deeper: may a participant in doubt decide alone?
 
 # %% [markdown]
-# How short a run leads into the blocking window? And what happens if a participant helps itself after a
-# while, which XA calls a *heuristic decision*? Guess first.
+# How short is a run that leads into the blocking window? And what happens if a participant decides by itself
+# after a while, which XA calls a *heuristic decision*? Guess first.
 
 # %%
 ONE_STOP = Budget(kills=1, killable=("tm",), retries=1)
 for name, line in {
     "somebody waits for a coordinator that is down": "two_phase claims=never_blocked",
-    "… and helps itself": "two_phase off=waits_in_doubt",
+    "somebody in doubt decides alone": "two_phase off=waits_in_doubt",
 }.items():
     verdict = explore(system(f"{line} 'app=commit T1'"), ONE_STOP)
     print(f"{name}: {tell_red(verdict)}")
@@ -221,17 +224,17 @@ helped = verdict.counterexamples["same outcome"].trace()
 Player(helped, step=find_red_step(helped, "same outcome"))
 
 # %% [markdown]
-# A participant that waits keeps atomicity and loses time; one that helps itself may split the order. No timeout is
-# right, since a participant cannot tell a coordinator that has died from one that is slow.
+# A participant that waits keeps atomicity and loses time. A participant that decides alone may split the order.
+# No timeout is right, because a participant cannot tell a dead coordinator from a slow one.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: does a third phase mend it?
 
 # %% [markdown]
 # *Three-phase commit*, *3PC* (三阶段提交), puts a phase between vote and commit: **PreCommit**, "all have
-# voted yes". Nobody commits while another is still uncertain, so the survivors can end the transaction
-# without the dead. The next cell tries every schedule: first two of three are killed and never come back,
-# then connections break while everybody lives.
+# voted yes". Nobody commits while another one is still uncertain, so the survivors can end the transaction
+# without the dead. The next cell tries every schedule twice. First two of three processes are killed and never
+# come back; then connections break while every process lives.
 
 # %% tags=["nbval-check-output"]
 PARTIES = ("tm", "orders", "stock")
@@ -247,8 +250,8 @@ for name, line, budget in [
     print(f"{name}: {tell_red(verdict)}")
 
 # %% [markdown]
-# Nobody blocks any more when processes die. But “a process that I do not hear has stopped” is an
-# assumption, and it is wrong when the network is cut.
+# When processes die, nobody blocks any more. But the model assumes that a process that is not heard has
+# stopped, and this is wrong when the network is cut.
 
 # %% jupyter={"source_hidden": true}
 parted = scenario("""
@@ -271,9 +274,9 @@ Predict(
 # ## Deeper: what does a partition make you choose?
 
 # %% [markdown]
-# While the network is cut one can keep *consistency* (all places agree) or *availability* (everybody is
-# answered), not both: that is what **CAP** says, and it says it of partitions only. The same cut, once
-# through two-phase commit, once through a message transaction, which you meet below:
+# While the network is cut, a system can keep *consistency* (all places agree) or *availability* (everybody is
+# answered), but not both. This is what **CAP** says, and it says so about partitions only. The next cell cuts
+# the network in the middle of a two-phase commit, and of a message transaction, which you will meet below.
 
 # %% tags=["nbval-check-output"]
 for name, text in {
@@ -287,21 +290,24 @@ for name, text in {
     print("  on disk during the cut:", [len(log.cells) for log in cut.snapshot(-1).logs])
 
 # %% [markdown]
-# Two-phase commit is *CP*: no answer, and nothing that disagrees. The message transaction is *AP*: the app
-# has its answer, the shop its order, and the warehouse has not heard of it. What it promises instead is
-# **BASE**: *basically available* (the app was answered), *soft state* (what is true changes without
-# anybody writing, as messages arrive), *eventually consistent* (in the end they agree). So BASE is what is
-# left of consistency for those who choose A and P.
+# Two-phase commit is *CP*: it gives no answer, and nothing disagrees. The message transaction is *AP*: the app
+# has its answer and the shop its order, but the warehouse has not heard of it. The message transaction promises
+# **BASE** instead. It is *basically available*: the app was answered. It has *soft state*, which changes when
+# messages arrive, although no user writes. It is *eventually consistent*: in the end the two agree. So BASE is
+# the consistency that remains for those who choose A and P.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: can the application write both phases itself?
 
 # %% [markdown]
-# No database should wait for a coordinator. So the *business* writes both phases: **Try** reserves (one
-# piece is set aside), **Confirm** uses what was reserved, **Cancel** gives it back: the compensation. Each
-# is a local transaction that commits at once; no lock stays. (One article expands the name as "Try, Commit,
-# Cancel". The phases are Try, *Confirm*, Cancel.) Watch the balances and the reader while two confirmations
-# arrive one after the other:
+# No database should wait for a coordinator. So in *TCC* the *business* writes both phases. **Try** reserves:
+# one piece is set aside. **Confirm** uses the reserved piece. **Cancel** gives it back; it is the
+# *compensation*. Each of them is a local transaction that commits at once, and no lock stays.
+#
+# One article calls the pattern "Try, Commit, Cancel", and says that each step registers "a confirm (Try) and a
+# cancel". Both are slips. In the run below count the calls of each service: the Try comes first and reserves,
+# the Confirm is a second call with work of its own, and nothing is held open that could be committed. Watch the
+# balances and the reader while two confirmations arrive one after the other.
 
 # %%
 order = scenario("""
@@ -312,11 +318,12 @@ run app: order T1
 Player(order, step=find_red_step(order, "whole order"))
 
 # %% [markdown]
-# The red light is what TCC gives up: for a while a reader sees half an order. Nothing is locked, so
-# nobody waits.
+# The red light shows the price of TCC: for a while a reader sees half an order. Nothing is locked, so nobody
+# waits.
 #
-# Confirm and Cancel are repeated until they are acknowledged, so they come twice; and a new connection
-# lets a Cancel overtake its Try. A service must be written for that. Without its four lines:
+# Confirm and Cancel are repeated until they are acknowledged, so they may come twice. On a new connection a
+# Cancel may even overtake its Try. Four lines of a service take care of this. The next cell leaves out one of
+# them at a time.
 
 # %% tags=["nbval-check-output"]
 print(tell_traps())
@@ -325,11 +332,11 @@ print(tell_traps())
 # ## Deeper: what must a service remember of an order?
 
 # %% [markdown]
-# Write the service. Your rule is given the `call`, `"try"`, `"confirm"` or `"cancel"`, and the `last` entry
-# of the ledger for this order, `""` for none. Say which entry is written now:
+# Write the rule of a service. It is given the `call` (`"try"`, `"confirm"` or `"cancel"`) and the `last` entry
+# of its ledger for this order, which is `""` if there is none. Return the entry that is written now:
 #
 # - `"tried"` (one piece from free to reserved), `"confirmed"` (from reserved to used), `"cancelled"` (from
-#   reserved back to free), `"empty"` (nothing moves, a mark only);
+#   reserved back to free), `"empty"` (nothing moves; it is only a mark);
 # - `""`: nothing is written, and the call is acknowledged;
 # - `"refuse"`: nothing is written, and the call fails. (A Confirm or Cancel that fails is repeated.)
 #
@@ -366,19 +373,19 @@ check(FENCE, fence)
 # ## Deeper: what if nobody coordinates?
 
 # %% [markdown]
-# The last model has no coordinator. The shop writes its order *and a message about it* in one local
-# transaction (local operation + message, 本地操作 + 消息), and a queue drives the warehouse. Each side
-# repeats until it is acknowledged. Find the step at which the shop is done and the warehouse does not
-# know it yet; then kill the shop before the message leaves, and see who sends it.
+# The last model has no coordinator. The shop writes its order *and a message about it* in one local transaction
+# (local operation + message, 本地操作 + 消息), and a queue passes the message on to the warehouse. Each side repeats
+# its message until it is acknowledged. Find the step at which the shop is done and the warehouse does not know
+# it yet. Then kill the shop before the message leaves, and see who sends it.
 
 # %%
 late = "message_transaction claims=consistent_at_once 'app=order T1'"
 Playground(continue_scenario(f"# A message transaction\nsystem {late}"), goal="consistent at once")
 
 # %% [markdown]
-# The two are consistent *eventually*, not at once. And nobody asks the warehouse beforehand: if it can never
-# do its part, the shop's order stands all the same, and takes a person or a *saga* to take back. (A **saga**
-# is a chain of local transactions, each with another one, its compensation, that makes up for it.)
+# The two are consistent *eventually*, not at once. And nobody asks the warehouse beforehand. If it can never
+# do its part, the shop's order stands all the same, and a person or a *saga* must take it back. (A **saga** is
+# a chain of local transactions. Each of them has a compensation, another local transaction that undoes it.)
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does each model give up?
@@ -391,8 +398,9 @@ Playground(continue_scenario(f"# A message transaction\nsystem {late}"), goal="c
 print(compare_models())
 
 # %% [markdown]
-# The last three lines need no fault: they are not accidents but the price. Press *Search* for a saga, in
-# which the last service always refuses: one kill at any moment, is it ever left half done?
+# The last three lines need no fault, so they are not accidents: they are the price. The next cell is a saga
+# whose last service always refuses. Press *Search*: it kills one process at any moment. Is the saga ever left
+# half done?
 
 # %%
 refused = system("saga refuses=stock 'app=start T1'")
@@ -405,9 +413,9 @@ Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"),
 # | belief | what is true | seen in |
 # |---|---|---|
 # | atomic means undisturbed | two atomic transfers lose an update | two transfers |
-# | a second write soon after the first is nearly a transaction | killed between them it is half an order for ever | Hook |
+# | two writes, one soon after the other, are nearly a transaction | a kill between them leaves half an order for ever | Hook |
 # | the last participant's commit decides | one write of the coordinator decides; the rest follows | Put it into order |
-# | a participant in doubt may time out | then one commits and another rolls back | in doubt |
+# | a participant in doubt may time out | then one may commit while another rolls back | in doubt |
 # | three phases make it safe | against stops; a partition still splits | third phase |
 # | CAP: choose any two, always | the choice is asked for while the network is cut | CAP |
 # | the phases are Try, Commit, Cancel | Try, Confirm, Cancel: nothing is held open | TCC |
@@ -423,16 +431,15 @@ Explorer(refused, Budget(kills=1, killable=("saga", "orders", "money", "stock"),
 # | RocketMQ | the producer's local transaction | a row in the producer's own database | the broker, which asks (*check-back*) |
 # | Pulsar | transaction coordinator | `COMMITTING` in its log | readers behind `maxReadPosition` |
 #
-# A message transaction with the outbox moved into the broker is what RocketMQ calls a transactional
-# message. Kafka and Pulsar decide about many messages and read positions, in one place, as 2PC does, but
-# their partitions never vote.
+# RocketMQ's *transactional message* is a message transaction whose outbox lies in the broker. Kafka and Pulsar
+# decide in one place about many messages and read positions, as 2PC does, but their partitions never vote.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: exit ticket
 
 # %% [markdown]
-# A travel agency books a flight and a hotel. Each holds a seat or a room for it, and both are confirmed
-# when both are held; else both are cancelled, repeated until it is done.
+# A travel agency books a flight and a hotel. The airline holds a seat, and the hotel holds a room. When both
+# are held, both are confirmed; otherwise both are cancelled. Each of these calls is repeated until it is done.
 
 # %% jupyter={"source_hidden": true}
 Predict("02-exit-ticket")

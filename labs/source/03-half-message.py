@@ -3,19 +3,19 @@
 #
 # *90 minutes, or a short way of 25* · RocketMQ 5.5, and 4.9 where it differs
 #
-# **In one paragraph.** An order is a row in your database and a message to the warehouse. No database
-# and no broker can promise you both. RocketMQ has a call for this, and a kind of message with a name of
-# its own, the *transactional message* (事务消息). In this lab you find out in which order its steps run
-# and which of them decides. You kill the order service between any two steps and look into a real SQLite
-# file. You also say what the customer may be told.
+# **In one paragraph.** An order is a row in your database and a message to the warehouse. No database and no
+# broker can promise you both. RocketMQ has a call for this, and a kind of message that is named after it, the
+# *transactional message* (事务消息). In this lab you find out in which order its steps run and which of them
+# decides. You kill the order service between any two steps and look into a real SQLite file. You also say what
+# the customer may be told.
 #
 # **The short way:** Hook, Predict, Run, What may the customer be told, What you know now. The other parts
 # are folded under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its
 # part. Each of them can be done on its own day.
 #
 # **You need** lab 00. A *topic* is a named stream of messages, and a *queue* such as `orders-0` is one log
-# of it. A *broker* is the server that keeps the logs. A *producer group* (生产者组) is all processes of one
-# service that sends.
+# of it. A *broker* is the server that keeps the logs. A *producer group* (生产者组) consists of
+# the processes of one service that sends.
 
 # %% [markdown]
 # ## Hook: the customer has paid. Does the warehouse know?
@@ -29,7 +29,8 @@
 # producer.send(new Message("orders", …)); // 2. the message
 # ```
 #
-# Here the process is killed between the two. Step with the arrow keys.
+# Here the process is killed between the two. Step with the arrow keys. *Money* sets what customers have paid
+# (the mark) against what the warehouse has counted (the bar).
 
 # %% jupyter={"source_hidden": true}
 import sqlite3
@@ -80,7 +81,7 @@ restart app
 run warehouse: consume
 """)
 Player(
-    parted, step=find_red_step(parted, "row with message"), panels=["space-time", "tables", "lights"]
+    parted, step=find_red_step(parted, "row with message"), panels=["space-time", "money", "tables", "lights"]
 )
 
 # %% [markdown]
@@ -134,8 +135,8 @@ Player(calm, step=first(calm, "orders[580538]"))
 # %% [markdown]
 # ## What may the customer be told?
 #
-# The call returns two words, here `SEND_OK COMMIT_MESSAGE`. An article shows an order service in full. Its
-# `createOrder` tells the web page whether the order was placed. In Python:
+# The call returns two words, here `SEND_OK COMMIT_MESSAGE`. An article shows a whole order service. Its method
+# `createOrder` tells the web page whether the order was placed. In Python it looks like this:
 
 
 # %%
@@ -147,11 +148,12 @@ def article_create_order(send_status, local_state):  # createOrder
 check(TELLING, article_create_order)
 
 # %% [markdown]
-# Every schedule was searched, with an order and with a cancellation. The number of a cancellation begins
-# with C, and this service refuses it. The light *told* is red where a customer was told something untrue.
+# The check has searched every schedule, with an order and with a cancellation. The number of a cancellation
+# begins with C, and this service refuses it. The light *told* is red where a customer was told something
+# untrue.
 #
-# Write a better function. `send_status` is `"SEND_OK"`, or one of three others which say that a copy of the
-# stored message is late or missing. `local_state` is `"COMMIT_MESSAGE"`, `"ROLLBACK_MESSAGE"` or
+# Write a better function. `send_status` is `"SEND_OK"`, or one of three other statuses which say that a copy
+# of the stored message is late or missing. `local_state` is `"COMMIT_MESSAGE"`, `"ROLLBACK_MESSAGE"` or
 # `"UNKNOW"`, which RocketMQ spells without its last N. Answer `"placed"`, `"not placed"` or `"not known"`.
 # Two hints are there: `print(TELLING.hint(1))`, then `print(TELLING.hint(2))`.
 
@@ -182,7 +184,7 @@ check(TELLING, create_order)
 # ## What you know now
 #
 # The message is stored first, where no consumer looks. The row decides. The broker is told once, and on
-# COMMIT it writes the message into its real topic.
+# COMMIT it writes the message into the real topic.
 #
 # The short way ends here. The parts below go deeper, in any order; 8 of the 10 points are there. The next
 # lab asks: [what if nobody answers?](04-check-back.ipynb)
@@ -191,8 +193,8 @@ check(TELLING, create_order)
 # ## Deeper: what do other programs find in the database?
 
 # %% [markdown]
-# Now a real database. The next cell takes the day's first four orders and one cancellation through the
-# same call. The rows go into an SQLite file, which is then opened with Python's own `sqlite3`, as any other
+# Now we take a real database. The next cell sends the day's first four orders and one cancellation with the
+# same call. The rows go into an SQLite file. Then the file is opened with Python's own `sqlite3`, as any other
 # program would open it.
 
 # %% tags=["nbval-check-output"]
@@ -248,16 +250,16 @@ release app→db Statement
 Predict("03-half-topic", trace=spied, step=first(spied, "put 580538"))
 
 # %% [markdown]
-# For the store a half is an ordinary message of another topic. It is invisible only **because nobody
+# To the broker's store a half is an ordinary message of another topic. It is invisible only **because nobody
 # subscribes to that topic**. (A real RocketMQ 5.5 lets a client pull half messages too: the recordings of
-# this course read the half topic that way.) To *send* to it is forbidden. The second table below is the
+# this course read the half topic that way.) No client may *send* to it. The second table below shows the
 # answer of a real broker.
 #
 # One article begins with “open a transaction topic”. The next cell sends a plain message and a
 # transactional one to the same topic, and stops before the transaction ends. RocketMQ 5 can mark a topic
 # with `message.type=TRANSACTION`, but only its proxy looks at the mark. A client that is connected to the
-# broker itself, as the classic Java client is, can send both kinds to any topic. The last table is a real
-# broker's, in which `normal` and `transaction` are marked so.
+# broker itself, as the classic Java client is, can send both kinds to any topic. The last table comes from a
+# real broker, whose topics `normal` and `transaction` carry these marks.
 
 # %% jupyter={"source_hidden": true, "outputs_hidden": true} tags=["nbval-check-output"]
 MIXED = """
@@ -279,11 +281,11 @@ print(read_recording("rocketmq-5.5.0/5.5", "topic-type", "normal-0", "transactio
 # ## Deeper: is a stored half safe enough?
 
 # %% [markdown]
-# The local transaction runs only when the half is stored: if the broker cannot be reached, no row is
-# written, and nothing has to be undone. But how safely is the half stored? The answer to the send carries
-# one of four statuses. This run is of RocketMQ 4.9: two copies are wanted (`inSyncReplicas=2`), no second
-# node is there, and the broker answers `SLAVE_NOT_AVAILABLE` at once. (A real 5.5.0 in the same state had
-# not answered after 60 s, so this lab says nothing about that release here.)
+# The local transaction runs only when the half is stored: if the broker cannot be reached, no row is written,
+# and nothing has to be undone. But how safely is the half stored? The answer to the send carries one of four
+# statuses. In the next run, of RocketMQ 4.9, two copies are wanted (`inSyncReplicas=2`), there is no second
+# node, and the broker answers `SLAVE_NOT_AVAILABLE` at once. (A real 5.5.0 in the same state had not answered
+# after 60 s, so this part says nothing about that release.)
 
 # %% jupyter={"source_hidden": true}
 one_copy = scenario("""
@@ -298,8 +300,8 @@ print(tell_statuses())
 
 # %% [markdown]
 # With every status but `SEND_OK` the client rolls back without running your code. It cannot know whether
-# the half would survive the loss of that one broker. The client does so in 4.9 and in 5.5. The two statuses
-# with *SLAVE* in their names come from brokers of 4.9 in this table.
+# the half would survive the loss of that one broker. The clients of 4.9 and of 5.5 both do this. In this table
+# the two statuses with *SLAVE* in their names come from brokers of 4.9.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does an exception say?
@@ -331,10 +333,10 @@ print()
 print(read_recording("rocketmq-5.5.0/5.5", "local-transaction-throws", "EndTransaction", "Check"))
 
 # %% [markdown]
-# An exception leaves the state at **UNKNOW**, and so does `null`; on the wire that is called `NOT_TYPE`. It
-# is right, for here the row *is* there: the INSERT was committed, and only its answer was lost. The broker
-# asks later, the listener finds the row, and the message is delivered. In the second table, a real broker's
-# recording, the listener had no row and answered the same question with ROLLBACK.
+# An exception leaves the state at **UNKNOW**, and so does `null`; the wire protocol calls it `NOT_TYPE`. This
+# is right: the row *is* there. The INSERT was committed, and only its answer was lost. The broker asks later,
+# the listener finds the row, and the message is delivered. In the second table, which was recorded on a real
+# broker, the listener had no row and answered the same question with ROLLBACK.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which line of your code decides?
@@ -348,16 +350,16 @@ print(read_recording("rocketmq-5.5.0/5.5", "local-transaction-throws", "EndTrans
 print(tell_deaths(SERVICE))
 
 # %% [markdown]
-# It is the line with `put`: from there on the message is delivered, even though the process is dead. **The
-# row is the decision**, and everything after it only spreads the news. So the transaction's coordinator is
-# your own database.
+# It is the line with `put`. From there on the message is delivered, even though the process is dead. **The
+# row is the decision**, and everything after it only spreads the news. So your own database is the coordinator
+# of the transaction.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: does the broker know what your service was told?
 
 # %% [markdown]
-# The client calls `endTransaction`, which carries the state and the place of the half. Here that request is
-# lost, and `sendMessageInTransaction` has returned `SEND_OK COMMIT_MESSAGE`.
+# At the end the client sends a request with the state and the place of the half (`endTransaction`). Here that
+# request is lost, and `sendMessageInTransaction` has returned `SEND_OK COMMIT_MESSAGE`.
 
 # %% jupyter={"source_hidden": true}
 end_lost = scenario("""
@@ -377,7 +379,8 @@ Predict("03-end-lost", trace=end_lost, step=first(end_lost, "SEND_OK COMMIT"))
 # producer's own word. The broker may not have heard it, and the client cannot tell. The check mends that,
 # as long as some process of the group is there to be asked (lab 04).
 #
-# The usual drawing of all this has a normal path and a path for compensation. In our six stages:
+# The usual drawing of all this has a normal path and a path for compensation. The table translates its arrows
+# into our six stages:
 #
 # | in the drawing | here |
 # |---|---|
@@ -401,7 +404,7 @@ print(
 # ## Deeper: what does the broker do at the end, and in which order?
 
 # %% [markdown]
-# One article says: “first the half is marked as done, then it is copied to the real topic”. Put the pieces
+# One article says that the half is first marked as done, and then copied to the real topic. Put the pieces
 # into an order that keeps every promise, although the broker may be killed between any two of them. Not
 # every piece belongs there. Run the cell, move the pieces, and run the next cell.
 
@@ -447,8 +450,8 @@ print(find_lines(twice, "half 580538", "message 580538", "killed", "consume:"))
 
 # %% [markdown]
 # The warehouse gets the message **at least once**, and here twice, with the same order number and the same
-# `UNIQ_KEY`. It notes which orders it has applied and recognises the second copy (“known”), so nothing is
-# shipped twice.
+# `UNIQ_KEY`. The warehouse keeps a list of the orders that it has applied, and recognises the second copy
+# (“known”). So nothing is shipped twice.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does an end write into the log?
@@ -524,7 +527,7 @@ Predict("03-consumer-fails", trace=fails, step=first(fails, "message 580538"))
 # %% [markdown]
 # Here is the service of the hook again, which writes the row before it sends the message
 # (`off=half_before_execute`). Deliver messages, or let a process die, from the menus in the picture. Your
-# goal is that the light *row with message* turns red. How few choices do you need?
+# goal is to turn the light *row with message* red. How few choices do you need?
 
 # %%
 unsafe = "order_service off=half_before_execute 'app=send-in-transaction orders-0 580538'"
@@ -585,14 +588,13 @@ print(tell_safeguards(*ABOUT_THE_ROW, "message_before_op", "op_topic"))
 # ## Deeper: can a crash make the warehouse pack an empty parcel?
 
 # %% [markdown]
-# The shop keeps an order in two rows. The row `580538` says that the order is placed. The row
-# `580538/goods` says what to pack. When the message about order 580538 comes, the warehouse looks the goods
-# up and packs them. If the broker has to ask, the shop's own check looks for the row `580538`, and for
-# nothing else.
+# The shop keeps an order in two rows. The row `580538` says that the order is placed. The row `580538/goods`
+# says what to pack. When the message about order 580538 comes, the warehouse looks the goods up and packs them.
+# When the broker asks, the shop's own check looks for the row `580538`, and for nothing else.
 #
 # Write `execute(order, db, memory)`, the local transaction. It writes both rows and returns `COMMIT`,
 # `ROLLBACK` or `UNKNOWN`. `db.put(key, value)` writes a row, `db.get(key)` reads one, or None, and
-# `db.delete(key)` removes one. Both keys and values are texts. Each call is committed when it returns, and
+# `db.delete(key)` removes one. Keys and values are texts. Each call is committed when it returns, and it
 # raises an exception when the connection breaks. `memory` is a dictionary of this process, lost with it.
 # Use nothing else: no clock, no random numbers, no variable from outside the function.
 #
@@ -645,7 +647,7 @@ check(KEEPING, execute)
 # | the local transaction runs first | the half is stored first | Predict |
 # | a half message cannot be consumed | it can; nobody subscribes to its topic | half message |
 # | one must create a transaction topic | any topic will do; only the proxy looks at its type | half message |
-# | a half that is stored somehow is enough | only `SEND_OK` lets the local transaction run | stored half |
+# | any stored half is enough | only `SEND_OK` lets the local transaction run | stored half |
 # | an exception means rollback | it means UNKNOW, and the check decides | exception |
 # | COMMIT returned, so the broker has committed | it is the producer's own word, sent one-way | what the broker knows |
 # | commit moves the half | it writes a second message; the half stays | the log |

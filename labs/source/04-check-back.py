@@ -20,8 +20,8 @@
 # %% [markdown]
 # ## Hook: a paid order that nobody has heard of
 #
-# The gift shop's order service takes a real order of 5 December 2011: number 580538, for £316.78. The
-# customer has paid, and the row is in the database. The service's log says `SEND_OK COMMIT_MESSAGE`. A
+# The gift shop's order service takes a real order of 5 December 2011, number 580538, for £316.78. The customer
+# has paid, and the row is in the database. The service's log says `SEND_OK COMMIT_MESSAGE`. A
 # quarter of a minute later accounting's books still lack the £316.78. No process has failed, and no error
 # was raised. Who will notice?
 #
@@ -55,6 +55,7 @@ from mqlab.lessons.rocketmq.lab04 import (
     STORY,
     UNKNOWN,  # noqa: F401  a learner may return it
     come_back,
+    compare_silence,
     count_ends,
     count_shares,
     first,
@@ -100,10 +101,11 @@ Predict("04-end-lost", trace=end_lost, step=lost, panels=["space-time", "logs"])
 # %% [markdown]
 # ## Run
 #
-# Step with the arrow keys. A ⏲ in the picture is a timer that runs out. `COMMIT_MESSAGE` is the result of the *local* transaction. Nobody says whether
-# the broker has heard of it. Half a minute later the broker *asks* the process. The process looks the row
-# up, and its answer does what the lost message should have done. This is called a *check*, or *check-back*
-# (回查).
+# Step with the arrow keys. A ⏲ in the picture is a timer that runs out. *Money* sets what customers have paid
+# (the mark) against what accounting has counted (the bar). `COMMIT_MESSAGE` is the result of the *local*
+# transaction. Nobody says whether the broker has heard of it. Half a minute later the broker *asks* the
+# process. The process looks the row up, and its answer does what the lost message should have done. This is
+# called a *check*, or *check-back* (回查).
 
 # %%
 Player(end_lost, step=first(end_lost, "CheckTransactionState"))
@@ -118,8 +120,8 @@ Player(end_lost, step=first(end_lost, "CheckTransactionState"))
 # | make visible | the message, written once more in `orders-0` | the broker's log |
 # | forget | an *op record*, the broker's note that this half has ended | the broker's op topic, up to 3 s later |
 #
-# So check-back repeats the fourth stage, and only that. It needs somebody who can still tell what was
-# decided. All other parts of this lab are about that somebody.
+# So check-back repeats the fourth stage, and only that. It needs a process that can still tell what was
+# decided. All other parts of this lab are about that process.
 
 # %% [markdown]
 # ## Test the official example
@@ -140,6 +142,12 @@ Player(end_lost, step=first(end_lost, "CheckTransactionState"))
 #     return memory.get(order_id, COMMIT_MESSAGE)
 # ```
 #
+# First a question about a week in which everything works.
+
+# %% jupyter={"source_hidden": true}
+Predict("04-example")
+
+# %% [markdown]
 # Write a test that it does *not* pass. A test is a scenario. Its lines follow `system order_service
 # early=on timeout_ms=0`, which gives you one process `app`, its database, and a broker that may ask at once.
 # The lines below are the material, in alphabetical order. Use some of them, in an order of your own, and as
@@ -210,10 +218,10 @@ print(tell_first_questions())
 # 24 s it is exactly 6 s old in that round, which is not yet old enough. So with the defaults the first
 # question comes 6 to 36 seconds after the order.
 #
-# A message can bring an immunity of its own (`CHECK_IMMUNITY_TIME_IN_SECONDS`), as in the last line. Look at
-# its last column: the first question has number 3. While a half is protected by an immunity of its own,
-# each round writes a copy of it to the end of the half topic. Each copy uses up one of its checks, although
-# nobody is asked.
+# A message can have its own immunity (`CHECK_IMMUNITY_TIME_IN_SECONDS`), as in the last line. Look at the last
+# column there: the first question has the number 3. While a half is protected by its own immunity, each round
+# writes a copy of it to the end of the half topic. Each copy uses up one of its checks, although no process is
+# asked.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: whom does the broker ask?
@@ -247,7 +255,7 @@ Predict("04-who-is-asked", trace=sender_dies, step=first(sender_dies, "killed"))
 # producer.start();
 # ```
 #
-# An article says that the check must therefore be *stateless*. That is not quite the word. The check must
+# An article says that the check must therefore be *stateless*. This word is not quite right. The check must
 # know what was decided, so it must look in a place that every process of the group can read. Below are two
 # listeners: one looks the row up, and one keeps a note in the memory of its process. Four things can happen
 # to the sender. It lives, and only its end is lost. It dies, and `twin` of its group lives. It dies and is
@@ -304,9 +312,9 @@ for name, then in {"its COMMIT arrives": row_comes, "it is lost": lost_too}.item
 # a COMMIT that names the half, whatever was said before. Here that even saved the order. In the second line
 # twin's COMMIT was lost and the ROLLBACK stood. There is a row, and its message will never come.
 #
-# So the right answer to *no row* is UNKNOW, "ask me again". One of the articles writes it like that, and it is right:
-# COMMIT if the row is there, and otherwise UNKNOW, because the local transaction may still be running.
-# ROLLBACK is right only where something that cannot change says that this order will never have a row.
+# So the right answer to *no row* is UNKNOW, "ask me again". The listener of one article does this, and it is
+# right: it says COMMIT if the row is there, and otherwise UNKNOW, because the local transaction may still be
+# running. ROLLBACK is right only if it is certain, and stays certain, that this order will never have a row.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: how often does it ask?
@@ -353,7 +361,7 @@ Predict("04-rollback")
 print(tell_rollbacks())
 
 # %% [markdown]
-# Nothing is deleted, yet something is written: an op record that names the half's place. Without it the next
+# Nothing is deleted, but something is written: an op record that names the half's place. Without it the next
 # round cannot know that the half has ended, and it asks about an order that was refused long ago, as in the
 # last two lines. Their second half is the copy that the question is about.
 #
@@ -439,15 +447,15 @@ Predict("04-b-fails")
 print(tell_deliveries())
 
 # %% [markdown]
-# The article is right that a failing consumer never rolls the producer back: the row stays. It is wrong that
-# the message is delivered until the consumer succeeds. The table shows seventeen deliveries (the waits of
-# numbers 5 to 15 grow in the same way) in less than five hours. Then the message goes to `%DLQ%accounting`,
-# the *dead letter queue* (死信队列) of the group, which no program reads by itself. In broadcasting mode a
-# failure is written to a log file, and the message never comes again.
+# An article says that a failing consumer never rolls the producer back, and this is right: the row stays. It
+# also says that the message is delivered until the consumer succeeds, and this is wrong. The table shows
+# seventeen deliveries (the waits of numbers 5 to 15 grow in the same way) in less than five hours. Then the
+# message goes to `%DLQ%accounting`, the *dead letter queue* (死信队列) of the group, which no program reads by
+# itself. In broadcasting mode a failure is written to a log file, and the message never comes again.
 #
 # So an order whose consumer *cannot* succeed needs a decision that RocketMQ does not make. Either somebody
-# repairs accounting and sends the dead letter again by hand, or the order is taken back. That is a
-# *compensation*, as in the sagas of lab 02: a new order, with a row and a message of its own. The next two
+# repairs accounting and sends the dead letter again by hand, or the order is taken back. To take it back needs
+# a *compensation*, as in the sagas of lab 02: a new order with its own row and its own message. The next two
 # lines show one, `cancel-580538`.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -457,7 +465,8 @@ print(tell_taken_back())
 # ## Deeper: can a transactional message wait, or be one of many?
 
 # %% [markdown]
-# Sometimes a message should be delivered some time after its transaction, or several messages should be sent in one.
+# Sometimes a message should be delivered later than its transaction, or several messages should be sent in one
+# transaction.
 
 # %% jupyter={"source_hidden": true}
 Predict("04-delay")
@@ -603,9 +612,9 @@ print("without the catch:", ", ".join(calm.counterexamples) or "nothing breaks")
 # | `check_back` | the broker asks |
 # | `any_producer` | any process of the group is asked, not only the sender |
 # | `put_back` | a half that was asked about is written again, so that a later round finds it |
-# | `immunity` | a young half is left in peace |
+# | `immunity` | a young half is spared the question |
 # | `op_topic` | the broker records which halves have ended |
-# | `check_limit` | the broker stops asking at some time |
+# | `check_limit` | the broker stops asking after a number of checks |
 # | `exception_is_unknown` | an exception is taken for UNKNOW, not for ROLLBACK |
 # | `consumer_retry` | a message that could not be processed comes again |
 # | `idempotent_consumer` | accounting looks the order up before it counts it |
@@ -620,8 +629,8 @@ print(tell_safeguards())
 print(tell_claims())
 
 # %% [markdown]
-# The lines of the second table are not bugs to be reported; RocketMQ works like that. Four of them are parts
-# of this lab: a late end, an op record that is lost, a COMMIT after a ROLLBACK, and nobody who is registered.
+# The lines of the second table are not bugs to report; RocketMQ works like that. Four of them are parts of
+# this lab: a late end, a lost op record, a COMMIT after a ROLLBACK, and a group with no registered process.
 # In `last-check` the answer to the last allowed question comes when the half is already parked. In
 # `power-cut` a half is lost because the broker acknowledged it before it was on the disk. Three rules follow:
 # watch the parking topic, keep a process registered, and make consumers idempotent.
@@ -640,8 +649,8 @@ print(tell_claims())
 #
 # | statement | what it does |
 # |---|---|
-# | `db.get(key)` | returns the value of the row, None where there is no row |
-# | `db.put(key, value)` | writes the row, over any that is there |
+# | `db.get(key)` | returns the value of the row, or None if there is no row |
+# | `db.put(key, value)` | writes the row; a row that was there is replaced |
 # | `db.insert(key, value)` | writes the row if there is none; returns the value that stands there now |
 # | `db.delete(key)` | removes the row |
 #
@@ -688,6 +697,16 @@ check(LISTENER, answering)
 # ## Deeper: who asks whom elsewhere?
 
 # %% [markdown]
+# An application has done its work in a transaction, and is killed before it has told the broker how the
+# transaction ends. Here it uses RocketMQ, then Kafka, then Pulsar.
+
+# %% jupyter={"source_hidden": true}
+Predict("04-elsewhere")
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(compare_silence())
+
+# %% [markdown]
 # | | RocketMQ | Kafka | Pulsar |
 # |---|---|---|---|
 # | who decides | the local transaction, in your database | the coordinator, in its log | the coordinator, in its log |
@@ -696,9 +715,9 @@ check(LISTENER, answering)
 # | what is left when nobody ends it | a half in the parking topic | nothing: it was aborted | nothing: it was aborted |
 # | what a consumer must do | be idempotent | read committed | be idempotent, if anything is sent twice |
 #
-# Kafka and Pulsar can abort in silence because *they* decide. RocketMQ cannot. The decision was made in a
-# database that it does not know, so it can only ask. Of any queue that you meet, ask: *how does it treat
-# silence?*
+# When Kafka or Pulsar hears nothing, it can abort, because it makes the decision itself. RocketMQ cannot. The
+# decision was made in a database that it does not know, so it can only ask. Ask of any queue that you meet:
+# *what does it do when it hears nothing?*
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: which beliefs did these runs refute?
@@ -720,9 +739,10 @@ check(LISTENER, answering)
 # | thanks to check-back a lost end never matters | while somebody is registered who can tell | restart |
 # | a transaction delivers its message once | a slow end, a lost op record, a repeated half: twice | slow end |
 # | the consumer is part of the transaction | it gets the message at least once, and must be idempotent | slow end |
-# | it is delivered until the consumer succeeds | 17 times, then the dead letter queue; broadcasting: once | accounting |
+# | a message is delivered until the consumer succeeds | 17 times, then the dead letter queue; broadcasting: once | accounting |
 # | transactional messages can be delayed or batched | neither | wait |
-# | catch everything and roll back, to be safe | an exception is no answer: UNKNOW | exceptions |
+# | a transactional message means the same everywhere | RocketMQ asks what your database has decided; Kafka and Pulsar decide themselves | elsewhere |
+# | it is safe to catch everything and roll back | an exception means *I do not know*: UNKNOW | exceptions |
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: exit ticket

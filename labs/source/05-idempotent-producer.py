@@ -3,10 +3,10 @@
 #
 # *75 minutes, or a short way of 25* · Kafka 4.3, Java client 4.x
 #
-# **In one paragraph.** A producer that gets no answer cannot know whether its message was stored. If it
-# sends again it may duplicate; if it does not, it may lose. Kafka has a way out of this, the *idempotent
-# producer*. In this lab you see what it numbers, what the leader of a partition compares, how little the
-# leader remembers, and where the promise ends.
+# **In one paragraph.** A producer that gets no answer cannot know whether its message was stored. If it sends
+# again, it may make a duplicate; if it does not, the message may be lost. Kafka has a way out of this, the
+# *idempotent producer*. In this lab you see what it numbers, what the leader of a partition compares, how
+# little the leader remembers, and where the promise ends.
 #
 # **The short way:** Hook, Predict, Run, Put it into order, What you know now. The other parts are folded
 # under headings that begin with *Deeper*. A click on *cells hidden* below a heading opens its part.
@@ -42,7 +42,7 @@ from mqlab.lessons.kafka.lab05 import (
 # %% [markdown]
 # ## Hook: paid in two parts, counted in how many?
 #
-# The customer of order 17 pays in two parts, `p1` and `p2`, of £5 each. The shop's order service sends both
+# A customer of the gift shop pays in two parts, `p1` and `p2`, of £5 each. The shop's order service sends both
 # to the topic `payments`. There is no transaction in this lab, so of the six stages (reserve, write,
 # decide, publish the decision, make visible, forget) only one is left: **write**. The leader of the
 # partition stores both payments. Its answer for `p2` is lost with the connection. The order service does
@@ -68,7 +68,7 @@ Predict("05-sent-again", trace=twice, step=first(twice, "connection broken"))
 # %% [markdown]
 # ## Run
 #
-# Play it to the end. The customer has paid `p2` once and is charged twice, the light is red, and no
+# Play the run to its end. The customer has paid `p2` once and is charged twice, the light is red, and no
 # error was raised anywhere. This is *at-least-once* delivery.
 #
 # An operation that may be repeated would help. Mathematics calls *f* **idempotent** (幂等) if
@@ -153,9 +153,9 @@ check(PRODUCE, order)
 # %% [markdown]
 # Many articles give a formula: *new = old + 1 is right; new ≤ old is a duplicate and is dropped; new > old
 # + 1 means that a message was lost.* Say what it gets wrong before you run the next cell. Here batches are
-# sent by hand: payments, the first sequence number, and an epoch where it is not 0. First one batch is sent
-# three times. Then each line is a story of its own: the formula is asked about the last batch of the
-# story, and so is the leader.
+# sent by hand. Each is given by its payments, its first sequence number, and its epoch if that is not 0. First
+# one batch is sent three times. Then each line is a story of its own, and its last batch is judged twice: by
+# the formula and by the leader.
 
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -252,8 +252,8 @@ Predict("05-empty-log", trace=cut, step=first(cut, "power cut"))
 # other machines protect against a power cut. (That is why an idempotent producer needs `acks=all`.)
 #
 # After a mere kill, from what does the leader rebuild its memory? It reads a file beside the log, and the
-# log behind the point at which the file was written. The file is called `.snapshot`, and its name says up
-# to which offset it speaks. A broker writes one when it begins a new segment of the log, at a clean
+# part of the log behind the point at which the file was written. The file is called `.snapshot`, and its name
+# says up to which offset it holds. A broker writes one when it begins a new segment of the log, at a clean
 # shutdown, and after a recovery. Here a segment is full after three records.
 
 # %% jupyter={"source_hidden": true}
@@ -352,8 +352,10 @@ Predict("05-five-answers-lost", trace=fine, step=first(fine, "connection broken"
 
 # %% [markdown]
 # The next cell does the same with six, which needs a client that is built without the usual check. Below
-# that it shows how real clients read some settings. Before you run it: is a Java producer with `acks=1`
-# idempotent?
+# that it shows how real clients read some settings.
+
+# %% jupyter={"source_hidden": true}
+Predict("05-by-default")
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 six = scenario(lose_answers(6, "config_check=off") + "fire order-service")
@@ -373,10 +375,10 @@ for client, settings in [
     print(f"{client:<11}{given:<41}{construct_producer(client, **settings).partition(':')[0]}")
 
 # %% [markdown]
-# Five are recognised, all of them. Of six, the first has been pushed out of the memory. It comes again and
-# is refused as out of order, and the producer concludes that its stream is broken. It raises its epoch,
-# begins to count at 0 again and sends everything again. Now no batch looks like a duplicate any more. That
-# is why a client with six refuses to be built.
+# All five are recognised. Of six, the first has been pushed out of the memory. It comes again and is refused as
+# out of order, and the producer concludes that its stream is broken. It raises its epoch, begins to count at 0
+# again and sends everything again. Now no batch looks like a duplicate any more. That is why a client with six
+# refuses to be built.
 #
 # With Java, idempotence is **on** by default since 3.0 (truly since 3.0.1, 3.1.1 and 3.2.0; before, a bug
 # kept it off). A setting that contradicts it wins: with `acks=1` or `retries=0` alone it is switched off,
@@ -436,16 +438,16 @@ assert [len(found) for found in shortest.values()] == [1, 0, 1, 1, 1, 0, 1]
 Explorer(system(numbered), one_kill)
 
 # %% [markdown]
-# Lost answers are harmless now, however they fall. Without the check of numbers every retry is a
+# Lost answers are harmless now, whichever of them are lost. Without the check of numbers every retry is a
 # *duplicate* again. Without the check of epochs a batch of an older epoch is stored after the newer one
 # has begun: a *zombie write* (僵尸写入).
 #
-# With both checks two ways are left. In the first, which you have seen, the order service dies and starts
-# over. In the second the leader dies while **two** batches are unanswered: it comes back with a memory of
-# one. So a broker's restart *does* affect idempotence. A real broker 4.3.1 with the Java client of the same
-# version ends up with the same log, `p1 p2` with epoch 0 and again `p1 p2` with epoch 1, and an orderly
-# stop is no better. Moving the partition to another broker is better: a follower that takes over has seen
-# the same batches, and in a real cluster of three it knew all five. Step through the kill:
+# With both checks there are still two ways to duplicate. In the first, which you have seen, the order service
+# dies and starts over. In the second the leader dies while **two** batches are unanswered: it comes back with a
+# memory of one. So a broker's restart *does* affect idempotence. A real broker 4.3.1 with the Java client of
+# the same version ends up with the same log, `p1 p2` with epoch 0 and again `p1 p2` with epoch 1, and an
+# orderly stop is no better. Moving the partition to another broker is better: a follower that takes over has
+# seen the same batches, and in a real cluster of three it knew all five. Step through the kill:
 
 # %%
 dies = shortest["the leader is killed once"]["money"].trace()

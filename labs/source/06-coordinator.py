@@ -14,11 +14,11 @@
 # number of its lives; a *sequence number* counts its records in one partition.
 
 # %% [markdown]
-# ## Hook: order 17 is charged twice
+# ## Hook: order 580538 is charged twice
 #
 # The gift shop's order service stops for a minute: a long garbage collection. The platform takes it
-# for dead and starts another instance. The new instance finds that order 17 has not been charged, and
-# charges it. Then the old one wakes up in the middle of its work and charges order 17 as well.
+# for dead and starts another instance. The new instance finds that order 580538 has not been charged, and
+# charges it. Then the old one wakes up in the middle of its work and charges order 580538 as well.
 #
 # Both run the same program, in Java `initTransactions(); beginTransaction(); send(…);
 # commitTransaction();`. The light *money* watches that money in = money out: each order is charged once.
@@ -73,13 +73,13 @@ unfenced = scenario("""
 # Two instances of the order service, and nobody is fenced
 system charges partitions=1 producers=old:order-service,new:order-service off=epoch_fencing
 run old: init
-run new: init, begin, send charges-0 order-17, commit
-run old: begin, send charges-0 order-17, commit
+run new: init, begin, send charges-0 580538, commit
+run old: begin, send charges-0 580538, commit
 """)
 Player(unfenced, step=find_red_step(unfenced, "money"))
 
 # %% [markdown]
-# Every call returned `ok`, and a reader of committed data books order 17 twice. Neither transaction is
+# Every call returned `ok`, and a reader of committed data books order 580538 twice. Neither transaction is
 # wrong. There were two of them. An instance that was replaced and does not know it is a *zombie* (僵尸实例).
 
 # %% [markdown]
@@ -92,10 +92,10 @@ Player(unfenced, step=find_red_step(unfenced, "money"))
 fenced = scenario("""
 # A new instance starts while the old one has a transaction open
 system charges client=legacy partitions=1 producers=old:order-service,new:order-service
-run old: init, begin, send charges-0 order-17
+run old: init, begin, send charges-0 580538
 run new: init
 fire new retry
-run new: begin, send charges-0 order-17, commit
+run new: begin, send charges-0 580538, commit
 run old: commit
 """, recorded="init-during-ongoing")
 Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTIONS") - 2)
@@ -115,7 +115,7 @@ Predict("06-left-open", trace=fenced, step=first(fenced, "CONCURRENT_TRANSACTION
 
 # %% jupyter={"source_hidden": true}
 KAFKAS = {"TV0": "transaction_version=0", "TV2, legacy": "client=legacy", "TV2, v2": "client=v2"}
-ONE = "\nrun app: init, begin, send charges-0 order-17, flush, send charges-1 order-18, commit"
+ONE = "\nrun app: init, begin, send charges-0 580538, flush, send charges-1 580539, commit"
 once = scenario(f"system charges partitions=2{ONE}", recorded="basic-commit")
 Player(once, step=first(once, "EndTxn"))
 
@@ -205,8 +205,8 @@ print(answers(scenario(AFTER_A_FENCE), "zombie"))
 random_ids = scenario("""
 # Each instance makes up an id
 system charges partitions=1 producers=old:pay-7f3a,new:pay-91c2
-run old: init, begin, send charges-0 order-17
-run new: init, begin, send charges-0 order-17, commit
+run old: init, begin, send charges-0 580538
+run new: init, begin, send charges-0 580538, commit
 run old: commit
 """, recorded="lab06-random-ids")
 Predict("06-random-ids", trace=random_ids, step=first(random_ids, "commit: ok"))
@@ -220,7 +220,13 @@ print(list_reads(random_ids))
 # timeout. (One random id per process is legitimate where consumed offsets are part of the transaction, as
 # in Kafka Streams: there the group fences, lab 08.)
 #
-# **Where is my coordinator?** The producer asks any broker: FindCoordinator. That broker computes
+# The name also leads to the coordinator.
+
+# %% jupyter={"source_hidden": true}
+Predict("06-coordinator")
+
+# %% [markdown]
+# The producer asks any broker: FindCoordinator. That broker computes
 # `abs(hashCode) mod 50`, with Java's hash of the id, and names the leader of this partition of
 # `__transaction_state`. (The hash of *polygenelubricants* is the one number without an absolute value,
 # and counts as 0.) Coordinators are elected like all leaders, and they share the work: in the last table,
@@ -332,7 +338,7 @@ print(table("Kafka, client | the late record is answered | read committed in the
 print()
 TWO_COPIES = """
 system charges partitions=1{off}
-run app: init, begin, send charges-0 order-17, commit
+run app: init, begin, send charges-0 580538, commit
 lose app→charges-0 ⇒Produce
 """
 for off in ("", " off=sequence_check"):
@@ -359,7 +365,7 @@ silent = scenario("""
 # The answer to a commit is late
 system charges partitions=1 max_block_ms=60000
 hold app→coordinator ⇒EndTxn
-run app: init, begin, send charges-0 order-17, commit
+run app: init, begin, send charges-0 580538, commit
 fire app max.block
 run app: begin, abort
 release app→coordinator ⇒EndTxn
@@ -385,7 +391,7 @@ system charges partitions=1
 at 1000
 run app: init, begin
 at 51000
-run app: send charges-0 order-17
+run app: send charges-0 580538
 fire coordinator
 run app: commit
 """)
@@ -430,7 +436,7 @@ print(table("the slow producer calls | " + " | ".join(KAFKAS), rows))
 failover = scenario("""
 # The coordinator dies between two markers, and another broker takes over
 system charges partitions=2 replicas=2
-run app: init, begin, send charges-0 order-17, flush, send charges-1 order-18, commit
+run app: init, begin, send charges-0 580538, flush, send charges-1 580539, commit
 kill coordinator@1 when=WriteTxnMarkers#1 after=1
 run controller: fence coordinator 1
 """, recorded="coordinator-failover-prepared")
@@ -495,7 +501,7 @@ print(read_recording("tv2", "marker-fenced", "EndTxn commit epoch=0", "InitP", "
 LEADERLESS = """
 # A partition is without a leader at commit
 system charges partitions=1 replicas=2 admins=admin {defect}
-run app: init, begin, send charges-0 order-17, flush
+run app: init, begin, send charges-0 580538, flush
 run controller: fence charges-0 2, fence charges-0 1
 run app: commit
 run controller: elect charges-0 1
@@ -530,13 +536,13 @@ back_to_back = scenario("""
 # Two transactions of one producer, back to back
 system charges partitions=1
 hold coordinator→charges-0 WriteTxnMarkers
-run app: init, begin, send charges-0 order-17, commit
-run app: begin, send charges-0 order-18
+run app: init, begin, send charges-0 580538, commit
+run app: begin, send charges-0 580539
 release coordinator→charges-0 WriteTxnMarkers
 fire charges-0
 run app: commit
 """)
-Predict("06-back-to-back", trace=back_to_back, step=first(back_to_back, "Produce order-18"))
+Predict("06-back-to-back", trace=back_to_back, step=first(back_to_back, "Produce 580539"))
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print("back to back:", find_lines(back_to_back, "CONCURRENT").strip("⋮\n"))
@@ -564,8 +570,8 @@ print(latest(fenced))
 print(transitions(unfenced, fenced, once, clock))
 
 # %% [markdown]
-# This log is your money. It has three replicas, and a record counts as safe when at least two of them have
-# it (`min.insync.replicas`). Its *unclean leader election* must stay off. With it, a copy that has fallen
+# Your money depends on this log. It has three replicas, and a record counts as safe when at least two of them
+# have it (`min.insync.replicas`). Its *unclean leader election* must stay off. With it, a copy that has fallen
 # behind may become the leader, and such a copy has forgotten decisions.
 
 # %% [markdown] tags=["deeper"]
@@ -585,7 +591,7 @@ print(transitions(unfenced, fenced, once, clock))
 play = continue_scenario("""
 system charges partitions=1 retries=1
 hold app→coordinator EndTxn#1
-run app: init, begin, send charges-0 order-17, commit
+run app: init, begin, send charges-0 580538, commit
 """)
 Playground(play)
 
@@ -622,7 +628,7 @@ STORY = """
 system charges partitions=2 {kafka}
 off {off}
 {kill}
-run app: init, begin, send charges-0 order-17, send charges-1 order-18, commit
+run app: init, begin, send charges-0 580538, send charges-1 580539, commit
 {back}
 """
 
@@ -641,8 +647,8 @@ vary(
 )
 
 # %% [markdown]
-# Say for each of three safeguards what will break without it, before you run the next cell: epoch
-# fencing, PrepareCommit before the markers, the transaction timeout. The explorer looks at every schedule.
+# Before you run the next cell, say for each of three safeguards what will break without it. They are epoch
+# fencing, PrepareCommit before the markers, and the transaction timeout. The explorer looks at every schedule.
 # With a safeguard off it finds the shortest run that hurts; with it on, it finds nothing.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -735,12 +741,12 @@ check(ADMIT, admit)
 # | begin opens something at the broker | begin is local | stage 1 |
 # | records first, then tell the coordinator | without verification that makes a hanging transaction | stage 1 |
 # | epochs rise at initialisation only | also when the coordinator aborts; with TV2 and a v2 client at every end | stages 1, 2 |
-# | a late message cannot land in the next transaction | only with TV2 and a v2 client is that so | stage 2 |
+# | a late message cannot land in the next transaction | this is true only with TV2 and a v2 client | stage 2 |
 # | the producer writes its commit to the log | it sends EndTxn; the coordinator appends | One commit, Order |
 # | the coordinator collects votes | partitions never vote | One commit, Order |
 # | a commit that timed out failed | the outcome is unknown | stage 3, find the kill |
 # | the timeout is 15 minutes, from begin | 60 s, from the first partition | stage 3 |
-# | after PrepareCommit nothing can go wrong | so it is designed; 4.3.1 drops markers in an outage | stages 4, 5 |
+# | after PrepareCommit nothing can go wrong | it is designed so, but 4.3.1 drops markers in an outage | stages 4, 5 |
 # | nobody waits for CompleteCommit | this producer's next transaction does | stage 6 |
 
 # %% [markdown] tags=["deeper"]

@@ -20,7 +20,7 @@
 # %% [markdown]
 # ## Hook: the commit returned. What did the billing service read?
 #
-# The gift shop's order service writes order 17 into one topic and its payment into another, in one
+# The gift shop's order service writes order 580538 into one topic and its payment into another, in one
 # transaction. Its `commit` returns `ok`. The billing service reads both topics at once, with
 # read_committed. It sends an invoice that is wrong, and no error was ever raised.
 #
@@ -71,9 +71,9 @@ from mqlab.lessons.kafka.lab07 import (
 torn = scenario("""
 # An order and its payment, and a coordinator that dies between two markers
 system orders producers=app:order-service,billing readers=reader
-run app: init, begin, send orders-0 order-17
-run billing: init, begin, send orders-0 invoice-16
-run app: send payments-0 paid-17, commit
+run app: init, begin, send orders-0 580538
+run billing: init, begin, send orders-0 invoice
+run app: send payments-0 paid-580538, commit
 kill coordinator when=WriteTxnMarkers#1 after=1
 run reader: poll orders-0, poll payments-0
 restart coordinator
@@ -101,8 +101,8 @@ Predict("07-commit-returned", trace=torn, step=answered, panels=["space-time", "
 # offset*, everything is also decided. The diamond at the end is a *marker*, a control record (控制消息)
 # that says commit (C) or abort (A).
 #
-# The picture opens at the step at which the reader got `order-17` and not `paid-17`. Both belong to
-# **T1**, and T1 is committed: its decision is on the coordinator's disk. Of the £5 that this reader sees
+# The picture opens at the step at which the reader got `580538` and not `paid-580538`. Both belong to
+# **T1**, and T1 is committed: its decision is on the coordinator's disk. Of the £316.78 that this reader sees
 # ordered it sees nothing paid. *Money* calls that *not settled yet*, because a marker is still owed.
 
 # %%
@@ -119,46 +119,46 @@ frontiers(torn, half)
 # | stage | in this run | who can tell |
 # |---|---|---|
 # | reserve | `Ongoing {orders-0, payments-0}` at the coordinator | its log |
-# | write | Produce: `order-17` and `paid-17` go straight into the partitions | anyone who reads uncommitted |
+# | write | Produce: `580538` and `paid-580538` go straight into the partitions | anyone who reads uncommitted |
 # | decide | EndTxn: `PrepareCommit` | the client: its commit returns |
 # | publish the decision | WriteTxnMarkers to each partition | nobody yet |
 # | make visible | the marker is below the HW, and the LSO moves | readers of *this* partition |
 # | forget | `CompleteCommit` | only this producer's next transaction waits for it |
 #
 # After its restart the coordinator found `PrepareCommit` and sent every marker again until each partition
-# had answered. So the last `poll` got `paid-17`. The *outcome* was never in doubt. The *moment* is each
+# had answered. So the last `poll` got `paid-580538`. The *outcome* was never in doubt. The *moment* is each
 # partition's own: between partitions there is only eventual consistency. The billing service had a *torn
 # read* (撕裂读): it saw part of a transaction.
 
 # %% [markdown]
 # ## Find the crash
 #
-# Now you move the system. The application has called `commit` for order 17, and its request is under
+# Now you move the system. The application has called `commit` for order 580538, and its request is under
 # way. Click a message to deliver it or to hold it back. Click a lane to
 # kill that process. Click the red mark between two rows to go back and kill the node exactly there.
-# *Find the shortest run in which a reader gets half of order 17.* It needs no crash at all: one marker
+# *Find the shortest run in which a reader gets half of order 580538.* It needs no crash at all: one marker
 # arrives before the other. A crash makes the moment last.
 
 # %%
 play = continue_scenario("""
 system orders claims=whole_read
 hold app→coordinator EndTxn#1
-run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
+run app: init, begin, send orders-0 580538, send payments-0 paid-580538, commit
 """)
 Playground(play, goal="whole read")
 
 # %% [markdown]
 # Then **write the kill**. Two orders are sold, one after the other, each in a transaction of its own. After
-# your kill a reader has all of order 16 and half of order 17 until the coordinator is back. The line has the form `kill coordinator when=Kind#n after=K`. It kills the
-# coordinator in the step that sends the n-th message of that kind, when K effects of that step are done.
-# An answer is written with `⇒`: `kill = "kill coordinator when=⇒InitProducerId#1 after=0"` kills it
-# before it answers the first InitProducerId.
+# your kill a reader has all of order 580538 and half of order 580539 until the coordinator is back. The line
+# has the form `kill coordinator when=Kind#n after=K`. It kills the coordinator in the step that sends the n-th
+# message of that kind, when K effects of that step are done. An answer is written with `⇒`: `kill = "kill
+# coordinator when=⇒InitProducerId#1 after=0"` kills it before it answers the first InitProducerId.
 
 # %% nbgrader={"solution": true, "grade_id": "kill"}
 # Fill in the blanks: the message by its name and number, and after how many effects of that step.
 kill = "kill coordinator when=… after=…"
 ### BEGIN SOLUTION
-# Order 16 had two markers, so those of order 17 are the third and the fourth. One step sends both, and
+# Order 580538 had two markers, so those of order 580539 are the third and the fourth. One step sends both, and
 # it stops after the first.
 kill = "kill coordinator when=WriteTxnMarkers#3 after=1"
 ### END SOLUTION
@@ -243,18 +243,20 @@ frontiers(behind, -1)
 # ## Deeper: does a commit move the high watermark?
 
 # %% [markdown]
-# The high watermark says which records are replicated. Step through the end of this run and watch the two
-# flags. Which one was past the data before the marker? The text below the picture shows the worth of
-# *replicated*, with one copy and with two, when a broker is killed (its memory is lost) or loses its
-# power (records that were not flushed are lost as well).
+# The high watermark says which records are replicated. An application sends `a` and `b` in a transaction, and
+# commits.
 
-# %%
+# %% jupyter={"source_hidden": true}
 ends = scenario("""
 # Two records and a commit
 system kafka partitions=1
 run app: init, begin, send orders-0 a, send orders-0 b, commit
 """)
-Player(ends, step=first(ends, "HW=2"))
+Predict("07-high-watermark", trace=ends, step=first(ends, "EndTxn"))
+
+# %% [markdown]
+# How much is *replicated* worth? The next cell kills a broker (its memory is lost), and cuts its power (records
+# that were not flushed are lost as well), with one copy of the log and with two.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 for fact in ends:
@@ -270,8 +272,8 @@ for stop in ("kill", "power-cut"):
         print(f"{stop:<10} {copies:<11} an acknowledged commit is read as: {got}")
 
 # %% [markdown]
-# HW had passed `a` and `b` before the commit. The marker is one more record, so HW moves past it as it
-# does past any other. The commit moves the LSO: from 0 to 3 at once.
+# HW had passed `a` and `b` before the commit, as the first lines show. The marker is one more record, so HW
+# moves past it as it does past any other. The commit moves the LSO from 0 to 3 at once.
 #
 # *Durable* means that the record is on as many disks as must have it. It does not mean *flushed* on one
 # of them: Kafka acknowledges on replication. With one copy a power cut takes an acknowledged payment
@@ -499,7 +501,7 @@ cases = [
     ("aborted_index", abort, Budget(), "clean read", "aborted read (G1a)"),
     (
         "prepare_before_markers",
-        "orders 'app=init; begin; send orders-0 order-17; flush; send payments-0 paid-17; commit'",
+        "orders 'app=init; begin; send orders-0 580538; flush; send payments-0 paid-580538; commit'",
         Budget(kills=1, killable=("coordinator",), timers=1),
         "same outcome",
         "fractured outcome",

@@ -50,7 +50,7 @@ from mqlab.lessons.kafka.lab08 import (
 # %% [markdown]
 # ## Hook: the tea was sold once. How often is it booked?
 #
-# The order service of the shop has taken order 17, tea for £3. It stands in `orders-0` as `tea:3`. A
+# The order service of the shop has taken an order of tea for £3. It stands in `orders-0` as `tea:3`. A
 # worker of the group `accounting` reads it, writes the income `tea+3` to `income-0` in a transaction,
 # commits, and then tells the group how far it has come. The light *money* watches: money in = money out;
 # *Money* sets the booked income (the bar) against the orders that count as read (the mark).
@@ -141,7 +141,7 @@ check(ORDER, order)
 #
 # Position and output are one decision, because the position is a record like any other. The abort takes
 # both back, and leaves the consumer where it is. The group keeps out every member that it has replaced.
-# And beyond the cluster's edge everything may happen twice.
+# Beyond the cluster's edge everything may happen twice.
 #
 # The short way ends here. The parts below go deeper; 6 of the 10 points are there. The next lab follows
 # the same order into Pulsar, where readers wait at another place:
@@ -546,11 +546,11 @@ print(side_effects(in_one_transaction))
 # broker can take an e-mail back. For a database, write the row and the position in *its* transaction, or
 # make the write idempotent (lab 11).
 #
-# The words are used for two promises. One is a *messaging service's*: a message that the producer sends is
-# stored once. The other is about *read, compute, save*: the input, the result and the position in the input
-# move together. (The loop below calls `flush` before it commits a position. Here a send that fails raises an
-# exception. In Java `flush` returns normally even when sends have failed. Check the futures that `send`
-# gave you, or the position is committed although the income is lost.)
+# People use these words for two promises. One is the promise of a *messaging service*: a message that the
+# producer sends is stored once. The other is about *read, compute, save*: the input, the result and the
+# position in the input move together. (The loop below calls `flush` before it commits a position. Here a send
+# that fails raises an exception. In Java `flush` returns normally even when sends have failed. Check the
+# futures that `send` gave you, or the position is committed although the income is lost.)
 
 # %% tags=["nbval-check-output"]
 def messaging(app: App):
@@ -614,7 +614,7 @@ for topic in ("income", "ledger"):
     print(count_orders(stages, topic))
 
 # %% [markdown]
-# Each stage is a transaction, and stages share none: *read_committed* chains them. So a graph of any size is
+# Each stage has a transaction of its own, and *read_committed* chains the stages. So a graph of any size is
 # exactly once, edge by edge, and each edge adds the time of a commit. The ledger commits position 3 of
 # `income-0` though it has read one record: the aborted one and its marker took 0 and 1. Kafka Streams with
 # `processing.guarantee=exactly_once_v2` is such a graph.

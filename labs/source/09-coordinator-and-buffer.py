@@ -52,6 +52,7 @@ from mqlab.lessons.pulsar.lab09 import (
     list_entries,
     list_frontiers,
     list_ids,
+    list_logs,
     list_records,
     list_safeguards,
     measure_waiting,
@@ -228,12 +229,13 @@ print(read_recording("pulsar-4.2.4/4.2", "ids", "NewTxn", "coordinatorStats"))
 # A standalone has one coordinator, and the table shows the ids that a real one gave. The tools that set up a
 # cluster make 16 coordinators, and a client takes them in turn; it begins with number 1.
 # Coordinator 3 runs on the broker that owns partition 3 of a topic named `transaction_coordinator_assign`.
-# Kafka too finds its coordinator by a partition, but there the partition *is* the coordinator's log. Pulsar's
-# topic stays empty.
+# Kafka too finds its coordinator by a partition, but there the partition *is* the coordinator's log (lab 06).
+# Pulsar's topic stays empty, and only says who owns it. (Our model has one broker, so its client has nobody to
+# look for. This comes from the released source.)
 #
-# **Write the next id.** One client has begun transactions and ended none. You are given their ids in order, each
-# one as a whole number of 128 bits, and the number of coordinators. Return the id of the transaction that this
-# client begins next. Two hints wait: `print(NUMBERING.hint(1))`, then `print(NUMBERING.hint(2))`.
+# **Write the next id.** One client has begun transactions and ended none. You are given their ids in order,
+# each one as a whole number of 128 bits, and the number of coordinators. Return the id of the transaction that
+# this client begins next. Two hints wait: `print(NUMBERING.hint(1))`, then `print(NUMBERING.hint(2))`.
 
 
 # %% nbgrader={"solution": true, "grade_id": "numbering"}
@@ -277,14 +279,20 @@ print(columns([("record", "says", "asked by"), *list_records(both_ends)]))
 #
 # The next table is the real Pulsar 4.2.4. A transaction with one partition and one subscription writes five
 # records, and when it has ended, none of them is *needed* any longer.
+#
+# Articles say that this log is recorded by a Pulsar *topic*. A topic can be subscribed to, so the last table
+# tries: one transaction has sent an order and has committed, and then a client subscribes to each log.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+STORED = "system pulsar clients=app\nrun app: new-transaction t, send orders-0 580538 txn=t, commit t"
 print(read_recording("pulsar-4.2.4/4.2", "log-is-cleaned", "coordinatorInternalStats", "EndTxn"))
+print()
+print(columns([("log", "entries", "a subscription is told"), *list_logs(STORED)]))
 
 # %% [markdown]
-# Articles say that this log is recorded by a Pulsar *topic*. It has a name like one, `__transaction_log_0`,
-# but it is a bare ledger (`MLTransactionLogImpl`). It has one cursor, the coordinator's own, and no dispatcher
-# reads it.
+# The coordinator's log has a name like a topic's, but it is a bare ledger (`MLTransactionLogImpl`). It has one
+# cursor, the coordinator's own, and no dispatcher reads it. A released Pulsar never loads a topic of that name
+# either (`TransactionTest#brokerNotInitTxnManagedLedgerTopic`).
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: what does the buffer hold?
@@ -408,17 +416,17 @@ Predict("09-two-partitions", trace=half_way, step=first(half_way, "t1 (0,0): COM
 
 # %% [markdown]
 # All or nothing is true of the end. COMMITTING is written, so every partition will get its marker, whatever
-# dies. It is not true of the moment: each partition shows its part when its own marker is there, as in Kafka, so
-# a reader of both may see half. Pulsar's `commit` returns only when *all* markers are written; Kafka's returns
-# when the decision is logged. So a service that tells others after its `commit` has returned is on the safe
-# side, unless an older transaction is open before these messages.
+# dies. It is not true of the moment: each partition shows its part when its own marker is there, as in Kafka,
+# so a reader of both may see half. Pulsar's `commit` returns only when *all* markers are written; Kafka's
+# returns when the decision is logged. So a service that tells others after its `commit` has returned is on the
+# safe side, unless an older transaction is open before these messages.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: does the list of aborted transactions ever shrink?
 
 # %% [markdown]
-# In the run of *Be the dispatcher*, t2 sent order 580540 and was aborted. The table shows `orders-0` afterwards,
-# and the lines below it what the buffer knows after one, two and three aborts.
+# In the run of *Be the dispatcher*, t2 sent order 580540 and was aborted. The table shows `orders-0`
+# afterwards, and the lines below it what the buffer knows after one, two and three aborts.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(columns([("position", "entry", "for accounting"), *list_entries(TWO_ENDS)]))
@@ -430,17 +438,17 @@ for many in (1, 2, 3):
     print(f"aborts: {many};", tell_buffer(f"system pulsar snapshot_count=1\nrun app: {calls}"))
 
 # %% [markdown]
-# An article says that the messages in the buffer are *discarded*. Nothing is discarded: the message stays at its
-# position, a marker is appended, and the buffer puts the transaction on a list. The dispatcher passes over both
-# entries, and acknowledges them itself for each subscription. The log of a real Pulsar says the same:
+# An article says that the messages in the buffer are *discarded*. Nothing is discarded: the message stays at
+# its position, a marker is appended, and the buffer puts the transaction on a list. The dispatcher passes over
+# both entries, and acknowledges them itself for each subscription. The log of a real Pulsar says the same:
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(read_recording("pulsar-4.2.4/4.2", "readers", "log"))
 
 # %% [markdown]
-# So the list of aborted transactions grows, in memory and in every snapshot. The real broker takes an id off the
-# list when the ledger in which its abort marker lies has been deleted, because its retention time had passed.
-# This model has no retention.
+# So the list of aborted transactions grows, in memory and in every snapshot. The real broker takes an id off
+# the list when the ledger in which its abort marker lies has been deleted, because its retention time had
+# passed. This model has no retention.
 #
 # A client can spoil the filter. The dispatcher looks for the transaction's id in the *metadata* of a message.
 # The Go client 0.19.0 puts the id only into the command that carries the message, and not into its metadata
@@ -560,7 +568,7 @@ check(RECOVERY, recover)
 # %%
 decided = scenario("""
 # The coordinator is killed when it has decided
-system pulsar clients=app,accounting
+system books topic=orders clients=app,accounting
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1
 kill tc-0 when=EndTxnOnPartition#1
@@ -576,7 +584,8 @@ for fact in decided:
         print(fact.line(width=10))
 
 # %% [markdown]
-# It ends every transaction that is COMMITTING or ABORTING, and watches the OPEN ones until their *old* deadline.
+# It ends every transaction that is COMMITTING or ABORTING, and watches the OPEN ones until their *old*
+# deadline.
 #
 # There are two commit markers. The loaded coordinator ends the transaction again, and so does the client, which
 # repeats its request. The second marker changes nothing: *markers are idempotent, not unique*. But look at the
@@ -590,7 +599,7 @@ for fact in decided:
 # %%
 play = continue_scenario("""
 # The decision is written
-system pulsar clients=app,accounting claims=one_marker
+system books topic=orders clients=app,accounting claims=one_marker
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1
 hold tc-0→orders-0 EndTxnOnPartition#1
@@ -704,7 +713,7 @@ print(read_recording("pulsar-4.2.4/4.2", "kill-and-nobody-comes", *SAID))
 RESTART = "kill orders-0\nkill tc-0\nrestart orders-0\nrestart tc-0"
 LATE = """
 # A message that comes after its transaction has ended
-system pulsar clients=app,web,accounting,other timeout_ms=600000
+system books topic=orders clients=app,web,accounting,other timeout_ms=600000
 run accounting: subscribe orders-0 books from=earliest
 run app: new-transaction t1, send orders-0 580538 txn=t1, commit t1
 run web: new-transaction t2, send orders-0 580539 txn=t2, commit t2
@@ -739,13 +748,9 @@ SAID = ("Send late", "kill", "Message", "entry 0", "entry 4")
 print(read_recording("pulsar-4.2.4/4.2", "kill-forgets-watermarks", *SAID))
 
 # %% [markdown]
-# Can Pulsar keep an old process out? Its *sends*, topic by topic, if the new process asks for it. A producer
-# that is opened with the access mode `ExclusiveWithFencing` raises the epoch of its topic. The next send of
-# the old process gets ProducerFencedException. After that its transaction cannot commit: it is aborted. But the
-# messages that it sent *before* the fence can still commit. If the new process has done the same work
-# again, both incomes are read. A *commit* cannot be fenced: a transaction has no name that the next process
-# takes over, as it has in Kafka with its `transactional.id` (lab 06). A real 4.2.4 was asked for all of this;
-# this model has no access modes.
+# Can Pulsar keep such an old process out? Only its *sends*, topic by topic, if the new process asks for it with
+# the access mode `ExclusiveWithFencing`. Its *commit* cannot be fenced: a transaction has no name that the next
+# process takes over, as it has in Kafka with its `transactional.id` (lab 06). Lab 10 runs both.
 #
 # **Write a story in which a committed order is hidden**, as short as you can. Its lines are put behind `system
 # pulsar topic=orders,payments clients=app,web,accounting`. At its end a committed transaction must count as
@@ -782,10 +787,10 @@ check(HIDING, story)
 
 # %% [markdown]
 # Eight safeguards belong to this lab. `max_read_position` stops dispatchers before the first open message.
-# `filter_aborted` leaves out aborted messages. `decision_before_markers` writes COMMITTING before a partition is
-# told. `retry_until_answered` tells a partition again that was not reached. `replay_log` and `replay_topic` read
-# the coordinator's log, and the partition, after a restart. `transaction_timeout` aborts a transaction that
-# nobody ends. `low_watermark` refuses or aborts a message that comes too late.
+# `filter_aborted` leaves out aborted messages. `decision_before_markers` writes COMMITTING before a partition
+# is told. `retry_until_answered` tells a partition again that was not reached. `replay_log` and `replay_topic`
+# read the coordinator's log, and the partition, after a restart. `transaction_timeout` aborts a transaction
+# that nobody ends. `low_watermark` refuses or aborts a message that comes too late.
 #
 # Guess for each of them what will break without it. Then choose one of the first three in the menu, and look at
 # the money that accounting is sent: the run is the same each time.
@@ -852,7 +857,7 @@ print(tell_unpromised())
 # | aborted messages are discarded | they stay; the dispatcher passes over them | Be the dispatcher, the list |
 # | transactions are on by default | client and broker must both be told | who switches them on |
 # | the top 16 bits of a TxnID are the coordinator | the top 64 bits are | the id |
-# | the transaction log is a topic | it is a bare ledger with a topic's name | told only, in the coordinator's part |
+# | the transaction log is a topic | it is a bare ledger with a topic's name | the coordinator |
 # | the coordinator's log holds the messages | it holds states and participants | the coordinator |
 # | the buffer holds uncommitted messages | it holds ids and positions | the buffer |
 # | a transaction that commits first is read first | all that lies before it must have ended too | two open |

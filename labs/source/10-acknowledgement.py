@@ -36,6 +36,7 @@ from mqlab.lessons.pulsar.lab10 import (
     answer_second,
     compare_types,
     compare_with_kafka,
+    fence,
     first,
     list_calls,
     list_orders,
@@ -76,7 +77,7 @@ print(*(f"{order.number}: £{order.pence / 100}" for order in orders), f"togethe
 printer = scenario(
     """
 # The printer is out of paper
-system pulsar clients=shop,worker
+system billing clients=shop,worker
 run worker: subscribe orders-0 billing
 run shop: send orders-0 580538, send orders-0 580539, send orders-0 580540
 run worker: receive billing, new-transaction t1
@@ -101,8 +102,9 @@ Predict("10-abort", trace=printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 #
 # Step with the arrow keys, or drag the slider. The picture opens at the step at which the acknowledgement
 # was accepted. Look at the subscription: the three messages are *pending* (待定确认). They are neither
-# acknowledged nor free. Go on to the abort, and then to the last `receive`. Ask at each step: what has the
-# broker on its disk, and what does it send?
+# acknowledged nor free. *Money* sets the orders that were sent (the mark) against those that are acknowledged
+# for good (the bar). Go on to the abort, and then to the last `receive`. Ask at each step: what has the broker
+# on its disk, and what does it send?
 
 # %%
 Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
@@ -141,9 +143,9 @@ Player(printer, step=first(printer, "orders-0@2 txn=t1: ok"))
 # | `run worker: redeliver billing` | redeliverUnacknowledgedMessages() |
 # | `kill worker`, `kill orders-0`, `restart orders-0` | ends a process or the partition's broker, starts it again |
 #
-# `twin` has the same calls as `worker`. Several calls on one line have commas between them. Give each
-# `receive` a `run` line of its own, because it takes only messages that have arrived. There are several ways. Two
-# hints wait: `print(RETURNING.hint(1))`, then `print(RETURNING.hint(2))`.
+# `twin` has the same calls as `worker`. Several calls on one line have commas between them. Give each `receive`
+# a `run` line of its own, because it takes only messages that have arrived. There are several ways. Two hints
+# wait: `print(RETURNING.hint(1))`, then `print(RETURNING.hint(2))`.
 
 # %% nbgrader={"solution": true, "grade_id": "returning"}
 # The lines that follow the abort, one below the other.
@@ -198,7 +200,7 @@ print(read_recording("pulsar-4.2.4/4.2", "cumulative-and-abort", *SAID))
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 STAGES = """
 # The records of an acknowledgement
-system pulsar clients=shop,worker
+system billing clients=shop,worker
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538, send orders-0 580539, send orders-0 580540
 run worker: receive billing, new-transaction t1, ack billing orders-0@1 txn=t1, commit t1
@@ -232,7 +234,7 @@ print(columns([("written by", "in which log", "the record"), *list_records(STAGE
 exclusive = scenario(
     """
 # One of four is acknowledged, and the transaction aborts
-system pulsar clients=shop,worker
+system billing clients=shop,worker
 run worker: subscribe orders-0 billing
 run shop: send orders-0 580538, send orders-0 580539, send orders-0 580540, send orders-0 580541
 run worker: receive billing, new-transaction t1
@@ -245,9 +247,9 @@ run worker: receive billing
 Predict("10-exclusive", trace=exclusive, step=first(exclusive, "ack billing orders-0@1 txn=t1: ok"))
 
 # %% [markdown]
-# The next cell runs the same story for each type, with an individual and with a cumulative
-# acknowledgement. *Redelivery* (重新投递) means that a message is delivered once more. Where the broker counts it, you
-# read *again 1*.
+# The next cell runs the same story for each type, with an individual and with a cumulative acknowledgement.
+# *Redelivery* (重新投递) means that a message is delivered once more. Where the broker counts it, you read *again
+# 1*.
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
 print(compare_types())
@@ -273,7 +275,7 @@ print(compare_types())
 conflict = scenario(
     """
 # Two transactions acknowledge one message
-system pulsar clients=shop,worker,twin
+system billing clients=shop,worker,twin
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538
 run worker: receive billing, new-transaction t1 timeout=600000, ack billing orders-0@0 txn=t1
@@ -335,7 +337,7 @@ print(columns([("", "the second acknowledgement"), *rows]))
 plain = scenario(
     """
 # A plain acknowledgement of a pending message
-system pulsar clients=shop,worker
+system billing clients=shop,worker
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538
 run worker: receive billing, new-transaction t1 timeout=600000, ack billing orders-0@0 txn=t1
@@ -414,7 +416,7 @@ check(ACKING, may_ack)
 # %% jupyter={"source_hidden": true}
 DIES = """
 # Something dies
-system pulsar clients=shop,worker,twin
+system billing clients=shop,worker,twin
 run worker: subscribe orders-0 billing type={type}
 run shop: send orders-0 580538, send orders-0 580539, send orders-0 580540
 run worker: receive billing, new-transaction t1 timeout=600000
@@ -478,7 +480,7 @@ print(columns(rows))
 # %% jupyter={"source_hidden": true}
 LEFT_OPEN = """
 # Client and coordinator die with a transaction open
-system pulsar clients=shop,worker,twin
+system billing clients=shop,worker,twin
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538
 run worker: receive billing, new-transaction t1, ack billing orders-0@0 txn=t1
@@ -550,7 +552,7 @@ print(list_calls(scenario(FROZEN), "twin"))
 # %% jupyter={"source_hidden": true}
 TWO = """
 # One transaction in two subscriptions
-system pulsar clients=shop,worker,audit
+system billing clients=shop,worker,audit
 run worker: subscribe orders-0 billing type=Shared, subscribe orders-0 stock type=Shared
 run shop: send orders-0 580538
 run worker: receive billing, receive stock, new-transaction t1
@@ -594,7 +596,7 @@ print(columns([("log", "records"), *list_pending_logs(TWO)]))
 # %% jupyter={"source_hidden": true}
 DEAD = """
 # An order that cannot be billed
-system pulsar topic=orders,dead clients=shop,worker,clerk
+system billing topic=orders,dead clients=shop,worker,clerk
 run clerk: subscribe dead-0 letters
 run worker: subscribe orders-0 billing type={type} dead_letter=dead-0 max_redeliver=1
 run shop: send orders-0 580538
@@ -678,20 +680,31 @@ print(columns([("", "the books receive", "the worker receives next"), *rows]))
 slow = zombie(acknowledges=True)
 Predict("10-zombie", trace=slow, step=first(slow, "commit t2: ok"))
 
-# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
-print(columns([("the slow worker", "its commit", "the books receive"), *zombie_ends()]))
-
 # %% [markdown]
 # The slow worker's *acknowledgement* is refused, and with it the whole of its transaction: the books get the
-# income once. If the worker only sends, nothing is refused, and the income is there twice. The conflict over
-# the message that both have read stops the worker here.
+# income once. The conflict over the message that both have read stops the worker here. But a worker that only
+# sends is in no conflict.
 #
-# Pulsar has no `transactional.id`, so it cannot fence a transaction as Kafka does (lab 06). A producer can
-# ask to be the only one on its topic: with `ProducerAccessMode.ExclusiveWithFencing` a new producer raises
-# the topic's epoch. The next send of the old one gets a ProducerFencedException, and its transaction can then
-# no longer commit; it ends as ABORTED. But messages that it sent *before* the fence still commit, and the
-# income is read twice. So sends can be fenced, topic by topic; commits cannot. (A released Pulsar 4.2.4 did
-# this. Our model has no access modes.)
+# Pulsar has no `transactional.id` with which a new process could fence the old one, as in Kafka (lab 06). A
+# producer can ask to be the only one on its topic. In Java this is `accessMode(ExclusiveWithFencing)` at the
+# producer's builder: the topic's epoch rises, and all producers before this one are *fenced*. In the next run
+# the worker only sends. It has sent the income in t1 when the twin fences it.
+
+# %% jupyter={"source_hidden": true}
+fenced = fence(sends_first=True)
+Predict("10-fenced", trace=fenced, step=first(fenced, "commit t2: ok"))
+
+# %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
+print(columns([("the slow worker", "its commit", "the books receive"), *zombie_ends()]))
+SAID = ("Send zombie", "EndTxn", "Message")
+print()
+print(read_recording("pulsar-4.2.4/4.2", "fencing-stops-sends", *SAID))
+
+# %% [markdown]
+# The third line of the first table is the same run with another moment: there the fence comes first. The
+# worker's send gets a ProducerFencedException, and its client then does not commit the transaction. So *sends*
+# can be fenced, topic by topic, if a producer asks for it. *Commits* cannot, and messages that were sent before
+# the fence count. The second table is a released Pulsar 4.2.4, which did both.
 #
 # An article promises that each message is written exactly once even when something fails. The next table is
 # about one plain send. Its answer is lost, and the client sends again:
@@ -773,7 +786,7 @@ Playground(Play(play.system, play.choices, play.title), goal="passed on")
 # %% jupyter={"source_hidden": true}
 STORY = """
 # Two workers, an abort, and a restart of the broker
-system pulsar clients=shop,worker,twin
+system billing clients=shop,worker,twin
 off {off}
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538
@@ -834,6 +847,7 @@ print(tell_searches())
 # | a transaction shows everywhere at once | each participant hears of it in its own time | two subscriptions |
 # | an aborted message comes until it succeeds | on Shared, with a dead letter policy, it goes to the dead letters | how often |
 # | each message is written exactly once | deduplication is off, and an old worker that only sends is not stopped | was replaced |
+# | a fence stops the old process | it stops later sends to one topic; a commit of what was sent before goes through | was replaced |
 # | Pulsar never blocks | acknowledgements do not; an open transaction that sends does | in Kafka |
 
 # %% [markdown] tags=["deeper"]

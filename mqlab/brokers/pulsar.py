@@ -6,6 +6,7 @@ BROKER = Broker(
     title="Pulsar",
     systems={
         "pulsar": "mqlab.pulsar:PulsarSystem",
+        "billing": "mqlab.lessons.pulsar.systems.books:BillingSystem",
         "books": "mqlab.lessons.pulsar.systems.books:BooksSystem",
         "passing": "mqlab.lessons.pulsar.systems.passing:PassingSystem",
     },

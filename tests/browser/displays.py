@@ -18,11 +18,11 @@ from mqlab_widgets import Predict
 
 STORY = '''
 # An order and its payment in one transaction
-system orders 'app=init; begin; send orders-0 order-17; send payments-0 paid-17; commit'
+system orders 'app=init; begin; send orders-0 580538; send payments-0 paid-580538; commit'
 '''
 torn = scenario('''
 # The coordinator dies between two markers
-system orders 'app=init; begin; send orders-0 order-17; send payments-0 paid-17; commit'
+system orders 'app=init; begin; send orders-0 580538; send payments-0 paid-580538; commit'
 kill tc when=WriteTxnMarkers#1 after=1
 ''')
 question = ("What does a reader get?", ["both", "half", "nothing"], 1, ["a", "b", "c"])

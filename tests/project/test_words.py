@@ -33,16 +33,20 @@ PHRASES = {
     r"\bone in so many\b|\bin so many\b": "a given share of",
     r"\blonger patience\b": "a longer timeout",
     r"\bby and by\b": "gradually, later",
+    r"\bhelps? itself\b": "decides alone",
+    r"\bby the alphabet\b": "in alphabetical order",
     r"\b(lies|lie|lying) in wait\b": "waits",
     r"\ba new surface story\b": "another setting",
     r"\bwhat is not (true|possible|there) (is|are|has|stays)\b": "name the subject",
 }
 
-READ = ("labs/source/", "labs/instructor/", "mqlab/lessons/questions/")
+READ = re.compile(
+    "labs/(source|instructor)/|mqlab/lessons/questions/|mqlab/lessons/[a-z]+/exercises/"
+)
 PAGES = [
     path
     for path in list_committed()
-    if path.suffix in {".py", ".md", ".toml"} and relative(path).startswith(READ)
+    if path.suffix in {".py", ".md", ".toml"} and READ.match(relative(path))
 ]
 
 

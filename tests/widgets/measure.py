@@ -22,7 +22,7 @@ from mqlab.registry import system
 from .harness import put
 from .sample import long_trace
 
-STORY = "orders 'app=init; begin; send orders-0 order-17; send payments-0 paid-17; commit'"
+STORY = "orders 'app=init; begin; send orders-0 580538; send payments-0 paid-580538; commit'"
 KINDS = ("forward", "back", "seek")
 # Patch and layout of one step, ms: forward, back, or seeks all over the trace.
 STEPS = """async (kind) => {

@@ -20,7 +20,7 @@ from .test_widgets import shown
 STORY = """
 system orders claims=whole_read
 hold app→coordinator EndTxn#1
-run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
+run app: init, begin, send orders-0 580538, send payments-0 paid-580538, commit
 """
 END_TXN = "app>coordinator"
 MARKERS = (END_TXN, "coordinator.", "coordinator.")  # and now both markers are under way

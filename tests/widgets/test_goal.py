@@ -30,7 +30,7 @@ TWICE = (
 HALF = """
 system orders claims=whole_read
 hold app→coordinator EndTxn#1
-run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
+run app: init, begin, send orders-0 580538, send payments-0 paid-580538, commit
 """
 
 

@@ -145,9 +145,9 @@ LSO = Exercise(
             "有两样东西会挡住读者：尚未复制的记录，以及尚未决定的事务。哪一个更低？",
         ),
         Text(
-            "`min(...)` of the first offsets and the high watermark together; it must also "
-            "work when there is no first offset at all.",
-            "把各个首位移与高水位放在一起取 `min(...)`；没有首位移时也要能用。",
+            "The answer is one of the numbers that you are given. Your rule must also work when "
+            "there is no first offset at all.",
+            "答案就是给定的数之一。没有任何首位移时，规则也要能用。",
         ),
     ),
     expects=_offset,
@@ -264,8 +264,8 @@ MARKER = Parsons(
 TWO_ORDERS = """
 system kafka topic=orders,payments partitions=1
 {kill}
-run app: init, begin, send orders-0 order-16, send payments-0 paid-16, commit
-run app: begin, send orders-0 order-17, send payments-0 paid-17, commit
+run app: init, begin, send orders-0 580538, send payments-0 paid-580538, commit
+run app: begin, send orders-0 580539, send payments-0 paid-580539, commit
 """
 
 
@@ -315,25 +315,25 @@ KILLS = {
         "消息编号更大",
     ),
     ASKED: Text(
-        "too early: the second PrepareCommit is not in the log, so order-17 is not decided and "
+        "too early: the second PrepareCommit is not in the log, so order 580539 is not decided and "
         "nobody reads it. A commit is not what the client asks for but what the coordinator writes",
-        "太早了：第二条 PrepareCommit 还没有写入日志，order-17 还没有决定，谁也读不到它。"
+        "太早了：第二条 PrepareCommit 还没有写入日志，订单 580539 还没有决定，谁也读不到它。"
         "提交不在于客户端的请求，而在于协调器写下的记录",
     ),
     ANSWERED: Text(
-        "too early: the decision on order-17 is safe, yet no marker of it has left, so nobody "
+        "too early: the decision on order 580539 is safe, yet no marker of it has left, so nobody "
         "reads it. That commit has returned makes nothing visible",
-        "太早了：order-17 的决定已经安全，但它的标记还没有发出，谁也读不到它。commit 返回并不会让任何"
+        "太早了：订单 580539 的决定已经安全，但它的标记还没有发出，谁也读不到它。commit 返回并不会让任何"
         "东西可见",
     ),
     LAST: Text(
-        "too late: both markers of order-17 had left when it died, and readers get the whole "
+        "too late: both markers of order 580539 had left when it died, and readers get the whole "
         "order. What a dead coordinator has sent still arrives",
-        "太晚了：它崩溃时 order-17 的两个标记都已发出，读者得到了整个订单。已发出的消息仍会到达",
+        "太晚了：它崩溃时订单 580539 的两个标记都已发出，读者得到了整个订单。已发出的消息仍会到达",
     ),
     "right": Text(
-        "half of order-17 is visible, and stays so until the coordinator is back",
-        "order-17 只有一半可见，并且一直如此，直到协调器恢复",
+        "half of order 580539 is visible, and stays so until the coordinator is back",
+        "订单 580539 只有一半可见，并且一直如此，直到协调器恢复",
     ),
 }
 
@@ -351,8 +351,8 @@ def _left(run: Run) -> str:
         return ALIVE
     if _count(run, TxnState.COMPLETE_COMMIT) == 0:
         return FIRST
-    if {"order-17", "paid-17"} & read:
-        return LAST if {"order-17", "paid-17"} <= read else "right"
+    if {"580539", "paid-580539"} & read:
+        return LAST if {"580539", "paid-580539"} <= read else "right"
     return ANSWERED if _count(run, TxnState.PREPARE_COMMIT) == 2 else ASKED
 
 

@@ -24,6 +24,11 @@ def list_orders(many: int = 12) -> tuple[Order, ...]:
     return tuple(Order(number, worth // TENTHS_PER_PENNY) for number, worth in sold[:many])
 
 
+def find_worth(number: str) -> int:
+    """What an order is worth, in pence; 0 for a text that is no number of one."""
+    return {order.number: order.pence for order in list_orders()}.get(number, 0)
+
+
 def send_all(many: int = 12) -> str:
     """The shop's program: `send 580538:31678; send 580539:31073; …`."""
     return "; ".join(f"send {order.number}:{order.pence}" for order in list_orders(many))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from ...kernel import Run, Trace
 from ...kernel.trace import FactKind
+from ...pulsar import PulsarSystem
+from ...pulsar.config import TRANSACTION_LOG
 from ...pulsar.messages import LedgerEntry, TransactionMetadataEntry
 from ...pulsar.picture.ledgers import read_entries
 from ...pulsar.topic import Topic
 from ...registry import run_scenario
 from ...registry.cases.pulsar import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tell_cases
+from ...scenario.language import ScenarioError
 from ..atlas.map_panel import broker_map
 from ..menus import list_safeguards
 from ..patterns.orders import list_orders
@@ -31,6 +34,7 @@ __all__ = [
     "list_entries",
     "list_frontiers",
     "list_ids",
+    "list_logs",
     "list_records",
     "list_safeguards",
     "measure_waiting",
@@ -130,6 +134,27 @@ def list_ids(coordinators: int, many: int) -> list[str]:
     calls = ", ".join(f"new-transaction t{n}" for n in range(many))
     said = list_answers(f"system pulsar coordinators={coordinators}\nrun app: {calls}")
     return [one.rpartition("ok ")[2] for one in said]
+
+
+def list_logs(story: str) -> list[tuple[str, str, str]]:
+    """The logs of partitions and coordinators when a story is over: the name, how many entries it
+    has, and what a client is told that subscribes to it."""
+    run = run_scenario(story)
+    assert isinstance(run.system, PulsarSystem)
+    rows = []
+    for node in (*run.system.cluster.partitions, *run.system.cluster.coordinators):
+        disk = run.world.disk(node)
+        log = node if node in run.system.cluster.partitions else disk.logs(TRANSACTION_LOG)[0]
+        rows.append((log, str(disk.log(log).end), _subscribe(story, log)))
+    return rows
+
+
+def _subscribe(story: str, topic: str) -> str:
+    try:
+        said = list_answers(f"{story}\nrun app: subscribe {topic} spy from=earliest")[-1]
+    except ScenarioError as error:
+        return str(error).partition(": ")[2].partition(";")[0]
+    return said.rpartition(": ")[2]
 
 
 def measure_waiting(open_for: int, many: int = 12) -> tuple[int, int]:

@@ -34,6 +34,7 @@ __all__ = [
     "compare_types",
     "compare_with_kafka",
     "end_last",
+    "fence",
     "first",
     "list_calls",
     "list_orders",
@@ -184,6 +185,20 @@ run twin: receive work, new-transaction t2, send income-0 580538 txn=t2, ack wor
 run worker: {acks}commit t1
 run books: receive books
 """
+FENCED = """
+# Its twin wants the topic for itself
+system passing clients=shop,worker,twin,books
+run books: subscribe income-0 books
+run worker: subscribe orders-0 work type=Shared, producer income-0 access=Exclusive
+run shop: send orders-0 580538
+run worker: receive work, new-transaction t1{before}
+run twin: subscribe orders-0 work type=Shared
+break worker orders-0
+run twin: producer income-0 access=ExclusiveWithFencing
+run twin: receive work, new-transaction t2, send income-0 580538 txn=t2, ack work txn=t2, commit t2
+run worker: {after}commit t1
+run books: receive books
+"""
 REPEATED = """
 # The answer to a send is lost, and the client sends once more
 system pulsar dedup={dedup}
@@ -212,15 +227,27 @@ def zombie(acknowledges: bool) -> Trace:
     return scenario(write_zombie(acknowledges))
 
 
+def write_fence(sends_first: bool) -> str:
+    send = "send income-0 580538 txn=t1"
+    before, after = (f", {send}", "") if sends_first else ("", f"{send}, ")
+    return FENCED.format(before=before, after=after)
+
+
+def fence(sends_first: bool) -> Trace:
+    """A worker that only sends is replaced, and its twin fences it from the topic of the income:
+    after the worker's send, or before it."""
+    return scenario(write_fence(sends_first))
+
+
 def zombie_ends() -> list[tuple[str, str, str]]:
     """What the replaced worker's commit is told, and what the books receive."""
-    return [
-        (name, end_last(story), receive_last(story))
-        for name, story in (
-            ("acknowledges in t1", write_zombie(True)),
-            ("sends only", write_zombie(False)),
-        )
-    ]
+    stories = {
+        "acknowledges in t1": write_zombie(True),
+        "sends only": write_zombie(False),
+        "sends only, and is fenced before it sends": write_fence(False),
+        "sends only, and is fenced after it has sent": write_fence(True),
+    }
+    return [(name, end_last(story), receive_last(story)) for name, story in stories.items()]
 
 
 def store_repeated() -> list[tuple[str, str]]:

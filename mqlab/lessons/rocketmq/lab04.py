@@ -8,6 +8,7 @@ from ...registry.cases.rocketmq import CLAIM_CASES, SAFEGUARD_CASES
 from ...registry.searches import tell_cases
 from ...registry.tables import table
 from ..recordings import read_recording
+from ..silence import compare_silence
 from ..steps import first
 from .asking import (
     come_back,
@@ -36,6 +37,7 @@ __all__ = [
     "STORY",
     "UNKNOWN",
     "come_back",
+    "compare_silence",
     "count_ends",
     "count_shares",
     "first",

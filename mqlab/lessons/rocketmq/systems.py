@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
-from ...kernel import Disk, Effects, Event, NodeSpec, Reply, Request
+from ...kernel import Disk, Effects, Event, NodeSpec, Reply, Request, Snapshot, World
 from ...kernel.options import UNWRITTEN
 from ...rocketmq import RocketMQSystem
 from ...rocketmq.application import orders
@@ -29,6 +29,7 @@ from ...rocketmq.application.file import OrderFile
 from ...rocketmq.application.listener import Db, Rule
 from ...rocketmq.messages import Statement, StatementResponse
 from ...rocketmq.states import LocalTransactionState
+from .takings import count_money
 
 COMMIT, ROLLBACK, UNKNOWN = LocalTransactionState
 Memory = MutableMapping[str, Any]
@@ -126,6 +127,9 @@ class OrderServiceSystem(RocketMQSystem):
         name = self.config.database
         kept = NodeSpec(name, ((name, partial(FileDatabase.open, self.file)),))
         return tuple(kept if spec.name == name else spec for spec in specs)
+
+    def snapshot(self, world: World) -> Snapshot:
+        return replace(super().snapshot(world), money=count_money(self.cluster, world))
 
 
 # ---- the database as a file ----------------------------------------------------------------

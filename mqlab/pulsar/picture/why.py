@@ -27,9 +27,9 @@ STOPPED = {
 }
 RECOVERED = {
     "client": Words(
-        "It is a new client to everybody; nothing fences the transactions of the process before "
-        "it.",
-        "对所有人来说它是新客户端；上一次运行的事务没有被隔离。",
+        "It is a new client to everybody. It fences no transaction of the process before it; a "
+        "producer may fence the sends to its topic.",
+        "对所有人来说它是新客户端；它不隔离上一次运行的事务，生产者只能隔离对其主题的发送。",
     ),
     "coordinator": Words(
         "Nothing is loaded yet: the first client that connects makes it read its log.",

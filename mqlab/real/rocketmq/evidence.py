@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...kernel import FactKind, Outcome, Text
-from ...rocketmq.log import Stored
+from ...kernel import FactKind, Text
 from ...rocketmq.messages import CheckTransactionState
 from ..evidence import Contradiction, Witness
 from .hosts import VERSIONS
@@ -21,35 +20,9 @@ ONE_WAY = re.compile(
 
 CONTRADICTIONS = (
     Contradiction(
-        FactKind.APPEND,
-        lambda entry: (
-            isinstance(entry, Stored) and entry.kind == "half" and not entry.message.check_times
-        ),
-        Text(
-            "the half message is stored as PREPARED, which is why consumers do not see it",
-            "半消息以 PREPARED 状态存储，所以消费者看不到",
-        ),
-    ),
-    Contradiction(
-        FactKind.APPEND,
-        lambda entry: isinstance(entry, Stored) and entry.kind == "discard",
-        Text(
-            "after the last check the message is rolled back",
-            "回查次数用尽之后消息会被回滚",
-        ),
-    ),
-    Contradiction(
         FactKind.SEND,
         lambda asked: isinstance(asked, CheckTransactionState) and asked.message.check_times != 1,
         Text("the broker asks without limit", "broker 会无限次回查"),
-    ),
-    Contradiction(
-        FactKind.RETURN,
-        lambda said: isinstance(said, Outcome) and said.detail.endswith("SEND_OK UNKNOW"),
-        Text(
-            "if the local transaction throws, the message is rolled back",
-            "本地事务抛出异常时消息会被回滚",
-        ),
     ),
 )
 

@@ -53,13 +53,19 @@ def is_lost(seen: Progress, txn: Txn) -> bool:
 
 
 def row_with_message(cluster: Cluster, world: World) -> bool:
-    """Not while the call that writes the row is under way: its half may still come."""
+    return not list_left_alone(cluster, world)
+
+
+def list_left_alone(cluster: Cluster, world: World) -> list[str]:
+    """The orders whose row no message will follow. Not while the call that writes the row is under
+    way: its half may still come."""
     seen = read_world(cluster, world)
-    for order in list_judged_rows(seen):
-        if not any(_is_owed(seen, txn) or txn.parked for txn in find_txns(seen, order)):
-            if order not in list_working(cluster, world):
-                return False
-    return True
+    return [
+        order
+        for order in list_judged_rows(seen)
+        if not any(_is_owed(seen, txn) or txn.parked for txn in find_txns(seen, order))
+        if order not in list_working(cluster, world)
+    ]
 
 
 def row_delivered(cluster: Cluster, world: World) -> bool:

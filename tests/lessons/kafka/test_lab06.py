@@ -117,7 +117,7 @@ NAIVE: dict[str, Callable[..., Any]] = {
     "every refusal is for now": for_now,
     "nothing is under way until it is decided": only_prepared,
     "an open transaction is busy": open_is_busy,
-    "fenced is whoever is refused": always_fenced,
+    "every refusal is a fence": always_fenced,
     "nobody is let in": nobody,
 }
 #: they let nobody commit, so that no run is needed to see the mistake
@@ -314,12 +314,12 @@ def test_by_hand_one_sends_requests_and_a_lost_answer_stays_lost() -> None:
 TWICE = """
 system charges partitions=1 producers=old:order-service,new:order-service{off}
 run old: init
-run new: init, begin, send charges-0 order-17, commit
-run old: begin, send charges-0 order-17, commit
+run new: init, begin, send charges-0 580538, commit
+run old: begin, send charges-0 580538, commit
 """
 OUTAGE = """
 system charges partitions=1 replicas=2{defect}
-run app: init, begin, send charges-0 order-17, flush
+run app: init, begin, send charges-0 580538, flush
 run controller: fence charges-0 2, fence charges-0 1
 run app: commit
 run controller: elect charges-0 1

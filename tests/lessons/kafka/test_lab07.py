@@ -179,14 +179,14 @@ def test_only_a_power_cut_of_the_only_copy_takes_what_was_acknowledged(
 def test_a_transaction_may_write_into_several_topics() -> None:
     run = scenario(
         "system kafka topic=orders,payments partitions=2 readers=reader\n"
-        "run app: init, begin, send orders-1 order-17, send payments-0 paid-17, commit\n"
+        "run app: init, begin, send orders-1 580538, send payments-0 paid-580538, commit\n"
         "run reader: poll orders-1, poll payments-0"
     )
     logs = {log.name: [cell.label for cell in log.cells] for log in run.snapshot(-1).logs}
     assert logs == {
         "orders-0": [],
-        "orders-1": ["order-17", "C"],
-        "payments-0": ["paid-17", "C"],
+        "orders-1": ["580538", "C"],
+        "payments-0": ["paid-580538", "C"],
         "payments-1": [],
     }
     assert system(run.system).line() == run.system
@@ -221,4 +221,4 @@ def test_the_right_kill_opens_where_half_is_visible() -> None:
     assert trace is not None
     assert "torn" in trace.snapshot(verdict.step).readers[0].note.en
     before = {got.label for got in trace.snapshot(verdict.step - 1).readers[0].got}
-    assert before == {"order-16", "paid-16"}
+    assert before == {"580538", "paid-580538"}

@@ -101,21 +101,21 @@ def test_lab_05_counts_a_payment_twice() -> None:
 
 def test_between_two_markers_nothing_is_lost_yet() -> None:
     """Half of an order is shown: the sums differ, and neither light nor money is wrong."""
-    calls = "run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit\n"
+    calls = "run app: init, begin, send orders-0 580538, send payments-0 paid-580538, commit\n"
     kill = "kill coordinator when=WriteTxnMarkers#1 after=1"
     torn = scenario(f"system orders\n{kill}\n{calls}")
-    assert sums(torn) == (500, 0, 0, 0) and find_red_step(torn, "money") == 0
+    assert sums(torn) == (31_678, 0, 0, 0) and find_red_step(torn, "money") == 0
     healed = scenario(f"system orders\n{kill}\n{calls}restart coordinator")
-    assert sums(healed) == (500, 500, 0, 0)
+    assert sums(healed) == (31_678, 31_678, 0, 0)
 
 
 def test_a_fractured_outcome_loses_the_payment_for_good() -> None:
-    calls = "init; begin; send orders-0 order-17; flush; send payments-0 paid-17; commit"
+    calls = "init; begin; send orders-0 580538; flush; send payments-0 paid-580538; commit"
     broken = system(f"orders 'app={calls}' off=prepare_before_markers")
     found = explore(broken, Budget(kills=1, killable=("coordinator",), timers=1)).counterexamples
     run = found["money"].trace()
     due, seen, missing, extra = sums(run)
-    assert {due, seen} == {0, 500} and (missing, extra) == (due, seen)
+    assert {due, seen} == {0, 31_678} and (missing, extra) == (due, seen)
     assert_agree(run)
 
 

@@ -57,6 +57,18 @@ run accounting: receive books
     assert money(run) == (FIRST + SECOND, SECOND, FIRST, 0)
 
 
+def test_an_order_is_billed_when_it_is_acknowledged_for_good() -> None:
+    pending = """
+system billing clients=shop,worker
+run worker: subscribe orders-0 billing type=Shared
+run shop: send orders-0 580538, send orders-0 580539
+run worker: receive billing, new-transaction t1, ack billing orders-0@0 txn=t1
+"""
+    assert money(scenario(pending)) == (FIRST + SECOND, 0, 0, 0)
+    assert money(scenario(f"{pending}run worker: commit t1")) == (FIRST + SECOND, FIRST, 0, 0)
+    assert money(scenario(f"{pending}run worker: abort t1")) == (FIRST + SECOND, 0, 0, 0)
+
+
 def test_without_the_topic_of_the_orders_there_is_nothing_to_count() -> None:
     with pytest.raises(ValueError, match="add the topic orders"):
         system("books topic=payments")

@@ -25,6 +25,7 @@ from mqlab.lessons.pulsar.lab09 import (
     list_entries,
     list_frontiers,
     list_ids,
+    list_logs,
     list_records,
     measure_waiting,
     receive_all,
@@ -331,3 +332,11 @@ def test_the_hints_come_in_both_languages() -> None:
         assert exercise.hint(1).zh and exercise.hint(2).zh
         with pytest.raises(ValueError, match="hints 1 to 2"):
             exercise.hint(3)
+
+
+def test_the_coordinators_log_is_no_topic() -> None:
+    story = "system pulsar clients=app\nrun app: new-transaction t, send orders-0 a txn=t, commit t"
+    assert list_logs(story) == [
+        ("orders-0", "2", "ok"),
+        ("__transaction_log_0", "4", "no partition '__transaction_log_0'"),
+    ]

@@ -26,6 +26,7 @@ from mqlab.lessons.pulsar.lab10 import (
     compare_types,
     compare_with_kafka,
     end_last,
+    fence,
     list_pending_logs,
     list_received,
     list_records,
@@ -109,9 +110,17 @@ def test_an_order_that_is_passed_on_counts_with_the_commit_and_comes_again_after
 
 
 def test_a_replaced_worker_is_stopped_only_if_it_acknowledges() -> None:
-    (_, refused, once), (_, accepted, twice) = zombie_ends()
+    (_, refused, once), (_, accepted, twice), *_ = zombie_ends()
     assert (refused, once) == ("failed TransactionHasOperationFailedException", "580538 @1")
     assert (accepted, twice) == ("ok", "580538 @0, 580538 @1")
+
+
+def test_a_fence_stops_sends_and_no_commit_of_what_was_sent_before() -> None:
+    *_, (_, refused, once), (_, accepted, twice) = zombie_ends()
+    assert (refused, once) == ("failed TransactionHasOperationFailedException", "580538 @0")
+    assert (accepted, twice) == ("ok", "580538 @0, 580538 @1")
+    assert sums(fence(sends_first=False)) == (PENCE, PENCE, 0, 0)
+    assert sums(fence(sends_first=True)) == (PENCE, 2 * PENCE, 0, PENCE)
 
 
 def test_a_send_that_is_repeated_is_stored_twice_unless_the_broker_knows_duplicates() -> None:

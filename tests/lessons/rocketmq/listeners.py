@@ -109,8 +109,8 @@ WRONG = {
     "RocketMQ writes the row": (write_nothing, check),
     "an exception means that nothing was written": (give_up, check),
     "an exception can be passed over": (pass_over, check),
-    "whoever is asked remembers": (note, remember),
+    "the process that is asked remembers": (note, remember),
     "no row means no": (execute, say_no),
-    "whoever is asked says COMMIT": (execute, say_yes),
+    "a check may say COMMIT without looking": (execute, say_yes),
     "the check need not decide": (execute, say_nothing),
 }

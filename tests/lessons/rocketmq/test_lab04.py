@@ -32,6 +32,7 @@ from mqlab.lessons.rocketmq.exercises.story import (
 )
 from mqlab.lessons.rocketmq.outcomes import list_deaths, measure_outcomes
 from mqlab.lessons.rocketmq.systems import SERVICES
+from mqlab.lessons.silence import compare_silence
 from mqlab.registry import scenario, system
 from mqlab.rocketmq.config import DELAY_LEVELS_S
 from mqlab.rocketmq.picture.view import read_world
@@ -266,3 +267,25 @@ def test_each_wrong_answer_of_the_page_is_told_its_belief(wrong: WrongAnswer) ->
     exec(wrong.code, known)
     verdict = CELLS[wrong.grade_id].check(known[wrong.grade_id])
     assert not verdict.ok and verdict.misconception == wrong.belief
+
+
+def test_the_example_delivers_one_of_three_orders_where_nothing_fails() -> None:
+    """What the question about the official example says is right."""
+    orders = ", ".join(f"send-in-transaction orders-0 {number}" for number in (1, 2, 3))
+    run = scenario(f"""
+system order_service service=example early=on consumers=accounting
+run app: {orders}
+{wait_for_checks(16)}
+run accounting: consume
+""")
+    told = [fact.text.en for fact in run]
+    assert any(said.startswith("discard 1 ") for said in told)
+    assert "EndTransaction ROLLBACK 3 from check" in told
+    delivered = [said for said in told if " in orders-0" in said]
+    assert delivered and all("message 2" in said for said in delivered)
+
+
+def test_each_broker_treats_silence_in_its_own_way() -> None:
+    asked, *aborted = compare_silence().splitlines()[2:]
+    assert asked.split()[1:] == ["CheckTransactionState", "580538", "(1)", "580538"]
+    assert [line.split()[-1] for line in aborted] == ["nothing", "nothing"]

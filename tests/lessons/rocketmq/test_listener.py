@@ -182,7 +182,7 @@ def test_the_ways_through_a_listener() -> None:
     ]
     assert (ways.without_row.state, ways.elsewhere.state) == (UNKNOW, COMMIT)
     assert not ways.same_process.recalled
-    forgetful = find_ways(take_listener(WRONG["whoever is asked remembers"]), ORDER)
+    forgetful = find_ways(take_listener(WRONG["the process that is asked remembers"]), ORDER)
     assert forgetful.elsewhere.recalled
     assert (forgetful.elsewhere.state, forgetful.same_process.state) == (UNKNOW, COMMIT)
 
@@ -198,7 +198,7 @@ def test_every_death_leaves_the_same_rows_in_the_file(pair: Any, tmp_path: Path)
     assert all(death.agrees for death in deaths) is (pair in RIGHT.values())
 
 
-@pytest.mark.parametrize("belief", ["no row means no", "whoever is asked remembers"])
+@pytest.mark.parametrize("belief", ["no row means no", "the process that is asked remembers"])
 def test_a_counterexample_leaves_the_same_rows_in_the_file(belief: str, tmp_path: Path) -> None:
     verdict = LISTENER.check(WRONG[belief])
     made = verdict.system

@@ -249,12 +249,10 @@ HINTS = (
         "它的首序号是不是下一个该来的序号？",
     ),
     Text(
-        "`epoch < known`: refuse. `epoch > known`: append if `first == 0` or the producer is "
-        "unknown (`known == -1`). Same epoch: duplicate if `(first, last) in last_five`; else "
-        "append only if `first` is the last number of the last batch plus one, modulo 2**31.",
-        "`epoch < known`：拒绝。`epoch > known`：`first == 0` 或生产者未知（`known == -1`）时写入。"
-        "epoch 相同：`(first, last) in last_five` 为重复；否则仅当 `first` 等于最后一个批次的"
-        "末序号加一（模 2**31）时写入。",
+        "A newer epoch begins its numbers at 0; only a producer of which nothing is known may "
+        "begin elsewhere. In the same epoch compare the whole batch with the five, and remember "
+        "that the number after 2**31 - 1 is 0.",
+        "更新的 epoch 从序号 0 开始；只有一无所知的生产者才可以从别处开始。epoch 相同时，把整个批次与那五个比较；2**31 - 1 之后的序号是 0。",
     ),
 )
 

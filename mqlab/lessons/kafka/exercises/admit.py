@@ -196,7 +196,7 @@ BELIEFS = (
         _but(lambda known, state, busy, asked: LATER if state == "Ongoing" else None),
     ),
     Belief(
-        "fenced is whoever is refused",
+        "every refusal is a fence",
         Text(
             "PRODUCER_FENCED tells that a newer instance exists. Of another producer id, or of "
             "an id nobody knows (it expires after seven days), there is none: "
@@ -245,11 +245,10 @@ ADMIT = Exercise(
             "等待无济于事。",
         ),
         Text(
-            "`known is None` or another first number: INVALID_PRODUCER_ID_MAPPING. Another second "
-            "number, smaller *or larger*: PRODUCER_FENCED. `busy`: CONCURRENT_TRANSACTIONS. Else "
-            "ok. The state is not needed.",
-            "`known is None` 或第一个数不同：INVALID_PRODUCER_ID_MAPPING。第二个数不同（更小*或更大*）："
-            "PRODUCER_FENCED。`busy`：CONCURRENT_TRANSACTIONS。否则 ok。用不到 state。",
+            "A producer whose id is wrong has been forgotten; one whose epoch is not the "
+            "latest, smaller *or larger*, was replaced or never was. Only a producer that is "
+            "right in both may be told to wait. One of the inputs is not needed.",
+            "id 不对的生产者已被遗忘；epoch 不是最新的（更小*或更大*），要么已被取代，要么从未存在。两者都对的生产者才会被要求等待。有一个输入用不到。",
         ),
     ),
     expects=_answer,

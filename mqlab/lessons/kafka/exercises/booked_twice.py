@@ -48,9 +48,9 @@ KILLS = {
         "这个订单只记账一次",
     ),
     FIRST: Text(
-        "order 17 is booked twice, and order 18 only once: it had not begun when the service died. "
-        "The messages of one kind are counted from the start of the run",
-        "订单 17 记账两次，订单 18 只有一次：服务崩溃时它还没有开始。同一种消息从运行开始时计数",
+        "the first order is booked twice, and the second only once: it had not begun when the "
+        "service died. The messages of one kind are counted from the start of the run",
+        "第一个订单记账两次，第二个只有一次：服务崩溃时它还没有开始。同一种消息从运行开始时计数",
     ),
     "right": Text(
         "both orders were committed, and the service never heard of the second commit. It did "

@@ -52,7 +52,7 @@ DISTRACTORS = (
         ),
         Text(
             "a producer never writes there: it sends one request, EndTxn, and the coordinator "
-            "appends to its own log. Whoever could write into that topic could end the "
+            "appends to its own log. Any client that could write into that topic could end the "
             "transactions of everybody",
             "生产者从不写那里：它只发一个 EndTxn 请求，由协调器追加到自己的日志。谁能写那个主题，"
             "谁就能结束所有人的事务",

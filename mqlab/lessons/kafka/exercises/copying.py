@@ -62,7 +62,7 @@ AFTER = (
 LAST = (
     "the position is the last order processed",
     Text(
-        "the committed offset is where to read on, not what was read last: last + 1. Whoever "
+        "the committed offset is where to read on, not what was read last: last + 1. Anyone who "
         "starts over reads the last order once more",
         "提交的位移是下一条要读的位置，而不是最后读过的那条：应为 last + 1。重启后会再读一遍最后一条",
     ),
@@ -70,8 +70,8 @@ LAST = (
 PART = (
     "part of a batch",
     Text(
-        "the position that is sent covers fewer orders than were written: whoever starts over "
-        "writes the others again",
+        "the position that is sent covers fewer orders than were written: a worker that starts "
+        "over writes the others again",
         "提交的位移没有覆盖所有已写出的订单：重启后会把其余的再写一遍",
     ),
 )
@@ -94,8 +94,8 @@ OUTSIDE = (
 NO_POSITION = (
     "the group knows by itself how far it has come",
     Text(
-        "nobody ever learns how far the group has come: whoever starts over begins at the first "
-        "order",
+        "nobody ever learns how far the group has come: a worker that starts over begins at the "
+        "first order",
         "没有人知道组读到了哪里：重启后又从第一条订单开始",
     ),
 )
@@ -164,17 +164,16 @@ RIGHT = Text(
 HINTS = (
     Text(
         "What must happen together must be in one transaction: everything between begin and "
-        "commit. And what does an abort leave as it is? Look at *Investigate* again.",
+        "commit. And what does an abort leave as it is? Look again at *what does an abort take "
+        "back?*",
         "必须一起发生的事要放进同一个事务：begin 与 commit 之间的全部内容。中止之后什么没有变？"
-        "再看一遍 *Investigate*。",
+        "再看一遍“中止收回了什么”那一部分。",
     ),
     Text(
-        "`while orders := app.poll():` and in it `try:` begin, send the income of each order, "
-        "send_offsets(`orders[-1].offset + 1`), commit; `except Abortable:` abort, "
-        "seek(`orders[0].offset`).",
-        "`while orders := app.poll():` 循环内 `try:` begin，发送每个订单的收入，"
-        "send_offsets(`orders[-1].offset + 1`)，commit；`except Abortable:` abort，"
-        "seek(`orders[0].offset`)。",
+        "The position goes into the transaction with the income, and it names the next order to "
+        "read. After an abort the consumer still stands behind the orders that it has read: "
+        "where must it go back to?",
+        "位置和收入在同一个事务里提交，它指向下一个要读的订单。中止之后，消费者仍停在已读订单之后：它必须退回到哪里？",
     ),
 )
 

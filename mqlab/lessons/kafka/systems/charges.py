@@ -1,16 +1,17 @@
 """The money of orders: Kafka, whose topic holds one charge an order, and one more light.
 
     system charges partitions=1 producers=old:order-service,new:order-service
-    run old: init, begin, send charges-0 order-17, commit
+    run old: init, begin, send charges-0 580538, commit
 
-The customer of order 17 owes its price once. *Money in = money out*: a reader of committed
-data is shown no order's charge twice, and every charge whose commit was acknowledged, once
-its coordinator counts the transaction as complete. Clients by hand may take part (`asking`).
+A value is the number of an order, whose customer owes its price once. *Money in = money out*: a
+reader of committed data is shown no order's charge twice, and every charge whose commit was
+acknowledged, once its coordinator counts the transaction as complete. Clients by hand may take part
+(`asking`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,6 +22,7 @@ from ....kafka.picture.view import read_world
 from ....kafka.states import COMPLETED
 from ....kernel import Money, Property, Snapshot, Words, World
 from ....kernel.world import NodeState
+from ...patterns.orders import find_worth
 from .asking import AskingSystem
 from .shop import PRICE
 
@@ -46,12 +48,12 @@ class ChargesSystem(AskingSystem):
         shown = self._shown(world)
         there = set(shown)
         money = Money(
-            PRICE * len(there | self._acknowledged(world)),
-            PRICE * len(shown),
+            _sum_up(there | self._acknowledged(world)),
+            _sum_up(shown),
             OWED(),
             CHARGED(),
-            missing=PRICE * len(self._settled(world) - there),
-            extra=PRICE * (len(shown) - len(there)),
+            missing=_sum_up(self._settled(world) - there),
+            extra=_sum_up(shown) - _sum_up(there),
         )
         return replace(super().snapshot(world), money=money)
 
@@ -91,3 +93,8 @@ class ChargesSystem(AskingSystem):
     def _money_reads(self, name: str, node: NodeState) -> Hashable:
         results = node.app.results if node.app is not None else ()
         return reads(self.cluster, name, node), results, node.up
+
+
+def _sum_up(charges: Iterable[Sent]) -> int:
+    """What these charges amount to, in pence; one that names no real order is for `PRICE`."""
+    return sum(find_worth(str(value)) or PRICE for _, value in charges)

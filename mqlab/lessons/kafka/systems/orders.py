@@ -1,11 +1,10 @@
 """Orders and their payments: the shop of lab 00, whose order service writes into two topics.
 
     system orders producers=app:order-service,billing readers=reader
-    run app: init, begin, send orders-0 order-17, send payments-0 paid-17, commit
+    run app: init, begin, send orders-0 580538, send payments-0 paid-580538, commit
 
-`order-17` and `paid-17` belong together, and each order costs the same. *Money in = money out*:
-what a reader of committed data is shown as ordered it must be shown as paid, once nothing is
-under way. Between two markers it may be shown half; that comes right by itself. What is committed
+`580538` and `paid-580538` belong together. *Money in = money out*: what a reader of committed data
+is shown as ordered it must be shown as paid, once nothing is under way. Between two markers it may be shown half; that comes right by itself. What is committed
 in one topic and aborted in the other does not.
 """
 
@@ -17,12 +16,12 @@ from typing import ClassVar
 
 from ....kernel import Words
 from ....kernel.options import Pairs
+from ...patterns.orders import find_worth
 from .shop import PRICE, ShopSystem
 
 ORDERED = Words("ordered", "已下单")
 PAID = Words("paid", "已付款")
-SIGNS = {"order": -1, "paid": 1}
-RECORD = re.compile(r"\b(order|paid)-\d+")
+RECORD = re.compile(r"(?<![\w-])(paid-)?(\d+)\b")
 
 
 @dataclass(frozen=True)
@@ -38,4 +37,5 @@ class OrdersSystem(ShopSystem):
     given: ClassVar[Words] = PAID
 
     def list_amounts(self, words: str) -> list[int]:
-        return [SIGNS[kind] * PRICE for kind in RECORD.findall(words)]
+        found = [(kind, find_worth(number) or PRICE) for kind, number in RECORD.findall(words)]
+        return [amount if kind else -amount for kind, amount in found]

@@ -152,14 +152,13 @@ BELIEFS = (
 )
 HINTS = (
     Text(
-        "What is the same in two messages that are one order, and in no two messages that are two? "
-        "Neither place nor time of a message is.",
+        "Two messages may be one order. What is then the same in both, and never the same in two "
+        "different orders? It is neither the place nor the time of a message.",
         "两条消息若是同一订单，什么一定相同？若是两个订单，什么一定不同？不是消息的位置，也不是时间。",
     ),
     Text(
-        "`number` is given by the shop and never twice. Is it among `booked`? Then skip, else "
-        "count. You need nothing else.",
-        "`number` 由商店给出，绝不重复。它在 `booked` 里吗？在则跳过，否则记账。别的都不需要。",
+        "The shop gives each order a number, and gives no number twice. One comparison is enough.",
+        "商店给每个订单一个编号，绝不重复。只需比较一次。",
     ),
 )
 

@@ -14,7 +14,7 @@ from ...check import Hinted
 from ...verdict import NOT_WRITTEN, Verdict
 from ..two_files import CHANGES, TWO_PHASES, TwoFiles
 
-#: by the alphabet, which tells no order
+#: in alphabetical order, which tells no order
 KNOWN = ", ".join(sorted(TWO_PHASES))
 NO_LIST = Text(
     f"write a list of effects; there are: {KNOWN}",
@@ -60,14 +60,15 @@ RIGHT = Text(
 )
 HINTS = (
     Text(
-        "Go through the list with a finger: here it is killed, and wakes up with nothing but its "
-        "file. What does it know, and what have the two promised?",
-        "用手指逐个指着列表：在这里被杀，醒来时只有自己的文件。它知道什么，两个文件承诺了什么？",
+        "Go through the list effect by effect. The coordinator is killed here, and starts again "
+        "with nothing but its file. What does it know, and what have the two files promised?",
+        "逐个动作看列表：协调器在这里被杀，重启后只有自己的文件。它知道什么，两个文件承诺了什么？",
     ),
     Text(
-        "First both promises, then the decision, then both commits. Which file comes first is "
-        "the same.",
-        "先是两个承诺，然后是决定，最后是两个提交。哪个文件在先无所谓。",
+        "Before the decision everything must still be possible to take back; after it "
+        "everything must be possible to carry out. Which of the five makes a file able to do "
+        "both?",
+        "决定之前，一切必须还能撤回；决定之后，一切必须都能执行。五个动作中哪一种让文件两者都能做到？",
     ),
 )
 

@@ -112,7 +112,7 @@ BELIEFS = (
     Belief(
         "refusing is safe",
         Text(
-            "whoever refuses every Try gives back nothing wrongly, and no order is ever placed",
+            "a service that refuses every Try gives nothing back wrongly, and places no order",
             "拒绝所有 Try 当然不会错退，但没有任何订单能成功",
         ),
         but(**{TRY: _always(REFUSE)}),
@@ -125,10 +125,10 @@ HINTS = (
         "十五种情况中有十一种什么也不写。哪些调用可能来两次，哪些可能顺序颠倒，这时账本上各是什么？",
     ),
     Text(
-        'Try: "tried" if `last == ""`, else "refuse". Confirm: "confirmed" if `last == "tried"`, '
-        'else "". Cancel: "cancelled" if `last == "tried"`, "empty" if `last == ""`, else "".',
-        'Try：`last == ""` 时 "tried"，否则 "refuse"。Confirm：`last == "tried"` 时 "confirmed"，'
-        '否则 ""。Cancel：`last == "tried"` 时 "cancelled"，`last == ""` 时 "empty"，否则 ""。',
+        "An order that has any entry cannot be tried any more. A Confirm or a Cancel moves "
+        "something only if the last entry says that something is reserved. Which of them must "
+        "leave a mark although nothing is reserved?",
+        "已有记录的订单不能再 Try。只有最后一条记录说已预留时，Confirm 或 Cancel 才移动什么。两者中哪一个即使没有预留也必须留下标记？",
     ),
 )
 

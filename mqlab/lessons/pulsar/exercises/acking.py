@@ -202,10 +202,9 @@ HINTS = (
         "逐条看所要求的消息，不看别的。谁可能已经占用它？",
     ),
     Text(
-        "Refuse if any message of `asked` is in `acked`, or stands in `pending` with another "
-        "transaction: `held = {message for message, holder in pending if holder != txn}`.",
-        "`asked` 中只要有一条在 `acked` 里，或在 `pending` 里属于另一个事务，就拒绝："
-        "`held = {message for message, holder in pending if holder != txn}`。",
+        "A message is free if it is neither acknowledged for good nor pending for another "
+        "transaction. May a request be accepted if one of its messages is not free?",
+        "既没有最终确认、也没有为另一个事务待定的消息才是空闲的。如果请求里有一条不空闲，还能接受吗？",
     ),
 )
 

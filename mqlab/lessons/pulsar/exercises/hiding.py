@@ -118,10 +118,9 @@ HINTS = (
         "分区从哪里得知要放弃？",
     ),
     Text(
-        "Behind the commit: `run app: reopen t1, send orders-0 late txn=t1`. Then a second "
-        "transaction that writes to `orders-0` and commits.",
-        "在提交之后：`run app: reopen t1, send orders-0 late txn=t1`。"
-        "然后由第二个事务写入 `orders-0` 并提交。",
+        "`reopen` makes a client go on with a transaction that has ended. A partition hears "
+        "that a transaction has ended long ago only when the end of another one arrives.",
+        "`reopen` 让客户端继续一个已结束的事务。只有另一个事务的结束到达时，分区才知道某个事务早已结束。",
     ),
 )
 HIDING = StoryExercise((SYSTEM,), judge_run, HINTS)

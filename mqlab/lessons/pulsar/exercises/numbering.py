@@ -164,10 +164,9 @@ NUMBERING = AgainstRuns(
             "ID 由两个数组成。最后一个 ID 之后轮到谁？到目前为止有多少个 ID 来自那个协调器？",
         ),
         Text(
-            "`one >> 64` is the coordinator of the id `one`. The next one is that of the last id "
-            "plus one, modulo `coordinators`. Put it into the upper half with `turn << 64`.",
-            "`one >> 64` 是 ID `one` 的协调器。下一个是最后一个 ID 的协调器加一，再对 `coordinators` "
-            "取余。用 `turn << 64` 放进高半部分。",
+            "The upper 64 bits of an id are the coordinator, so a shift takes them out and puts "
+            "them in. After the last coordinator the first one has its turn again.",
+            "ID 的高 64 位是协调器，用移位取出和放入。最后一个协调器之后又轮到第一个。",
         ),
     ),
     expects=_expected,

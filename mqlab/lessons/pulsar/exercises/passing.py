@@ -45,9 +45,9 @@ DISTRACTORS = (
             "接管一个 transactional id，隔离较旧的工作进程",
         ),
         Text(
-            "that is Kafka. A Pulsar transaction has no name of yours that fences it: the conflict "
-            "over the message stops an older worker here. The sends to a topic can be fenced if a "
-            "producer asks for it, but a commit cannot",
+            "that is Kafka. A Pulsar transaction has no name with which you could fence it: the "
+            "conflict over the message stops an older worker here. The sends to a topic can be "
+            "fenced if a producer asks for it, but a commit cannot",
             "那是 Kafka。Pulsar 的事务没有你取的、可用来隔离的名字：这里挡住较旧进程的是对同一条消息的"
             "冲突。生产者可以要求隔离对某个主题的发送，但提交无法隔离",
         ),

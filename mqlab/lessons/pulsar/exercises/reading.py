@@ -215,11 +215,10 @@ READING = ReadingExercise(
             "两个问题。可以读到哪里：`ongoing` 里哪个数说了算？在此之前的条目中，哪些谁也不发？",
         ),
         Text(
-            "`end = min(ongoing.values(), default=len(entries))`. Then take each position below "
-            '`end` whose kind is `"plain"` or `"message"` and whose transaction is not in '
-            "`aborted`.",
-            "`end = min(ongoing.values(), default=len(entries))`。然后取 `end` 以下、种类为 "
-            '`"plain"` 或 `"message"`、且事务不在 `aborted` 中的每个位置。',
+            "The first message of the oldest open transaction ends what may be read, and "
+            "everything may be read where none is open. Of the entries before it, markers are "
+            "for nobody, and so is one more kind of entry.",
+            "最早的未结束事务的第一条消息，是可读范围的终点；没有未结束事务时全部可读。在它之前，标记不发给任何人，还有另一类条目也不发。",
         ),
     ),
     expects=_expected,

@@ -217,11 +217,10 @@ RECOVERY = RecoveryExercise(
             "按顺序看每个条目。四种里哪些会改变“未结束”，哪一种会改变“已中止”？",
         ),
         Text(
-            "A message: `ongoing.setdefault(txn, position)`. A marker, of either kind: "
-            "`ongoing.pop(txn, None)`. An abort marker also goes onto the list `aborted`, which "
-            "begins with what the snapshot has.",
-            "消息：`ongoing.setdefault(txn, position)`；两种标记：`ongoing.pop(txn, None)`；"
-            "中止标记还要加入列表 `aborted`，它从快照里已有的内容开始。",
+            "A transaction is open from its first message here until a marker of either kind. "
+            "What does an abort marker add that a commit marker does not? And what was known "
+            "before the first of these entries?",
+            "事务从它在这里的第一条消息起处于未结束状态，直到任一种标记。中止标记比提交标记多留下什么？在这些条目之前已经知道什么？",
         ),
     ),
     expects=_expected,

@@ -101,9 +101,9 @@ HINTS = (
         "消息曾经投递过却未确认，broker 会再发给哪些消费者？主动请求的，以及新连接上来的。",
     ),
     Text(
-        "First `run worker: redeliver billing`. In a line of its own: receive, begin a second "
-        "transaction, acknowledge in it, commit it.",
-        "先 `run worker: redeliver billing`。另起一行：接收，开始第二个事务，在其中确认，再提交。",
+        "One of the calls in the table asks the broker for everything that is not acknowledged. "
+        "What comes then must be received, in a line of its own, and acknowledged for good.",
+        "表中有一个调用会向 broker 要回所有未确认的消息。随后到来的消息要另起一行接收，并最终确认。",
     ),
 )
 RETURNING = StoryExercise((GIVEN,), judge_run, HINTS)

@@ -1,4 +1,4 @@
-"""Pulsar and the money of its orders: accounting is sent every order that counts, and no other.
+"""Pulsar and the money of its orders: what was sent to accounting, or acknowledged by billing.
 
     system books clients=app,web,accounting
     run accounting: subscribe orders-0 books from=earliest
@@ -8,6 +8,11 @@ A message in `orders-0` is the number of a real order, and worth what the shop w
 other messages are worth nothing. An order counts once it is written without a transaction, or once
 its transaction has committed. Money in = money out: the subscription `books` is sent as much. An
 order that counts may be on its way, or wait behind an open transaction; that comes right by itself.
+
+    system billing clients=shop,worker
+
+The same, but the orders that count are held against those that the subscription `billing` has
+acknowledged for good. The others are pending, or have still to be billed.
 """
 
 from __future__ import annotations
@@ -17,14 +22,19 @@ from dataclasses import dataclass, replace
 
 from ....kernel import Money, Snapshot, Words, World
 from ....pulsar import PulsarSystem
+from ....pulsar.config import CURSORS
+from ....pulsar.ledger import Cursor
 from ....pulsar.messages import LedgerEntry
+from ....pulsar.picture.cluster import Cluster
 from ....pulsar.picture.ledgers import read_coordinators, read_entries
 from ....pulsar.topic import Topic
-from ...patterns.orders import list_orders
+from ...patterns.orders import find_worth
 
 PARTITION, SUBSCRIPTION = "orders-0", "books"
 COUNTS = Words("orders that count", "有效订单")
 SENT = Words("sent to accounting", "已发给记账方")
+BILLING = "billing"
+BILLED = Words("acknowledged for good", "已最终确认")
 
 
 @dataclass(frozen=True)
@@ -41,10 +51,9 @@ class BooksSystem(PulsarSystem):
             raise ValueError(f"topic={self.topic}: orders lie in {PARTITION}; add the topic orders")
 
     def snapshot(self, world: World) -> Snapshot:
-        written = read_coordinators(self.cluster, world)
-        entries = [entry for entry in read_entries(world, PARTITION) if entry.marker is None]
+        entries = list_messages(world)
         sent = self._list_sent(world)
-        counts = {e.base for e in entries if e.txn is None or written.has_committed(e.txn)}
+        counts = {entry.base for entry in list_counting(self.cluster, world)}
         hidden = self._list_hidden(world, entries)
         money = Money(
             _sum_up(e for e in entries if e.base in counts),
@@ -75,7 +84,34 @@ class BooksSystem(PulsarSystem):
         return {entry.base for entry in entries if entry.txn is not None and entry.txn in aborts}
 
 
+@dataclass(frozen=True)
+class BillingSystem(PulsarSystem):
+    """`pulsar` with the money of the orders that the subscription `billing` reads."""
+
+    name = "billing"
+
+    def snapshot(self, world: World) -> Snapshot:
+        cursor: Cursor = world.disk(PARTITION).table(CURSORS).get(BILLING, Cursor())
+        ordered = list_counting(self.cluster, world)
+        money = Money(
+            _sum_up(ordered),
+            _sum_up(entry for entry in ordered if cursor.is_deleted(entry.base)),
+            COUNTS(),
+            BILLED(),
+        )
+        return replace(super().snapshot(world), money=money)
+
+
+def list_messages(world: World) -> list[LedgerEntry]:
+    return [entry for entry in read_entries(world, PARTITION) if entry.marker is None]
+
+
+def list_counting(cluster: Cluster, world: World) -> list[LedgerEntry]:
+    """The messages that were sent without a transaction, or in one that has committed."""
+    written = read_coordinators(cluster, world)
+    return [e for e in list_messages(world) if e.txn is None or written.has_committed(e.txn)]
+
+
 def _sum_up(entries: Iterable[LedgerEntry]) -> int:
     """What the orders in these entries are worth, in pence."""
-    worth = {order.number: order.pence for order in list_orders()}
-    return sum(worth.get(str(value), 0) for entry in entries for value in entry.values)
+    return sum(find_worth(str(value)) for entry in entries for value in entry.values)

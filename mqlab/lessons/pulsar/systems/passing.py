@@ -49,7 +49,7 @@ from ....pulsar.config import CURSORS
 from ....pulsar.ledger import Cursor
 from ....pulsar.picture.ledgers import read_coordinators, read_entries
 from ....pulsar.states import SubType
-from ...patterns.orders import list_orders
+from ...patterns.orders import find_worth
 
 PIECES = ("receive", "begin", "send", "ack", "plain", "commit")
 SOURCE, SINK, GROUP = "orders-0", "income-0", "work"
@@ -205,8 +205,7 @@ class PassingSystem(PulsarSystem):
 
 def _sum_pence(numbers: Iterable[str]) -> int:
     """What these orders are worth; a number that the shop never gave is worth nothing."""
-    worth = {order.number: order.pence for order in list_orders()}
-    return sum(worth.get(number, 0) for number in numbers)
+    return sum(map(find_worth, numbers))
 
 
 def _is_busy(node: NodeState) -> bool:

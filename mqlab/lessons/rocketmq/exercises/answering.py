@@ -284,10 +284,9 @@ LISTENER = AnsweringExercise(
             "这时 `execute` 会看到什么？",
         ),
         Text(
-            'Both functions `insert`: `execute` inserts "paid", `check` inserts "refused". Each '
-            'of them says COMMIT_MESSAGE if "paid" stands there now, else ROLLBACK_MESSAGE.',
-            '两个函数都用 `insert`：`execute` 插入 "paid"，`check` 插入 "refused"。此刻行里是 "paid" '
-            "就答 COMMIT_MESSAGE，否则答 ROLLBACK_MESSAGE。",
+            "If both functions want the same place, only the first of them can have it. "
+            "`insert` says who was first. So both can read the decision from its answer.",
+            "如果两个函数都要占同一个位置，只有先到的能占到。`insert` 会告诉你谁先。所以两者都能从它的返回值读出决定。",
         ),
     ),
     unseen=PLACING.unseen,

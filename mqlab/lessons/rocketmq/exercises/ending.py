@@ -69,8 +69,8 @@ DISTRACTORS = (
         "consumed",
         Text("wait until a consumer has processed the message", "等到有消费者处理完消息"),
         Text(
-            "no consumer takes part in the transaction. It reads the message at some time, perhaps "
-            "twice, and whether it can process it changes nothing here",
+            "no consumer takes part in the transaction. It reads the message later, perhaps twice, "
+            "and its success or failure changes nothing here",
             "消费者不参与事务。它在某个时候读到消息，也许读到两次，能否处理对这里没有任何影响",
         ),
         "the consumer is in the transaction",

@@ -99,10 +99,10 @@ KEEPING = KeepingExercise(
             "进程可能死在写两行之间，之后有人会查其中一行。哪一行可以单独存在？",
         ),
         Text(
-            "Whatever the warehouse needs is written first, the row that decides last, then "
-            "COMMIT_MESSAGE. Catch nothing: what `db` raises is UNKNOW to the client.",
-            "仓库需要的东西先写，起决定作用的行最后写，然后 COMMIT_MESSAGE。不要捕获异常：`db` "
-            "抛出的异常对客户端就是 UNKNOW。",
+            "The row that a check finds is the decision. What must be there already when it is "
+            "found? An exception that leaves your function is UNKNOW to the client.",
+            "回查找到的行就是决定。找到它的时候，什么必须已经在那里？从函数里抛出的异常对客户端就是 "
+            "UNKNOW。",
         ),
     ),
     unseen=(

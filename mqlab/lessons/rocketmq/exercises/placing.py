@@ -86,10 +86,10 @@ BELIEFS = (
         lambda ways: _is_lost(ways, COMMIT),
     ),
     ListenerBelief(
-        "whoever is asked remembers",
+        "the process that is asked remembers",
         Text(
             "what the process noted in `memory` died with it, and its twin has never heard of the "
-            "order. Whoever is asked can look into `db`, and nowhere else",
+            "order. The process that is asked can look into `db`, and nowhere else",
             "进程记在 `memory` 里的东西随它一起消失，另一个进程从未听说过这个订单。被问到的人只能去查 "
             "`db`",
         ),
@@ -109,7 +109,7 @@ BELIEFS = (
         lambda ways: ways.without_row.state is ROLLBACK,
     ),
     ListenerBelief(
-        "whoever is asked says COMMIT",
+        "a check may say COMMIT without looking",
         Text(
             "the process may have died before its row was written. COMMIT_MESSAGE without having "
             "looked delivers a message about an order that does not exist",
@@ -137,18 +137,15 @@ LISTENER = ListenerExercise(
     hints=(
         Text(
             "Two things are known only here: that the order is refused, and that its row was "
-            "written. Whatever is not known yet is UNKNOW. Where could an answer stand so that "
+            "written. All that is not known yet is UNKNOW. Where could an answer stand so that "
             "the twin finds it as well?",
             "只有这里知道两件事：订单被拒绝，以及它的行已写入。还不知道的一律是 UNKNOW。答案放在哪里，"
             "另一个进程也能找到？",
         ),
         Text(
-            '`execute`: ROLLBACK_MESSAGE if the order begins with "C"; else `db.put(order, …)`, '
-            "then COMMIT_MESSAGE; catch nothing. `check`: COMMIT_MESSAGE if `db.get(order_id)` is "
-            "not None, else UNKNOW.",
-            '`execute`：订单以 "C" 开头则 ROLLBACK_MESSAGE；否则 `db.put(order, …)`，再 '
-            "COMMIT_MESSAGE；不要捕获异常。`check`：`db.get(order_id)` 不为 None 则 COMMIT_MESSAGE，否则 "
-            "UNKNOW。",
+            "A row that is there proves a COMMIT_MESSAGE, and a refused order proves a "
+            "ROLLBACK_MESSAGE. Everything else, an exception too, proves nothing.",
+            "行在，就证明可以答 COMMIT_MESSAGE；订单被拒绝，就证明可以答 ROLLBACK_MESSAGE。其他一切（异常也是）什么也证明不了。",
         ),
     ),
     unseen=(

@@ -27,12 +27,12 @@ NO_ORDER = Text(
 UNASKED = "a listener that works when nothing goes wrong works"
 ALONE = "a check waits until somebody is there"
 SAME = "the process that is asked is the one that did the work"
-UNKNOWN = "whatever a listener says of an order that it does not know is harmless"
+UNKNOWN = "any answer about an unknown order is harmless"
 HARSH = "a test that fails is a good test"
 BELIEFS = {
     UNASKED: Text(
-        "the example passes: no check is made. What `execute` says is not the point; let the "
-        "broker ask, with `fire broker check`",
+        "the example passes, because no check is made. The answer of `execute` is not the point; "
+        "let the broker ask, with `fire broker check`",
         "示例通过了：没有发生回查。关键不在 `execute` 的返回；请用 `fire broker check` 让 broker 询问",
     ),
     ALONE: Text(
@@ -52,8 +52,7 @@ BELIEFS = {
         "示例通过了：被问到的订单都有对应的行，COMMIT 碰巧是对的。请问一个没有行的订单",
     ),
     HARSH: Text(
-        "a right listener does not pass this test either: what it finds is no fault of the "
-        "listener",
+        "a right listener does not pass this test either, so what fails here is not the listener",
         "正确的监听器也通不过这个测试：它发现的并不是监听器的错",
     ),
 }
@@ -110,9 +109,9 @@ HINTS = (
         "示例把所知的一切存在进程里。被询问的进程什么时候对订单一无所知？这时示例会怎样回答？",
     ),
     Text(
-        "Send an order in a transaction, `kill app`, `restart app`, and let the timer run out: "
-        "`fire broker check`.",
-        "在事务中发送一个订单，然后 `kill app`、`restart app`，再让定时器到期：`fire broker check`。",
+        "The map is lost when its process dies. The example writes no row for the first order "
+        "that it takes. And the round must find a process that it can ask.",
+        "进程一死，map 就没了。示例不会为它接到的第一个订单写行。而且那一轮必须能找到一个可以询问的进程。",
     ),
 )
 STORY = StoryExercise(

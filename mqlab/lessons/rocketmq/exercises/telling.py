@@ -134,15 +134,15 @@ TELLING = Exercise(
             "返回了两个词。哪一个是 broker 的，说的是什么？哪一个是你自己的监听器的？",
         ),
         Text(
-            'COMMIT_MESSAGE: "placed". ROLLBACK_MESSAGE: "not placed". UNKNOW: "not known". The '
-            "status is not needed.",
-            'COMMIT_MESSAGE："placed"。ROLLBACK_MESSAGE："not placed"。UNKNOW："not known"。'
-            "不需要看状态。",
+            "The status is about the half message, and no customer asks about that. Each of the "
+            "three states of the local transaction has one honest answer.",
+            "状态说的是半消息，没有顾客关心它。本地事务的三种状态各有一个诚实的回答。",
         ),
     ),
     expects=_expected,
     right=Text(
-        "whatever breaks, no customer is told what is not so, and most are told for certain",
+        "no customer is told anything untrue, even if connections break, and most are told for "
+        "certain",
         "无论哪里出错，没有顾客得到与事实不符的答复，而多数人得到的是确定的答复",
     ),
 )

@@ -1,0 +1,49 @@
+"""The money of the order service: what customers have paid, and what a consumer has counted.
+
+An order is paid when its row is written, and counted when the first group of consumers applies its
+message. Money in = money out: the two sums agree in the end. An order whose message is under way,
+asked about or parked is not settled yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...kernel import Money, Words, World
+from ...rocketmq.claims.promises import find_unjudged, list_left_alone
+from ...rocketmq.consumer.listening import APPLIED
+from ...rocketmq.picture.cluster import Cluster
+from ...rocketmq.picture.view import read_world
+from ..patterns.orders import find_worth
+
+PAID = Words("paid, with a row", "已付款并有行")
+COUNTED = Words("counted by {group}", "{group} 已记账")
+
+
+def count_money(cluster: Cluster, world: World) -> Money | None:
+    """What the orders with a row are worth, and what the first group has counted; None where nobody
+    consumes. Lost is a row that no message will follow; an order that has no row, or is counted
+    once more, is too much."""
+    if not cluster.consumer_groups:
+        return None
+    group = cluster.consumer_groups[0]
+    rows = dict.fromkeys(read_world(cluster, world).orders, 1)
+    applied: dict[str, int] = {}
+    for name, of in cluster.consumers:
+        for order, times in world.disk(name).table(APPLIED).items() if of == group else ():
+            applied[order] = applied.get(order, 0) + times
+    may_be = rows | dict.fromkeys(find_unjudged(cluster, world), 1)
+    return Money(
+        _sum_up(rows),
+        _sum_up(applied),
+        PAID(),
+        COUNTED(group=group),
+        missing=_sum_up(dict.fromkeys(list_left_alone(cluster, world), 1)),
+        extra=_sum_up({order: n - may_be.get(order, 0) for order, n in applied.items()}),
+    )
+
+
+def _sum_up(orders: Mapping[str, int]) -> int:
+    """What these orders are worth in pence, each as often as it is there; other texts are worth
+    nothing."""
+    return sum(find_worth(order) * max(0, times) for order, times in orders.items())
