@@ -12,7 +12,13 @@ from tests.models.faults import find_quickly
 
 FOUND = {
     "kafka": ("OneIsEnough", "HastyCommit", "OffByOne"),
-    "rocketmq": ("EndsOnly", "OneTooFar", "drops_the_flag", "names_the_original"),
+    "rocketmq": (
+        "EndsOnly",
+        "OneTooFar",
+        "drops_the_flag",
+        "names_the_original",
+        "always_the_first_queue",
+    ),
     "pulsar": ("sends_aborted_again", "snapshot_without_aborts", "loses_committed_acks"),
 }
 SMALL = 5_000  # states

@@ -82,6 +82,7 @@ def _quick_systems() -> tuple[Searched, ...]:
         "claims=delivered_once,passed_over,final,parked_or_delivered,row_delivered,asks_the_living"
     )
     one, plain = lesson_system(twin=False), f"rocketmq persist_ms=0 {ORDER}"
+    two = f"queues=2 {TWIN} {ORDER} {NEXT.replace('orders-0', 'orders-1')}"
     nobody = "'app=listener UNKNOW UNKNOW; send-in-transaction orders-0 A; listener {}; {}'"
     other = nobody.format("COMMIT_MESSAGE UNKNOW", "send-in-transaction orders-0 B")
     late = nobody.format("COMMIT_MESSAGE ROLLBACK_MESSAGE", "send-in-transaction orders-0 B")
@@ -90,7 +91,7 @@ def _quick_systems() -> tuple[Searched, ...]:
     shop = f"{plain} consumers=shop"
     app, broker, reader = ("app",), ("broker",), ("shop",)
     return (
-        Searched("two orders", f"rocketmq persist_ms=0 {TWIN} {ORDER} {NEXT} {every}"),
+        Searched("two orders", f"rocketmq persist_ms=0 {two} {every}"),
         Searched("no answer", one.replace(ORDER, other), Budget(timers=4)),
         Searched("no answer, parked", spent, Budget(timers=4)),
         Searched("rolled back late", one.replace(ORDER, late), Budget(timers=4)),
