@@ -6,13 +6,15 @@ sender may hear one of three words that are neither yes nor no:
 
     FLUSH_DISK_TIMEOUT     it was not on the disk in time
     FLUSH_SLAVE_TIMEOUT    the slave did not have it in time
-    SLAVE_NOT_AVAILABLE    there is no slave to wait for
+    SLAVE_NOT_AVAILABLE    there is no slave to wait for, in 4.9; 5.5 waits for one all the same
 
 In all three **the message is stored**, and consumers may get it. A transactional producer that
 hears one of them does not run its local transaction.
 
-Sources: CommitLog#asyncPutMessage, #handleDiskFlushAndHA, GroupCommitService, DefaultHAService
-(4.9.8, 5.5.0). *Left out:* a slave that is connected and too far behind; reading from a slave.
+Sources: CommitLog#asyncPutMessage, #handleDiskFlushAndHA, #handleHA, GroupCommitService,
+DefaultHAService (4.9.8, 5.5.0). *Left out:* a slave that is connected and too far behind; reading
+from a slave; that 5.5 stores nothing without its slaves where one of them may act as master
+(enableSlaveActingMaster), or with a controller.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def acknowledge(
 ) -> Result:
     """Answer now, or when the message is as safe as the configuration wants it."""
     flush, copy = broker.config.flush == "sync", broker.config.in_sync > 1
-    if copy and broker.copied is None:
+    if copy and broker.copied is None and broker.config.release == "4.9":
         answer, copy = _with_status(answer, SendStatus.SLAVE_NOT_AVAILABLE), False
     if not flush and not copy:
         return broker, (Reply(caller, answer),)

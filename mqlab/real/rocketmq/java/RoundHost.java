@@ -48,7 +48,7 @@ public class RoundHost {
         BrokerController broker = BrokerStartup.createBrokerController(new String[] {"-c", args[0]});
         keepOnLoopback(broker);
         broker.start();
-        ((DefaultMessageStore) broker.getMessageStore()).getHaService().shutdown();
+        closeHaPort(((DefaultMessageStore) broker.getMessageStore()).getHaService());
         System.out.println("ready");
         BufferedReader asked =
             new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -107,6 +107,15 @@ public class RoundHost {
         names.initialize();
         keepOnLoopback(names);
         names.start();
+    }
+
+    // It listens everywhere. Who waits for slaves (SYNC_MASTER) is told by the rest of the service.
+    private static void closeHaPort(Object service) throws Exception {
+        Field port = service.getClass().getDeclaredField("acceptSocketService");
+        port.setAccessible(true);
+        Method shutdown = port.get(service).getClass().getMethod("shutdown", boolean.class);
+        shutdown.setAccessible(true);
+        shutdown.invoke(port.get(service), true);
     }
 
     private static void keepOnLoopback(Object controller) throws Exception {

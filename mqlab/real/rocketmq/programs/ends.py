@@ -19,6 +19,23 @@ def begin(lab: Lab, *words: str, **properties: str) -> tuple[Producer, list[Half
 
 
 @program(
+    "slave-timeout",
+    "CommitLog#handleHA: SYNC_MASTER, inSyncReplicas=2, no slave",
+    profiles=("5.5",),
+    settings={"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"},
+)
+def slave_timeout(lab: Lab) -> None:
+    """5.5 waits for a slave that is not there: slaveTimeout later the half is stored all the same,
+    as a rollback needs it. 4.9 says at once that there is none (java-slave-not-available)."""
+    app, (o1,) = begin(lab, "o1")
+    app.end(o1, ROLLBACK)
+    lab.write_ops()
+    lab.log("half", 1)
+    lab.log("op", 1)
+    lab.log("orders", 0)
+
+
+@program(
     "commit",
     "TransactionMessageIT.consumeTransactionMsg, EndTransactionProcessorTest.testProcessRequest",
 )
