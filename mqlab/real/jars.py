@@ -24,6 +24,44 @@ CACHE = Path(__file__).parents[2] / ".cache"
 NEEDED_JAVA = 17
 
 
+POM = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>mqlab</groupId>
+  <artifactId>{name}</artifactId>
+  <version>{version}</version>
+  <packaging>pom</packaging>
+  <dependencies>
+{dependencies}  </dependencies>
+</project>
+"""
+DEPENDENCY = """\
+    <dependency>
+      <groupId>{group}</groupId>
+      <artifactId>{artifact}</artifactId>
+      <version>{version}</version>
+{more}    </dependency>
+"""
+LONE = """\
+      <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
+"""
+
+
+def write_pom(group: str, *artifacts: str, lone: bool = False) -> Callable[[str], str]:
+    """What Maven is told of a version of these artifacts, which have the same. `lone`: what they
+    need is not fetched, since it lies on another class path."""
+    more = LONE if lone else ""
+
+    def pom(version: str) -> str:
+        rows = [
+            DEPENDENCY.format(group=group, artifact=name, version=version, more=more)
+            for name in artifacts
+        ]
+        return POM.format(name=artifacts[0], version=version, dependencies="".join(rows))
+
+    return pom
+
+
 @cache
 def find_java() -> int | None:
     """The version of this machine's Java: 0 where it does not say, None where there is none."""

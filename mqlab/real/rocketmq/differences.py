@@ -32,7 +32,24 @@ IGNORED = (
      "writing of offsets happen when the program asks for them"),
 )  # fmt: skip
 
+#: commands of mqadmin that are refused here with a sentence
+REFUSED = (
+    "addWritePerm", "brokerConsumeStats", "cleanExpiredCQ", "cleanUnusedTopic", "consumerStatus",
+    "deleteKvConfig", "getNamesrvConfig", "queryCq", "updateBrokerConfig", "updateKvConfig",
+    "updateNamesrvConfig", "updateOrderConf", "wipeWritePerm",
+)  # fmt: skip
 TABLE: tuple[Listed, ...] = (
+    *(
+        Listed(
+            "5.5/java-mqadmin-*",
+            f"{command}*",
+            "answered",
+            "REQUEST_CODE_NOT_SUPPORTED and a sentence",
+            "not served: see the list of refused requests below",
+            "*CODE: 3 DESC: *",
+        )
+        for command in REFUSED
+    ),
     Listed(
         "*/delay-never-comes",
         "*",
@@ -59,6 +76,14 @@ TABLE: tuple[Listed, ...] = (
         "a committed message of 5.5.0 has lost REAL_TOPIC, by which the broker counts its open "
         "halves; it stumbles over that and writes nothing, and nothing is written here",
         "ok",
+    ),
+    Listed(
+        "*/administration-topics",
+        "UPDATE_AND_CREATE_TOPIC topic=many",
+        "ok",
+        "refused: a topic has from 1 to 1024 queues here, not 0",
+        "nobody could read a topic of no queues, or write to it",
+        "* a topic has from 1 to 1024 queues here, not 0",
     ),
     Listed(
         "5.5/java-example-send",
@@ -94,9 +119,9 @@ OTHERS = (
         "The server's stop makes none",
     ),
     (
-        "java-slave-not-available",
-        "recorded on 4.9.7 with brokerRole=SYNC_MASTER, which the server does not take; the engine "
-        "tells it as a scenario (in_sync=2)",
+        "java-slave-not-available, slave-timeout",
+        "recorded on 4.9.7 and on 5.5.0 with brokerRole=SYNC_MASTER, which the server does not "
+        "take; the engine tells them as scenarios (in_sync=2)",
     ),
     (
         "a batch of more than 32,767 messages",
@@ -143,6 +168,9 @@ OTHERWISE = (
     ("timed messages", "have no recallHandle in their answer, since they cannot be taken back; "
      "nobody may send to rmq_sys_wheel_timer"),
     ("a half message with a time of delivery", "is a half like any other; a real broker loses it"),
+    ("a second port for urgent clients", "(the broker's port less two), which clients before 4.5.1 "
+     "use by default, is not served: they reach this broker with "
+     "-Dcom.rocketmq.sendMessageWithVIPChannel=false"),
     ("codes that no table names", "are refused by their number, as in a real broker that does not "
      "know them"),
 )  # fmt: skip

@@ -1,8 +1,9 @@
 """Published examples, run as they are: classes of the artifact rocketmq-example 5.5.0.
 
-The jar is one more than the broker's own; what it needs is among those. A class is told the name
-server by a property of Java's; those that set an address themselves (127.0.0.1:9876) are not run
-here. What each class came to stands in datasets/recordings/EXAMPLES-rocketmq.md.
+Its jar, and that of mqadmin beside it, are two more than the broker's own; what they need is among
+those. A class is told the name server by a property of Java's; those that set an address themselves
+(127.0.0.1:9876) are not run here. What each class came to stands in
+datasets/recordings/EXAMPLES-rocketmq.md.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from .. import jars
 from ..program import RealBrokerError
 from ..stories import JAVA_FLAGS, Beside
-from .jars import JARS
+from .jars import GROUP, JARS
 
 VERSION = "5.5.0"
 PACKAGE = "org.apache.rocketmq.example"
@@ -33,36 +34,13 @@ MESSAGE = re.compile(
 #: the broker's words where it refuses
 REFUSAL = re.compile(r"CODE: (\d+)  DESC: (.*?)( BROKER: .*)?$")
 
-POM = """\
-<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>mqlab</groupId>
-  <artifactId>rocketmq-example</artifactId>
-  <version>{version}</version>
-  <packaging>pom</packaging>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.rocketmq</groupId>
-      <artifactId>rocketmq-example</artifactId>
-      <version>{version}</version>
-      <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
-    </dependency>
-  </dependencies>
-</project>
-"""
-
-
-def pom(version: str) -> str:
-    return POM.format(version=version)
-
-
 EXAMPLE = jars.Jars(
     product="RocketMQ's example",
     versions=(VERSION,),
     cache=jars.CACHE / "rocketmq-example",
     pins=Path(__file__).with_name("example.sha256"),
-    landmark="rocketmq-example-{version}.jar",
-    pom=pom,
+    landmark="rocketmq-tools-{version}.jar",
+    pom=jars.write_pom(GROUP, "rocketmq-example", "rocketmq-tools", lone=True),
 )
 
 

@@ -10,6 +10,7 @@ from ..differences import Listed
 from ..program import JAVA, Program
 from .broker import RealRocketMQ
 from .client import Target
+from .programs import NAMES
 
 #: the release that each profile is recorded on
 VERSIONS = {"5.5": "5.5.0", "4.9": "4.9.7"}
@@ -30,8 +31,8 @@ class RealHost:
 
     @contextmanager
     def own(self, program: Program, profile: str) -> Iterator[Target]:
-        settings = dict(program.settings)
-        with RealRocketMQ(self.version, settings, JAVA in program.needs) as broker:
+        settings, names = dict(program.settings), not {JAVA, NAMES}.isdisjoint(program.needs)
+        with RealRocketMQ(self.version, settings, names) as broker:
             yield Target(self.broker, broker.address, broker, self.version, broker.name_server)
 
     @contextmanager

@@ -10,32 +10,7 @@ from pathlib import Path
 
 from .. import jars
 
-POM = """\
-<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>mqlab</groupId>
-  <artifactId>real-rocketmq</artifactId>
-  <version>{version}</version>
-  <packaging>pom</packaging>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.rocketmq</groupId>
-      <artifactId>rocketmq-broker</artifactId>
-      <version>{version}</version>
-    </dependency>
-    <dependency>
-      <groupId>org.apache.rocketmq</groupId>
-      <artifactId>rocketmq-namesrv</artifactId>
-      <version>{version}</version>
-    </dependency>
-  </dependencies>
-</project>
-"""
-
-
-def pom(version: str) -> str:
-    return POM.format(version=version)
-
+GROUP = "org.apache.rocketmq"
 
 JARS = jars.Jars(
     product="RocketMQ",
@@ -43,5 +18,5 @@ JARS = jars.Jars(
     cache=jars.CACHE / "rocketmq",
     pins=Path(__file__).with_name("jars.sha256"),
     landmark="rocketmq-broker-{version}.jar",
-    pom=pom,
+    pom=jars.write_pom(GROUP, "rocketmq-broker", "rocketmq-namesrv"),
 )

@@ -23,9 +23,17 @@ class Unserved:
     why: str
 
 
+_KEYS = "the name server keeps no values under keys here"
+_PERM = "the name server gives out a topic's own permission here: mqadmin updateTopicPerm"
 _CONFIG = "this broker takes its settings when it starts (mqlab serve rocketmq --help)"
 
 UNSERVED: dict[int, Unserved] = {
+    100: Unserved("PUT_KV_CONFIG", "updateKvConfig, updateOrderConf", _KEYS),
+    101: Unserved("GET_KV_CONFIG", "updateOrderConf", _KEYS),
+    102: Unserved("DELETE_KV_CONFIG", "deleteKvConfig, updateOrderConf", _KEYS),
+    205: Unserved("WIPE_WRITE_PERM_OF_BROKER", "wipeWritePerm", _PERM),
+    219: Unserved("GET_KVLIST_BY_NAMESPACE", "-", _KEYS),
+    327: Unserved("ADD_WRITE_PERM_OF_BROKER", "addWritePerm", _PERM),
     25: Unserved("UPDATE_BROKER_CONFIG", "updateBrokerConfig", f"{_CONFIG}; nothing was changed"),
     45: Unserved("GET_ALL_DELAY_OFFSET", "-", "offsets of delay levels are not handed out here"),
     305: Unserved(

@@ -18,7 +18,8 @@ def test_the_pom_names_exact_versions() -> None:
     assert pom.count("<version>5.5.0</version>") == 3 and "LATEST" not in pom
 
 
-def test_the_example_is_one_jar_of_an_exact_version() -> None:
-    (row,) = EXAMPLE.pins.read_text("utf-8").splitlines()
-    assert row.split("  ")[1] == "5.5.0/rocketmq-example-5.5.0.jar"
+def test_the_example_and_mqadmin_are_a_jar_each_of_an_exact_version() -> None:
+    rows = EXAMPLE.pins.read_text("utf-8").splitlines()
+    names = [f"5.5.0/rocketmq-{name}-5.5.0.jar" for name in ("example", "tools")]
+    assert [row.split("  ")[1] for row in rows] == names
     assert "<exclusion>" in EXAMPLE.pom("5.5.0") and "LATEST" not in EXAMPLE.pom("5.5.0")

@@ -111,8 +111,13 @@ def test_a_reset_holds_until_the_group_pulls(client: Raw, topic: str, group: str
     place: dict[str, Any] = {"consumerGroup": group, "topic": topic, "queueId": 0}
     client.ask(RequestCode.UPDATE_CONSUMER_OFFSET, commitOffset=3, **place)
     reset: dict[str, Any] = {"group": group, "topic": topic, "timestamp": 0, "isForce": "true"}
-    answer = client.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, **reset)
-    assert plain(answer) == {"offsetTable": {"0": 0}}
+    other = {**reset, "topic": f"{topic}-unread"}
+    client.create(other["topic"])
+    for given in (reset, other):
+        answer = client.ask(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, **given)
+        assert plain(answer) == {"offsetTable": {"0": 0}}
+    readers = client.ask(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, topic=other["topic"])
+    assert plain(readers) == {"groupList": [group]}, "a position that it has from the reset alone"
     late = client.ask(RequestCode.UPDATE_CONSUMER_OFFSET, commitOffset=2, **place)
     assert (late.code, late.remark) == (SUCCESS, "Offset has been previously reset")
     asked = client.ask(RequestCode.QUERY_CONSUMER_OFFSET, **place)

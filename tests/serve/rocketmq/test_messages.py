@@ -50,7 +50,7 @@ def test_a_topic_makes_itself_with_as_many_queues_as_the_client_counts_on(
     ("name", "queues", "remark"),
     [
         ("", 1, "The specified topic is blank."),
-        ("a b", 1, "The specified topic contains illegal characters"),
+        ("a b", 1, "The specified topic: a b, contains illegal characters"),
         ("a" * 128, 1, "The specified topic is longer than topic max length 127."),
         ("TBW102", 1, "The topic[TBW102] is conflict with system topic."),
         ("fine", 0, "a topic has from 1 to 1024 queues here, not 0"),

@@ -15,11 +15,13 @@ import pkgutil
 from collections.abc import Callable
 from functools import cache
 
-from ...program import CONTROL, JAVA, SLOW, Program
+from ...program import CONTROL, JAVA, LIBRARY, SLOW, Program
 from ..client import PROFILES, Lab
 
 #: rounds with settings of their own: several transactionTimeOuts, another transactionCheckMax
 ROUNDS = "rounds"
+#: a name server beside the broker; a Java client has one anyway
+NAMES = "names"
 
 Run = Callable[[Lab], None]
 
@@ -55,4 +57,15 @@ def programs() -> dict[str, Program]:
     return dict(sorted(_FOUND.items()))
 
 
-__all__ = ["ROUNDS", "CONTROL", "JAVA", "SLOW", "Lab", "Program", "program", "programs"]
+__all__ = [
+    "NAMES",
+    "ROUNDS",
+    "CONTROL",
+    "JAVA",
+    "LIBRARY",
+    "SLOW",
+    "Lab",
+    "Program",
+    "program",
+    "programs",
+]

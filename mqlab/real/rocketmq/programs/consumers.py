@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....rocketmq.remoting import MessageRecord, RequestCode, encode_json
 from ..client import BROKER, Lab, tell
 from ..producer import COMMIT
@@ -14,7 +16,8 @@ RETRY, DLQ = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
 
 def subscribe(lab: Lab) -> None:
     """The heartbeat of a consumer of the group: the broker makes its retry topic."""
-    topic = {"topic": lab.wire("orders"), "subString": "*", "expressionType": "TAG"}
+    topic: dict[str, Any] = {"topic": lab.wire("orders"), "subString": "*", "expressionType": "TAG"}
+    topic["subVersion"] = 1
     consumer = {
         "groupName": lab.wire(GROUP),
         "consumeType": "CONSUME_PASSIVELY",

@@ -147,8 +147,8 @@ def delete_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
 
 
 def list_positions(front: Front) -> Iterator[tuple[str, str, int]]:
-    """(topic, group, queue) of every position there is."""
-    for key in front.broker.offsets:
+    """(topic, group, queue) of every position there is, reported or set by a reset."""
+    for key in sorted({*front.broker.offsets, *front.resets}):
         queue, _, group = key.partition("@")
         topic, number = split_queue(queue)
         yield topic, group, number
@@ -196,7 +196,7 @@ def list_readers(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
 def delete_group(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: admin.DeleteSubscriptionGroup = ask.body
     new, gone = front, Effects()
-    if body.offsets:
+    if body.remove if front.is_older else body.clean:
         new, gone = _drop_offsets(front, disk, lambda topic, group: group == body.group)
     return new, (*gone, Put(GROUPS, body.group, None), Reply(caller, Said()))
 

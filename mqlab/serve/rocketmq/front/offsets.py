@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 NO_TOPIC = "topic[{topic}] not exist, apply first please!"
 ILLEGAL_QUEUE = "queueId[{queue}] is illegal, topic:[{topic}] topicConfig.readQueueNums:[{most}]"
+FIRST_BOOT = "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first"
 RESET_BEFORE = "Offset has been previously reset"
 Result = tuple["Front", Effects]
 
@@ -57,6 +58,8 @@ def query_offset(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     known = offset_key(body.group, body.queue) in front.broker.offsets
     if front.is_older and not known and disk.log(body.queue).end == 0:
         return front, (Reply(caller, OffsetResponse(queue=body.queue, offset=0)),)
+    if not known and (disk.log(body.queue).start or not disk.log(body.queue).end):
+        return front, (Reply(caller, Said(ResponseCode.QUERY_NOT_FOUND, FIRST_BOOT)),)
     return front.ask_broker(Request(caller, body, at_ms), disk)
 
 

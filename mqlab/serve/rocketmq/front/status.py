@@ -66,7 +66,6 @@ def tell_figures(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
     earliest = next((stored.store_ms for stored in log.read(log.start, log.start + 1)), -1)
     table = {
         "bootTimestamp": front.since_ms,
-        "brokerActive": "true",
         "brokerVersionDesc": f"mqlab as {front.config.rocketmq.release}",
         "commitLogMaxOffset": log.end,
         "commitLogMinOffset": log.start,
@@ -74,6 +73,8 @@ def tell_figures(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
         "putTps": " ".join(str(tps) for tps in puts),
         "runtime": _tell_span(at_ms - front.since_ms),
     }
+    if not front.is_older:
+        table["brokerActive"] = "true"
     texts = {name: str(value) for name, value in table.items()}
     return say(front, caller, encode_json({"table": texts}))
 

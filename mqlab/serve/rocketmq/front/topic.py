@@ -54,12 +54,15 @@ SYSTEM = {
 }
 
 
-def name_fault(name: str) -> str:
-    """What is wrong with a topic's name, in the broker's words; "" where nothing is."""
+def name_fault(name: str, older: bool = False) -> str:
+    """What is wrong with a topic's name, in the words of a broker of 5.5, or of an `older` one; ""
+    where nothing is."""
     if not name.strip():
         return "The specified topic is blank."
     if NAME.fullmatch(name) is None:
-        return "The specified topic contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$"
+        named = "" if older else f": {name[:LONGEST]},"
+        only = f"allowing only ^{NAME.pattern}$"
+        return f"The specified topic{named} contains illegal characters, {only}"
     if len(name) > LONGEST:
         return f"The specified topic is longer than topic max length {LONGEST}."
     return ""

@@ -45,7 +45,7 @@ def find_creation_fault(front: Front, name: str) -> str:
     """Why a topic that is not there does not make itself, "" where it does."""
     if not front.config.auto_create:
         return f"topic[{name}] not exist, apply first please!"
-    return name_fault(name)
+    return name_fault(name, front.is_older)
 
 
 def create_itself(name: str, queues: int) -> tuple[Topic, Effects]:
@@ -73,7 +73,7 @@ def answer_route(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
         remark = NO_ROUTE.format(topic=body.topic)
         return front, (Reply(caller, Said(ResponseCode.TOPIC_NOT_EXIST, remark)),)
     route = {
-        "brokerDatas": [describe_broker(ask)],
+        "brokerDatas": [describe_broker(front, ask)],
         "filterServerTable": {},
         "queueDatas": [
             {
@@ -91,30 +91,31 @@ def answer_route(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk)
 def answer_cluster(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     assert isinstance(ask.body, GetBrokerClusterInfo)
     info = {
-        "brokerAddrTable": {BROKER_NAME: describe_broker(ask)},
+        "brokerAddrTable": {BROKER_NAME: describe_broker(front, ask)},
         "clusterAddrTable": {CLUSTER: [BROKER_NAME]},
     }
     return front, (Reply(caller, Said(body=encode_json(info))),)
 
 
-def describe_broker(ask: Ask) -> dict[str, Any]:
+def describe_broker(front: Front, ask: Ask) -> dict[str, Any]:
     """The one broker there is, a master, at the address where it was asked for."""
-    return {
+    told: dict[str, Any] = {
         "brokerAddrs": {"0": write_host(ask.here)},
         "brokerName": BROKER_NAME,
         "cluster": CLUSTER,
-        "enableActingMaster": False,
     }
+    return told if front.is_older else {**told, "enableActingMaster": False}
 
 
 def create_topic(front: Front, caller: Caller, ask: Ask, at_ms: int, disk: Disk) -> Result:
     body: UpdateAndCreateTopic = ask.body
     counts = (body.read_queues, body.write_queues)
-    wrong = name_fault(body.topic)
+    wrong = name_fault(body.topic, front.is_older)
     if not wrong and body.topic in SYSTEM:
         wrong = SYSTEM_TOPIC.format(topic=body.topic)
-    if not wrong and not all(1 <= count <= MOST_QUEUES for count in counts):
-        wrong = TOO_MANY.format(most=MOST_QUEUES, given=max(counts, key=abs))
+    bad = [count for count in counts if not 1 <= count <= MOST_QUEUES]
+    if not wrong and bad:
+        wrong = TOO_MANY.format(most=MOST_QUEUES, given=bad[0])
     if wrong:
         code = front.code_of_illegal(ResponseCode.INVALID_PARAMETER)
         return front, (Reply(caller, Said(code, wrong)),)

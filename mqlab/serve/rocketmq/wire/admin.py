@@ -93,10 +93,11 @@ class DeleteTopic:
 
 @dataclass(frozen=True, slots=True)
 class DeleteSubscriptionGroup:
-    """`offsets`: whether its offsets go too."""
+    """Whether its offsets go too: `clean` says it to 5.5, `remove` to 4.9."""
 
     group: str
-    offsets: bool
+    clean: bool
+    remove: bool
 
 
 # ---- from the header -------------------------------------------------------------------------
@@ -134,7 +135,8 @@ def _delete(broker: bool, command: RemotingCommand, header: Header) -> DeleteTop
 
 
 def _delete_group(command: RemotingCommand, header: Header) -> DeleteSubscriptionGroup:
-    return DeleteSubscriptionGroup(header.text("groupName"), header.flag("cleanOffset"))
+    flags = header.flag("cleanOffset"), header.flag("removeOffset")
+    return DeleteSubscriptionGroup(header.text("groupName"), *flags)
 
 
 READERS: dict[int, Callable[..., Any]] = {

@@ -1,0 +1,140 @@
+"""mqadmin, command by command: what an operator is told."""
+
+from __future__ import annotations
+
+from ..client import Lab
+from ..mqadmin import Mqadmin
+from ..producer import COMMIT, Producer
+from . import JAVA, program
+from .consumers import GROUP, subscribe
+
+OWN = ("orders", "prices")
+STATS = "#Topic #Consumer Group"
+
+
+def own_topics(line: str) -> bool:
+    """A real broker has topics of its own that have no meaning for this project's."""
+    return any(name in line.split() for name in OWN)
+
+
+@program(
+    "java-mqadmin-topics",
+    "org.apache.rocketmq.tools.command.topic",
+    profiles=("5.5",),
+    needs=(JAVA,),
+    settings={"timerWheelEnable": "true"},  # without, 5.5.0 cannot delete a topic
+)
+def topics(lab: Lab) -> None:
+    with Mqadmin(lab) as run:
+        for command in (
+            "updateTopic -b BROKER -t @orders -r 2 -w 2",
+            "updateTopic -c DefaultCluster -t @prices -r 1 -w 1",
+            "updateTopic -b BROKER -t TBW102",
+            "updateTopicPerm -t @prices -p 4 -b BROKER",
+            "topicClusterList -t @orders",
+            "topicRoute -t @orders",
+            "topicRoute -t @orders -l",
+            "topicRoute -t @nothing",
+            "topicStatus -t @nothing",
+            "sendMessage -t @orders -p hello -k k1 -c tagA -b broker-a -i 0",
+            "sendMessage -t @orders -p again -k k2 -b broker-a -i 0",
+            "topicStatus -t @orders",
+            "queryMsgByKey -t @orders -k k1",
+            "queryMsgByKey -t @orders -k k9",
+            "queryMsgByOffset -t @orders -b broker-a -i 0 -o 0",
+            "queryMsgByOffset -t @orders -b broker-a -i 0 -o 9",
+            "queryMsgByUniqueKey -t @orders -i 7F0000010000000000000000000000",
+            "printMsg -t @orders -d true",
+            "printMsgByQueue -t @orders -a broker-a -i 0 -p true -d true",
+            "queryCq -t @orders -q 0 -i 0 -c 2 -b BROKER",
+            "checkMsgSendRT -t @orders -a 1 -s 10",
+            "allocateMQ -t @orders -i 127.0.0.1",
+            "updateOrderConf -t @orders -m get",
+        ):
+            run(command)
+        for command in ("topicList", "topicList -c", "statsAll"):
+            run(command, keep=own_topics)
+        for command in (
+            "statsAll -a -t @orders",
+            "cleanUnusedTopic -b BROKER",
+            "deleteTopic -c DefaultCluster -t @orders",
+            "deleteTopic -c DefaultCluster -t @nothing",
+        ):
+            run(command)
+        run("topicList", keep=own_topics)
+
+
+@program(
+    "java-mqadmin-groups",
+    "org.apache.rocketmq.tools.command.consumer",
+    profiles=("5.5",),
+    needs=(JAVA,),
+)
+def groups(lab: Lab) -> None:
+    """Of a group that has come, and of one that has not."""
+    lab.topic("orders")
+    app = Producer(lab)
+    app.start()
+    for words in ("o1", "o2"):
+        app.end(app.send("orders-0", words), COMMIT)
+    lab.log("orders", 2)
+    subscribe(lab)
+    with Mqadmin(lab) as run:
+        for command in (
+            "updateSubGroup -b BROKER -g @audit",
+            "updateSubGroup -c DefaultCluster -g @audit -r 3",
+            f"consumerProgress -g @{GROUP}",
+            "consumerProgress -g @nobody",
+            f"consumerConnection -g @{GROUP}",
+            "consumerConnection -g @nobody",
+            f"consumerStatus -g @{GROUP}",
+            f"resetOffsetByTime -g @{GROUP} -t @orders -s 0",
+            f"resetOffsetByTime -g @{GROUP} -t @orders -s -1 -b broker-a -q 0 -o 1",
+            f"resetOffsetByTime -g @{GROUP} -t @nothing -s 0",
+            "resetOffsetByTime -g @nobody -t @orders -s 0",
+            f"consumerProgress -g @{GROUP}",
+            f"skipAccumulatedMessage -g @{GROUP} -t @orders -f true",
+            f"consumerProgress -g @{GROUP}",
+            f"cloneGroupOffset -s @{GROUP} -d @audit -t @orders -o false",
+            "brokerConsumeStats -b BROKER",
+            "producer -b BROKER",
+            "producerConnection -g @order-service -t @orders",
+            "producerConnection -g @nobody -t @orders",
+            "deleteSubGroup -b BROKER -g @audit",
+            "deleteSubGroup -b BROKER -g @nobody",
+        ):
+            run(command)
+
+
+@program(
+    "java-mqadmin-broker",
+    "org.apache.rocketmq.tools.command.broker",
+    profiles=("5.5",),
+    needs=(JAVA,),
+)
+def broker(lab: Lab) -> None:
+    """What there is to ask of a broker, and to change."""
+    told = (
+        "brokerActive",
+        "brokerId",
+        "brokerName",
+        "brokerRole",
+        "maxMessageSize",
+        "flushDiskType",
+    )
+    with Mqadmin(lab) as run:
+        for command in ("brokerStatus -b BROKER", "getBrokerConfig -b BROKER"):
+            run(command, keep=lambda line: line.startswith(told))
+        run("clusterList", keep=lambda line: line.startswith("#"))
+        for command in (
+            "clusterList -m",
+            "updateBrokerConfig -b BROKER -k transactionCheckMax -v 7",
+            "getNamesrvConfig",
+            "updateNamesrvConfig -k waitSecondsForService -v 46",
+            "updateKvConfig -s ns -k a -v b",
+            "deleteKvConfig -s ns -k a",
+            "wipeWritePerm -b broker-a",
+            "addWritePerm -b broker-a",
+            "cleanExpiredCQ -b BROKER",
+        ):
+            run(command)
