@@ -11,15 +11,14 @@ reason.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..fetched import build_copy, build_go, fill_once, run_command
 from ..program import NotHere, RealBrokerError
 from ..stories import JAVA_FLAGS
 from .jars import JARS
@@ -76,27 +75,6 @@ class Library:
         return self.command(self)
 
 
-def _once(folder: str, fetch: Callable[[Path], None]) -> Path:
-    """The folder in the cache, filled once, however many ask; a half-filled one is not used."""
-    here = CACHE / folder
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / f"{folder}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (here / "complete").exists():
-            shutil.rmtree(here, ignore_errors=True)
-            here.mkdir()
-            fetch(here)
-            (here / "complete").touch()
-    return here
-
-
-def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip()[-300:]
-        raise RealBrokerError(f"{' '.join(command[:2])} failed: {said or 'it did not say why'}")
-
-
 def _java(library: Library) -> list[str]:
     version = library.version
     name = f"kafka-clients-{version}"
@@ -105,10 +83,10 @@ def _java(library: Library) -> list[str]:
         (here / "pom.xml").write_text(POM.format(version=version), "utf-8")
         repository = f"-Dmaven.repo.local={JARS.cache / 'maven'}"
         copy = ["dependency:copy-dependencies", "-DoutputDirectory=lib"]
-        _run(["mvn", "-q", "-B", repository, *copy], here)
+        run_command(["mvn", "-q", "-B", repository, *copy], here)
         _check_jars(name, here / "lib")
 
-    lib = _once(name, fetch) / "lib"
+    lib = fill_once(CACHE, name, fetch) / "lib"
     _check_jars(name, lib)  # what lies in the cache may have been changed since
     return ["java", *JAVA_FLAGS, "-cp", str(lib / "*"), str(SOURCES / "ClientStory.java")]
 
@@ -130,11 +108,11 @@ def _python(library: Library) -> list[str]:
     digest = hashlib.sha256(pins.read_bytes()).hexdigest()[:12]
 
     def fetch(here: Path) -> None:
-        _run([sys.executable, "-m", "venv", str(here / "venv")], here)
+        run_command([sys.executable, "-m", "venv", str(here / "venv")], here)
         install = ["-m", "pip", "install", "--quiet", "--require-hashes", "-r", str(pins)]
-        _run([str(here / "venv" / "bin" / "python"), *install], here)
+        run_command([str(here / "venv" / "bin" / "python"), *install], here)
 
-    python = _once(f"python-{digest}", fetch) / "venv" / "bin" / "python"
+    python = fill_once(CACHE, f"python-{digest}", fetch) / "venv" / "bin" / "python"
     return [str(python), str(SOURCES / f"{library.name.replace('-', '_')}_story.py")]
 
 
@@ -142,30 +120,16 @@ def _installed(library: Library) -> list[str]:
     return [sys.executable, str(SOURCES / "confluent_story.py")]
 
 
-def _built(name: str, *command: str) -> Path:
-    """A copy of the story's folder in the cache, in which a command has done its work."""
-    source = SOURCES / name
-    digest = hashlib.sha256()
-    for path in sorted(source.iterdir()):
-        digest.update(path.read_bytes())
-
-    def fetch(here: Path) -> None:
-        for path in source.iterdir():
-            shutil.copy(path, here)
-        _run(list(command), here)
-
-    return _once(f"{name}-{digest.hexdigest()[:12]}", fetch)
-
-
 def _go(library: Library) -> list[str]:
-    """go.sum holds the hashes; -mod=readonly refuses anything that is not in it."""
-    built = _built(library.name, "go", "build", "-mod=readonly", "-o", "story", ".")
-    return [str(built / "story")]
+    return [build_go(CACHE, SOURCES / library.name)]
 
 
 def _node(library: Library) -> list[str]:
     """package-lock.json holds the hashes; `npm ci` refuses anything else."""
-    return ["node", str(_built(library.name, "npm", "ci", "--silent") / "story.js")]
+    return [
+        "node",
+        str(build_copy(CACHE, SOURCES / library.name, "npm", "ci", "--silent") / "story.js"),
+    ]
 
 
 LIBRARIES: tuple[Library, ...] = (

@@ -15,27 +15,6 @@ from ..program import RealBrokerError
 
 STORY = Path(__file__).parent / "java" / "Story.java"
 PATIENCE_S = 120
-POM = """\
-<project>
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>mqlab</groupId>
-  <artifactId>pulsar-clients</artifactId>
-  <version>{version}</version>
-  <packaging>pom</packaging>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.pulsar</groupId>
-      <artifactId>pulsar-client</artifactId>
-      <version>{version}</version>
-    </dependency>
-  </dependencies>
-</project>
-"""
-
-
-def pom(version: str) -> str:
-    return POM.format(version=version)
-
 
 CLIENTS = jars.Jars(
     product="Pulsar's Java client",
@@ -43,7 +22,7 @@ CLIENTS = jars.Jars(
     cache=jars.CACHE / "pulsar-clients",
     pins=Path(__file__).with_name("clients.sha256"),
     landmark="pulsar-client-{version}.jar",
-    pom=pom,
+    pom=jars.write_pom("org.apache.pulsar", "pulsar-client"),
 )
 
 

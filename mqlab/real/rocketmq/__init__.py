@@ -8,6 +8,8 @@ client.py       what a program talks to; producer.py: its vocabulary
 programs/       one client program a scenario
 stories.py      what belongs to the Java client; java/Listener.java tells it
 example.py      a published example class, run as it is
+libraries.py    client libraries, old and new and of other languages; clients/: the story they tell
+mqadmin.py      RocketMQ's command for operators, run as it is; java/Admin.java runs it
 differences.py  where this project's server answers otherwise, and why
 evidence.py     whom a recording sees asking, and what articles say otherwise
 oracle.py       what `mqlab.real` is handed of all this

@@ -10,6 +10,7 @@ says so, since a check comes only with a round.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..stories import JAVA_FLAGS, Beside
@@ -20,19 +21,22 @@ SOURCE = Path(__file__).parent / "java" / "Listener.java"
 CLIENT_STORIES = SOURCE.with_name("ClientStories.java")
 
 
-class Story:
-    """Lines "who, call, result" become observations of the lab."""
+def launch(lab: Lab, source: Path = SOURCE) -> list[str]:
+    """The command that runs a source beside the Java client of the broker's release."""
+    lab.clients["rocketmq-client"] = version = lab.target.version
+    flags = [*JAVA_FLAGS, "-Drocketmq.client.logUseSlf4j=true"]
+    return ["java", *flags, "-cp", JARS.class_path(version), str(source)]
 
-    def __init__(self, lab: Lab, task: str, source: Path = SOURCE) -> None:
-        version = lab.target.version
-        lab.clients["rocketmq-client"] = version
+
+class Story:
+    """Lines "who, call, result" become observations of the lab. `command`: what tells it, by
+    default `Listener.java`."""
+
+    def __init__(self, lab: Lab, task: str, command: Sequence[str] = ()) -> None:
         self._lab = lab
-        self._app = Beside(
-            f"{source.name} {task}",
-            ["java", *JAVA_FLAGS, "-Drocketmq.client.logUseSlf4j=true",
-             "-cp", JARS.class_path(version), str(source),
-             lab.target.name_server, lab.prefix, task],
-        )  # fmt: skip
+        command = command or launch(lab)
+        given = (lab.target.name_server, lab.prefix, task)
+        self._app = Beside(f"{Path(command[-1]).name} {task}", [*command, *given])
 
     def __enter__(self) -> Story:
         return self

@@ -184,6 +184,7 @@ def appended(trace: Trace, kind: str) -> list[str]:
 ALIKE = (
     "commit", "rollback", "check-commits", "check-rolls-back", "never-resolved",
     "local-transaction-throws", "broker-killed-after-offsets", "broker-killed-before-offsets",
+    "slave-timeout",
 )  # fmt: skip
 
 

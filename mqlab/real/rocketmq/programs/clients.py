@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..client import Lab
-from ..stories import CLIENT_STORIES, Story
+from ..stories import CLIENT_STORIES, Story, launch
 from . import JAVA, program
 from .java import is_known
 
@@ -24,7 +24,7 @@ BY_THEMSELVES = {
 
 
 def tell(story: str, lab: Lab) -> None:
-    with Story(lab, story, CLIENT_STORIES) as client:
+    with Story(lab, story, launch(lab, CLIENT_STORIES)) as client:
         client.tell_until("end")
 
 
@@ -36,7 +36,7 @@ for name, reference in BY_THEMSELVES.items():
 def java_transactions(lab: Lab) -> None:
     """Commit, rollback, an exception, UNKNOW once and twice; a push consumer gets what was
     committed."""
-    with Story(lab, "transactions", CLIENT_STORIES) as client:
+    with Story(lab, "transactions", launch(lab, CLIENT_STORIES)) as client:
         client.tell_until("sent")
         lab.wait_until(lambda: is_known(lab, "transactions-producer"))
         lab.write_ops()
@@ -51,9 +51,9 @@ def java_transactions(lab: Lab) -> None:
 def java_heir(lab: Lab) -> None:
     """A producer dies between its local transaction and its end; another process of the same group
     is asked."""
-    with Story(lab, "dying", CLIENT_STORIES) as client:
+    with Story(lab, "dying", launch(lab, CLIENT_STORIES)) as client:
         client.tell(1)
-    with Story(lab, "heir", CLIENT_STORIES) as client:
+    with Story(lab, "heir", launch(lab, CLIENT_STORIES)) as client:
         client.tell_until("ready")
         lab.wait_until(lambda: is_known(lab, "heirs-producer"))
         lab.round(told=False)
