@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
+from typing import Any
 
 from ..stories import JAVA_FLAGS, Beside
 from .client import Lab
@@ -22,7 +23,7 @@ from .stories import SOURCE
 #: what the start of a log prints, and the places of an exception
 NOISE = re.compile(r"at |See |For more |\.\.\. |[\w.]+Exception: |\d\d:\d\d:\d\d,\d+ \|-|-+$|=+$")
 QUIET = ("-Drmq.logback.configurationFile=/dev/null", "-Drocketmq.client.logUseSlf4j=true")
-CHANGES = (
+CHANGES: tuple[tuple[str, Any], ...] = (
     (r"\b[0-9A-F]{32,}\b", "ID"),  # made of an address or a process, a time, a counter
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(,\d+)?", "TIME"),
     (r"(Timestamp)=\d+", r"\1=TIME"),
@@ -87,7 +88,7 @@ class Mqadmin:
         """Lines as they are compared: without what belongs to one run (addresses, ids, times, the
         prefix of names) and without the width of columns. Of an exception there is what the broker
         said."""
-        target, out = self._lab.target, []
+        target, out = self._lab.target, list[str]()
         for line in printed:
             plain = " ".join(line.replace(self._lab.wire(""), "").split())
             for address in (target.name_server, target.address):

@@ -130,7 +130,8 @@ def topics(lab: Lab) -> None:
     lab.log("orders", 1, queue_id=1)
     ask_about(it, "@orders", "@nobody", "@order-service")
     it.ask(code.GET_TOPIC_CONFIG, topic="@prices")
-    for query in ({}, {"cluster": "DefaultCluster"}):
+    queries: tuple[dict[str, Any], ...] = ({}, {"cluster": "DefaultCluster"})
+    for query in queries:
         kind = code.GET_TOPICS_BY_CLUSTER if query else code.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
         it.ask(kind, names=True, **query)
     it.ask(code.GET_BROKER_CLUSTER_INFO, names=True)
@@ -163,7 +164,12 @@ def groups(lab: Lab) -> None:
         for (group, topic), at in (
             (here, 0), (here, -1), ((GROUP, "nothing"), 0), (("nobody", "orders"), 0)
         ):  # fmt: skip
-            fields = {"group": f"@{group}", "topic": f"@{topic}", "timestamp": at, "isForce": True}
+            fields: dict[str, Any] = {
+                "group": f"@{group}",
+                "topic": f"@{topic}",
+                "timestamp": at,
+                "isForce": True,
+            }
             it.ask(code.INVOKE_BROKER_TO_RESET_OFFSET, **fields)
             it.ask(code.QUERY_CONSUMER_OFFSET, **place)
     made = {"groupName": lab.wire("audit"), "retryMaxTimes": 3}
@@ -172,5 +178,6 @@ def groups(lab: Lab) -> None:
     for group in ("@audit", "@nobody"):
         it.ask(code.DELETE_SUBSCRIPTIONGROUP, groupName=group, cleanOffset=True)
     for name in ("cleanOffset", "removeOffset"):  # as 5.5 calls it, and 4.9
-        it.ask(code.DELETE_SUBSCRIPTIONGROUP, groupName=f"@{GROUP}", **{name: True})
+        flag: dict[str, Any] = {name: True}
+        it.ask(code.DELETE_SUBSCRIPTIONGROUP, groupName=f"@{GROUP}", **flag)
         it.ask(code.QUERY_CONSUMER_OFFSET, **place)
