@@ -35,7 +35,7 @@ IGNORED = (
 #: commands of mqadmin that are refused here with a sentence
 REFUSED = (
     "addWritePerm", "brokerConsumeStats", "cleanExpiredCQ", "cleanUnusedTopic", "consumerStatus",
-    "deleteKvConfig", "getNamesrvConfig", "queryCq", "updateBrokerConfig", "updateKvConfig",
+    "deleteKvConfig", "queryCq", "updateBrokerConfig", "updateKvConfig",
     "updateNamesrvConfig", "updateOrderConf", "wipeWritePerm",
 )  # fmt: skip
 TABLE: tuple[Listed, ...] = (

@@ -28,6 +28,7 @@ CHANGES: tuple[tuple[str, Any], ...] = (
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(,\d+)?", "TIME"),
     (r"(Timestamp)=\d+", r"\1=TIME"),
     (r"\b1\d{12}\b", "TIME"),
+    (r"/tmp/\S+", "PATH"),
     (r"storeSize=\d+", "storeSize=#"),  # an id is as long as the address in it
     (r"commitLogOffset=\d+|CommitLog Offset: \d+", "commitLogOffset=#"),  # bytes, or records
     (r"\btimestamp\(string\)\[\w+\] ?,? ?", ""),
@@ -52,7 +53,7 @@ class Mqadmin:
 
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
-        lab.clients["mqadmin"] = VERSION
+        lab.clients["rocketmq-client"] = VERSION
         source = SOURCE.with_name("Admin.java")
         command = ["java", *JAVA_FLAGS, *QUIET, "-cp", find_class_path(), str(source)]
         self._app = Beside("mqadmin", command)

@@ -26,7 +26,7 @@ TOPIC: dict[str, Any] = {
 FIGURES = {"bootTimestamp", "brokerActive", "runtime", "putTps", "commitLogMaxOffset"}
 #: settings of which real broker and server are told the same, or have the same
 SETTINGS = (
-    "autoCreateTopicEnable", "brokerClusterName", "brokerId", "brokerIP1", "brokerName",
+    "autoCreateTopicEnable", "brokerClusterName", "brokerId", "brokerName",
     "brokerRole", "defaultTopicQueueNums", "fileReservedTime", "flushDiskType", "maxMessageSize",
     "transactionCheckMax",
 )  # fmt: skip

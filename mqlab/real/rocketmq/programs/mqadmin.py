@@ -48,7 +48,6 @@ def topics(lab: Lab) -> None:
             "printMsgByQueue -t @orders -a broker-a -i 0 -p true -d true",
             "queryCq -t @orders -q 0 -i 0 -c 2 -b BROKER",
             "checkMsgSendRT -t @orders -a 1 -s 10",
-            "allocateMQ -t @orders -i 127.0.0.1",
             "updateOrderConf -t @orders -m get",
         ):
             run(command)
@@ -129,7 +128,6 @@ def broker(lab: Lab) -> None:
         for command in (
             "clusterList -m",
             "updateBrokerConfig -b BROKER -k transactionCheckMax -v 7",
-            "getNamesrvConfig",
             "updateNamesrvConfig -k waitSecondsForService -v 46",
             "updateKvConfig -s ns -k a -v b",
             "deleteKvConfig -s ns -k a",
