@@ -169,7 +169,7 @@ def _swarm(found: System, bounds: Budget, args: argparse.Namespace) -> int:
 
 def _resume(args: argparse.Namespace, memory: int | None) -> int:
     """A search that is on disk says itself what it searches."""
-    from ..explore.shelf import Damaged, read_search
+    from ..explore.described import Damaged, read_search
 
     if args.system or args.disk or args.off or args.claim or _given(args):
         raise UserError("a folder knows its system and bounds: `mqlab explore --resume DIR`")
@@ -206,8 +206,12 @@ def _search(
 
 
 def _open_shelf(folder: Path, found: System, bounds: Budget) -> Shelf:
-    from ..explore.shelf import Damaged, Shelf
-
+    try:
+        from ..explore.shelf import Damaged, Shelf
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"a search on disk needs the package {error.name}: run `make setup` in the project"
+        ) from error
     try:
         return Shelf(folder, found, bounds)
     except (Damaged, OSError) as error:

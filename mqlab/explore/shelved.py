@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .budget import Full
+from .described import Damaged
 from .index import Index
 from .levels import Levels
 from .rows import Column, Layout, Numbers, Rows, Words
-from .shelf import Damaged, Shelf
+from .shelf import Shelf
 
 if TYPE_CHECKING:
     from .search import Search

@@ -244,3 +244,11 @@ def test_a_swarm_tells_what_its_seeds_find(capsys):
     lights = {g.name: g.ok for g in open_run(token).trace.snapshot(-1).lights}
     assert lights["clean read"] is False
     assert main([*words, "--disk", "anywhere"]) == 2
+
+
+def test_without_numpy_a_search_on_disk_says_what_is_missing(tmp_path, monkeypatch, capsys):
+    for name in ("shelf", "shelved", "levels", "rows"):
+        monkeypatch.delitem(sys.modules, f"mqlab.explore.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert main(["explore", "two_phase_set", "--kills", "0", "--disk", str(tmp_path / "d")]) == 2
+    assert "a search on disk needs the package numpy: run `make setup`" in capsys.readouterr().err

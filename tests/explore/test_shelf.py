@@ -3,7 +3,8 @@
 import pytest
 
 from mqlab.explore import Budget, Search
-from mqlab.explore.shelf import LIST, Damaged, Shelf
+from mqlab.explore.described import LIST, Damaged
+from mqlab.explore.shelf import Shelf
 from mqlab.kernel import Property, Text
 from mqlab.patterns.two_phase.oracle import TwoPhaseSet
 from tests.kernel.toy import make_toy

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from mqlab.brokers import list_brokers
+from mqlab.explore import Search, explore
+from mqlab.explore.shelf import Shelf
 from mqlab.registry import system
 from mqlab.registry.searches import searches_of
 from tests.models.both import find_same_search
@@ -34,3 +36,15 @@ def test_both_searches_agree_on_every_system(name):
 def test_both_searches_agree_on_a_large_one(name):
     lesson = searches_of(name).lesson
     find_same_search(system(lesson.line), replace(lesson.budget, states=12_000), many=5_000)
+
+
+@pytest.mark.parametrize("name", BROKERS)
+def test_on_disk_the_cases_come_out_as_in_memory(name, tmp_path):
+    """Stopped after some levels, and gone on with."""
+    for number, case in enumerate(searches_of(name).cases[:6]):
+        found, folder = system(case.system), tmp_path / str(number)
+        begun = Search(found, case.budget, shelf=Shelf(folder, found, case.budget))
+        while begun.depth < 4 and begun.advance(0):
+            pass
+        again = explore(found, case.budget, shelf=Shelf(folder, found, case.budget))
+        assert again == explore(found, case.budget)
