@@ -207,7 +207,8 @@ def _search(
 
 def _open_shelf(folder: Path, found: System, bounds: Budget) -> Shelf:
     try:
-        from ..explore.shelf import Damaged, Shelf
+        from ..explore.described import Damaged
+        from ..explore.shelf import Shelf
     except ModuleNotFoundError as error:
         raise UserError(
             f"a search on disk needs the package {error.name}: run `make setup` in the project"
