@@ -7,7 +7,8 @@ are drawn in the order of their names, and no order in which walks are taken cha
 
 What a walk finds is long, and most of it has nothing to do with what went wrong. So it is shrunk:
 choices are left out, many at a time, then fewer, and with them those that are then impossible, as
-long as the claim still breaks (Zeller's delta debugging, 1999). In the end no single choice can be left out; a shorter run may still exist.
+long as the claim still breaks (Zeller's delta debugging, 1999). In the end no single choice can be
+left out; a shorter run may still exist.
 """
 
 from __future__ import annotations
