@@ -7,7 +7,7 @@ facts, the first Snapshot and what changed at each fact; it draws without any ro
     ⇥  a late or repeated one arrives ☞  a call of the application returns
     ▮  durable, on the node's disk    ⇨  state in memory changes
     ✗  a crash, or a connection broke ↻  recovered
-    ⏲  a timer fired                  ·  nothing to do
+    ⏲  a timer fired                  ·  nothing to do, or a connection closed
 
 The glyph is for eyes, `Fact.kind` for programs; a kind has one glyph, a glyph may stand for
 several kinds.
@@ -49,6 +49,7 @@ class FactKind(StrEnum):
     KILL = "kill"
     POWER_CUT = "power cut"
     BREAK = "break"
+    CLOSE = "close"
     IDLE = "idle"
     UNKNOWN = "unknown"  # of a trace that was saved before facts had kinds
 
@@ -68,6 +69,7 @@ GLYPHS = {
     FactKind.KILL: "✗",
     FactKind.POWER_CUT: "✗",
     FactKind.BREAK: "✗",
+    FactKind.CLOSE: "·",
     FactKind.IDLE: "·",
 }
 
@@ -183,8 +185,8 @@ class Trace:
         now = data["start"]
         snapshots = [_build(Snapshot, now)]
         for change in data["changes"]:
-            now = patch(now, change)
-            snapshots.append(_build(Snapshot, now))
+            before, now = now, patch(now, change)
+            snapshots.append(_build_next(snapshots[-1], before, now))
         return Trace(
             system=data["system"],
             choices=tuple(data["choices"]),
@@ -257,6 +259,17 @@ def _build(cls: Any, value: Any) -> Any:
     if cls in (str, bool) and type(value) is not cls:
         raise ValueError(f"{str(value)[:40]!r} stands where a {cls.__name__} belongs")
     return value
+
+
+def _build_next(old: Snapshot, before: Any, now: Any) -> Snapshot:
+    """The Snapshot after `old`, of which only the parts that `patch` has changed are built."""
+    hints = _hints(Snapshot)
+    return Snapshot(
+        **{
+            name: getattr(old, name) if value is before.get(name) else _build(hints[name], value)
+            for name, value in now.items()
+        }
+    )
 
 
 def diff(old: Any, new: Any) -> Any:

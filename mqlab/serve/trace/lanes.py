@@ -1,15 +1,22 @@
 """Who is in the live picture: a few clients, and a few roles of each kind there is.
 
-The broker says which kinds there are, from left to right behind the clients, and how a role's
-lane is headed. A place is given to whoever comes first, and taken only from one that has been
-silent for long, so that the picture does not flicker when more are at work than there is room
+A server hears of connections, people know programs, and a program has several connections, one
+after the other and two at a time. So a lane is a client's, called as the client calls itself, and
+all its connections are drawn there. Connections of one client share its work: one asks the
+coordinator, another sends records. Where two that are open ask for the same, there are two programs
+of one name, such as a producer and the zombie before it, and each has a lane.
+
+The broker says which kinds of roles there are, from left to right behind the clients, and how
+a role's lane is headed. A place is given to whoever comes first, and taken only from one that has
+been silent for long, so that the picture does not flicker when more are at work than there is room
 for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
 from ...kernel import Lane, Text, Words
 from .texts import cut
@@ -17,41 +24,51 @@ from .texts import cut
 CLIENT = 0  # the first kind of lanes; the others are the broker's
 CLIENTS = 4
 SILENT = 1_000  # steps without a fact, after which a place may be taken
+DISK = "disk"  # whom a write goes to; no client is called so
 
-CONNECTION = Words("{what}, {name}", "{what}，{name}")
+HAS_LEFT = Words("{what}, has left", "{what}，已离开")
 
 
 @dataclass
-class Client:
-    """A connection: whose it is, what kind of client it seems to be, whether it is open."""
+class Connection:
+    """What its client calls itself, what kind of client it seems to be, the lane it is drawn in
+    ("": none yet) and the kinds of requests it has sent."""
 
     title: str
     what: Words
-    up: bool = True
+    lane: str = ""
+    asked: set[str] = field(default_factory=set)
 
 
 @dataclass
 class Lanes:
     """`most`: how many lanes of each kind there is room for, from the second kind on;
     `kind_of(name)`: which of these kinds a role is of, from 1; `head(kind, name)`: its lane.
-    `used`: by lane, the number of the step of its last fact. `changes` counts."""
+    `conns`: the connections that are open; `clients`: by lane, what each client is. `used`: by
+    lane, the number of the step of its last fact. `changes` counts."""
 
     most: tuple[int, ...]
     kind_of: Callable[[str], int]
     head: Callable[[int, str], Lane]
-    clients: dict[str, Client] = field(default_factory=dict)
+    conns: dict[str, Connection] = field(default_factory=dict)
+    clients: dict[str, Words] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)
     changes: int = 0
     _sorted: tuple[int, dict[int, list[str]]] | None = None
 
-    def admit(self, name: str, step: int) -> bool:
-        """Whether there is a lane for this participant, now that it wants one."""
+    def admit(self, name: str, step: int, asked: str = "") -> bool:
+        """Whether there is a lane for this participant, now that it wants one. `asked`: the kind of
+        request that a connection sends."""
+        if name in self.conns:
+            name = self._place(name, asked)
         if name not in self.used:
             kind = self._kind(name)
             peers = [n for n in self.used if self._kind(n) == kind]
             if len(peers) >= (CLIENTS, *self.most)[kind] and not self._give_way(peers, step):
                 return False
             self.changes += 1
+            if kind != CLIENT:
+                self._rename(self.head(kind, name).name)
         self.used[name] = step
         return True
 
@@ -63,33 +80,75 @@ class Lanes:
         return True
 
     def _up(self, name: str) -> bool:
-        return name not in self.clients or self.clients[name].up
+        return name not in self.clients or any(self._list_open(name))
 
     def _kind(self, name: str) -> int:
         return CLIENT if name in self.clients else self.kind_of(name)
 
-    def note_client(self, conn: str, title: str, what: Words) -> None:
-        """A client has asked for something: it is known by its transactional id, if it has
-        one, else by its client id."""
-        old = self.clients.get(conn)
-        if old is None or (old.title, old.what) != (title, what):
-            self.clients[conn] = Client(title, what)
+    # -- clients and their connections -------------------------------------------------------
+
+    def find(self, name: str) -> str:
+        """The lane of a participant: a connection is drawn in its client's."""
+        conn = self.conns.get(name)
+        return conn.lane or cut(conn.title) or name if conn is not None else name
+
+    def note_client(self, name: str, title: str, what: Words) -> None:
+        """A client has asked for something on this connection: it is known by its transactional id
+        or its group, if it has one, else by its client id."""
+        conn = self.conns.setdefault(name, Connection(title, what))
+        conn.title, conn.what = title, what
+        if self.clients.get(conn.lane, what) != what:
+            self.clients[conn.lane] = what
             self.changes += 1
 
-    def end_client(self, conn: str) -> bool:
-        """Whether the client that left has a lane, which now ends."""
-        if conn not in self.used:
-            self.clients.pop(conn, None)
-            return False
-        self.clients[conn].up = False
+    def end_client(self, name: str) -> tuple[str, bool]:
+        """A connection has ended: its client's lane ("" where there is none), and whether the
+        client has another."""
+        conn = self.conns.pop(name, None)
+        if conn is None or conn.lane not in self.used:
+            return "", False
         self.changes += 1
-        return True
+        return conn.lane, self._up(conn.lane)
 
     def forget_clients(self) -> None:
         """Forget clients that have left and have no lane any more."""
-        gone = [n for n, c in self.clients.items() if not c.up and n not in self.used]
-        for name in gone:
+        for name in [n for n in self.clients if n not in self.used and not self._up(n)]:
             del self.clients[name]
+
+    def _place(self, name: str, asked: str) -> str:
+        conn = self.conns[name]
+        if not conn.lane:
+            names = self._list_names(cut(conn.title or name))
+            conn.lane = next(n for n in names if not self._does(n, asked))
+            if self.clients.get(conn.lane) != conn.what or not self._list_open(conn.lane)[1:]:
+                self.changes += 1
+            self.clients[conn.lane] = conn.what
+        conn.asked.add(asked)
+        return conn.lane
+
+    def _list_names(self, title: str) -> Iterator[str]:
+        """What lanes of this client may be called; no part of the broker is called so."""
+        roles = [self.head(self._kind(n), n).name for n in self.used if n not in self.clients]
+        for i in count(1):
+            name = f"{title} ({i})" if i > 1 else title
+            if name not in (DISK, *roles):
+                yield name
+
+    def _rename(self, name: str) -> None:
+        """A part of the broker has the name of a client, which is called otherwise from now on."""
+        if self.clients.pop(name, None) is not None:
+            self.used.pop(name, None)
+            for conn in self._list_open(name):
+                conn.lane = ""
+
+    def _does(self, lane: str, asked: str) -> bool:
+        """Whether a connection of this lane does such work already."""
+        return bool(asked) and any(asked in conn.asked for conn in self._list_open(lane))
+
+    def _list_open(self, lane: str) -> list[Connection]:
+        return [conn for conn in self.conns.values() if conn.lane == lane]
+
+    # -- the picture -------------------------------------------------------------------------
 
     def list_names(self, kind: int) -> list[str]:
         """The lanes of a kind, in the order of their numbers."""
@@ -101,12 +160,11 @@ class Lanes:
         return self._sorted[1].get(kind, [])
 
     def draw(self) -> tuple[Lane, ...]:
+        """A client that has left is not down: a broker cannot tell an end from a crash."""
         lanes = []
         for name in self.list_names(CLIENT):
-            client = self.clients[name]
-            subtitle = CONNECTION(what=client.what(), name=name)
-            title = Text(cut(client.title or name))
-            lanes.append(Lane(name, title, subtitle, client.up))
+            what = self.clients[name]()
+            lanes.append(Lane(name, Text(name), what if self._up(name) else HAS_LEFT(what=what)))
         for kind in range(1, len(self.most) + 1):
             lanes += [self.head(kind, name) for name in self.list_names(kind)]
         return tuple(lanes)

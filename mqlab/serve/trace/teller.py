@@ -6,12 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ...kernel import Effect, Fact, FactKind, Telling, Text
-from ...kernel.run import BROKEN, describe_effect, new_fact
-from .lanes import Lanes
+from ...kernel import Effect, Fact, FactKind, Send, Telling, Text, Words
+from ...kernel.run import describe_effect, new_fact
+from .lanes import DISK, Lanes
 from .texts import clip
 
 Tell = Callable[[Fact], None]
+
+CLOSED = Words("connection closed", "连接关闭")
+WHY_CLOSED = Words(
+    "The client has closed its connection, or has died: to a broker both look the same.",
+    "客户端关闭了连接，或者已经崩溃：在消息服务器看来两者一样。",
+)
 
 
 class Teller:
@@ -42,7 +48,8 @@ class Teller:
         """An effect's fact, if everybody in it has a lane; its words only where somebody
         listens."""
         admit, step = self.lanes.admit, self.steps
-        if not admit(node, step) or (peer != "disk" and not admit(peer, step)):
+        asked = type(effect.body).__name__ if isinstance(effect, Send) else ""
+        if not admit(node, step, asked) or (peer != DISK and not admit(peer, step)):
             return
         if self._tell is None:
             self.facts += 1
@@ -55,6 +62,8 @@ class Teller:
             self._tell(
                 replace(
                     fact,
+                    node=self.lanes.find(fact.node),
+                    peer=self.lanes.find(fact.peer),
                     index=self.facts,
                     step=self.steps,
                     text=clip(fact.text),
@@ -67,7 +76,10 @@ class Teller:
             )
 
     def _end_client(self, conn: str) -> None:
-        """A client has left: its lane ends, if it has one."""
-        if self.lanes.end_client(conn):
-            self._add(new_fact(FactKind.BREAK, conn, BROKEN()), Telling(fold=True))
+        """A connection has ended: it is told of a client that has a lane, and is of interest where
+        it was the client's last."""
+        lane, stays = self.lanes.end_client(conn)
+        if lane:
+            closed = new_fact(FactKind.CLOSE, lane, CLOSED())
+            self._add(closed, Telling(fold=stays, why=WHY_CLOSED()))
         self.lanes.forget_clients()

@@ -19,7 +19,7 @@ from mqlab.kernel import Append, Put, Truncate
 from mqlab.serve.journal import Journal, JournalError
 from mqlab.serve.kafka.front.topic import Topic, topic_id
 from mqlab.serve.kafka.home import make_home
-from mqlab.serve.kafka.trace.model import label
+from mqlab.serve.kafka.trace.model import name_record
 from mqlab.serve.kafka.wire.records import Records, pack_batches, parse_batch
 from tests.serve.kafka.raw import TRANSACTIONAL, batch
 
@@ -73,14 +73,14 @@ def test_a_record_is_found_by_its_stamp() -> None:
     [
         (None, b"short", "short"),
         (b"key", b"a value that is long", "key"),
-        (None, b"a value that is long", "a value tha…"),
+        (None, b"a value that is long", "a … long"),
         (b"\xff", b"\xfe", "·"),
         (None, None, "·"),
         (b"k", b"a\nb", "k"),
     ],
 )
 def test_labels_are_short_and_printable(key: bytes, value: bytes, said: str) -> None:
-    assert label(key, value) == said
+    assert name_record(key, value) == said
 
 
 EFFECTS = [

@@ -24,7 +24,8 @@ from mqlab.pulsar.topic import Topic
 from mqlab.serve.pulsar import serve
 from mqlab.serve.pulsar.trace.lanes import name_lane
 from mqlab.serve.pulsar.trace.lights import Lights
-from mqlab.serve.pulsar.trace.model import MOST, READERS, TOPICS, TXNS, Model
+from mqlab.serve.pulsar.trace.model import READERS, TOPICS, TXNS, Model
+from mqlab.serve.trace.parts import MOST
 from tests.serve.live import asked, played
 from tests.serve.pulsar.raw import COMMIT, Raw
 
@@ -43,12 +44,12 @@ def test_a_transaction_as_a_follower_sees_it() -> None:
         trace = played(asked(broker))
     told = [(fact.node, fact.text.en, fact.txn) for fact in trace]
     for fact in [
-        ("conn-1", "NewTxn timeout=60000", ""),
+        ("billing", "NewTxn timeout=60000", ""),
         ("tc-0", "NEW (0,0)", "T1"),
-        ("conn-1", "AddPartitionToTxn (0,0) orders", "T1"),
-        ("conn-1", "Send paid in (0,0)", "T1"),
+        ("billing", "AddPartitionToTxn (0,0) orders", "T1"),
+        ("billing", "Send paid in (0,0)", "T1"),
         ("orders", "paid in (0,0) @0", "T1"),
-        ("conn-1", "EndTxn commit (0,0)", "T1"),
+        ("billing", "EndTxn commit (0,0)", "T1"),
         ("tc-0", "COMMITTING (0,0)", "T1"),
         ("tc-0", "EndTxnOnPartition commit (0,0) lowWatermark=-1", "T1"),
         ("orders", "commit marker of (0,0) @1", "T1"),
@@ -62,7 +63,7 @@ def test_a_transaction_as_a_follower_sees_it() -> None:
     assert all(fact.why.en and fact.why.zh for fact in trace if not fact.fold)
     snapshot = trace.snapshot(len(trace))
     assert [lane.title.en for lane in snapshot.lanes] == ["billing", "tc-0", "orders"]
-    assert [lane.name for lane in snapshot.lanes] == ["conn-1", "tc-0", "orders"]
+    assert [lane.name for lane in snapshot.lanes] == ["billing", "tc-0", "orders"]
     logs = {log.name: [(cell.label, cell.txn) for cell in log.cells] for log in snapshot.logs}
     assert logs["orders"] == [("paid", "T1"), ("C", "T1")]
     assert [label for label, _ in logs["__transaction_log_0"]] == ["new", "part", "→C", "C"]

@@ -16,8 +16,9 @@ from mqlab.rocketmq.messages import TRAN_MSG, UNIQ_KEY, Message
 from mqlab.rocketmq.states import TransactionType
 from mqlab.serve.rocketmq import serve
 from mqlab.serve.rocketmq.trace.lights import Lights
-from mqlab.serve.rocketmq.trace.model import MOST, READERS, TXNS, Model
+from mqlab.serve.rocketmq.trace.model import READERS, TXNS, Model
 from mqlab.serve.rocketmq.trace.observer import Observer
+from mqlab.serve.trace.parts import MOST
 from tests.serve.live import asked, played
 from tests.serve.rocketmq.raw import Raw
 
@@ -35,10 +36,10 @@ def test_a_transaction_as_a_follower_sees_it() -> None:
         assert told == [
             ("broker", "half offset 0, op offset 0", ""),
             ("broker", f"producers of {GROUP}: conn-1", ""),
-            ("conn-1", "SendMessage half orders-0 paid", "T1"),
+            (GROUP, "SendMessage half orders-0 paid", "T1"),
             ("broker", "half paid @0", "T1"),
             ("broker", "SEND_OK @0", "T1"),
-            ("conn-1", f"EndTransaction COMMIT paid {GROUP} half@0 log@0", "T1"),
+            (GROUP, f"EndTransaction COMMIT paid {GROUP} half@0 log@0", "T1"),
             ("broker", "message paid @0 in orders-0", "T1"),
             ("broker", "op 0 @0", "T1"),
             ("broker", "ok", "T1"),
@@ -46,7 +47,7 @@ def test_a_transaction_as_a_follower_sees_it() -> None:
         ]
         assert all(fact.why.en and fact.why.zh for fact in trace)
         snapshot = trace.snapshot(len(trace))
-        assert [lane.name for lane in snapshot.lanes] == ["conn-1", "broker"]
+        assert [lane.name for lane in snapshot.lanes] == [GROUP, "broker"]
         assert snapshot.lanes[0].title.en == GROUP
         logs = {log.name: [(cell.label, cell.txn) for cell in log.cells] for log in snapshot.logs}
         assert logs == {
@@ -72,7 +73,7 @@ def test_a_question_and_its_answer() -> None:
             client.read("orders")
             trace = played(asked(broker))
         questions = [fact for fact in trace if fact.text.en.startswith("CheckTransactionState")]
-        assert [(q.node, q.peer, q.txn) for q in questions] == [("broker", "conn-1", "T1")]
+        assert [(q.node, q.peer, q.txn) for q in questions] == [("broker", GROUP, "T1")]
         assert "check" in [str(fact.body or fact.text.en).removeprefix("timer ") for fact in trace]
         ends = [fact for fact in trace if fact.text.en.startswith("EndTransaction")]
         assert "from check" in ends[0].text.en

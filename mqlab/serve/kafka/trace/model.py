@@ -22,16 +22,15 @@ from ....kafka.log.partition import Partition
 from ....kafka.picture.meaning import Kind
 from ....kafka.picture.transactions import Txn, add_record, find_last, name_by_beginning
 from ....kafka.states import TxnState
+from ...trace.parts import LABEL, LEAST, MOST, label, read_text
 from ..wire.records import COMPRESSION, Records
 
-MOST, LEAST = 40, 24  # cells kept of a partition: beyond the one, it is cut to the other
 IDS = 8  # transactional ids kept for the table
 TXNS = 4  # transactions kept of each: a late message may be about one that is over
 READABLE = 256 << 10  # a larger batch is not looked into
 UNPACKED = 16 << 10  # nor a compressed one that is larger: it may become a thousand times as long
 ATTRIBUTES = 22  # the byte of a batch whose last bits name its compression
 COUNTABLE = 2_000  # nor is one of more records: they take time, one after the other
-LABEL = 12  # characters of a label
 KINDS = {
     Coordinator: Kind.COORDINATOR,
     Leader: Kind.PARTITION,
@@ -47,12 +46,13 @@ def count_shown(batch: Batch) -> int:
 
 @dataclass
 class Row:
-    """A batch in a strip; `outcome` is "" while its transaction is open here. `drawn` is
-    where a picture keeps what it has made of it."""
+    """A batch in a strip; `outcome` is "" while its transaction is open here; `turn` counts the
+    batches of all strips. `drawn` is where a picture keeps what it has made of it."""
 
     batch: Batch
     txn: str
     outcome: str
+    turn: int
     texts: list[str] | None = None
     drawn: dict[tuple[str, bool, str], list[Any]] = field(default_factory=dict)
 
@@ -75,9 +75,9 @@ class Strip:
         self.changes = 0
         self._open: dict[int, list[Row]] = {}
 
-    def add(self, batch: Batch, txn: str) -> None:
+    def add(self, batch: Batch, txn: str, turn: int) -> None:
         self.changes += 1
-        row = Row(batch, txn, batch.control or ("" if batch.transactional else COMMIT))
+        row = Row(batch, txn, batch.control or ("" if batch.transactional else COMMIT), turn)
         if batch.control:
             for mine in self._open.pop(batch.pid, ()):
                 mine.outcome = batch.control
@@ -111,6 +111,7 @@ class Model:
         self.broken: set[str] = set()
         self._pids: dict[int, str] = {}
         self._begun = 0
+        self._turn = 0
 
     def find_part(self, name: str) -> Partition | None:
         found: Partition | None = getattr(self.roles.get(name), "part", None)
@@ -124,14 +125,15 @@ class Model:
         strip = self.strips[name] = Strip()
         if part is not None:
             for batch in log.read(max(part.hw - LEAST, log.start), part.hw):
-                strip.add(batch, "")
+                strip.add(batch, "", 0)
 
     def note_append(self, log: str, entry: Any) -> None:
         if isinstance(entry, StateRecord):
             self._moved(entry)
         elif isinstance(entry, Batch):
             strip = self.strips.get(log) or self.strips.setdefault(log, Strip())
-            strip.add(entry, self.find_txn(log, entry))
+            self._turn += 1
+            strip.add(entry, self.find_txn(log, entry), self._turn)
             if entry.control:
                 self._marked(log, entry)
 
@@ -205,26 +207,12 @@ def _texts(batch: Batch) -> list[str]:
         most = UNPACKED if packed else READABLE
         readable = batch.size <= most and batch.count <= COUNTABLE
         pairs = batch.records.texts(LEAST) if readable else []
-        return [label(key, value) for key, value in pairs]
+        return [name_record(key, value) for key, value in pairs]
     positions = (p for o in batch.records if isinstance(o, Offsets) for p in o.positions)
-    return [_short(str(p)) for p in positions][-LEAST:]
+    return [label(str(p)) for p in positions][-LEAST:]
 
 
-def label(key: bytes | None, value: bytes | None) -> str:
+def name_record(key: bytes | None, value: bytes | None) -> str:
     """The value where it is short, else the key, else the beginning of the value."""
-    said, name = _text(value), _text(key)
-    if said and len(said) <= LABEL:
-        return said
-    return _short(name or said) or "·"
-
-
-def _text(data: bytes | None) -> str:
-    try:
-        text = (data or b"")[: 8 * LABEL].decode()
-    except UnicodeDecodeError:
-        return ""
-    return text if text.isprintable() else ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
+    said, name = read_text(value), read_text(key)
+    return said if said and len(said) <= LABEL else label(name or said) or "·"

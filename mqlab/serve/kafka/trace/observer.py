@@ -12,7 +12,7 @@ from typing import Any
 
 from ....kafka.coordinator import StateRecord
 from ....kafka.log import Batch
-from ....kafka.messages import Fetch, FetchResponse, Unwatch, Watch, Watched
+from ....kafka.messages import Fetch, FetchResponse, ListOffsets, Unwatch, Watch, Watched
 from ....kafka.picture import words
 from ....kafka.picture.meaning import (
     Kind,
@@ -38,6 +38,7 @@ from ....kernel import (
     Send,
     Telling,
     Text,
+    replace,
 )
 from ....kernel.reasons import say_unguarded
 from ....kernel.run import RECOVERED, TIMER, new_fact
@@ -51,6 +52,7 @@ from .model import Model
 from .picture import Picture
 
 SILENT = (Watch, Unwatch, Watched)
+POLLING = (Fetch, ListOffsets)  # asked again and again; of interest is an answer with records
 
 
 class Observer(Teller):
@@ -143,11 +145,10 @@ class Observer(Teller):
 
     def _seen(self, conn: str, ask: Ask) -> None:
         body = ask.body
-        txn_id = find_txn_id(body)
-        known = self.lanes.clients.get(conn)
+        known = self.lanes.conns.get(conn)
         fetches = hasattr(body, "isolation_level") or hasattr(body, "require_stable")
         what = words.READER if fetches else (known.what if known else words.PRODUCER)
-        title = txn_id or (known.title if known else "") or ask.client or conn
+        title = find_name(body) or (known.title if known else "") or ask.client or conn
         self.lanes.note_client(conn, title, what)
 
     # -- roles ---------------------------------------------------------------------------------
@@ -200,7 +201,12 @@ class Observer(Teller):
 
     def _sent(self, node: str, effect: Send) -> None:
         body = effect.body
-        self._fact(node, effect.to, effect, lambda: explain_request(self.model, node, body))
+
+        def explain() -> Telling:
+            told = explain_request(self.model, node, body)
+            return replace(told, fold=told.fold or isinstance(body, POLLING))
+
+        self._fact(node, effect.to, effect, explain)
 
     def _replied(self, node: str, effect: Reply, asked: object, txn_id: str = "") -> None:
         model, peer, body = self.model, effect.caller.name, effect.body
@@ -221,6 +227,13 @@ class Observer(Teller):
         if isinstance(event, Appended) and model.find_kind(name) is Kind.PARTITION:
             part, newest = model.find_part(name), model.find_batch(name, event.end)
         return explain_change(model, event, part, newest)
+
+
+def find_name(body: object) -> str:
+    """What a client is called by a request of the wire: by its transactional id or its group, which
+    it says first where it asks for their coordinator; "" where it says neither."""
+    keys = getattr(body, "coordinator_keys", None) or (getattr(body, "key", ""),)
+    return find_txn_id(body) or str(getattr(body, "group_id", None) or keys[0])
 
 
 def find_txn_id(body: object) -> str:

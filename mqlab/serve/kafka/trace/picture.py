@@ -6,8 +6,8 @@ same objects, which a comparison sees at once; so a fact costs what it changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from ....kafka.log import COMMIT
@@ -18,6 +18,7 @@ from ....kafka.picture.tables import draw_positions, draw_states
 from ....kernel import Got, Log, Reader
 from ....kernel.trace import plain_of as plain
 from ...trace.lanes import Lanes
+from ...trace.parts import Parts
 from ...trace.texts import cut
 from .lanes import GROUP, LEADER
 from .lights import Lights
@@ -61,7 +62,7 @@ class Picture:
         self.model = model
         self.lanes = lanes
         self.lights = Lights(model)
-        self._made: dict[str, tuple[Hashable, Any]] = {}
+        self._part = Parts().make
 
     def now(self) -> dict[str, Any]:
         model, lanes = self.model, self.lanes
@@ -83,16 +84,6 @@ class Picture:
                 "lights", (seen, len(model.broken)), partial(self.lights.draw, strips)
             ),
         }
-
-    def _part(self, name: str, version: Hashable, make: Callable[[], Any]) -> Any:
-        old = self._made.get(name)
-        if old is None or old[0] != version:
-            value = make()
-            # Equal is as good as unchanged, and quicker to compare from now on.
-            if old is not None and old[1] == value:
-                value = old[1]
-            self._made[name] = old = (version, value)
-        return old[1]
 
     def _version(self, name: str) -> tuple[int, int, int]:
         strip, part = self.model.strips.get(name), self.model.find_part(name)
@@ -116,22 +107,25 @@ class Picture:
         names = self.lanes.list_names(LEADER)
         out = []
         for isolation in (READ_COMMITTED, READ_UNCOMMITTED):
-            got = [g for name in names for g in self._given(name, isolation)]
+            given = [
+                (row.turn, row, name) for name in names for row in self._given(name, isolation)
+            ]
+            given.sort(key=itemgetter(0))  # as they were written, whatever their partitions
+            got = [g for _, row, name in given for g in draw_given(row, name)]
             out.append({**plain(Reader(isolation)), "got": got})
         return out
 
-    def _given(self, name: str, isolation: str) -> list[Any]:
+    def _given(self, name: str, isolation: str) -> list[Row]:
         part = self.model.find_part(name)
         if part is None:
             return []
         committed = isolation == READ_COMMITTED
         end = part.lso if committed else part.hw
         return [
-            got
+            row
             for row in self._rows(name)
             if not row.batch.control and row.batch.last < end
             if row.outcome == COMMIT or not committed
-            for got in draw_given(row, name)
         ]
 
     def _graph(self) -> Any:

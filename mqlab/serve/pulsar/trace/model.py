@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ....kernel import Got, escape_unseen, replace, shorten
+from ....kernel import Got, replace
 from ....pulsar.claims.invariants import CLEAN_READ, TOLD_TO_ALL
 from ....pulsar.messages import (
     AddPartitionToTxn,
@@ -28,13 +28,12 @@ from ....pulsar.messages import (
 )
 from ....pulsar.picture.ledgers import DECIDED, Written
 from ....pulsar.states import ENDED, MarkerType, TxnStatus
+from ...trace.parts import LEAST, Strip, label
 from .lanes import name_shortly
 
-MOST, LEAST = 40, 24  # cells kept of a log: beyond the one, it is cut to the other
 TOPICS = 6  # topics kept
 TXNS = 64  # transactions kept
 READERS = 4  # consumers whose messages are kept
-LABEL = 12  # characters of a message
 TOGETHER = 8  # messages of a batch that are told
 PLACES = 64  # topics of a transaction whose markers are watched
 
@@ -50,22 +49,6 @@ class LastWritten(Written):
         return f"T{self.before + self.begun.index(txn) + 1}" if known and txn is not None else ""
 
 
-class Strip:
-    """The end of a log. `changes` counts, so that a picture knows it is old."""
-
-    def __init__(self) -> None:
-        self.cells: deque[Any] = deque()
-        self.changes = 0
-
-    def add(self, entry: Any) -> None:
-        self.changes += 1
-        self.cells.append(entry)
-        if len(self.cells) > MOST:
-            # Several at once, so that a picture's cells do not all move at every append.
-            while len(self.cells) > LEAST:
-                self.cells.popleft()
-
-
 class Model:
     """`strips`: by topic, that which was written to last at the end; `records`: by coordinator;
     `readers`: by consumer, what it was sent. `changes` counts records and messages sent. `broken`:
@@ -73,8 +56,8 @@ class Model:
     that have no commit marker yet."""
 
     def __init__(self) -> None:
-        self.strips: dict[str, Strip] = {}
-        self.records: dict[str, Strip] = {}
+        self.strips: dict[str, Strip[LedgerEntry]] = {}
+        self.records: dict[str, Strip[TransactionMetadataEntry]] = {}
         self.readers: dict[str, deque[Got]] = {}
         self.written = LastWritten(())
         self.changes = 0
@@ -160,7 +143,7 @@ def simplify(body: Any) -> Any:
 
 
 def _shorten_values(values: Sequence[Any]) -> tuple[str, ...]:
-    first = tuple(escape_unseen(shorten(str(v), LABEL)) for v in values[:TOGETHER])
+    first = tuple(label(str(v)) for v in values[:TOGETHER])
     return first if len(values) <= TOGETHER else (*first, "…")
 
 

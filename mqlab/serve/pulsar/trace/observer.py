@@ -114,7 +114,7 @@ class Observer(Teller):
         if not (isinstance(event, Request) and isinstance(event.body, Ask)):
             return
         conn, command = event.caller.name, event.body.command
-        known = self.lanes.clients.get(conn)
+        known = self.lanes.conns.get(conn)
         title = known.title if known is not None else ""
         if not title and command.name in ("SUBSCRIBE", "PRODUCER"):
             body = command.body

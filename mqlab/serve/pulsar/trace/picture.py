@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from ....pulsar.picture.tables import draw_buffers, draw_pending, draw_transacti
 from ....pulsar.subscription import Subscription
 from ....pulsar.topic import Topic
 from ...trace.lanes import Lanes
+from ...trace.parts import Parts
 from ...trace.texts import cut
 from .lanes import COORDINATOR, name_shortly
 from .lights import Lights
@@ -35,7 +36,7 @@ class Picture:
         self.lanes = lanes
         self.lights = Lights(model)
         self.roles: dict[str, Any] = {}
-        self._made: dict[str, tuple[Hashable, Any]] = {}
+        self._part = Parts().make
 
     def now(self) -> dict[str, Any]:
         model, part = self.model, self._part
@@ -54,16 +55,6 @@ class Picture:
             "lights": part("lights", (seen, len(model.broken)), lambda: self.lights.draw(topics)),
             "tables": part("tables", (seen, *self._txns()), partial(self._tables, topics)),
         }
-
-    def _part(self, name: str, version: Hashable, make: Callable[[], Any]) -> Any:
-        old = self._made.get(name)
-        if old is None or old[0] != version:
-            value = make()
-            # Equal is as good as unchanged, and quicker to compare from now on.
-            if old is not None and old[1] == value:
-                value = old[1]
-            self._made[name] = old = (version, value)
-        return old[1]
 
     # -- parts -------------------------------------------------------------------------------
 

@@ -12,19 +12,17 @@ from collections import deque
 from dataclasses import dataclass
 from itertools import islice
 
-from ....kernel import Got, escape_unseen, replace, shorten
+from ....kernel import Got, replace
 from ....rocketmq.check.ops import parse_op
 from ....rocketmq.config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC
 from ....rocketmq.log import Stored
 from ....rocketmq.messages import KEYS, UNIQ_KEY, Message
 from ....rocketmq.picture.transactions import SENT_BACK, Book, is_undecided
+from ...trace.parts import LABEL, LEAST, Strip, label, read_text
 
-MOST, LEAST = 40, 24  # cells kept of a queue: beyond the one, it is cut to the other
 QUEUES = 6  # queues kept besides those of transactions
 TXNS = 64  # transactions kept
 READERS = 4  # consumers whose messages are kept
-LABEL = 12  # characters of a body or a key
-READABLE = 8 * LABEL  # bytes of a body that are looked at
 #: topics of the broker's own, and of what a consumer has sent back
 NOT_READ = (HALF_TOPIC, OP_TOPIC, DISCARD_TOPIC, *SENT_BACK)
 
@@ -49,29 +47,13 @@ class Notes(Book):
         return f"T{self.begun + 1}"
 
 
-class Strip:
-    """The end of a queue. `changes` counts, so that a picture knows it is old."""
-
-    def __init__(self) -> None:
-        self.cells: deque[Stored] = deque()
-        self.changes = 0
-
-    def add(self, stored: Stored) -> None:
-        self.changes += 1
-        self.cells.append(stored)
-        if len(self.cells) > MOST:
-            # Several at once, so that a picture's cells do not all move at every append.
-            while len(self.cells) > LEAST:
-                self.cells.popleft()
-
-
 class Model:
     """`strips`: by queue, that which was written to last at the end; `readers`: by connection,
     what a consumer has got. `changes` counts records of transactions and answers to readers.
     `undecided`: whether a message without a commit was ever written where consumers read."""
 
     def __init__(self) -> None:
-        self.strips: dict[str, Strip] = {}
+        self.strips: dict[str, Strip[Stored]] = {}
         self.readers: dict[str, deque[Got]] = {}
         self.book = Notes()
         self.changes = 0
@@ -116,23 +98,11 @@ def simplify_message(message: Message) -> Message:
     """With a body that can be drawn: its text where that is short, else its key."""
     if message.topic == OP_TOPIC:
         return message
-    text = _text(message.body)
+    text = read_text(message.body)
     key = message.get(KEYS) or message.get(UNIQ_KEY) or "message"
-    return replace(message, body=text if text and len(text) <= LABEL else _short(key))
+    return replace(message, body=text if text and len(text) <= LABEL else label(key))
 
 
 def label_op(stored: Stored) -> str:
     """The halves that an op record ends, as many as there is room for."""
-    return _short(",".join(map(str, parse_op(stored))))
-
-
-def _text(body: str | bytes) -> str:
-    try:
-        text = body if isinstance(body, str) else body[:READABLE].decode()
-    except UnicodeDecodeError:
-        return ""
-    return text if text.isprintable() else ""
-
-
-def _short(text: str) -> str:
-    return escape_unseen(shorten(text, LABEL))
+    return label(",".join(map(str, parse_op(stored))))

@@ -105,7 +105,7 @@ class Observer(Teller):
 
     def _seen(self, conn: str, ask: Ask) -> None:
         """A client is known by its group, and as a consumer once it has said that it is one."""
-        known = self.lanes.clients.get(conn)
+        known = self.lanes.conns.get(conn)
         title, what = (known.title, known.what) if known else ("", PRODUCER)
         match ask.body:
             case ClientBeat(consumers=(first, *_)):
@@ -178,7 +178,7 @@ class Observer(Teller):
         self._fact(FRONT, caller.name, Reply(caller, body), told)
 
     def _kind(self, name: str) -> Kind:
-        client = self.lanes.clients.get(name)
-        if client is None:
+        what = self.lanes.clients.get(name)
+        if what is None:
             return Kind.BROKER
-        return Kind.CONSUMER if client.what is CONSUMER else Kind.PRODUCER
+        return Kind.CONSUMER if what is CONSUMER else Kind.PRODUCER

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from ....rocketmq.picture.graph import draw_graph
 from ....rocketmq.picture.strips import draw_halves, draw_ops, draw_queue
 from ....rocketmq.picture.tables import draw_group, draw_waiting
 from ...trace.lanes import Lanes
+from ...trace.parts import Parts
 from ...trace.texts import cut
 from .lights import Lights
 from .model import Model, label_op
@@ -34,7 +35,7 @@ class Picture:
         self.lanes = lanes
         self.lights = Lights(model)
         self.broker: Broker | None = None
-        self._made: dict[str, tuple[Hashable, Any]] = {}
+        self._part = Parts().make
 
     def now(self) -> dict[str, Any]:
         model, broker = self.model, self.broker
@@ -56,16 +57,6 @@ class Picture:
             "tables": tables,
             "lights": self._part("lights", self.lights.red, self.lights.draw),
         }
-
-    def _part(self, name: str, version: Hashable, make: Callable[[], Any]) -> Any:
-        old = self._made.get(name)
-        if old is None or old[0] != version:
-            value = make()
-            # Equal is as good as unchanged, and quicker to compare from now on.
-            if old is not None and old[1] == value:
-                value = old[1]
-            self._made[name] = old = (version, value)
-        return old[1]
 
     # -- parts -------------------------------------------------------------------------------
 
@@ -100,8 +91,7 @@ class Picture:
     def _readers(self) -> Any:
         rows = []
         for conn, got in self.model.readers.items():
-            client = self.lanes.clients.get(conn)
-            rows.append(Reader(cut(client.title if client is not None else conn), tuple(got)))
+            rows.append(Reader(self.lanes.find(conn), tuple(got)))
         return plain(tuple(rows))
 
     def _graph(self) -> Any:
