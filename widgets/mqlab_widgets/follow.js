@@ -1,16 +1,52 @@
-// The status of a followed run. Follows player.js and widget.js in one module, whose names it uses.
+// What stands below a followed run: its lanes, which one may hide, the switch for what is no news,
+// where the facts come from. Follows player.js and widget.js in one module, whose names it uses.
 // Text from Python only ever becomes textContent.
 
-/** Follow: where the facts come from, and whether they still come. */
-function follow(model, host) {
+function follow(model, host, player) {
+  const lanes = make("div", { className: "lanes" });
+  lanes.setAttribute("role", "group");
+  const box = make("input", { type: "checkbox", onchange: () => choose(model.get("ui").hidden) });
+  const word = make("span");
   const status = make("div", { className: "status" });
   status.setAttribute("role", "status");
-  host.append(status);
-  return () => {
-    const { status: text, failed } = model.get("ui");
-    status.textContent = text;
-    status.classList.toggle("failed", failed);
+  host.append(make("div", { className: "follow" }, lanes, make("label", {}, box, word)), status);
+  const choose = (hidden) => model.send({ type: "choose", hidden, everything: box.checked });
+  const toggle = (name) => {
+    const { hidden } = model.get("ui");
+    choose(hidden.includes(name) ? hidden.filter((other) => other !== name) : [...hidden, name]);
   };
+  player?.stage.el.addEventListener("click", (event) => {
+    const head = laneOf(event.target);
+    if (head) toggle(head);
+  });
+  let drawn = "";
+  return () => {
+    const ui = model.get("ui");
+    status.textContent = ui.status;
+    status.classList.toggle("failed", ui.failed);
+    box.checked = ui.everything;
+    word.textContent = ui.words.everything;
+    lanes.setAttribute("aria-label", ui.words.lanes);
+    const now = JSON.stringify([ui.lanes, ui.hidden]);
+    if (now === drawn) return;
+    drawn = now;
+    // Whoever has come to a button with the keyboard stays there.
+    const at = [...lanes.children].findIndex((el) => el === document.activeElement);
+    lanes.replaceChildren(...ui.lanes.map((name) => {
+      const el = button(name, () => toggle(name));
+      el.setAttribute("aria-pressed", !ui.hidden.includes(name));
+      return el;
+    }));
+    lanes.children[at]?.focus();
+  };
+}
+
+/** The lane whose head was clicked, "" for anything else. */
+function laneOf(target) {
+  for (let el = target; el?.mqlabKey !== undefined; el = el.parentNode) {
+    if (el.mqlabKey.startsWith("head:")) return el.mqlabKey.slice(5);
+  }
+  return "";
 }
 
 export default { render: (context) => render(context, follow) };

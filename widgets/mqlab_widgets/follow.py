@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from http.client import HTTPException
 from ipaddress import ip_address
 from typing import Any
@@ -20,12 +21,15 @@ from mqlab.kernel.snapshot import Snapshot
 from mqlab.kernel.text import NOTHING, Lang, Text, Words
 from mqlab.kernel.trace import FORMAT, Fact, Trace, patch
 
-from .connections import name_clients
 from .lives import deflate
-from .payload import WINDOW, Look, build, refuse
+from .payload import Look, build, refuse
 from .player import Player
+from .story import choose
+from .views.plan import find_lanes
 from .widget import PictureWidget, join_modules
 
+ROWS = 120  # shown: every fact that is news, of the latest transactions
+KEPT = 1_000  # facts of a server that are at hand, whether they are shown or not
 KNOWN = ("title", "lang", "scale", "panels", "every_s")
 
 # What comes of an address where nobody, or somebody else, answers.
@@ -33,20 +37,29 @@ NO_TRACE = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeEr
 
 WAITING = Words("{url}: nothing has happened yet", "{url}：还没有发生任何事")
 GOING = Words(
-    "{url}: {n} facts so far, the last {shown} are shown", "{url}：共 {n} 条，显示最后 {shown} 条"
+    "{url}: {n} facts so far; {shown} of the last {kept} are shown",
+    "{url}：共 {n} 条；显示最后 {kept} 条中的 {shown} 条",
 )
 GONE = Words(
     "{url} does not answer ({error}); asking again. Is the server running with --trace-port?",
     "{url} 没有应答（{error}），稍后再试。服务器启动时带 --trace-port 了吗？",
 )
+EVERYTHING = Text("polling and repeats too", "也显示轮询和重复")
+LANES = Text("Lanes that are shown", "显示的参与者")
+HIDE = Text("Click: hide this lane", "点击隐藏该参与者")
+PANELS = ("space-time", "outcomes", "readers", "lights", "logs", "money", "graphs", "tables")
 STOPPED = Words("{url}: no longer followed", "{url}：已停止跟踪")
 
 
 class Tail:
-    """The last facts of a trace that goes on, put together from the lines of the server."""
+    """The last facts of a trace that goes on, put together from the lines of the server: at most
+    `kept` of them, of which the last `most` rows are shown. `hidden`, `everything`: see `story`."""
 
-    def __init__(self, most: int = WINDOW) -> None:
+    def __init__(self, most: int = ROWS, kept: int = KEPT) -> None:
         self.most = most
+        self.kept = kept
+        self.hidden: frozenset[str] = frozenset()
+        self.everything = False
         self.index = 0  # of the last fact
         self._head: dict[str, Any] = {"system": "", "title": ""}
         self._plain: Any = None
@@ -60,20 +73,16 @@ class Tail:
             raise ValueError("the answer does not begin with a snapshot")
         head, new = answer[0], answer[1:]
         first = self._plain is None
-        if first or head["after"] != self.index:
-            # The server was started again, or has dropped what we had not asked for in time.
-            self._head, self._plain, self.index = head, head["snapshot"], head["after"]
+        if first or head["after"] < self.index:  # the server was started again
             self._facts, self._snapshots = [], []
+        if first or head["after"] != self.index:  # it has dropped what was not asked for in time
+            self._head, self._plain, self.index = head, head["snapshot"], head["after"]
         if not new and self._snapshots:
             return first
-        if len(new) > self.most:  # what would not be shown is passed over, not built
-            for line in new[: -self.most]:
-                self._plain = patch(self._plain, line["change"])
-            self._facts, self._snapshots, new = [], [], new[-self.most :]
         part = self._part([line["fact"] for line in new], [line["change"] for line in new])
         for line in new:
             self._plain = patch(self._plain, line["change"])
-        self._facts = (self._facts + list(part.facts))[-self.most :]
+        self._facts = (self._facts + list(part.facts))[-self.kept :]
         kept = self._snapshots + list(part.snapshots[1 if self._snapshots else 0 :])
         self._snapshots = kept[-len(self._facts) - 1 :]
         self.index = self._facts[-1].index if self._facts else self.index
@@ -98,10 +107,26 @@ class Tail:
 
     @property
     def trace(self) -> Trace:
-        """What is kept, its lanes headed by the names of the clients."""
+        """What is shown of what is kept."""
         title = Text.from_json(self._head["title"]) if self._head["title"] else NOTHING
-        whole = Trace(self._head["system"], (), tuple(self._facts), tuple(self._snapshots), title)
-        return name_clients(whole)
+        rows = choose(self._facts, self.hidden, self.everything)[-self.most :]
+        facts = tuple(fact for _, fact in rows)
+        start = self._snapshots[rows[0][0] if rows else -1]
+        snapshots = tuple(_without(self._snapshots[at + 1], self.hidden) for at, _ in rows)
+        return Trace(
+            self._head["system"], (), facts, (_without(start, self.hidden), *snapshots), title
+        )
+
+    def list_lanes(self) -> list[str]:
+        """Every lane of what is kept, by its name, as they stand beside each other."""
+        return [lane.name for lane in find_lanes(self._snapshots)]
+
+
+def _without(snapshot: Snapshot, hidden: frozenset[str]) -> Snapshot:
+    if not hidden:
+        return snapshot
+    lanes = tuple(lane for lane in snapshot.lanes if lane.name not in hidden)
+    return replace(snapshot, lanes=lanes)
 
 
 def opener_of(url: str) -> OpenerDirector:
@@ -118,7 +143,11 @@ def opener_of(url: str) -> OpenerDirector:
 
 
 class Follow(PictureWidget):
-    """A player that goes on by itself. `stop()` ends it; closing the widget does too."""
+    """A player that goes on by itself. `stop()` ends it; closing the widget does too.
+
+    It shows what is news: repeats stand in one row, polling in none, until one asks for them with
+    the switch below the picture. The buttons beside it hide a lane and show it again.
+    """
 
     _esm = join_modules("follow.js")
 
@@ -139,11 +168,12 @@ class Follow(PictureWidget):
             raise ValueError(f"{url!r} is no address; give one such as 'http://127.0.0.1:9094'")
         self.url = url.rstrip("/")
         self._opener = opener_of(url)
-        self._look = Look.of(title, lang, scale, panels)
+        self._look = Look.of(title, lang, scale, PANELS if panels is None else panels)
         self._every_s = max(every_s, 0.5)
         self._tail = Tail()
         self._lock = threading.Lock()
         super().__init__()
+        self.on_msg(self._asked)
         self._draw()
         self._tell(WAITING(url=self.url))
         self.poll()
@@ -167,17 +197,34 @@ class Follow(PictureWidget):
     def poll(self) -> bool:
         """Ask once; true if anything is new. The thread does this by itself."""
         try:
-            with self._lock, self._opener.open(self._next(), timeout=5) as answer:
+            with self._opener.open(self._next(), timeout=5) as answer, self._lock:
                 new = self._tail.feed(answer)
         except NO_TRACE as error:
             self._tell(GONE(url=self.url, error=error), failed=True)
             return False
         if new:
             self._draw()
-        n = self._tail.index
-        shown = len(self._tail)
-        self._tell(GOING(url=self.url, n=n, shown=shown) if n else WAITING(url=self.url))
+        self._tell(self._say_where())
         return new
+
+    def _say_where(self) -> Text:
+        tail = self._tail
+        if not tail.index:
+            return WAITING(url=self.url)
+        return GOING(url=self.url, n=tail.index, shown=self._shown, kept=len(tail))
+
+    def choose(self, hidden: Collection[str] = (), everything: bool = False) -> None:
+        """Show what these lanes do not take part in; `everything`: with polling and repeats."""
+        with self._lock:
+            self._tail.hidden, self._tail.everything = frozenset(hidden), everything
+        self._draw()
+        self._tell(self._say_where())
+
+    def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
+        """What the browser asks for; while a cell runs, Jupyter hands it over all the same."""
+        hidden = message.get("hidden")
+        if message.get("type") == "choose" and isinstance(hidden, list):
+            self.choose([str(name) for name in hidden], bool(message.get("everything")))
 
     def still_html(self) -> str:
         return self._still().still_html()
@@ -199,15 +246,26 @@ class Follow(PictureWidget):
             self.poll()
 
     def _draw(self) -> None:
-        trace = self._tail.trace
+        with self._lock:
+            trace = self._tail.trace
+        self._shown = len(trace)
         self.payload = deflate(build(trace, len(trace), self._look))
 
     def _tell(self, status: Text, failed: bool = False) -> None:
+        lang = self._look.lang
         ui = {
             "kind": "follow",
             "still": self._name,
-            "status": status.of(self._look.lang),
+            "status": status.of(lang),
             "failed": failed,
+            "lanes": self._tail.list_lanes(),
+            "hidden": sorted(self._tail.hidden),
+            "everything": self._tail.everything,
+            "words": {
+                "everything": EVERYTHING.of(lang),
+                "lanes": LANES.of(lang),
+                "hide": HIDE.of(lang),
+            },
         }
         if self.ui != ui:
             self.ui = ui

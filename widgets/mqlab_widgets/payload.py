@@ -109,8 +109,11 @@ class Look:
         return [
             name
             for name, panel in PANELS.items()
-            if (self.panels is None or name.partition("/")[0] in self.panels) and panel.shows(trace)
+            if self._wants(name.partition("/")[0], panel.asked) and panel.shows(trace)
         ]
+
+    def _wants(self, name: str, asked: bool) -> bool:
+        return not asked if self.panels is None else name in self.panels
 
 
 def _check_panels(panels: Sequence[str]) -> None:

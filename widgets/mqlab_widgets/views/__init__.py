@@ -19,6 +19,7 @@ from .graphs import graphs
 from .lights import lights, lights_small
 from .logs import has_long_names, logs, logs_small
 from .money import money
+from .outcomes import outcomes
 from .readers import readers
 from .space_time import MOST_ROWS, measure_rows, space_time, space_time_all
 from .tables import tables
@@ -35,6 +36,7 @@ class Panel:
     sight, in the order of `PANELS`, and the others become tabs, each named by its `tab`; a pinned
     one that `yields` becomes one too, before the others would. A view with `rows` takes how many
     it draws, and `rows` tells the browser how to crop and scroll them.
+    A panel that is `asked` for is drawn only where it is named.
     `NAME/all` stands instead of NAME when nothing is folded, `NAME/small` where room is short.
     """
 
@@ -45,6 +47,7 @@ class Panel:
     tab: Text
     pinned: bool = False
     yields: bool = False
+    asked: bool = False
     rows: Callable[[Trace, Lang], dict[str, Any]] | None = None
 
 
@@ -82,6 +85,15 @@ PANELS: dict[str, Panel] = {
         has_long_names,
         tab=Text("On disk", "磁盘上"),
         pinned=True,
+    ),
+    "outcomes": Panel(
+        outcomes,
+        Text("What became of the last transactions", "最近的事务结果如何"),
+        "right",
+        lambda t: any(s.logs for s in t.snapshots),
+        tab=Text("Outcomes", "结果"),
+        pinned=True,
+        asked=True,
     ),
     "readers": Panel(
         readers,
@@ -133,6 +145,6 @@ PANELS: dict[str, Panel] = {
 }
 
 __all__ = [
-    "MOST_ROWS", "PANELS", "Panel", "View", "graphs", "lights", "logs", "money", "readers",
-    "space_time", "space_time_all", "tables", "window",
+    "MOST_ROWS", "PANELS", "Panel", "View", "graphs", "lights", "logs", "money", "outcomes",
+    "readers", "space_time", "space_time_all", "tables", "window",
 ]  # fmt: skip

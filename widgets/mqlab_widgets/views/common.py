@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable
 from functools import update_wrapper
@@ -19,6 +20,7 @@ RIGHT = 332
 """Width of the panels in the right column, px: two columns stand in 790."""
 
 TXN_COLOURS = 6
+NUMBERED = re.compile(r"T([1-9][0-9]{0,8})")
 
 
 def per_trace(fn: Callable[Concatenate[Trace, P], R]) -> Callable[Concatenate[Trace, P], R]:
@@ -44,11 +46,16 @@ def per_trace(fn: Callable[Concatenate[Trace, P], R]) -> Callable[Concatenate[Tr
 
 @per_trace
 def txn_classes(trace: Trace) -> dict[str, str]:
-    """A CSS class for each transaction, in order of appearance; the colours then repeat."""
+    """A CSS class for each transaction; the colours repeat. One that is called by a number has the
+    colour of its number, wherever a picture of something that goes on begins; others have theirs
+    in order of appearance."""
     names = dict.fromkeys(f.txn for f in trace.facts if f.txn)
     for snapshot in (trace.snapshots[0], trace.snapshots[-1]):
         names |= dict.fromkeys(c.txn for log in snapshot.logs for c in log.cells if c.txn)
-    return {name: f"t{i % TXN_COLOURS + 1}" for i, name in enumerate(names)}
+    numbers = {name: int(found[1]) - 1 for name in names if (found := NUMBERED.fullmatch(name))}
+    return {
+        name: f"t{numbers.get(name, place) % TXN_COLOURS + 1}" for place, name in enumerate(names)
+    }
 
 
 def colour(trace: Trace, txn: str) -> str:

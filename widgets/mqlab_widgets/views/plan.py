@@ -9,6 +9,7 @@ for a marker at the end of the trace. All of that is read off the Snapshots.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mqlab.kernel.snapshot import Lane, Snapshot
@@ -103,19 +104,33 @@ def plan(trace: Trace, lang: Lang, unfold: bool) -> Plan:
     )
 
 
-def _lanes(trace: Trace) -> tuple[Lane, ...]:
-    """Every lane there ever is, in order of appearance."""
-    lanes: dict[str, Lane] = {}
+def find_lanes(snapshots: Sequence[Snapshot]) -> list[Lane]:
+    """Every lane there ever is, headed as it is headed at last. One that comes later stands where
+    its Snapshot has it: before the lane that follows it there."""
+    heads: dict[str, Lane] = {}
+    order: list[str] = []
     seen: tuple[Lane, ...] | None = None
-    for snapshot in trace.snapshots:
-        if snapshot.lanes != seen:
-            seen = snapshot.lanes
-            for lane in seen:
-                lanes.setdefault(lane.name, lane)
+    for snapshot in snapshots:
+        if snapshot.lanes == seen:
+            continue
+        seen = snapshot.lanes
+        place = len(order)
+        for lane in reversed(seen):
+            if lane.name in heads:
+                place = order.index(lane.name)
+            else:
+                order.insert(place, lane.name)
+            heads[lane.name] = lane
+    return [heads[name] for name in order]
+
+
+def _lanes(trace: Trace) -> tuple[Lane, ...]:
+    """The lanes of a run; of many only those that do something."""
+    lanes = find_lanes(trace.snapshots)
     if len(lanes) > MANY:
         used = {name for f in trace.facts for name in (f.node, f.peer)}
-        lanes = {name: lane for name, lane in lanes.items() if name in used} or lanes
-    return tuple(lanes.values())
+        lanes = [lane for lane in lanes if lane.name in used] or lanes
+    return tuple(lanes)
 
 
 def _pitch(lanes: int) -> float:

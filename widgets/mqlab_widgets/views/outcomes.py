@@ -1,0 +1,108 @@
+"""What became of the last transactions: their records, and whether readers of committed data get
+them. Read off the logs, in words that every broker shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from mqlab.kernel.snapshot import Log
+from mqlab.kernel.text import Lang, Text, Words
+from mqlab.kernel.trace import Trace
+
+from ..scene import Scene
+from ..widths import fit, width
+from .common import NUMBERED, RIGHT, colour, draw_heading
+
+TITLE = Text("What became of the last transactions", "最近的事务结果如何")
+NONE = Text("no transaction yet", "还没有事务")
+OPEN = Text("open: not read yet", "未结束：还读不到")
+PARTLY = Words("marker in {n} of {of}", "{of} 个中有 {n} 个有标记")
+COMMITTED = Text("committed: read", "已提交：读得到")
+ABORTED = Text("aborted: never read", "已中止：永远读不到")
+MOST = 4  # transactions
+LINE, TOP = 23, 22
+NAME, SAID = 34, 118  # px of a transaction's name and of its outcome
+BOX, AIR = 19, 4  # px: height of a record, and between two
+COUNT = 26  # px of the number of records that have no room
+SIZE = 11.5  # of the letters
+
+
+def outcomes(trace: Trace, step: int, lang: Lang = "en") -> Scene:
+    scene = Scene(RIGHT, TOP + MOST * LINE)
+    draw_heading(scene, TITLE, lang)
+    found = find_outcomes(trace.snapshot(step).logs)
+    last = sorted(found, key=_number)[-MOST:]
+    if not last:
+        scene.text("none", 0, TOP + 15, NONE.of(lang), "lab quiet")
+    for row, name in enumerate(reversed(last)):
+        with scene.group(f"txn:{name}", f"cell {colour(trace, name)}", at=(0, TOP + row * LINE)):
+            _row(scene, name, found[name], lang)
+    return scene
+
+
+def _number(name: str) -> int:
+    """By which transactions are in order; those without a number are as the logs have them."""
+    numbered = NUMBERED.fullmatch(name)
+    return int(numbered[1]) if numbered else 0
+
+
+def _row(scene: Scene, name: str, ended: Ended, lang: Lang) -> None:
+    """The transaction's name, as many of its records as there is room for, its outcome."""
+    scene.text(f"name:{name}", 0, 14, fit(name, NAME - 4, SIZE, bold=True), "tag")
+    x, end = float(NAME), RIGHT - SAID
+    for i, label in enumerate(ended.records):
+        wide = round(width(label, SIZE, bold=True) + 10)
+        left = len(ended.records) - i
+        if x + wide > end - COUNT * (left > 1):
+            scene.text(f"more:{name}", x, 14, f"+{left}", "offset start")
+            break
+        key = f"{name}:{i}"
+        scene.rect(f"box:{key}", x + 0.5, 0.5, wide - 1, BOX - 1, "record", rx=4)
+        scene.text(f"text:{key}", x + wide / 2, 14, label, "cell-text")
+        if ended.aborted:
+            scene.line(f"struck:{key}", x + 4, BOX / 2, x + wide - 4, BOX / 2, "struck")
+        x += wide + AIR
+    text, cls = ended.tell()
+    scene.text(f"said:{name}", RIGHT, 14, text.of(lang), f"{cls} end")
+    scene.title(f"all:{name}", f"{name}: {', '.join(ended.records)}: {text.of(lang)}")
+
+
+@dataclass
+class Ended:
+    """A transaction as far as the logs show it: its records, the logs that hold them and those
+    that have a control record of it; whether they can be read, and whether they were aborted."""
+
+    records: list[str] = field(default_factory=list)
+    logs: set[str] = field(default_factory=set)
+    marked: set[str] = field(default_factory=set)
+    readable: bool = True
+    aborted: bool = False
+
+    def tell(self) -> tuple[Text, str]:
+        """What became of it, and the class of these words."""
+        if self.aborted:
+            return ABORTED, "lab quiet"
+        if self.readable and self.marked >= self.logs:
+            return COMMITTED, "lab strong"
+        if self.marked:
+            return PARTLY(n=len(self.marked & self.logs), of=len(self.logs)), "lab"
+        return OPEN, "lab"
+
+
+def find_outcomes(logs: Iterable[Log]) -> dict[str, Ended]:
+    """The transactions that have records in these logs, by name."""
+    out: dict[str, Ended] = {}
+    for log in logs:
+        for cell in log.cells:
+            if not cell.txn or cell.kind == "copy":
+                continue
+            ended = out.setdefault(cell.txn, Ended())
+            if cell.kind == "control":
+                ended.marked.add(log.ends or log.name)
+            else:
+                ended.records.append(cell.label)
+                ended.logs.add(log.name)
+                ended.readable = ended.readable and cell.readable
+                ended.aborted = ended.aborted or cell.aborted
+    return {name: ended for name, ended in out.items() if ended.records}
