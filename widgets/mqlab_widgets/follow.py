@@ -73,10 +73,10 @@ class Tail:
             raise ValueError("the answer does not begin with a snapshot")
         head, new = answer[0], answer[1:]
         first = self._plain is None
-        if first or head["after"] < self.index:  # the server was started again
-            self._facts, self._snapshots = [], []
-        if first or head["after"] != self.index:  # it has dropped what was not asked for in time
+        if first or head["after"] != self.index:
+            # The server was started again, or has dropped what we had not asked for in time.
             self._head, self._plain, self.index = head, head["snapshot"], head["after"]
+            self._facts, self._snapshots = [], []
         if not new and self._snapshots:
             return first
         part = self._part([line["fact"] for line in new], [line["change"] for line in new])
@@ -172,8 +172,13 @@ class Follow(PictureWidget):
         self._every_s = max(every_s, 0.5)
         self._tail = Tail()
         self._lock = threading.Lock()
+        self._drawing = threading.Lock()
         super().__init__()
         self.on_msg(self._asked)
+        if self.comm is not None:
+            # A choice is heard while a cell runs: JupyterLab sends it to a subshell, but ipykernel 7
+            # would hand it to the shell that has opened the widget, which is busy.
+            setattr(self.comm, "_reply_subshell_for", lambda _data, asked: asked)  # noqa: B010
         self._draw()
         self._tell(WAITING(url=self.url))
         self.poll()
@@ -246,10 +251,12 @@ class Follow(PictureWidget):
             self.poll()
 
     def _draw(self) -> None:
-        with self._lock:
-            trace = self._tail.trace
-        self._shown = len(trace)
-        self.payload = deflate(build(trace, len(trace), self._look))
+        """The newest picture; one after the other, so that the latest choice is drawn last."""
+        with self._drawing:
+            with self._lock:
+                trace = self._tail.trace
+            self._shown = len(trace)
+            self.payload = deflate(build(trace, len(trace), self._look))
 
     def _tell(self, status: Text, failed: bool = False) -> None:
         lang = self._look.lang

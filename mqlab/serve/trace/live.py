@@ -26,7 +26,7 @@ from .recorder import BYTES, KEPT, TOGETHER, Recorder, Step
 log = logging.getLogger("mqlab.serve")
 
 FIRST = 1_000  # facts for somebody who has just come
-NEWEST = 200  # facts for somebody who has some already
+NEWEST = 500  # steps for somebody who has some already: half a second of a busy server
 ALL = KEPT + TOGETHER  # steps, at most, that nobody has asked for yet
 CHUNK = 50  # steps drawn before the server's clients have their turn
 PATIENCE_S = 60.0  # a follower that wants all and has not asked for so long has gone

@@ -14,12 +14,14 @@ from mqlab.kafka.coordinator import Entry, StateRecord
 from mqlab.kafka.log import ABORT, COMMIT, Batch
 from mqlab.kafka.log.partition import Partition
 from mqlab.kafka.states import TxnState
-from mqlab.kernel.trace import GLYPHS, patch
+from mqlab.kernel.trace import GLYPHS, Fact, FactKind, patch
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import serve
+from mqlab.serve.kafka.trace.lanes import make_lanes
 from mqlab.serve.kafka.trace.lights import Lights
 from mqlab.serve.kafka.trace.model import Model
-from tests.serve.kafka.clients import PATIENCE_S, create, producer, transaction
+from mqlab.serve.kafka.trace.picture import Picture
+from tests.serve.kafka.clients import PATIENCE_S, create, producer, read, transaction
 from tests.serve.live import asked, played
 
 
@@ -58,13 +60,47 @@ def test_a_transaction_is_told(topic: str) -> None:
     aborted = [c.label for one in last.logs for c in one.cells if c.aborted]
     assert aborted == ["x"]
     committed, uncommitted = ([g.label for g in r.got] for r in last.readers)
-    assert committed == ["a", "b"] and sorted(uncommitted) == ["a", "b", "x"]
+    assert sorted(committed) == ["a", "b"] and sorted(uncommitted) == ["a", "b", "x"]
     assert last.graphs[0].path[-1] == "CompleteAbort"
     assert [(light.name, light.ok) for light in last.lights] == [
         (claim.name, True) for claim in LIT
     ]
     named = {lane.name for s in trace.snapshots for lane in s.lanes}
     assert all({f.node, f.peer} <= {*named, "disk", ""} for f in trace)
+
+
+def test_polling_is_folded_and_a_client_that_leaves_is_no_crash(topic: str) -> None:
+    with serve() as quiet:
+        create(quiet.address, topic)
+        transaction(producer(quiet.address, "order-service"), topic, "a", commit=True)
+        assert read(quiet.address, topic) == ["a"]
+        until = time.monotonic() + PATIENCE_S
+        closed: list[Fact] = []
+        while not closed and time.monotonic() < until:  # the server hears of it a little later
+            trace = played(asked(quiet, last=10_000))
+            closed = [fact for fact in trace if fact.kind is FactKind.CLOSE]
+    polls = [fact for fact in trace if fact.text.en.startswith(("Fetch ", "ListOffsets "))]
+    assert polls and all(fact.fold for fact in polls)
+    given = [fact for fact in trace if fact.text.en == "1 record; commit"]
+    assert [fact.fold for fact in given] == [False], "what a reader has got is news"
+    assert closed[0].glyph == "·" and closed[0].why.en
+    assert not [fact for fact in trace if fact.glyph == "✗"]
+    last = trace.snapshots[-1].lanes
+    assert all(lane.up for lane in last)
+    assert "consumer, has left" in [lane.subtitle.en for lane in last]
+
+
+def test_readers_have_records_in_the_order_in_which_they_were_written() -> None:
+    model = Model()
+    for turn, place in enumerate((1, 0, 1, 0)):
+        name = f"t-{place}"
+        model.roles[name] = SimpleNamespace(part=Partition(KafkaConfig(), hw=2))
+        model.note_append(name, Batch((str(turn),), 1, turn // 2, 7, 0, 0))
+    lanes = make_lanes("coordinator")
+    for name in ("t-0", "t-1"):
+        lanes.admit(name, 0)
+    for reader in Picture(model, lanes).now()["readers"]:
+        assert [got["log"] for got in reader["got"]] == ["t-1", "t-0", "t-1", "t-0"]
 
 
 def test_a_step_says_what_is_true_while_a_safeguard_is_off(topic: str) -> None:

@@ -235,7 +235,7 @@ def _cell(log: str, cell: Cell, w: int) -> Part:
         scene.rect(f"box:{key}", 0.5, 0.5, w - 1, H - 1, "record", rx=4)
         if not cell.readable:
             scene.path(f"hatch:{key}", _hatch(w, H), "hatch")
-        shown = fit(cell.label, w - 6, 11.5, bold=True)
+        shown = fit_apart([cell.label], w - 6, 11.5, bold=True)[cell.label]
         scene.text(f"text:{key}", middle, H / 2 + 4, shown, "cell-text")
         if shown != cell.label:
             scene.title(f"title:{key}", cell.label)
