@@ -45,6 +45,13 @@ def test_a_request_that_is_sent_again_stands_in_one_row_that_counts() -> None:
     assert rows[0][1].why == BUSY
 
 
+def test_what_waits_for_the_transaction_before_is_its_own_once_it_is_let_in() -> None:
+    facts = [sent(1, txn="T1"), answer(2, "CONCURRENT_TRANSACTIONS"), sent(3, txn="T2")]
+    assert [(f.index, f.txn, f.label.en) for _, f in choose(facts)] == [
+        (1, "T2", "AddPartitionsToTxn ×2")
+    ]
+
+
 def test_the_count_grows_while_one_watches_and_the_row_stays() -> None:
     facts = retries(5)
     for upto in range(1, len(facts)):
@@ -62,10 +69,9 @@ def test_nothing_is_lost_where_everything_is_asked_for() -> None:
 
 
 def test_what_is_asked_anew_is_no_repeat() -> None:
-    """Another transaction, another request in between, another asker: each has a row."""
+    """Another request in between, an answer that is news: each has a row."""
     between = [sent(1), sent(2, "EndTxn commit"), sent(3)]
     assert [fact.index for _, fact in choose(between)] == [1, 2, 3]
-    assert [f.index for _, f in choose([sent(1), sent(2, txn="T3")])] == [1, 2]
     read = [answer(i, "1 record; commit", fold=False) for i in (1, 2)]
     assert len(choose(read)) == 2, "an answer with records is news each time"
 

@@ -32,10 +32,9 @@ class _Asked:
     why: dict[Text, Text] = field(default_factory=dict)
 
     def is_again(self, fact: Fact) -> bool:
-        old = self.fact
-        return (fact.node, fact.peer, fact.txn, fact.text) == (
-            old.node, old.peer, old.txn, old.text
-        )  # fmt: skip
+        """If it says the same, whatever its transaction: one that asks to begin is known by the
+        transaction before until it is let in, and then by its own."""
+        return (fact.node, fact.text) == (self.fact.node, self.fact.text)
 
     def tell(self) -> Fact:
         """The row: what was sent, how often, and what it was answered most."""
@@ -71,6 +70,7 @@ def choose(
         if fact.kind is FactKind.SEND and not fact.fold:
             if asked is not None and asked.is_again(fact):
                 asked.sent += 1
+                asked.fact = replace(asked.fact, txn=fact.txn)
                 rows[asked.row] = (rows[asked.row][0], asked.tell())
                 continue
             open_[pair] = _Asked(fact, len(rows))

@@ -223,17 +223,21 @@ def run_server() -> Trace:
 
 
 def tellings(trace: Trace, names: dict[str, str]) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
-    """What is said of each fact, by who tells what to whom, in order."""
+    """What is said of each fact, by who tells what to whom, in order. A lesson polls once and shows
+    it; a server's clients poll all the time, which is folded there."""
     out: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
     for fact in trace:
         node, peer = (names.get(n, n) for n in (fact.node, fact.peer))
         texts = [t.en.replace("1 record", "v") for t in (fact.text, fact.label, fact.why)]
-        out[node, fact.glyph, peer, texts[0]].append((fact.txn, str(fact.fold), *texts[1:]))
+        fold = fact.fold and not texts[0].startswith("Fetch ")
+        out[node, fact.glyph, peer, texts[0]].append((fact.txn, str(fold), *texts[1:]))
     return out
 
 
 def clients(trace: Trace) -> list[str]:
-    return list(dict.fromkeys(f.node for f in trace if f.node.startswith("conn-")))
+    lanes = [lane for snapshot in trace.snapshots for lane in snapshot.lanes]
+    names = {lane.name for lane in lanes if lane.subtitle.en in ("producer", "consumer")}
+    return list(dict.fromkeys(f.node for f in trace if f.node in names))
 
 
 def test_a_run_is_told_alike() -> None:
