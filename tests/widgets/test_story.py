@@ -5,7 +5,7 @@ from __future__ import annotations
 from mqlab_widgets.story import choose
 from mqlab_widgets.views.common import txn_classes
 from mqlab_widgets.views.outcomes import MOST, find_outcomes, outcomes
-from mqlab_widgets.views.plan import find_lanes
+from mqlab_widgets.views.plan import find_lanes, plan
 
 from mqlab.kernel.snapshot import Cell, Lane, Log, Snapshot
 from mqlab.kernel.text import Text
@@ -98,6 +98,20 @@ def test_a_transaction_keeps_its_colour_wherever_the_window_begins() -> None:
     whole = txn_classes(Trace("s", (), facts, empty * 20))
     part = txn_classes(Trace("s", (), facts[10:], empty * 10))
     assert part == {name: whole[name] for name in part} and len(set(whole.values())) == 6
+
+
+def test_a_transaction_whose_last_fact_alone_is_left_is_not_drawn_as_open() -> None:
+    """The picture begins in the midst of a run, with the last record about T1."""
+    logs = (Log("a", (*cells("x", "C"), *cells("y", "C", txn="T2"))),)
+    lanes = (Lane("coordinator", Text("coordinator")),)
+    facts = tuple(
+        Fact(i, i, "coordinator", "▮", Text("record"), "disk", txn=txn, kind=FactKind.APPEND)
+        for i, txn in ((7, "T1"), (8, "T2"), (9, "T2"))
+    )
+    trace = Trace("s", (), facts, (Snapshot(lanes=lanes, logs=logs),) * 4)
+    assert [(span.cls, span.first, span.last) for span in plan(trace, "en", True).spans] == [
+        ("t2", 2, 3)
+    ]
 
 
 def test_a_lane_that_comes_later_stands_where_its_picture_has_it() -> None:

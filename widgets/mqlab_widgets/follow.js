@@ -5,15 +5,16 @@
 function follow(model, host, player) {
   const lanes = make("div", { className: "lanes" });
   lanes.setAttribute("role", "group");
-  const box = make("input", { type: "checkbox", onchange: () => choose(model.get("ui").hidden) });
+  const box = make("input", { type: "checkbox", onchange: () => choose(model.get("ui").hidden, box.checked) });
   const word = make("span");
   const status = make("div", { className: "status" });
   status.setAttribute("role", "status");
   host.append(make("div", { className: "follow" }, lanes, make("label", {}, box, word)), status);
-  const choose = (hidden) => model.send({ type: "choose", hidden, everything: box.checked });
+  const choose = (hidden, everything) => model.send({ type: "choose", hidden, everything });
   const toggle = (name) => {
-    const { hidden } = model.get("ui");
-    choose(hidden.includes(name) ? hidden.filter((other) => other !== name) : [...hidden, name]);
+    const { hidden, everything } = model.get("ui");
+    const others = hidden.filter((other) => other !== name);
+    choose(hidden.includes(name) ? others : [...hidden, name], everything);
   };
   player?.stage.el.addEventListener("click", (event) => {
     const head = laneOf(event.target);

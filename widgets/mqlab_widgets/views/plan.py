@@ -179,12 +179,22 @@ def _owed(trace: Trace) -> set[str]:
     return {txn for txn, _ in out}
 
 
+def _find_over(trace: Trace) -> set[str]:
+    """Where a picture begins in the midst of a run: the transactions that have ended by its end. Of
+    such a one the last fact alone may be left, which opens nothing."""
+    if not trace.facts or trace.facts[0].index == 1:
+        return set()
+    cells = [cell for log in trace.snapshots[-1].logs for cell in log.cells]
+    return {cell.txn for cell in cells if cell.kind == "control"}
+
+
 def _spans(trace: Trace, down: list[tuple[str, int, int]]) -> list[Span]:
     owed = _owed(trace)
+    over = _find_over(trace)
     spans: list[Span] = []
     busy: dict[str, list[int]] = {}  # lane -> for each slot, until when it is taken
     for stay in _stays(trace):
-        single = stay.last == stay.first
+        single = stay.last == stay.first and stay.txn not in over
         ended = stay.marker or (0 if stay.txn in owed or single else stay.last)
         until = ended or len(trace)
         slots = busy.setdefault(stay.lane, [0] * len(SLOTS))
