@@ -1,5 +1,5 @@
-"""The live picture of a real client, in a pane of JupyterLab's size: what was committed is in sight,
-repeats and polling are not, until one asks for them."""
+"""The live picture of a real client, in a pane of JupyterLab's size: what was committed is in
+sight, repeats and polling are not, until one asks for them."""
 
 from __future__ import annotations
 

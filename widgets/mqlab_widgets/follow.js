@@ -5,7 +5,8 @@
 function follow(model, host, player) {
   const lanes = make("div", { className: "lanes" });
   lanes.setAttribute("role", "group");
-  const box = make("input", { type: "checkbox", onchange: () => choose(model.get("ui").hidden, box.checked) });
+  const ask = () => choose(model.get("ui").hidden, box.checked);
+  const box = make("input", { type: "checkbox", onchange: ask });
   const word = make("span");
   const status = make("div", { className: "status" });
   status.setAttribute("role", "status");

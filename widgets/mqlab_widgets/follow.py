@@ -176,8 +176,8 @@ class Follow(PictureWidget):
         super().__init__()
         self.on_msg(self._asked)
         if self.comm is not None:
-            # A choice is heard while a cell runs: JupyterLab sends it to a subshell, but ipykernel 7
-            # would hand it to the shell that has opened the widget, which is busy.
+            # A choice is heard while a cell runs: JupyterLab sends it to a subshell, but ipykernel
+            # 7 would hand it to the shell that has opened the widget, which is busy.
             setattr(self.comm, "_reply_subshell_for", lambda _data, asked: asked)  # noqa: B010
         self._draw()
         self._tell(WAITING(url=self.url))
