@@ -265,13 +265,13 @@ def _list_undecided(notes: Notes) -> Iterator[str]:
     ]
     if waiting:
         yield (
-            f"{len(waiting)} committed transactions stand in partitions that nobody has read to the "
-            "end afterwards: whether they are lost is not known"
+            f"{len(waiting)} committed transactions stand in partitions that nobody has read to "
+            "the end afterwards: whether they are lost is not known"
         )
     for first, second in notes.twice:
         yield (
-            f"{first.value} is sent in line {first.line} and in line {second.line}: a value that is "
-            "sent twice cannot be told apart"
+            f"{first.value} is sent in line {first.line} and in line {second.line}: a value that "
+            "is sent twice cannot be told apart"
         )
     if "read_uncommitted" in notes.isolations:
         yield "a reader asked for read_uncommitted: it may be given aborted and dirty messages"

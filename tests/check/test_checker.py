@@ -42,7 +42,7 @@ class Told:
             self._add(Ended, process, txn=txn, outcome=outcome, error="")
 
     def read(self, *values, process="r", at=None):
-        """Each value in the partition that its last digit names, at offset `at` or its first one."""
+        """Each value in the partition of its last digit, at offset `at` or its own."""
         for value in values:
             offset = int(value[1:-2]) if at is None else at
             place = {"topic": "t", "partition": int(value[-1]), "offset": offset}

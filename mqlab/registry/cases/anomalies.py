@@ -38,8 +38,8 @@ OPEN_IS_ABORTED = (
     "没有人会被询问未结束的事务：超时后它被中止。",
 )
 KNOWS_NO_ROW = (
-    "A database row is no part of the transaction. A row that is written beside it is a dual write, "
-    "as the outbox without row_with_message shows.",
+    "A database row is no part of the transaction. A row that is written beside it is a dual "
+    "write, as the outbox without row_with_message shows.",
     "数据库的行不属于这个事务。在旁边写一行就是双写，见关闭 row_with_message 的发件箱。",
 )
 EQUAL_SENDERS = (
@@ -55,7 +55,8 @@ KAFKA = {
     "lost write": _possible(
         Found("kafka", "power-cut"),
         words=Text(
-            "A commit is acknowledged on replication, not on disk: with one copy, power may take it.",
+            "A commit is acknowledged on replication, not on disk: with one copy, a power cut may "
+            "take it.",
             "提交按复制确认，而不是按落盘：只有一个副本时，断电会丢失它。",
         ),
     ),
