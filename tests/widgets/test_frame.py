@@ -172,7 +172,7 @@ def test_what_is_in_sight_is_whole_at_every_height(page: Any, tmp_path: Path) ->
 
 def test_a_wide_window_has_two_columns_beside_the_diagram(page: Any, tmp_path: Path) -> None:
     open_page(page, tmp_path, Player(sample(), step=21))
-    for width, columns in ((950, 1), (1240, 2)):
-        page.set_viewport_size({"width": width, "height": 779})
+    for width, height, columns in ((950, 779, 1), (1240, 779, 1), (1240, 540, 2)):
+        page.set_viewport_size({"width": width, "height": height})
         assert find_cut(page) == [] and page.locator(".right").count() == columns
     assert all(column.locator("svg.picture").count() > 1 for column in page.locator(".right").all())

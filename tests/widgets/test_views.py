@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from mqlab_widgets import Player
 from mqlab_widgets.scene import Node, Scene
 from mqlab_widgets.style import font_of
 from mqlab_widgets.views import PANELS
+from mqlab_widgets.views.common import ROOMY
 from mqlab_widgets.views.plan import plan
 from mqlab_widgets.widths import fit, fit_apart, width, wrap
 
+from mqlab.cli.run import open_scenario
 from mqlab.kernel.snapshot import (
     Cell,
     Frontier,
@@ -54,6 +57,30 @@ def draw(panel: str, trace: Trace, step: int) -> dict[str, Node]:
 
 def svg(panel: str, trace: Trace, step: int) -> str:
     return "".join(node.svg() for node in PANELS[panel].view(trace, step).nodes)
+
+
+STORIES = Path(__file__).parents[2] / "datasets" / "scenarios"
+LONG = ("kafka/coordinator-killed-between-markers", "rocketmq/check-commits", "pulsar/two-topics")
+
+
+@pytest.mark.parametrize("story", LONG)
+def test_a_roomy_panel_cuts_nothing_and_is_no_taller(story: str) -> None:
+    trace = open_scenario(STORIES / f"{story}.scn").run.trace
+    drawn = [name for name in Player(trace).look.names(trace) if name.endswith("/wide")]
+    assert drawn
+    for name in drawn:
+        for step in range(len(trace) + 1):
+            roomy = PANELS[name].view(trace, step)
+            short = PANELS[name.partition("/")[0]].view(trace, step)
+            assert roomy.width == ROOMY and roomy.height <= short.height
+            said = [node.text for node in flat(roomy).values() if node.tag == "text"]
+            assert not [text for text in said if "…" in text or text.startswith("+")], name
+
+
+def test_only_what_says_more_is_drawn_for_more_room() -> None:
+    names = Player(sample()).look.names(sample())
+    assert {"readers/wide", "graphs/wide"} <= set(names)
+    assert not {"logs/wide", "lights/wide", "money/wide"} & set(names)
 
 
 def test_rows_are_past_now_and_future_and_folded_ones_are_missing() -> None:

@@ -1,14 +1,8 @@
-// The frame of a player: how tall it may be, which panels stand in sight, which are tabs. Stands
-// before player.js in one module. Letters never shrink: what does not fit becomes a tab.
+// The frame of a player: how tall it may be, and which panels it shows there (arrange.js). Letters
+// never shrink: what does not fit becomes a tab.
 
-const SVG = "http://www.w3.org/2000/svg";
-const GAP = 18, BETWEEN = 12; // px between columns, and between panels of a column
-const SPARE = 3; // rows drawn above and below those that are seen
-const TABS = 35; // px: a row of tabs, its line and its margin
 const LEAST = 190; // px that the pictures have however low the window is
 const BOX_LEAST = 300; // px of them below which not the whole box is in sight, but the player alone
-const LEFT_LEAST = 300; // px of the diagram beside the right column; it then scrolls sideways
-const TAB_LEAST = 100; // px of a panel behind a tab below the pinned ones
 const NARROW = 560; // px: below that the top line has no room for the system
 const WHOLE = { width: 840, height: 650 }; // px at scale 1 that a picture asks of the whole window
 const MARGIN = 6; // px of the pane that stay free
@@ -17,12 +11,6 @@ const DESCRIBE_MS = 250; // after the last step
 const PARCEL = { ms: 250, high: 18, line: 15, ends: 14 }; // what travels along an arrow, in px
 const BRING_IN_MS = [0, 60, 200, 500]; // after a display is drawn
 const PAGE_EDGE = 10; // px more of a page, which has an edge of its own
-
-const make = (tag, props = {}, ...kids) => {
-  const el = Object.assign(document.createElement(tag), props);
-  el.append(...kids);
-  return el;
-};
 
 /** What scrolls around an element, if anything smaller than the window does. */
 function scroller(host) {
@@ -58,161 +46,6 @@ function moveIn(host) {
   if (top >= seen.top && bottom <= seen.bottom) return;
   const free = Math.max(0, seen.height - (bottom - top)) / 2;
   pane.scrollTop += top - seen.top - Math.min(free, AIR);
-}
-
-/** The rows of a diagram, fitted to its height: cropped to whole ones, the current in sight. */
-class Rows {
-  constructor(panel, { head, row, edge, count, most }, shows) {
-    Object.assign(this, { panel, head, row, edge, most, count: Math.max(count, 1) });
-    this.view = panel.lives.find((life) => life.key === "view");
-    this.world = panel.lives.find((life) => life.key === "world");
-    let last = -1;
-    this.at = [0, ...shows.map((shown) => Math.max(last += shown ? 1 : 0, 0))];
-    for (const life of panel.lives) {
-      const [kind, step] = life.up ? life.key.split(":") : [];
-      if (kind === "row" || kind === "fold") life.row = this.at[step];
-    }
-    this.fit(Infinity);
-  }
-
-  /** At most `height` px, in whole rows. */
-  fit(height) {
-    const room = Math.floor((height - this.head - this.edge) / this.row);
-    this.fits = Math.max(1, Math.min(room, this.most));
-    this.seen = Math.min(this.fits, this.count);
-    this.panel.resize(this.head + this.edge + this.seen * this.row);
-  }
-
-  /** The current row at two thirds, as Python's window has it (see window.py). Only what is seen
-   *  is drawn, and a few rows around it, which are in place when it scrolls. */
-  seek(step) {
-    const first = Math.max(0, this.at[step] - Math.floor((2 * this.seen) / 3));
-    const start = Math.max(0, Math.min(first, this.count - this.seen));
-    this.panel.rows = [start - SPARE, start + this.seen + SPARE];
-    this.panel.seek(step);
-    this.view.el.setAttribute("height", this.seen * this.row + 2 * this.edge);
-    this.world.el.setAttribute("transform", `translate(0,${this.edge - start * this.row})`);
-  }
-}
-
-/** Tabs as ARIA has them: one stop of the Tab key, arrows, Home and End between them. */
-class Tabs {
-  constructor(id, title, groups, chosen, choose) {
-    this.groups = groups;
-    this.choose = choose;
-    this.buttons = groups.map(({ name, title: text }, i) => make("button", {
-      type: "button", id: `${id}-tab-${name}`, textContent: text, onclick: () => this.pick(i) }));
-    this.boxes = groups.map(({ name, panels }, i) => {
-      const box = make("div", { className: "tabpanel", id: `${id}-box-${name}`, tabIndex: 0 },
-        ...panels.map((panel) => panel.el));
-      box.setAttribute("role", "tabpanel");
-      box.setAttribute("aria-labelledby", this.buttons[i].id);
-      this.buttons[i].setAttribute("role", "tab");
-      this.buttons[i].setAttribute("aria-controls", box.id);
-      return box;
-    });
-    const list = make("div", { className: "tabs" }, ...this.buttons);
-    list.setAttribute("role", "tablist");
-    list.setAttribute("aria-label", title);
-    list.addEventListener("keydown", (event) => this.key(event));
-    this.el = make("div", { className: "tabbed" }, list, ...this.boxes);
-    this.show(Math.max(0, groups.findIndex(({ name }) => name === chosen)));
-  }
-
-  show(index) {
-    this.chosen = index;
-    this.buttons.forEach((button, i) => {
-      button.setAttribute("aria-selected", i === index);
-      button.tabIndex = i === index ? 0 : -1;
-      this.boxes[i].hidden = i !== index;
-    });
-    this.groups.forEach(({ panels }, i) => {
-      for (const panel of panels) panel.visible = i === index;
-    });
-  }
-
-  pick(index) {
-    this.show(index);
-    this.choose(this.groups[index].name);
-  }
-
-  key(event) {
-    const last = this.buttons.length - 1;
-    const to = { ArrowRight: this.chosen === last ? 0 : this.chosen + 1,
-      ArrowLeft: this.chosen === 0 ? last : this.chosen - 1, Home: 0, End: last }[event.key];
-    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    this.pick(to);
-    this.buttons[to].focus();
-  }
-
-  /** Mark the tabs behind which something is new since the step before. */
-  mark(before, step, words) {
-    this.groups.forEach(({ title, panels }, i) => {
-      const news = i !== this.chosen && panels.some((panel) => panel.panel.isNew(before, step));
-      const button = this.buttons[i];
-      button.classList.toggle("news", news);
-      button.title = news ? words.news : "";
-      button.setAttribute("aria-label", news ? `${title}: ${words.news}` : title);
-    });
-  }
-}
-
-const tall = (panels) => panels.reduce((sum, panel) => sum + panel.height, 0)
-  + BETWEEN * Math.max(0, panels.length - 1);
-
-/** Panels in columns: each column a list of panels and, at its end, groups that are tabs. */
-function arrange(left, right, width, height, words) {
-  const wide = (panels) => Math.max(0, ...panels.map((panel) => panel.width));
-  const one = wide(right) + GAP;
-  if (left.length && right.length && width < Math.min(wide(left), LEFT_LEAST) + one) {
-    const groups = [...alone(left), ...behind(right, height, words)];
-    return { left: [], columns: [{ panels: [], groups }] };
-  }
-  const columns = wide(left) + 2 * one <= width + GAP * !left.length ? 2 : 1;
-  return { left, columns: right.length ? stack(right, columns, height, words) : [] };
-}
-
-/** Every panel behind a tab of its own. */
-const alone = (panels) =>
-  panels.map((panel) => ({ name: panel.base, title: panel.tab, panels: [panel] }));
-
-/** As many panels in sight as the height allows, in one column or two. */
-function stack(panels, columns, height, words) {
-  const pinned = panels.filter((panel) => panel.pinned);
-  const rest = panels.filter((panel) => !panel.pinned);
-  const both = columns === 2 && panels.length > 2 && halve(panels);
-  if (both && tall(both[0]) <= height && tall(both[1]) <= height) {
-    return both.map((part) => ({ panels: part, groups: [] }));
-  }
-  if (tall(panels) <= height) return [{ panels, groups: [] }];
-  if (columns === 2 && tall(pinned) <= height && rest.length) {
-    return [{ panels: pinned, groups: [] }, { panels: [], groups: alone(rest) }];
-  }
-  const left = height - tall(pinned) - BETWEEN - TABS;
-  const need = Math.min(TAB_LEAST, ...rest.map((panel) => panel.height));
-  if (rest.length && left >= need) return [{ panels: pinned, groups: alone(rest) }];
-  return [{ panels: [], groups: behind(panels, height, words) }];
-}
-
-/** All of them behind tabs: the pinned ones behind one of them, if they fit there. */
-function behind(panels, height, words) {
-  const pinned = panels.filter((panel) => panel.pinned);
-  if (pinned.length < 2 || tall(pinned) > height - TABS) return alone(panels);
-  const now = { name: "now", title: words.now, panels: pinned };
-  return [now, ...alone(panels.filter((panel) => !panel.pinned))];
-}
-
-/** If what should stay in sight is spread over several tabs. */
-const hides = (columns) => columns.some(({ groups }) => groups.filter(({ panels }) =>
-  panels.some((panel) => panel.pinned && panel.side === "right")).length > 1);
-
-/** Two columns, in order, as equally tall as they can be. */
-function halve(panels) {
-  const cuts = panels.slice(1).map((_, i) => [panels.slice(0, i + 1), panels.slice(i + 1)]);
-  const most = (parts) => Math.max(...parts.map(tall));
-  return cuts.reduce((best, parts) => (most(parts) < most(best) ? parts : best));
 }
 
 /** The pictures of a player in the room that its pane has: columns, tabs, fitted rows. */
@@ -308,21 +141,8 @@ class Stage {
   }
 
   place(width, height) {
-    const fit = (panels) => {
-      this.panels = panels;
-      const of = (side) => panels.filter((panel) => panel.side === side);
-      return arrange(of("left"), of("right"), width, height, this.words);
-    };
-    let { left, columns } = fit(this.all);
-    if (hides(columns)) {
-      const small = this.all.map((panel) => panel.small ?? panel);
-      ({ left, columns } = fit(small));
-      if (hides(columns)) {
-        ({ left, columns } = fit(small.map((panel) =>
-          panel.yields ? { ...panel, pinned: false } : panel)));
-      }
-      if (hides(columns)) ({ left, columns } = fit(this.all));
-    }
+    const { left, columns } = arrangeBest(this.all, width, height, this.words);
+    this.panels = [...left, ...columns.flatMap(within)];
     this.tabs = [];
     for (const panel of this.panels) panel.visible = true;
     const boxes = columns.map((column, i) => this.column(column, i, left.length > 0));
@@ -345,6 +165,7 @@ class Stage {
   column({ panels, groups }, index, beside) {
     const box = make("div", { className: beside ? "right" : "right only" },
       ...panels.map((panel) => panel.el));
+    box.style.setProperty("--wide", `${wide(within({ panels, groups }))}px`);
     if (groups.length) {
       const choose = (name) => { this.chosen[index] = name; this.changed(); };
       const tabs = new Tabs(

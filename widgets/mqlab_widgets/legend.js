@@ -1,4 +1,4 @@
-// The legend of a player: what the signs mean. Stands between frame.js and player.js in one module.
+// The legend of a player: what the signs mean.
 
 const CROSS = "M16 6l8 8m0-8l-8 8";
 const BOX = "M8 1h24v18h-24z";

@@ -1,139 +1,13 @@
-// The player: draws the lives that Python encoded (see lives.py), and nothing it was not told.
-// By hand, and one module: frame.js, legend.js and this file are inlined into a notebook output and
-// a page; widget.js and a widget's own file follow where Python answers (see widget.py). Text from
-// Python only ever becomes textContent.
+// The player: plays what Python encoded, and nothing it was not told. By hand, and one module:
+// player.py lists the files that are inlined into a notebook output and a page; widget.js and a
+// widget's own file follow where Python answers (see widget.py). Text from Python only ever becomes
+// textContent.
 
 let players = 0;
 
-/** A panel: who is alive at a step, patched into one <svg>. */
-class Panel {
-  constructor(lives, shapes, box, scale) {
-    this.svg = document.createElementNS(SVG, "svg");
-    this.scale = scale;
-    this.title = box.title;
-    this.rows = []; // from which row of a diagram to which it is drawn (frame.js says)
-    [this.width] = box.size;
-    for (const [name, value] of Object.entries({
-      class: "picture", role: "img", "aria-label": box.title, width: this.width * scale,
-    })) this.svg.setAttribute(name, value);
-    this.resize(box.size[1]);
-    let born = 0, at = 0;
-    this.lives = spell(lives).map((key, i) => {
-      const [tag, ...names] = shapes[lives.shape[i]];
-      born += lives.born[i];
-      const first = {};
-      for (const name of names) first[name] = lives.val[at++];
-      return { key, tag, first, born, end: born + lives.len[i], up: lives.up[i],
-               lines: Object.entries(lives.tl[i] || {}).map(timeline),
-               now: null, el: null, last: null };
-    });
-  }
-
-  resize(height) {
-    this.svg.setAttribute("viewBox", `0 0 ${this.width} ${height}`);
-    this.svg.setAttribute("height", height * this.scale);
-  }
-
-  /** If something appears or says something else after `before`, up to `step`. */
-  isNew(before, step) {
-    this.news ??= newsOf(this.lives);
-    const k = latest(this.news, step);
-    return k >= 0 && this.news[k] > before;
-  }
-
-  /** For who hears the picture: its title and all that is written in it, from top to bottom. */
-  describe() {
-    const said = [...this.svg.querySelectorAll("text")].map((el) => el.textContent)
-      .filter((text) => text && text !== this.title);
-    this.svg.setAttribute("aria-label", [this.title, said.join(", ")].filter(Boolean).join(": "));
-  }
-
-  seek(step) {
-    const lives = this.lives;
-    const root = { el: this.svg, last: null };
-    const [low, high] = this.rows;
-    for (let i = 0; i < lives.length; i++) {
-      const life = lives[i];
-      const parent = life.up ? lives[i - life.up] : root;
-      if (step < life.born || step >= life.end || life.row < low || life.row >= high
-          || !parent.el) {
-        if (life.el) { life.el.remove(); life.el = null; }
-        continue;
-      }
-      if (!life.el) begin(life, parent);
-      parent.last = life.el;
-      life.last = null;
-      for (const { name, steps, values } of life.lines) {
-        const k = latest(steps, step);
-        const value = k < 0 ? life.first[name] ?? null : values[k];
-        if (life.now[name] !== value) { life.now[name] = value; put(life.el, name, value); }
-      }
-    }
-    root.last = null;
-  }
-}
-
-/** The keys in full: one that ends in `*` has its number from the life above it. */
-function spell({ key, up }) {
-  const full = [];
-  key.forEach((short, i) => {
-    const above = up[i] ? full[i - up[i]] : "";
-    full.push(above && short.endsWith(":*")
-      ? short.slice(0, -1) + above.slice(above.lastIndexOf(":") + 1) : short);
-  });
-  return full;
-}
-
-/** The steps, in order, at which a panel has something new: not those that take a mark away. */
-function newsOf(lives) {
-  const steps = new Set();
-  for (const { born, first, lines } of lives) {
-    steps.add(born);
-    for (const { name, steps: at, values } of lines) at.forEach((step, k) => {
-      const was = (k ? values[k - 1] : first[name]) ?? "";
-      const calm = name === "class" && /(^| )fresh( |$)/.test(was);
-      const tells = ["#", "class", "transform"].includes(name);
-      if (tells && values[k] !== null && !calm) steps.add(step);
-    });
-  }
-  return [...steps].sort((a, b) => a - b);
-}
-
-function timeline([name, flat]) {
-  const steps = [], values = [];
-  for (let i = 0, step = 0; i < flat.length; i += 2) {
-    steps.push(step += flat[i]);
-    values.push(flat[i + 1]);
-  }
-  return { name, steps, values };
-}
-
-/** The index of the last entry at or before `step`, -1 for none. */
-function latest(steps, step) {
-  let low = 0, high = steps.length;
-  while (low < high) {
-    const mid = (low + high) >> 1;
-    if (steps[mid] <= step) low = mid + 1; else high = mid;
-  }
-  return low - 1;
-}
-
-function begin(life, parent) {
-  life.el = document.createElementNS(SVG, life.tag);
-  life.el.mqlabKey = life.key;
-  life.now = { ...life.first };
-  for (const name in life.first) put(life.el, name, life.first[name]);
-  parent.el.insertBefore(life.el, parent.last ? parent.last.nextSibling : parent.el.firstChild);
-}
-
-function put(el, name, value) {
-  if (name === "#") el.textContent = value ?? "";
-  else if (value === null) el.removeAttribute(name);
-  else el.setAttribute(name, value);
-}
-
 const WORD_MS = 250; // 240 words a minute
 const LEAST_MS = 1200; // of a step that plays
+const SIZES = ["small", "wide"]; // variants of a panel, by room
 const SPEEDS = [0.5, 1, 2];
 
 /** Words to read; a Chinese character is a little more than half of one. */
@@ -216,8 +90,8 @@ class Player {
       make("div", { className: "bottom" }, controls, this.say, this.alarm),
       this.legend.el);
     this.host.replaceChildren(
-      make("div", { className: "top" }, this.title, this.system,
-        make("span", { className: "rest" }, this.evidence),
+      make("div", { className: "top" }, this.title,
+        make("span", { className: "rest" }, this.evidence, this.system),
         make("span", { className: "count" }, this.place, this.foldButton),
         this.legend.button, button("whole", () => this.enlarge())),
       this.body);
@@ -299,14 +173,14 @@ class Player {
     this.saidAt = this.say.clientWidth;
   }
 
-  /** Of two variants only the one that is wanted; where room is short the stage takes the small
-   *  one. */
+  /** Of two variants only the one that is wanted; the stage knows what room there is and takes the
+   *  small or the wide one. */
   arrange() {
     const both = new Set(this.panels.filter((p) => p.variant === "all").map((p) => p.base));
-    const shown = this.panels.filter(({ base, variant }) => variant !== "small"
+    const shown = this.panels.filter(({ base, variant }) => !SIZES.includes(variant)
       && (!both.has(base) || (variant === "all") === this.unfolded));
-    for (const panel of shown) {
-      panel.small = this.panels.find((p) => p.variant === "small" && p.base === panel.base);
+    for (const panel of shown) for (const size of SIZES) {
+      panel[size] = this.panels.find((p) => p.variant === size && p.base === panel.base);
     }
     this.stage.show(shown, this.data.meta.scale);
   }
@@ -521,49 +395,4 @@ class Player {
     if (/^(Arrow|Home|End)/.test(key)) this.stop();
     act();
   }
-}
-
-/** Read chunk by chunk: `new Response(stream).text()` comes several tasks later, and a browser that
- *  is given time draws the still first. */
-async function unpack(bytes) {
-  const { readable, writable } = new DecompressionStream("deflate");
-  const writer = writable.getWriter(), reader = readable.getReader();
-  for (const sent of [writer.write(bytes), writer.close()]) sent.catch(() => {}); // read() throws
-  const decoder = new TextDecoder();
-  let text = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return JSON.parse(text);
-    text += decoder.decode(value, { stream: true });
-  }
-}
-
-function readBytes(base64) {
-  const plain = atob(base64), bytes = new Uint8Array(plain.length);
-  for (let i = 0; i < plain.length; i++) bytes[i] = plain.charCodeAt(i);
-  return bytes;
-}
-
-/** The font comes once into a notebook, and after the first picture: whenever a page gets a font,
- *  the browser lays all of it out anew. */
-async function bringFont(css, player) {
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  const id = "mqlab-font";
-  if (!document.getElementById(id)) document.head.append(make("style", { id, textContent: css }));
-  await Promise.all(["400", "600"].map((weight) => document.fonts.load(`${weight} 12px mqlab`)));
-  player.saidAt = -1; // the narration may need other room now
-  player.keepRoom();
-}
-
-/** Play the payload that stands inside `host`, in place of the still. */
-async function mount(host) {
-  const data = await unpack(readBytes(host.querySelector("script.payload").textContent.trim()));
-  const font = host.querySelector("script.font")?.textContent;
-  const player = new Player(host, data);
-  host.mqlab = player;
-  bringIn(host);
-  if (font) bringFont(font, player);
-  // A page of its own is about nothing else: its keys work at once.
-  if (host.dataset.heading === "h1") host.focus({ preventScroll: true });
-  return player;
 }

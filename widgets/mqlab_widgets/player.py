@@ -24,6 +24,7 @@ from .still import caption, folded_words, narrated, still
 from .style import css, font_css, page_css
 
 KNOWN = ("step", "title", "lang", "scale", "panels")
+FILES = ("panel.js", "arrange.js", "frame.js", "legend.js", "player.js", "mount.js")
 Theme = Literal["", "light", "dark"]
 
 
@@ -166,8 +167,7 @@ def document(title: str, lang: Lang, body: str, theme: Theme) -> str:
 
 def read_modules(*more: str) -> str:
     """The player's files as one module, and those of the files `more`, which may use its names."""
-    files = ("frame.js", "legend.js", "player.js", *more)
-    return "\n".join((HERE / file).read_text("utf-8") for file in files)
+    return "\n".join((HERE / file).read_text("utf-8") for file in (*FILES, *more))
 
 
 def module(*more: str) -> str:

@@ -132,10 +132,12 @@ def folded_words(trace: Trace, step: int, look: Look, future: bool = True) -> st
 
 
 def _variant(names: list[str], unfold: bool) -> list[str]:
-    """Of a folded and an unfolded panel, the one to show."""
-    both = {_base(n) for n in names if n.endswith("/all")}
-    roomy = [n for n in names if not n.endswith("/small")]
-    return [n for n in roomy if _base(n) not in both or n.endswith("/all") == unfold]
+    """Of the variants of each panel, the one to show: an image has all the room that it wants."""
+    order = ("all", "") if unfold else ("wide", "")
+    found = {tuple(name.partition("/")[::2]) for name in names}
+    bases = dict.fromkeys(_base(name) for name in names)
+    chosen = [(base, next(v for v in order if (base, v) in found)) for base in bases]
+    return ["/".join(filter(None, pair)) for pair in chosen]
 
 
 def _place(trace: Trace, step: int, lang: Lang) -> str:

@@ -7,7 +7,7 @@ grows with the step (`per_trace` and `lru_cache` keep what stays the same).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,14 +15,15 @@ from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
 from ..scene import Scene
-from .graphs import graphs
-from .lights import lights, lights_small
-from .logs import has_long_names, logs, logs_small
+from .common import ROOMY
+from .graphs import graphs, has_wide_graphs
+from .lights import has_long_sentences, lights, lights_small
+from .logs import has_long_names, has_long_strips, logs, logs_small
 from .money import money
 from .outcomes import outcomes
-from .readers import readers
+from .readers import has_long_rows, readers
 from .space_time import MOST_ROWS, measure_rows, space_time, space_time_all
-from .tables import tables
+from .tables import has_wide_tables, tables
 from .window import window
 
 View = Callable[..., Scene]
@@ -37,7 +38,8 @@ class Panel:
     one that `yields` becomes one too, before the others would. A view with `rows` takes how many
     it draws, and `rows` tells the browser how to crop and scroll them.
     A panel that is `asked` for is drawn only where it is named.
-    `NAME/all` stands instead of NAME when nothing is folded, `NAME/small` where room is short.
+    `NAME/all` stands instead of NAME when nothing is folded, `NAME/small` where room is short,
+    `NAME/wide` where there is more than two columns need.
     """
 
     view: View
@@ -142,6 +144,21 @@ PANELS: dict[str, Panel] = {
         lambda t: any(s.tables for s in t.snapshots),
         tab=Text("Tables", "内部表"),
     ),
+}
+
+WIDER: dict[str, Callable[[Trace], bool]] = {
+    "logs": has_long_strips,
+    "readers": has_long_rows,
+    "lights": has_long_sentences,
+    "graphs": has_wide_graphs,
+    "tables": has_wide_tables,
+}
+"""What says more where it has more room, and for which traces."""
+
+PANELS |= {
+    f"{name}/wide": replace(panel, view=partial(panel.view, room=ROOMY), shows=WIDER[name])
+    for name, panel in PANELS.items()
+    if name in WIDER
 }
 
 __all__ = [

@@ -19,6 +19,10 @@ R = TypeVar("R")
 RIGHT = 332
 """Width of the panels in the right column, px: two columns stand in 790."""
 
+ROOMY = 440
+"""The same where there is so much room, as beside a diagram in a notebook's pane of 950 px. Only
+panels that say more there are drawn for it too."""
+
 TXN_COLOURS = 6
 NUMBERED = re.compile(r"T([1-9][0-9]{0,8})")
 

@@ -43,20 +43,20 @@ class _Box:
         return self.x + self.w
 
 
-def graphs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
-    scene = Scene(*_size(trace))
+def graphs(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Scene:
+    scene = Scene(*_size(trace, room))
     y = 0.0
     for i, graph in enumerate(trace.snapshot(step).graphs[-MOST:]):
-        part = _graph(graph, str(i), lang)
+        part = _graph(graph, str(i), lang, room)
         scene.group_of(f"graph{i}", part, f"graph {colour(trace, graph.txn)}", at=(0, y))
         y += _height(graph) + BETWEEN
     return scene
 
 
 @lru_cache(maxsize=512)
-def _graph(graph: Graph, key: str, lang: Lang) -> Part:
+def _graph(graph: Graph, key: str, lang: Lang, room: int) -> Part:
     scene = Scene()
-    boxes = {n: b.below(_top(graph)) for n, b in _boxes(graph.states).items()}
+    boxes = {n: b.below(_top(graph)) for n, b in _boxes(graph.states, room).items()}
     scene.text(f"heading{key}", 0, 13, graph.title.of(lang), "heading")
     taken = {(s.column, s.row) for s in graph.states}
     places = {s.name: s for s in graph.states}
@@ -85,11 +85,16 @@ def _graph(graph: Graph, key: str, lang: Lang) -> Part:
     return scene.seal()
 
 
+def has_wide_graphs(trace: Trace) -> bool:
+    """If the states do not stand beside each other where room is short."""
+    return _size(trace, RIGHT)[0] > RIGHT
+
+
 @per_trace
-def _size(trace: Trace) -> tuple[float, float]:
-    sizes = {(float(RIGHT), 0.0)}
+def _size(trace: Trace, room: int) -> tuple[float, float]:
+    sizes = {(float(room), 0.0)}
     for shown in {s.graphs[-MOST:] for s in trace.snapshots}:
-        right = max((b.right for g in shown for b in _boxes(g.states).values()), default=0)
+        right = max((b.right for g in shown for b in _boxes(g.states, room).values()), default=0)
         gaps = BETWEEN * (len(shown) - 1)
         sizes.add((right + 2, sum(_height(g) for g in shown) + gaps))
     return max(w for w, _ in sizes), max(h for _, h in sizes)
@@ -129,12 +134,12 @@ def _top(graph: Graph) -> float:
 
 
 @lru_cache
-def _boxes(states: tuple[GraphState, ...]) -> dict[str, _Box]:
+def _boxes(states: tuple[GraphState, ...], room: int) -> dict[str, _Box]:
     """A place for each state: columns as wide as their longest name, spread over the panel."""
     wide: dict[int, float] = {}
     for s in states:
         wide[s.column] = max(wide.get(s.column, 0), width(s.name, 11, bold=True) + PAD)
-    gap = (RIGHT - 2 - sum(wide.values())) / max(len(wide) - 1, 1)
+    gap = (room - 2 - sum(wide.values())) / max(len(wide) - 1, 1)
     gap = min(max(gap, LEAST_GAP), MOST_GAP)
     left, x = {}, 1.0
     for column in sorted(wide):

@@ -13,11 +13,12 @@ from mqlab.kernel.trace import Trace
 from ..scene import Part, Scene
 from ..widths import fit, fit_apart, width
 from . import progress
-from .common import RIGHT, colour, draw_heading, find_previous, per_trace
+from .common import RIGHT, ROOMY, colour, draw_heading, find_previous, per_trace
 
 TITLE = Text("What is on disk, and who may read it", "磁盘上有什么，谁能读到")
 H, GAP = 24, 4  # height of a cell, gap between two
 NARROW, WIDE = 38, 68  # a cell is as wide as the labels of its run want, within these
+BEHIND = 36  # px right of the cells, for a flag
 BESIDE = 100  # a longer name of a log stands above its strip
 ABOVE = 16  # px: a name above its strip
 FLAG = 16  # height of a flag, with the gap below it
@@ -49,8 +50,9 @@ class _Strip:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """`w`: width of a cell."""
+    """`room`: width of the panel; `w`: width of a cell."""
 
+    room: int
     w: int
     strips: dict[str, _Strip]
     height: float
@@ -62,42 +64,55 @@ class _Places:
 
     def count_slots(self, strip: _Strip) -> int:
         """How many cells are seen; right of them a flag has room."""
-        return int((RIGHT - strip.x - 36) // self.pitch)
+        return int((self.room - strip.x - BEHIND) // self.pitch)
 
 
-def logs(trace: Trace, step: int, lang: Lang = "en") -> Scene:
-    return _draw(trace, step, lang, small=False)
+def logs(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Scene:
+    return _draw(trace, step, lang, room, small=False)
 
 
 def logs_small(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     """Where room is short even long names stand beside their strips, cut off."""
-    return _draw(trace, step, lang, small=True)
+    return _draw(trace, step, lang, RIGHT, small=True)
 
 
 def has_long_names(trace: Trace) -> bool:
     """If names stand above their strips where there is room."""
-    return any(strip.above for strip in _places(trace, False).strips.values())
+    return any(strip.above for strip in _places(trace, RIGHT, False).strips.values())
 
 
-def _draw(trace: Trace, step: int, lang: Lang, small: bool) -> Scene:
-    places = _places(trace, small)
-    scene = Scene(RIGHT, places.height)
+def has_long_strips(trace: Trace) -> bool:
+    """If something is cut where room is short: a name, or records that are out of sight."""
+    short, roomy = (_places(trace, room, False) for room in (RIGHT, ROOMY))
+    if (short.names, short.w) != (roomy.names, roomy.w):
+        return True
+    strips = short.strips
+    return any(_count_places(x) > short.count_slots(strips[x.name]) for x in _versions(trace))
+
+
+def _draw(trace: Trace, step: int, lang: Lang, room: int, small: bool) -> Scene:
+    places = _places(trace, room, small)
+    scene = Scene(room, places.height)
     draw_heading(scene, TITLE, lang)
     old = {log.name: log for log in trace.snapshot(find_previous(trace, step)).logs}
     for log in trace.snapshot(step).logs:
         strip = places.strips[log.name]
-        part = _strip(trace, log, old.get(log.name, log), small)
+        part = _strip(trace, log, old.get(log.name, log), room, small)
         scene.group_of(f"log:{log.name}", part, "log", at=(0, strip.y))
     return scene
 
 
 @per_trace
-def _places(trace: Trace, small: bool) -> _Places:
+def _versions(trace: Trace) -> tuple[Log, ...]:
+    """All that the logs ever are, in order."""
+    return tuple(dict.fromkeys(log for snapshot in trace.snapshots for log in snapshot.logs))
+
+
+@per_trace
+def _places(trace: Trace, room: int, small: bool) -> _Places:
     """The same places at every step: as many rows of flags as the log ever needs."""
-    logs = list(dict.fromkeys(log for snapshot in trace.snapshots for log in snapshot.logs))
+    logs = _versions(trace)
     labels = {c.label for log in logs for c in log.cells if c.kind != "control"}
-    widest = max((width(label, 11.5, bold=True) for label in labels), default=0) + 8
-    w = round(min(max(widest, NARROW), WIDE))
     flags: dict[str, dict[str, None]] = {}
     readers: dict[str, dict[str, None]] = {}
     for log in logs:
@@ -105,12 +120,26 @@ def _places(trace: Trace, small: bool) -> _Places:
         readers.setdefault(log.name, {}).update(dict.fromkeys(p.name for p in log.progress))
     y = 22.0
     strips = {}
-    for name, (x, above) in _find_begins(readers, small).items():
+    begins = _find_begins(readers, small)
+    beside = max((x for x, _ in begins.values()), default=0)
+    w = _choose_width(labels, max(map(_count_places, logs), default=0), room - beside)
+    for name, (x, above) in begins.items():
         high = FLAG if flags[name] else 0
         strips[name] = _Strip(y, x, above, high, tuple(flags[name]), tuple(readers[name]))
         y += strips[name].height + (8 if readers[name] else 4)
-    room = min((RIGHT if s.above else s.x - 12 for s in strips.values()), default=0)
-    return _Places(w, strips, y - 5, fit_apart(strips, room, 11.5, bold=True))
+    least = min((room if s.above else s.x - 12 for s in strips.values()), default=0)
+    return _Places(room, w, strips, y - 5, fit_apart(strips, least, 11.5, bold=True))
+
+
+def _count_places(log: Log) -> int:
+    return log.cells[-1].offset + 1 - log.start if log.cells else 0
+
+
+def _choose_width(labels: set[str], most: int, room: float) -> int:
+    """A cell is as wide as the longest label, if so wide ones have room for `most` of them."""
+    widest = max((width(label, 11.5, bold=True) for label in labels), default=0) + 8
+    share = (room - BEHIND) / max(most, 1) - GAP
+    return int(min(max(widest, NARROW), max(WIDE, share)))
 
 
 def _find_begins(
@@ -138,7 +167,7 @@ def _find_begins(
 
 def flag_colours(trace: Trace) -> dict[str, str]:
     """The class of each frontier's flag, by its name."""
-    orders = [strip.order for strip in _places(trace, False).strips.values()]
+    orders = [strip.order for strip in _places(trace, RIGHT, False).strips.values()]
     return {name: _colour(rank) for order in orders for rank, name in enumerate(order)}
 
 
@@ -151,14 +180,14 @@ def _flag_width(name: str) -> float:
 
 
 @per_trace
-def _strip(trace: Trace, log: Log, old: Log, small: bool) -> Part:
+def _strip(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
     """A log as it is, and what is new in it since before; mostly it is what it was at that step."""
-    scene, places = Scene(), _places(trace, small)
+    scene, places = Scene(), _places(trace, wide, small)
     strip = places.strips[log.name]
     name, top, pitch = log.name, strip.top, places.pitch
-    room, slots = RIGHT - strip.x, places.count_slots(strip)
+    room, slots = wide - strip.x, places.count_slots(strip)
     if strip.above:
-        scene.text(f"name:{name}", 0, 11, fit(name, RIGHT, 11.5, bold=True), "log-name")
+        scene.text(f"name:{name}", 0, 11, fit(name, wide, 11.5, bold=True), "log-name")
     else:
         shown = places.names[name]
         scene.text(f"name:{name}", 0, top + H / 2 + 4, shown, "log-name")

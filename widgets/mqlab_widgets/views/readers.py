@@ -12,7 +12,7 @@ from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
 from ..widths import fit, fit_apart, width, wrap
-from .common import RIGHT, colour, draw_heading, find_previous, per_trace
+from .common import RIGHT, ROOMY, colour, draw_heading, find_previous, per_trace
 
 TITLE = Text("What a reader gets now", "读者现在读到什么")
 NOTHING_YET = Text("nothing yet", "还没有")
@@ -29,9 +29,9 @@ class _Places:
     names: dict[str, str]  # as they fit
 
 
-def readers(trace: Trace, step: int, lang: Lang = "en") -> Scene:
-    places = _places(trace, lang)
-    scene = Scene(RIGHT, places.height)
+def readers(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Scene:
+    places = _places(trace, lang, room)
+    scene = Scene(room, places.height)
     draw_heading(scene, TITLE, lang)
     old = {r.name: len(r.got) for r in _named(trace, find_previous(trace, step))}
     now = _named(trace, step)
@@ -40,7 +40,7 @@ def readers(trace: Trace, step: int, lang: Lang = "en") -> Scene:
     for reader in now:
         classes = tuple(colour(trace, got.txn) for got in reader.got)
         shown, new = places.names[reader.name], old.get(reader.name, 0)
-        part = _reader(reader, classes, new, shown, places.x, lang)
+        part = _reader(reader, classes, new, shown, places.x, lang, room)
         at = (0, places.y[reader.name])
         scene.group_of(f"reader:{reader.name}", part, "reader", at=at)
     return scene
@@ -68,16 +68,26 @@ def _shared(trace: Trace) -> frozenset[str]:
 
 
 @per_trace
-def _places(trace: Trace, lang: Lang) -> _Places:
+def has_long_rows(trace: Trace) -> bool:
+    """If names, records or notes do not all stand in their rows where room is short."""
+    short, roomy = (_places(trace, "en", room) for room in (RIGHT, ROOMY))
+    if short.names != roomy.names or short.height != roomy.height:
+        return True
+    seen = {r.got for s in trace.snapshots for r in s.readers}
+    return any(len(_chips(got, short.x, RIGHT)[0]) < len(got) for got in seen)
+
+
+@per_trace
+def _places(trace: Trace, lang: Lang, room: int) -> _Places:
     seen = {r: None for step in range(len(trace) + 1) for r in _named(trace, step)}
     lines: dict[str, int] = dict.fromkeys((reader.name for reader in seen), 0)
     x = max((width(n, 11.5, mono=True) for n in lines), default=0) + 10
-    if x > NAMES and any(x + _measure_all(reader.got) > RIGHT for reader in seen):
+    if x > NAMES and any(x + _measure_all(reader.got) > room for reader in seen):
         x = NAMES  # else the records leave enough room for longer names
-    x = min(x, RIGHT * 0.7)
+    x = min(x, room * 0.7)
     for reader in seen:
-        _, end = _chips(reader.got, x)
-        lines[reader.name] = max(lines[reader.name], _note(reader, end, lang)[1])
+        _, end = _chips(reader.got, x, room)
+        lines[reader.name] = max(lines[reader.name], _note(reader, end, lang, room)[1])
     y, height = {}, 24.0
     for name, notes in lines.items():
         y[name] = height
@@ -85,48 +95,56 @@ def _places(trace: Trace, lang: Lang) -> _Places:
     return _Places(x, y, height + 2, fit_apart(lines, x - 8, 11.5, mono=True))
 
 
-def _chips(got: tuple[Got, ...], x: float) -> tuple[list[tuple[int, float, float]], float]:
+def _chips(
+    got: tuple[Got, ...], x: float, wide: int
+) -> tuple[list[tuple[int, float, float]], float]:
     """The latest records that fit: index, x, width of each; and where they end."""
-    room = RIGHT - x
+    room = wide - x
     if _measure_all(got) > room:
         room -= 30  # what is left out is counted before them
     chosen: list[tuple[int, float]] = []
     for i in range(len(got) - 1, -1, -1):
-        wide = _measure_chip(got[i])
-        if sum(w + 5 for _, w in chosen) + wide > room:
+        own = _measure_chip(got[i])
+        if sum(w + 5 for _, w in chosen) + own > room:
             break
-        chosen.append((i, wide))
+        chosen.append((i, own))
     at = x + (26 if chosen and chosen[-1][0] > 0 else 0)
     out = []
-    for i, wide in reversed(chosen):
-        out.append((i, at, wide))
-        at += wide + 5
+    for i, own in reversed(chosen):
+        out.append((i, at, own))
+        at += own + 5
     return out, at
 
 
 def _measure_all(got: tuple[Got, ...]) -> float:
     """As wide as all of them; of many, more than there is room for."""
-    return sum(_measure_chip(one) + 5 for one in got[-RIGHT:]) - 5
+    return sum(_measure_chip(one) + 5 for one in got[-ROOMY:]) - 5
 
 
 def _measure_chip(got: Got) -> float:
     return max(24.0, min(width(got.label, 11.5, bold=True), 110) + 12)
 
 
-def _note(reader: Reader, end: float, lang: Lang) -> tuple[list[str], int]:
+def _note(reader: Reader, end: float, lang: Lang, room: int) -> tuple[list[str], int]:
     """The note's lines, and how many of them stand below the records (0: beside them)."""
     note = reader.note.of(lang)
     if not note:
         return [], 0
-    if width(note, 11) <= RIGHT - end - 6:
+    if width(note, 11) <= room - end - 6:
         return [note], 0
-    lines = wrap(note, RIGHT - 4, 11, 2)
+    lines = wrap(note, room - 4, 11, 2)
     return lines, len(lines)
 
 
 @lru_cache(maxsize=1_024)
 def _reader(
-    reader: Reader, classes: tuple[str, ...], old: int, shown: str, x: float, lang: Lang
+    reader: Reader,
+    classes: tuple[str, ...],
+    old: int,
+    shown: str,
+    x: float,
+    lang: Lang,
+    room: int,
 ) -> Part:
     """A line: the name as it is `shown`, the records (from the `old`-th on they are new), the
     note."""
@@ -134,7 +152,7 @@ def _reader(
     scene.text(f"name:{name}", 0, 15, shown, "mono")
     if shown != name:
         scene.title(f"full:{name}", name)
-    chips, end = _chips(reader.got, x)
+    chips, end = _chips(reader.got, x, room)
     if chips and chips[0][0] > 0:
         scene.text(f"more:{name}", x, 15, f"+{chips[0][0]}", "offset start")
     if not chips and not reader.note.en:
@@ -147,7 +165,7 @@ def _reader(
             label = fit(got.label, wide - 8, 11.5, bold=True)
             scene.text(f"text:{name}:{i}", wide / 2, 14, label, "cell-text")
             scene.title(f"title:{name}:{i}", f"{got.log}: {got.label}")
-    lines, below = _note(reader, end, lang)
+    lines, below = _note(reader, end, lang, room)
     for i, line in enumerate(lines):
         left, y = (0.0, 15.0 + NOTE * (i + 1) + 4) if below else (end + 6, 15.0)
         scene.text(f"note:{name}:{i}", left, y, line, "note")

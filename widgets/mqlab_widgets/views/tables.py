@@ -12,7 +12,7 @@ from mqlab.kernel.trace import Trace
 
 from ..scene import Part, Scene
 from ..widths import fit, width
-from .common import RIGHT, find_previous, per_trace
+from .common import RIGHT, ROOMY, find_previous, per_trace
 from .window import window
 
 LINE, TOP, MOST = 18, 22, 8
@@ -27,20 +27,25 @@ class _Place:
     rows: int
 
 
-def tables(trace: Trace, step: int, lang: Lang = "en") -> Scene:
-    places, height = _places(trace)
-    scene = Scene(RIGHT, height)
+def tables(trace: Trace, step: int, lang: Lang = "en", room: int = RIGHT) -> Scene:
+    places, height = _places(trace, room)
+    scene = Scene(room, height)
     old = {t.name.en: t for t in trace.snapshot(find_previous(trace, step)).tables}
     for table in trace.snapshot(step).tables:
         place = places[table.name.en]
         name = table.name.en
-        part = _table(table, table.name.of(lang), old.get(name, table), place)
+        part = _table(table, table.name.of(lang), old.get(name, table), place, room)
         scene.group_of(f"table:{name}", part, "table", at=(0, place.y))
     return scene
 
 
+def has_wide_tables(trace: Trace) -> bool:
+    """If a column has to give way where room is short."""
+    return _places(trace, RIGHT) != _places(trace, ROOMY)
+
+
 @per_trace
-def _places(trace: Trace) -> tuple[dict[str, _Place], float]:
+def _places(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
     """Columns as wide as they ever need to be, and as many rows as there ever are."""
     found: dict[str, dict[Table, None]] = {}
     seen: tuple[Table, ...] | None = None
@@ -53,21 +58,21 @@ def _places(trace: Trace) -> tuple[dict[str, _Place], float]:
     for name, versions in found.items():
         rows = min(max(len(t.rows) for t in versions), MOST + 1)
         columns = next(iter(versions)).columns
-        places[name] = _Place(y, columns, _columns(list(versions)), rows)
+        places[name] = _Place(y, columns, _columns(list(versions), room), rows)
         y += TOP + (max(rows, 1) + 1) * LINE + 12
     return places, y
 
 
-def _columns(versions: list[Table]) -> tuple[float, ...]:
+def _columns(versions: list[Table], room: int) -> tuple[float, ...]:
     """Left edges, and the right one. Too wide: the widest columns give way."""
     wide = [width(c, 10.5) + 16 for c in versions[0].columns]
     for row in {row for table in versions for row in table.rows}:
         for i, value in enumerate(row[: len(wide)]):
             wide[i] = max(wide[i], width(value, SIZE) + 16)
-    while sum(wide) > RIGHT:
+    while sum(wide) > room:
         widest = max(range(len(wide)), key=wide.__getitem__)
         least = sorted(wide)[-2] if len(wide) > 1 else 0
-        wide[widest] = max(min(least, wide[widest] - 4), RIGHT - sum(wide) + wide[widest], 30)
+        wide[widest] = max(min(least, wide[widest] - 4), room - sum(wide) + wide[widest], 30)
     edges = [0.0]
     for w in wide:
         edges.append(edges[-1] + w)
@@ -75,9 +80,9 @@ def _columns(versions: list[Table]) -> tuple[float, ...]:
 
 
 @lru_cache(maxsize=1_024)
-def _table(table: Table, title: str, old: Table, place: _Place) -> Part:
+def _table(table: Table, title: str, old: Table, place: _Place, wide: int) -> Part:
     scene, name = Scene(), table.name.en
-    scene.text(f"heading:{name}", 0, 13, fit(title, RIGHT, 12.5, bold=True), "heading")
+    scene.text(f"heading:{name}", 0, 13, fit(title, wide, 12.5, bold=True), "heading")
     before_rows = {row[0]: row for row in old.rows if row}
     scene.line(f"rule:{name}", 0, TOP + LINE - 5, place.x[-1], TOP + LINE - 5, "rule")
     for i, column in enumerate(table.columns):

@@ -1,0 +1,47 @@
+// What begins a player on a page: its payload unpacked, its font brought, the still replaced. The
+// last of the player's files.
+
+/** Read chunk by chunk: `new Response(stream).text()` comes several tasks later, and a browser that
+ *  is given time draws the still first. */
+async function unpack(bytes) {
+  const { readable, writable } = new DecompressionStream("deflate");
+  const writer = writable.getWriter(), reader = readable.getReader();
+  for (const sent of [writer.write(bytes), writer.close()]) sent.catch(() => {}); // read() throws
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return JSON.parse(text);
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+function readBytes(base64) {
+  const plain = atob(base64), bytes = new Uint8Array(plain.length);
+  for (let i = 0; i < plain.length; i++) bytes[i] = plain.charCodeAt(i);
+  return bytes;
+}
+
+/** The font comes once into a notebook, and after the first picture: whenever a page gets a font,
+ *  the browser lays all of it out anew. */
+async function bringFont(css, player) {
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const id = "mqlab-font";
+  if (!document.getElementById(id)) document.head.append(make("style", { id, textContent: css }));
+  await Promise.all(["400", "600"].map((weight) => document.fonts.load(`${weight} 12px mqlab`)));
+  player.saidAt = -1; // the narration may need other room now
+  player.keepRoom();
+}
+
+/** Play the payload that stands inside `host`, in place of the still. */
+async function mount(host) {
+  const data = await unpack(readBytes(host.querySelector("script.payload").textContent.trim()));
+  const font = host.querySelector("script.font")?.textContent;
+  const player = new Player(host, data);
+  host.mqlab = player;
+  bringIn(host);
+  if (font) bringFont(font, player);
+  // A page of its own is about nothing else: its keys work at once.
+  if (host.dataset.heading === "h1") host.focus({ preventScroll: true });
+  return player;
+}
