@@ -38,7 +38,8 @@ def add_picture_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--present", action="store_true",
         help="a page for a lecture: full screen, as large as it goes, what is to come hidden; Page "
-        "Down plays a scene, b or . turns the screen black, f asks for the full screen",
+        "Down plays a scene, b or . turns the screen black, f asks for the full screen; as a .png: "
+        "a slide of 1920×1080, at the step that tells most where --step names none",
     )  # fmt: skip
     parser.add_argument("--no-browser", action="store_true", help="do not open the page")
 
@@ -49,9 +50,9 @@ def write_picture(
     """Write what was asked for; where no name was given, a page, which the browser opens if it
     is to be `shown`."""
     out = args.output or default
-    if args.present and out.suffix != ".html":
+    if args.present and out.suffix not in (".html", ".png"):
         raise UserError(
-            f"--present makes a page: name {out} with .html at its end, or leave it out"
+            f"--present makes a page or a slide: name {out} with .html or .png at its end"
         )
     if out.suffix not in KINDS:
         raise UserError(f"cannot write {out}: name it by what it is to be ({KINDS_IN_WORDS})")
@@ -76,13 +77,19 @@ def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) 
         return f"{len(trace)} facts"
     if out.suffix == ".gif":
         return _write_film(trace, args, out)
-    at = _number(args.step, trace) if args.step else 0 if out.suffix == ".html" else len(trace)
+    at = _number(args.step, trace) if args.step else _choose_step(trace, out, args.present)
     if out.suffix == ".png":
-        from .photograph import open_studio, photograph
+        from .photograph import open_studio, photograph, photograph_slide
 
-        player = _player(trace, args, at, default_scale=2)
-        with open_studio(args.theme or "light") as page:
-            out.write_bytes(photograph(page, player.svg()))
+        theme = args.theme or "light"
+        player = _player(trace, args, at, default_scale=1 if args.present else 2)
+        with open_studio(theme) as page:
+            shown = (
+                photograph_slide(page, lecture.page(player, theme))
+                if args.present
+                else photograph(page, player.svg())
+            )
+        out.write_bytes(shown)
     else:
         player = _player(trace, args, at)
         if args.present:
@@ -90,6 +97,17 @@ def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) 
         else:
             player.save(out, args.theme or "")
     return f"{len(trace)} facts" if out.suffix == ".html" else f"step {at} of {len(trace)}"
+
+
+def _choose_step(trace: Trace, out: Path, present: bool) -> int:
+    """A page begins at the beginning, a picture shows the end, a slide what tells most."""
+    if out.suffix == ".html":
+        return 0
+    if not present:
+        return len(trace)
+    from mqlab_widgets.lecture import find_telling
+
+    return find_telling(trace)
 
 
 def _player(trace: Trace, args: argparse.Namespace, step: int, default_scale: float = 1) -> Player:

@@ -11,9 +11,11 @@ import zlib
 from pathlib import Path
 
 import pytest
+from mqlab_widgets.lecture import TELLING, find_telling
 
 from mqlab.cli import doctor, main, pictures
 from mqlab.cli.gif import CLEAR, END, FIRST, MOST, Frame, compress, gif_of
+from mqlab.cli.run import open_scenario
 from mqlab.kernel import Play, Trace
 from mqlab.registry import system
 
@@ -79,7 +81,7 @@ def test_present_makes_a_lecture_of_a_scenario_and_opens_it(
     assert payload(Path("other.html").read_text("utf-8"))["meta"]["lecture"]["scenes"] == []
     assert len(opened) == 1, "with a name of its own it is only written"
     assert main(["view", str(scenario), "--present", "-o", "x.svg"]) == 2
-    assert "--present makes a page: name x.svg with .html" in capsys.readouterr().err
+    assert "name x.svg with .html or .png" in capsys.readouterr().err
 
 
 def payload(page):
@@ -155,6 +157,20 @@ def test_without_chromium_one_line_says_what_to_install(
     assert "needs Chromium, which is missing here; Debian: apt-get install chromium" in said
     assert ".svg and .html need nothing" in said and len(said.splitlines()) == 1
     assert not out.exists()
+
+
+@pytest.mark.needs("chromium", "driver")
+def test_a_slide_is_16_to_9_and_shows_the_telling_step(scenario, tmp_path):
+    trace = open_scenario(scenario).run.trace
+    step = find_telling(trace)
+    assert trace.facts[step - 1].glyph in TELLING and step < len(trace)
+    telling, named, other = (tmp_path / f"{name}.png" for name in ("telling", "named", "other"))
+    typed("view", scenario, "--present", "-o", telling)
+    typed("view", scenario, "--present", "-o", named, "--step", step)
+    typed("view", scenario, "--present", "-o", other, "--step", 3)
+    size = telling.read_bytes()[16:24]
+    assert [int.from_bytes(size[:4]), int.from_bytes(size[4:])] == [1920, 1080]
+    assert telling.read_bytes() == named.read_bytes() != other.read_bytes()
 
 
 @pytest.mark.needs("chromium", "driver")

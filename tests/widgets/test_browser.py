@@ -24,6 +24,8 @@ SCHEMES = ("light", "dark")
 
 OVERLAPS = """() => {
   const texts = "text, .title, .chip, .line, .why, .count".replace(/[^ ,]+/g, ".mqlab $&");
+  const style = getComputedStyle(document.querySelector(".mqlab"));
+  const scale = Number(style.getPropertyValue("--scale")) || 1;
   const visible = { opacityProperty: true, visibilityProperty: true };
   const boxes = [...document.querySelectorAll(texts)]
     .filter((el) => el.textContent.trim() && el.checkVisibility(visible))
@@ -34,7 +36,8 @@ OVERLAPS = """() => {
         const panel = up.parentElement.closest("svg");
         if (!panel) continue;
         const at = panel.getBoundingClientRect();
-        const [x, y, w, h] = ["x", "y", "width", "height"].map((n) => Number(up.getAttribute(n)));
+        const [x, y, w, h] = ["x", "y", "width", "height"]
+          .map((name) => scale * Number(up.getAttribute(name)));
         left = Math.max(left, at.left + x); right = Math.min(right, at.left + x + w);
         top = Math.max(top, at.top + y); bottom = Math.min(bottom, at.top + y + h);
       }
@@ -47,7 +50,7 @@ OVERLAPS = """() => {
     const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
     const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
     // Line boxes are taller than letters: 3 px of shared height is leading, not ink.
-    if (wide > 0.5 && high > 3) out.push([a.text, b.text, wide, high]);
+    if (wide > 0.5 && high > 3 * scale) out.push([a.text, b.text, wide, high]);
   }
   return out;
 }"""

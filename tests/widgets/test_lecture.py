@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -80,7 +81,18 @@ def test_it_fits_the_projector_and_its_letters_grow_with_it(
     )
     assert outside == []
     assert page.evaluate(OVERLAPS) == []
-    assert scale_of(page) > (1.3 if size[0] == 1920 else 0.85)
+    sizes = page.evaluate(
+        """() => [...document.querySelectorAll("svg.picture .lab, svg.picture .row text:not(.num)"
+          + ", .say div")].filter((el) => el.checkVisibility())
+          .map((el) => (el.getScreenCTM?.().a ?? 1) * parseFloat(getComputedStyle(el).fontSize))"""
+    )
+    least = 24 * min(1, size[1] / 1080)
+    assert len(sizes) > 10 and min(sizes) >= least * 0.9 and median(sizes) >= least
+    used = page.evaluate(
+        "() => Math.max(...[...document.querySelectorAll('.stage > *')]"
+        ".map((el) => el.getBoundingClientRect().right))"
+    )
+    assert used > 0.95 * size[0], "the whole width"
 
 
 def test_its_letters_follow_the_window_and_the_scale_that_was_asked_for(show: Show) -> None:

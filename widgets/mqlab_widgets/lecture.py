@@ -50,6 +50,19 @@ def divide(trace: Trace, parts: Sequence[Part], lang: Lang = "en") -> tuple[tupl
     return tuple(scenes)
 
 
+def find_telling(trace: Trace) -> int:
+    """The step that a slide shows: the first at which something is no longer true, else the last at
+    which something stops, else is written; else the end."""
+    for at, (before, now) in enumerate(pairwise(trace.snapshots), 1):
+        if sum(not light.ok for light in now.lights) > sum(not light.ok for light in before.lights):
+            return at
+    shown = [at for at in range(1, len(trace) + 1) if not trace.facts[at - 1].fold]
+    for glyph in TELLING:
+        if found := [at for at in shown if trace.facts[at - 1].glyph == glyph]:
+            return found[-1]
+    return len(trace)
+
+
 def _cut(trace: Trace, start: int, end: int) -> list[int]:
     """Where the pieces end: at most `MOST_STEPS` that are shown in each."""
     shown = [at for at in range(start + 1, end + 1) if not trace.facts[at - 1].fold]

@@ -1,8 +1,9 @@
 // A lecture: the player over the whole window, as large as it goes, what is to come hidden. Follows
 // player.js in one module, whose names it uses. Text from Python only ever becomes textContent.
 
-// The room, in px at scale 1, in which everything of a picture is in sight: a notebook's pane.
-const ROOM = { width: 840, height: 640 };
+// The room that a lecture gives a picture, in px at scale 1: so little that its texts have 24 px on
+// a projector of 1920×1080. What has no room there is behind a tab.
+const ROOM = { width: 850, height: 515 };
 
 /** A run in scenes with captions, and the keys of a lecture. */
 class Lecture {
@@ -47,8 +48,9 @@ class Lecture {
     let scale = this.wanted * Math.min(innerWidth / ROOM.width, innerHeight / ROOM.height);
     for (let tries = 0; tries < 3; tries++) {
       player.data.meta.scale = scale;
-      player.load(player.data, step);
+      player.host.style.setProperty("--scale", scale);
       this.keepRoom();
+      player.load(player.data, step);
       player.draw(step);
       const tall = player.host.offsetHeight;
       if (tall <= innerHeight) break;
@@ -77,6 +79,8 @@ class Lecture {
     const { caption } = this.scenes[scene] ?? {};
     this.number.textContent = scene < 0 ? "" : `${scene + 1}/${this.scenes.length}`;
     this.text.textContent = caption ?? this.story;
+    const { why } = this.player; // what the caption says is not said twice
+    why.style.visibility = why.textContent === caption ? "hidden" : "";
   }
 
   /** The caption has the room that the longest one needs, so that nothing jumps. */
