@@ -20,11 +20,14 @@ STORY = '''
 # An order and its payment in one transaction
 system orders 'app=init; begin; send orders-0 580538; send payments-0 paid-580538; commit'
 '''
-torn = scenario('''
+TORN = '''
 # The coordinator dies between two markers
-system orders 'app=init; begin; send orders-0 580538; send payments-0 paid-580538; commit'
+system orders
+run app: init, begin, send orders-0 580538, send payments-0 paid-580538
 kill tc when=WriteTxnMarkers#1 after=1
-''')
+run app: commit
+'''
+torn = scenario(TORN)
 question = ("What does a reader get?", ["both", "half", "nothing"], 1, ["a", "b", "c"])
 
 class Trace(BaseHTTPRequestHandler):
@@ -53,7 +56,10 @@ DISPLAYS = {
     "answered": "Predict(*question, trace=torn, step=12, until=24, chosen=1, revealed=True)",
     "playground": "play = Play(system(STORY.strip().splitlines()[-1].removeprefix('system ')))\n"
     "play.go_on()\nPlayground(play)",
-    "pair": "put_beside(STORY, STORY)",
+    "pair": "put_beside(TORN, TORN)",
+    "futures": "play = Play(system(STORY.strip().splitlines()[-1].removeprefix('system ')))\n"
+    "play.go_on()\nground = Playground(play)\nground.branch(len(play.choices) - 4, 'kill coordinator')\n"
+    "ground.compare()\nground",
     "explorer": "Explorer(system('two_phase'))",
     "ordering": "order = PRODUCE.arrange([])",
     "follow": "Follow(f'http://127.0.0.1:{server.server_port}')",

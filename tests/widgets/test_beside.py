@@ -105,8 +105,13 @@ def test_two_futures_share_a_slider_and_differences_are_marked(page: Any) -> Non
         "() => document.querySelector('.twin').dataset.step < "
         "document.querySelector('.first').dataset.step"
     )
-    page.get_by_role("tab", name="What stands now").click()
-    settle(page)
+    for host in (left, right):  # the outcomes are compared, not the arrows alone
+        for panel in ("logs", "readers"):
+            picture = host.locator(f"svg.picture[data-panel={panel}]").bounding_box()
+            assert picture["y"] + picture["height"] <= host.locator(".bottom").bounding_box()["y"]
+        lane = host.locator("svg[data-panel=space-time] text.lane").last.bounding_box()
+        inside = host.bounding_box()
+        assert lane["x"] + lane["width"] <= inside["x"] + inside["width"], "the last lane is whole"
     marked = "(host) => [...host.querySelectorAll('text.differs')].map((el) => el.textContent)"
     assert any("part of T1: torn" in text for text in left.evaluate(marked))
     assert any("waits at its LSO" in text for text in right.evaluate(marked))

@@ -3,12 +3,13 @@
 const GAP = 18, BETWEEN = 12; // px between columns, and between panels of a column
 const TABS = 35; // px: a row of tabs, its line and its margin
 const LEFT_LEAST = 300; // px of the diagram beside the right column; it then scrolls sideways
+const ROWS_LEAST = 5; // of a diagram above the outcome
 const TAB_LEAST = 100; // px of a panel behind a tab below the pinned ones
 
 /** The arrangement that shows the most: in the room that panels want, else in what two columns
  *  need, else small, else with panels behind tabs that yield. What room is left goes to what is
  *  cut. */
-function arrangeBest(all, width, height, words) {
+function arrangeBest(all, width, height, words, half) {
   const roomy = all.map((panel) => panel.wide ?? panel);
   const small = all.map((panel) => panel.small ?? panel);
   const yielding = small.map((panel) => (panel.yields ? { ...panel, pinned: false } : panel));
@@ -17,7 +18,7 @@ function arrangeBest(all, width, height, words) {
     || across([of(panels, "left"), of(panels, "right")]) <= width;
   let best = null;
   for (const panels of [roomy, all, small, yielding].filter(fits)) {
-    const found = arrange(of(panels, "left"), of(panels, "right"), width, height, words);
+    const found = arrange(of(panels, "left"), of(panels, "right"), width, height, words, half);
     const hidden = 1e3 * hides(found.columns) + count(found.columns);
     if (!best || hidden < best.hidden) best = { ...found, hidden };
     if (!hides(found.columns) && panels !== roomy) break;
@@ -56,14 +57,32 @@ const tall = (panels) => panels.reduce((sum, panel) => sum + panel.height, 0)
   + BETWEEN * Math.max(0, panels.length - 1);
 
 /** Panels in columns: each column a list of panels and, at its end, groups that are tabs. */
-function arrange(left, right, width, height, words) {
+function arrange(left, right, width, height, words, half) {
   const one = wide(right) + GAP;
-  if (left.length && right.length && width < Math.min(wide(left), LEFT_LEAST) + one) {
-    const groups = [...alone(left), ...behind(right, height, words)];
+  const least = half ? wide(left) : Math.min(wide(left), LEFT_LEAST);
+  if (left.length && right.length && width < least + one) {
+    const groups = half && below(left, right, height)
+      || [...alone(left), ...behind(right, height, words)];
     return { left: [], columns: [{ panels: [], groups }] };
   }
   const columns = wide(left) + 2 * one <= width + GAP * !left.length ? 2 : 1;
   return { left, columns: right.length ? stack(right, columns, height, words) : [] };
+}
+
+/** Behind the first tab the diagram and, below it, as much of the outcome as leaves it some rows;
+ *  nothing where that is not possible. */
+function below([diagram], right, height) {
+  const { head, edge, row } = diagram.rows;
+  const least = (head + edge + ROWS_LEAST * row) * diagram.panel.scale;
+  const small = right.map((panel) => panel.small ?? panel);
+  const outcome = [];
+  for (const panel of small.filter(({ pinned, yields }) => pinned && !yields)) {
+    if (least + BETWEEN + tall([...outcome, panel]) <= height - TABS) outcome.push(panel);
+  }
+  if (!outcome.length) return null;
+  const [group] = alone([diagram]);
+  group.panels.push(...outcome);
+  return [group, ...alone(right.filter(({ base }) => !outcome.some((one) => one.base === base)))];
 }
 
 /** Every panel behind a tab of its own. */

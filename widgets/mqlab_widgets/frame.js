@@ -10,6 +10,7 @@ const AIR = 24; // px above what comes into the pane
 const DESCRIBE_MS = 250; // after the last step
 const PARCEL = { ms: 250, high: 18, line: 15, ends: 14 }; // what travels along an arrow, in px
 const BRING_IN_MS = [0, 60, 200, 500]; // after a display is drawn
+const NOTHING = { height: 0 }; // stands for what is yet to be measured
 const PAGE_EDGE = 10; // px more of a page, which has an edge of its own
 
 /** What scrolls around an element, if anything smaller than the window does. */
@@ -141,7 +142,8 @@ class Stage {
   }
 
   place(width, height) {
-    const { left, columns } = arrangeBest(this.all, width, height, this.words);
+    const { left, columns } = arrangeBest(
+      this.all, width, height, this.words, Boolean(this.host.closest(".mqlab-pair")));
     this.panels = [...left, ...columns.flatMap(within)];
     this.tabs = [];
     for (const panel of this.panels) panel.visible = true;
@@ -153,9 +155,11 @@ class Stage {
       ? (panels.length ? BETWEEN : 0) + TABS + Math.max(...groups.map((g) => tall(g.panels))) : 0));
     const used = Math.min(height, Math.max(0, ...need, ...left.map((panel) => panel.height)));
     this.el.style.height = `${used}px`;
-    const inTabs = columns.flatMap(({ groups }) => groups.flatMap(({ panels }) => panels));
-    for (const panel of this.panels) {
-      panel.rows?.fit((used - (inTabs.includes(panel) ? TABS : 0)) / this.scale);
+    const tabs = columns.flatMap(({ groups }) => groups.map(({ panels }) => panels));
+    for (const panel of this.panels.filter(({ rows }) => rows)) {
+      const beside = tabs.find((panels) => panels.includes(panel));
+      const taken = beside ? TABS + tall([...beside.filter((one) => one !== panel), NOTHING]) : 0;
+      panel.rows.fit((used - taken) / this.scale);
     }
     for (const box of diagram) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;

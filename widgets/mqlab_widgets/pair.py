@@ -8,6 +8,7 @@ position of the one belongs to which of the other; in between each takes its ste
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from mqlab.kernel.text import Text
 from mqlab.kernel.trace import Trace
 
+from .payload import build
 from .player import Player, Theme, document, mounted
 
 CLOCK = Text(
@@ -45,8 +47,11 @@ class Pair:
     def payload(self) -> dict[str, Any]:
         """What the module plays: the first run, and beside it the second."""
         words = {"differs": CLOCK.of(self.first.look.lang)}
-        beside = {"other": self.second.payload, "places": self.places, "words": words}
-        return {**self.first.payload, "beside": beside}
+        first, second = (
+            build(player.trace, player.step, replace(player.look, half=True))
+            for player in (self.first, self.second)
+        )
+        return {**first, "beside": {"other": second, "places": self.places, "words": words}}
 
     def _at_once(self) -> tuple[Player, Player]:
         """Both, the second where the clock has it."""

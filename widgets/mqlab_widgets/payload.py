@@ -15,7 +15,7 @@ from mqlab.kernel.trace import Fact, Trace
 from .legend import SHAPES, explain_evidence, find_kind, list_signs, list_terms
 from .lives import encode
 from .scene import Scene
-from .views import MOST_ROWS, PANELS
+from .views import HALF, MOST_ROWS, PANELS, WIDE
 
 HERE = Path(__file__).parent
 
@@ -84,6 +84,7 @@ class Look:
     lang: Lang = "en"
     scale: float = 1.0
     panels: tuple[str, ...] | None = None
+    half: bool = False  # beside another run
 
     @property
     def calm(self) -> bool:
@@ -128,11 +129,12 @@ def _check_panels(panels: Sequence[str]) -> None:
 def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
     """Lives and everything else the module needs; plain data."""
     names = look.names(trace)
+    wide = HALF if look.half else WIDE
     sizes: dict[str, tuple[float, float]] = {}
 
     def scenes(name: str) -> Iterator[Scene]:
         panel = PANELS[name]
-        view = partial(panel.view, rows=MOST_ROWS) if panel.rows else panel.view
+        view = partial(panel.view, rows=MOST_ROWS, wide=wide) if panel.rows else panel.view
         for scene in map(partial(view, trace, lang=look.lang), range(len(trace) + 1)):
             old = sizes.get(name, (0, 0))
             sizes[name] = max(old[0], scene.width), max(old[1], scene.height)
@@ -151,12 +153,14 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
         "terms": list_terms(trace, look.lang),
         "evidence": explain_evidence(look.lang),
         "words": words(look.lang),
-        "panels": {name: describe(name, trace, look.lang, sizes[name]) for name in names},
+        "panels": {name: describe(name, trace, look.lang, wide, sizes[name]) for name in names},
     }
     return data
 
 
-def describe(name: str, trace: Trace, lang: Lang, size: tuple[float, float]) -> dict[str, Any]:
+def describe(
+    name: str, trace: Trace, lang: Lang, wide: int, size: tuple[float, float]
+) -> dict[str, Any]:
     """A panel's size and place: all that the browser's layout asks of it."""
     panel = PANELS[name]
     return {
@@ -166,7 +170,7 @@ def describe(name: str, trace: Trace, lang: Lang, size: tuple[float, float]) -> 
         "tab": panel.tab.of(lang),
         "pinned": panel.pinned,
         "yields": panel.yields,
-        "rows": panel.rows(trace, lang) if panel.rows else None,
+        "rows": panel.rows(trace, lang, wide) if panel.rows else None,
     }
 
 

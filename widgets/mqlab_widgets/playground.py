@@ -314,7 +314,7 @@ class Playground(PictureWidget):
         titles = [say_choice(self.play, choices[:fork], self._look.lang) for choices in both]
         step = min(compared.parts + 1, len(first))
         for name, trace, title in zip(("payload", "other"), (first, second), titles, strict=True):
-            look = replace(self._look, title=title)
+            look = replace(self._look, title=title, half=True)
             setattr(self, name, deflate(build(trace, min(step, len(trace)), look)))
         return {"compared": {"rows": [list(rows) for rows in compared.rows]}, "spots": []}
 

@@ -21,6 +21,7 @@ from .lights import has_long_sentences, lights, lights_small
 from .logs import has_long_names, has_long_strips, logs, logs_small
 from .money import money
 from .outcomes import outcomes
+from .plan import HALF, WIDE
 from .readers import has_long_rows, readers
 from .space_time import MOST_ROWS, measure_rows, space_time, space_time_all
 from .tables import has_wide_tables, tables
@@ -36,7 +37,7 @@ class Panel:
     Where there is no room for all panels of a side below each other, the `pinned` ones stay in
     sight, in the order of `PANELS`, and the others become tabs, each named by its `tab`; a pinned
     one that `yields` becomes one too, before the others would. A view with `rows` takes how many
-    it draws, and `rows` tells the browser how to crop and scroll them.
+    it draws and how wide it may be, and `rows` tells the browser how to crop and scroll them.
     A panel that is `asked` for is drawn only where it is named.
     `NAME/all` stands instead of NAME when nothing is folded, `NAME/small` where room is short,
     `NAME/wide` where there is more than two columns need.
@@ -50,7 +51,7 @@ class Panel:
     pinned: bool = False
     yields: bool = False
     asked: bool = False
-    rows: Callable[[Trace, Lang], dict[str, Any]] | None = None
+    rows: Callable[[Trace, Lang, int], dict[str, Any]] | None = None
 
 
 PANELS: dict[str, Panel] = {
@@ -162,6 +163,6 @@ PANELS |= {
 }
 
 __all__ = [
-    "MOST_ROWS", "PANELS", "Panel", "View", "graphs", "lights", "logs", "money", "outcomes",
-    "readers", "space_time", "space_time_all", "tables", "window",
+    "HALF", "MOST_ROWS", "PANELS", "WIDE", "Panel", "View", "graphs", "lights", "logs", "money",
+    "outcomes", "readers", "space_time", "space_time_all", "tables", "window",
 ]  # fmt: skip

@@ -26,6 +26,7 @@ HEAD = 46  # the lanes' names and what they are
 STAIRS = 14  # more than that, where every other name stands lower
 SLOTS = (0, 12, -12, 21, -21)  # where open transactions of one lane stand beside each other
 WIDE = 456  # what the diagram may use beside the right column in a notebook of 950 px
+HALF = 388  # the same where two runs stand beside each other
 LEAST, MOST = 41, 180  # distance of two lanes; twelve stand beside the right column
 AFTER = 0.72  # of a lane's distance: the room right of the last lane, and at least so much:
 BEHIND = 58
@@ -82,11 +83,11 @@ class Plan:
 
 
 @per_trace
-def plan(trace: Trace, lang: Lang, unfold: bool) -> Plan:
+def plan(trace: Trace, lang: Lang, unfold: bool, wide: int = WIDE) -> Plan:
     facts = trace.facts
     rows = [i for i, f in enumerate(facts, 1) if unfold or not f.fold]
     lanes = _lanes(trace)
-    pitch = _pitch(len(lanes))
+    pitch = _pitch(len(lanes), wide)
     widest = max((width(lane.title.of(lang), 12, bold=True) for lane in lanes), default=0)
     x = {lane.name: FIRST + i * pitch for i, lane in enumerate(lanes)}
     down = _down(trace)
@@ -133,9 +134,9 @@ def _lanes(trace: Trace) -> tuple[Lane, ...]:
     return tuple(lanes)
 
 
-def _pitch(lanes: int) -> float:
-    """The distance between lanes: what they share of `WIDE`."""
-    share = min((WIDE - FIRST) / (lanes - 1 + AFTER), (WIDE - FIRST - BEHIND) / max(lanes - 1, 1))
+def _pitch(lanes: int, wide: int) -> float:
+    """The distance between lanes: what they share of a diagram's width."""
+    share = min((wide - FIRST) / (lanes - 1 + AFTER), (wide - FIRST - BEHIND) / max(lanes - 1, 1))
     return int(min(max(share, LEAST), MOST))
 
 

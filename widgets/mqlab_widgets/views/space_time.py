@@ -8,7 +8,7 @@ from mqlab.kernel.trace import Trace
 from ..scene import Part, Scene
 from ..widths import fit, fit_apart, width
 from .marks import row
-from .plan import ROW, SLOTS, STAIRS, Plan, plan
+from .plan import ROW, SLOTS, STAIRS, WIDE, Plan, plan
 from .window import window
 
 ROWS = 20  # rows that are seen where nobody says how many
@@ -18,14 +18,18 @@ FOLD = 51  # px: the middle of a number of folded rows, right of a transaction's
 EDGE = 3  # px above the first row that is seen and below the last: numbers of folded rows
 
 
-def space_time(trace: Trace, step: int, lang: Lang = "en", rows: int = ROWS) -> Scene:
+def space_time(
+    trace: Trace, step: int, lang: Lang = "en", rows: int = ROWS, wide: int = WIDE
+) -> Scene:
     """With folded facts left out; their number stands between the rows."""
-    return _draw(plan(trace, lang, False), trace, step, lang, rows)
+    return _draw(plan(trace, lang, False, wide), trace, step, lang, rows)
 
 
-def space_time_all(trace: Trace, step: int, lang: Lang = "en", rows: int = ROWS) -> Scene:
+def space_time_all(
+    trace: Trace, step: int, lang: Lang = "en", rows: int = ROWS, wide: int = WIDE
+) -> Scene:
     """Every fact has a row."""
-    return _draw(plan(trace, lang, True), trace, step, lang, rows)
+    return _draw(plan(trace, lang, True, wide), trace, step, lang, rows)
 
 
 def _draw(p: Plan, trace: Trace, step: int, lang: Lang, rows: int) -> Scene:
@@ -42,10 +46,10 @@ def _draw(p: Plan, trace: Trace, step: int, lang: Lang, rows: int) -> Scene:
     return scene
 
 
-def measure_rows(trace: Trace, lang: Lang, unfold: bool) -> dict[str, float]:
+def measure_rows(trace: Trace, lang: Lang, wide: int, unfold: bool) -> dict[str, float]:
     """What a browser needs to crop and scroll by itself: where the rows begin, how high each is,
     the edge above and below them, how many there are, and how many are drawn at most."""
-    p = plan(trace, lang, unfold)
+    p = plan(trace, lang, unfold, wide)
     return {"head": p.head, "row": ROW, "edge": EDGE, "count": len(p.rows), "most": MOST_ROWS}
 
 
