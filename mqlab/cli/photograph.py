@@ -62,7 +62,9 @@ def photograph(page: Page, svg: str) -> bytes:
     return page.screenshot()
 
 
-SLIDE = {"width": 1920, "height": 1080}
+SLIDE = (1920, 1080)
+"""Width and height in pixels."""
+
 BARE = (
     ".lecture :is(.controls, .count, .tabs, .top button) { display: none !important; }"
     ".lecture .caption { min-height: 0 !important; }"
@@ -72,7 +74,8 @@ BARE = (
 
 def photograph_slide(page: Page, lecture: str) -> bytes:
     """The page of a lecture, as it opens, as a slide of 16:9."""
-    page.set_viewport_size(SLIDE)
+    width, height = SLIDE
+    page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(reduced_motion="reduce")
     page.set_content(lecture)
     page.wait_for_selector(".lecture[data-step]")

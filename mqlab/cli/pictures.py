@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ..kernel import Trace
 from .errors import UserError
@@ -81,7 +81,7 @@ def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) 
     if out.suffix == ".png":
         from .photograph import open_studio, photograph, photograph_slide
 
-        theme = args.theme or "light"
+        theme: Literal["light", "dark"] = args.theme or "light"
         player = _player(trace, args, at, default_scale=1 if args.present else 2)
         with open_studio(theme) as page:
             shown = (

@@ -63,6 +63,8 @@ class Play:
         state = _State(Run(self.system, self.title, self.claims))
         for choice in choices:
             state = state.after(choice)
+        if choices and self.claims:
+            state.run.judge_anew()
         self.start = tuple(state.run.choices)
         self._states = {self.start: state}
         self._now = state
@@ -91,7 +93,8 @@ class Play:
         return encode(self.system, self._now.run.trace)
 
     def watch(self, claim: Property) -> None:
-        """From now on this claim is the first light of the picture."""
+        """From now on this claim is the first light of the picture. It is judged from where the play
+        begins: what has broken it before is not the learner's."""
         self.claims = (claim,)
         choices, start = self.choices, self.start
         self._begin(start)

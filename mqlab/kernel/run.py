@@ -62,6 +62,7 @@ class Run:
     facts: list[Fact] = field(default_factory=list)
     snapshots: list[Snapshot] = field(init=False)
     steps: int = 0
+    red: frozenset[str] = frozenset()  # the lights that went red and stay so
     counts: tuple[int, ...] = ()  # of the last choice: how many facts there were after each move
 
     def __post_init__(self) -> None:
@@ -142,6 +143,12 @@ class Run:
         judged = self._lit(self._with_claims(self.system.snapshot(self.world), self.world))
         self.snapshots[-1] = replace(self.snapshots[-1], lights=judged.lights)
 
+    def judge_anew(self) -> None:
+        """From here on the `claims` are judged as if nothing had been before: what broke one of
+        them for a moment, in choices that somebody was given, is not hers."""
+        self.red -= {claim.name for claim in self.claims}
+        self._judge()
+
     def _with_claims(self, new: Snapshot, world: World) -> Snapshot:
         if not self.claims:
             return new
@@ -151,8 +158,8 @@ class Run:
 
     def _lit(self, new: Snapshot) -> Snapshot:
         """A light that went red stays red: the invariant was broken in this run."""
-        red = {light.name for light in self.snapshots[-1].lights if not light.ok}
-        lights = tuple(replace(g, ok=g.ok and g.name not in red) for g in new.lights)
+        self.red |= {light.name for light in new.lights if not light.ok}
+        lights = tuple(replace(g, ok=g.name not in self.red) for g in new.lights)
         return replace(new, lights=lights)
 
     def _told(self, moved: list[Moved], i: int, before: World) -> Iterable[Fact]:

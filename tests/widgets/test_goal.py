@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
 
 from mqlab_widgets import Playground
-from mqlab_widgets.goal import Goal, find_red, list_faults
+from mqlab_widgets.goal import Goal, list_faults
 
 from mqlab.explore import Budget, explore
 from mqlab.kernel import Play, Property, Text
@@ -57,7 +57,7 @@ def test_the_goal_is_said_and_choices_are_counted_until_it_is_reached() -> None:
 def test_the_picture_stands_at_the_step_that_broke_the_claim_and_marks_it() -> None:
     ground = play(TWICE)
     meta = shown(ground)["meta"]
-    red = find_red(ground.play.trace)
+    red = ground.goal.find_red(ground.play.trace)
     assert meta["step"] == red > 0 and meta["facts"][red - 1]["mark"] == "crash"
     first = ground.play.trace.snapshots[red].lights[0]
     assert (first.name, first.ok) == ("money", False)
@@ -78,7 +78,7 @@ def test_a_longer_run_is_told_of_a_shorter_one_and_shows_it() -> None:
     kept = ground.found
     ground._asked(None, {"type": "show"}, None)
     assert len(ground.play.choices) == len(TWICE), "the shortest run is open"
-    assert shown(ground)["meta"]["step"] == find_red(ground.play.trace)
+    assert shown(ground)["meta"]["step"] == ground.goal.find_red(ground.play.trace)
     assert ground.found == kept and f"in {mine} choices" in text(ground), "hers is kept as hers"
     assert not ground.ui["goal"]["shows"]
 
@@ -117,6 +117,30 @@ def test_what_a_scenario_has_done_before_does_not_count() -> None:
     assert len(ground.goal.find_shortest()) == 5
     ground.reset()
     assert text(ground).startswith("You broke"), "it stays found"
+
+
+SECOND_HALF = """
+system orders claims=whole_read
+run app: init, begin, send orders-0 order-16, send payments-0 paid-16, commit
+hold app→coordinator EndTxn#2
+run app: begin, send orders-0 order-17, send payments-0 paid-17, commit
+"""
+
+
+def test_a_light_that_was_red_before_the_play_began_is_not_the_learners() -> None:
+    given = continue_scenario(SECOND_HALF)
+    before = len(given.trace)
+    assert any(not light.ok for s in given.trace.snapshots for light in s.lights), "for a moment"
+    ground = Playground(given, goal="whole read")
+    assert ground.goal is not None and not ground.ui["goal"]["reached"]
+    assert ground.play.trace.snapshots[-1].lights[0].ok
+    ground.do("app>coordinator")
+    assert not ground.ui["goal"]["reached"], "nothing is broken yet"
+    ground.go_on()
+    red = ground.goal.find_red(ground.play.trace)
+    assert ground.ui["goal"]["reached"] and shown(ground)["meta"]["step"] == red > before
+    assert not ground.play.trace.snapshots[-1].lights[0].ok, "it stays red"
+    assert "between" not in text(ground) and len(ground.goal.found) > 1
 
 
 def test_a_search_that_is_given_up_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ runs a little at a time between whatever else the kernel is asked.
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -76,12 +77,6 @@ def find_claim(system: System, goal: str | Property) -> Property:
     return found
 
 
-def find_red(trace: Trace) -> int:
-    """The fact at which the first light turns red; 0 where it does not."""
-    red = (i for i, s in enumerate(trace.snapshots) if s.lights and not s.lights[0].ok)
-    return next(red, 0)
-
-
 def list_faults(choices: Choices) -> Budget:
     """What a run contains, as the bounds of a search."""
     parsed = [parse(choice) for choice in choices]
@@ -111,11 +106,20 @@ class Goal:
         self._given_up = 0
         self._told = False
 
+    def find_red(self, trace: Trace) -> int:
+        """The fact at which the first light turns red, behind the choices that were given; 0 where
+        it does not."""
+        given = len(self.begin) if trace.choices[: len(self.begin)] == self.begin else 0
+        first = bisect_right(trace.facts, given, key=lambda fact: fact.step)
+        ok = [not shown.lights or shown.lights[0].ok for shown in trace.snapshots[first:]]
+        turns = (first + at for at in range(1, len(ok)) if ok[at - 1] and not ok[at])
+        return next(turns, 0)
+
     def notice(self) -> int:
         """Look at what the learner has just done: the fact at which the claim broke where that is
         news, 0 otherwise. A run that was shown to her is none that she found."""
         trace = self.play.trace
-        red = find_red(trace)
+        red = self.find_red(trace)
         if not red or self._told:
             return 0
         given = len(self.begin)

@@ -18,7 +18,7 @@ from mqlab.kernel.trace import Trace
 from .acts import list_nodes, list_spots
 from .beside import compare, find_fork
 from .branches import draw_branches, list_visited, say_choice
-from .goal import Goal, find_red
+from .goal import Goal
 from .lives import deflate
 from .payload import Look, build, refuse, tail
 from .player import Player
@@ -184,7 +184,7 @@ class Playground(PictureWidget):
             raise ValueError("there is no run to compare with: first reach the goal")
         self.goal.find_shortest()
         self.play.go_to(self.goal.show())
-        self._show(at=find_red(self.play.trace))
+        self._show(at=self.goal.find_red(self.play.trace))
 
     def _move(self, act: Callable[[], None]) -> None:
         """Do it; where that has reached the goal, the picture stands at the fact that broke it."""
@@ -235,9 +235,9 @@ class Playground(PictureWidget):
 
     def _kept(self) -> Player:
         """What stays in the notebook: the run that reached the goal, at the step that did."""
-        if self.found:
+        if self.goal is not None and self.goal.found:
             trace = self._found_trace()
-            return self._player(trace, find_red(trace))
+            return self._player(trace, self.goal.find_red(trace))
         return self.player()
 
     def _keep(self) -> None:
@@ -300,7 +300,7 @@ class Playground(PictureWidget):
         if now[: len(self._at)] != self._at and self._left[: len(self._at)] != self._at:
             self._left = self._at
         self._at = now
-        red = find_red(trace) if self.goal is not None else 0
+        red = self.goal.find_red(trace) if self.goal is not None else 0
         if red:
             self._broken.add(trace.choices[: trace.facts[red - 1].step])
 
