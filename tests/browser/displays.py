@@ -16,10 +16,7 @@ from mqlab.lab import (
 from mqlab.lessons.kafka.lab05 import PRODUCE
 from mqlab_widgets import Predict
 
-STORY = '''
-# An order and its payment in one transaction
-system orders 'app=init; begin; send orders-0 580538; send payments-0 paid-580538; commit'
-'''
+ORDERS = "orders 'app=init; begin; send orders-0 580538; send payments-0 paid-580538; commit'"
 TORN = '''
 # The coordinator dies between two markers
 system orders
@@ -54,12 +51,10 @@ DISPLAYS = {
     "player": "Player(torn)",
     "question": "Predict(*question, trace=torn, step=12)",
     "answered": "Predict(*question, trace=torn, step=12, until=24, chosen=1, revealed=True)",
-    "playground": "play = Play(system(STORY.strip().splitlines()[-1].removeprefix('system ')))\n"
-    "play.go_on()\nPlayground(play)",
+    "playground": "play = Play(system(ORDERS))\nplay.go_on()\nPlayground(play)",
     "pair": "put_beside(TORN, TORN)",
-    "futures": "play = Play(system(STORY.strip().splitlines()[-1].removeprefix('system ')))\n"
-    "play.go_on()\nground = Playground(play)\nground.branch(len(play.choices) - 4, 'kill coordinator')\n"
-    "ground.compare()\nground",
+    "futures": "play = Play(system(ORDERS))\nplay.go_on()\nground = Playground(play)\n"
+    "ground.branch(len(play.choices) - 4, 'kill coordinator')\nground.compare()\nground",
     "explorer": "Explorer(system('two_phase'))",
     "ordering": "order = PRODUCE.arrange([])",
     "follow": "Follow(f'http://127.0.0.1:{server.server_port}')",

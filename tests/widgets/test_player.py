@@ -172,7 +172,8 @@ def test_a_trace_without_facts() -> None:
 
 def test_a_picture_of_two_panels_is_one_idea_without_chips() -> None:
     calm = Player(sample(), panels=("diagram", "readers"))
-    assert list(calm.payload["meta"]["panels"]) == ["space-time", "space-time/all", "readers"]
+    shown = list(calm.payload["meta"]["panels"])
+    assert shown == ["space-time", "space-time/all", "readers", "readers/wide"]
     assert calm.payload["meta"]["system"] == "" and calm.payload["meta"]["calm"]
     assert 'class="chip"' not in calm.svg() and 'class="chip"' in Player(sample()).svg()
     assert not Player(sample(), panels=("diagram", "readers", "logs")).payload["meta"]["calm"]

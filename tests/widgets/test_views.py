@@ -12,7 +12,7 @@ from mqlab_widgets import Player
 from mqlab_widgets.scene import Node, Scene
 from mqlab_widgets.style import font_of
 from mqlab_widgets.views import PANELS
-from mqlab_widgets.views.common import ROOMY
+from mqlab_widgets.views.common import ROOMY, find_previous
 from mqlab_widgets.views.plan import plan
 from mqlab_widgets.widths import fit, fit_apart, width, wrap
 
@@ -75,6 +75,32 @@ def test_a_roomy_panel_cuts_nothing_and_is_no_taller(story: str) -> None:
             assert roomy.width == ROOMY and roomy.height <= short.height
             said = [node.text for node in flat(roomy).values() if node.tag == "text"]
             assert not [text for text in said if "…" in text or text.startswith("+")], name
+
+
+def test_a_frontier_that_moves_says_from_where_to_where() -> None:
+    trace = open_scenario(STORIES / f"{LONG[0]}.scn").run.trace
+    told = set()
+    for step in range(1, len(trace) + 1):
+        drawn = draw("logs", trace, step)
+        before, now = (
+            {(log.name, f.name): f.at for log in trace.snapshot(at).logs for f in log.frontiers}
+            for at in (find_previous(trace, step), step)
+        )
+        for (log, name), at in now.items():
+            way = drawn.get(f"way:{log}:{name}")
+            moved = before.get((log, name), at) != at
+            assert (way is not None) == moved
+            if way is not None:
+                assert way.text == f"{before[log, name]} → {at}"
+                told.add((name, way.text))
+    assert {("LSO", "0 → 2"), ("HW", "0 → 1")} <= told
+
+
+def test_a_folded_step_says_why_it_is_folded() -> None:
+    facts = Player(open_scenario(STORIES / f"{LONG[0]}.scn").run.trace).payload["meta"]["facts"]
+    folded = [fact for fact in facts if fact.get("fold")]
+    assert len(folded) > 5 and all(fact["why"] for fact in folded)
+    assert len({fact["why"] for fact in folded}) > 2
 
 
 def test_only_what_says_more_is_drawn_for_more_room() -> None:

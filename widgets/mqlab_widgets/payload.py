@@ -28,6 +28,30 @@ CALM = 2
 SHORT = {"diagram": "space-time"}
 """Other words for panels."""
 
+FOLDED = {
+    "→": Text(
+        "Folded: every run sends this here; what it brings about stands in the rows below.",
+        "已折叠：每次运行都在这里发送它；它引起的结果在下面的行中。",
+    ),
+    "⇒": Text(
+        "Folded: an answer that says no more than that the row above is done.",
+        "已折叠：这个应答只说明上面那一行已经完成。",
+    ),
+    "☞": Text(
+        "Folded: the call returns what the rows above have decided.",
+        "已折叠：调用返回上面各行已经决定的结果。",
+    ),
+    "▮": Text(
+        "Folded: it is written on the way; no reader and no decision waits for it here.",
+        "已折叠：途中的写入；这里没有读者或决定在等它。",
+    ),
+    "": Text(
+        "Folded: it happens in every run and changes nothing here.",
+        "已折叠：每次运行都会发生，在这里不改变什么。",
+    ),
+}
+"""Why a step without a reason of its own is folded, by its glyph."""
+
 WORDS = {
     "player": Text("run of a system", "一次系统运行"),
     "first": Text("First step", "第一步"),
@@ -183,7 +207,7 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
         entry: dict[str, Any] = {
             "index": fact.index,
             "line": fact.line(lang),
-            "why": fact.why.of(lang),
+            "why": say_why(fact, lang),
             "evidence": chip(fact, lang),
             "kind": find_kind(fact),
             "mark": mark(fact, now > broken),
@@ -195,6 +219,13 @@ def facts(trace: Trace, lang: Lang) -> list[dict[str, Any]]:
         broken = now
         out.append(entry)
     return out
+
+
+def say_why(fact: Fact, lang: Lang) -> str:
+    """Why it happens; of a folded step without a reason of its own: why it is folded."""
+    if fact.why.en or not fact.fold:
+        return fact.why.of(lang)
+    return FOLDED.get(fact.glyph, FOLDED[""]).of(lang)
 
 
 def find_red(trace: Trace, step: int, lang: Lang) -> str:

@@ -22,7 +22,10 @@ EDGE, GUTTER, TOP = 24, 38, 62
 LINE_SIZE, WHY_SIZE, WHY_LINES = 11.5, 11.5, 3
 Size = tuple[float, float]
 
-IN_WORDS = Words("The run in words, {n} lines", "这次运行的文字叙述，共 {n} 行")
+IN_WORDS = {
+    True: Words("The run in words, 1 line", "这次运行的文字叙述，共 1 行"),
+    False: Words("The run in words, {n} lines", "这次运行的文字叙述，共 {n} 行"),
+}
 
 
 def still(
@@ -126,7 +129,7 @@ def folded_words(trace: Trace, step: int, look: Look, future: bool = True) -> st
     shown = lines[first : first + WINDOW]
     before = ["  …"] if first else []
     after = ["  …"] if first + WINDOW < len(lines) else []
-    summary = IN_WORDS(n=len(lines)).of(look.lang)
+    summary = IN_WORDS[len(lines) == 1](n=len(lines)).of(look.lang)
     text = xml("\n".join([*before, *shown, *after]))
     return f"<details><summary>{xml(summary)}</summary><pre>{text}</pre></details>"
 

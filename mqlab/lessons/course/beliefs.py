@@ -80,9 +80,10 @@ def _said(cell: Notebook) -> str:
 
 
 def _belief(said: str) -> str:
-    """Students are told their own case first; the belief is what they have in common."""
+    """Students are told their own case first; the belief is what they have in common. Where none is
+    named, as by an ordering, it is what went wrong, without why."""
     found = BELIEF.search(said)
-    return found[1] if found else said
+    return found[1] if found else said if said.startswith("(") else said.partition(": ")[0]
 
 
 def _errors(cell: Notebook) -> list[Notebook]:

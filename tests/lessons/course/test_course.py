@@ -290,6 +290,13 @@ def test_a_grader_that_is_not_there_is_named() -> None:
 # --- grading a class and counting its beliefs ---------------------------------------------
 
 
+def test_an_answer_without_a_named_belief_is_counted_by_what_went_wrong() -> None:
+    said = "the producer was told ok before its batch was in the log: the leader dies in between"
+    assert beliefs._belief(said) == "the producer was told ok before its batch was in the log"
+    assert beliefs._belief("it fails. (The belief behind it: a: b.)") == "a: b"
+    assert beliefs._belief("(NameError: name 'x')") == "(NameError: name 'x')"
+
+
 def test_a_class_is_graded_once_and_its_beliefs_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

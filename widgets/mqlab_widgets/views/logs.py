@@ -175,8 +175,12 @@ def _colour(rank: int) -> str:
     return COLOURS[min(rank, len(COLOURS) - 1)]
 
 
-def _flag_width(name: str) -> float:
-    return width(name, 10.5, bold=True) + 10
+def _flag_width(name: str, way: str | None) -> float:
+    return width(name, 10.5, bold=True) + 10 + (_way_width(way) if way else 0)
+
+
+def _way_width(way: str) -> float:
+    return width(way, 10.5, bold=True) + 5
 
 
 @per_trace
@@ -212,21 +216,35 @@ def _strip(trace: Trace, log: Log, old: Log, wide: int, small: bool) -> Part:
                     part = _cell(name, cell, places.w)
                     at = (cell.offset * pitch, 0)
                     scene.group_of(f"cell:{name}:{cell.offset}", part, cls, at=at)
-            hung = _hang(log.frontiers, first, room, pitch)
+            moved = _tell_moves(log, old)
+            hung = _hang(log.frontiers, moved, first, room, pitch)
             for frontier in log.frontiers:
                 rank = strip.order.index(frontier.name)
-                _flag(scene, name, frontier, rank, first, hung[frontier.name], pitch)
+                left, way = hung[frontier.name], moved.get(frontier.name, "")
+                _flag(scene, name, frontier, way, rank, first, left, pitch)
             for reader in log.progress:
                 y = below + strip.readers.index(reader.name) * progress.PITCH
                 progress.draw_progress(scene, trace, log, reader, y, first, places.w, pitch)
     return scene.seal()
 
 
-def _hang(frontiers: tuple[Frontier, ...], first: int, room: float, pitch: int) -> dict[str, float]:
+def _tell_moves(log: Log, old: Log) -> dict[str, str]:
+    """From where to where the frontiers have moved since before, as each of them counts."""
+    before = {frontier.name: frontier.at for frontier in old.frontiers}
+    return {
+        now.name: f"{before[now.name] - now.inclusive} → {now.at - now.inclusive}"
+        for now in log.frontiers
+        if before.get(now.name, now.at) != now.at
+    }
+
+
+def _hang(
+    frontiers: tuple[Frontier, ...], moved: dict[str, str], first: int, room: float, pitch: int
+) -> dict[str, float]:
     """Where the cloth of each flag begins, from its pole: right of it, or left of it where the
     next flag stands close; no two touch, none leaves the strip."""
     poles = sorted((max(f.at, first), f.at, i, f.name) for i, f in enumerate(frontiers))
-    wide = [_flag_width(_flag_text(frontiers[i], first)) for _, _, i, _ in poles]
+    wide = [_flag_width(_flag_text(frontiers[i], first), moved.get(at)) for _, _, i, at in poles]
     at = [(place - first) * pitch for place, *_ in poles]
     left: list[float] = []
     end = 0.0
@@ -286,17 +304,28 @@ def _hatch(w: float, h: float) -> str:
 
 
 def _flag(
-    scene: Scene, log: str, frontier: Frontier, rank: int, first: int, left: float, pitch: int
+    scene: Scene,
+    log: str,
+    frontier: Frontier,
+    way: str,
+    rank: int,
+    first: int,
+    left: float,
+    pitch: int,
 ) -> None:
-    """A pole before the cell at the frontier, and the cloth with its name."""
+    """A pole before the cell at the frontier, and the cloth with its name and the `way` that it has
+    just gone."""
     out = frontier.at < first
     label = _flag_text(frontier, first)
     x = max(first, frontier.at) * pitch - 2
-    wide = _flag_width(label)
+    named, wide = _flag_width(label, None), _flag_width(label, way)
     key = f"{log}:{frontier.name}"
     tone = _colour(rank)
     with scene.group(f"flag:{key}", f"flag {tone}", at=(x, 0)):
         if not out:
             scene.line(f"pole:{key}", 0, 2 - FLAG, 0, H + 4, "pole")
         scene.rect(f"cloth:{key}", left, -FLAG, wide, 14, "cloth", rx=2)
-        scene.text(f"frontier:{key}", left + wide / 2, 10.5 - FLAG, label, "on-flag")
+        scene.text(f"frontier:{key}", left + named / 2, 10.5 - FLAG, label, "on-flag")
+        if way:
+            middle = left + named - 5 + _way_width(way) / 2
+            scene.text(f"way:{key}", middle, 10.5 - FLAG, way, "on-flag")

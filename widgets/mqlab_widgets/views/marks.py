@@ -20,16 +20,16 @@ NUMBER = 27  # px: where the number of a step ends; it begins in the picture
 GAP = 7  # between a lane and the end of an arrow
 HEAD_LENGTH = 10
 EDGE = 14  # between a label and what it stands beside, or the picture's end
+SIZE = 10.5  # of a number and of a transaction's name
 TAG = 26  # px: the name of a transaction, right of the number
 START = NUMBER + 2 + TAG + 3  # where labels may begin: numbers and names stand left of it
 PADDING = 14  # of a label on a line, to each side: some of the line must stay visible
 
 
-def number_class(index: int) -> str:
-    """A number is shown whole, in smaller digits where it has more of them."""
-    if index < 1_000:
-        return "num"
-    return "num four" if index < 10_000 else "num long" if index < 100_000 else "num longer"
+def place_number(index: int) -> float:
+    """Where the number of a step ends: one of many digits is whole, and the name of the transaction
+    gives way."""
+    return max(NUMBER, width(str(index), SIZE))
 
 
 def row(fact: Fact, position: int, plan: Plan, lang: Lang) -> Part:
@@ -54,10 +54,11 @@ def _row(
     scene = Scene()
     key = f"{position}"
     scene.rect(f"hit:{key}", 0, 0, total, ROW, "hit")
-    scene.text(f"num:{key}", NUMBER, MID + 4, str(fact.index), number_class(fact.index))
+    end = place_number(fact.index)
+    scene.text(f"num:{key}", end, MID + 4, str(fact.index), "num")
     if fact.txn:
-        name = fit(fact.txn, TAG, 10.5, bold=True)
-        scene.text(f"txn:{key}", NUMBER + 2, MID + 4, name, f"tag {cls}")
+        name = fit(fact.txn, START - end - 3, SIZE, bold=True)
+        scene.text(f"txn:{key}", end + 2, MID + 4, name, f"tag {cls}")
     text = (fact.label if fact.label.en else fact.text).of(lang)
     if here is None or slot is None:
         scene.text(f"lab:{key}", total / 2, MID + 4, fit(text, total - 90), "lab mid")
