@@ -14,10 +14,9 @@ function arrangeBest(all, width, height, words, half) {
   const small = all.map((panel) => panel.small ?? panel);
   const yielding = small.map((panel) => (panel.yields ? { ...panel, pinned: false } : panel));
   const of = (panels, side) => panels.filter((panel) => panel.side === side);
-  const fits = (panels) => panels === all || panels === small || panels === yielding
-    || across([of(panels, "left"), of(panels, "right")]) <= width;
+  const fits = across([of(roomy, "left"), of(roomy, "right")]) <= width;
   let best = null;
-  for (const panels of [roomy, all, small, yielding].filter(fits)) {
+  for (const panels of [...(fits ? [roomy] : []), all, small, yielding]) {
     const found = arrange(of(panels, "left"), of(panels, "right"), width, height, words, half);
     const hidden = 1e3 * hides(found.columns) + count(found.columns);
     if (!best || hidden < best.hidden) best = { ...found, hidden };

@@ -82,12 +82,16 @@ def has_long_names(trace: Trace) -> bool:
 
 
 def has_long_strips(trace: Trace) -> bool:
-    """If something is cut where room is short: a name, or records that are out of sight."""
+    """If something is cut where room is short and not where there is more: a name, a label, or
+    records that are out of sight."""
     short, roomy = (_places(trace, room, False) for room in (RIGHT, ROOMY))
     if (short.names, short.w) != (roomy.names, roomy.w):
         return True
-    strips = short.strips
-    return any(_count_places(x) > short.count_slots(strips[x.name]) for x in _versions(trace))
+    most: dict[str, int] = {}
+    for log in _versions(trace):
+        most[log.name] = max(most.get(log.name, 0), _count_places(log))
+    slots = {name: [p.count_slots(p.strips[name]) for p in (short, roomy)] for name in most}
+    return any(slots[name][0] < count <= slots[name][1] for name, count in most.items())
 
 
 def _draw(trace: Trace, step: int, lang: Lang, room: int, small: bool) -> Scene:

@@ -69,12 +69,18 @@ def _shared(trace: Trace) -> frozenset[str]:
 
 @per_trace
 def has_long_rows(trace: Trace) -> bool:
-    """If names, records or notes do not all stand in their rows where room is short."""
+    """If names, records or notes do not all stand in their rows where room is short, and do where
+    there is more."""
     short, roomy = (_places(trace, "en", room) for room in (RIGHT, ROOMY))
     if short.names != roomy.names or short.height != roomy.height:
         return True
-    seen = {r.got for s in trace.snapshots for r in s.readers}
-    return any(len(_chips(got, short.x, RIGHT)[0]) < len(got) for got in seen)
+    most: dict[str, tuple[Got, ...]] = {}
+    for reader in (reader for snapshot in trace.snapshots for reader in snapshot.readers):
+        most[reader.name] = max(most.get(reader.name, ()), reader.got, key=len)
+    return any(
+        len(_chips(got, short.x, RIGHT)[0]) < len(got) == len(_chips(got, roomy.x, ROOMY)[0])
+        for got in most.values()
+    )
 
 
 @per_trace
