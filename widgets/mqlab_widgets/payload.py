@@ -22,6 +22,9 @@ HERE = Path(__file__).parent
 WINDOW = 200
 """Facts that a picture of something that goes on holds; earlier ones are left out."""
 
+LONG = 1_000
+"""Facts above which no panel is drawn twice for more room: the page of a long run stays small."""
+
 CALM = 2
 """Panels up to which a picture has no chips."""
 
@@ -134,7 +137,9 @@ class Look:
         return [
             name
             for name, panel in PANELS.items()
-            if self._wants(name.partition("/")[0], panel.asked) and panel.shows(trace)
+            if self._wants(name.partition("/")[0], panel.asked)
+            and (len(trace) <= LONG or not name.endswith("/wide"))
+            and panel.shows(trace)
         ]
 
     def _wants(self, name: str, asked: bool) -> bool:
