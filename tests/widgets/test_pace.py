@@ -27,10 +27,11 @@ def page(browser: Any) -> Iterator[Any]:
 
 def test_a_step_plays_as_long_as_its_words_take_to_read(page: Any, tmp_path: Path) -> None:
     """240 words a minute, at least 1.2 s; half, once or twice as fast."""
-    page.goto(Player(sample(), step=3).save(tmp_path / "page.html").as_uri())
+    player = Player(sample(), step=3)
+    page.goto(player.save(tmp_path / "page.html").as_uri())
     page.wait_for_selector("svg.picture")
-    fact = sample().facts[2]
-    words = len(re.findall(r"[^\W_]\S*", f"{fact.line()} {fact.why}"))
+    fact = player.payload["meta"]["facts"][2]
+    words = len(re.findall(r"[^\W_]\S*", f"{fact['line']} {fact['why']}"))
     pace = "document.querySelector('.mqlab').mqlab.pace()"
     assert page.evaluate(pace) == max(1_200, 250 * words)
     speed = page.get_by_role("button", name="Speed")
