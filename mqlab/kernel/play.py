@@ -93,8 +93,8 @@ class Play:
         return encode(self.system, self._now.run.trace)
 
     def watch(self, claim: Property) -> None:
-        """From now on this claim is the first light of the picture. It is judged from where the play
-        begins: what has broken it before is not the learner's."""
+        """From now on this claim is the first light of the picture. It is judged from where the
+        play begins: what has broken it before is not the learner's."""
         self.claims = (claim,)
         choices, start = self.choices, self.start
         self._begin(start)

@@ -207,7 +207,11 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_counts(how, tmp_path, cap
     folder = tmp_path / "search"
     words = [sys.executable, "-m", "mqlab", "explore", "two_phase_set managers=7"]
     with subprocess.Popen(
-        [*words, "--disk", str(folder)], stdout=subprocess.PIPE, text=True
+        [*words, "--disk", str(folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+        # a shell that starts tests in the background has SIGINT ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         while not list(folder.glob("0010.level")):
             assert process.poll() is None, process.stdout.read()
