@@ -84,7 +84,7 @@ def test_a_party_that_there_is_not_is_refused_with_the_known_ones(line, why):
 def test_a_model_is_searched_by_its_own_name_with_its_own_bounds(capsys):
     assert main(["explore", "tcc", "--off", "empty_cancel"]) == 1
     said = capsys.readouterr().out
-    assert "system tcc 'app=order T1' off=empty_cancel" in said
+    assert "system tcc off=empty_cancel 'app=order T1'" in said
     assert "violated: balanced, in 5 choices" in said
     assert main(["explore", "patterns", "--claim", "partition"]) == 1
     assert "violated: survives a partition, in 9 choices" in capsys.readouterr().out
