@@ -786,7 +786,7 @@ Playground(Play(play.system, play.choices, play.title), goal="passed on")
 # %% jupyter={"source_hidden": true}
 STORY = """
 # Two workers, an abort, and a restart of the broker
-system billing clients=shop,worker,twin
+system pulsar clients=shop,worker,twin
 off {off}
 run worker: subscribe orders-0 billing type=Shared
 run shop: send orders-0 580538

@@ -41,6 +41,8 @@ OVERLAPS = """() => {
         left = Math.max(left, at.left + x); right = Math.min(right, at.left + x + w);
         top = Math.max(top, at.top + y); bottom = Math.min(bottom, at.top + y + h);
       }
+      const line = el.parentElement.closest(".rest");  // a chip that wraps out of it is not seen
+      if (line) bottom = Math.min(bottom, line.getBoundingClientRect().bottom);
       return { text: el.textContent, left, top, right, bottom };
     })
     .filter((b) => b.right > b.left && b.bottom > b.top);

@@ -45,7 +45,8 @@ function widen({ left, columns }, width) {
   for (const column of columns) {
     const before = wide(within(column));
     const most = before + spare;
-    const grown = (panel) => (panel.wide?.width <= most ? panel.wide : panel);
+    const grown = (panel) =>
+      (panel.wide?.width <= most && panel.wide.height <= panel.height ? panel.wide : panel);
     column.panels = column.panels.map(grown);
     for (const group of column.groups) group.panels = group.panels.map(grown);
     spare -= wide(within(column)) - before;
