@@ -200,7 +200,7 @@ def test_what_is_no_test_is_told_so(story: object, says: str) -> None:
 
 def test_there_are_two_hints() -> None:
     assert STORY.hint(1).zh
-    assert "restart app" in STORY.hint(2).en
+    assert "process" in STORY.hint(2).en
     with pytest.raises(ValueError, match="hints 1 to 2"):
         STORY.hint(3)
 

@@ -39,7 +39,7 @@ SAFEGUARDS = (
             "the shop is killed between the order's row and the row of its message",
             "商店在写完订单行、写消息行之前被杀",
         ),
-        Text("row without message (dual write)", "有行无消息（双写）"),
+        Text("fractured outcome (row without message)", "断裂的结果（有行无消息）"),
         NAMED,
         "reaches all",
         Budget(kills=1, killable=("shop",), retries=1),
