@@ -688,7 +688,8 @@ Predict("10-zombie", trace=slow, step=first(slow, "commit t2: ok"))
 # Pulsar has no `transactional.id` with which a new process could fence the old one, as in Kafka (lab 06). A
 # producer can ask to be the only one on its topic. In Java this is `accessMode(ExclusiveWithFencing)` at the
 # producer's builder: the topic's epoch rises, and all producers before this one are *fenced*. In the next run
-# the worker only sends. It has sent the income in t1 when the twin fences it.
+# the worker only sends. It has sent the income in t1 when the twin fences it. The twin then passes the order
+# on itself, in t2, and commits t2.
 
 # %% jupyter={"source_hidden": true}
 fenced = fence(sends_first=True)

@@ -41,8 +41,9 @@ OVERLAPS = """() => {
         left = Math.max(left, at.left + x); right = Math.min(right, at.left + x + w);
         top = Math.max(top, at.top + y); bottom = Math.min(bottom, at.top + y + h);
       }
-      const line = el.parentElement.closest(".rest");  // a chip that wraps out of it is not seen
-      if (line) bottom = Math.min(bottom, line.getBoundingClientRect().bottom);
+      // A chip that wraps out of its line and what its column has scrolled away are not seen.
+      const frame = el.parentElement.closest(".rest, .right")?.getBoundingClientRect();
+      if (frame) { top = Math.max(top, frame.top); bottom = Math.min(bottom, frame.bottom); }
       return { text: el.textContent, left, top, right, bottom };
     })
     .filter((b) => b.right > b.left && b.bottom > b.top);
