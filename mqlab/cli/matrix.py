@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 
 from ..registry.cases.anomalies import MATRIX
+from ..registry.cases.ways import ORDER
 from ..registry.matrix import WAYS, list_reasons, prove, tabulate
+from ..registry.tables import columns
+from ..registry.ways import ROLES, tabulate_kills
 
 HELP = "which anomalies Kafka, RocketMQ, Pulsar and an outbox make impossible, cell by cell"
 
@@ -20,11 +23,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", action="store_true", help="prove every cell again; exit code 1 where one fails"
     )
+    parser.add_argument(
+        "--kills",
+        choices=ROLES,
+        help="instead of the anomalies: one order, and the node that sends it or that carries the "
+        "decision on is killed in each of six stages; orders at stock while it is dead → in the "
+        "end, and what the caller was told",
+    )
     parser.add_argument("--lang", choices=("en", "zh"), default="en", help="of the table")
 
 
 def run(args: argparse.Namespace) -> int:
     """0; 1: a proof of --check fails."""
+    if args.kills:
+        print(columns(tabulate_kills(ORDER, args.kills)))
+        return 0
     print(tabulate(MATRIX, args.lang))
     if args.way or args.reasons:
         for line in list_reasons(MATRIX, args.way or WAYS):

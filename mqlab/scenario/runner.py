@@ -59,6 +59,7 @@ class _Driver:
         self.queue: list[Waiting] = []
         self.seen: Counter[tuple[str, str, str, bool]] = Counter()
         self.emitted: Counter[tuple[str, str]] = Counter()
+        self.vain: list[str] = []
         self.cut: list[frozenset[str]] = []
         self._notice(self.run.world)
 
@@ -93,6 +94,7 @@ class _Driver:
         held = [a for a in self.armed if a.message == line.message]
         if not held:
             raise ScenarioError("nothing holds this message; write a `hold` or `late` for it")
+        self.vain += filter(None, map(self._in_vain, held))
         self.armed = [a for a in self.armed if a not in held]
 
     def _quiesce(self) -> None:
@@ -105,23 +107,28 @@ class _Driver:
         raise ScenarioError("still running after 100,000 steps: a loop without an end")
 
     def idle(self) -> Iterator[str]:
-        """The armed lines whose message or step never came, and what came instead."""
-        for line in self.armed:
-            message = line.message
-            if message is None:
-                node = line.words[0]
-                wanted = f"no step of {node} emits {show_kind(line.kind)}#{line.n}"
-                came = {kind: n for (who, kind), n in self.emitted.items() if who == node}
-            else:
-                way = (message.src, message.dst, message.answer)
-                sent = {key[2]: n for key, n in self.seen.items() if (*key[:2], key[3]) == way}
-                if sent.get(message.kind, 0) >= message.n:
-                    continue  # it came, and is still held
-                arrow = "⇒" if message.answer else ""
-                wanted = f"no {arrow}{message.kind}#{message.n} on {message.src}→{message.dst}"
-                came = {arrow + kind: n for kind, n in sent.items()}
-            said = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in came.items()) or "nothing"
-            yield f"line {line.number} waits in vain: {wanted}; there was {said}"
+        """The armed lines whose message or step never came, and what came instead; also of messages
+        that were released before they came."""
+        yield from self.vain
+        yield from filter(None, map(self._in_vain, self.armed))
+
+    def _in_vain(self, line: Line) -> str:
+        """What an armed line still waits for; "" where that came."""
+        message = line.message
+        if message is None:
+            node = line.words[0]
+            wanted = f"no step of {node} emits {show_kind(line.kind)}#{line.n}"
+            came = {kind: n for (who, kind), n in self.emitted.items() if who == node}
+        else:
+            way = (message.src, message.dst, message.answer)
+            sent = {key[2]: n for key, n in self.seen.items() if (*key[:2], key[3]) == way}
+            if sent.get(message.kind, 0) >= message.n:
+                return ""  # it came, and is or was held
+            arrow = "⇒" if message.answer else ""
+            wanted = f"no {arrow}{message.kind}#{message.n} on {message.src}→{message.dst}"
+            came = {arrow + kind: n for kind, n in sent.items()}
+        said = ", ".join(f"{show_kind(kind)}#{n}" for kind, n in came.items()) or "nothing"
+        return f"line {line.number} waits in vain: {wanted}; there was {said}"
 
     # -- what may happen -----------------------------------------------------------------
 

@@ -57,6 +57,8 @@ def test_a_new_scenario_is_told_and_can_be_kept(scenario, capsys):
          "no Prodce#1 on app→coordinator; there was InitProducerId#1"),
         ("hold app→coordinator ⇒InitProducerId#2",
          "no ⇒InitProducerId#2 on app→coordinator; there was ⇒InitProducerId#1"),
+        ("hold app→orders-0 Produce\nrelease app→orders-0 Produce",
+         "line 4 waits in vain: no Produce#1 on app→orders-0; there was nothing"),
         ("late app→orders-0 Produce", "no Produce#1 on app→orders-0; there was nothing"),
     ],
 )  # fmt: skip

@@ -1,0 +1,117 @@
+"""One order, four ways, six stages: the same story of each way, and a kill at the end of a stage.
+
+A way's story is a scenario of seven blocks: what comes before, then a block a stage. So the block
+is the clock that all ways have in common, whatever a broker does in it. `kill_in` makes the story
+with a kill from it, so that no killed story is a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..kernel import Outcome, Trace
+from ..scenario import perform_in_blocks
+from ..scenario.golden import split_blocks
+from . import SYSTEMS
+
+STORIES = Path(__file__).parents[2] / "datasets" / "scenarios"
+STAGES = ("reserve", "write", "decide", "publish the decision", "make visible", "forget")
+#: who is killed: the process that has the order, or the one that carries the decision on
+ROLES = ("sender", "keeper")
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """A node that is killed. `again`: the lines that follow where the kill came in one of the
+    first `undecided` stages; `then`: where it came later."""
+
+    node: str
+    undecided: int
+    again: str
+    then: str
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """`story`: below datasets/scenarios, without `.scn`. `sender`: the process that has the
+    order; `keeper`: the one that carries the decision on. `reads`: how consumers read at the end.
+    `reader`, `log`: where a picture shows what stock has got."""
+
+    story: str
+    sender: Victim
+    keeper: Victim
+    reads: str
+    reader: str
+    log: str
+
+    @property
+    def text(self) -> str:
+        """The story's commands in blocks, without what they cause."""
+        path = STORIES / f"{self.story}.scn"
+        return join(block.source for block in split_blocks(path.read_text("utf-8")))
+
+    def kill_in(self, stage: int, role: str = "sender") -> str:
+        """The story with a kill at the end of stage 1 … 6 and one block more, in which the node is
+        replaced or comes back. `role`: "sender" or "keeper". ValueError for others."""
+        if not 1 <= stage <= len(STAGES) or role not in ROLES:
+            raise ValueError(f"{role} in stage {stage}: expected sender or keeper, in stage 1 to 6")
+        victim: Victim = getattr(self, role)
+        blocks = [block.source for block in split_blocks(self.text)]
+        before, after = blocks[: stage + 1], blocks[stage + 1 :]
+        before[-1] += f"\nkill {victim.node}"
+        # what the dead would have done, and timers, which may have nothing to do without it
+        gone = (f"run {victim.node}:", "fire ")
+        kept = ["\n".join(x for x in b.splitlines() if not x.startswith(gone)) for b in after]
+        lines = victim.again if stage <= victim.undecided else victim.then
+        last = f"# After the kill: {victim.node} is replaced or comes back.\n{lines}\n{self.reads}"
+        return join((*before, *kept, last.strip()))
+
+    def count_got(self, trace: Trace, position: int) -> int:
+        """How many orders stock has got, or could get at once, at a position of a run."""
+        readers = trace.snapshot(position).readers
+        got = [one for reader in readers if reader.name == self.reader for one in reader.got]
+        return sum(one.log == self.log for one in got)
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """One order with a kill. `dead`, `end`: how many orders stock could have while the node was
+    dead, and in the end. `heard`: what the caller was told of the call that ends its order."""
+
+    stage: str
+    dead: int
+    end: int
+    heard: str
+
+    def __str__(self) -> str:
+        return f"{self.dead} → {self.end}, {self.heard}"
+
+
+def kill_each(way: Way, role: str = "sender") -> Iterator[Killed]:
+    """The six kills of a way, stage by stage, each of them run."""
+    *_, last = _returned(perform_in_blocks(way.text, SYSTEMS)[0].trace)
+    for number, stage in enumerate(STAGES, 1):
+        run, ends = perform_in_blocks(way.kill_in(number, role), SYSTEMS)
+        dead, end = (way.count_got(run.trace, at) for at in ends[-2:])
+        told = [one for one in _returned(run.trace) if one.call == last.call]
+        heard = f"{told[0].status} {'' if told[0].ok else told[0].detail}" if told else "no answer"
+        yield Killed(stage, dead, end, heard.rstrip())
+
+
+def tabulate_kills(ways: Mapping[str, Way], role: str = "sender") -> list[tuple[str, ...]]:
+    """Stage × way as rows with a head: orders at stock while the node is dead → in the end, and
+    what the caller heard."""
+    columns = [[str(one) for one in kill_each(way, role)] for way in ways.values()]
+    return [("killed at the end of", *ways), *zip(STAGES, *columns, strict=True)]
+
+
+def _returned(trace: Trace) -> list[Outcome]:
+    """What the application that places the order was told, call by call."""
+    return [one.body for one in trace if one.node == "app" and isinstance(one.body, Outcome)]
+
+
+def join(blocks: Iterable[str]) -> str:
+    """Blocks of commands as the text of one scenario."""
+    return "\n---\n\n".join(blocks) + "\n---\n"

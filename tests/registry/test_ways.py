@@ -1,0 +1,68 @@
+"""One order, four ways: the stories have one clock, and a kill in a stage comes out right."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqlab.cli import main
+from mqlab.registry import SYSTEMS, run_scenario
+from mqlab.registry.cases.ways import ORDER
+from mqlab.registry.matrix import WAYS
+from mqlab.registry.ways import ROLES, STAGES, STORIES, kill_each
+from mqlab.scenario import load
+
+
+def test_the_ways_are_those_of_the_matrix():
+    assert tuple(ORDER) == WAYS
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_a_story_has_a_block_for_each_stage_and_nothing_waits_in_vain(name):
+    golden = load(STORIES / f"{ORDER[name].story}.scn", SYSTEMS)
+    _first, *blocks = golden.blocks
+    assert [b.source.split(":")[0].lstrip("# ").lower() for b in blocks] == list(STAGES)
+    assert golden.done.idle == ()
+    silent = [stage for stage, told in zip(STAGES, golden.narrations[1:], strict=True) if not told]
+    assert silent == (["write"] if name == "outbox" else []), "both rows are one local commit"
+    assert ORDER[name].count_got(golden.run.trace, len(golden.run.trace)) == 1
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", WAYS)
+def test_a_kill_between_decision_and_publication_loses_and_doubles_nothing(name, role):
+    way = ORDER[name]
+    killed = run_scenario(way.kill_in(3, role)).trace
+    facts = [one for one in killed if one.kind == "kill"]
+    assert [one.node for one in facts] == [getattr(way, role).node]
+    assert way.count_got(killed, len(killed)) == 1
+
+
+def test_an_undecided_order_is_written_again_and_a_decided_one_is_not():
+    way = ORDER["kafka"]
+    labels = []
+    for stage in (2, 3):
+        trace = run_scenario(way.kill_in(stage)).trace
+        (log,) = (one for one in trace.snapshot(len(trace)).logs if one.name == "orders-0")
+        labels.append([one.label for one in log.cells])
+        assert way.count_got(trace, len(trace)) == 1
+    assert labels == [["T1", "A", "T1", "C"], ["T1", "C"]]
+
+
+def test_pulsars_caller_hears_an_error_although_the_order_is_there():
+    told = {one.stage: str(one) for one in kill_each(ORDER["pulsar"], "keeper")}
+    assert told["write"] == "0 → 1, ok"
+    assert told["publish the decision"] == "1 → 1, failed TransactionNotFoundException"
+
+
+@pytest.mark.parametrize(("stage", "role"), [(0, "sender"), (7, "sender"), (1, "reader")])
+def test_another_stage_or_role_is_refused(stage, role):
+    with pytest.raises(ValueError, match="expected sender or keeper, in stage 1 to 6"):
+        ORDER["kafka"].kill_in(stage, role)
+
+
+def test_the_command_prints_stage_by_way(capsys, monkeypatch):
+    monkeypatch.setattr("mqlab.cli.matrix.ORDER", {"outbox": ORDER["outbox"]})
+    assert main(["matrix", "--kills", "keeper"]) == 0
+    head, _, *rows = capsys.readouterr().out.splitlines()
+    assert head.split()[-1] == "outbox" and len(rows) == 6
+    assert rows[2].split() == ["decide", "0", "→", "1,", "ok"]
