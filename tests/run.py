@@ -1,14 +1,16 @@
 """`make test`: every check there is, part by part, with a table of times and what was skipped.
 
-A part is style, types, one folder of tests/, or the labs; a new folder is a part by itself.
-Names given on the command line (`make test PARTS="kafka labs"`) run only those. With CI=true a
-skipped test is a failure: there nothing may be missing.
+A part is style, types or one folder of tests/; a new folder is a part by itself, and `labs` runs the
+solutions' notebooks too. Names given on the command line (`make test PARTS="kafka labs"`) run only
+those. With CI=true a skipped test is a failure: there nothing may be missing. Beside the seconds of
+a part stand those that its processes computed: where they are few, the part waits.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -23,9 +25,8 @@ OUT = ROOT / ".cache" / "test"  # each part's log and results, kept for a look a
 
 # Quick and telling parts first; folders not named here follow, the labs come last.
 ORDER = ("style", "types", "project", "kernel", "scenario", "explore", "kafka")
-# Parts that measure time or open ports and windows of their own, so they get both cores.
-ALONE = ("browser", "serve", "spark", "bench")
-LABS = ROOT / "tests" / "project" / "test_labs.py"
+# Parts whose tests say themselves which of them belong together; elsewhere those of a file do.
+GROUPED = ("browser",)
 
 
 @dataclass(slots=True)
@@ -34,13 +35,17 @@ class Result:
 
     name: str
     seconds: float = 0.0
+    computed: float = 0.0
     passed: int = 0
     failed: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
 
     def row(self) -> str:
         skipped = self.skipped.total()
-        return f"{self.name:12}{self.seconds:9.1f}{self.passed:8}{self.failed:8}{skipped:9}"
+        return (
+            f"{self.name:12}{self.seconds:9.1f}{self.computed:9.1f}{self.passed:8}{self.failed:8}"
+            f"{skipped:9}"
+        )
 
 
 def parts() -> dict[str, list[str]]:
@@ -53,29 +58,27 @@ def parts() -> dict[str, list[str]]:
     for folder in sorted((ROOT / "tests").iterdir()):
         if any(folder.rglob("test_*.py")):
             found[folder.name] = _pytest(folder.name, f"tests/{folder.name}")
-    found["project"] += [f"--ignore={LABS.relative_to(ROOT)}"]
-    solutions = ["labs/solutions"] if any((ROOT / "labs/solutions").glob("*.ipynb")) else []
-    found["labs"] = _pytest("labs", str(LABS.relative_to(ROOT)), *solutions)
-    found["labs"] += ["--nbval-lax", "--nbval-cell-timeout=300"]
+    found["labs"] += ["labs/solutions", "--nbval-lax", "--nbval-cell-timeout=300"]
     order = {name: place for place, name in enumerate(ORDER)} | {"labs": 99}
     return dict(sorted(found.items(), key=lambda part: order.get(part[0], len(ORDER))))
 
 
 def _pytest(name: str, *where: str) -> list[str]:
-    workers = "0" if name in ALONE else str(min(os.cpu_count() or 1, 4))
+    workers = str(min(os.cpu_count() or 1, 4))
+    dist = "loadgroup" if name in GROUPED else "loadfile"
     results = f"--junitxml={OUT / name}.xml"
-    return ["-m", "pytest", "-q", "-n", workers, "--dist=loadfile", results, *where]
+    return ["-m", "pytest", "-q", "-n", workers, f"--dist={dist}", results, *where]
 
 
 def run(name: str, command: list[str]) -> Result:
     results = OUT / f"{name}.xml"
     results.unlink(missing_ok=True)
-    started = time.monotonic()
+    started, computed = time.monotonic(), _computed()
     with (OUT / f"{name}.log").open("w", encoding="utf-8") as log:
         code = subprocess.run(
             [sys.executable, *command], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, check=False
         ).returncode
-    result = Result(name, time.monotonic() - started)
+    result = Result(name, time.monotonic() - started, _computed() - computed)
     if results.exists():
         _count(result, results)
     else:  # style, types, or pytest itself came to grief
@@ -83,6 +86,12 @@ def run(name: str, command: list[str]) -> Result:
     if code not in (0, 5) and not result.failed:  # 5: a folder without a test yet
         result.failed = 1
     return result
+
+
+def _computed() -> float:
+    """CPU seconds of all processes that this one has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _count(result: Result, results: Path) -> None:
@@ -98,8 +107,10 @@ def _count(result: Result, results: Path) -> None:
 
 def report(results: list[Result], strict: bool) -> int:
     """Prints what to know at the end; the exit code."""
-    total = Result("total", sum(result.seconds for result in results))
+    total = Result("total")
     for result in results:
+        total.seconds += result.seconds
+        total.computed += result.computed
         total.passed += result.passed
         total.failed += result.failed
         total.skipped.update(result.skipped)
@@ -131,7 +142,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", help="run only these parts")
     commands = choose_parts(parser.parse_args().parts)
     OUT.mkdir(parents=True, exist_ok=True)
-    print(f"{'part':12}{'seconds':>9}{'passed':>8}{'failed':>8}{'skipped':>9}")
+    print(f"{'part':12}{'seconds':>9}{'CPU':>9}{'passed':>8}{'failed':>8}{'skipped':>9}")
     results = []
     for name, command in commands.items():
         results.append(run(name, command))

@@ -11,6 +11,13 @@ import pytest
 from .jupyter import jupyterlab
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--dist=loadgroup`: a lab's tests share its page, all others what their file opens."""
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 @dataclass(frozen=True)
 class Served:
     address: str

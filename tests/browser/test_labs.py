@@ -56,7 +56,12 @@ class Opened:
     page: Any
 
 
-@pytest.fixture(scope="module", params=LABS)
+def together(lab: str) -> Any:
+    """A lab as a parameter: one worker runs all its tests."""
+    return pytest.param(lab, marks=pytest.mark.xdist_group(lab))
+
+
+@pytest.fixture(scope="module", params=map(together, LABS))
 def opened(request: Any, served: Served, browser: Any) -> Iterator[Opened]:
     """A notebook, run once."""
     with notebook(browser, served.address, f"solutions/{request.param}.ipynb") as page:
@@ -84,7 +89,7 @@ def test_it_runs_without_an_error_and_shows_its_pictures(opened: Opened) -> None
     assert opened.page.locator(SHOWN).count() >= LABS[opened.lab]
 
 
-@pytest.mark.parametrize("opened", ["06-coordinator"], indirect=True)
+@pytest.mark.parametrize("opened", [together("06-coordinator")], indirect=True)
 def test_no_table_is_wrapped_in_a_common_window(opened: Opened) -> None:
     """The lab with the widest tables."""
     assert opened.page.evaluate(WRAPPED) == []

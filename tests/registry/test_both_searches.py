@@ -12,7 +12,7 @@ from mqlab.registry.searches import searches_of
 from tests.models.both import find_same_search
 
 BROKERS = list_brokers("searches")
-STATES = 600  # of each: where one search would leave the other, it does so early
+STATES = 300  # of each: where one search would leave the other, it does so early
 
 
 def systems_of(name):

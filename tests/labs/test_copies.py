@@ -26,8 +26,3 @@ def test_solutions_are_right() -> None:
 @pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
 def test_untouched_stubs_are_wrong(lab: Lab) -> None:
     assert list(checks.stub_is_wrong(lab)) == []
-
-
-@pytest.mark.parametrize("lab", LABS, ids=[lab.name for lab in LABS])
-def test_the_short_way_needs_no_folded_part(lab: Lab) -> None:
-    assert list(checks.short_way_runs(lab)) == []
