@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` and `make test`. `make help` lists the others.
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test quick lint bench income flink labs class real lock clean
+.PHONY: help setup lab test quick lint site bench income flink labs class real lock clean
 PY := .venv/bin/python
 export PYTHON
 
@@ -21,6 +21,9 @@ quick: setup ## after a change: style, types (what changed), kernel and one brok
 
 lint: setup ## style and types only
 	@$(PY) tests/run.py style types
+
+site: setup ## a static site in .cache/site: stories that play in a browser (ARGS=--serve shows it)
+	@$(PY) -m mqlab site $(ARGS)
 
 bench: setup ## measure: transactions/s, income, import time, the player, the explorer
 	@$(PY) -m mqlab bench $(ARGS)

@@ -1,9 +1,9 @@
 """`make test`: every check there is, part by part, with a table of times and what was skipped.
 
-A part is style, types or one folder of tests/; a new folder is a part by itself, and `labs` runs the
-solutions' notebooks too. Names given on the command line (`make test PARTS="kafka labs"`) run only
-those. With CI=true a skipped test is a failure: there nothing may be missing. Beside the seconds of
-a part stand those that its processes computed: where they are few, the part waits.
+A part is style, types or one folder of tests/; a new folder is a part by itself, and `labs` runs
+the solutions' notebooks too. Names given on the command line (`make test PARTS="kafka labs"`) run
+only those. With CI=true a skipped test is a failure: there nothing may be missing. Beside the
+seconds of a part stand those that its processes computed: where they are few, the part waits.
 """
 
 from __future__ import annotations

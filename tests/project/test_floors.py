@@ -38,6 +38,7 @@ FLOORS = {
     "mqlab.registry": 6,
     "mqlab_widgets": 6,
     "mqlab.lessons": 7,
+    "mqlab.site": 7,
     "mqlab.lab": 8,
     "mqlab.cli": 8,
     "mqlab": 8,
@@ -69,6 +70,7 @@ LIBRARIES = {
     "mqlab.check.kafka": {"confluent_kafka"},
     "mqlab.real.kafka": {"confluent_kafka", "kio", "pyarrow"},
     "mqlab.real.rocketmq": {"pyarrow"},
+    "mqlab.site": {"jinja2"},
     "mqlab.lessons": {
         "IPython",
         "jinja2",

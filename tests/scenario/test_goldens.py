@@ -28,7 +28,7 @@ def golden(request: pytest.FixtureRequest) -> Iterator[Golden]:
 @pytest.fixture(scope="module")
 def judge() -> Callable[[Any], Any]:
     schema = json.loads(Path(kernel.__file__).with_name("trace.schema.json").read_text("utf-8"))
-    del schema["$schema"]  # it says nothing that an older draft, which the compiler knows, could not
+    del schema["$schema"]  # it says nothing that the older drafts of the compiler could not
     return fastjsonschema.compile(schema)
 
 

@@ -139,19 +139,26 @@ def mounted(
 ) -> str:
     """A still and a payload, which the module plays in its place as soon as it runs. `more`: the
     name of a function that is handed the player; `files`: the .js and .css files that it needs."""
+    own = heading == "h1"  # a page of its own
     name = f"mqlab-{secrets.token_hex(6)}"
     mount = f'mount(document.getElementById("{name}"))'
     styles = [file for file in files if file.endswith(".css")]
     scripts = [file for file in files if file.endswith(".js")]
-    own = heading == "h1"  # a page of its own
     font = "" if own else f'<script type="text/css" class="font">{font_css()}</script>'
     return (
         f"<style>{page_css(*styles) if own else css(*styles)}</style>"
+        f"{host(still + font, payload, heading, name)}"
+        f"<script>(() => {{{module(*scripts)}\n{more}({mount});\n}})();</script>"
+    )
+
+
+def host(inside: str, payload: dict[str, Any], heading: str, name: str) -> str:
+    """The element in which the module plays a payload, in place of what stands `inside`."""
+    return (
         f'<div class="mqlab" id="{name}" lang="{payload["meta"]["lang"]}" data-heading="{heading}">'
-        f"{still}{font}"
+        f"{inside}"
         f'<script type="application/octet-stream" class="payload">{base64_of(payload)}</script>'
         "</div>"
-        f"<script>(() => {{{module(*scripts)}\n{more}({mount});\n}})();</script>"
     )
 
 

@@ -1,0 +1,87 @@
+"""The committed scenarios as a gallery shows them, each with what it can be found by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from mqlab_widgets.legend import SHAPES, find_kind
+
+from ..brokers import list_brokers
+from ..kernel import Trace
+from ..registry import SYSTEMS, find_owner, with_evidence
+from ..registry.searches import Case, searches_of
+from ..scenario import Golden, load
+
+FOLDER = Path(__file__).parents[2] / "datasets" / "scenarios"
+
+
+@dataclass(frozen=True)
+class Story:
+    """A scenario file that was run. `broker`: the name of its room, as in `mqlab.brokers`;
+    `case`: the case of that broker's searches whose shortest run it is, or None."""
+
+    golden: Golden
+    broker: str
+    case: Case | None
+
+    @property
+    def name(self) -> str:
+        """Where it stands below the folder of scenarios, without its ending."""
+        return self.golden.path.relative_to(FOLDER).with_suffix("").as_posix()
+
+    @property
+    def title(self) -> str:
+        return self.golden.script.title
+
+    @property
+    def text(self) -> str:
+        """The story in words, without its title."""
+        return " ".join(self.golden.script.comments[1:])
+
+    @property
+    def anomaly(self) -> str:
+        """The kind of what goes wrong, without what stands in brackets; "" where nothing does."""
+        return self.case.anomaly.en.partition(" (")[0] if self.case else ""
+
+    @property
+    def safeguards(self) -> tuple[str, ...]:
+        """Those that are off."""
+        words = self.golden.script.system.split()
+        off = [word.removeprefix("off=") for word in words if word.startswith("off=")]
+        return tuple(name for names in off for name in names.split(","))
+
+    @cached_property
+    def trace(self) -> Trace:
+        return with_evidence(self.golden.run.trace, self.golden.path.stem)
+
+    @property
+    def evidence(self) -> str:
+        """How many of its steps a real broker has shown, and how many the model alone."""
+        kinds = Counter(map(find_kind, self.trace.facts))
+        return ", ".join(f"{kinds[kind]} {kind}" for kind in SHAPES if kinds[kind])
+
+    @property
+    def words(self) -> str:
+        """All that a search looks through, in small letters."""
+        said = (self.name, self.title, self.text, self.anomaly, self.golden.script.system)
+        return " ".join(said).lower()
+
+
+def list_stories(paths: tuple[Path, ...] = ()) -> Iterator[Story]:
+    """Those of the files, or all, by broker and name."""
+    cases = {name: _cases(name) for name in list_brokers("searches")}
+    rooms = {id(broker): name for name, broker in list_brokers().items()}
+    for path in sorted(paths or FOLDER.rglob("*.scn")):
+        golden = load(path, SYSTEMS)
+        room = rooms[id(find_owner(golden.script.system.split()[0]))]
+        is_case = path.parent.name == "counterexamples"
+        yield Story(golden, room, cases.get(room, {}).get(path.stem) if is_case else None)
+
+
+def _cases(broker: str) -> dict[str, Case]:
+    """A broker's cases by the names of their files."""
+    return {case.name.replace("_", "-"): case for case in searches_of(broker).cases}

@@ -1,0 +1,252 @@
+"""The site: every address leads to one of its files, sizes are kept, and its pages play."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import http.server
+import threading
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mqlab.cli import main
+from mqlab.site import stories, write_site
+from mqlab.site.first import cut_first
+from mqlab.site.pages import SOURCES
+
+ALL = sorted(stories.FOLDER.rglob("*.scn"))
+#: the longest ones, and some of each folder
+SOME = (*sorted(ALL, key=lambda path: -path.stat().st_size)[:6], *ALL[::30])
+STORY = "stories/kafka/counterexamples/lso.html"
+
+
+class Links(HTMLParser):
+    """The addresses in a page, and what stands in it as text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.found += [value for name, value in attrs if name in ("href", "src") and value]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "below"
+    paths = {*SOME, stories.FOLDER / "kafka/counterexamples/lso.scn"}
+    built = write_site(folder, tuple(sorted(paths)))
+    assert built.stories == len(paths)
+    assert built.bytes == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return folder
+
+
+def test_every_address_leads_to_a_file_of_the_site(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 20
+    for page in pages:
+        for address in Links(page.read_text("utf-8")).found:
+            if address.startswith(("#", "data:")):
+                continue
+            assert ":" not in address and not address.startswith("/"), (page, address)
+            there = (page.parent / address.partition("#")[0]).resolve()
+            assert there.is_file() and there.is_relative_to(site), (page, address)
+
+
+def test_a_story_is_small_and_the_first_page_too(site: Path) -> None:
+    """A story as a web server sends it, compressed; the first page as its files are."""
+    pages = (site / "stories").rglob("*.html")
+    sizes = {page.name: len(gzip.compress(page.read_bytes())) for page in pages}
+    assert max(sizes.values()) <= 40_000, sizes
+    first = site / "index.html"
+    loaded = [site / address for address in Links(first.read_text("utf-8")).found]
+    shared = {path for path in loaded if path.suffix in (".css", ".js")}
+    assert sum(path.stat().st_size for path in (first, *shared)) <= 400_000
+
+
+def test_what_a_story_says_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile = '# A <img src=x onerror=alert(1)> "title".\n# </script><script>alert(1)</script>\n'
+    calls = "system kafka partitions=1\nrun app: init, begin, send orders-0 <b>a</b>, commit\n"
+    file = tmp_path / "from" / "kafka" / "hostile.scn"
+    file.parent.mkdir(parents=True)
+    file.write_text(hostile + calls, "utf-8")
+    monkeypatch.setattr(stories, "FOLDER", tmp_path / "from")
+    folder = write_site(tmp_path / "to", (file,)).folder
+    for page in (folder / "gallery.html", folder / "stories/kafka/hostile.html"):
+        text = page.read_text("utf-8")
+        assert "alert(1)" in text
+        assert not {"img", "b"} & set(Links(text.replace("<b></b>", "")).tags)
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    assert main(["site", "-o", str(tmp_path)]) == 2
+    assert "holds something else: name an empty folder" in capsys.readouterr().err
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_an_earlier_site_is_replaced(tmp_path: Path) -> None:
+    for paths in (ALL[:2], ALL[2:3]):
+        write_site(tmp_path / "site", tuple(paths))
+    assert len(list((tmp_path / "site/stories").rglob("*.html"))) == 1
+
+
+def test_anomalies_and_safeguards_are_found(site: Path) -> None:
+    told = next(one for one in stories.list_stories((stories.FOLDER / f"{STORY[8:-5]}.scn",)))
+    assert (told.broker, told.safeguards) == ("kafka", ("lso",))
+    assert told.anomaly and f'data-anomaly="{told.anomaly}"' in (site / "gallery.html").read_text()
+
+
+# --- the first picture -------------------------------------------------------------------
+
+
+def test_however_it_dies_both_halves_are_visible_in_the_end() -> None:
+    kills = cut_first(SOURCES / "first.toml")["kills"]
+    assert len(kills) == 6
+    for kill in kills:
+        assert len(kill["steps"]) <= 9
+        last = kill["steps"][-1]
+        assert (last["visible"], last["way"]) == (["accounts-0", "accounts-1"], 0), kill["name"]
+    dies = [sum(step["mark"]["kind"] == "dies" for step in kill["steps"]) for kill in kills]
+    assert dies == [0, 1, 1, 1, 1, 1]
+    (chosen,) = (kill for kill in kills if kill["chosen"])
+    captions = [step["caption"] for step in chosen["steps"]]
+    half = [step["way"] for step in chosen["steps"]].index(2000)
+    assert captions.index("The service hears: done.") < half, "the page's title"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (
+            "Anna's half is visible.",
+            "Now at last Anna's half is quite visible.",
+            "more than 6 words",
+        ),
+        ('PrepareCommit"\nat', 'PrepareNothing"\nat', "no run has a fact like"),
+    ],
+)
+def test_a_picture_that_cannot_be_cut_is_refused(
+    tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    text = (SOURCES / "first.toml").read_text("utf-8")
+    assert old in text
+    (tmp_path / "first.toml").write_text(text.replace(old, new), "utf-8")
+    with pytest.raises(ValueError, match=says):
+        cut_first(tmp_path / "first.toml")
+
+
+# --- in a browser ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """A test says what went wrong."""
+
+    handler = functools.partial(Quiet, directory=str(site.parent))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/below/"
+        server.shutdown()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    page = context.new_page()
+    page.failed = []
+    page.on("requestfailed", lambda request: page.failed.append(request.url))
+    page.on("pageerror", lambda error: page.failed.append(str(error)))
+    yield page
+    assert page.failed == []
+    context.close()
+
+
+def where(page: Any) -> str:
+    return str(page.locator("#where").text_content())
+
+
+@pytest.mark.needs("chromium")
+def test_the_first_picture_stands_at_half_a_payment_and_is_broken_elsewhere(
+    page: Any, address: str
+) -> None:
+    page.goto(f"{address}index.html")
+    assert page.text_content(".caption") == "Anna's half is visible."
+    assert page.locator(".half.seen").count() == 1
+    page.click("[data-go=on]")
+    page.click("[data-go=on]")
+    assert where(page) == "step 9 of 9"
+    assert page.locator(".half.seen").count() == 2
+    page.get_by_label("before it decides").check()
+    assert page.locator("svg .dies").count() == 1
+    page.get_by_label("never").check()
+    assert page.locator("svg .dies").count() == 0
+
+
+@pytest.mark.needs("chromium")
+def test_it_plays_by_itself_and_stops_when_asked(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    page.clock.install()
+    page.goto(f"{address}index.html")
+    assert where(page) == "step 1 of 9"
+    page.clock.run_for(4_000)
+    assert where(page) == "step 2 of 9"
+    page.click("[data-go=play]")
+    page.clock.run_for(60_000)
+    assert where(page) == "step 2 of 9"
+    page.click("[data-go=play]")
+    page.clock.run_for(60_000)
+    assert where(page) == "step 9 of 9"
+    page.close()
+
+
+@pytest.mark.needs("chromium")
+def test_a_search_finds_by_word_and_choice_and_its_address_keeps_it(
+    page: Any, address: str
+) -> None:
+    page.goto(f"{address}gallery.html")
+    every = page.locator(".cards li:visible").count()
+    page.select_option("[name=safeguard]", "lso")
+    assert page.locator(".cards li:visible").count() == 1
+    assert page.text_content("#found") == "1 story"
+    page.reload()
+    assert page.locator(".cards li:visible").count() == 1
+    page.fill("[name=words]", "no such word")
+    assert page.locator("#nothing").is_visible()
+    page.fill("[name=words]", "")
+    page.select_option("[name=safeguard]", "")
+    assert page.locator(".cards li:visible").count() == every
+
+
+@pytest.mark.needs("chromium")
+def test_a_story_steps_by_keys(page: Any, address: str) -> None:
+    page.goto(address + STORY)
+    page.wait_for_selector(".mqlab[data-step='0']")
+    page.keyboard.press("End")
+    page.wait_for_selector(".mqlab .line")
+    assert page.locator(".mqlab").get_attribute("data-step") != "0"
+
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("path", ["index.html", "gallery.html", "learn.html", "teach.html", STORY])
+def test_axe_finds_nothing_and_nothing_leaves_the_width(page: Any, address: str, path: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page.goto(address + path)
+    page.wait_for_load_state("networkidle")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        found = axe.run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], scheme
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
