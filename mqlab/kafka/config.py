@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from ..kernel import Config, Disk, Text, Words
+from ..kernel import Config, Disk, Text, Words, frozen
 
 SAFEGUARDS: dict[str, Text] = {
     name: Words(en, zh)()
@@ -58,7 +57,7 @@ AcceptRule = Callable[[tuple[Range, ...], int, tuple[int, int, int]], str]
 AdmitRule = Callable[[tuple[int, int] | None, str, bool, tuple[int, int]], str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KafkaConfig(Config):
     """`transaction_version` 0 or 2 is the cluster's feature level. `txn_partitions` and
     `offsets_partitions`: partitions of the two internal topics. Times in milliseconds.

@@ -12,9 +12,10 @@ versions is the wire layer's business.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
+from ..kernel import frozen
 from .errors import Error
 from .log import AbortedTxn, Batch
 
@@ -30,7 +31,7 @@ def outcome(commit: bool) -> str:
     return "commit" if commit else "abort"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What most answers begin with; by itself one that says no more than whether it went well."""
 
@@ -48,7 +49,7 @@ class Answer:
 # ---- producer → transaction coordinator ------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InitProducerId:
     """`txn_id` None: from an idempotent producer without transactions, to any broker.
     `pid`, `epoch`: what the caller believes it has (KIP-360), -1 for nothing."""
@@ -64,7 +65,7 @@ class InitProducerId:
         return f"InitProducerId{name}{knows}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InitProducerIdResponse(Answer):
     pid: int = -1
     epoch: int = -1
@@ -75,7 +76,7 @@ class InitProducerIdResponse(Answer):
         return f"ok pid={self.pid} epoch={self.epoch}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddPartitionsToTxn:
     """From a legacy client, or (`verify_only` for legacy clients, else implicitly adding)
     from a partition leader on behalf of one."""
@@ -92,12 +93,12 @@ class AddPartitionsToTxn:
         return f"AddPartitionsToTxn {braces(self.partitions)}{verify}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddPartitionsToTxnResponse(Answer):
     """To AddPartitionsToTxn and to AddOffsetsToTxn, which adds one partition too."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddOffsetsToTxn:
     """Adds the partition of `__consumer_offsets` that keeps `group`."""
 
@@ -110,7 +111,7 @@ class AddOffsetsToTxn:
         return f"AddOffsetsToTxn {self.group}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndTxn:
     """`v2`: request version 5 or later, whose answer carries the next epoch."""
 
@@ -124,7 +125,7 @@ class EndTxn:
         return f"EndTxn {outcome(self.commit)} epoch={self.epoch}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndTxnResponse(Answer):
     pid: int = -1
     epoch: int = -1
@@ -137,7 +138,7 @@ class EndTxnResponse(Answer):
 # ---- coordinator → itself, → leaders ---------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendMarkers:
     """The coordinator's note to itself: the decision is durable, the markers are owed."""
 
@@ -147,7 +148,7 @@ class SendMarkers:
         return f"send markers of {self.txn_id}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriteTxnMarkers:
     """One Send a partition. `transaction_version` 2 (request v2) makes the leader demand
     an epoch above the one it knows. An admin's abort has `txn_id` ""."""
@@ -164,7 +165,7 @@ class WriteTxnMarkers:
         return f"WriteTxnMarkers {outcome(self.commit)} epoch={self.epoch}{again}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriteTxnMarkersResponse:
     """`epoch`: of the marker that was asked for, by which the coordinator knows which of an
     id's transactions is meant."""
@@ -185,7 +186,7 @@ class WriteTxnMarkersResponse:
 # ---- clients → partition leaders -------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Produce:
     """One batch for one partition. `version`: 12 and up add the partition implicitly, 11
     can be told TRANSACTION_ABORTABLE, older ones get INVALID_TXN_STATE instead. `flaw`: why
@@ -204,7 +205,7 @@ class Produce:
         return f"Produce {b.words}" + (f" epoch={b.epoch} seq={b.first_seq}" if b.pid >= 0 else "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProduceResponse(Answer):
     """`at_ms`: of a duplicate, when it was first written; `start`: where the log begins."""
 
@@ -216,7 +217,7 @@ class ProduceResponse(Answer):
         return f"ok @{self.base_offset}" if not self.error else self.error.words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetch:
     """Read from `offset` on, at most `max_bytes` (but at least one batch)."""
 
@@ -228,7 +229,7 @@ class Fetch:
         return f"Fetch @{self.offset} {self.isolation}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchResponse(Answer):
     """Whole batches, aborted data and markers included; `aborted` is None under
     read_uncommitted. Filtering is the client's work."""
@@ -246,7 +247,7 @@ class FetchResponse(Answer):
         return held or "nothing"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Watch:
     """Answer once there is something to read at `offset` (the long poll of a Fetch)."""
 
@@ -257,7 +258,7 @@ class Watch:
         return f"Watch @{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unwatch:
     """Whoever asked to be told under number `corr` no longer wants to know."""
 
@@ -267,13 +268,13 @@ class Unwatch:
         return "Unwatch"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Watched:
     def __str__(self) -> str:
         return "there is more to read"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListOffsets:
     """`at_ms`: a timestamp, LATEST, EARLIEST, or NEWEST (the record stamped latest)."""
 
@@ -284,7 +285,7 @@ class ListOffsets:
         return f"ListOffsets {self.at_ms}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteRecords:
     """The log is to begin at `offset`; -1: at the high watermark."""
 
@@ -294,7 +295,7 @@ class DeleteRecords:
         return f"DeleteRecords before {self.offset if self.offset >= 0 else 'the end'}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteRecordsResponse:
     """`low_watermark`: where the log begins now."""
 
@@ -310,7 +311,7 @@ EARLIEST = -2
 NEWEST = -3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListOffsetsResponse:
     offset: int
     at_ms: int = -1
@@ -327,7 +328,7 @@ def _generation(generation: int) -> str:
     return f" generation={generation}" if generation >= 0 else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Position:
     """A committed offset of one partition: the next record to read, never the last read.
     `leader_epoch`: that of the last record read, -1 where the client told none; it is kept
@@ -342,7 +343,7 @@ class Position:
         return f"{self.partition}@{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TxnOffsetCommit:
     """Offsets as part of a transaction. `version` 5 and up adds the partition of
     `__consumer_offsets` implicitly. `member` "" and `generation` -1: no group fencing;
@@ -363,7 +364,7 @@ class TxnOffsetCommit:
         return f"TxnOffsetCommit {self.group} {positions}{_generation(self.generation)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetCommit:
     """A plain commit, outside any transaction; its fields as in TxnOffsetCommit."""
 
@@ -379,12 +380,12 @@ class OffsetCommit:
         return f"OffsetCommit {self.group} {positions}{_generation(self.generation)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetCommitResponse(Answer):
     """To both commits: one error for all positions."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetFetch:
     """`partitions` None: all of the group. `require_stable` (KIP-447): refuse while a
     transaction holds a pending offset. `member`, `member_epoch`: who asks, where it is one
@@ -400,7 +401,7 @@ class OffsetFetch:
         return f"OffsetFetch {self.group}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetFetchResponse:
     """A partition without a committed offset has offset -1."""
 

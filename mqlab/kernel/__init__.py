@@ -63,7 +63,7 @@ from .stops import Named, name_plainly
 from .system import NodeSpec, Property, System, Telling
 from .text import NOTHING, Lang, Made, Text, Words, escape_unseen, shorten
 from .trace import Fact, FactKind, Trace
-from .values import replace
+from .values import frozen, replace
 from .world import World
 
 __all__ = [
@@ -75,6 +75,6 @@ __all__ = [
     "Progress", "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response",
     "Return", "Run", "Send", "SetTimer", "Snapshot", "Stretch", "System", "Table",
     "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
-    "build_success", "escape_unseen", "name_plainly", "parse", "replace", "replay",
+    "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "replace", "replay",
     "shorten", "simulate",
 ]  # fmt: skip

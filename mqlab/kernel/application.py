@@ -9,8 +9,9 @@ the list of results: hashable, and a crash starts it from line one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from .values import frozen
 
 
 class _Asked(BaseException):
@@ -37,7 +38,7 @@ class Asking:
 Program = tuple[Any, ...] | Callable[[Asking], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AppState:
     """A program, the results so far, and whether a call is out."""
 

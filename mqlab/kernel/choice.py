@@ -18,10 +18,12 @@ pasted.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from .values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """`kind` is one of call, request, response, local, fire, break, lose, kill, power,
     restart. `a` is the node or client role, `b` the server role, a timer's name where one

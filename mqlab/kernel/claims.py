@@ -9,12 +9,12 @@ search checks, and some of those are lights in every picture. Others a system li
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, Generic, TypeVar
 
 from .system import Property
 from .text import Words
+from .values import frozen
 from .world import NodeState, World
 
 C = TypeVar("C")
@@ -26,7 +26,7 @@ def whole_node(cluster: Any, name: str, node: NodeState) -> Hashable:
     return node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim(Generic[C]):
     """A claim as a learner meets it: its name, its sentence, whether it holds, and how much.
 

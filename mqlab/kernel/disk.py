@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from .maps import Map
 from .role import Append, Effect, Flush, Put, Truncate
+from .values import frozen
 
 
 class Entry(Protocol):
@@ -43,7 +44,7 @@ class Disk(Protocol):
     def table(self, name: str) -> Map[Any, Any]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryLog:
     """Entries in the order of their offsets; `flushed` of them survive a power cut."""
 
@@ -69,7 +70,7 @@ EMPTY_LOG = MemoryLog()
 EMPTY_TABLE: Map[Any, Any] = Map()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryDisk:
     """A whole disk as one hashable value (explore, replay, play, simulate)."""
 

@@ -6,7 +6,6 @@ Everything is said in words that stand beside the node it is about, as a picture
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 
 from .choice import Choice, parse
@@ -15,6 +14,7 @@ from .run import Run, put_in_words
 from .stops import tell_progress
 from .system import System
 from .text import NOTHING, Text, Words
+from .values import frozen
 from .world import Moved, Wire, World, apply, current, list_choices
 
 DELIVER = Words("{what} arrives from {src}", "收到 {src} 的 {what}")
@@ -36,7 +36,7 @@ POWER = Words("cut {node}'s power", "切断 {node} 的电源")
 RESTART = Words("restart {node}", "重启 {node}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """Something that may happen now. `kind`: call, deliver, local, timer, break, kill,
     power or restart; `what`: the message, call or timer itself. `stops`: what of the step would
@@ -59,7 +59,7 @@ class Option:
         return max(len(self.stops) - 1, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gap:
     """A place in a run at which `node` might have died: after the fact number `after`. The first
     `keep` choices stay as they are, then comes `kill`, or `power` for a power cut; `told`: what of
@@ -73,7 +73,7 @@ class Gap:
     told: Text = NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Done:
     """A choice that was made: its step's node, role and effects (of a step that was stopped, or of
     no step: none), the number of its first fact, and for each fact how many effects were done."""

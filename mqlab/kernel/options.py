@@ -27,11 +27,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
 from .application import Program
 from .text import shorten
+from .values import frozen
 
 if TYPE_CHECKING:
     from .system import System
@@ -51,7 +52,7 @@ STEP = "order."
 BARE = str.maketrans("", "", "{},")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Most:
     """The largest number that a field may hold, and the reason in words."""
 
@@ -59,7 +60,7 @@ class Most:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spelling:
     """How a value is written behind `name=`, and how it is read; `read` is given the name for
     what it has to say in a ValueError."""
@@ -98,7 +99,7 @@ SPELLINGS: dict[Any, Spelling] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     """A field of a system: its name, its annotation and what the annotation says besides."""
 

@@ -10,12 +10,12 @@ fields, and nobody takes its words apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .values import frozen
 
 OK, FAILED, UNKNOWN = "ok", "failed", "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """`call`: the call as the application made it. `status`: `ok`, `failed` or `unknown`.
     `detail`: the error's name, or what was read."""

@@ -7,7 +7,7 @@ it was at stays, as a tree of futures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from .choice import parse
 from .offers import (
@@ -25,12 +25,13 @@ from .system import Property, System
 from .text import Text
 from .token import Token, decode, encode
 from .trace import Trace
+from .values import frozen
 from .world import Wire, list_choices
 
 Choices = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _State:
     """A run that one was at, and what is known of its choices."""
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from .outcome import FAILED, UNKNOWN, Outcome
 from .text import NOTHING, Text, Words
 from .trace import Fact, FactKind
+from .values import frozen
 
 K = TypeVar("K")
 
@@ -37,7 +37,7 @@ LATE = Words(
 Table = tuple[tuple[str, Words], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reasons(Generic[K]):
     """`stopped`, `recovered`: by what the node is. `alone`: kinds of facts that mean the same
     whatever they are about. `timers`: by a timer's name; `changes`: by the line of a change in

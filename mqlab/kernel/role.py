@@ -17,16 +17,17 @@ for safety (an answer to a client, a marker) belongs in the step of that event.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .text import Text
+from .values import frozen
 
 if TYPE_CHECKING:
     from .disk import Disk
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Caller:
     """A return address: the role that asked, the number of its connection, and the
     number it gave its request. An answer on a connection that broke is never delivered."""
@@ -39,7 +40,7 @@ class Caller:
 # ---- events ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """Somebody asks (over a connection, or a role of the same node)."""
 
@@ -48,7 +49,7 @@ class Request:
     at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Response:
     """An answer to the request this role sent as number `corr` to `peer`."""
 
@@ -58,7 +59,7 @@ class Response:
     at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Appended:
     """Everything below offset `end` of this role's `log` is safe (replicated)."""
 
@@ -67,7 +68,7 @@ class Appended:
     at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AppendFailed:
     """The record at offset `end - 1` could not be made safe."""
 
@@ -77,7 +78,7 @@ class AppendFailed:
     at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fired:
     """A timer this role set has run out."""
 
@@ -85,7 +86,7 @@ class Fired:
     at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConnectionLost:
     """The connection to `peer` broke. What was asked may still arrive; no answer will."""
 
@@ -93,7 +94,7 @@ class ConnectionLost:
     at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """The application beside this client role calls it."""
 
@@ -107,7 +108,7 @@ Event = Request | Response | Appended | AppendFailed | Fired | ConnectionLost | 
 # ---- effects --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Send:
     """Ask role `to`. `corr` tells this role's open requests to `to` apart."""
 
@@ -116,7 +117,7 @@ class Send:
     corr: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """Answer a request."""
 
@@ -124,7 +125,7 @@ class Reply:
     body: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Append:
     """Write `entry` at the end of this role's own `log` (`entry.base` must be its end).
 
@@ -136,7 +137,7 @@ class Append:
     notify: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Put:
     """Write one key of a durable table; `value` None removes it."""
 
@@ -145,7 +146,7 @@ class Put:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Truncate:
     """Cut `log` back to `end`."""
 
@@ -153,12 +154,12 @@ class Truncate:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flush:
     """fsync: what is on the disk now survives a power cut too."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetTimer:
     """Wake me after `after_ms`; setting a pending timer again replaces it."""
 
@@ -166,12 +167,12 @@ class SetTimer:
     after_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CancelTimer:
     timer: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Return:
     """The application's call returns with this value."""
 
@@ -191,7 +192,7 @@ class Role(Protocol):
     def describe_changes(self, old: Any) -> tuple[Text, ...]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quiet:
     """A role that has nothing to add to what its effects already tell."""
 
@@ -199,7 +200,7 @@ class Quiet:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Config:
     """What every role's configuration holds: the safeguards that are on, and, for an
     effect group of one step, another order than the role's own ("a Parsons exercise")."""

@@ -20,12 +20,13 @@ from .run import Run
 from .system import System
 from .text import Text
 from .trace import Trace
+from .values import frozen
 from .world import Moved, World, apply, current, initial, list_choices
 
 Faults = Iterable[tuple[int, str]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timing:
     """A message takes `fastest_ms` to `slowest_ms`, all equally likely, and is lost with the
     probability `loss`; `lossy`: only where one of these clients asks one of these servers, none

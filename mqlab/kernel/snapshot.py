@@ -7,12 +7,11 @@ lights of the invariants and the money. Views draw Snapshots and know no broker.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .text import NOTHING, Text
+from .values import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lane:
     """A participant of the space-time diagram. `name` is the role's address."""
 
@@ -22,7 +21,7 @@ class Lane:
     up: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """One offset of a log.
 
@@ -40,7 +39,7 @@ class Cell:
     aborted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Frontier:
     """A named position in a log: it stands before the cell with offset `at`. `inclusive`: its
     system calls it by the offset of the last cell before it."""
@@ -50,7 +49,7 @@ class Frontier:
     inclusive: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stretch:
     """The offsets `first` to `last` of a log, with which a reader is done, or which transaction
     `txn` has taken for it until that ends. `refused`: a transaction that asked for them as well
@@ -62,7 +61,7 @@ class Stretch:
     refused: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Progress:
     """How far one reader of a log has come, where the log's keeper knows it offset by offset: a
     row below the strip. Before offset `at` it is done with everything."""
@@ -72,7 +71,7 @@ class Progress:
     stretches: tuple[Stretch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Log:
     """A strip of cells; `start` is the first offset drawn (a long log is windowed).
 
@@ -89,7 +88,7 @@ class Log:
     progress: tuple[Progress, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Got:
     """A record that a reader has been given."""
 
@@ -98,7 +97,7 @@ class Got:
     txn: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reader:
     """What one isolation level or subscription gets now; `note` says what is odd. `log`: what it
     reads, where it reads one log only; readers of one name are told apart by it."""
@@ -109,7 +108,7 @@ class Reader:
     log: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """An internal table, rows sorted by key (the first column)."""
 
@@ -118,7 +117,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GraphState:
     """A state of a state graph with its place on a grid of columns and rows."""
 
@@ -127,7 +126,7 @@ class GraphState:
     row: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Graph:
     """A state machine drawn from its transition table.
 
@@ -142,7 +141,7 @@ class Graph:
     txn: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Light:
     """An invariant: `ok` is false from the step that breaks it."""
 
@@ -151,7 +150,7 @@ class Light:
     ok: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Money:
     """The money that should be (`due`) and the money that is (`seen`), in pence or cents; what
     each of them is in words (`owed`, `shown`).
@@ -174,7 +173,7 @@ class Money:
         return not self.missing and not self.extra
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Snapshot:
     """One position of the slider, without the space-time history (that is the facts)."""
 

@@ -7,17 +7,17 @@ counted together: `killed: 1 of 2 markers had left`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from .role import Append, Effect, Flush, Put, Reply, Return, Send, Truncate
 from .text import Text, Words
+from .values import frozen
 
 KILLED = Words("killed", "进程被杀")
 POWER_CUT = Words("power cut", "断电")
 STOPPED = Words("{how}: {told}", "{how}：{told}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Named:
     """What a system calls an effect: one of them, and several."""
 
@@ -25,7 +25,7 @@ class Named:
     many: Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Verbs:
     """How it is said that an effect, or some of several, had been done or not."""
 

@@ -16,6 +16,7 @@ from .snapshot import Snapshot
 from .stops import Named, name_plainly
 from .text import NOTHING, Text
 from .trace import Fact
+from .values import frozen
 
 if TYPE_CHECKING:
     from .world import NodeState, World
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 Recover = Callable[[Disk, int], tuple[Any, Effects]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeSpec:
     """One process: its roles (name, how to start it from a disk) and, beside the first
     role, an application. A kill, a power cut and a restart hit the whole node."""
@@ -33,7 +34,7 @@ class NodeSpec:
     program: Program | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Telling:
     """What a system adds to a fact: its transaction, whether it may be folded, a short
     label for the chart and one sentence why. `hide`: bookkeeping that is not told at all; `show`:
@@ -51,7 +52,7 @@ def _whole(name: str, node: NodeState) -> Hashable:
     return node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Property:
     """`always` must hold in every reachable state, `sometimes` in one at least, and
     `can_always` must stay reachable from every reachable state.

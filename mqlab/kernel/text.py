@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from .values import frozen
 
 Lang = Literal["en", "zh"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """One thing said. `zh` is empty where both languages say the same (names, numbers). `made`:
     what a template was filled with, for programs: they ask this, and never the words."""
@@ -68,7 +70,7 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Words:
     """A template in both languages: `Words("killed ({n})", "被杀（{n}）")(n=1)`."""
 
@@ -88,7 +90,7 @@ class Words:
         return text.made is not None and text.made.words == self
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Made:
     """Which template a `Text` was made of, and the values that stand in it."""
 

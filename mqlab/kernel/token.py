@@ -17,7 +17,6 @@ import json
 import sys
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from typing import Any
 from .system import System
 from .text import NOTHING, Text, Words
 from .trace import Trace
+from .values import frozen
 
 NO_TOKEN = "this is not a token: paste the whole text that was copied"
 
@@ -44,7 +44,7 @@ UNSAID = Text(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Token:
     """What a token holds. `made`: the digest of the engine. `facts` and `told`: how many facts
     the run had and the digest of its narration; -1 and nothing in tokens of before."""

@@ -27,6 +27,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from .snapshot import Snapshot
 from .text import NOTHING, Lang, Text, escape_unseen
+from .values import frozen
 
 FORMAT = "mqlab.trace/1"
 MODEL = Text("model", "模型")
@@ -74,7 +75,7 @@ GLYPHS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """One narrated line, one row of the picture, one position of the slider.
 

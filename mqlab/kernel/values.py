@@ -1,22 +1,54 @@
-"""`replace`: a frozen value with some fields changed, as `dataclasses.replace` gives it.
+"""`frozen` declares a value: a dataclass that cannot be changed and has slots. `replace` gives a
+frozen value with some fields changed, as `dataclasses.replace` does.
 
-A step of a role changes a handful of values, and nothing is done more often. The standard
-function calls the class's `__init__`, which sets every field through a check that the value
-is frozen; here the fields are copied from slot to slot, in a quarter of the time. Types are
-checked as for the standard function.
+Each step of a role makes a few dozen values, and nothing is done more often. What the standard
+library writes for a frozen class sets each field through a check that the value is frozen; here
+the fields go straight to their slots, in less than half of the time. Types are checked as for the
+standard functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
-__all__ = ["replace"]
+__all__ = ["frozen", "replace"]
 
 Put = Callable[[Any, Any], None]
+T = TypeVar("T")
 
 _made: dict[type, tuple[Callable[[Any], Any], dict[str, Put]]] = {}
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(kind: type[T]) -> type[T]:
+    """The class as `dataclass(frozen=True, slots=True)` makes it, with an `__init__` that is quick.
+    Where a class checks itself when it is made, that stays so."""
+    made = dataclass(frozen=True, slots=True)(kind)
+    if not hasattr(made, "__post_init__"):
+        made.__init__ = _make_init(made)  # type: ignore[method-assign]
+    return made
+
+
+def _make_init(kind: type) -> Callable[..., None]:
+    """Written as text, like `dataclass`'s own; a default that is made anew for each value is made
+    where the argument is missing."""
+    names: dict[str, Any] = {"MISSING": MISSING}
+    told, lines = ["self"], [" pass"]
+    for one in fields(kind):
+        names[f"put_{one.name}"] = getattr(kind, one.name).__set__
+        names[f"default_{one.name}"] = one.default
+        if one.default_factory is not MISSING:
+            names[f"make_{one.name}"] = one.default_factory
+            lines.append(f" if {one.name} is MISSING: {one.name} = make_{one.name}()")
+        given = one.default is MISSING and one.default_factory is MISSING
+        told.append(one.name if given else f"{one.name}=default_{one.name}")
+        lines.append(f" put_{one.name}(self, {one.name})")
+    exec(f"def __init__({', '.join(told)}):\n" + "\n".join(lines), names)
+    made: Callable[..., None] = names["__init__"]
+    return made
+
 
 if TYPE_CHECKING:
     from dataclasses import replace

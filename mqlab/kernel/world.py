@@ -12,7 +12,7 @@ client hears `ConnectionLost` and what it sends next goes over a new connection.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -40,11 +40,12 @@ from .role import (
     SetTimer,
 )
 from .system import NodeSpec, System
+from .values import frozen
 
 Wire = tuple[str, str, str, int]  # ("q" requests | "r" answers, client, server, connection)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Note:
     """A message under way: the number its sender gave it, and what it says."""
 
@@ -52,7 +53,7 @@ class Note:
     body: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NodeState:
     """A node: its roles (None while it is down), disk, own next events, pending timers
     ((role, timer, ms), the shortest first) and the number of each connection it opened."""
@@ -164,7 +165,7 @@ def start_node(spec: NodeSpec, node: NodeState, at_ms: int = 0) -> list[tuple[in
     return stages
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class World:
     """All nodes by name and all wires that hold something."""
 

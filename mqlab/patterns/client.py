@@ -6,8 +6,6 @@ have happened, and this client does not ask again. Whoever wants to know must lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..kernel import (
     OK,
     UNKNOWN,
@@ -21,11 +19,12 @@ from ..kernel import (
     Response,
     Return,
     Send,
+    frozen,
     replace,
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What a coordinator says to a client: `ok`, `failed` or `unknown`, and why."""
 
@@ -41,7 +40,7 @@ class Answer:
         return f"{self.status} {self.detail}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Client(Quiet):
     """`server`: whom it asks; `asked`: the call that has no outcome yet."""
 

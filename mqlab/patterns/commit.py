@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from ..kernel import NodeSpec
+from ..kernel import NodeSpec, frozen
 from ..kernel.claims import Claim
 from .client import Client
 from .model import Model, check_among
@@ -27,7 +27,7 @@ class Parties(Protocol):
     def participants(self) -> tuple[str, ...]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitTransaction:
     """The application's call, and what it asks the coordinator (`tx_commit`)."""
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from ..kernel import Append, Disk, Effects, Flush
+from ..kernel import Append, Disk, Effects, Flush, frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """One entry of a log: what has become of which transaction."""
 

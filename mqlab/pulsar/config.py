@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from ..kernel import Config, Text, Words
+from ..kernel import Config, Text, Words, frozen
 
 #: MLTransactionLogImpl: the coordinator's log and the cursor that deletes from it
 TRANSACTION_LOG = "__transaction_log_"
@@ -99,7 +98,7 @@ SAFEGUARDS: dict[str, Text] = {
 AckRule = Callable[[str, tuple[int, ...], tuple[int, ...], tuple[tuple[int, str], ...]], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PulsarConfig(Config):
     """`partitions`: the topic partitions there are, as "orders-0". `missing`: partitions of a
     namespace that does not exist, which a client may register and nobody can serve.

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..kernel import frozen
 from .errors import ServerError
 from .states import AccessMode, AckType, MarkerType, SubType, TxnAction, TxnStatus
 
@@ -55,7 +56,7 @@ def name_txn(txn: TxnID | None) -> str:
 # ---- what lies in a partition's ledger ---------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LedgerEntry:
     """One entry: a message, several in one batch, or a marker. `producer`, `sequence` and `txn` are
     what the message says of itself: the transaction that it belongs to and the producer's number,
@@ -79,7 +80,7 @@ class LedgerEntry:
         return f"{', '.join(map(str, self.values))}{name_txn(self.txn)} @{self.base}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BufferSnapshot:
     """An entry of `__transaction_buffer_snapshot` for one topic (TransactionBufferSnapshot). Open
     transactions are not in it: what comes after `max_read_position` is read again."""
@@ -100,7 +101,7 @@ class BufferSnapshot:
 # ---- what lies in a coordinator's log, and in a subscription's ---------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TransactionMetadataEntry:
     """A record of `__transaction_log_N`. `op`: NEW, ADD_PARTITION, ADD_SUBSCRIPTION or UPDATE.
     No payload and no message id: a coordinator knows where markers are owed, not what was
@@ -128,7 +129,7 @@ class TransactionMetadataEntry:
         return f"{self.op} {self.txn} {', '.join(where)}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AckPosition:
     """A position in an acknowledgement. `batch_index` -1: the whole entry; else one message of a
     batch of `batch_size` (cumulative: it and those before it)."""
@@ -141,7 +142,7 @@ class AckPosition:
         return f"{self.position}" if self.batch_index < 0 else f"{self.position}:{self.batch_index}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingAckEntry:
     """A record of `<partition>-<subscription>__transaction_pending_ack`. `op`: ACK, COMMIT or
     ABORT."""
@@ -164,7 +165,7 @@ class PendingAckEntry:
 # ---- what most answers begin with ------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     error: ServerError = ServerError.NoError
     message: str = ""
@@ -184,7 +185,7 @@ class Answer:
 # ---- client → coordinator --------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TcClientConnect:
     """TC_CLIENT_CONNECT_REQUEST. The first one loads the coordinator."""
 
@@ -194,12 +195,12 @@ class TcClientConnect:
         return f"TcClientConnect {self.tc_id}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TcClientConnectResponse(Answer):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewTxn:
     """NEW_TXN. The field on the wire is called txn_ttl_seconds and carries milliseconds."""
 
@@ -210,7 +211,7 @@ class NewTxn:
         return f"NewTxn timeout={self.timeout_ms}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewTxnResponse(Answer):
     txn: TxnID | None = None
 
@@ -218,7 +219,7 @@ class NewTxnResponse(Answer):
         return f"ok {self.txn}" if self.ok else self.words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddPartitionToTxn:
     """ADD_PARTITION_TO_TXN: a transaction will write here."""
 
@@ -229,12 +230,12 @@ class AddPartitionToTxn:
         return f"AddPartitionToTxn {self.txn} {', '.join(self.partitions)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddPartitionToTxnResponse(Answer):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddSubscriptionToTxn:
     """ADD_SUBSCRIPTION_TO_TXN: a transaction will acknowledge here."""
 
@@ -246,12 +247,12 @@ class AddSubscriptionToTxn:
         return f"AddSubscriptionToTxn {self.txn} {where}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddSubscriptionToTxnResponse(Answer):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndTxn:
     """END_TXN: answered when every participant has answered."""
 
@@ -262,7 +263,7 @@ class EndTxn:
         return f"EndTxn {self.action} {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndTxnResponse(Answer):
     pass
 
@@ -270,7 +271,7 @@ class EndTxnResponse(Answer):
 # ---- coordinator → partition -------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndTxnOnPartition:
     """END_TXN_ON_PARTITION: append a marker. `low_watermark`: every transaction of this
     coordinator up to it has ended."""
@@ -284,12 +285,12 @@ class EndTxnOnPartition:
         return f"EndTxnOnPartition {self.action} {self.txn} lowWatermark={self.low_watermark}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndTxnOnPartitionResponse(Answer):
     txn: TxnID | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndTxnOnSubscription:
     """END_TXN_ON_SUBSCRIPTION: apply or give up what the transaction has acknowledged."""
 
@@ -306,7 +307,7 @@ class EndTxnOnSubscription:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndTxnOnSubscriptionResponse(Answer):
     txn: TxnID | None = None
     subscription: str = ""
@@ -315,7 +316,7 @@ class EndTxnOnSubscriptionResponse(Answer):
 # ---- producer → partition ----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageMetadata:
     """What a message says of itself, which lies in the ledger with it (MessageMetadata)."""
 
@@ -324,7 +325,7 @@ class MessageMetadata:
     txn: TxnID | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpenProducer:
     """PRODUCER: `producer` is its name. `topic_epoch`: the one that this producer was told when it
     was opened first, where its client opens it again."""
@@ -339,7 +340,7 @@ class OpenProducer:
         return f"OpenProducer {self.access_mode}{epoch}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProducerOpened(Answer):
     """PRODUCER_SUCCESS or ERROR of an OpenProducer, sent over the broker's own direction of the
     connection, so that it hears when the client is gone. `ready` False: it waits for the topic,
@@ -356,7 +357,7 @@ class ProducerOpened(Answer):
         return f"ProducerOpened ok{epoch}" if self.ready else "ProducerOpened waits"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CloseProducer:
     """CLOSE_PRODUCER"""
 
@@ -366,7 +367,7 @@ class CloseProducer:
         return f"CloseProducer {self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendMessage:
     """SEND. `txn`: the broker does not ask the coordinator whether there is such a transaction.
     `sequence`: the highest number of its messages; `lowest`: that of a batch's first one, where it
@@ -389,7 +390,7 @@ class SendMessage:
         return f"Send {', '.join(map(str, self.values))}{name_txn(self.txn)}{said}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendReceipt(Answer):
     """SEND_RECEIPT or SEND_ERROR. `position` -1: taken for a duplicate and not stored."""
 
@@ -402,7 +403,7 @@ class SendReceipt(Answer):
 # ---- consumer ↔ partition ----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subscribe:
     """SUBSCRIBE. `initial_position` counts for a new subscription only: "Latest" or "Earliest".
     `durable` False: a reader's, which may begin behind the position that it has read last."""
@@ -418,7 +419,7 @@ class Subscribe:
         return f"Subscribe {self.subscription} {self.sub_type}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subscribed(Answer):
     """SUCCESS or ERROR of a Subscribe, sent over the broker's own direction of the connection,
     so that it hears when the client is gone."""
@@ -430,7 +431,7 @@ class Subscribed(Answer):
         return f"Subscribed {self.subscription} {self.words}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flow:
     """FLOW: so many messages more may be sent."""
 
@@ -443,7 +444,7 @@ class Flow:
         return f"Flow {self.permits}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PushMessage:
     """MESSAGE, from the broker. `acked`: the indexes of a batch that need no processing any
     more. A marker or an aborted message is never in one."""
@@ -462,7 +463,7 @@ class PushMessage:
         return f"Message {values} @{self.message_id.position}{again}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ack:
     """ACK. With a transaction it is answered (AckResponse), without one it is not: a consumer that
     asks for receipts (isAckReceiptEnabled) is left out."""
@@ -479,12 +480,12 @@ class Ack:
         return f"Ack{kind} {self.subscription} {where}{name_txn(self.txn)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AckResponse(Answer):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Redeliver:
     """REDELIVER_UNACKNOWLEDGED_MESSAGES. `positions` empty: all that this consumer holds."""
 
@@ -497,7 +498,7 @@ class Redeliver:
         return f"Redeliver {self.subscription}{where}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seek:
     """SEEK: the subscription goes on with the entry behind `after`; None: with what comes next. Of
     a batch in front of it `done` is left out: (position, indexes)."""
@@ -512,7 +513,7 @@ class Seek:
         return f"Seek {self.subscription} to {where}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CloseConsumer:
     """CLOSE_CONSUMER; the subscription stays."""
 
@@ -523,7 +524,7 @@ class CloseConsumer:
         return f"CloseConsumer {self.subscription}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unsubscribe:
     """UNSUBSCRIBE: the subscription goes, and its cursor with it."""
 
@@ -534,7 +535,7 @@ class Unsubscribe:
         return f"Unsubscribe {self.subscription}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetLastMessageId:
     """GET_LAST_MESSAGE_ID: the last entry that a reader could be sent now."""
 
@@ -544,7 +545,7 @@ class GetLastMessageId:
         return f"GetLastMessageId {self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LastMessageId(Answer):
     position: int = -1
 
@@ -555,7 +556,7 @@ class LastMessageId(Answer):
 # ---- inside a broker ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecoverBuffer:
     """A partition to itself: its buffer reads its snapshot and the topic. No command of Pulsar's;
     there it is a task of another thread."""
@@ -567,7 +568,7 @@ class RecoverBuffer:
 # ---- an administrator (REST) ---------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetTransactionMetadata:
     """GET transactionMetadata: 404 for one that has ended."""
 
@@ -577,7 +578,7 @@ class GetTransactionMetadata:
         return f"GetTransactionMetadata {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetCoordinatorStats:
     tc_id: int
 
@@ -585,7 +586,7 @@ class GetCoordinatorStats:
         return f"GetCoordinatorStats {self.tc_id}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetSlowTransactions:
     """GET slowTransactions/{timeout}"""
 
@@ -596,7 +597,7 @@ class GetSlowTransactions:
         return f"GetSlowTransactions {self.timeout_ms}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Described(Answer):
     """`facts`: what was found, name by name."""
 
@@ -607,7 +608,7 @@ class Described(Answer):
         return f"ok {told}".rstrip() if self.ok else self.words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetBufferStats:
     """GET transactionBufferStats"""
 
@@ -617,7 +618,7 @@ class GetBufferStats:
         return f"GetBufferStats {self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetTransactionInBuffer:
     """GET transactionInBufferStats"""
 
@@ -628,7 +629,7 @@ class GetTransactionInBuffer:
         return f"GetTransactionInBuffer {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetPendingAckStats:
     """GET pendingAckStats"""
 
@@ -639,7 +640,7 @@ class GetPendingAckStats:
         return f"GetPendingAckStats {self.subscription}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetPositionStats:
     """GET positionStatsInPendingAck"""
 
@@ -651,7 +652,7 @@ class GetPositionStats:
         return f"GetPositionStats {self.subscription} {self.position}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteTopic:
     """DELETE the topic: its entries, its snapshot, its subscriptions. The next message or
     subscription makes it anew."""
@@ -662,7 +663,7 @@ class DeleteTopic:
         return f"DeleteTopic {self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CreateNamespace:
     """PUT the namespace of a partition that had none."""
 

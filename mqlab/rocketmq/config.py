@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ..kernel import Config, Text, Words
+from ..kernel import Config, Text, Words, frozen
 
 #: TopicValidator: where an undecided message lies, where its end is recorded, where it is parked
 HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -81,7 +79,7 @@ SAFEGUARDS: dict[str, Text] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RocketMQConfig(Config):
     """`release` "5.5" or "4.9": batched or synchronous op records, and what else differs.
     `timeout_ms` is transactionTimeOut, `check_interval_ms` transactionCheckInterval (4.9: 60 s),

@@ -12,10 +12,9 @@ lies. Here it counts records, where the real one counts bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
-from ..kernel import Map, replace
+from ..kernel import Map, frozen, replace
 from .errors import ResponseCode
 from .states import SendStatus, TransactionType, read_type, set_type
 
@@ -58,7 +57,7 @@ def split_queue(queue: str) -> tuple[str, int]:
     return topic, int(number)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """A message as a producer sends it and as the broker keeps it (MessageExtBrokerInner).
 
@@ -128,7 +127,7 @@ class Message:
 # ---- what most answers begin with ------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     code: ResponseCode = ResponseCode.SUCCESS
     remark: str = ""
@@ -145,7 +144,7 @@ class Answer:
 # ---- producer → broker -----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Heartbeat:
     """HEART_BEAT 34: who is behind a connection. Only by this does the broker know whom it can
     ask. `producers`: the producer groups of this client; `consumers`: its consumer groups."""
@@ -157,7 +156,7 @@ class Heartbeat:
         return f"Heartbeat {', '.join((*self.producers, *self.consumers))}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeartbeatResponse(Answer):
     """The broker's answer. Here it is the first thing the broker sends over its own direction of
     the connection, so that it hears when the client is gone."""
@@ -165,7 +164,7 @@ class HeartbeatResponse(Answer):
     quiet = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendMessage:
     """SEND_MESSAGE_V2 310. `message.properties[TRAN_MSG]` makes it a half message."""
 
@@ -177,7 +176,7 @@ class SendMessage:
         return f"SendMessage{half} {self.message.queue} {self.message.words}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendBatchMessage:
     """SEND_BATCH_MESSAGE 320: messages for one queue, stored together. None is a half message."""
 
@@ -188,7 +187,7 @@ class SendBatchMessage:
         return f"SendBatchMessage {self.messages[0].queue} of {len(self.messages)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendMessageResponse(Answer):
     """`queue_offset`, `commit_log_offset`: of the *half* where it is one, though `queue_id` is
     that of the real topic."""
@@ -205,7 +204,7 @@ class SendMessageResponse(Answer):
         return f"{self.status} @{self.queue_offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendBatchResponse(SendMessageResponse):
     """`queue_offset`, `commit_log_offset`: of the first message; `commit_log_offsets`: of each."""
 
@@ -224,7 +223,7 @@ STORED: dict[ResponseCode, SendStatus] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndTransaction:
     """END_TRANSACTION 37. Clients send it one-way: no answer, no retry, and whatever error the
     broker finds nobody hears. `oneway` False: a raw client that waits for the answer.
@@ -255,7 +254,7 @@ NAMES: dict[int, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndTransactionResponse(Answer):
     """To a raw client only."""
 
@@ -263,7 +262,7 @@ class EndTransactionResponse(Answer):
 # ---- broker → producer -----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckTransactionState:
     """CHECK_TRANSACTION_STATE 39, one-way, over the producer's own connection. `message` has its
     real topic and queue again; the offsets are those of the copy that was just put back,
@@ -281,7 +280,7 @@ class CheckTransactionState:
 # ---- application ↔ database ------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statement:
     """One statement, committed by itself: `get`, `put`, `insert` or `delete`."""
 
@@ -293,7 +292,7 @@ class Statement:
         return " ".join(filter(None, (self.verb, self.key, self.value)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StatementResponse:
     """`value`: what was read, None where there is no such row, or where nothing was read."""
 
@@ -306,7 +305,7 @@ class StatementResponse:
 # ---- an operator -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResumeCheckHalfMessage:
     """RESUME_CHECK_HALF_MESSAGE 323: take a half that was given up back into the half topic."""
 
@@ -316,7 +315,7 @@ class ResumeCheckHalfMessage:
         return f"ResumeCheckHalfMessage @{self.commit_log_offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResumeCheckHalfMessageResponse(Answer):
     pass
 
@@ -324,7 +323,7 @@ class ResumeCheckHalfMessageResponse(Answer):
 # ---- master ↔ slave --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HaReport:
     """Slave → master: my copy of the commit log ends here."""
 
@@ -335,7 +334,7 @@ class HaReport:
         return f"HaReport {self.end}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HaTransfer:
     """Master → slave: what follows in the commit log."""
 

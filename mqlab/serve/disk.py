@@ -19,12 +19,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from operator import attrgetter
 from typing import Any
 
-from ..kernel import Append, Map, Put
+from ..kernel import Append, Map, Put, frozen
 
 RECENT = 2_000  # entries of a compacted log that are not cleaned yet
 EMPTY: Map[Any, Any] = Map()
@@ -34,7 +33,7 @@ class NoBatch:
     """The type of batches where a broker's logs have none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compaction:
     """`key(entry)`: of which only the latest entry is kept. `dead(entry)`: whether it is a
     tombstone, the end of its key."""
@@ -47,7 +46,7 @@ def keep_all(log: str) -> Compaction | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Keeping:
     """How a broker's logs are kept. `batch`: the type of entries that have a `size` in bytes
     and the largest timestamp of their records, `at_ms`. `compaction(log)`: how that log is

@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 from mmap import mmap
 from operator import attrgetter
 from typing import Any
 
-from ..kernel import Append, Put, Truncate
+from ..kernel import Append, Put, Truncate, frozen
 
 BYTES = "bytes"
 JSON_MARK = b'J["'  # how a JSON body begins
@@ -31,7 +31,7 @@ def ends_as_json(data: mmap, start: int, size: int) -> bool:
     return data[start + size - 1 : start + size] == b"]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entries:
     """`encode` an effect; `decode` a body (raises ValueError, KeyError, TypeError,
     AssertionError or struct.error for one that this version did not write). To find whole

@@ -24,9 +24,9 @@ import mmap
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from ..kernel import frozen
 from .crc import crc32c
 from .entries import Entries
 
@@ -40,7 +40,7 @@ SECTOR = 512  # bytes a disk writes together, or not at all
 CHUNK = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Head:
     """How a journal begins: in so many bytes. `broker`: whose it is, "" where it does not say."""
 

@@ -21,10 +21,9 @@ depends on the broker it asks a `Home`, a value made of plain functions, which
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
-from ..kernel import Effects
+from ..kernel import Effects, frozen
 from .disk import Keeping, ServerDisk
 from .entries import Entries
 from .protocol import Frames, Peer
@@ -38,7 +37,7 @@ class ServeError(Exception):
 # ---- roles -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Start:
     """A role to start: `recover(disk, at_ms)` gives it, and its first effects. `reads`: a log
     of another role that it reads along; it hears `Appended` of each append to it, and keeps
@@ -49,7 +48,7 @@ class Start:
     reads: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """What a new value of a durable table's key brings about: roles that begin, roles that
     end, logs that are dropped."""
@@ -73,7 +72,7 @@ def change_nothing(table: str, key: Any, old: Any, new: Any) -> Change:
     return NO_CHANGE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Home:
     """See above. `name`: as in `mqlab serve NAME`; `system`: the system line of the trace.
     `push(number, body)`: the frame of a push, and whether the client may answer it, naming

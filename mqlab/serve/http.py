@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from http import HTTPStatus
 from ipaddress import ip_address
 
 import h11
+
+from ..kernel import frozen
 
 MOST_HEAD, MOST_BODY = 16 << 10, 1 << 20
 MOST_WIRE = 2 * MOST_BODY  # of a body in chunks, with the sizes in between
@@ -40,7 +41,7 @@ class HttpError(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HttpRequest:
     """`target`: path and query as they came, not decoded. `last`: the client wants the connection
     closed after the response."""

@@ -33,6 +33,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ..kernel import frozen
+
 
 class BadFrame(Exception):
     """Bytes that are no message of the protocol: the connection is closed."""
@@ -55,7 +57,7 @@ class Hangup:
         self.why = why
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unsent:
     """In the place of an answer to a push: the client does not read, `body` was not sent."""
 
@@ -65,7 +67,7 @@ class Unsent:
         return "unsent, the client does not read"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drained:
     """In the place of an answer to a push that was not sent: the client reads again."""
 
@@ -120,7 +122,7 @@ class Frames(Protocol):
         """What an answer refuses, each in a word, for the server's log."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Peer:
     """Both ends of a connection: (host, port) that the client has reached, and where it is."""
 

@@ -16,12 +16,11 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from ..kernel import Event
+from ..kernel import Event, frozen
 from .connection import Connection
 from .driver import Driver
 from .home import Home, ServeError
@@ -37,7 +36,7 @@ RARELY = (100_000, 1_000, 1_000)
 READY = "mqlab serve {name}: ready at {address}, trace at {trace}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """What any server can be told. Port 0 takes any free one. `pace_ms`: see `Driver`."""
 
@@ -66,6 +65,7 @@ class Server:
         self._speaking: list[Connection] = []
         self._turn = False
         self._alarm: asyncio.TimerHandle | None = None
+        self._due: int | None = None  # what the alarm is set to
         self._stop = asyncio.Event()
         self._failure = ""
         if options.data_dir is not None:
@@ -166,18 +166,21 @@ class Server:
         return True
 
     def _wind(self) -> None:
-        """Set the alarm to the next timer."""
+        """Set the alarm to the next timer; most turns leave it where it is."""
         due = self.driver.next_timer()
-        loop = asyncio.get_running_loop()
+        if due == self._due:
+            return
+        self._due = due
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
         if due is not None:
             wait_ms = max(due - self.driver.now, 0)
+            loop = asyncio.get_running_loop()
             self._alarm = loop.call_later(wait_ms / 1000, self._ring)
 
     def _ring(self) -> None:
-        self._alarm = None
+        self._alarm = self._due = None
         if not self._turn:
             self._turn = True
             asyncio.get_running_loop().call_soon(self._end_turn)

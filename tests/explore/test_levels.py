@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mqlab.explore import Budget, Search, levels, rows
@@ -87,7 +87,6 @@ def test_an_error_in_a_claim_tells_the_schedule_it_was_raised_after():
 counts = st.lists(st.integers(1, 1 << 24), min_size=1, max_size=12)
 
 
-@settings(deadline=None)
 @given(counts, st.data())
 def test_rows_packed_again_hold_the_same_numbers(before, data):
     grow = st.integers(0, 1 << 10)
@@ -104,7 +103,6 @@ def test_rows_packed_again_hold_the_same_numbers(before, data):
     assert not any(new.numbers(moved, part).any() for part in range(len(some), len(after)))
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 40), max_size=60), max_size=6), st.booleans())
 def test_rows_get_numbers_in_the_order_in_which_they_first_come(slices, alike):
     table, index, known = Rows(Layout.fit([1 << 24])), Index(), {}

@@ -67,3 +67,28 @@ def test_a_request_that_begins_a_turn_is_told_the_time_of_its_own(
 
     asyncio.run(talk())
     assert heard == [1_500, 1_500, 61_500, 61_500]
+
+
+def test_the_alarm_is_set_only_where_another_timer_is_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Most turns change nothing about what is due first."""
+
+    async def talk() -> list[float]:
+        server, set_for = Server(TOY, Options()), list[float]()
+        server.driver.start()
+        loop = asyncio.get_running_loop()
+        later = loop.call_later
+
+        def listen(delay: float, *args: Any) -> asyncio.TimerHandle:
+            set_for.append(delay)
+            return later(delay, *args)
+
+        monkeypatch.setattr(loop, "call_later", listen)
+        for after_ms in (60_000, 60_000, 90_000, 30_000, 30_000):
+            server.begin_turn()
+            server.driver._set("role", f"timer {after_ms}", after_ms)
+            await asyncio.sleep(0)
+        return set_for
+
+    assert list(map(round, asyncio.run(talk()))) == [60, 30]

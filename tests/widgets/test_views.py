@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from mqlab_widgets import Player
+from mqlab_widgets.payload import draw_steps
 from mqlab_widgets.scene import Node, Scene
 from mqlab_widgets.style import font_of
 from mqlab_widgets.views import PANELS
@@ -472,3 +473,28 @@ def test_no_text_of_a_picture_is_smaller_than_10_5_px() -> None:
     names = set(re.findall(r'class="([^"]+)"', Player(sample()).svg()))
     small = {name for name in names if font_of(name)[0] < 10.5}
     assert names and not small
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        "kafka/coordinator-killed-between-markers",
+        "rocketmq/broker-killed-before-offsets",
+        "pulsar/ack-and-abort-exclusive",
+    ],
+)
+def test_a_panel_is_drawn_again_only_where_its_part_has_changed(story: str) -> None:
+    """And what is shown again is what would be drawn."""
+    trace = open_scenario(STORIES / f"{story}.scn").run.trace
+    shown = [panel for panel in PANELS.values() if panel.shows(trace)]
+    for panel in shown:
+        drawn = list(draw_steps(panel, trace, "en"))
+        if panel.part:
+            alone = [panel.view(trace, step) for step in range(len(trace) + 1)]
+            assert list(map(_svg, drawn)) == list(map(_svg, alone))
+    logs = list(draw_steps(PANELS["logs"], trace, "en"))
+    assert len(set(map(id, logs))) <= len(logs) / 2
+
+
+def _svg(scene: Scene) -> str:
+    return "".join(node.svg() for node in scene.nodes)

@@ -55,8 +55,13 @@ def encode(panels: Mapping[str, Iterable[Scene]]) -> dict[str, Any]:
     live: dict[str, list[int]] = {}
     for name, scenes in panels.items():
         root = _Life(Node("", "svg", {}), 0)
-        counts = []
+        counts: list[int] = []
+        last: Scene | None = None
         for step, scene in enumerate(scenes):
+            if scene is last:  # what it shows goes on
+                counts.append(counts[-1])
+                continue
+            last = scene
             _children(root, scene.nodes, step)
             counts.append(len(scene))
         base = name.partition("/")[0]

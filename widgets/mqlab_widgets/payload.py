@@ -15,7 +15,7 @@ from mqlab.kernel.trace import Fact, Trace
 from .legend import SHAPES, explain_evidence, find_kind, list_signs, list_terms
 from .lives import encode
 from .scene import Scene
-from .views import HALF, MOST_ROWS, PANELS, WIDE
+from .views import HALF, MOST_ROWS, PANELS, WIDE, Panel
 
 HERE = Path(__file__).parent
 
@@ -162,9 +162,7 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
     sizes: dict[str, tuple[float, float]] = {}
 
     def scenes(name: str) -> Iterator[Scene]:
-        panel = PANELS[name]
-        view = partial(panel.view, rows=MOST_ROWS, wide=wide) if panel.rows else panel.view
-        for scene in map(partial(view, trace, lang=look.lang), range(len(trace) + 1)):
+        for scene in draw_steps(PANELS[name], trace, look.lang, wide):
             old = sizes.get(name, (0, 0))
             sizes[name] = max(old[0], scene.width), max(old[1], scene.height)
             yield scene
@@ -185,6 +183,17 @@ def build(trace: Trace, step: int, look: Look) -> dict[str, Any]:
         "panels": {name: describe(name, trace, look.lang, wide, sizes[name]) for name in names},
     }
     return data
+
+
+def draw_steps(panel: Panel, trace: Trace, lang: Lang, wide: int = WIDE) -> Iterator[Scene]:
+    """A panel at each step; the very same Scene again where nothing that it draws has changed."""
+    view = partial(panel.view, rows=MOST_ROWS, wide=wide) if panel.rows else panel.view
+    drawn, scene = None, Scene()
+    for step in range(len(trace) + 1):
+        parts = panel.find_parts(trace, step)
+        if parts is None or parts != drawn:
+            drawn, scene = parts, view(trace, step, lang=lang)
+        yield scene
 
 
 def describe(

@@ -8,9 +8,8 @@ an application is about its present run: a client that was killed has forgotten 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
 
-from ...kernel import World
+from ...kernel import World, frozen
 from ...kernel.world import NodeState
 from ..clients.calls import Abort, Begin, Commit, Committed, SendOffsets, SendRecord
 from ..clients.producer import Producer
@@ -29,7 +28,7 @@ Sent = tuple[str, str]  # partition, value
 Signature = tuple[str, int]  # member, generation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bracket:
     """A transaction as its application sees it: what it sent between begin and now, the
     call that ends it ("" for none yet) and whether that call returned ok."""

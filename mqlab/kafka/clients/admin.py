@@ -14,7 +14,7 @@ DescribeProducersHandler (tools and clients, Kafka 4.3), KIP-664.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...kernel import (
     Call,
@@ -30,6 +30,7 @@ from ...kernel import (
     Send,
     build_failure,
     build_success,
+    frozen,
 )
 from ..coordinator.messages import (
     DescribeTransactions,
@@ -45,13 +46,13 @@ from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse
 # ---- calls -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class List:
     def __str__(self) -> str:
         return "list"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Describe:
     txn_id: str
 
@@ -59,7 +60,7 @@ class Describe:
         return f"describe {self.txn_id}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Producers:
     partition: str
 
@@ -67,7 +68,7 @@ class Producers:
         return f"producers {self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FindHanging:
     """The transactions open on a partition that their coordinator does not know."""
 
@@ -77,7 +78,7 @@ class FindHanging:
         return f"find-hanging {self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AbortHanging:
     """End the transaction that begins at `first` of a partition."""
 
@@ -91,12 +92,12 @@ class AbortHanging:
 AdminCall = List | Describe | Producers | FindHanging | AbortHanging
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AdminConfig(Config):
     coordinator: str = "coordinator"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Admin(Quiet):
     """An administrator's client: one call at a time, each one or two requests. `open`:
     what the partition has said, `known`: the coordinator's list, while a search goes on."""

@@ -6,12 +6,11 @@ is fenced before it asks again, hears ProducerFencedException although it was co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...kernel import frozen
 from ..messages import READ_COMMITTED, Position, braces
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Init:
     """initTransactions"""
 
@@ -19,7 +18,7 @@ class Init:
         return "init"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Begin:
     """beginTransaction: local, no request is sent"""
 
@@ -27,7 +26,7 @@ class Begin:
         return "begin"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendRecord:
     """send: returns at once, the batch is under way"""
 
@@ -38,7 +37,7 @@ class SendRecord:
         return f"send {self.partition} {self.value}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendOffsets:
     """sendOffsetsToTransaction; `member` and `generation` are the consumer's group
     metadata, without which nobody can tell a zombie from its successor"""
@@ -54,7 +53,7 @@ class SendOffsets:
         return f"send-offsets {self.group} {braces(tuple(map(str, self.positions)))}{who}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flush:
     """flush: waits until every batch is answered, and tells what became of the futures that
     `send` has returned (Java's flush itself throws nothing; `get` on a future does)"""
@@ -63,7 +62,7 @@ class Flush:
         return "flush"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Commit:
     """commitTransaction"""
 
@@ -71,7 +70,7 @@ class Commit:
         return "commit"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Abort:
     """abortTransaction"""
 
@@ -82,7 +81,7 @@ class Abort:
 # ---- of a consumer ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subscribe:
     """subscribe, and the joining that Kafka leaves to the first poll"""
 
@@ -93,7 +92,7 @@ class Subscribe:
         return f"subscribe {self.group} {braces(self.topics)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unsubscribe:
     """unsubscribe: leave the group"""
 
@@ -101,7 +100,7 @@ class Unsubscribe:
         return "unsubscribe"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Poll:
     """poll one partition, or (partition "") all that the group has assigned"""
 
@@ -112,7 +111,7 @@ class Poll:
         return " ".join(filter(None, ("poll", self.partition, self.isolation)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitOffsets:
     """commitSync of these positions; of none: of everything assigned"""
 
@@ -124,7 +123,7 @@ class CommitOffsets:
         return f"commit-offsets {self.group}{what}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Committed:
     """committed: the group's positions, once no transaction holds them"""
 
@@ -135,7 +134,7 @@ class Committed:
         return f"committed {self.group} {braces(self.partitions)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PositionOf:
     """position: the next offset to read, which is memory and nothing else"""
 
@@ -145,7 +144,7 @@ class PositionOf:
         return f"position {self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndOffset:
     """endOffsets: the LSO under read_committed, else the high watermark"""
 
@@ -156,7 +155,7 @@ class EndOffset:
         return f"end-offset {self.partition} {self.isolation}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lag:
     """currentLag: the end as of the last fetch, less the position"""
 
@@ -166,7 +165,7 @@ class Lag:
         return f"lag {self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seek:
     """seek: read on from here"""
 
@@ -177,7 +176,7 @@ class Seek:
         return f"seek {self.partition}@{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupMetadata:
     """groupMetadata: member and generation, for the producer"""
 

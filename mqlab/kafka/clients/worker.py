@@ -18,9 +18,9 @@ aborted, and only `seek` goes back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ...kernel import Call, ConnectionLost, Disk, Effects, Event, Fired, Response, Text
+from ...kernel import Call, ConnectionLost, Disk, Effects, Event, Fired, Response, Text, frozen
 from ..messages import (
     AddPartitionsToTxnResponse,
     EndTxnResponse,
@@ -36,7 +36,7 @@ from .producer import Producer, ProducerCall
 TO_PRODUCER = InitProducerIdResponse | AddPartitionsToTxnResponse | EndTxnResponse | ProduceResponse
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Worker:
     """Two clients, one application: a call goes to the one it is for."""
 

@@ -32,8 +32,6 @@ Read on in TransactionCoordinator, TransactionStateManager (core, Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Append,
     Appended,
@@ -55,6 +53,7 @@ from ...kernel import (
     SetTimer,
     Text,
     Words,
+    frozen,
     replace,
 )
 from ..config import KafkaConfig, offsets_log, txn_log, txn_logs
@@ -82,7 +81,7 @@ OWES = Words(
 TIMEOUT = "timeout "
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coordinator:
     """`epoch`: the leader epoch of its log, carried by every marker. `owed`: partitions
     whose answer to WriteTxnMarkers is missing, by id. `writes`: which id's record is the

@@ -5,9 +5,7 @@ Sources: TransactionMetadata, TransactionLogValue.json, TransactionLog (Kafka 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Caller, replace
+from ...kernel import Caller, frozen, replace
 from ..messages import Answer, braces
 from ..states import TxnState
 
@@ -15,7 +13,7 @@ from ..states import TxnState
 EXHAUSTED = 32_766
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One transactional id (TransactionMetadata).
 
@@ -47,7 +45,7 @@ class Entry:
         return self.epoch >= EXHAUSTED
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateRecord:
     """A record of `__transaction_state`: the whole entry, the latest one a key counts
     (the topic is compacted); a Dead one is the tombstone of an expired id. `last_epoch` is
@@ -74,7 +72,7 @@ def to_record(entry: Entry, base: int) -> StateRecord:
     return StateRecord(base, replace(entry, last_epoch=-1, failed_fence=False))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pending:
     """A transition whose record is being written: while there is one, everything else
     about this id is answered CONCURRENT_TRANSACTIONS. `caller` is answered with `answer`

@@ -10,8 +10,7 @@ Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...kernel import frozen
 from ..errors import Error
 from ..messages import (
     AddOffsetsToTxn,
@@ -23,7 +22,7 @@ from ..messages import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListTransactions:
     """To a coordinator. Empty filters let everything through, and so does a negative
     `running_ms`: open for longer than that; `pattern`: a regular expression for the id."""
@@ -37,7 +36,7 @@ class ListTransactions:
         return "ListTransactions"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """One line of a list."""
 
@@ -49,7 +48,7 @@ class Listed:
         return f"{self.txn_id} pid={self.pid} {self.state}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListTransactionsResponse:
     transactions: tuple[Listed, ...] = ()
     error: Error = Error.NONE
@@ -58,7 +57,7 @@ class ListTransactionsResponse:
         return self.error.words if self.error else braces(tuple(map(str, self.transactions)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribeTransactions:
     """To a coordinator, about one id."""
 
@@ -68,7 +67,7 @@ class DescribeTransactions:
         return f"DescribeTransactions {self.txn_id}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribeTransactionsResponse:
     """`start_ms` -1 while nothing is open. Times in milliseconds."""
 

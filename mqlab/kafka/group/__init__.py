@@ -31,7 +31,6 @@ Read on in GroupCoordinatorService, GroupMetadataManager, OffsetMetadataManager 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -52,6 +51,7 @@ from ...kernel import (
     Response,
     Text,
     Words,
+    frozen,
     replace,
 )
 from ..config import KafkaConfig
@@ -97,7 +97,7 @@ NOW = Words(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupCoordinator:
     """`committed`: what counts, by all that is in the log; `safe`: by what is replicated of
     it; `timeline`: (end, what counts) of each commit in between (Kafka's TimelineHashMap).

@@ -15,10 +15,9 @@ CoordinatorOperationExceptionHelper (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Disk, Effects, Map, Reply, replace
+from ...kernel import Caller, Disk, Effects, Map, Reply, frozen, replace
 from ..errors import Error
 from ..log import COMMIT, Batch, verification
 from ..log.markers import append_marker
@@ -46,7 +45,7 @@ Key = tuple[str, str]  # group, partition
 HEARD = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offsets:
     """The records of one commit: a group and its positions."""
 
@@ -62,7 +61,7 @@ class Offsets:
         return ", ".join(map(str, self.positions))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placed:
     """A position with the offset of its record in `__consumer_offsets`: later wins."""
 

@@ -14,10 +14,9 @@ OffsetMetadataManager#deleteAllOffsets, #deleteOffsets, #replay (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Disk, Effects, Map, Reply, replace
+from ...kernel import Caller, Disk, Effects, Map, Reply, frozen, replace
 from ..errors import Error
 from ..log import Batch
 from ..messages import braces
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 Result = tuple["GroupCoordinator", Effects]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetTombstones:
     """One tombstone for each of these partitions' positions."""
 
@@ -55,7 +54,7 @@ class OffsetTombstones:
         return "✗ " + ", ".join(self.partitions)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupTombstone:
     group: str
 

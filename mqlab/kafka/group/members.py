@@ -10,10 +10,9 @@ Sources: ClassicGroup, ClassicGroupMember, GroupMetadataValue (Kafka 4.3).
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
-from ...kernel import Caller, Map, replace
+from ...kernel import Caller, Map, frozen, replace
 from ..errors import Error
 from .messages import JoinedMember, describe_assignment
 from .states import GroupState, may_enter
@@ -22,7 +21,7 @@ _S = GroupState
 NOTHING = b""  # what a member is given by a leader that forgot it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member:
     """`protocols`: (strategy, what it would read). `joining`, `syncing`: who waits for the
     answer to JoinGroup and to SyncGroup. `new`: not yet part of any generation. Times in
@@ -41,7 +40,7 @@ class Member:
     new: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupMetadata:
     """The record of a generation: written when its leader has assigned, and when a group
     is new or empty. Members are kept with what they read."""
@@ -67,7 +66,7 @@ class GroupMetadata:
         return f"gen {self.generation}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """`expected`: ids that were given out and have not joined yet; `unsynced`: members
     that have joined this generation and not yet asked for their assignment.

@@ -9,9 +9,9 @@ names, in the server opaque bytes.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any
 
+from ...kernel import frozen
 from ..errors import Error
 
 CONSUMER = "consumer"  # the protocol type of every consumer group
@@ -22,7 +22,7 @@ def describe_assignment(value: Any) -> str:
     return "{" + ", ".join(value) + "}" if isinstance(value, tuple) else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinGroup:
     """`member` "" for one that has no id yet; `instance`: a static member's name. From
     `version` 4 on a new member first gets an id, and asks again with it (KIP-394)."""
@@ -42,7 +42,7 @@ class JoinGroup:
         return f"JoinGroup {self.group}" + (f" member={self.member}" if self.member else "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinedMember:
     """A member as the group's leader is told of it."""
 
@@ -51,7 +51,7 @@ class JoinedMember:
     metadata: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinGroupResponse:
     """`members` only for the leader, who assigns. `skip_assignment`: it need not."""
 
@@ -73,7 +73,7 @@ class JoinGroupResponse:
         return f"ok member={self.member} generation={self.generation}{lead}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SyncGroup:
     """Asks for the own assignment; the leader brings everybody's: (member, assignment)."""
 
@@ -92,7 +92,7 @@ class SyncGroup:
         return f"SyncGroup {self.group} generation={self.generation}" + (given and f" {given}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SyncGroupResponse:
     error: Error = Error.NONE
     assignment: Any = b""
@@ -107,7 +107,7 @@ class SyncGroupResponse:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Heartbeat:
     group: str
     member: str
@@ -118,7 +118,7 @@ class Heartbeat:
         return f"Heartbeat {self.group} generation={self.generation}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeartbeatResponse:
     """REBALANCE_IN_PROGRESS is how a member learns that it must join again."""
 
@@ -128,7 +128,7 @@ class HeartbeatResponse:
         return self.error.words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeaveGroup:
     """`members`: (member id, instance); an instance alone removes a static member."""
 
@@ -139,7 +139,7 @@ class LeaveGroup:
         return f"LeaveGroup {self.group} " + ", ".join(m or str(i) for m, i in self.members)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeaveGroupResponse:
     """`errors`: one for each member named, in their order."""
 
@@ -150,7 +150,7 @@ class LeaveGroupResponse:
         return next((e.words for e in (self.error, *self.errors) if e), Error.NONE.words)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribeGroup:
     group: str
 
@@ -158,7 +158,7 @@ class DescribeGroup:
         return f"DescribeGroup {self.group}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedMember:
     member: str
     instance: str | None
@@ -168,7 +168,7 @@ class DescribedMember:
     assignment: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribeGroupResponse:
     """A group nobody knows is Dead."""
 
@@ -183,13 +183,13 @@ class DescribeGroupResponse:
         return f"{self.state}, {len(self.members)} members"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListGroups:
     def __str__(self) -> str:
         return "ListGroups"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedGroup:
     """`kind`: by which protocol its members join, "classic" or "consumer"."""
 
@@ -199,7 +199,7 @@ class ListedGroup:
     kind: str = "classic"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListGroupsResponse:
     groups: tuple[ListedGroup, ...] = ()
 
@@ -207,7 +207,7 @@ class ListGroupsResponse:
         return "{" + ", ".join(group.name for group in self.groups) + "}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteGroup:
     group: str
 
@@ -215,7 +215,7 @@ class DeleteGroup:
         return f"DeleteGroups {self.group}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteGroupResponse:
     error: Error = Error.NONE
 
@@ -223,7 +223,7 @@ class DeleteGroupResponse:
         return self.error.words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteOffsets:
     """OffsetDelete: the group's positions of these partitions."""
 
@@ -234,7 +234,7 @@ class DeleteOffsets:
         return f"OffsetDelete {self.group} {{{', '.join(self.partitions)}}}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteOffsetsResponse:
     """`errors`: one for each partition named, in their order."""
 

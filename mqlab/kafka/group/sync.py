@@ -9,10 +9,9 @@ Source: GroupMetadataManager#classicGroupSync (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Reply, SetTimer, replace
+from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Reply, SetTimer, frozen, replace
 from ..errors import Error
 from .members import Group
 from .messages import SyncGroup, SyncGroupResponse
@@ -26,7 +25,7 @@ Result = tuple["GroupCoordinator", Effects]
 _S = GroupState
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assigning:
     """The leader's assignments, written and not yet safe: for which generation."""
 

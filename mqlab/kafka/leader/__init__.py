@@ -21,7 +21,6 @@ Read on in ReplicaManager, UnifiedLog, ProducerStateManager (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from ...kernel import (
@@ -38,6 +37,7 @@ from ...kernel import (
     Request,
     Response,
     Text,
+    frozen,
     replace,
 )
 from ..config import KafkaConfig
@@ -72,7 +72,7 @@ __all__ = ["Leader", "LeaderRequest"]
 LeaderRequest = Produce | WriteTxnMarkers | DeleteRecords | ReaderRequest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leader:
     """`acks`: (end, who, answer) of appends that are not yet replicated. `verifying`:
     batches whose transaction the coordinator is being asked about. `watchers`: long polls."""

@@ -8,9 +8,9 @@ Source: DefaultRecordBatch, EndTransactionMarker (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ...kernel import frozen
 from ...kernel.disk import LogView
 
 MAX_SEQUENCE = 2**31 - 1
@@ -24,7 +24,7 @@ def next_sequence(sequence: int, count: int = 1) -> int:
     return (sequence + count) % (MAX_SEQUENCE + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Batch:
     """One batch at offsets `base` … `last`.
 

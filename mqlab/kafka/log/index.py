@@ -6,7 +6,7 @@ version, producer id, first offset, last offset, last stable offset.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 
 def index_of(partition: str) -> str:
@@ -14,7 +14,7 @@ def index_of(partition: str) -> str:
     return f"{partition}.txnindex"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AbortedTxn:
     """`base` is the entry's own place in the index. `last_offset` is the ABORT marker's;
     `lso` the last stable offset as decided then, ignoring replication: the first offset

@@ -5,14 +5,13 @@ Source: DescribeProducersRequest, DescribeProducersResponse (clients, Kafka 4.3)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...kernel import frozen
 from ..errors import Error
 from ..messages import braces
 from .partition import Partition
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribeProducers:
     """To a partition leader: who has written here, and whose transaction is open."""
 
@@ -20,7 +19,7 @@ class DescribeProducers:
         return "DescribeProducers"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActiveProducer:
     """A producer on one partition; -1 stands for none in every field."""
 
@@ -36,7 +35,7 @@ class ActiveProducer:
         return f"pid={self.pid} epoch={self.epoch} lastSequence={self.last_seq}{since}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribeProducersResponse:
     producers: tuple[ActiveProducer, ...] = ()
     error: Error = Error.NONE

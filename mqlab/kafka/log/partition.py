@@ -17,9 +17,8 @@ UnifiedLog#analyzeAndValidateProducerState, #lastStableOffset (Kafka 4.3).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from ...kernel import Map, replace
+from ...kernel import Map, frozen, replace
 from ..config import AcceptRule, KafkaConfig
 from ..errors import Error
 from ..messages import WriteTxnMarkers
@@ -28,7 +27,7 @@ from . import ABORT, AbortedTxn, Batch, next_sequence
 WINDOW = 5  # ProducerStateEntry.NUM_BATCHES_TO_RETAIN
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """One of the batches a producer wrote last: what makes a duplicate recognisable."""
 
@@ -38,7 +37,7 @@ class Written:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProducerEntry:
     """A producer id here. `window`: its last five batches of this epoch, oldest first;
     `txn_first`: where its open transaction begins, -1 for none; `coordinator_epoch`: of
@@ -55,7 +54,7 @@ class ProducerEntry:
         return self.window[-1].last_seq if self.window else -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Guard:
     """A verification under way or passed (VerificationStateEntry): who asked first, the
     lowest sequence seen meanwhile. `number` tells a guard from a later one of the same
@@ -68,7 +67,7 @@ class Guard:
     at_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Partition:
     """`open`: (first offset, pid) of open transactions; `unreplicated`: (first offset,
     marker offset) of those whose marker is not yet below the HW; both sorted. `start`: the

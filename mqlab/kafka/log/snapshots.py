@@ -13,15 +13,15 @@ Sources: ProducerStateManager#writeSnapshot, #loadFromSnapshot, ProducerSnapshot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ...kernel import Disk, Effects, Map, Put
+from ...kernel import Disk, Effects, Map, Put, frozen
 from ..config import KafkaConfig
 from . import MAX_SEQUENCE
 from .partition import Partition, ProducerEntry, Written
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SnapshotEntry:
     """One producer in a `.snapshot`: ProducerId, ProducerEpoch, LastSequence, LastOffset,
     OffsetDelta, Timestamp (ms), CoordinatorEpoch, CurrentTxnFirstOffset; -1 for none."""
@@ -39,7 +39,7 @@ class SnapshotEntry:
         return f"pid={self.pid} epoch={self.epoch} lastSequence={self.last_seq}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProducerSnapshot:
     """The content of one file."""
 

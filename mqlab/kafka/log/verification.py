@@ -14,10 +14,9 @@ VerificationGuard (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Send, replace
+from ...kernel import Caller, CancelTimer, Disk, Effects, Map, Send, frozen, replace
 from ..messages import AddPartitionsToTxn, Produce, TxnOffsetCommit
 from .batch import Batch
 from .role import R
@@ -27,7 +26,7 @@ Ask = TypeVar("Ask", bound=Produce | TxnOffsetCommit)
 ADD = "add "
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verifying(Generic[Ask]):
     """A request that waits for the coordinator's word: what was asked, by whom, under which
     guard, and how often the question was put again."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from ...kernel import World
+from ...kernel import World, frozen
 from ..config import KafkaConfig
 from ..replication import Leadership, Replica
 from ..replication.controller import TABLE as LEADERSHIP
 from ..replication.messages import replica_name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cluster:
     """The names a picture needs: node names by their part, and the ids in a fixed order.
     With several `replicas` a partition stands on several nodes, one of which leads."""

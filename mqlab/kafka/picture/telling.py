@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Append, Appended, Effect, Event, Reply, Request, Return, Send, Telling, World
+from ...kernel import (
+    Append,
+    Appended,
+    Effect,
+    Event,
+    Reply,
+    Request,
+    Return,
+    Send,
+    Telling,
+    World,
+    frozen,
+)
 from ..coordinator import StateRecord
 from ..log import Batch
 from .cluster import Cluster
@@ -20,7 +30,7 @@ from .transactions import Txn, name_by_turn, read_transactions
 from .view import read_world
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorldKnown:
     """What a world says of the run so far: the cluster's ids are known from the beginning."""
 

@@ -14,17 +14,16 @@ their transactions in turns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from ...kernel import World
+from ...kernel import World, frozen
 from ..config import txn_logs
 from ..coordinator import Entry
 from ..log import COMMIT, Batch
 from ..states import COMPLETED, TxnState
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Txn:
     """A transaction: `name` "T1" …, its id, the (pid, epoch) its data carries, every
     partition it ever named, the states it went through, the last one now. `current`: the

@@ -7,9 +7,8 @@ one, so the last View is kept.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from ...kernel import World
+from ...kernel import World, frozen
 from ...kernel.claims import keep_last_world
 from ..clients.consumer import filter_readable
 from ..group import GroupCoordinator
@@ -22,7 +21,7 @@ from .cluster import Cluster
 from .transactions import Txn, attribute_batches, read_transactions
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """A world, read once: every partition's batches with their transactions."""
 

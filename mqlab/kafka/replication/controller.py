@@ -14,7 +14,7 @@ Sources: ReplicationControlManager, PartitionChangeBuilder (metadata, Kafka 4.3)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...kernel import (
     Call,
@@ -29,6 +29,7 @@ from ...kernel import (
     Send,
     build_failure,
     build_success,
+    frozen,
 )
 from .messages import AlterPartition, Leadership, Register, replica_name
 
@@ -36,7 +37,7 @@ TABLE = "leadership"
 NOBODY = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Elect:
     """Let replica `number` lead; it must be in sync."""
 
@@ -47,7 +48,7 @@ class Elect:
         return f"elect {self.partition} {self.number}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fence:
     """Replica `number` is not heard of any more: it leaves the ISR, and if it led, the next
     in sync leads. The last one in sync stays in the ISR, for only it has everything; then
@@ -60,7 +61,7 @@ class Fence:
         return f"fence {self.partition} {self.number}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Controller(Quiet):
     """`hears`: for each partition the roles that are told who leads it: its own copies,
     and those that send to it. `fenced`: replicas that are not heard of: until they register

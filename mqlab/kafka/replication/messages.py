@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ...kernel import frozen
 from ..errors import Error
 from ..messages import braces
 
@@ -14,7 +14,7 @@ def replica_name(partition: str, number: int) -> str:
     return f"{partition}@{number}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leadership:
     """Who leads a partition (-1: nobody), since which leader epoch, and which replicas are in
     sync.
@@ -38,7 +38,7 @@ class Leadership:
         return replica_name(self.partition, self.leader)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Register:
     """A broker that has started again asks the controller how things stand."""
 
@@ -49,7 +49,7 @@ class Register:
         return f"Register {replica_name(self.partition, self.number)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlterPartition:
     """A leader has seen a follower catch up, and proposes the ISR with it. `known`: the ISR
     it knew, so that a change it has not heard of is not undone (Kafka: the partition
@@ -64,7 +64,7 @@ class AlterPartition:
         return f"AlterPartition ISR {braces(tuple(map(str, self.isr)))}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchReplica:
     """A follower asks for what follows. `logs`: (log, its end, the leader epoch of its last
     record, the high watermark it knows)."""
@@ -78,7 +78,7 @@ class FetchReplica:
         return "Fetch " + " ".join(f"{log}@{end}" for log, end, _, _ in self.logs)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Copied:
     """What one log has for a follower. `cut`: where its own log parts from the leader's
     (it must truncate to there first), -1 where it does not; `epochs`: (leader epoch, first
@@ -91,7 +91,7 @@ class Copied:
     cut: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchReplicaResponse:
     logs: tuple[Copied, ...] = ()
     error: Error = Error.NONE
@@ -107,7 +107,7 @@ class FetchReplicaResponse:
         return " | ".join(said)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Metadata:
     """From a client to any broker: who leads this partition?"""
 
@@ -117,7 +117,7 @@ class Metadata:
         return f"Metadata {self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FindCoordinator:
     """From a client to any broker: who coordinates this? `partition`: of the internal
     topic, by the hash of the key."""
@@ -130,7 +130,7 @@ class FindCoordinator:
         return f"FindCoordinator {self.key} ({self.partition})"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """Who leads, as far as the broker that was asked knows."""
 
@@ -140,7 +140,7 @@ class Found:
         return self.leadership.role
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Load:
     """A new leader's note to itself: read the log, then serve."""
 

@@ -25,7 +25,7 @@ ReplicaFetcherThread#processPartitionData, LeaderEpochFileCache (Kafka 4.3).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from ...kernel import (
@@ -45,6 +45,7 @@ from ...kernel import (
     Send,
     Text,
     Words,
+    frozen,
 )
 from ...kernel.role import Role
 from ..errors import Error
@@ -72,7 +73,7 @@ ASKS = Words("started; asks who leads", "已启动，询问谁是 leader")
 HW_MOVED = Words("HW={hw}", "HW={hw}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TakingOver:
     """What a replica that begins to lead brings along, by log: the high watermark it knows,
     and from where on it has copied since it was started, and so noted who wrote what."""
@@ -91,7 +92,7 @@ class LeadingRole(Role, Protocol):
 Lead = Callable[[Disk, int, TakingOver], tuple[LeadingRole, Effects]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReplicaConfig(Config):
     """`lead` gives the role inside, recovered from the disk; `logs` are its own.
     `loads`: a coordinator, which answers COORDINATOR_LOAD_IN_PROGRESS while it reads its
@@ -113,7 +114,7 @@ class ReplicaConfig(Config):
         return replica_name(self.partition, self.number)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replica:
     """`role`: the role inside while it leads, None while it follows or loads. `led`: who
     leads what, as far as it was told. `hw`: by log. `since`: where each log ended when it

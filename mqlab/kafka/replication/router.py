@@ -11,7 +11,7 @@ Sources: Metadata, NetworkClient, TransactionManager#lookupCoordinator (clients,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...kernel import (
     Config,
@@ -26,6 +26,7 @@ from ...kernel import (
     Send,
     SetTimer,
     Text,
+    frozen,
 )
 from ...kernel.role import Role
 from ..config import KafkaConfig, partition_for
@@ -38,7 +39,7 @@ MOVED = frozenset(
 PAUSE = "metadata "
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RouterConfig(Config):
     """`brokers`: every replica's role. `key`: the client's transactional id, "" for none."""
 
@@ -48,7 +49,7 @@ class RouterConfig(Config):
     pause_ms: int = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Router:
     """`inside`: the client. `known`: who leads. `lost`: the leadership whose connection
     broke. `waiting`: what cannot leave before its leader is known."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Config
+from ...kernel import Config, frozen
 from ..model import name_safeguards
 
 SAFEGUARDS = name_safeguards(
@@ -39,7 +37,7 @@ SAFEGUARDS = name_safeguards(
 JM, SUM, SINK = "jm", "sum", "sink"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobConfig(Config):
     """`sources`: their names. `expires`: the store gives up what stays pending too long."""
 

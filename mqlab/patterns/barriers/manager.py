@@ -10,8 +10,6 @@ attempt before. The attempt number and the checkpoint number are on disk: both o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Append,
     Caller,
@@ -29,6 +27,7 @@ from ...kernel import (
     Response,
     Send,
     SetTimer,
+    frozen,
     replace,
 )
 from ..records import Record, read_records
@@ -51,7 +50,7 @@ NUMBERS = ".numbers"
 CHECKPOINT, CHECKPOINT_MS = "checkpoint", 60_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Completed(Record):
     """A complete checkpoint: what each task has noted."""
 
@@ -59,7 +58,7 @@ class Completed(Record):
     states: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JobManager(Quiet):
     """`tasks`: those that are registered, with the connection they did it on. `deploying`: whose
     answer is missing before the sources may start. `number`: the latest checkpoint triggered;

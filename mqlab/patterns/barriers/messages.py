@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 
 def name_checkpoint(number: int) -> str:
@@ -20,7 +20,7 @@ class OfCheckpoint:
         return name_checkpoint(self.number)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Register:
     """A task that is running and does nothing yet."""
 
@@ -28,7 +28,7 @@ class Register:
         return "Register"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reconnect:
     """The connection to a task broke; if it lives it is to register."""
 
@@ -36,7 +36,7 @@ class Reconnect:
         return "Reconnect"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fail:
     """A task has lost a channel: what was in it may be lost, or come out of order."""
 
@@ -46,7 +46,7 @@ class Fail:
         return f"Fail attempt {self.attempt}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deploy(OfCheckpoint):
     """Begin again, from the state that was noted for checkpoint `number` (0: from nothing)."""
 
@@ -58,7 +58,7 @@ class Deploy(OfCheckpoint):
         return f"Deploy attempt {self.attempt} from {self.txn or 'nothing'}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeployResponse:
     attempt: int
 
@@ -66,7 +66,7 @@ class DeployResponse:
         return "running"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trigger(OfCheckpoint):
     attempt: int
     number: int
@@ -75,7 +75,7 @@ class Trigger(OfCheckpoint):
         return f"Trigger {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """A record on its way through a channel."""
 
@@ -86,7 +86,7 @@ class Row:
         return f"record {self.value}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Barrier(OfCheckpoint):
     """What was sent before it belongs to this checkpoint, what comes after it does not."""
 
@@ -100,7 +100,7 @@ class Barrier(OfCheckpoint):
 Element = Row | Barrier
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Acknowledge(OfCheckpoint):
     """A task's part of the picture: an offset, a count, or (the sink) that it has pre-committed."""
 
@@ -112,7 +112,7 @@ class Acknowledge(OfCheckpoint):
         return f"Acknowledge {self.txn} state={self.state}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Complete(OfCheckpoint):
     """notifyCheckpointComplete."""
 
@@ -122,7 +122,7 @@ class Complete(OfCheckpoint):
         return f"complete {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Next:
     """A source's own reason to send its next record."""
 

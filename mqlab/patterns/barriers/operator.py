@@ -10,8 +10,6 @@ before the last barrier comes: they are in the picture, and a restart from it re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     ConnectionLost,
     Disk,
@@ -22,6 +20,7 @@ from ...kernel import (
     Send,
     Text,
     Words,
+    frozen,
     replace,
 )
 from .config import JM, SINK, JobConfig
@@ -31,7 +30,7 @@ from .task import is_current, report
 WAITS = Words("{inputs} waits for the other barrier", "{inputs} 等待另一个屏障")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operator:
     """`count`: its state. `arrived`: inputs whose barrier `number` has come; `held`: what has come
     on them since, with the input. `cut`: its channel to the sink broke, so it sends nothing more

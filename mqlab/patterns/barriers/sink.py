@@ -14,7 +14,6 @@ store that gives up what stays pending too long (`expires`) aborts it by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ...kernel import (
     Append,
@@ -30,6 +29,7 @@ from ...kernel import (
     Request,
     Send,
     SetTimer,
+    frozen,
     replace,
 )
 from ..records import Record, read_latest, read_records
@@ -51,7 +51,7 @@ PENDING, COMMITTED, ABORTED, EXPIRED = "pending", "committed", "aborted", "expir
 EXPIRE, EXPIRE_MS = "expire", 900_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output(Record):
     """An entry of the sink's log, with the output that it is about."""
 
@@ -59,7 +59,7 @@ class Output(Record):
     values: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sink(Quiet):
     """`values`: received since the last barrier. `unwritten`: (checkpoint, its output), where the
     sink does not pre-commit."""

@@ -6,15 +6,13 @@ part of the picture. It sends a barrier between two records, never holding them 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import ConnectionLost, Disk, Effects, Event, Quiet, Request, Send, replace
+from ...kernel import ConnectionLost, Disk, Effects, Event, Quiet, Request, Send, frozen, replace
 from .config import JM, SUM, JobConfig
 from .messages import Acknowledge, Barrier, Deploy, Next, Register, Row, Trigger
 from .task import report
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source(Quiet):
     """`rows`: what there is to read; `offset`: the next of it; `attempt`: 0 before the first.
     `cut`: its channel broke, so it sends nothing more in this attempt."""

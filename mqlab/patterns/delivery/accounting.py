@@ -32,8 +32,6 @@ Left out: several orders at a time, and a consumer group that moves the work to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Append,
     Call,
@@ -48,6 +46,7 @@ from ...kernel import (
     Return,
     Send,
     build_success,
+    frozen,
     replace,
 )
 from .config import BEFORE, DeliveryConfig
@@ -92,7 +91,7 @@ def own_position(disk: Disk) -> int:
     return max([noted, *booked])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Accounting(Quiet):
     """`offset`: what it asks for next. `position`: how far its books say that the queue was read.
     `held`: the order at hand, with the pieces `todo`, and whether it is to be `counted`.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from ...kernel import Config
+from ...kernel import Config, frozen
 from ..model import name_safeguards
 
 SAFEGUARDS = name_safeguards(
@@ -36,7 +35,7 @@ AFTER, BEFORE = "after", "before"
 CountRule = Callable[[int, tuple[str, ...], int, str, bool], str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeliveryConfig(Config):
     """`patience_ms`: how long the shop waits for an acknowledgement. `commit`: whether accounting
     commits its position after or before it has counted an order, where these are two writes.

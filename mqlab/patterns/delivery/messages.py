@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 SHOP, QUEUE, ACCOUNTING = "shop", "queue", "accounting"
 FROM_COMMITTED = -1  # "where I said that I had come to"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Order:
     """`number` is the shop's own and never given twice, so it says of two messages whether they
     are one order. The amount does not: two customers may pay the same."""
@@ -23,7 +23,7 @@ class Order:
 # ---- the application's calls -------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendOrder:
     """The shop sends an order: `send 580538:31678`, number and pence."""
 
@@ -33,7 +33,7 @@ class SendOrder:
         return f"send {self.order.number}:{self.order.pence}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seek:
     """Accounting goes to another place in the queue: `seek 0`."""
 
@@ -46,7 +46,7 @@ class Seek:
 # ---- shop and queue ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Publish:
     order: Order
 
@@ -54,7 +54,7 @@ class Publish:
         return f"Publish {self.order}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublishResponse:
     """The acknowledgement (ack): this order is in the queue."""
 
@@ -64,7 +64,7 @@ class PublishResponse:
         return f"ack {self.number}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Write:
     """The queue's note to itself, where it acknowledges first: this is still to be written."""
 
@@ -77,7 +77,7 @@ class Write:
 # ---- queue and accounting ----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetch:
     """The order at this offset, as soon as there is one."""
 
@@ -87,7 +87,7 @@ class Fetch:
         return "Fetch" if self.offset == FROM_COMMITTED else f"Fetch @{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchResponse:
     """`again`: the queue remembers that it has handed out this offset before. It cannot know
     what became of it."""
@@ -100,7 +100,7 @@ class FetchResponse:
         return f"{self.order} @{self.offset}{', again' if self.again else ''}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Commit:
     """Accounting needs nothing below `position` any more."""
 
@@ -110,7 +110,7 @@ class Commit:
         return f"Commit {self.position}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitResponse:
     position: int
 
@@ -121,7 +121,7 @@ class CommitResponse:
 # ---- what is written down ----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """An entry of the queue's log `orders`."""
 
@@ -136,7 +136,7 @@ class Message:
         return f"{self.order} @{self.base}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Booking:
     """An entry of accounting's log `books`. `position`: how far the queue was read, where that
     is written together with the amount; None where it is not."""

@@ -23,8 +23,6 @@ with each acknowledgement of its consumer; there, rewinding is not possible.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Append,
     Appended,
@@ -38,6 +36,7 @@ from ...kernel import (
     Reply,
     Request,
     Send,
+    frozen,
     replace,
 )
 from .config import DeliveryConfig
@@ -66,7 +65,7 @@ def committed_position(disk: Disk) -> int:
     return position
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Queue(Quiet):
     """Messages below `safe` are acknowledged and handed out. `known`: where each number lies.
     `owed`: who waits for the message at which offset to be safe. `parked`: who waits for an offset

@@ -23,8 +23,6 @@ publisher confirms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     UNKNOWN,
     Call,
@@ -42,6 +40,7 @@ from ...kernel import (
     Text,
     Words,
     build_success,
+    frozen,
     replace,
 )
 from .config import DeliveryConfig
@@ -51,7 +50,7 @@ RETRY = "retry"
 GIVEN_UP = Words("nobody will send {numbers} again", "没有人会再发送 {numbers}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shop:
     """`waiting`: the order that must be acknowledged before the call returns. `unheard`: without
     `send_again`, the numbers that were sent on this connection and of which nothing was heard yet;

@@ -9,8 +9,6 @@ behind it comes before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Config,
     ConnectionLost,
@@ -22,6 +20,7 @@ from ...kernel import (
     Response,
     Send,
     SetTimer,
+    frozen,
 )
 from ..records import force, read_latest
 from .messages import Acknowledge, AcknowledgeResponse, Poll, PollResponse
@@ -31,7 +30,7 @@ APPLIED = "applied"
 RETRY, RETRY_MS = "retry", 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Consumer(Quiet):
     """`refuses`: its local transaction fails every time: the goods do not exist."""
 

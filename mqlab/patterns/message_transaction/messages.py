@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlaceOrder:
     """The application's call."""
 
@@ -15,7 +15,7 @@ class PlaceOrder:
         return f"order {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Publish:
     txn: str
 
@@ -23,7 +23,7 @@ class Publish:
         return f"Publish {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublishResponse:
     txn: str
 
@@ -31,7 +31,7 @@ class PublishResponse:
         return "stored"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Poll:
     """Give me the oldest message that is not acknowledged; answered when there is one."""
 
@@ -39,7 +39,7 @@ class Poll:
         return "Poll"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PollResponse:
     txn: str
     offset: int
@@ -48,7 +48,7 @@ class PollResponse:
         return f"message {self.txn} @{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Acknowledge:
     txn: str
     offset: int
@@ -57,7 +57,7 @@ class Acknowledge:
         return f"Acknowledge @{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AcknowledgeResponse:
     def __str__(self) -> str:
         return "ok"

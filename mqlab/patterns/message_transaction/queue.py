@@ -6,8 +6,6 @@ position is the offset behind the last acknowledged message, and is on disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Caller,
     Config,
@@ -17,6 +15,7 @@ from ...kernel import (
     Quiet,
     Reply,
     Request,
+    frozen,
     replace,
 )
 from ..records import Record, force, read_records
@@ -33,7 +32,7 @@ LOG, POSITION = "messages", "position"
 MESSAGE, ACKED = "message", "acked"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Queue(Quiet):
     """`waiting`: Polls of the consumer that are not answered yet. A late one came on a connection
     that has broken since; which, nobody can tell here, so every one of them is answered."""

@@ -8,8 +8,6 @@ After a restart every order without `sent` is published again: perhaps for the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     FAILED,
     CancelTimer,
@@ -25,6 +23,7 @@ from ...kernel import (
     Response,
     Send,
     SetTimer,
+    frozen,
     replace,
 )
 from ..client import Answer
@@ -37,7 +36,7 @@ WITH_MESSAGE = "+ message"
 RETRY, RETRY_MS = "retry", 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shop(Quiet):
     """`outbox`: orders whose message the queue has not acknowledged."""
 

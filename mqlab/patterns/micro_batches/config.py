@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Config
+from ...kernel import Config, frozen
 from ..model import name_safeguards
 
 SAFEGUARDS = name_safeguards(
@@ -35,7 +33,7 @@ SAFEGUARDS = name_safeguards(
 DRIVER, SINK = "driver", "sink"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryConfig(Config):
     """`sources`: the partitions that are read."""
 

@@ -11,8 +11,6 @@ whoever starts it again comes here.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Append,
     ConnectionLost,
@@ -26,6 +24,7 @@ from ...kernel import (
     Response,
     Send,
     SetTimer,
+    frozen,
     replace,
 )
 from ..records import Record, force, read_records
@@ -52,14 +51,14 @@ WRITING, COMMITTING = "writing", "committing"
 RETRY, RETRY_MS = "retry", 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Planned(Record):
     """`offsets/N`: where batch N ends in each partition. It begins where the one before ends."""
 
     ends: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Driver(Quiet):
     """`stage`: what it waits for. `ends` and `rows`: what the partitions have answered for batch
     `number`; `epoch`: given by the store for it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 
 def name_batch(number: int) -> str:
@@ -20,7 +20,7 @@ class OfBatch:
         return name_batch(self.number)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arrive:
     """A partition's own reason to take the next order: a customer."""
 
@@ -30,7 +30,7 @@ class Arrive:
         return "next order"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LatestOffset:
     """How far does this partition go?"""
 
@@ -38,7 +38,7 @@ class LatestOffset:
         return "latestOffset"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LatestOffsetResponse:
     offset: int
 
@@ -46,7 +46,7 @@ class LatestOffsetResponse:
         return f"offset {self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetch(OfBatch):
     """The records of a batch, from `start` to before `end`."""
 
@@ -58,7 +58,7 @@ class Fetch(OfBatch):
         return f"Fetch {self.start}..{self.end} for {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchResponse(OfBatch):
     number: int
     rows: tuple[str, ...]
@@ -67,7 +67,7 @@ class FetchResponse(OfBatch):
         return f"records {{{', '.join(self.rows)}}}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InitProducer(OfBatch):
     """Fence whoever wrote before, end what he has left open, and say how far the store is."""
 
@@ -77,7 +77,7 @@ class InitProducer(OfBatch):
         return f"InitProducerId for {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InitProducerResponse(OfBatch):
     """`progress`: the last batch whose transaction has committed, -1 for none."""
 
@@ -89,7 +89,7 @@ class InitProducerResponse(OfBatch):
         return f"epoch {self.epoch}, progress {self.progress}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Write(OfBatch):
     """The rows of a batch and its progress record, into the open transaction."""
 
@@ -101,7 +101,7 @@ class Write(OfBatch):
         return f"write {self.txn} {{{', '.join(self.rows)}}}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WriteResponse(OfBatch):
     number: int
 
@@ -109,7 +109,7 @@ class WriteResponse(OfBatch):
         return "written"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Commit(OfBatch):
     number: int
     epoch: int
@@ -118,7 +118,7 @@ class Commit(OfBatch):
         return f"commit {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitResponse(OfBatch):
     number: int
 
@@ -126,7 +126,7 @@ class CommitResponse(OfBatch):
         return "committed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fenced(OfBatch):
     """ProducerFencedException: somebody else writes by now."""
 

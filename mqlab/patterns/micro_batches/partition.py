@@ -5,9 +5,7 @@ That they stay is what a batch rests on: read again, the same offsets give the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Append, Disk, Effects, Event, Flush, Quiet, Reply, Request, Send
+from ...kernel import Append, Disk, Effects, Event, Flush, Quiet, Reply, Request, Send, frozen
 from ..records import Record, read_records
 from .messages import Arrive, Fetch, FetchResponse, LatestOffset, LatestOffsetResponse
 
@@ -15,7 +13,7 @@ LOG = "orders"
 ORDER = "order"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Order(Record):
     """An order is no batch's before one is planned."""
 
@@ -23,7 +21,7 @@ class Order(Record):
         return f"{self.what} {self.more}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Partition(Quiet):
     """`orders`: those that will have arrived in the end."""
 

@@ -10,7 +10,6 @@ A request with an older epoch comes from a process that has been replaced, and i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ...kernel import (
     Append,
@@ -23,6 +22,7 @@ from ...kernel import (
     Quiet,
     Reply,
     Request,
+    frozen,
 )
 from ..records import Record, read_records
 from .config import QueryConfig
@@ -41,7 +41,7 @@ LOG, EPOCH = "output", ".epoch"
 PENDING, COMMITTED, ABORTED, SEEN = "pending", "committed", "aborted", "seen"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output(Record):
     """An entry of the output, with the batch and the rows that it is about. `seen`: rows of a sink
     without transactions, which every reader sees at once."""
@@ -50,7 +50,7 @@ class Output(Record):
     rows: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Store(Quiet):
     """All it knows is on its disk."""
 

@@ -6,9 +6,7 @@ given its oldest message until it has acknowledged it; its position is on disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Caller, Config, Disk, Effects, Event, Quiet, Reply, Request, replace
+from ...kernel import Caller, Config, Disk, Effects, Event, Quiet, Reply, Request, frozen, replace
 from ..records import Record, force, read_records
 from .messages import (
     Acknowledge,
@@ -28,7 +26,7 @@ def position_of(group: str) -> str:
     return f"position of {group}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Broker(Quiet):
     """`waiting`: (caller, group) of Polls without an answer yet. One of them may have come on a
     connection that has broken since; each is answered, for nobody can tell here."""

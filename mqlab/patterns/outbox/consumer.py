@@ -9,8 +9,6 @@ with the effect, so there is one for each effect and none without, however often
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Config,
     ConnectionLost,
@@ -23,6 +21,7 @@ from ...kernel import (
     Response,
     Send,
     SetTimer,
+    frozen,
     replace,
 )
 from ..records import Record, force, read_records
@@ -33,7 +32,7 @@ APPLIED = "applied"
 RETRY, RETRY_MS = "retry", 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Consumer(Quiet):
     """`group`: by which name the broker keeps its position. `follows_up`: whether an effect has a
     message of its own."""

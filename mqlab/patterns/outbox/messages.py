@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlaceOrder:
     """The application's call."""
 
@@ -15,7 +15,7 @@ class PlaceOrder:
         return f"order {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadOutbox:
     """Give me the oldest row behind number `after` without a mark; answered when there is one."""
 
@@ -25,7 +25,7 @@ class ReadOutbox:
         return "ReadOutbox" if self.after < 0 else f"ReadOutbox behind #{self.after}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutboxRow:
     """`number`: which the database gave the row when its transaction began."""
 
@@ -36,7 +36,7 @@ class OutboxRow:
         return f"row #{self.number} {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MarkSent:
     txn: str
 
@@ -44,13 +44,13 @@ class MarkSent:
         return f"MarkSent {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Marked:
     def __str__(self) -> str:
         return "marked"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Publish:
     topic: str
     txn: str
@@ -59,7 +59,7 @@ class Publish:
         return f"Publish {self.topic} {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublishResponse:
     txn: str
 
@@ -67,7 +67,7 @@ class PublishResponse:
         return "stored"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Poll:
     """Give `group` the oldest message that it has not acknowledged; answered when there is one."""
 
@@ -77,7 +77,7 @@ class Poll:
         return "Poll"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PollResponse:
     txn: str
     offset: int
@@ -86,7 +86,7 @@ class PollResponse:
         return f"message {self.txn} @{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Acknowledge:
     group: str
     txn: str
@@ -96,7 +96,7 @@ class Acknowledge:
         return f"Acknowledge @{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AcknowledgeResponse:
     def __str__(self) -> str:
         return "ok"

@@ -12,8 +12,6 @@ and reads behind it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Config,
     ConnectionLost,
@@ -25,6 +23,7 @@ from ...kernel import (
     Response,
     Send,
     SetTimer,
+    frozen,
     replace,
 )
 from ..records import force, read_records
@@ -36,7 +35,7 @@ READ = "read"
 RETRY, RETRY_MS = "retry", 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relay(Quiet):
     """From `service`'s outbox into `topic` of `broker`. `row`: what is being published; `asked`:
     whose answer it waits for."""

@@ -10,8 +10,6 @@ written nothing, as a database rolls back what was not committed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     FAILED,
     Caller,
@@ -24,6 +22,7 @@ from ...kernel import (
     Reply,
     Request,
     SetTimer,
+    frozen,
     replace,
 )
 from ..client import Answer
@@ -35,7 +34,7 @@ ORDERED = "ordered"
 COMMIT, WORK_MS = "commit", 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Running:
     """A local transaction that has its row's number and has not committed."""
 
@@ -44,7 +43,7 @@ class Running:
     caller: Caller
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shop(Quiet):
     """`slow`: orders whose local transaction takes time; `following`: the next row's number."""
 

@@ -10,9 +10,9 @@ number (`#0`) carries a message; `sent` is its mark.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ...kernel import Append, Caller, Disk, Effects, Flush, Reply
+from ...kernel import Append, Caller, Disk, Effects, Flush, Reply, frozen
 from ..records import Record, force, read_latest, read_records, write
 from .messages import Marked, MarkSent, OutboxRow, ReadOutbox
 
@@ -46,7 +46,7 @@ def commit(disk: Disk, what: str, txn: str, number: int, together: bool, more: s
     return *force(disk, LOG, what, txn, more), *force(disk, LOG, MESSAGE, txn, mark, behind=1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """`waiting`: relays that have asked while there was nothing to read, with the number behind
     which they read."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartSaga:
     """The application's call."""
 
@@ -15,7 +15,7 @@ class StartSaga:
         return f"start {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Do:
     """One step: a local transaction."""
 
@@ -25,7 +25,7 @@ class Do:
         return f"Do {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DoResponse:
     txn: str
     ok: bool
@@ -38,7 +38,7 @@ class DoResponse:
         return "done" if self.ok else "cannot be done"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Undo:
     """The compensation of a step: another local transaction."""
 
@@ -48,7 +48,7 @@ class Undo:
         return f"Undo {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UndoResponse:
     txn: str
 

@@ -9,8 +9,6 @@ may have been done already: that is why every service knows its steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     FAILED,
     Caller,
@@ -28,6 +26,7 @@ from ...kernel import (
     Response,
     Send,
     SetTimer,
+    frozen,
     replace,
 )
 from ..client import Answer
@@ -39,7 +38,7 @@ BEGUN, DONE, UNDO, UNDONE, END = "begun", "done", "undo", "undone", "end"
 RETRY, RETRY_MS = "retry", 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Saga:
     """`at`: the number of the step that is asked for now; `back`: its compensation."""
 
@@ -59,7 +58,7 @@ class Saga:
         return self
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Orchestrator(Quiet):
     """`services`: in the order of their steps. `sagas`: those that are not over."""
 

@@ -10,9 +10,8 @@ comes after its compensation is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from ...kernel import Config, Disk, Effects, Event, Quiet, Reply, Request
+from ...kernel import Config, Disk, Effects, Event, Quiet, Reply, Request, frozen
 from ..records import Record, force, read_latest
 from .messages import Do, DoResponse, Undo, UndoResponse
 
@@ -20,7 +19,7 @@ LOG = "ledger"
 DONE, UNDONE = "done", "undone"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Service(Quiet):
     """`refuses`: its step cannot be done."""
 

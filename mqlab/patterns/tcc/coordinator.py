@@ -9,8 +9,6 @@ may have reserved something. A decision without an end is told again. Both need 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     FAILED,
     Caller,
@@ -28,6 +26,7 @@ from ...kernel import (
     Response,
     Send,
     SetTimer,
+    frozen,
     replace,
 )
 from ..client import Answer
@@ -50,7 +49,7 @@ TRIES, RETRY = "tries", "retry"
 TRIES_MS, RETRY_MS = 10_000, 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Txn:
     """`decision`: "" while Tries are out. `missing`: whose answer is missing, to the Try or, once
     it is decided, to Confirm or Cancel."""
@@ -60,7 +59,7 @@ class Txn:
     decision: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coordinator(Quiet):
     """`txns`: those that are not over."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 CONFIRM, CANCEL = "confirm", "cancel"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlaceOrder:
     """The application's call."""
 
@@ -17,7 +17,7 @@ class PlaceOrder:
         return f"order {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Try:
     txn: str
 
@@ -25,7 +25,7 @@ class Try:
         return f"Try {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TryResponse:
     txn: str
     ok: bool
@@ -38,7 +38,7 @@ class TryResponse:
         return self.key
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Confirm:
     txn: str
 
@@ -46,7 +46,7 @@ class Confirm:
         return f"Confirm {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfirmResponse:
     txn: str
 
@@ -54,7 +54,7 @@ class ConfirmResponse:
         return "ok"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cancel:
     txn: str
 
@@ -62,7 +62,7 @@ class Cancel:
         return f"Cancel {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CancelResponse:
     txn: str
 

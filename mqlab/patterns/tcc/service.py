@@ -15,9 +15,8 @@ with a unique key does the same in a database (Seata: `tcc_fence_log`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from ...kernel import Caller, Config, Disk, Effects, Event, Quiet, Reply, Request
+from ...kernel import Caller, Config, Disk, Effects, Event, Quiet, Reply, Request, frozen
 from ..records import Record, force, read_latest
 from .messages import Cancel, CancelResponse, Confirm, ConfirmResponse, Try, TryResponse
 
@@ -25,7 +24,7 @@ LOG = "ledger"
 TRIED, CONFIRMED, CANCELLED, EMPTY = "tried", "confirmed", "cancelled", "empty"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Service(Quiet):
     """`lacks`: it has nothing to reserve, so every Try fails."""
 
@@ -75,7 +74,7 @@ class Service(Quiet):
         return ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Balance:
     """What a ledger adds up to. Reserved below zero: something was ended twice, or was never
     reserved."""

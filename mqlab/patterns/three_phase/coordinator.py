@@ -10,8 +10,6 @@ written it tells; for the rest the others have found an end without it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     FAILED,
     Caller,
@@ -26,6 +24,7 @@ from ...kernel import (
     Request,
     Response,
     Send,
+    frozen,
     replace,
 )
 from ..client import Answer
@@ -51,7 +50,7 @@ from .messages import (
 LOG = "decisions"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Txn:
     """`waiting`: whose vote or, once `precommitting`, whose acknowledgement is missing."""
 
@@ -60,7 +59,7 @@ class Txn:
     precommitting: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coordinator(Quiet):
     """`gone`: participants whose connection broke, which here means that they have stopped."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 UNCERTAIN, PRECOMMITTED = "uncertain", "precommitted"
 COMMITTED, ABORTED = "committed", "aborted"
@@ -10,7 +10,7 @@ ENDED = (COMMITTED, ABORTED)
 UNKNOWN_HERE = "unknown here"  # nothing is written: it has not voted, or is the one that asks
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Watch:
     """A connection that is kept open to notice a stop; nobody answers it."""
 
@@ -20,7 +20,7 @@ class Watch:
         return "Watch"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CanCommit:
     txn: str
 
@@ -28,7 +28,7 @@ class CanCommit:
         return f"CanCommit {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CanCommitResponse:
     """The vote."""
 
@@ -43,7 +43,7 @@ class CanCommitResponse:
         return self.key
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreCommit:
     """All have voted yes; from the coordinator, or from who took over."""
 
@@ -53,7 +53,7 @@ class PreCommit:
         return f"PreCommit {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PreCommitResponse:
     txn: str
 
@@ -61,7 +61,7 @@ class PreCommitResponse:
         return f"precommitted {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DoCommit:
     """Nobody is uncertain any more."""
 
@@ -71,7 +71,7 @@ class DoCommit:
         return f"DoCommit {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Abort:
     txn: str
 
@@ -79,7 +79,7 @@ class Abort:
         return f"Abort {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskState:
     """How far are you? `takes_over`: who asks decides, and nobody before it is obeyed now."""
 
@@ -94,7 +94,7 @@ class AskState:
         return f"AskState {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskStateResponse:
     txn: str
     state: str

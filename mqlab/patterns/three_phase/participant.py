@@ -13,8 +13,6 @@ restart it asks all others, and again whenever its timer runs out, until one of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Caller,
     CancelTimer,
@@ -32,6 +30,7 @@ from ...kernel import (
     SetTimer,
     Text,
     Words,
+    frozen,
     replace,
 )
 from ..records import force, read_latest
@@ -61,7 +60,7 @@ LEADS = Words("takes over {txn}", "接管 {txn}")
 KNOWS_ENOUGH = Words("has no open transaction", "没有未结束的事务")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Participant:
     """`line`: everybody in the order in which they lead, the coordinator first. `states`: of the
     transactions that it has voted for. `gone`: who has stopped, or is not obeyed any more.

@@ -16,13 +16,12 @@ been told PreCommit nobody has aborted.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
-from ...kernel import replace
+from ...kernel import frozen, replace
 from .messages import ABORTED, COMMITTED, PRECOMMITTED, UNKNOWN_HERE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Takeover:
     """`waiting`: whose answer is missing. `seen`: how far the others have said they are.
     `levelled`: they have been told PreCommit, and it is their acknowledgements that are missing."""

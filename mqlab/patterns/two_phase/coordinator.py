@@ -16,8 +16,6 @@ Invariants: what is told is written; no transaction is both committed and rolled
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     FAILED,
     Caller,
@@ -36,6 +34,7 @@ from ...kernel import (
     SetTimer,
     Text,
     Words,
+    frozen,
     replace,
 )
 from ..client import Answer
@@ -60,7 +59,7 @@ OWES = Words("knows {owed} as committed, tells it again", "已知 {owed} 已提�
 KNOWS_NOTHING = Words("knows of no decision that is owed", "没有尚未通知到的决定")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Txn:
     """`caller`: who waits for the answer; `yes`: who has voted so; `owed`: who has not
     acknowledged the commit; empty while votes are counted."""
@@ -70,7 +69,7 @@ class Txn:
     owed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coordinator:
     """`txns`: those that are not over. All of it is lost with the process."""
 

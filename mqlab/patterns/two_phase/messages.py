@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 COMMIT, ROLLBACK = "commit", "rollback"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prepare:
     """Can you commit, whatever happens from now on (`xa_prepare`)?"""
 
@@ -17,7 +17,7 @@ class Prepare:
         return f"Prepare {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrepareResponse:
     """The vote. Yes is a promise."""
 
@@ -32,7 +32,7 @@ class PrepareResponse:
         return f"vote {'yes' if self.yes else 'no'}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Commit:
     """Everybody has voted yes (`xa_commit`)."""
 
@@ -42,7 +42,7 @@ class Commit:
         return f"Commit {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitResponse:
     txn: str
 
@@ -50,7 +50,7 @@ class CommitResponse:
         return f"committed {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rollback:
     """Not everybody has (`xa_rollback`). Nobody waits for an answer: see presumed abort."""
 
@@ -60,7 +60,7 @@ class Rollback:
         return f"Rollback {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inquire:
     """A participant in doubt asks what was decided."""
 
@@ -70,7 +70,7 @@ class Inquire:
         return f"Inquire {self.txn}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InquireResponse:
     """`outcome`: commit, rollback, or "" while votes are still being counted."""
 

@@ -30,6 +30,7 @@ from ...kernel import (
     Text,
     Words,
     World,
+    frozen,
     replace,
 )
 from ...kernel.claims import Claim
@@ -49,7 +50,7 @@ CONSISTENT = Words(
 COMMITS = Words("all can commit", "全部都可以提交")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Manager(Quiet):
     """The transaction manager: init, committed or aborted; who has prepared."""
 
@@ -71,7 +72,7 @@ class Manager(Quiet):
         return replace(self, state=state), tuple(Send(rm, order) for rm in self.managers)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resource(Quiet):
     """A resource manager: working, prepared, committed or aborted."""
 
@@ -90,7 +91,7 @@ class Resource(Quiet):
         return self, ()  # it has prepared or ended, so it is too late to choose
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Urge(Quiet):
     """Whatever moves the others of their own accord: its messages are always there."""
 

@@ -17,8 +17,6 @@ Invariant: after `prepared` nothing but the coordinator's word ends the transact
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Caller,
     CancelTimer,
@@ -34,6 +32,7 @@ from ...kernel import (
     SetTimer,
     Text,
     Words,
+    frozen,
     replace,
 )
 from ..records import force, read_latest
@@ -55,7 +54,7 @@ IN_DOUBT = Words("in doubt about {txns}, asks the coordinator", "对 {txns} 存�
 NO_DOUBT = Words("in doubt about nothing", "没有存疑的事务")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Participant:
     """`doubt`: transactions that are prepared and not ended. `refuses`: it cannot do its part
     (the stock is gone), so it votes no."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Map, replace
+from ...kernel import Map, frozen, replace
 from ..ledger import Marks
 from ..messages import LedgerEntry, TxnID
 from ..states import RECOVERED, BufferState, MarkerType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Buffer:
     """`ongoing`: each open transaction with the position of its first message here, in the order
     of those. `aborts`: each aborted one with its marker's. `changes`: how often maxReadPosition

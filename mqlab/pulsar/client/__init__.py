@@ -28,7 +28,6 @@ TransactionImpl, ProducerImpl, ConsumerImpl (Pulsar 4.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...kernel import (
@@ -50,6 +49,7 @@ from ...kernel import (
     Text,
     build_failure,
     build_success,
+    frozen,
     replace,
 )
 from ...kernel.outcome import UNKNOWN
@@ -80,7 +80,7 @@ NO_TRANSACTION = "there is no transaction {name}"
 Result = tuple["Client", Effects]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClientConfig(Config):
     """`timeout_ms`: of a transaction whose builder was given none. `operation_ms`:
     operationTimeoutMs, after which a request to a coordinator is given up."""
@@ -91,7 +91,7 @@ class ClientConfig(Config):
     operation_ms: int = 30_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A request that is not answered. `about`: the message that it sends to the dead letters."""
 
@@ -101,7 +101,7 @@ class Asked:
     about: PushMessage | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Client:
     """`connected`: the coordinators that know this client. `begun`: how often it has asked for a
     transaction. `txns`: by the names that the application gave them. `sequences`: the producer's

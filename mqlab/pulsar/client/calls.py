@@ -5,9 +5,9 @@ An application has several transactions at once, so each has a name of its own: 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ...kernel import frozen
 from ..messages import MessageId, TxnID
 from ..states import AccessMode, SubType, TxnAction
 
@@ -17,7 +17,7 @@ def _given(*pairs: tuple[str, object]) -> str:
     return "".join(f" {name}={value}" for name, value in pairs if value not in (None, "", False))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewTransaction:
     """client.newTransaction().withTransactionTimeout(…).build()"""
 
@@ -28,7 +28,7 @@ class NewTransaction:
         return f"new-transaction {self.name}{_given(('timeout', self.timeout_ms))}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CreateProducer:
     """client.newProducer().accessMode(…).create(): a client has one producer for each partition. It
     returns when the producer is ready. A partition without this call has one that shares."""
@@ -41,7 +41,7 @@ class CreateProducer:
         return f"producer {self.partition}{_given(('access', '' if shares else self.access_mode))}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Release:
     """producer.close()"""
 
@@ -51,7 +51,7 @@ class Release:
         return f"close-producer {self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Send:
     """producer.newMessage(txn).value(…).send(): several values are one batch. `txn`: the name
     of a transaction; `sequence`: an explicit sequence id. `metadata` False: the message does not
@@ -69,7 +69,7 @@ class Send:
         return f"send {self.partition} {' '.join(self.values)}{more}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Commit:
     """txn.commit()"""
 
@@ -79,7 +79,7 @@ class Commit:
         return f"commit {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Abort:
     """txn.abort()"""
 
@@ -89,7 +89,7 @@ class Abort:
         return f"abort {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetState:
     """txn.getState()"""
 
@@ -99,7 +99,7 @@ class GetState:
         return f"state {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SubscribeTo:
     """client.newConsumer().subscribe(). `queue`: receiverQueueSize. `dead_letter`: the partition
     for what comes more often than `max_redeliver` times again (a DeadLetterPolicy). `durable`
@@ -127,7 +127,7 @@ class SubscribeTo:
         return f"{verb} {self.partition} {self.subscription}{more}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Receive:
     """consumer.receive(), until nothing more is there; returns what came, or "nothing"."""
 
@@ -137,7 +137,7 @@ class Receive:
         return f"receive {self.subscription}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Acknowledge:
     """consumer.acknowledge(id, txn) and acknowledgeCumulative(id, txn). `ids` empty: all that was
     received and not acknowledged; cumulatively, the last of it in each partition."""
@@ -153,7 +153,7 @@ class Acknowledge:
         return f"{' '.join((verb, self.subscription, *map(str, self.ids)))}{more}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RedeliverAll:
     """consumer.redeliverUnacknowledgedMessages()"""
 
@@ -163,7 +163,7 @@ class RedeliverAll:
         return f"redeliver {self.subscription}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Close:
     """consumer.close()"""
 
@@ -173,7 +173,7 @@ class Close:
         return f"close {self.subscription}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reopen:
     """A tester's: set the state of an ended transaction back to OPEN, as reflection can, so that
     the client sends what a stale one would."""
@@ -184,7 +184,7 @@ class Reopen:
         return f"reopen {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndById:
     """A raw END_TXN by its id, as another client that was told the id can send; and what the
     REST call abortTransaction comes to."""
@@ -196,7 +196,7 @@ class EndById:
         return f"end-by-id {self.action} {self.txn.most}/{self.txn.least}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskAdmin:
     """A call of the administration (REST), or a raw command: this request to the node that owns
     what it is about. A client makes it here so that a scenario needs no other node. `words`: how

@@ -17,14 +17,12 @@ enableBatchIndexAcknowledgment.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import replace
+from ...kernel import frozen, replace
 from ..messages import AckPosition, Flow, MessageId, PushMessage, Subscribe
 from .calls import SubscribeTo
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Consumer:
     """`open`: the broker has accepted it. `queue`: what came and was not received. `taken`: what
     was received since the broker was given permits. `received`: ids that were received and not

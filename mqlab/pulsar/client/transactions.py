@@ -10,7 +10,6 @@ Sources: TransactionBuilderImpl, TransactionImpl#commit, #abort, #registerProduc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...kernel import (
@@ -19,6 +18,7 @@ from ...kernel import (
     SetTimer,
     build_failure,
     build_success,
+    frozen,
     replace,
 )
 from ..errors import NO_COORDINATOR, OPERATION_FAILED, ServerError, name_exception
@@ -43,7 +43,7 @@ ENDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Transaction:
     """`partitions`, `subscriptions`: what the coordinator has been told of, once each. `failed`:
     an operation of this transaction has failed, and it can only be aborted."""

@@ -30,7 +30,6 @@ Read on in TransactionMetadataStoreService, MLTransactionMetadataStore, MLTransa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...kernel import (
@@ -49,6 +48,7 @@ from ...kernel import (
     Response,
     Text,
     Words,
+    frozen,
     replace,
 )
 from ..config import CURSORS, TRANSACTION_CURSOR, PulsarConfig, name_transaction_log
@@ -87,7 +87,7 @@ Result = tuple["Coordinator", Effects]
 Asked = AddPartitionToTxn | AddSubscriptionToTxn
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coordinator:
     """`sequence`: the last id given, -1 before the first. `writes`: records that are not safe
     yet, the oldest first. `ends`: END_TXN under way. `cursor`: what of the log is deleted."""

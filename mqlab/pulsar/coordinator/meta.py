@@ -5,9 +5,7 @@ Sources: TxnMetaImpl, MLTransactionMetadataStore (4.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Caller, replace
+from ...kernel import Caller, frozen, replace
 from ..messages import TransactionMetadataEntry, TxnID
 from ..states import TxnAction, TxnStatus, may_enter
 
@@ -19,7 +17,7 @@ RETRY = "retry "
 Participant = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TxnMeta:
     """A live transaction. `partitions` and `subscriptions`: where its end will be told, sorted,
     each once. `records`: its positions in the log, which are deleted when it has ended."""
@@ -62,7 +60,7 @@ class TxnMeta:
         return replace(new, status=entry.status)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Write:
     """A record that was appended and is not safe yet, with what will then be done for whom.
     `slot`: the end that a final state belongs to."""
@@ -72,7 +70,7 @@ class Write:
     slot: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class End:
     """One END_TXN under way. Two callers may end the same transaction at once, and then each has
     an End and tells every participant. `owed`: by number, who has not answered; `failed`: some

@@ -17,9 +17,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from ...kernel import replace
+from ...kernel import frozen, replace
 
 #: (first, last) of a stretch of positions
 Stretch = tuple[int, int]
@@ -27,7 +26,7 @@ Stretch = tuple[int, int]
 SHORT = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cursor:
     """`individual`: stretches (first, last) of acknowledged positions beyond `mark_delete`, sorted,
     with a gap before each. `batches`: (position, indexes of a batch that were acknowledged), for

@@ -5,13 +5,11 @@ Source: TopicTransactionBuffer#handleLowWaterMark, PendingAckHandleImpl#handleLo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Map, replace
+from ...kernel import Map, frozen, replace
 from ..messages import TxnID
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Marks:
     """The highest mark heard of each coordinator. In memory only: after a restart there is none."""
 

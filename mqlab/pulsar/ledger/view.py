@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Map
+from ...kernel import Map, frozen
 from ...kernel.disk import LogView
 from ..messages import TxnID
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopicView:
     """`max_read`: dispatchers read up to here and no further (TransactionBuffer#
     getMaxReadPosition); `lac`: the last confirmed entry; `aborts`: the transactions of which the

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from ...kernel import Map, replace
+from ...kernel import Map, frozen, replace
 from ..ledger import Cursor, Marks
 from ..messages import AckPosition, TxnID
 from ..states import PendingAckState
@@ -25,7 +24,7 @@ WITHIN_MARK = "{txn} tries to ack up to {position}, and markDeletePosition is {m
 SLOT_HELD = "{txn} tries to ack up to {position}, and {holder} has acked up to {held}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingAck:
     """`state`: None until the first transaction acknowledges or ends here. `positions` (in the
     source `individualAckPositions`): entry → its pending indexes, or WHOLE. `of_txn`

@@ -6,9 +6,7 @@ handleMetadataEntry, PendingAckHandleImpl#internalCommitTxn, #internalAbortTxn (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Disk, replace
+from ...kernel import Disk, frozen, replace
 from ..config import PulsarConfig, name_pending_ack_log
 from ..ledger import Cursor
 from ..messages import PendingAckEntry, TxnID
@@ -19,7 +17,7 @@ ACK, COMMIT, ABORT = "ACK", "COMMIT", "ABORT"
 REFUSED_BY_RULE = "{txn} is refused by a rule that somebody wrote"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Applied:
     """What a record has done. `conflict`: why an ACK was refused. `freed`: entries that an abort
     makes deliverable again."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...kernel import frozen
 from ..config import PulsarConfig, name_coordinator
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cluster:
     """`clients`: the nodes with a PulsarClient. Partitions are the config's."""
 

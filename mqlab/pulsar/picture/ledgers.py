@@ -8,9 +8,9 @@ that came too late stands behind it and counts for nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from ...kernel import World
+from ...kernel import World, frozen
 from ...kernel.claims import keep_last_world
 from ..config import name_transaction_log
 from ..messages import LedgerEntry, TransactionMetadataEntry, TxnID
@@ -20,7 +20,7 @@ from .cluster import Cluster
 DECIDED = (TxnStatus.COMMITTING, TxnStatus.ABORTING)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """`begun`: every transaction that has an id. `decisions`: COMMITTING or ABORTING, by
     transaction; `done`: those that are logged as COMMITTED or ABORTED."""

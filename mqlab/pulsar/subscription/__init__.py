@@ -29,10 +29,9 @@ PersistentDispatcherSingleActiveConsumer, Consumer (Pulsar 4.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from ...kernel import Caller, Disk, Effects, Map, Put, Reply, Text, Truncate, replace
+from ...kernel import Caller, Disk, Effects, Map, Put, Reply, Text, Truncate, frozen, replace
 from ..config import CURSORS, PulsarConfig, name_pending_ack_log
 from ..ledger import Cursor, TopicView
 from ..messages import (
@@ -59,7 +58,7 @@ __all__ = ["Attached", "Subscription"]
 Result = tuple["Subscription", Effects]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subscription:
     """`durable` False: a reader's, which goes with its consumer. `read`: the next entry to be
     read. `replay`: entries to be sent again before that, sorted; `counts`: how often each was.

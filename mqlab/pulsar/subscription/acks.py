@@ -14,10 +14,9 @@ acknowledgeMessage, #transactionIndividualAcknowledge, #endTxn, PendingAckHandle
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...kernel import Append, Caller, Disk, Effects, Reply, replace
+from ...kernel import Append, Caller, Disk, Effects, Reply, frozen, replace
 from ..errors import ServerError
 from ..messages import (
     Ack,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 Result = tuple["Subscription", Effects]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """A record that is not known to be safe yet, and who hears what came of it. `caller` None:
     nobody, the low watermark asked for it. `low_watermark`: what its coordinator said."""

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Effects, Map, Reply, Send, replace
+from ...kernel import Caller, Effects, Map, Reply, Send, frozen, replace
 from ..errors import ServerError
 from ..ledger import Cursor
 from ..messages import Answer, Seek, Subscribe, Subscribed
@@ -31,7 +30,7 @@ EXCLUSIVE_TAKEN = "Exclusive consumer is already connected"
 OTHER_TYPE = "Subscription is of different type"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attached:
     """A connected consumer. `client`: whose it is. `permits`: how many messages it may still be
     sent. `held`: the entries that it was sent and has not acknowledged, sorted; kept for the

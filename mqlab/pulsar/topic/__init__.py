@@ -30,7 +30,6 @@ Read on in PersistentTopic, ManagedLedgerImpl, MessageDeduplication (4.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...kernel import (
@@ -48,6 +47,7 @@ from ...kernel import (
     Send,
     Text,
     Words,
+    frozen,
     replace,
 )
 from ..buffer import Buffer, recover_buffer
@@ -80,7 +80,7 @@ LOADED = Words("loaded, the buffer recovers", "已加载，缓冲区正在恢复
 Result = tuple["Topic", Effects]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Topic:
     """`lac`: the last confirmed entry. `appends`: entries that are not safe yet, the oldest
     first. `queue`: requests that wait for the buffer. `pushed` and `persisted`: the highest

@@ -24,10 +24,9 @@ PersistentTopic#incrementTopicEpoch, ServerCnx#handleProducer, #handleSend (4.2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Disk, Effects, Map, Put, Send, Text, Words, replace
+from ...kernel import Caller, Disk, Effects, Map, Put, Send, Text, Words, frozen, replace
 from ..config import TOPIC
 from ..errors import ServerError
 from ..messages import OpenProducer, ProducerOpened, SendMessage, SendReceipt
@@ -56,7 +55,7 @@ FREE = Words("topic epoch {epoch}: nobody writes alone", "主题 epoch {epoch}�
 QUEUED = Words("producers that wait: {names}", "等待的生产者：{names}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """`epoch` -1: nobody has had the topic for itself yet. `open`: who has opened a producer here,
     with what was asked. `alone`: which of them has the topic for itself, "" for none; `since`: the

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Caller, replace
+from ...kernel import Caller, frozen, replace
 from ..messages import LedgerEntry, SendMessage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unsafe:
     """An entry that was appended and is not safe yet, and who hears when it is. `caller` None:
     nobody, for a watermark asked for it. `low_watermark`: what came with a marker. `sent`: the

@@ -16,9 +16,7 @@ writes one value here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Disk, Effects, Event, Flush, Put, Quiet, Reply, Request
+from ...kernel import Disk, Effects, Event, Flush, Put, Quiet, Reply, Request, frozen
 from ..messages import Statement, StatementResponse
 
 TABLE = "orders"
@@ -26,7 +24,7 @@ TABLE = "orders"
 REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Database(Quiet):
     """All that it knows is on its disk."""
 

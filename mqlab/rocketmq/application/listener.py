@@ -19,10 +19,9 @@ before, it is stopped (`NotRepeatable`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from dataclasses import dataclass
 from typing import Any
 
-from ...kernel import Map, replace
+from ...kernel import Map, frozen, replace
 from ..messages import Statement
 from ..states import LocalTransactionState
 
@@ -59,7 +58,7 @@ class _Leave(BaseException):
         self.statement = statement
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Task:
     """A listener's function at work. `times`: which check this is, 0 for the local transaction.
     `journal`: what it has read so far; `asked`: the statement that it waits for, "" for none;
@@ -76,7 +75,7 @@ class Task:
         return replace(self, journal=(*self.journal, (self.asked, value)), asked="")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finished:
     """What a function returned; `state` None: null. `error`: it raised this instead."""
 

@@ -11,9 +11,9 @@ again.
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass
 from typing import Any
 
+from ...kernel import frozen
 from ..states import LocalTransactionState
 from .listener import Db, Finished
 
@@ -34,7 +34,7 @@ def check(order_id: str, db: Db, memory: MutableMapping[str, Any]) -> LocalTrans
     return UNKNOW if db.get(order_id) is None else COMMIT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scripted:
     """A listener without a database, for scenarios about the protocol alone: what the local
     transaction comes to, and what each check is answered; the last answer is repeated."""

@@ -29,7 +29,6 @@ TransactionalMessageCheckService, TransactionalOpBatchService (5.5.0).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...kernel import (
@@ -43,6 +42,7 @@ from ...kernel import (
     Flush,
     Request,
     Text,
+    frozen,
     replace,
 )
 from ..check.ops import OP_BATCH, Pending, write_batch
@@ -73,7 +73,7 @@ from .words import tell_changes
 __all__ = ["Broker"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Broker:
     """`offsets`: how far every consumer group has come, the check service among them;
     `unwritten`: the table on the disk is older. `ops`: ends that are not recorded yet.

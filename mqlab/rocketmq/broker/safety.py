@@ -19,7 +19,6 @@ from a slave; that 5.5 stores nothing without its slaves where one of them may a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...kernel import (
@@ -32,6 +31,7 @@ from ...kernel import (
     Reply,
     Send,
     SetTimer,
+    frozen,
     replace,
 )
 from ..errors import ResponseCode
@@ -49,7 +49,7 @@ FLUSH = "flush"
 FLUSH_TIMEOUT_MS, SLAVE_TIMEOUT_MS = 5_000, 3_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """An answer that waits until the record at `offset` is on the disk, is copied, or both."""
 

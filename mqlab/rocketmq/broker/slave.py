@@ -10,8 +10,6 @@ Sources: DefaultHAClient, DefaultHAConnection, EndTransactionProcessor (5.5.0).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...kernel import (
     Append,
     ConnectionLost,
@@ -23,6 +21,7 @@ from ...kernel import (
     Reply,
     Request,
     Send,
+    frozen,
 )
 from ..config import RocketMQConfig
 from ..errors import ResponseCode
@@ -31,7 +30,7 @@ from ..log.store import build_entry, find_undispatched
 from ..messages import EndTransaction, EndTransactionResponse, HaReport, HaTransfer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slave(Quiet):
     config: RocketMQConfig
 

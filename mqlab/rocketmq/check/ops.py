@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ...kernel import CancelTimer, SetTimer
 from ..config import OP_TOPIC, RocketMQConfig
-from ..log.store import Stored, Writer
+from ..log.store import HALF_QUEUE, Stored, Writer
 from ..messages import TAGS, Message, Properties
 
 REMOVE_TAG = "d"
@@ -47,7 +47,7 @@ def record_end(
         writer.put(build_op(str(offset), config, at_ms))
         return pending
     new = (*pending, offset)
-    if _fill_a_record(config, new):
+    if _fill_a_record(config, new, max(offset, writer.end_of(HALF_QUEUE))):
         writer.add(CancelTimer(OP_BATCH))
         return write_batch(config, new, writer, at_ms)
     if not pending:
@@ -73,9 +73,10 @@ def write_batch(config: RocketMQConfig, pending: Pending, writer: Writer, at_ms:
     return ()
 
 
-def _fill_a_record(config: RocketMQConfig, offsets: Pending) -> bool:
-    """Whether a record cannot take more. Most often the largest offset is enough to say no."""
-    most = len(offsets) * (len(str(max(offsets))) + 1)
+def _fill_a_record(config: RocketMQConfig, offsets: Pending, largest: int) -> bool:
+    """Whether a record cannot take more. Most often a number that none exceeds is enough to say
+    no."""
+    most = len(offsets) * (len(str(largest)) + 1)
     if most < config.op_batch_chars:
         return False
     return sum(len(str(offset)) + 1 for offset in offsets) >= config.op_batch_chars

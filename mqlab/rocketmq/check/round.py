@@ -19,9 +19,7 @@ master hands a half to another broker.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Disk, Effects, Send, replace
+from ...kernel import Disk, Effects, Send, frozen, replace
 from ..config import RocketMQConfig
 from ..group.producers import Producers
 from ..log.store import HALF_QUEUE, OP_QUEUE, Stored, Writer, read_queue
@@ -33,7 +31,7 @@ PULL = 32
 HOUR_MS = 3_600_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoundResult:
     """How far the round came in either queue, and what it did."""
 

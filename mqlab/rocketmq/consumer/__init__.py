@@ -22,7 +22,6 @@ ConsumeMessageOrderlyService, RebalanceImpl (5.5.0).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...kernel import (
@@ -40,6 +39,7 @@ from ...kernel import (
     Send,
     build_failure,
     build_success,
+    frozen,
     replace,
 )
 from ..config import RETRY_PREFIX, RocketMQConfig
@@ -65,7 +65,7 @@ __all__ = ["Consumer", "ConsumerConfig"]
 LOCAL_OFFSETS = "offsets.json"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerConfig(Config):
     """`group`: the consumer group. `queues`: of the topics it has subscribed to. `broadcasting`:
     every member gets every message."""
@@ -86,7 +86,7 @@ class ConsumerConfig(Config):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Consumer(Quiet):
     """`positions`: the next offset of each queue that it reads. `call`: what has not returned;
     `asked`: requests under way; `pulled`: what came so far in this turn; `told`: what became of

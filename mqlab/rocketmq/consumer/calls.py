@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from ...kernel import frozen
 
 
 class Outcome(StrEnum):
@@ -15,7 +16,7 @@ class Outcome(StrEnum):
     SUSPEND = "suspend"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Consume:
     """One turn of a push consumer: pull every queue it reads, and hand what came to the listener.
     `outcome` is what the listener comes to; `only`: for these orders, for the others `success`."""

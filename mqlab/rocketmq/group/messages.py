@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...kernel import frozen
 from ..log import Stored
 from ..messages import Answer
 
 # ---- reading ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PullMessage:
     """PULL_MESSAGE 11. `most`: so many messages at most."""
 
@@ -23,7 +22,7 @@ class PullMessage:
         return f"PullMessage {self.queue}@{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PullMessageResponse(Answer):
     """`next_offset`: where to read on."""
 
@@ -38,7 +37,7 @@ class PullMessageResponse(Answer):
 # ---- offsets ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryConsumerOffset:
     """QUERY_CONSUMER_OFFSET 14"""
 
@@ -49,7 +48,7 @@ class QueryConsumerOffset:
         return f"QueryConsumerOffset {self.group} {self.queue}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateConsumerOffset:
     """UPDATE_CONSUMER_OFFSET 15, one-way"""
 
@@ -61,7 +60,7 @@ class UpdateConsumerOffset:
         return f"UpdateConsumerOffset {self.group} {self.queue}@{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetResponse(Answer):
     """`offset`: the group's, where one is known."""
 
@@ -75,7 +74,7 @@ class OffsetResponse(Answer):
 # ---- sending back ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerSendMsgBack:
     """CONSUMER_SEND_MSG_BACK 36: the consumer could not process a message. `delay_level` 0: the
     broker chooses, -1: no more tries. `most`: how often it may come back, -1: as the broker's
@@ -93,7 +92,7 @@ class ConsumerSendMsgBack:
         return f"ConsumerSendMsgBack {self.words}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerSendMsgBackResponse(Answer):
     pass
 
@@ -101,7 +100,7 @@ class ConsumerSendMsgBackResponse(Answer):
 # ---- who reads what --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetConsumerListByGroup:
     """GET_CONSUMER_LIST_BY_GROUP 38"""
 
@@ -111,7 +110,7 @@ class GetConsumerListByGroup:
         return f"GetConsumerListByGroup {self.group}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetConsumerListByGroupResponse(Answer):
     members: tuple[str, ...] = ()
 

@@ -9,13 +9,11 @@ Sources: ProducerManager#registerProducer, #getAvailableChannel, #doChannelClose
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Map, replace
+from ...kernel import Map, frozen, replace
 from .members import Members, join_group, leave_groups
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Producers:
     """`asked`: one counter for all groups, by which their connections take turns."""
 

@@ -7,10 +7,9 @@ Sources: CommitLog#asyncPutMessage, ConsumeQueue, DefaultMessageStore#getMessage
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
-from ...kernel import Append, Disk, Effect, Effects
+from ...kernel import Append, Disk, Effect, Effects, frozen
 from ..config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC, SCHEDULE_TOPIC
 from ..messages import Message, name_queue
 
@@ -19,7 +18,7 @@ COMMIT_LOG = "commitlog"
 KINDS = {HALF_TOPIC: "half", OP_TOPIC: "op", DISCARD_TOPIC: "discard", SCHEDULE_TOPIC: "delayed"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stored:
     """A message in the commit log, at offset `base`; `queue_offset` is its number in its queue."""
 
@@ -42,7 +41,7 @@ class Stored:
         return f"{self.kind} {self.message.words}{times} @{self.queue_offset}{where}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueueEntry:
     """An entry of a consume queue: where in the commit log the message lies."""
 
@@ -85,10 +84,13 @@ class Writer:
     def effects(self) -> Effects:
         return tuple(self._effects)
 
-    def _take_end(self, log: str) -> int:
+    def end_of(self, log: str) -> int:
+        """Where a log ends behind what this step has written."""
         end = self._ends.get(log)
-        if end is None:
-            end = self._disk.log(log).end
+        return self._disk.log(log).end if end is None else end
+
+    def _take_end(self, log: str) -> int:
+        end = self.end_of(log)
         self._ends[log] = end + 1
         return end
 

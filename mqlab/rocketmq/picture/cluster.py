@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...kernel import frozen
 from ..config import RocketMQConfig
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cluster:
     """`producers`: (node, producer group); `consumers`: (node, consumer group). The queues that
     consumers may read are the config's `topics`, as "orders-0". `slave`: there is one."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ...kernel import replace
+from ...kernel import frozen, replace
 from ..check.ops import parse_op
 from ..config import (
     DISCARD_TOPIC,
@@ -32,7 +32,7 @@ from ..states import HalfState, TransactionType
 SENT_BACK = (RETRY_PREFIX, DLQ_PREFIX, SCHEDULE_TOPIC)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Txn:
     """A transaction: `name` "T1" …, the key of all its records, the order that it is about, the
     producer group that can be asked, and who sent it. `halves`: the places of its half and of each

@@ -6,9 +6,7 @@ the same one, so the last View is kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ...kernel import Map, World
+from ...kernel import Map, World, frozen
 from ...kernel.claims import keep_last_world
 from ..application.database import REFUSED, TABLE
 from ..broker import Broker
@@ -21,7 +19,7 @@ from .cluster import Cluster
 from .transactions import Book, read_book
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """`book`: every transaction; `queues`: what each queue holds, or will once an entry that a stop
     has cut off is written; `offsets`: how far each group

@@ -29,7 +29,6 @@ TransactionMQProducer (5.5.0).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ...kernel import (
@@ -51,6 +50,7 @@ from ...kernel import (
     SetTimer,
     build_failure,
     build_success,
+    frozen,
     replace,
 )
 from ...kernel.outcome import UNKNOWN
@@ -80,7 +80,7 @@ LIVES = ".lives"
 EXECUTE, CHECK = sending.EXECUTE, checking.CHECK
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProducerConfig(Config):
     """`group`: the producer group. `early`: the broker knows of this producer from its start
     (4.9 with autoCreateTopicEnable; 5.2 and later with a list of topics in its constructor);
@@ -96,7 +96,7 @@ class ProducerConfig(Config):
     tries: int = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Producer(Quiet):
     """`life`: the number of this process; `before`: how many calls earlier lives began, `begun`
     how many this one was given. `registered`: a heartbeat went out over this connection.

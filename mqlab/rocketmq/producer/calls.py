@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendInTransaction:
     """sendMessageInTransaction: returns when the local transaction is over. `immunity`: the
     message's own CHECK_IMMUNITY_TIME_IN_SECONDS; `delay`: a delay level."""
@@ -21,7 +21,7 @@ class SendInTransaction:
         return f"send-in-transaction {self.queue} {self.order}{more}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendPlain:
     """send: an ordinary message, outside any transaction"""
 
@@ -34,7 +34,7 @@ class SendPlain:
         return f"send {self.queue} {self.order}{more}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetListener:
     """setTransactionListener, with a listener that only says what it is told"""
 
@@ -45,7 +45,7 @@ class SetListener:
         return f"listener {' '.join((self.execute, *self.checks))}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class End:
     """A raw EndTransaction, as no client library sends it: late, twice, or with something wrong
     in it. It waits for the answer that real clients do not ask for. `queue_offset` and
@@ -69,7 +69,7 @@ class End:
         return f"end {self.end} {self.order}{more}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resume:
     """resumeCheckHalfMessage: an operator takes a parked half back"""
 

@@ -18,10 +18,11 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, IntFlag
 from typing import Any
 
+from ...kernel import frozen
 from .codes import LANGUAGES
 
 FRAME_MAX_LENGTH = 16 << 20  # bytes: com.rocketmq.remoting.frameMaxLength
@@ -50,11 +51,12 @@ class Flag(IntFlag):
 
 #: looked at in every command, so as plain numbers: with a member, `&` looks up a member
 RESPONSE_BIT, ONEWAY_BIT = Flag.RESPONSE.value, Flag.ONEWAY.value
-#: how a header's JSON is written; made once, since each command needs it
+#: how a header's JSON is written and read; made once, since each command needs them
+read_json = json.JSONDecoder().decode
 write_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemotingCommand:
     """A request or an answer. `code`: what is asked, or what came of it; `fields`: extFields, all
     of them texts; `remark`: the words of an error; `version`: an ordinal of MQVersion."""
@@ -160,7 +162,7 @@ def _write_json(command: RemotingCommand) -> bytes:
 
 def _read_json(header: bytes, body: bytes) -> RemotingCommand:
     try:
-        row = json.loads(header)
+        row = read_json(header.decode())
     except (ValueError, RecursionError) as error:
         raise RemotingError(f"a header that cannot be read: {error}") from error
     if not isinstance(row, dict):

@@ -23,10 +23,11 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from ipaddress import ip_address
 
+from ...kernel import frozen
 from .codes import MessageSysFlag
 from .command import RemotingError
 from .properties import MAX_BYTES, decode_properties, encode_properties
@@ -44,7 +45,7 @@ NOWHERE = ("127.0.0.1", 0)
 HOSTS = 1_024  # whose bytes are remembered: each record names two, and nearly always the same
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageRecord:
     """A message with its places. `born_host` and `store_host`: (address, port); times are
     milliseconds since 1970; `prepared_offset`: preparedTransactionOffset, in a committed message
@@ -71,7 +72,7 @@ class MessageRecord:
         return make_msg_id(self.store_host, self.physical_offset)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BatchMessage:
     """One message of a client's batch."""
 

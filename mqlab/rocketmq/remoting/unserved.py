@@ -10,10 +10,10 @@ org.apache.rocketmq.tools.command (5.5.0).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ...kernel import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unserved:
     """`name`: of the request (RequestCode); `asked_by`: mqadmin's commands, or the client's
     method; `why`: the sentence that is answered."""

@@ -7,9 +7,10 @@ when a home is made.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ...kernel import frozen
 
 if TYPE_CHECKING:
     from ..home import Home
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 DAY_MS = 24 * 3_600_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KafkaOptions:
     """`off`: safeguards that are switched off, to show real clients what each is for.
     `auto_create`: a topic comes into being when a client asks about it; as the real broker's

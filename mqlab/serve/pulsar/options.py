@@ -7,8 +7,9 @@ when a home is made. Where nothing is said, a standalone's own defaults hold.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ...kernel import frozen
 
 if TYPE_CHECKING:
     from ..home import Home
@@ -19,7 +20,7 @@ MOST_ACTIVE = 1_000_000
 MOST_COORDINATORS = 64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PulsarOptions:
     """`dedup`: brokerDeduplicationEnabled; `max_active`: maxActiveTransactionsPerCoordinator, 0 for
     no limit; `snapshot_ms`: transactionBufferSnapshotMinTimeInMillis; `coordinators`: how many

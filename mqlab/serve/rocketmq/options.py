@@ -7,8 +7,9 @@ when a home is made. Where nothing is said, the release's own defaults hold.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from ...kernel import frozen
 
 if TYPE_CHECKING:
     from ..home import Home
@@ -18,7 +19,7 @@ INTERVAL_MS = {"5.5": 30_000, "4.9": 60_000}
 DAYS = 24 * 3_600_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RocketMQOptions:
     """`check_max`: transactionCheckMax; `check_interval_ms`: transactionCheckInterval, None for
     the release's own; `timeout_ms`: transactionTimeOut; `op_batch_ms`:

@@ -53,6 +53,19 @@ def test_a_full_record_is_not_waited_for():
     assert words_in(apply_all(MemoryDisk(), writer.effects), OP) == ["1,2,"]
 
 
+def test_an_end_does_not_look_at_those_that_wait():
+    """Two thousand may wait, and a busy broker notes an end each half of a millisecond."""
+
+    class Looked(int):
+        def __gt__(self, other: int) -> bool:
+            raise AssertionError("looked at")
+
+        __lt__ = __str__ = __gt__  # type: ignore[assignment]
+
+    waiting = tuple(map(Looked, range(100)))
+    assert len(record_end(NEW, waiting, 100, Writer(MemoryDisk(), 0), 0)) == 101
+
+
 def test_a_record_takes_only_so_many():
     config = make_config(op_batch_chars=4)
     writer = Writer(MemoryDisk(), 0)

@@ -15,7 +15,7 @@ from mqlab.kernel.text import Lang, Text
 from mqlab.kernel.trace import Trace
 
 from ..scene import Scene
-from .common import ROOMY
+from .common import ROOMY, find_previous
 from .graphs import graphs, has_wide_graphs
 from .lights import has_long_sentences, lights, lights_small
 from .logs import has_long_names, has_long_strips, logs, logs_small
@@ -41,6 +41,8 @@ class Panel:
     A panel that is `asked` for is drawn only where it is named.
     `NAME/all` stands instead of NAME when nothing is folded, `NAME/small` where room is short,
     `NAME/wide` where there is more than two columns need.
+    `part`: the one part of a Snapshot that the view draws, as it is and as it was before; where
+    both are what they were a step ago, so is the picture. "" for a view that reads more.
     """
 
     view: View
@@ -52,6 +54,14 @@ class Panel:
     yields: bool = False
     asked: bool = False
     rows: Callable[[Trace, Lang, int], dict[str, Any]] | None = None
+    part: str = ""
+
+    def find_parts(self, trace: Trace, step: int) -> tuple[Any, Any] | None:
+        """All that this panel draws at a step; None where that is not known."""
+        if not self.part:
+            return None
+        now, before = trace.snapshot(step), trace.snapshot(find_previous(trace, step))
+        return getattr(now, self.part), getattr(before, self.part)
 
 
 PANELS: dict[str, Panel] = {
@@ -80,6 +90,7 @@ PANELS: dict[str, Panel] = {
         lambda t: any(s.logs for s in t.snapshots),
         tab=Text("On disk", "磁盘上"),
         pinned=True,
+        part="logs",
     ),
     "logs/small": Panel(
         logs_small,
@@ -88,6 +99,7 @@ PANELS: dict[str, Panel] = {
         has_long_names,
         tab=Text("On disk", "磁盘上"),
         pinned=True,
+        part="logs",
     ),
     "outcomes": Panel(
         outcomes,
@@ -97,6 +109,7 @@ PANELS: dict[str, Panel] = {
         tab=Text("Outcomes", "结果"),
         pinned=True,
         asked=True,
+        part="logs",
     ),
     "readers": Panel(
         readers,
@@ -105,6 +118,7 @@ PANELS: dict[str, Panel] = {
         lambda t: any(s.readers for s in t.snapshots),
         tab=Text("Readers", "读者"),
         pinned=True,
+        part="readers",
     ),
     "money": Panel(
         money,
@@ -122,6 +136,7 @@ PANELS: dict[str, Panel] = {
         lambda t: any(s.lights for s in t.snapshots),
         tab=Text("Always true", "始终成立"),
         pinned=True,
+        part="lights",
     ),
     "lights/small": Panel(
         lights_small,
@@ -130,6 +145,7 @@ PANELS: dict[str, Panel] = {
         lambda t: any(s.lights for s in t.snapshots),
         tab=Text("Always true", "始终成立"),
         pinned=True,
+        part="lights",
     ),
     "graphs": Panel(
         graphs,
@@ -137,6 +153,7 @@ PANELS: dict[str, Panel] = {
         "right",
         lambda t: any(s.graphs for s in t.snapshots),
         tab=Text("States", "状态"),
+        part="graphs",
     ),
     "tables": Panel(
         tables,
@@ -144,6 +161,7 @@ PANELS: dict[str, Panel] = {
         "right",
         lambda t: any(s.tables for s in t.snapshots),
         tab=Text("Tables", "内部表"),
+        part="tables",
     ),
 }
 

@@ -19,7 +19,7 @@ Read on in CompletedFetch, SubscriptionState, AbstractCoordinator (clients, Kafk
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ....kernel import (
@@ -39,6 +39,7 @@ from ....kernel import (
     SetTimer,
     build_failure,
     build_success,
+    frozen,
 )
 from ...config import KafkaConfig, offsets_log
 from ...errors import Error
@@ -100,7 +101,7 @@ RETRIABLE = frozenset(
 OUTSIDE = frozenset({*membership.UNKNOWN, Error.REBALANCE_IN_PROGRESS})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerConfig(Config):
     """`name`: its client.id. `partitions`: all there are, as the metadata says. `instance`:
     a static member's name. Times in milliseconds, Kafka's defaults."""
@@ -115,7 +116,7 @@ class ConsumerConfig(Config):
     rebalance_ms: int = 300_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Consumer(Quiet):
     """`positions`: the next offset to read, by partition; `ends`: where each ended at the
     last fetch. `call`: what has not returned; `asked`: its requests under way; `paused`:

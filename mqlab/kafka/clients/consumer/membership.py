@@ -10,7 +10,7 @@ Sources: AbstractCoordinator, ConsumerCoordinator, RangeAssignor (clients, Kafka
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ....kernel import (
@@ -21,6 +21,7 @@ from ....kernel import (
     SetTimer,
     build_failure,
     build_success,
+    frozen,
 )
 from ...config import offsets_log
 from ...errors import Error
@@ -47,7 +48,7 @@ BEAT = 1  # a heartbeat's request has this number and its generation; a call's r
 UNKNOWN = frozenset({Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Membership:
     """`rejoin`: the next poll joins again before it reads. What `groupMetadata()` gives to
     a producer is group, member and generation."""

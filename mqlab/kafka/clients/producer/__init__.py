@@ -43,7 +43,7 @@ Read on in KafkaProducer, TransactionManager, Sender, RecordAccumulator (clients
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ....kernel import (
     UNKNOWN,
@@ -61,6 +61,7 @@ from ....kernel import (
     Words,
     build_failure,
     build_success,
+    frozen,
 )
 from ...messages import ProduceResponse
 from ...states import ProducerState, producer_may_enter
@@ -89,7 +90,7 @@ UNDER_WAY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Producer:
     """`lines`: how each partition is being numbered. `added`: partitions of this transaction
     that the coordinator knows, or (v2) that are written to. `flights`: batches not answered

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ....kernel import Config
+from ....kernel import Config, frozen
 from ...config import KafkaConfig
 
 #: leaders remember this many batches of a producer (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
@@ -15,7 +13,7 @@ class ConfigException(ValueError):
     """A configuration that the Java client (4.x) refuses when it is constructed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProducerConfig(Config):
     """`txn_id` None: no transactions. `idempotent` False: no sequence numbers either.
     `client`: "v2" (Java 4.x) or "legacy" (librdkafka).

@@ -12,9 +12,9 @@ exceptions of org.apache.kafka.common.errors (clients, Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from ....kernel import frozen
 from ...errors import Error
 from ...messages import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, TxnOffsetCommit
 from .flight import CoordinatorQuestion
@@ -26,7 +26,7 @@ class Kind(StrEnum):
     FATAL = "fatal"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trouble:
     """An error as the application meets it: the exception's name, and what is left to do.
     `unknown`: whether the thing happened nevertheless cannot be told. `bump`: with a legacy

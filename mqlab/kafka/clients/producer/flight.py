@@ -3,8 +3,7 @@ the one question that is open at a coordinator."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ....kernel import frozen
 from ...log import Batch
 from ...messages import (
     AddOffsetsToTxn,
@@ -22,7 +21,7 @@ CoordinatorQuestion = (
 RETRY = "retry"  # the timer of everything that waits before it is sent again
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """How a partition is being written: under which id and epoch, and the next sequence
     number. All batches of a partition that are under way stand in one line (TxnPartitionEntry).
@@ -43,7 +42,7 @@ def number_of(epoch: int, sequence: int) -> int:
     return max(epoch, 0) << 31 | sequence
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flight:
     """A batch that is not answered yet (ProducerBatch).
 
@@ -77,7 +76,7 @@ class Flight:
         return self.number != number_of(self.batch.epoch, self.batch.first_seq)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """The one request to a coordinator that is under way (TxnRequestHandler). `sent` False:
     it waits for the retry timer, or (`parked`) for the application to call again. `then`:

@@ -5,8 +5,7 @@ Source: ConsumerGroupHeartbeatRequest.json, ConsumerGroupDescribeRequest.json (K
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ....kernel import frozen
 from ...errors import Error
 from ...messages import braces
 
@@ -14,7 +13,7 @@ JOIN, LEAVE, LEAVE_FOR_A_WHILE = 0, -1, -2  # member epochs that are wishes
 UNCHANGED = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerGroupHeartbeat:
     """`epoch`: the member's, or JOIN, LEAVE, LEAVE_FOR_A_WHILE (a static member that comes
     back). What is None (`rebalance_ms`: UNCHANGED) is as it was. `owned`: partitions the
@@ -45,7 +44,7 @@ class ConsumerGroupHeartbeat:
         return f"ConsumerGroupHeartbeat {self.group} {wish.get(self.epoch, f'epoch={self.epoch}')}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerGroupHeartbeatResponse:
     """`assignment`: the partitions to have from now on; None: as before. `message`: why not,
     in Kafka's words."""
@@ -64,7 +63,7 @@ class ConsumerGroupHeartbeatResponse:
         return f"ok epoch={self.epoch}{given}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerGroupDescribe:
     group: str
 

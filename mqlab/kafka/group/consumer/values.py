@@ -18,11 +18,11 @@ Sources: ConsumerGroup, ConsumerGroupMember, MemberState, GroupCoordinatorRecord
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
-from ....kernel import Map, replace
+from ....kernel import Map, frozen, replace
 from ...errors import Error
 from ...messages import Position, braces
 
@@ -39,7 +39,7 @@ class MemberState(StrEnum):
 Held = tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerMember:
     """`topics`, sorted. `assigned`: what it may use; `revoking`: what it must let go first.
     `previous`: its epoch before this one, for an answer that was lost."""
@@ -78,7 +78,7 @@ class ConsumerMember:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerGroup:
     """`target`: by member, the partitions it shall have. `subscribed`: a number that changes
     with the topics the group reads; `image`: the topics it was last computed from. A new
@@ -163,7 +163,7 @@ FIRST_VERSION = 9  # of OffsetCommit, that knows member epochs
 # ---- records ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemberMetadata:
     """What a member said of itself; its epochs and partitions are left at their defaults."""
 
@@ -178,7 +178,7 @@ class MemberMetadata:
         return self.member.id
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupEpoch:
     group: str
     epoch: int
@@ -192,7 +192,7 @@ class GroupEpoch:
         return f"epoch {self.epoch}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetAssignment:
     group: str
     member: str
@@ -206,7 +206,7 @@ class TargetAssignment:
         return ", ".join(self.partitions)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TargetEpoch:
     group: str
     epoch: int
@@ -220,7 +220,7 @@ class TargetEpoch:
         return f"target {self.epoch}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CurrentAssignment:
     """How far a member has come, and what it has."""
 
@@ -241,7 +241,7 @@ class CurrentAssignment:
         return f"{self.member} epoch {self.epoch}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemberTombstones:
     """What it had, what it should have had, and what it said: three tombstones."""
 
@@ -256,7 +256,7 @@ class MemberTombstones:
         return f"✗ {self.member}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerGroupTombstones:
     """Of the target's epoch and the group's."""
 

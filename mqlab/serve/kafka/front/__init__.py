@@ -32,7 +32,7 @@ Read on in KafkaApis, ReplicaManager#fetchMessages, DelayedFetch (core, Kafka 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from uuid import UUID
 
@@ -51,6 +51,7 @@ from ....kernel import (
     Request,
     Response,
     Send,
+    frozen,
     replace,
 )
 from ..wire.api import Api, Ask
@@ -83,7 +84,7 @@ BROKER = "broker"
 OFFSETS = "__consumer_offsets"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BrokerConfig:
     """`auto_create`: a topic that a client asks the metadata of comes into being. `log_dir`:
     where the data lie, "" for nowhere but memory."""
@@ -168,7 +169,7 @@ FINISH = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Broker(Quiet):
     """`made`: how many topics there ever were; `internal`: the internal ones that are there;
     `ids`: names by topic id; `given`: configs of the broker that were set while it runs;

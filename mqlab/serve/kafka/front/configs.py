@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
+from ....kernel import frozen
 from ..wire.compression import NAMES, ZSTD
 from ..wire.validation import PRODUCER, Rules
 
@@ -75,7 +75,7 @@ FRACTION = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?[dD
 LONGEST = 400  # digits of a number that is looked at
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Known:
     """A line of the table. `synonyms`: (name, value) of the defaults behind the default."""
 
@@ -200,7 +200,7 @@ def _parts(text: str) -> list[str]:
 # ---- which value counts ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Given:
     """What was set while the cluster runs: on this broker, on all. KRaft with the feature
     eligible.leader.replicas sets min.insync.replicas for all at its start (KIP-966)."""

@@ -11,7 +11,6 @@ Source: KafkaApis#handleFetchRequest, ReplicaManager#fetchMessages, DelayedFetch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -26,7 +25,7 @@ from ....kafka.messages import (
     Watch,
     Watched,
 )
-from ....kernel import Caller, CancelTimer, Effects, Map, Reply, Send, SetTimer, replace
+from ....kernel import Caller, CancelTimer, Effects, Map, Reply, Send, SetTimer, frozen, replace
 from ..wire.answers import AbortedTransaction, Fetched, FetchedPartition, FetchedTopic
 from ..wire.api import Ask
 from ..wire.internal import as_sent
@@ -44,7 +43,7 @@ READING, WATCHING, LAST = "reading", "watching", "last reading"
 FIRST_SESSION = (0, -1)  # epochs that ask for everything
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """`reads`: of each partition its leader and what to ask it; `rows`: the answer's shape,
     with the place of a read or what is known; `room`: bytes that the answer may still grow

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from ....kernel import Caller, Map
+from ....kernel import Caller, Map, frozen
 from ..wire.api import Ask
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gathering:
     """`plan`: what its answer is made from, by the module that handles it; `left`: how many
     parts are missing; `got`: the others, by their place."""

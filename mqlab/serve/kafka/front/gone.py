@@ -7,8 +7,6 @@ a partition from the transaction, TransactionMarkerChannelManager).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ....kafka.errors import Error
 from ....kafka.log.messages import DescribeProducers, DescribeProducersResponse
 from ....kafka.messages import (
@@ -23,12 +21,12 @@ from ....kafka.messages import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from ....kernel import Disk, Effects, Event, Quiet, Reply, Request
+from ....kernel import Disk, Effects, Event, Quiet, Reply, Request, frozen
 
 UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gone(Quiet):
     def step(self, event: Event, disk: Disk) -> tuple[Gone, Effects]:
         if not isinstance(event, Request):

@@ -10,8 +10,6 @@ Source: AutoTopicCreationManager, TransactionLogConfig, GroupCoordinatorConfig (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ....kafka.config import KafkaConfig
 from ....kafka.coordinator import StateRecord
 from ....kafka.errors import Error
@@ -29,7 +27,7 @@ from ....kafka.messages import (
     Unwatch,
     Watch,
 )
-from ....kernel import Appended, Disk, Effects, Event, Quiet, Reply, Request, replace
+from ....kernel import Appended, Disk, Effects, Event, Quiet, Reply, Request, frozen, replace
 from ..wire.internal import state_batch
 from .topic import INTERNAL, Topic, topic_id
 
@@ -55,7 +53,7 @@ def internal_topic(name: str, kafka: KafkaConfig) -> Topic:
     return Topic(name, count, topic_id(name, 0), CONFIGS[name])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateReader(Quiet):
     """Reads one partition of `__transaction_state` for clients."""
 

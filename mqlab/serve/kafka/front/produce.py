@@ -11,7 +11,6 @@ ProduceRequest#validateRecords (Kafka 4.3).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -19,7 +18,7 @@ from uuid import UUID
 from ....kafka.errors import Error
 from ....kafka.log import Batch
 from ....kafka.messages import Produce, ProduceResponse
-from ....kernel import Caller, Effects
+from ....kernel import Caller, Effects, frozen
 from ...protocol import Hangup
 from ..wire.answers import Produced, ProducedPartition, ProducedTopic
 from ..wire.api import Ask
@@ -40,7 +39,7 @@ TWO_IDS = Flaw(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """A partition of the answer. `part`: the place of its batch among those sent, -1 where
     the answer is known; `flaw`: what its bytes say; `at_ms`: the broker's clock, if that

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from uuid import UUID, uuid5
 
 from ....kafka.errors import Error
+from ....kernel import frozen
 
 NAMESPACE = UUID("6d716c61-6200-4b61-8000-746f70696373")
 NAME = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
@@ -23,7 +23,7 @@ MOST_PARTITIONS = 10_000
 EXCESSIVE = "Excessively large number of partitions per request."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Topic:
     """`id` is made from the name and the number of topics made before, so that a topic
     created again is another one. `configs`: what it was given, by name."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from ....kafka.errors import Error
+from ....kernel import frozen
 from .answers import NO_TIME, UNASKED
 
 #: -1 on the wire: kio's writer knows moments only, and this one is a millisecond before 1970
@@ -16,13 +16,13 @@ def moment(at_ms: int) -> datetime:
     return datetime.fromtimestamp(at_ms / 1000, UTC) if at_ms >= 0 else NEVER
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopicPartitions:
     topic: str
     partitions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedTransaction:
     transactional_id: str
     error_code: Error = Error.NONE
@@ -34,20 +34,20 @@ class DescribedTransaction:
     topics: tuple[TopicPartitions, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedTransactions:
     transaction_states: tuple[DescribedTransaction, ...]
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedTransaction:
     transactional_id: str
     producer_id: int
     transaction_state: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedTransactions:
     transaction_states: tuple[ListedTransaction, ...]
     unknown_state_filters: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class ListedTransactions:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActiveProducer:
     producer_id: int
     producer_epoch: int
@@ -65,7 +65,7 @@ class ActiveProducer:
     current_txn_start_offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProducersOfPartition:
     partition_index: int
     error_code: Error = Error.NONE
@@ -73,42 +73,42 @@ class ProducersOfPartition:
     active_producers: tuple[ActiveProducer, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProducersOfTopic:
     name: str
     partitions: tuple[ProducersOfPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedProducers:
     topics: tuple[ProducersOfTopic, ...]
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MarkedPartition:
     partition_index: int
     error_code: Error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MarkedTopic:
     name: str
     partitions: tuple[MarkedPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Marked:
     producer_id: int
     topics: tuple[MarkedTopic, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MarkersWritten:
     markers: tuple[Marked, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClusterBroker:
     broker_id: int
     host: str
@@ -117,7 +117,7 @@ class ClusterBroker:
     is_fenced: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedCluster:
     cluster_id: str
     controller_id: int

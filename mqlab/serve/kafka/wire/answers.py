@@ -7,13 +7,13 @@ given, so no answer is ever built twice. `ABSENT` stands where a tagged field is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from ....kafka.errors import Error
 from ....kafka.log import Batch
+from ....kernel import frozen
 from .records import pack_batches
 
 NO_TIME = timedelta(0)
@@ -37,7 +37,7 @@ ABSENT = Absent()
 # ---- produce, fetch, list offsets ------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProducedPartition:
     index: int
     error_code: Error = Error.NONE
@@ -49,27 +49,27 @@ class ProducedPartition:
     current_leader: Absent = ABSENT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProducedTopic:
     name: str
     topic_id: UUID | None
     partition_responses: tuple[ProducedPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Produced:
     responses: tuple[ProducedTopic, ...]
     throttle_time: timedelta = NO_TIME
     node_endpoints: Absent = ABSENT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AbortedTransaction:
     producer_id: int
     first_offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchedPartition:
     """`records` is put together only when it is written: an answer that is kept for the
     trace costs no copy of the data."""
@@ -91,14 +91,14 @@ class FetchedPartition:
         return pack_batches(self.batches)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FetchedTopic:
     topic: str
     topic_id: UUID | None
     partitions: tuple[FetchedPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetched:
     responses: tuple[FetchedTopic, ...] = ()
     error_code: Error = Error.NONE
@@ -107,7 +107,7 @@ class Fetched:
     node_endpoints: Absent = ABSENT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedPartition:
     partition_index: int
     error_code: Error = Error.NONE
@@ -116,13 +116,13 @@ class ListedPartition:
     leader_epoch: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedTopic:
     name: str
     partitions: tuple[ListedPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     topics: tuple[ListedTopic, ...]
     throttle_time: timedelta = NO_TIME
@@ -131,7 +131,7 @@ class Listed:
 # ---- the cluster -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     node_id: int
     host: str
@@ -139,7 +139,7 @@ class Node:
     rack: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetadataPartition:
     partition_index: int
     leader_id: int
@@ -150,7 +150,7 @@ class MetadataPartition:
     offline_replicas: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MetadataTopic:
     name: str | None
     topic_id: UUID | None = None
@@ -160,7 +160,7 @@ class MetadataTopic:
     topic_authorized_operations: int = UNASKED
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Metadata:
     brokers: tuple[Node, ...]
     cluster_id: str
@@ -171,14 +171,14 @@ class Metadata:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiVersion:
     api_key: int
     min_version: int
     max_version: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Feature:
     """A feature level, as supported and as finalized."""
 
@@ -189,7 +189,7 @@ class Feature:
     max_version_level: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Versions:
     api_keys: tuple[ApiVersion, ...]
     error_code: Error = Error.NONE
@@ -200,7 +200,7 @@ class Versions:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CoordinatorNode:
     key: str
     node_id: int
@@ -210,7 +210,7 @@ class CoordinatorNode:
     error_message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundCoordinator:
     """Up to version 3 one key, at the top; from 4 on a list."""
 
@@ -223,7 +223,7 @@ class FoundCoordinator:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopicConfig:
     name: str
     value: str | None
@@ -235,7 +235,7 @@ class TopicConfig:
     documentation: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CreatedTopic:
     name: str
     error_code: Error = Error.NONE
@@ -247,13 +247,13 @@ class CreatedTopic:
     topic_config_error_code: Absent = ABSENT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CreatedTopics:
     topics: tuple[CreatedTopic, ...]
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeletedTopic:
     name: str | None
     topic_id: UUID | None = None
@@ -261,13 +261,13 @@ class DeletedTopic:
     error_message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeletedTopics:
     responses: tuple[DeletedTopic, ...]
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedConfigs:
     resource_type: int
     resource_name: str
@@ -276,7 +276,7 @@ class DescribedConfigs:
     configs: tuple[TopicConfig, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Described:
     results: tuple[DescribedConfigs, ...]
     throttle_time: timedelta = NO_TIME
@@ -285,7 +285,7 @@ class Described:
 # ---- transactions and groups -------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InitProducerIdResponse:
     error_code: Error = Error.NONE
     producer_id: int = -1
@@ -293,13 +293,13 @@ class InitProducerIdResponse:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddOffsetsToTxnResponse:
     error_code: Error = Error.NONE
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndTxnResponse:
     """From version 5 on it names the producer's next epoch."""
 
@@ -309,25 +309,25 @@ class EndTxnResponse:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddedPartition:
     partition_index: int
     partition_error_code: Error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddedTopic:
     name: str
     results_by_partition: tuple[AddedPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddedToTransaction:
     transactional_id: str
     topic_results: tuple[AddedTopic, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AddPartitionsToTxnResponse:
     results_by_topic_v3_and_below: tuple[AddedTopic, ...]
     results_by_transaction: tuple[AddedToTransaction, ...] = ()
@@ -335,20 +335,20 @@ class AddPartitionsToTxnResponse:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommittedPartition:
     partition_index: int
     error_code: Error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommittedTopic:
     name: str
     partitions: tuple[CommittedPartition, ...]
     topic_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Committed:
     """To OffsetCommit and to TxnOffsetCommit."""
 
@@ -356,7 +356,7 @@ class Committed:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetPartition:
     partition_index: int
     committed_offset: int = -1
@@ -365,21 +365,21 @@ class OffsetPartition:
     error_code: Error = Error.NONE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetTopic:
     name: str
     partitions: tuple[OffsetPartition, ...]
     topic_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetGroup:
     group_id: str
     topics: tuple[OffsetTopic, ...] = ()
     error_code: Error = Error.NONE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offsets:
     """Up to version 7 one group, at the top; from 8 on a list."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
+
+from ....kernel import frozen
 
 
 class Api(IntEnum):
@@ -105,7 +106,7 @@ OFFERED: Offer = {
 ANNOUNCED_PRODUCE = (0, 13)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ask:
     """A decoded request. `body` has the fields of its version's schema; `client` is the
     client.id; `here` the address it was sent to, which is the one to give back; `host` where

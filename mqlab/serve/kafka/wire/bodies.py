@@ -13,8 +13,8 @@ Source: DefaultRecord#readFrom, ByteUtils#readVarint (clients, Kafka 4.3).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ....kernel import frozen
 from .alike import Shape, count_alike, read_stamps
 from .compression import Unreadable
 from .varints import LONGEST_STAMP, read_number, read_rest
@@ -23,7 +23,7 @@ STRETCH = 64  # records walked over one by one before others are compared with t
 WORTH = 64  # alike records that make a comparison worth its while
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     delta: int
     at_ms: int
@@ -31,7 +31,7 @@ class Record:
     value: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Walked:
     """What the walk saw. `stamps`: the timestamp of each record, in ms, `oldest` and `newest`
     the least and the largest; `keyless`: which records have no key."""

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 from ....kafka.errors import Error
+from ....kernel import frozen
 from .answers import NO_TIME, UNASKED
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinedMember:
     member_id: str
     group_instance_id: str | None
     metadata: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Joined:
     error_code: Error = Error.NONE
     generation_id: int = -1
@@ -30,7 +30,7 @@ class Joined:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Synced:
     error_code: Error = Error.NONE
     protocol_type: str | None = None
@@ -39,20 +39,20 @@ class Synced:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeartbeatResponse:
     error_code: Error = Error.NONE
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeftMember:
     member_id: str
     group_instance_id: str | None
     error_code: Error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Left:
     """Up to version 2 about one member, whose error is the one at the top."""
 
@@ -61,7 +61,7 @@ class Left:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedMember:
     member_id: str
     group_instance_id: str | None
@@ -71,7 +71,7 @@ class DescribedMember:
     member_assignment: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedGroup:
     group_id: str
     error_code: Error = Error.NONE
@@ -83,13 +83,13 @@ class DescribedGroup:
     authorized_operations: int = UNASKED
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedGroups:
     groups: tuple[DescribedGroup, ...]
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedGroup:
     group_id: str
     protocol_type: str
@@ -97,7 +97,7 @@ class ListedGroup:
     group_type: str = "classic"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedGroups:
     groups: tuple[ListedGroup, ...]
     error_code: Error = Error.NONE
@@ -107,31 +107,31 @@ class ListedGroups:
 # ---- deletion ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeletedGroup:
     group_id: str
     error_code: Error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeletedGroups:
     results: tuple[DeletedGroup, ...]
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeletedOffset:
     partition_index: int
     error_code: Error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeletedTopicOffsets:
     name: str
     partitions: tuple[DeletedOffset, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeletedOffsets:
     error_code: Error = Error.NONE
     topics: tuple[DeletedTopicOffsets, ...] = ()
@@ -141,25 +141,25 @@ class DeletedOffsets:
 # ---- the newer protocol (KIP-848) --------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Partitions:
     topic_id: UUID
     partitions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedPartitions:
     topic_id: UUID
     topic_name: str
     partitions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assignment:
     topic_partitions: tuple[Partitions | NamedPartitions, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Beat:
     error_code: Error = Error.NONE
     error_message: str | None = None
@@ -170,7 +170,7 @@ class Beat:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerMemberRow:
     member_id: str
     instance_id: str | None
@@ -185,7 +185,7 @@ class ConsumerMemberRow:
     member_type: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DescribedConsumerGroup:
     group_id: str
     error_code: Error = Error.NONE
@@ -198,7 +198,7 @@ class DescribedConsumerGroup:
     authorized_operations: int = UNASKED
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConsumerGroups:
     groups: tuple[DescribedConsumerGroup, ...]
     throttle_time: timedelta = NO_TIME

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ....kafka.log import COMMIT, Batch
+from ....kernel import frozen
 from ...crc import crc32c
 from . import bodies
 from .compression import Unreadable, decompress
@@ -59,7 +60,7 @@ class Records:
             return []
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Head:
     """The head of a batch, field by field; `bits` are its attributes."""
 

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from ....kafka.errors import Error
+from ....kernel import frozen
 from .answers import NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartitionsOfTopic:
     name: str
     error_code: Error = Error.NONE
     error_message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartitionsCreated:
     results: tuple[PartitionsOfTopic, ...]
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Synonym:
     name: str
     value: str | None
     source: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Altered:
     error_code: Error
     error_message: str | None
@@ -39,26 +39,26 @@ class Altered:
     resource_name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigsAltered:
     responses: tuple[Altered, ...]
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigResource:
     resource_name: str
     resource_type: int = 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConfigResources:
     config_resources: tuple[ConfigResource, ...]
     error_code: Error = Error.NONE
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeletedTo:
     """`low_watermark`: where the log begins now; -1 with an error."""
 
@@ -67,19 +67,19 @@ class DeletedTo:
     low_watermark: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeletedInTopic:
     name: str
     partitions: tuple[DeletedTo, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordsDeleted:
     topics: tuple[DeletedInTopic, ...]
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EpochEnd:
     """Where the records of a leader's epoch end in a partition."""
 
@@ -89,19 +89,19 @@ class EpochEnd:
     end_offset: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EpochEnds:
     topic: str
     partitions: tuple[EpochEnd, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EpochsEnded:
     topics: tuple[EpochEnds, ...]
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartitionSize:
     partition_index: int
     partition_size: int
@@ -109,13 +109,13 @@ class PartitionSize:
     is_future_key: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopicSizes:
     name: str
     partitions: tuple[PartitionSize, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogDir:
     log_dir: str
     topics: tuple[TopicSizes, ...]
@@ -125,14 +125,14 @@ class LogDir:
     error_code: Error = Error.NONE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogDirs:
     results: tuple[LogDir, ...]
     error_code: Error = Error.NONE
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuorumReplica:
     replica_id: int
     log_end_offset: int
@@ -141,7 +141,7 @@ class QuorumReplica:
     replica_directory_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuorumPartition:
     partition_index: int
     error_code: Error = Error.NONE
@@ -153,26 +153,26 @@ class QuorumPartition:
     observers: tuple[QuorumReplica, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuorumTopic:
     topic_name: str
     partitions: tuple[QuorumPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuorumListener:
     name: str
     host: str
     port: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuorumNode:
     node_id: int
     listeners: tuple[QuorumListener, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quorum:
     topics: tuple[QuorumTopic, ...]
     nodes: tuple[QuorumNode, ...] = ()
@@ -180,27 +180,27 @@ class Quorum:
     error_message: str | None = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Elected:
     partition_id: int
     error_code: Error
     error_message: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ElectedInTopic:
     topic: str
     partition_result: tuple[Elected, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeadersElected:
     replica_election_results: tuple[ElectedInTopic, ...]
     error_code: Error = Error.NONE
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reassignments:
     """There never are any: one broker has every replica."""
 
@@ -210,7 +210,7 @@ class Reassignments:
     throttle_time: timedelta = NO_TIME
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordError:
     """One record of a batch that was refused for it."""
 

@@ -15,10 +15,11 @@ LogValidator (storage, Kafka 4.3); answers recorded in `datasets/recordings`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ....kafka.errors import Error
 from ....kafka.log import Batch
+from ....kernel import frozen
 from ...crc import crc32c
 from .bodies import Walked, walk_records
 from .compression import NAMES, TooLarge, Unreadable, compress, decompress
@@ -42,7 +43,7 @@ SHOWN = 3  # errors of single records in an error message
 LISTED = 100  # … and in an answer, where a real broker lists them all
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rules:
     """What a topic's configuration demands of a batch; the names are those of the configs,
     times in ms, sizes in bytes. `append_time`: the broker's clock stamps it; `compact`: a
@@ -57,7 +58,7 @@ class Rules:
     after_max_ms: int = 3_600_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flaw:
     """Why a batch is not kept. `records`: (place in the batch, words) of single records."""
 

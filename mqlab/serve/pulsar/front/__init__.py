@@ -27,7 +27,7 @@ Read on in ServerCnx (4.2), where nearly every handler named below is a method.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ....kernel import (
     Caller,
@@ -38,6 +38,7 @@ from ....kernel import (
     Quiet,
     Reply,
     Request,
+    frozen,
     replace,
 )
 from ....pulsar.config import PulsarConfig
@@ -61,7 +62,7 @@ Result = tuple["Front", Effects]
 Handler = Callable[["Front", Caller, Ask, Disk], Result]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Front(Quiet):
     config: PulsarConfig
     sessions: Sessions = field(default_factory=Sessions)

@@ -22,7 +22,7 @@ in: it drops messages that were sent before its last redelivery (CONSUMER_EPOCH 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ....kernel import (
@@ -42,6 +42,7 @@ from ....kernel import (
     Response,
     Send,
     Truncate,
+    frozen,
     replace,
 )
 from ....pulsar.errors import ServerError
@@ -95,7 +96,7 @@ class Onward:
         self.asked = asked
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Folder:
     """A disk, of which a role sees what is in its folder."""
 
@@ -113,7 +114,7 @@ class Folder:
         return self.disk.table(f"{self.name}/{name}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hosted(Quiet):
     """`role`: the engine's. `folder`: where its logs and tables are. `ledger`: the number under
     which clients know the topic's ledger. `epochs`: of consumers; `late`: by connection, pushes

@@ -9,10 +9,9 @@ TransactionCoordinatorStats (4.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from ....kernel import Appended, Effects, Event, Map, Send, replace
+from ....kernel import Appended, Effects, Event, Map, Send, frozen, replace
 from ....pulsar.config import SNAPSHOT_LOG
 from ....pulsar.coordinator import Coordinator
 from ....pulsar.messages import PushMessage
@@ -23,7 +22,7 @@ ALL = ""  # the sum over all subscriptions
 MOST_SENT = 1_000  # sums, before those of consumers that have gone are forgotten
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notes:
     """Times are milliseconds since 1970, 0 where something has not happened yet.
 

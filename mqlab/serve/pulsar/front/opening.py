@@ -9,10 +9,9 @@ Source: ServerCnx#handleProducer, #buildProducerAndAddTopic, #handleSend (4.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ....kernel import Effect, Effects, Reply, Send, replace
+from ....kernel import Effect, Effects, Reply, Send, frozen, replace
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import OpenProducer, ProducerOpened
 from ....pulsar.topic import Topic
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 SUCCESS = "PRODUCER_SUCCESS"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opening(Handed):
     """An OpenProducer that the front hands on. `version`: of its schema; `number`: of the
     request."""

@@ -6,15 +6,15 @@ closed them, and its topics hear that its producers have gone (ServerCnx#channel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from ....kernel import Caller, Effects, Map, Send, replace
+from ....kernel import Caller, Effects, Map, Send, frozen, replace
 from ....pulsar.messages import CloseConsumer
 from ..wire.asks import Handed
 from .hosting import Left
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Producer:
     """`conn`, `number`: its connection, and its number there."""
 
@@ -31,7 +31,7 @@ class Producer:
         return Send(self.topic, Handed(self.caller(Caller("")), Left()))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Consumer:
     """`name`: by which its topic knows it; `in_order`: Exclusive or Failover."""
 
@@ -49,7 +49,7 @@ class Consumer:
         return Send(self.topic, Handed(Caller(self.name), asked))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Session:
     """One connection. `closed`: numbers of producers that the broker has closed; what their client
     had sent before it heard of that is ignored (ServerCnx#recentlyClosedProducers)."""
@@ -59,7 +59,7 @@ class Session:
     closed: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sessions:
     by_conn: Map[str, Session] = field(default_factory=Map)
 

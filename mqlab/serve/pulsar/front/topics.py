@@ -14,10 +14,9 @@ Source: ServerCnx#handlePartitionMetadataRequest, #handleLookup, TopicName, Syst
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ....kernel import Caller, Disk, Effects, Put, Reply
+from ....kernel import Caller, Disk, Effects, Put, Reply, frozen
 from ....pulsar.config import TOPIC
 from ....pulsar.errors import ServerError
 from ....pulsar.messages import Answer
@@ -38,7 +37,7 @@ PARTITION = re.compile(r"(.+)-partition-(\d+)")
 Result = tuple["Front", Effects]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopicRow:
     """`number`: of its ledger. `loads`: how often it was unloaded. `missing`: when somebody first
     named it there was no namespace for it."""

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ....kernel import Got, replace
+from ....kernel import Got, frozen, replace
 from ....pulsar.claims.invariants import CLEAN_READ, TOLD_TO_ALL
 from ....pulsar.messages import (
     AddPartitionToTxn,
@@ -38,7 +37,7 @@ TOGETHER = 8  # messages of a batch that are told
 PLACES = 64  # topics of a transaction whose markers are watched
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LastWritten(Written):
     """The latest transactions. `before`: how many there were before the first of them."""
 

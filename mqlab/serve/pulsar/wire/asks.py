@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from ....kernel import Caller
+from ....kernel import Caller, frozen
 from ....pulsar.messages import Answer, PushMessage, SendReceipt
 from .commands import Command
 
 Host = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ask:
     """A command as it came, and the address at which it has reached us."""
 
@@ -23,7 +22,7 @@ class Ask:
         return self.command.name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AdminAsk:
     """A request of the admin interface, and the address at which it has reached us."""
 
@@ -36,7 +35,7 @@ class AdminAsk:
         return f"{self.method} {self.path}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Handed:
     """What the front hands on: the role answers `caller`, who is the client, by itself. `epoch`:
     of a consumer, where it says a new one."""
@@ -52,7 +51,7 @@ class Handed:
 # ---- answers of the front's own --------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said(Answer):
     """A command as an answer: its fields without the request's number."""
 
@@ -60,14 +59,14 @@ class Said(Answer):
     fields: tuple[tuple[str, Any], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Receipt(SendReceipt):
     """A receipt, with the ledger in which the message lies."""
 
     ledger: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AdminAnswer:
     """`body`: JSON, or a message's bytes. `headers`: what is said of an entry."""
 
@@ -79,7 +78,7 @@ class AdminAnswer:
 # ---- pushes ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Push:
     """MESSAGE, on its way to consumer `consumer_id` of a connection. `ledger`: of the topic."""
 
@@ -92,7 +91,7 @@ class Push:
         return str(self.message)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tell:
     """A command that the broker sends unasked."""
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, overload
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
+from ....kernel import frozen
 from ...crc import crc32c
 from .proto import BaseCommand, MessageMetadata, Type
 
@@ -47,7 +47,7 @@ class WireError(Exception):
     """Bytes that are no command, or no message."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """`name`: its type, as SEND. `body`: the fields of that command. `message`: what stands behind
     it, from the magic number on."""
@@ -57,7 +57,7 @@ class Command:
     message: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Payload:
     """A message, or a batch of `count` of them in one entry, as its producer sent it. `text`: the
     beginning of it in words, where there are any."""
@@ -71,7 +71,7 @@ class Payload:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Batched(Sequence[Payload]):
     """The messages of an entry as the engine counts them: each stands for the whole of it, since a
     broker does not look into a batch. However many there are, only one is kept."""

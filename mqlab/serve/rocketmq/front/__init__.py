@@ -29,7 +29,7 @@ Read on in BrokerController#registerProcessor and the processors named in each f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ....kernel import (
@@ -45,6 +45,7 @@ from ....kernel import (
     Request,
     Response,
     Send,
+    frozen,
     replace,
 )
 from ....rocketmq.broker import Broker
@@ -91,7 +92,7 @@ __all__ = ["FRONT", "Front", "FrontConfig"]
 Result = tuple["Front", Effects]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FrontConfig:
     """`auto_create`: autoCreateTopicEnable."""
 
@@ -99,14 +100,14 @@ class FrontConfig:
     auto_create: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wake:
     """To the front itself: these messages lie in their queues, and somebody waits for them."""
 
     stored: tuple[Arrival, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Front(Quiet):
     """`here`: the address at which clients reach this broker; `held`: pulls that wait; `unsent`:
     pushes that their clients could not take yet. `resets`: positions that groups are sent back to

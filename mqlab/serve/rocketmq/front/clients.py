@@ -16,10 +16,9 @@ the engine's broker's: it asks them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from ....kernel import Effects, Map, Send, replace
+from ....kernel import Effects, Map, Send, frozen, replace
 from ....rocketmq.remoting import RemotingCommand, RequestCode
 from ..wire.headers import RequestError
 
@@ -27,7 +26,7 @@ ALL = "*"
 TAG = "TAG"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subscription:
     """What a group wants of a topic. `tags`: empty for all; `version`: of its expression `text`."""
 
@@ -72,7 +71,7 @@ def read_expression(topic: str, text: str | None, version: int = 0) -> Subscript
     return Subscription(topic, tags, version, text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kind:
     """How a group consumes, in the client's words: ConsumeType, MessageModel, ConsumeFromWhere."""
 
@@ -81,7 +80,7 @@ class Kind:
     from_where: str = "CONSUME_FROM_LAST_OFFSET"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Consumer:
     """One consumer group of a client."""
 
@@ -90,7 +89,7 @@ class Consumer:
     kind: Kind = Kind()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Software:
     """What a client says of itself in each command, and where it is."""
 
@@ -99,7 +98,7 @@ class Software:
     version: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClientBeat:
     """A heartbeat: the client's id, its groups, and what it runs."""
 
@@ -109,7 +108,7 @@ class ClientBeat:
     software: Software = Software()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Connected:
     """The client on a connection, as its last heartbeat has told."""
 
@@ -137,7 +136,7 @@ class Connected:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """A consumer group: its members' ids by connection, its subscriptions by topic."""
 
@@ -146,7 +145,7 @@ class Group:
     kind: Kind = Kind()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clients:
     """`groups`: the consumer groups that have a member; `producers`: the connection of each client
     that has a producer, by the client's id; `connected`: who is at the end of a connection."""

@@ -10,9 +10,8 @@ a list for each queue and compares the tag's hash code with each pull in it; the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from ....kernel import Caller, Map, replace
+from ....kernel import Caller, Map, frozen, replace
 from ..wire.asks import PullMessage
 from .clients import ALL, Subscription
 
@@ -21,7 +20,7 @@ Numbers = Map[int, bool]  # a set: kernel maps have keys in order
 NONE: Numbers = Map()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Held:
     """A pull that waits: who asks, for what, in which queue, of which tags."""
 
@@ -36,7 +35,7 @@ class Held:
         return tuple((self.queue, tag) for tag in sorted(self.wanted.tags) or (ALL,))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldPulls:
     """`pulls`: by number; `index`: the numbers by queue and tag, `clients`: by connection."""
 

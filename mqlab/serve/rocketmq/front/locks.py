@@ -9,15 +9,13 @@ Source: RebalanceLockManager (5.5.0). Locks are memory: after a restart whoever 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ....kernel import Map, replace
+from ....kernel import Map, frozen, replace
 
 LIFE_MS = 60_000  # rocketmq.broker.rebalance.lockMaxLiveTime
 Queue = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Locks:
     """`held`: by group, topic and queue id, who holds it and since when it was last asked for."""
 

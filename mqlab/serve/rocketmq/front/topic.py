@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ....kernel import frozen
 from ....rocketmq.config import (
     DISCARD_TOPIC,
     HALF_TOPIC,
@@ -24,7 +24,7 @@ NAME = re.compile(r"[%|a-zA-Z0-9_-]+")
 LONGEST = 127
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Topic:
     """`read_queues`, `write_queues`: equal but while somebody takes queues away."""
 

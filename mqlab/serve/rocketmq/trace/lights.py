@@ -11,10 +11,9 @@ this run, whatever comes after.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from ....kernel import Light
+from ....kernel import Light, frozen
 from ....kernel.trace import plain_of as plain
 from ....rocketmq.broker import Broker
 from ....rocketmq.broker.checking import read_progress
@@ -23,7 +22,7 @@ from ....rocketmq.claims.promises import is_lost
 from .model import Model
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Progress:
     """What the broker says of the check: see `mqlab.rocketmq.claims.promises`."""
 

@@ -7,32 +7,32 @@ Source: RequestCode, the request headers in org.apache.rocketmq.remoting.protoco
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ....kernel import frozen
 from ....rocketmq.remoting import RemotingCommand, RequestCode
 from .headers import Header
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListTopics:
     """GET_ALL_TOPIC_LIST_FROM_NAMESERVER and GET_TOPICS_BY_CLUSTER. `cluster`: None for any."""
 
     cluster: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetTopicConfig:
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetTopicStatsInfo:
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetConsumeStats:
     """`topic`: "" for all that the group reads."""
 
@@ -40,38 +40,38 @@ class GetConsumeStats:
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetConsumerConnectionList:
     group: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetAllProducerInfo:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryTopicConsumeByWho:
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ViewBrokerStatsData:
     name: str
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetBrokerConfig:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetBrokerRuntimeInfo:
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResetOffset:
     """INVOKE_BROKER_TO_RESET_OFFSET. `queue_id`: -1 for all; `offset`: None where `at_ms` counts,
     which is negative for the end."""
@@ -83,7 +83,7 @@ class ResetOffset:
     offset: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteTopic:
     """`broker`: whether the broker is asked, or the name server, which is told of nothing here."""
 
@@ -91,7 +91,7 @@ class DeleteTopic:
     broker: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeleteSubscriptionGroup:
     """Whether its offsets go too: `clean` says it to 5.5, `remove` to 4.9."""
 

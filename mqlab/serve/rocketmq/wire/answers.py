@@ -8,11 +8,11 @@ client it is a number that it is given and gives back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
+from ....kernel import frozen
 from ....rocketmq.config import HALF_TOPIC
 from ....rocketmq.group.messages import OffsetResponse
 from ....rocketmq.log import Stored
@@ -41,7 +41,7 @@ Host = tuple[str, int]
 CLIENTS = 1_024  # whose addresses are remembered: a pull asks for one with each message
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said(Answer):
     """An answer of the front's own: header fields, and a body that is ready."""
 
@@ -49,7 +49,7 @@ class Said(Answer):
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Messages(Answer):
     """Messages as they lie in the log, with header fields: to a pull, a query, a look-up."""
 
@@ -57,7 +57,7 @@ class Messages(Answer):
     found: tuple[Stored, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """CHECK_TRANSACTION_STATE, on its way to a client of the broker at `here`. `broker`: its name,
     which 4.9 does not say."""

@@ -6,9 +6,9 @@ A request's class is called as its code. `topic` and `queue_id` are always the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ....kernel import frozen
 from ....rocketmq.messages import Message, SendMessage
 from ....rocketmq.remoting import RemotingCommand
 from ..front.clients import ClientBeat, Subscription
@@ -16,7 +16,7 @@ from ..front.clients import ClientBeat, Subscription
 __all__ = ["ClientBeat"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ask:
     """A request as it came, what it says, and the address at which it has reached us."""
 
@@ -31,12 +31,12 @@ class Ask:
 # ---- name server -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetRouteInfoByTopic:
     topic: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetBrokerClusterInfo:
     pass
 
@@ -44,7 +44,7 @@ class GetBrokerClusterInfo:
 # ---- clients ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnregisterClient:
     """A client leaves: one of its groups, or one of each kind."""
 
@@ -52,22 +52,22 @@ class UnregisterClient:
     consumer: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckClientConfig:
     """May this consumer filter as it wants to? Asked for anything but tags."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetProducerConnectionList:
     group: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetConsumerListByGroup:
     group: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LockBatchMq:
     """`queues`: (topic, queue id) of each."""
 
@@ -76,7 +76,7 @@ class LockBatchMq:
     queues: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnlockBatchMq:
     group: str
     client_id: str
@@ -86,7 +86,7 @@ class UnlockBatchMq:
 # ---- topics and queues -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateAndCreateTopic:
     topic: str
     read_queues: int
@@ -98,7 +98,7 @@ class UpdateAndCreateTopic:
         return f"UpdateAndCreateTopic {self.topic}, {self.write_queues} queues"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateAndCreateSubscriptionGroup:
     """`retry_max`: how often a message of this group comes back."""
 
@@ -106,26 +106,26 @@ class UpdateAndCreateSubscriptionGroup:
     retry_max: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetMaxOffset:
     topic: str
     queue_id: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetMinOffset:
     topic: str
     queue_id: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchOffsetByTimestamp:
     topic: str
     queue_id: int
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GetEarliestMsgStoretime:
     topic: str
     queue_id: int
@@ -134,7 +134,7 @@ class GetEarliestMsgStoretime:
 # ---- messages --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Send:
     """One message, or a batch of some for one queue. `size`: bytes of the request's body;
     `queues`: how many a topic gets that makes itself."""
@@ -150,7 +150,7 @@ class Send:
         return f"{SendMessage(self.messages[0], self.group)}{more}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SendReplyMessage:
     """The answer to a message that was sent as a question (`DefaultMQProducer#request`)."""
 
@@ -160,7 +160,7 @@ class SendReplyMessage:
         return f"SendReplyMessage {self.send.messages[0]}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PullMessage:
     """`commit`: a position that the client wants noted, None for none; `suspend_ms`: how long it
     may wait for a message, 0 for not at all; `subscription`: what it wants, None for what its
@@ -177,7 +177,7 @@ class PullMessage:
     version: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UpdateConsumerOffset:
     group: str
     topic: str
@@ -185,7 +185,7 @@ class UpdateConsumerOffset:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryMessage:
     """By a key, or by the id that the client gave the message (UNIQ_KEY)."""
 
@@ -196,6 +196,6 @@ class QueryMessage:
     end_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ViewMessageById:
     commit_log_offset: int

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from ....rocketmq.remoting import RemotingCommand, ResponseCode
 
 INT, LONG = 1 << 31, 1 << 63
+SHORT = 10  # digits, fewer of which are below all limits
 TRUE = "true"
 #: int() also takes spaces, underlines and digits of other scripts; Java does not
 NUMBER = re.compile("[-+]?[0-9]{1,19}")
@@ -51,9 +52,12 @@ class Header:
 
     def _number(self, name: str, default: int | None, limit: int) -> int:
         text = self._fields.get(name)
-        if text is None and default is not None:
-            return default
-        text = self.text(name)
+        if text is None:
+            if default is not None:
+                return default
+            text = self.text(name)  # which refuses
+        if len(text) < SHORT and text.isascii() and text.isdigit():
+            return int(text)  # nearly all of them
         if NUMBER.fullmatch(text) is None:
             raise RequestError(f'For input string: "{text[:100]}"')
         number = int(text)
