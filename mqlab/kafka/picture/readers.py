@@ -39,16 +39,21 @@ def _given(got: dict[str, list[tuple[Batch, Txn | None]]]) -> tuple[Got, ...]:
 
 def describe_torn(seen: View, got: dict[str, list[tuple[Batch, Txn | None]]]) -> Text | None:
     """In words, that a reader gets part of a committed transaction."""
+    holding: dict[str, set[str]] = {}
+    shown: dict[str, set[str]] = {}
+    for partition in seen.cluster.partitions:
+        if seen.world.nodes[seen.cluster.leader(seen.world, partition)].up:
+            for _, txn, _ in seen.rows[partition]:
+                if txn:
+                    holding.setdefault(txn.name, set()).add(partition)
+    for partition, rows in got.items():
+        for _, txn in rows:
+            if txn:
+                shown.setdefault(txn.name, set()).add(partition)
     for txn in seen.list_txns():
-        holding = {
-            p
-            for p in seen.cluster.partitions
-            for _, t, _ in seen.rows[p]
-            if t and t.name == txn.name and seen.world.nodes[seen.cluster.leader(seen.world, p)].up
-        }
-        shown = {p for p, rows in got.items() for _, t in rows if t and t.name == txn.name}
-        if shown and holding - shown:
-            return words.TORN(txn=txn.name, where=", ".join(sorted(holding - shown)))
+        mine = shown.get(txn.name, set())
+        if mine and (missing := holding.get(txn.name, set()) - mine):
+            return words.TORN(txn=txn.name, where=", ".join(sorted(missing)))
     return None
 
 

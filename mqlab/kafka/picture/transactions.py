@@ -137,13 +137,14 @@ def attribute_batches(
     rows: list[tuple[Batch, Txn | None, str]] = []
     open_at: dict[int, tuple[Txn | None, list[int]]] = {}
     closed: set[tuple[str, int]] = set()
+    here = _by_epoch(partition, txns)
     for batch in log:
         if batch.pid < 0 or not batch.transactional:
             rows.append((batch, None, COMMIT))
             continue
         txn, mine = open_at.get(batch.pid, (None, []))
         if not mine:
-            txn = _candidate(partition, batch, txns, closed)
+            txn = _candidate(batch, here, closed)
         rows.append((batch, txn, batch.control))
         if not batch.control:
             open_at[batch.pid] = (txn, [*mine, len(rows) - 1])
@@ -156,18 +157,23 @@ def attribute_batches(
     return rows
 
 
+def _by_epoch(partition: str, txns: Mapping[str, list[Txn]]) -> dict[tuple[int, int], list[Txn]]:
+    """The transactions that know of a partition, by producer id and epoch, oldest first."""
+    found: dict[tuple[int, int], list[Txn]] = {}
+    for mine in txns.values():
+        for txn in mine:
+            if partition in txn.partitions:
+                found.setdefault((txn.pid, txn.epoch), []).append(txn)
+    return found
+
+
 def _candidate(
-    partition: str, batch: Batch, txns: Mapping[str, list[Txn]], closed: set[tuple[str, int]]
+    batch: Batch, here: Mapping[tuple[int, int], list[Txn]], closed: set[tuple[str, int]]
 ) -> Txn | None:
     """The transaction that a batch begins here (or a lonely marker ends). A marker may
     carry the epoch of the data or the next one."""
     epochs = (batch.epoch - 1, batch.epoch) if batch.control else (batch.epoch,)
-    matching = [
-        t
-        for mine in txns.values()
-        for t in mine
-        if t.pid == batch.pid and t.epoch in epochs and partition in t.partitions
-    ]
+    matching = [txn for epoch in epochs for txn in here.get((batch.pid, epoch), ())]
     if batch.control:
         # A marker that is sent again comes when the next transaction may be under way.
         matching = [t for t in matching if t.outcome == batch.control] or matching

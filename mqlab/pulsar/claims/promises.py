@@ -48,9 +48,9 @@ def committed_acks_kept(cluster: Cluster, world: World) -> bool:
                 continue
             log = world.disk(topic.name).log(name_pending_ack_log(topic.name, sub.name))
             for position in find_committed(log.read(0)):
-                acked = sub.cursor.acked_indexes(position.position)
-                if not sub.cursor.is_deleted(position.position) and (
-                    cluster.config.batch_index_ack and position.batch_index not in acked
+                at, index = position.position, position.batch_index
+                if not sub.cursor.is_deleted(at) and (
+                    cluster.config.batch_index_ack and not sub.cursor.has_acked(at, index)
                 ):
                     return False
     return True

@@ -6,8 +6,8 @@ node's disk (`kernel/disk.py`); here is what is kept beside them, and what both 
 subscription know of the transactions that have ended.
 """
 
-from .cursor import Cursor
+from .cursor import Cursor, Stretch, join
 from .marks import Marks
 from .view import TopicView
 
-__all__ = ["Cursor", "Marks", "TopicView"]
+__all__ = ["Cursor", "Marks", "Stretch", "TopicView", "join"]

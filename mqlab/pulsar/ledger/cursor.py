@@ -16,7 +16,7 @@ Read on in ManagedCursorImpl#asyncDelete, #setAcknowledgedPosition (4.2).
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...kernel import frozen, replace
 
@@ -29,30 +29,33 @@ SHORT = 8
 @frozen
 class Cursor:
     """`individual`: stretches (first, last) of acknowledged positions beyond `mark_delete`, sorted,
-    with a gap before each. `batches`: (position, indexes of a batch that were acknowledged), for
-    entries that are not done with, sorted."""
+    with a gap before each. `batches`: (position, stretches of the indexes of its batch that were
+    acknowledged), for entries that are not done with, sorted."""
 
     mark_delete: int = -1
     individual: tuple[Stretch, ...] = ()
-    batches: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    batches: tuple[tuple[int, tuple[Stretch, ...]], ...] = ()
 
     def is_deleted(self, position: int) -> bool:
         """Whether this entry was acknowledged as a whole."""
-        if position <= self.mark_delete:
-            return True
-        at = bisect_right(self.individual, position, key=_first) - 1
-        return at >= 0 and position <= self.individual[at][1]
+        return position <= self.mark_delete or _has(self.individual, position)
 
     def list_individual(self) -> Iterator[int]:
         """Every acknowledged position beyond `mark_delete`."""
-        for first, last in self.individual:
-            yield from range(first, last + 1)
+        return _list(self.individual)
 
     def count_individual(self) -> int:
-        return sum(last - first + 1 for first, last in self.individual)
+        return _count(self.individual)
 
     def acked_indexes(self, position: int) -> tuple[int, ...]:
         """The indexes of a batch that were acknowledged one by one."""
+        return tuple(_list(self._of_batch(position)))
+
+    def has_acked(self, position: int, index: int) -> bool:
+        """Whether this message of a batch was acknowledged by itself."""
+        return _has(self._of_batch(position), index)
+
+    def _of_batch(self, position: int) -> tuple[Stretch, ...]:
         at = bisect_left(self.batches, position, key=_first)
         found = at < len(self.batches) and self.batches[at][0] == position
         return self.batches[at][1] if found else ()
@@ -62,7 +65,7 @@ class Cursor:
         stretches = list(self.individual)
         for position in positions:
             if position > self.mark_delete:
-                _add(stretches, position)
+                _add(stretches, position, position)
         return self._settle(self.mark_delete, stretches, positions)
 
     def delete_up_to(self, position: int) -> Cursor:
@@ -82,39 +85,63 @@ class Cursor:
             batches = tuple(b for b in batches if b[0] > mark and b[0] not in gone)
         return Cursor(mark, tuple(stretches[reached:]), batches)
 
-    def ack_indexes(self, position: int, indexes: tuple[int, ...], size: int) -> Cursor:
-        """Acknowledge some messages of a batch of `size`; the entry, once they are all done."""
+    def ack_indexes(self, position: int, indexes: Iterable[Stretch], size: int) -> Cursor:
+        """Acknowledge stretches of the messages of a batch of `size`; the entry, once all of them
+        are done. A batch whose messages come one after the other is one stretch that grows."""
         if self.is_deleted(position):
             return self
-        done = tuple(sorted({*self.acked_indexes(position), *indexes}))
-        if len(done) >= size:
+        done = list(self._of_batch(position))
+        for first, last in indexes:
+            _add(done, first, last)
+        if _count(done) >= size:
             return self.delete((position,))
         start = bisect_left(self.batches, position, key=_first)
         end = bisect_right(self.batches, position, key=_first)
-        batches = (*self.batches[:start], (position, done), *self.batches[end:])
+        batches = (*self.batches[:start], (position, tuple(done)), *self.batches[end:])
         return replace(self, batches=batches)
 
     def __str__(self) -> str:
         beyond = "".join(f" {words}" for words in map(_name, self.individual))
-        parts = "".join(f" {at}:{','.join(map(str, done))}" for at, done in self.batches)
+        parts = "".join(f" {at}:{','.join(map(str, _list(done)))}" for at, done in self.batches)
         more = f", acked{beyond}{parts}" if beyond or parts else ""
         return f"mark-delete {self.mark_delete}{more}"
+
+
+def join(numbers: Iterable[int]) -> tuple[Stretch, ...]:
+    """The stretches that these numbers make."""
+    stretches: list[Stretch] = []
+    for number in numbers:
+        _add(stretches, number, number)
+    return tuple(stretches)
 
 
 def _first(row: tuple[int, object]) -> int:
     return row[0]
 
 
-def _add(stretches: list[Stretch], position: int) -> None:
-    """One more position: in a stretch, at the end of one or two, or by itself."""
-    at = bisect_right(stretches, position, key=_first)
-    first = last = position
-    start = end = at
-    if at and stretches[at - 1][1] >= position - 1:
-        start, first = at - 1, stretches[at - 1][0]
-        last = max(last, stretches[at - 1][1])
-    if at < len(stretches) and stretches[at][0] == position + 1:
-        end, last = at + 1, stretches[at][1]
+def _last(stretch: Stretch) -> int:
+    return stretch[1]
+
+
+def _has(stretches: Sequence[Stretch], number: int) -> bool:
+    at = bisect_right(stretches, number, key=_first) - 1
+    return at >= 0 and number <= stretches[at][1]
+
+
+def _list(stretches: Iterable[Stretch]) -> Iterator[int]:
+    return (number for first, last in stretches for number in range(first, last + 1))
+
+
+def _count(stretches: Iterable[Stretch]) -> int:
+    return sum(last - first + 1 for first, last in stretches)
+
+
+def _add(stretches: list[Stretch], first: int, last: int) -> None:
+    """One more stretch: it takes up those that it touches."""
+    start = bisect_left(stretches, first - 1, key=_last)
+    end = bisect_right(stretches, last + 1, key=_first)
+    if start < end:
+        first, last = min(first, stretches[start][0]), max(last, stretches[end - 1][1])
     stretches[start:end] = [(first, last)]
 
 

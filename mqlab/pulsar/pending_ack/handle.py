@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from ...kernel import Map, frozen, replace
-from ..ledger import Cursor, Marks
+from ..ledger import Cursor, Marks, join
 from ..messages import AckPosition, TxnID
 from ..states import PendingAckState
 
@@ -73,7 +73,7 @@ class PendingAck:
         acknowledgement is never asked."""
         for position in asked:
             at, index = position.position, position.batch_index
-            if cursor.is_deleted(at) or (index >= 0 and has(cursor.acked_indexes(at), index)):
+            if cursor.is_deleted(at) or cursor.has_acked(at, index):
                 return ALREADY_ACKED.format(txn=txn, position=position)
             if self.is_pending(position):
                 return IN_PENDING_ACK.format(txn=txn, position=position)
@@ -189,7 +189,7 @@ def acknowledge(
     grouped = group(positions)
     for at, indexes in grouped.items():
         if indexes != WHOLE and batch_index_ack:
-            cursor = cursor.ack_indexes(at, indexes, sizes[at])
+            cursor = cursor.ack_indexes(at, join(indexes), sizes[at])
     return cursor.delete(tuple(at for at, indexes in grouped.items() if indexes == WHOLE))
 
 
@@ -202,8 +202,7 @@ def acknowledge_up_to(
     cursor = cursor.delete_up_to(position.position - 1)
     if not batch_index_ack:
         return cursor
-    indexes = tuple(range(position.batch_index + 1))
-    return cursor.ack_indexes(position.position, indexes, position.batch_size)
+    return cursor.ack_indexes(position.position, ((0, position.batch_index),), position.batch_size)
 
 
 def _reach(position: AckPosition) -> tuple[int, int]:

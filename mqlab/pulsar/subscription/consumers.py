@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ...kernel import Caller, Effects, Map, Reply, Send, frozen, replace
 from ..errors import ServerError
-from ..ledger import Cursor
+from ..ledger import Cursor, join
 from ..messages import Answer, Seek, Subscribe, Subscribed
 from ..states import INDIVIDUAL, SubType
 
@@ -142,7 +142,7 @@ def seek(sub: Subscription, ask: Seek, caller: Caller, last: int) -> Result:
     again, so that nothing from before is under way; a reader's subscription ends. What is pending
     for a transaction stays so (PersistentSubscription#resetCursor, 4.2)."""
     mark = last if ask.after is None else min(ask.after, last)
-    batches = () if ask.done is None else (ask.done,)
+    batches = () if ask.done is None else ((ask.done[0], join(ask.done[1])),)
     new = replace(sub, cursor=Cursor(mark, batches=batches), consumers=(), counts=Map())
     return replace(rewind(new), gone=not sub.durable), (Reply(caller, Answer()),)
 

@@ -12,8 +12,8 @@ import struct
 from mmap import mmap
 from typing import Any
 
-from ...kernel import Append, Put
-from ...pulsar.ledger import Cursor
+from ...kernel import Append, Put, replace
+from ...pulsar.ledger import Cursor, Stretch, join
 from ...pulsar.messages import (
     AckPosition,
     BufferSnapshot,
@@ -61,14 +61,22 @@ def decode_effect(body: bytes) -> Effect:
 
 
 def _read_cursor(read: Cursor) -> Cursor:
-    """Older versions wrote each position by itself where there are stretches now."""
-    written: tuple[Any, ...] = read.individual
-    if written and all(type(one) is int for one in written):
-        return Cursor(read.mark_delete, batches=read.batches).delete(written)
+    """Older versions wrote each position, and each index of a batch, by itself where there are
+    stretches now."""
+    batches = tuple((at, _read_stretches(done)) for at, done in read.batches)
+    individual = _read_stretches(read.individual)
+    if individual != read.individual:  # the mark may touch what was written singly
+        return Cursor(read.mark_delete, batches=batches).delete(read.individual)
+    return replace(read, batches=batches)
+
+
+def _read_stretches(written: tuple[Any, ...]) -> tuple[Stretch, ...]:
+    if all(type(one) is int for one in written):
+        return join(written)
     for first, last in written:
         if type(first) is not int or type(last) is not int:
             raise ValueError("a cursor whose positions are no numbers")
-    return read
+    return written
 
 
 def _write_message(log: str, entry: LedgerEntry, payload: Payload) -> bytes:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import pytest
 
 from mqlab.kafka.coordinator import Entry
+from mqlab.kafka.log import Batch
 from mqlab.kafka.picture.transactions import (
     Txn,
     add_record,
+    attribute_batches,
     find_current,
     find_last,
     name_by_beginning,
@@ -122,3 +124,33 @@ def test_a_server_forgets_the_id_that_was_silent_longest() -> None:
     assert list(model.entries) == ids[2:] and not model.list_txns(ids[0])
     assert model.is_first(ids[2]) and not model.is_first(ids[3])
     assert [t.txn_id for t in model.list_latest()] == ids[:1:-1]
+
+
+class Looked(list[Txn]):
+    """Transactions of an id, and how often somebody went through all of them."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[Txn]:
+        Looked.times += 1
+        return super().__iter__()
+
+
+def test_whose_a_batch_is_does_not_cost_a_look_at_every_transaction() -> None:
+    """A run of three hundred transactions: each batch finds its own by producer and epoch."""
+    count, here = 300, frozenset({"orders-0"})
+    path = (S.ONGOING, S.PREPARE_COMMIT, S.COMPLETE_COMMIT)
+    txns = {"a": Looked(Txn(f"T{n}", "a", 0, n, here, path, (0, n + 1)) for n in range(count))}
+    log = [
+        batch
+        for n in range(count)
+        for batch in (
+            Batch(base=2 * n, pid=0, epoch=n, transactional=True),
+            Batch(base=2 * n + 1, pid=0, epoch=n + 1, transactional=True, control="COMMIT"),
+        )
+    ]
+    Looked.times = 0
+    rows = attribute_batches("orders-0", log, txns)
+    assert Looked.times == 1
+    named = [(txn.name, outcome) for _, txn, outcome in rows if txn is not None]
+    assert named == [(f"T{n // 2}", "COMMIT") for n in range(2 * count)]

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from mqlab.pulsar.ledger import Cursor
+from mqlab.pulsar.ledger import Cursor, join
 
 
 def test_the_mark_waits_for_a_gap_to_close() -> None:
@@ -28,19 +28,22 @@ def test_a_cumulative_acknowledgement_takes_up_what_it_reaches() -> None:
 
 
 def test_a_batch_is_done_when_all_its_messages_are() -> None:
-    cursor = Cursor().ack_indexes(0, (1,), 3)
+    cursor = Cursor().ack_indexes(0, ((1, 1),), 3)
     assert cursor.acked_indexes(0) == (1,) and not cursor.is_deleted(0)
-    cursor = cursor.ack_indexes(0, (0, 2), 3)
+    cursor = cursor.ack_indexes(0, ((0, 0), (2, 2)), 3)
     assert cursor == Cursor(0)
 
 
 def test_an_entry_that_is_acknowledged_forgets_its_indexes() -> None:
-    assert Cursor().ack_indexes(1, (0,), 2).delete((1,)) == Cursor(-1, ((1, 1),))
+    assert Cursor().ack_indexes(1, ((0, 0),), 2).delete((1,)) == Cursor(-1, ((1, 1),))
 
 
 def test_a_cursor_says_where_it_stands() -> None:
     assert str(Cursor(3)) == "mark-delete 3"
-    assert str(Cursor(3, ((5, 5), (7, 7)), ((6, (0, 2)),))) == "mark-delete 3, acked 5 7 6:0,2"
+    assert (
+        str(Cursor(3, ((5, 5), (7, 7)), ((6, ((0, 0), (2, 2))),)))
+        == "mark-delete 3, acked 5 7 6:0,2"
+    )
     assert str(Cursor(3, ((5, 12), (14, 22)))) == "mark-delete 3, acked 5 6 7 8 9 10 11 12 14–22"
 
 
@@ -94,6 +97,28 @@ def test_an_acknowledgement_behind_a_gap_looks_at_few_positions(step: int) -> No
         Counted.looks = 0
         assert not cursor.is_deleted(position)
         cursor = cursor.delete((position,))
-        assert Counted.looks <= 40
+        assert Counted.looks <= 60
     assert cursor.mark_delete == -1 and cursor.count_individual() == 4_000
     assert len(cursor.individual) == (1 if step == 1 else 4_000)
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_an_acknowledgement_within_a_batch_looks_at_few_indexes(step: int) -> None:
+    """One message after the other of one large batch, each in a request of its own."""
+    cursor = Cursor()
+    for number in range(4_000):
+        index = Counted(1 + number * step)
+        Counted.looks = 0
+        assert not cursor.has_acked(0, index)
+        cursor = cursor.ack_indexes(0, ((index, index),), 10_000)
+        assert Counted.looks <= 60
+    assert len(cursor.acked_indexes(0)) == 4_000
+    ((_, stretches),) = cursor.batches
+    assert len(stretches) == (1 if step == 1 else 4_000)
+
+
+def test_stretches_of_a_batch_take_up_what_they_touch() -> None:
+    cursor = Cursor().ack_indexes(0, ((2, 3), (7, 7), (9, 9)), 20).ack_indexes(0, ((0, 7),), 20)
+    assert cursor.batches == ((0, ((0, 7), (9, 9))),)
+    assert cursor.ack_indexes(0, ((8, 19),), 20) == Cursor(0)
+    assert join((4, 1, 2, 4, 0)) == ((0, 2), (4, 4))

@@ -40,7 +40,9 @@ def test_transactions_share_a_batch_by_its_messages() -> None:
     assert pending.find_conflict(FRESH, T2, (index(0, 1),)) == ""
     assert "0:0" in pending.find_conflict(FRESH, T2, (index(0, 0),))
     assert "pending" in pending.find_conflict(FRESH, T2, at(0))  # the whole of it
-    assert "already" in pending.find_conflict(FRESH.ack_indexes(0, (1,), 3), T2, (index(0, 1),))
+    assert "already" in pending.find_conflict(
+        FRESH.ack_indexes(0, ((1, 1),), 3), T2, (index(0, 1),)
+    )
 
 
 def test_a_commit_hands_over_to_the_cursor() -> None:
@@ -68,7 +70,7 @@ def test_without_batch_index_level_the_cursor_forgets_part_of_a_batch() -> None:
     positions = (index(0, 0), index(0, 1), index(0, 2))
     assert acknowledge(FRESH, positions, batch_index_ack=False) == FRESH
     assert acknowledge(FRESH, positions) == Cursor(0)
-    assert acknowledge_up_to(FRESH, index(1, 1)) == Cursor(0, (), ((1, (0, 1)),))
+    assert acknowledge_up_to(FRESH, index(1, 1)) == Cursor(0, (), ((1, ((0, 1),)),))
     assert acknowledge_up_to(FRESH, index(1, 1), batch_index_ack=False) == Cursor(0)
     assert acknowledge_up_to(FRESH, index(1, 2), batch_index_ack=False) == Cursor(1)
 

@@ -23,7 +23,8 @@ def write_single_positions(effect: Effect) -> bytes:
     """As before there were stretches: each acknowledged position by itself."""
     match effect:
         case Put(table=table, key=key, value=Cursor() as cursor):
-            fields = [cursor.mark_delete, list(cursor.list_individual()), cursor.batches]
+            batches = [(at, cursor.acked_indexes(at)) for at, _ in cursor.batches]
+            fields = [cursor.mark_delete, list(cursor.list_individual()), batches]
             return b"J" + json.dumps(["put", table, key, {"Cursor": fields}]).encode()
     return ENTRIES.encode(effect)
 
@@ -58,7 +59,7 @@ def test_a_cursor_of_either_form_is_read(
     written: list[object], stretches: tuple[tuple[int, int], ...]
 ) -> None:
     body = json.dumps(["put", "cursors", "billing", {"Cursor": [2, written, [[6, [0]]]]}])
-    cursor = Cursor(2, stretches, ((6, (0,)),))
+    cursor = Cursor(2, stretches, ((6, ((0, 0),)),))
     read = decode_effect(b"J" + body.encode())
     assert read == Put("cursors", "billing", cursor)
     assert decode_effect(FORM.encode(read)) == read
