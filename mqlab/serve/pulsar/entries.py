@@ -64,9 +64,9 @@ def _read_cursor(read: Cursor) -> Cursor:
     """Older versions wrote each position, and each index of a batch, by itself where there are
     stretches now."""
     batches = tuple((at, _read_stretches(done)) for at, done in read.batches)
-    individual = _read_stretches(read.individual)
-    if individual != read.individual:  # the mark may touch what was written singly
-        return Cursor(read.mark_delete, batches=batches).delete(read.individual)
+    written: tuple[Any, ...] = read.individual
+    if _read_stretches(written) != written:  # the mark may touch what was written singly
+        return Cursor(read.mark_delete, batches=batches).delete(written)
     return replace(read, batches=batches)
 
 

@@ -55,13 +55,13 @@ def stop_while_open(lab: Lab, admin: Admin) -> None:
 def kill_and_nobody_comes(lab: Lab, admin: Admin) -> None:
     """A coordinator is opened by the first client that asks for it. Until then no timeout comes,
     and the topic stays blocked; a plain client is not enough."""
-    txn = lab.begin("app", 4_000)
+    txn = lab.begin("app", 20_000)  # a busy machine may take long until the kill
     write(lab, None, "a")
     write(lab, txn, "b")
     write(lab, None, "c")
     lab.forget()
     come_back(lab)
-    lab.pause(6)
+    lab.pause(22)
     lab.client("observer", plain="yes")
     reader = lab.subscribe("observer", ORDERS, "audit", "Exclusive")
     lab.receive(reader, 1)
