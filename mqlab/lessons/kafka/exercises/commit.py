@@ -5,6 +5,7 @@ without an answer. Lab 06's second and first graded exercise.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from itertools import takewhile
 
 from ....explore import Budget
 from ....kafka import KafkaSystem
@@ -16,7 +17,7 @@ from ....kernel import UNKNOWN, Outcome, Property, Run, System, Text, World
 from ....kernel.world import NodeState
 from ....registry import system
 from ...parsons import Parsons, Piece
-from ...steps import first
+from ...steps import is_kill
 from .kills import ALIVE, KillExercise
 
 # --- the pieces of EndTxn -----------------------------------------------------------------
@@ -218,7 +219,7 @@ KILLS = {
 def _killed(run: Run) -> str:
     """Which of `KILLS` a run with a killed coordinator shows."""
     trace = run.trace
-    before = trace.facts[: first(trace, "killed")]
+    before = takewhile(lambda fact: not is_kill(fact), trace)
     if not any(isinstance(fact.body, EndTxn) for fact in before):
         return EARLY
     given = [fact.body for fact in trace if isinstance(fact.body, Outcome)]
