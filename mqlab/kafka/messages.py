@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Self
 
-from ..kernel import frozen
+from ..kernel import frozen, worded
 from .errors import Error
 from .log import AbortedTxn, Batch
 
@@ -98,7 +98,7 @@ class AddPartitionsToTxnResponse(Answer):
     """To AddPartitionsToTxn and to AddOffsetsToTxn, which adds one partition too."""
 
 
-@frozen
+@worded("AddOffsetsToTxn {group}")
 class AddOffsetsToTxn:
     """Adds the partition of `__consumer_offsets` that keeps `group`."""
 
@@ -106,9 +106,6 @@ class AddOffsetsToTxn:
     pid: int
     epoch: int
     group: str
-
-    def __str__(self) -> str:
-        return f"AddOffsetsToTxn {self.group}"
 
 
 @frozen
@@ -138,14 +135,11 @@ class EndTxnResponse(Answer):
 # ---- coordinator → itself, → leaders ---------------------------------------------------
 
 
-@frozen
+@worded("send markers of {txn_id}")
 class SendMarkers:
     """The coordinator's note to itself: the decision is durable, the markers are owed."""
 
     txn_id: str
-
-    def __str__(self) -> str:
-        return f"send markers of {self.txn_id}"
 
 
 @frozen
@@ -217,16 +211,13 @@ class ProduceResponse(Answer):
         return f"ok @{self.base_offset}" if not self.error else self.error.words
 
 
-@frozen
+@worded("Fetch @{offset} {isolation}")
 class Fetch:
     """Read from `offset` on, at most `max_bytes` (but at least one batch)."""
 
     offset: int
     isolation: str = READ_COMMITTED
     max_bytes: int = 1 << 20
-
-    def __str__(self) -> str:
-        return f"Fetch @{self.offset} {self.isolation}"
 
 
 @frozen
@@ -247,42 +238,32 @@ class FetchResponse(Answer):
         return held or "nothing"
 
 
-@frozen
+@worded("Watch @{offset}")
 class Watch:
     """Answer once there is something to read at `offset` (the long poll of a Fetch)."""
 
     offset: int
     isolation: str = READ_COMMITTED
 
-    def __str__(self) -> str:
-        return f"Watch @{self.offset}"
 
-
-@frozen
+@worded("Unwatch")
 class Unwatch:
     """Whoever asked to be told under number `corr` no longer wants to know."""
 
     corr: int
 
-    def __str__(self) -> str:
-        return "Unwatch"
 
-
-@frozen
+@worded("there is more to read")
 class Watched:
-    def __str__(self) -> str:
-        return "there is more to read"
+    pass
 
 
-@frozen
+@worded("ListOffsets {at_ms}")
 class ListOffsets:
     """`at_ms`: a timestamp, LATEST, EARLIEST, or NEWEST (the record stamped latest)."""
 
     at_ms: int
     isolation: str = READ_COMMITTED
-
-    def __str__(self) -> str:
-        return f"ListOffsets {self.at_ms}"
 
 
 @frozen
@@ -311,14 +292,11 @@ EARLIEST = -2
 NEWEST = -3
 
 
-@frozen
+@worded("@{offset}")
 class ListOffsetsResponse:
     offset: int
     at_ms: int = -1
     error: Error = Error.NONE
-
-    def __str__(self) -> str:
-        return f"@{self.offset}"
 
 
 # ---- clients → group coordinator -------------------------------------------------------
@@ -328,7 +306,7 @@ def _generation(generation: int) -> str:
     return f" generation={generation}" if generation >= 0 else ""
 
 
-@frozen
+@worded("{partition}@{offset}")
 class Position:
     """A committed offset of one partition: the next record to read, never the last read.
     `leader_epoch`: that of the last record read, -1 where the client told none; it is kept
@@ -338,9 +316,6 @@ class Position:
     offset: int
     metadata: str = ""
     leader_epoch: int = -1
-
-    def __str__(self) -> str:
-        return f"{self.partition}@{self.offset}"
 
 
 @frozen
@@ -385,7 +360,7 @@ class OffsetCommitResponse(Answer):
     """To both commits: one error for all positions."""
 
 
-@frozen
+@worded("OffsetFetch {group}")
 class OffsetFetch:
     """`partitions` None: all of the group. `require_stable` (KIP-447): refuse while a
     transaction holds a pending offset. `member`, `member_epoch`: who asks, where it is one
@@ -396,9 +371,6 @@ class OffsetFetch:
     require_stable: bool = True
     member: str | None = None
     member_epoch: int = -1
-
-    def __str__(self) -> str:
-        return f"OffsetFetch {self.group}"
 
 
 @frozen

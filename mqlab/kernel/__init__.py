@@ -64,6 +64,7 @@ from .system import NodeSpec, Property, System, Telling
 from .text import NOTHING, Lang, Made, Text, Words, escape_unseen, shorten
 from .trace import Fact, FactKind, Trace
 from .values import frozen, replace
+from .worded import worded
 from .world import World
 
 __all__ = [
@@ -76,5 +77,5 @@ __all__ = [
     "Return", "Run", "Send", "SetTimer", "Snapshot", "Stretch", "System", "Table",
     "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
     "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "replace", "replay",
-    "shorten", "simulate",
+    "shorten", "simulate", "worded",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from ..kernel import NodeSpec, frozen
+from ..kernel import NodeSpec, worded
 from ..kernel.claims import Claim
 from .client import Client
 from .model import Model, check_among
@@ -27,14 +27,11 @@ class Parties(Protocol):
     def participants(self) -> tuple[str, ...]: ...
 
 
-@frozen
+@worded("commit {txn}")
 class CommitTransaction:
     """The application's call, and what it asks the coordinator (`tx_commit`)."""
 
     txn: str
-
-    def __str__(self) -> str:
-        return f"commit {self.txn}"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..kernel import frozen
+from ..kernel import frozen, worded
 from .errors import ServerError
 from .states import AccessMode, AckType, MarkerType, SubType, TxnAction, TxnStatus
 
@@ -165,7 +165,7 @@ class PendingAckEntry:
 # ---- what most answers begin with ------------------------------------------------------
 
 
-@frozen
+@worded("{words}")
 class Answer:
     error: ServerError = ServerError.NoError
     message: str = ""
@@ -178,21 +178,15 @@ class Answer:
     def words(self) -> str:
         return "ok" if self.ok else f"{self.error.name} {self.message}".rstrip()
 
-    def __str__(self) -> str:
-        return self.words
-
 
 # ---- client → coordinator --------------------------------------------------------------
 
 
-@frozen
+@worded("TcClientConnect {tc_id}")
 class TcClientConnect:
     """TC_CLIENT_CONNECT_REQUEST. The first one loads the coordinator."""
 
     tc_id: int
-
-    def __str__(self) -> str:
-        return f"TcClientConnect {self.tc_id}"
 
 
 @frozen
@@ -200,15 +194,12 @@ class TcClientConnectResponse(Answer):
     pass
 
 
-@frozen
+@worded("NewTxn timeout={timeout_ms}")
 class NewTxn:
     """NEW_TXN. The field on the wire is called txn_ttl_seconds and carries milliseconds."""
 
     tc_id: int
     timeout_ms: int
-
-    def __str__(self) -> str:
-        return f"NewTxn timeout={self.timeout_ms}"
 
 
 @frozen
@@ -252,15 +243,12 @@ class AddSubscriptionToTxnResponse(Answer):
     pass
 
 
-@frozen
+@worded("EndTxn {action} {txn}")
 class EndTxn:
     """END_TXN: answered when every participant has answered."""
 
     txn: TxnID
     action: TxnAction
-
-    def __str__(self) -> str:
-        return f"EndTxn {self.action} {self.txn}"
 
 
 @frozen
@@ -271,7 +259,7 @@ class EndTxnResponse(Answer):
 # ---- coordinator → partition -------------------------------------------------------------
 
 
-@frozen
+@worded("EndTxnOnPartition {action} {txn} lowWatermark={low_watermark}")
 class EndTxnOnPartition:
     """END_TXN_ON_PARTITION: append a marker. `low_watermark`: every transaction of this
     coordinator up to it has ended."""
@@ -281,16 +269,13 @@ class EndTxnOnPartition:
     partition: str
     low_watermark: int
 
-    def __str__(self) -> str:
-        return f"EndTxnOnPartition {self.action} {self.txn} lowWatermark={self.low_watermark}"
-
 
 @frozen
 class EndTxnOnPartitionResponse(Answer):
     txn: TxnID | None = None
 
 
-@frozen
+@worded("EndTxnOnSubscription {action} {txn} {subscription} lowWatermark={low_watermark}")
 class EndTxnOnSubscription:
     """END_TXN_ON_SUBSCRIPTION: apply or give up what the transaction has acknowledged."""
 
@@ -299,12 +284,6 @@ class EndTxnOnSubscription:
     partition: str
     subscription: str
     low_watermark: int
-
-    def __str__(self) -> str:
-        return (
-            f"EndTxnOnSubscription {self.action} {self.txn} {self.subscription} "
-            f"lowWatermark={self.low_watermark}"
-        )
 
 
 @frozen
@@ -357,14 +336,11 @@ class ProducerOpened(Answer):
         return f"ProducerOpened ok{epoch}" if self.ready else "ProducerOpened waits"
 
 
-@frozen
+@worded("CloseProducer {partition}")
 class CloseProducer:
     """CLOSE_PRODUCER"""
 
     partition: str
-
-    def __str__(self) -> str:
-        return f"CloseProducer {self.partition}"
 
 
 @frozen
@@ -403,7 +379,7 @@ class SendReceipt(Answer):
 # ---- consumer ↔ partition ----------------------------------------------------------------
 
 
-@frozen
+@worded("Subscribe {subscription} {sub_type}")
 class Subscribe:
     """SUBSCRIBE. `initial_position` counts for a new subscription only: "Latest" or "Earliest".
     `durable` False: a reader's, which may begin behind the position that it has read last."""
@@ -415,11 +391,8 @@ class Subscribe:
     durable: bool = True
     after: int | None = None
 
-    def __str__(self) -> str:
-        return f"Subscribe {self.subscription} {self.sub_type}"
 
-
-@frozen
+@worded("Subscribed {subscription} {words}")
 class Subscribed(Answer):
     """SUCCESS or ERROR of a Subscribe, sent over the broker's own direction of the connection,
     so that it hears when the client is gone."""
@@ -427,11 +400,8 @@ class Subscribed(Answer):
     partition: str = ""
     subscription: str = ""
 
-    def __str__(self) -> str:
-        return f"Subscribed {self.subscription} {self.words}"
 
-
-@frozen
+@worded("Flow {permits}")
 class Flow:
     """FLOW: so many messages more may be sent."""
 
@@ -439,9 +409,6 @@ class Flow:
     subscription: str
     permits: int
     quiet = True
-
-    def __str__(self) -> str:
-        return f"Flow {self.permits}"
 
 
 @frozen
@@ -513,36 +480,27 @@ class Seek:
         return f"Seek {self.subscription} to {where}"
 
 
-@frozen
+@worded("CloseConsumer {subscription}")
 class CloseConsumer:
     """CLOSE_CONSUMER; the subscription stays."""
 
     partition: str
     subscription: str
 
-    def __str__(self) -> str:
-        return f"CloseConsumer {self.subscription}"
 
-
-@frozen
+@worded("Unsubscribe {subscription}")
 class Unsubscribe:
     """UNSUBSCRIBE: the subscription goes, and its cursor with it."""
 
     partition: str
     subscription: str
 
-    def __str__(self) -> str:
-        return f"Unsubscribe {self.subscription}"
 
-
-@frozen
+@worded("GetLastMessageId {partition}")
 class GetLastMessageId:
     """GET_LAST_MESSAGE_ID: the last entry that a reader could be sent now."""
 
     partition: str
-
-    def __str__(self) -> str:
-        return f"GetLastMessageId {self.partition}"
 
 
 @frozen
@@ -556,45 +514,33 @@ class LastMessageId(Answer):
 # ---- inside a broker ---------------------------------------------------------------------
 
 
-@frozen
+@worded("recover the buffer")
 class RecoverBuffer:
     """A partition to itself: its buffer reads its snapshot and the topic. No command of Pulsar's;
     there it is a task of another thread."""
-
-    def __str__(self) -> str:
-        return "recover the buffer"
 
 
 # ---- an administrator (REST) ---------------------------------------------------------------
 
 
-@frozen
+@worded("GetTransactionMetadata {txn}")
 class GetTransactionMetadata:
     """GET transactionMetadata: 404 for one that has ended."""
 
     txn: TxnID
 
-    def __str__(self) -> str:
-        return f"GetTransactionMetadata {self.txn}"
 
-
-@frozen
+@worded("GetCoordinatorStats {tc_id}")
 class GetCoordinatorStats:
     tc_id: int
 
-    def __str__(self) -> str:
-        return f"GetCoordinatorStats {self.tc_id}"
 
-
-@frozen
+@worded("GetSlowTransactions {timeout_ms}")
 class GetSlowTransactions:
     """GET slowTransactions/{timeout}"""
 
     tc_id: int
     timeout_ms: int
-
-    def __str__(self) -> str:
-        return f"GetSlowTransactions {self.timeout_ms}"
 
 
 @frozen
@@ -608,39 +554,30 @@ class Described(Answer):
         return f"ok {told}".rstrip() if self.ok else self.words
 
 
-@frozen
+@worded("GetBufferStats {partition}")
 class GetBufferStats:
     """GET transactionBufferStats"""
 
     partition: str
 
-    def __str__(self) -> str:
-        return f"GetBufferStats {self.partition}"
 
-
-@frozen
+@worded("GetTransactionInBuffer {txn}")
 class GetTransactionInBuffer:
     """GET transactionInBufferStats"""
 
     partition: str
     txn: TxnID
 
-    def __str__(self) -> str:
-        return f"GetTransactionInBuffer {self.txn}"
 
-
-@frozen
+@worded("GetPendingAckStats {subscription}")
 class GetPendingAckStats:
     """GET pendingAckStats"""
 
     partition: str
     subscription: str
 
-    def __str__(self) -> str:
-        return f"GetPendingAckStats {self.subscription}"
 
-
-@frozen
+@worded("GetPositionStats {subscription} {position}")
 class GetPositionStats:
     """GET positionStatsInPendingAck"""
 
@@ -648,29 +585,20 @@ class GetPositionStats:
     subscription: str
     position: AckPosition
 
-    def __str__(self) -> str:
-        return f"GetPositionStats {self.subscription} {self.position}"
 
-
-@frozen
+@worded("DeleteTopic {partition}")
 class DeleteTopic:
     """DELETE the topic: its entries, its snapshot, its subscriptions. The next message or
     subscription makes it anew."""
 
     partition: str
 
-    def __str__(self) -> str:
-        return f"DeleteTopic {self.partition}"
 
-
-@frozen
+@worded("CreateNamespace {partition}")
 class CreateNamespace:
     """PUT the namespace of a partition that had none."""
 
     partition: str
-
-    def __str__(self) -> str:
-        return f"CreateNamespace {self.partition}"
 
 
 #: what a partition is sent that one of its subscriptions answers

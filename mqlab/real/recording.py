@@ -15,11 +15,13 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..kernel import worded
+
 FOLDER = Path(__file__).parents[2] / "datasets" / "recordings"
 CHECKSUMS = "SHA256SUMS"
 
 
-@dataclass(frozen=True, slots=True)
+@worded("{who} → {to}  {asked}  ⇒ {answered}")
 class Observation:
     """`who` asked `to` something, and what came back, in the wording of the engine's own
     messages. A log dump has `who` "log": one observation a batch."""
@@ -28,9 +30,6 @@ class Observation:
     to: str
     asked: str
     answered: str
-
-    def __str__(self) -> str:
-        return f"{self.who} → {self.to}  {self.asked}  ⇒ {self.answered}"
 
 
 @dataclass(frozen=True, slots=True)

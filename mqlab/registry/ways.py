@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..kernel import Outcome, Trace
+from ..kernel import Outcome, Trace, worded
 from ..scenario import perform_in_blocks
 from ..scenario.golden import split_blocks
 from . import SYSTEMS
@@ -75,7 +75,7 @@ class Way:
         return sum(one.log == self.log for one in got)
 
 
-@dataclass(frozen=True, slots=True)
+@worded("{dead} → {end}, {heard}")
 class Killed:
     """One order with a kill. `dead`, `end`: how many orders stock could have while the node was
     dead, and in the end. `heard`: what the caller was told of the call that ends its order."""
@@ -84,9 +84,6 @@ class Killed:
     dead: int
     end: int
     heard: str
-
-    def __str__(self) -> str:
-        return f"{self.dead} → {self.end}, {self.heard}"
 
 
 def kill_each(way: Way, role: str = "sender") -> Iterator[Killed]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..kernel import Map, frozen, replace
+from ..kernel import Map, frozen, replace, worded
 from .errors import ResponseCode
 from .states import SendStatus, TransactionType, read_type, set_type
 
@@ -127,7 +127,7 @@ class Message:
 # ---- what most answers begin with ------------------------------------------------------
 
 
-@frozen
+@worded("{words}")
 class Answer:
     code: ResponseCode = ResponseCode.SUCCESS
     remark: str = ""
@@ -136,9 +136,6 @@ class Answer:
     def words(self) -> str:
         name = "ok" if self.code is ResponseCode.SUCCESS else self.code.name
         return f"{name} {self.remark}".rstrip()
-
-    def __str__(self) -> str:
-        return self.words
 
 
 # ---- producer → broker -----------------------------------------------------------------
@@ -262,7 +259,7 @@ class EndTransactionResponse(Answer):
 # ---- broker → producer -----------------------------------------------------------------
 
 
-@frozen
+@worded("CheckTransactionState {message.words} ({message.check_times})")
 class CheckTransactionState:
     """CHECK_TRANSACTION_STATE 39, one-way, over the producer's own connection. `message` has its
     real topic and queue again; the offsets are those of the copy that was just put back,
@@ -272,9 +269,6 @@ class CheckTransactionState:
     queue_offset: int
     commit_log_offset: int
     store_ms: int = 0
-
-    def __str__(self) -> str:
-        return f"CheckTransactionState {self.message.words} ({self.message.check_times})"
 
 
 # ---- application ↔ database ------------------------------------------------------------
@@ -305,14 +299,11 @@ class StatementResponse:
 # ---- an operator -----------------------------------------------------------------------
 
 
-@frozen
+@worded("ResumeCheckHalfMessage @{commit_log_offset}")
 class ResumeCheckHalfMessage:
     """RESUME_CHECK_HALF_MESSAGE 323: take a half that was given up back into the half topic."""
 
     commit_log_offset: int
-
-    def __str__(self) -> str:
-        return f"ResumeCheckHalfMessage @{self.commit_log_offset}"
 
 
 @frozen
@@ -323,15 +314,12 @@ class ResumeCheckHalfMessageResponse(Answer):
 # ---- master ↔ slave --------------------------------------------------------------------
 
 
-@frozen
+@worded("HaReport {end}")
 class HaReport:
     """Slave → master: my copy of the commit log ends here."""
 
     end: int
     quiet = True
-
-    def __str__(self) -> str:
-        return f"HaReport {self.end}"
 
 
 @frozen

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from ..kernel import Run, Text
+from ..kernel import Run, Text, worded
 from ..kernel.stops import tell_stop
 from ..kernel.world import Moved
 from .runner import name_kind, show_kind
 
 
-@dataclass(frozen=True, slots=True)
+@worded("kill {node} when={step} after={after}")
 class Kill:
     """One such place: the line that kills there, and what had been done of the step by then."""
 
@@ -27,9 +26,6 @@ class Kill:
     step: str
     after: int
     told: Text
-
-    def __str__(self) -> str:
-        return f"kill {self.node} when={self.step} after={self.after}"
 
 
 def find_kills(run: Run, nodes: Sequence[str] = ()) -> tuple[Kill, ...]:

@@ -33,7 +33,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..kernel import frozen
+from ..kernel import frozen, worded
 
 
 class BadFrame(Exception):
@@ -57,22 +57,16 @@ class Hangup:
         self.why = why
 
 
-@frozen
+@worded("unsent, the client does not read")
 class Unsent:
     """In the place of an answer to a push: the client does not read, `body` was not sent."""
 
     body: Any
 
-    def __str__(self) -> str:
-        return "unsent, the client does not read"
 
-
-@frozen
+@worded("the client reads again")
 class Drained:
     """In the place of an answer to a push that was not sent: the client reads again."""
-
-    def __str__(self) -> str:
-        return "the client reads again"
 
 
 @dataclass(slots=True)

@@ -31,6 +31,7 @@ from ...kernel import (
     build_failure,
     build_success,
     frozen,
+    worded,
 )
 from ..coordinator.messages import (
     DescribeTransactions,
@@ -46,47 +47,34 @@ from ..messages import WriteTxnMarkers, WriteTxnMarkersResponse
 # ---- calls -----------------------------------------------------------------------------
 
 
-@frozen
+@worded("list")
 class List:
-    def __str__(self) -> str:
-        return "list"
+    pass
 
 
-@frozen
+@worded("describe {txn_id}")
 class Describe:
     txn_id: str
 
-    def __str__(self) -> str:
-        return f"describe {self.txn_id}"
 
-
-@frozen
+@worded("producers {partition}")
 class Producers:
     partition: str
 
-    def __str__(self) -> str:
-        return f"producers {self.partition}"
 
-
-@frozen
+@worded("find-hanging {partition}")
 class FindHanging:
     """The transactions open on a partition that their coordinator does not know."""
 
     partition: str
 
-    def __str__(self) -> str:
-        return f"find-hanging {self.partition}"
 
-
-@frozen
+@worded("abort-hanging {partition}@{first}")
 class AbortHanging:
     """End the transaction that begins at `first` of a partition."""
 
     partition: str
     first: int
-
-    def __str__(self) -> str:
-        return f"abort-hanging {self.partition}@{self.first}"
 
 
 AdminCall = List | Describe | Producers | FindHanging | AbortHanging

@@ -6,35 +6,26 @@ is fenced before it asks again, hears ProducerFencedException although it was co
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 from ..messages import READ_COMMITTED, Position, braces
 
 
-@frozen
+@worded("init")
 class Init:
     """initTransactions"""
 
-    def __str__(self) -> str:
-        return "init"
 
-
-@frozen
+@worded("begin")
 class Begin:
     """beginTransaction: local, no request is sent"""
 
-    def __str__(self) -> str:
-        return "begin"
 
-
-@frozen
+@worded("send {partition} {value}")
 class SendRecord:
     """send: returns at once, the batch is under way"""
 
     partition: str
     value: str
-
-    def __str__(self) -> str:
-        return f"send {self.partition} {self.value}"
 
 
 @frozen
@@ -53,29 +44,20 @@ class SendOffsets:
         return f"send-offsets {self.group} {braces(tuple(map(str, self.positions)))}{who}"
 
 
-@frozen
+@worded("flush")
 class Flush:
     """flush: waits until every batch is answered, and tells what became of the futures that
     `send` has returned (Java's flush itself throws nothing; `get` on a future does)"""
 
-    def __str__(self) -> str:
-        return "flush"
 
-
-@frozen
+@worded("commit")
 class Commit:
     """commitTransaction"""
 
-    def __str__(self) -> str:
-        return "commit"
 
-
-@frozen
+@worded("abort")
 class Abort:
     """abortTransaction"""
-
-    def __str__(self) -> str:
-        return "abort"
 
 
 # ---- of a consumer ---------------------------------------------------------------------
@@ -92,12 +74,9 @@ class Subscribe:
         return f"subscribe {self.group} {braces(self.topics)}"
 
 
-@frozen
+@worded("unsubscribe")
 class Unsubscribe:
     """unsubscribe: leave the group"""
-
-    def __str__(self) -> str:
-        return "unsubscribe"
 
 
 @frozen
@@ -134,51 +113,36 @@ class Committed:
         return f"committed {self.group} {braces(self.partitions)}"
 
 
-@frozen
+@worded("position {partition}")
 class PositionOf:
     """position: the next offset to read, which is memory and nothing else"""
 
     partition: str
 
-    def __str__(self) -> str:
-        return f"position {self.partition}"
 
-
-@frozen
+@worded("end-offset {partition} {isolation}")
 class EndOffset:
     """endOffsets: the LSO under read_committed, else the high watermark"""
 
     partition: str
     isolation: str = READ_COMMITTED
 
-    def __str__(self) -> str:
-        return f"end-offset {self.partition} {self.isolation}"
 
-
-@frozen
+@worded("lag {partition}")
 class Lag:
     """currentLag: the end as of the last fetch, less the position"""
 
     partition: str
 
-    def __str__(self) -> str:
-        return f"lag {self.partition}"
 
-
-@frozen
+@worded("seek {partition}@{offset}")
 class Seek:
     """seek: read on from here"""
 
     partition: str
     offset: int
 
-    def __str__(self) -> str:
-        return f"seek {self.partition}@{self.offset}"
 
-
-@frozen
+@worded("group-metadata")
 class GroupMetadata:
     """groupMetadata: member and generation, for the producer"""
-
-    def __str__(self) -> str:
-        return "group-metadata"

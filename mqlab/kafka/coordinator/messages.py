@@ -10,7 +10,7 @@ Kafka 4.3).
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 from ..errors import Error
 from ..messages import (
     AddOffsetsToTxn,
@@ -22,7 +22,7 @@ from ..messages import (
 )
 
 
-@frozen
+@worded("ListTransactions")
 class ListTransactions:
     """To a coordinator. Empty filters let everything through, and so does a negative
     `running_ms`: open for longer than that; `pattern`: a regular expression for the id."""
@@ -32,20 +32,14 @@ class ListTransactions:
     running_ms: int = -1
     pattern: str = ""
 
-    def __str__(self) -> str:
-        return "ListTransactions"
 
-
-@frozen
+@worded("{txn_id} pid={pid} {state}")
 class Listed:
     """One line of a list."""
 
     txn_id: str
     pid: int
     state: str
-
-    def __str__(self) -> str:
-        return f"{self.txn_id} pid={self.pid} {self.state}"
 
 
 @frozen
@@ -57,14 +51,11 @@ class ListTransactionsResponse:
         return self.error.words if self.error else braces(tuple(map(str, self.transactions)))
 
 
-@frozen
+@worded("DescribeTransactions {txn_id}")
 class DescribeTransactions:
     """To a coordinator, about one id."""
 
     txn_id: str
-
-    def __str__(self) -> str:
-        return f"DescribeTransactions {self.txn_id}"
 
 
 @frozen

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Disk, Effects, Map, Reply, frozen, replace
+from ...kernel import Caller, Disk, Effects, Map, Reply, frozen, replace, worded
 from ..errors import Error
 from ..log import COMMIT, Batch, verification
 from ..log.markers import append_marker
@@ -45,15 +45,12 @@ Key = tuple[str, str]  # group, partition
 HEARD = (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
 
 
-@frozen
+@worded("{group}: {label}")
 class Offsets:
     """The records of one commit: a group and its positions."""
 
     group: str
     positions: tuple[Position, ...]
-
-    def __str__(self) -> str:
-        return f"{self.group}: {self.label}"
 
     @property
     def label(self) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...kernel import Caller, Disk, Effects, Map, Reply, frozen, replace
+from ...kernel import Caller, Disk, Effects, Map, Reply, frozen, replace, worded
 from ..errors import Error
 from ..log import Batch
 from ..messages import braces
@@ -54,12 +54,9 @@ class OffsetTombstones:
         return "✗ " + ", ".join(self.partitions)
 
 
-@frozen
+@worded("{group}: tombstone")
 class GroupTombstone:
     group: str
-
-    def __str__(self) -> str:
-        return f"{self.group}: tombstone"
 
     @property
     def label(self) -> str:

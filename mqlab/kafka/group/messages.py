@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 from ..errors import Error
 
 CONSUMER = "consumer"  # the protocol type of every consumer group
@@ -107,15 +107,12 @@ class SyncGroupResponse:
         )
 
 
-@frozen
+@worded("Heartbeat {group} generation={generation}")
 class Heartbeat:
     group: str
     member: str
     generation: int
     instance: str | None = None
-
-    def __str__(self) -> str:
-        return f"Heartbeat {self.group} generation={self.generation}"
 
 
 @frozen
@@ -150,12 +147,9 @@ class LeaveGroupResponse:
         return next((e.words for e in (self.error, *self.errors) if e), Error.NONE.words)
 
 
-@frozen
+@worded("DescribeGroup {group}")
 class DescribeGroup:
     group: str
-
-    def __str__(self) -> str:
-        return f"DescribeGroup {self.group}"
 
 
 @frozen
@@ -183,10 +177,9 @@ class DescribeGroupResponse:
         return f"{self.state}, {len(self.members)} members"
 
 
-@frozen
+@worded("ListGroups")
 class ListGroups:
-    def __str__(self) -> str:
-        return "ListGroups"
+    pass
 
 
 @frozen
@@ -207,12 +200,9 @@ class ListGroupsResponse:
         return "{" + ", ".join(group.name for group in self.groups) + "}"
 
 
-@frozen
+@worded("DeleteGroups {group}")
 class DeleteGroup:
     group: str
-
-    def __str__(self) -> str:
-        return f"DeleteGroups {self.group}"
 
 
 @frozen

@@ -6,7 +6,7 @@ version, producer id, first offset, last offset, last stable offset.
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import worded
 
 
 def index_of(partition: str) -> str:
@@ -14,7 +14,7 @@ def index_of(partition: str) -> str:
     return f"{partition}.txnindex"
 
 
-@frozen
+@worded("aborted pid {pid}: {first_offset}…{last_offset}, LSO {lso}")
 class AbortedTxn:
     """`base` is the entry's own place in the index. `last_offset` is the ABORT marker's;
     `lso` the last stable offset as decided then, ignoring replication: the first offset
@@ -29,6 +29,3 @@ class AbortedTxn:
     @property
     def last(self) -> int:
         return self.base
-
-    def __str__(self) -> str:
-        return f"aborted pid {self.pid}: {self.first_offset}…{self.last_offset}, LSO {self.lso}"

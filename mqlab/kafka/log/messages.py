@@ -5,18 +5,15 @@ Source: DescribeProducersRequest, DescribeProducersResponse (clients, Kafka 4.3)
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 from ..errors import Error
 from ..messages import braces
 from .partition import Partition
 
 
-@frozen
+@worded("DescribeProducers")
 class DescribeProducers:
     """To a partition leader: who has written here, and whose transaction is open."""
-
-    def __str__(self) -> str:
-        return "DescribeProducers"
 
 
 @frozen

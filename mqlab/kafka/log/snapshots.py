@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...kernel import Disk, Effects, Map, Put, frozen
+from ...kernel import Disk, Effects, Map, Put, frozen, worded
 from ..config import KafkaConfig
 from . import MAX_SEQUENCE
 from .partition import Partition, ProducerEntry, Written
 
 
-@frozen
+@worded("pid={pid} epoch={epoch} lastSequence={last_seq}")
 class SnapshotEntry:
     """One producer in a `.snapshot`: ProducerId, ProducerEpoch, LastSequence, LastOffset,
     OffsetDelta, Timestamp (ms), CoordinatorEpoch, CurrentTxnFirstOffset; -1 for none."""
@@ -34,9 +34,6 @@ class SnapshotEntry:
     at_ms: int
     coordinator_epoch: int
     txn_first: int
-
-    def __str__(self) -> str:
-        return f"pid={self.pid} epoch={self.epoch} lastSequence={self.last_seq}"
 
 
 @frozen

@@ -30,6 +30,7 @@ from ...kernel import (
     build_failure,
     build_success,
     frozen,
+    worded,
 )
 from .messages import AlterPartition, Leadership, Register, replica_name
 
@@ -37,18 +38,15 @@ TABLE = "leadership"
 NOBODY = -1
 
 
-@frozen
+@worded("elect {partition} {number}")
 class Elect:
     """Let replica `number` lead; it must be in sync."""
 
     partition: str
     number: int
 
-    def __str__(self) -> str:
-        return f"elect {self.partition} {self.number}"
 
-
-@frozen
+@worded("fence {partition} {number}")
 class Fence:
     """Replica `number` is not heard of any more: it leaves the ISR, and if it led, the next
     in sync leads. The last one in sync stays in the ISR, for only it has everything; then
@@ -56,9 +54,6 @@ class Fence:
 
     partition: str
     number: int
-
-    def __str__(self) -> str:
-        return f"fence {self.partition} {self.number}"
 
 
 @frozen

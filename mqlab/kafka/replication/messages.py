@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 from ..errors import Error
 from ..messages import braces
 
@@ -107,17 +107,14 @@ class FetchReplicaResponse:
         return " | ".join(said)
 
 
-@frozen
+@worded("Metadata {partition}")
 class Metadata:
     """From a client to any broker: who leads this partition?"""
 
     partition: str
 
-    def __str__(self) -> str:
-        return f"Metadata {self.partition}"
 
-
-@frozen
+@worded("FindCoordinator {key} ({partition})")
 class FindCoordinator:
     """From a client to any broker: who coordinates this? `partition`: of the internal
     topic, by the hash of the key."""
@@ -125,9 +122,6 @@ class FindCoordinator:
     key: str
     partition: str
     name: str
-
-    def __str__(self) -> str:
-        return f"FindCoordinator {self.key} ({self.partition})"
 
 
 @frozen
@@ -140,11 +134,8 @@ class Found:
         return self.leadership.role
 
 
-@frozen
+@worded("load, leader epoch {epoch}")
 class Load:
     """A new leader's note to itself: read the log, then serve."""
 
     epoch: int
-
-    def __str__(self) -> str:
-        return f"load, leader epoch {self.epoch}"

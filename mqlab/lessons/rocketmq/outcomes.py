@@ -11,9 +11,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from ...kernel import World
+from ...kernel import World, worded
 from ...kernel.simulate import Timing, simulate_world
 from ...registry import system
 from ...rocketmq import RocketMQSystem
@@ -26,7 +25,7 @@ INTERVAL_MS = 30_000
 LOSSY = (("app", "broker"), ("twin", "broker"))
 
 
-@dataclass(frozen=True, slots=True)
+@worded("{delivered:4.0%}, {twice} of {orders} twice")
 class Outcomes:
     """Of so many `orders`: `once` has a row and one message, `twice` a row and several messages,
     `neither` has no row and no message, and its customer was told or will ask; `split` has a row
@@ -43,9 +42,6 @@ class Outcomes:
         """Of the orders that have a row: the share whose message comes."""
         rows = self.once + self.twice + self.split
         return 1 - self.split / rows if rows else 1.0
-
-    def __str__(self) -> str:
-        return f"{self.delivered:4.0%}, {self.twice} of {self.orders} twice"
 
 
 def measure_outcomes(

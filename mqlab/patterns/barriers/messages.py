@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 
 
 def name_checkpoint(number: int) -> str:
@@ -20,30 +20,21 @@ class OfCheckpoint:
         return name_checkpoint(self.number)
 
 
-@frozen
+@worded("Register")
 class Register:
     """A task that is running and does nothing yet."""
 
-    def __str__(self) -> str:
-        return "Register"
 
-
-@frozen
+@worded("Reconnect")
 class Reconnect:
     """The connection to a task broke; if it lives it is to register."""
 
-    def __str__(self) -> str:
-        return "Reconnect"
 
-
-@frozen
+@worded("Fail attempt {attempt}")
 class Fail:
     """A task has lost a channel: what was in it may be lost, or come out of order."""
 
     attempt: int
-
-    def __str__(self) -> str:
-        return f"Fail attempt {self.attempt}"
 
 
 @frozen
@@ -58,49 +49,37 @@ class Deploy(OfCheckpoint):
         return f"Deploy attempt {self.attempt} from {self.txn or 'nothing'}"
 
 
-@frozen
+@worded("running")
 class DeployResponse:
     attempt: int
 
-    def __str__(self) -> str:
-        return "running"
 
-
-@frozen
+@worded("Trigger {txn}")
 class Trigger(OfCheckpoint):
     attempt: int
     number: int
 
-    def __str__(self) -> str:
-        return f"Trigger {self.txn}"
 
-
-@frozen
+@worded("record {value}")
 class Row:
     """A record on its way through a channel."""
 
     attempt: int
     value: str
 
-    def __str__(self) -> str:
-        return f"record {self.value}"
 
-
-@frozen
+@worded("barrier {txn}")
 class Barrier(OfCheckpoint):
     """What was sent before it belongs to this checkpoint, what comes after it does not."""
 
     attempt: int
     number: int
 
-    def __str__(self) -> str:
-        return f"barrier {self.txn}"
-
 
 Element = Row | Barrier
 
 
-@frozen
+@worded("Acknowledge {txn} state={state}")
 class Acknowledge(OfCheckpoint):
     """A task's part of the picture: an offset, a count, or (the sink) that it has pre-committed."""
 
@@ -108,27 +87,18 @@ class Acknowledge(OfCheckpoint):
     number: int
     state: int
 
-    def __str__(self) -> str:
-        return f"Acknowledge {self.txn} state={self.state}"
 
-
-@frozen
+@worded("complete {txn}")
 class Complete(OfCheckpoint):
     """notifyCheckpointComplete."""
 
     number: int
 
-    def __str__(self) -> str:
-        return f"complete {self.txn}"
 
-
-@frozen
+@worded("next record")
 class Next:
     """A source's own reason to send its next record."""
 
     attempt: int
 
     quiet = True
-
-    def __str__(self) -> str:
-        return "next record"

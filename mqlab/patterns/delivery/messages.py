@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 
 SHOP, QUEUE, ACCOUNTING = "shop", "queue", "accounting"
 FROM_COMMITTED = -1  # "where I said that I had come to"
 
 
-@frozen
+@worded("{number}")
 class Order:
     """`number` is the shop's own and never given twice, so it says of two messages whether they
     are one order. The amount does not: two customers may pay the same."""
@@ -16,62 +16,44 @@ class Order:
     number: str
     pence: int
 
-    def __str__(self) -> str:
-        return self.number
-
 
 # ---- the application's calls -------------------------------------------------------------
 
 
-@frozen
+@worded("send {order.number}:{order.pence}")
 class SendOrder:
     """The shop sends an order: `send 580538:31678`, number and pence."""
 
     order: Order
 
-    def __str__(self) -> str:
-        return f"send {self.order.number}:{self.order.pence}"
 
-
-@frozen
+@worded("seek {offset}")
 class Seek:
     """Accounting goes to another place in the queue: `seek 0`."""
 
     offset: int
 
-    def __str__(self) -> str:
-        return f"seek {self.offset}"
-
 
 # ---- shop and queue ----------------------------------------------------------------------
 
 
-@frozen
+@worded("Publish {order}")
 class Publish:
     order: Order
 
-    def __str__(self) -> str:
-        return f"Publish {self.order}"
 
-
-@frozen
+@worded("ack {number}")
 class PublishResponse:
     """The acknowledgement (ack): this order is in the queue."""
 
     number: str
 
-    def __str__(self) -> str:
-        return f"ack {self.number}"
 
-
-@frozen
+@worded("still to write: {order}")
 class Write:
     """The queue's note to itself, where it acknowledges first: this is still to be written."""
 
     order: Order
-
-    def __str__(self) -> str:
-        return f"still to write: {self.order}"
 
 
 # ---- queue and accounting ----------------------------------------------------------------
@@ -100,28 +82,22 @@ class FetchResponse:
         return f"{self.order} @{self.offset}{', again' if self.again else ''}"
 
 
-@frozen
+@worded("Commit {position}")
 class Commit:
     """Accounting needs nothing below `position` any more."""
 
     position: int
 
-    def __str__(self) -> str:
-        return f"Commit {self.position}"
 
-
-@frozen
+@worded("ok {position}")
 class CommitResponse:
     position: int
-
-    def __str__(self) -> str:
-        return f"ok {self.position}"
 
 
 # ---- what is written down ----------------------------------------------------------------
 
 
-@frozen
+@worded("{order} @{base}")
 class Message:
     """An entry of the queue's log `orders`."""
 
@@ -131,9 +107,6 @@ class Message:
     @property
     def last(self) -> int:
         return self.base
-
-    def __str__(self) -> str:
-        return f"{self.order} @{self.base}"
 
 
 @frozen

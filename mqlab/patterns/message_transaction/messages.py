@@ -2,62 +2,43 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import worded
 
 
-@frozen
+@worded("order {txn}")
 class PlaceOrder:
     """The application's call."""
 
     txn: str
 
-    def __str__(self) -> str:
-        return f"order {self.txn}"
 
-
-@frozen
+@worded("Publish {txn}")
 class Publish:
     txn: str
 
-    def __str__(self) -> str:
-        return f"Publish {self.txn}"
 
-
-@frozen
+@worded("stored")
 class PublishResponse:
     txn: str
 
-    def __str__(self) -> str:
-        return "stored"
 
-
-@frozen
+@worded("Poll")
 class Poll:
     """Give me the oldest message that is not acknowledged; answered when there is one."""
 
-    def __str__(self) -> str:
-        return "Poll"
 
-
-@frozen
+@worded("message {txn} @{offset}")
 class PollResponse:
     txn: str
     offset: int
 
-    def __str__(self) -> str:
-        return f"message {self.txn} @{self.offset}"
 
-
-@frozen
+@worded("Acknowledge @{offset}")
 class Acknowledge:
     txn: str
     offset: int
 
-    def __str__(self) -> str:
-        return f"Acknowledge @{self.offset}"
 
-
-@frozen
+@worded("ok")
 class AcknowledgeResponse:
-    def __str__(self) -> str:
-        return "ok"
+    pass

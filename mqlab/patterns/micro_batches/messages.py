@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 
 
 def name_batch(number: int) -> str:
@@ -20,42 +20,30 @@ class OfBatch:
         return name_batch(self.number)
 
 
-@frozen
+@worded("next order")
 class Arrive:
     """A partition's own reason to take the next order: a customer."""
 
     quiet = True
 
-    def __str__(self) -> str:
-        return "next order"
 
-
-@frozen
+@worded("latestOffset")
 class LatestOffset:
     """How far does this partition go?"""
 
-    def __str__(self) -> str:
-        return "latestOffset"
 
-
-@frozen
+@worded("offset {offset}")
 class LatestOffsetResponse:
     offset: int
 
-    def __str__(self) -> str:
-        return f"offset {self.offset}"
 
-
-@frozen
+@worded("Fetch {start}..{end} for {txn}")
 class Fetch(OfBatch):
     """The records of a batch, from `start` to before `end`."""
 
     number: int
     start: int
     end: int
-
-    def __str__(self) -> str:
-        return f"Fetch {self.start}..{self.end} for {self.txn}"
 
 
 @frozen
@@ -67,26 +55,20 @@ class FetchResponse(OfBatch):
         return f"records {{{', '.join(self.rows)}}}"
 
 
-@frozen
+@worded("InitProducerId for {txn}")
 class InitProducer(OfBatch):
     """Fence whoever wrote before, end what he has left open, and say how far the store is."""
 
     number: int
 
-    def __str__(self) -> str:
-        return f"InitProducerId for {self.txn}"
 
-
-@frozen
+@worded("epoch {epoch}, progress {progress}")
 class InitProducerResponse(OfBatch):
     """`progress`: the last batch whose transaction has committed, -1 for none."""
 
     number: int
     epoch: int
     progress: int
-
-    def __str__(self) -> str:
-        return f"epoch {self.epoch}, progress {self.progress}"
 
 
 @frozen
@@ -101,36 +83,24 @@ class Write(OfBatch):
         return f"write {self.txn} {{{', '.join(self.rows)}}}"
 
 
-@frozen
+@worded("written")
 class WriteResponse(OfBatch):
     number: int
 
-    def __str__(self) -> str:
-        return "written"
 
-
-@frozen
+@worded("commit {txn}")
 class Commit(OfBatch):
     number: int
     epoch: int
 
-    def __str__(self) -> str:
-        return f"commit {self.txn}"
 
-
-@frozen
+@worded("committed")
 class CommitResponse(OfBatch):
     number: int
 
-    def __str__(self) -> str:
-        return "committed"
 
-
-@frozen
+@worded("fenced")
 class Fenced(OfBatch):
     """ProducerFencedException: somebody else writes by now."""
 
     number: int
-
-    def __str__(self) -> str:
-        return "fenced"

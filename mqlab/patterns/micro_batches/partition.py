@@ -5,7 +5,19 @@ That they stay is what a batch rests on: read again, the same offsets give the s
 
 from __future__ import annotations
 
-from ...kernel import Append, Disk, Effects, Event, Flush, Quiet, Reply, Request, Send, frozen
+from ...kernel import (
+    Append,
+    Disk,
+    Effects,
+    Event,
+    Flush,
+    Quiet,
+    Reply,
+    Request,
+    Send,
+    frozen,
+    worded,
+)
 from ..records import Record, read_records
 from .messages import Arrive, Fetch, FetchResponse, LatestOffset, LatestOffsetResponse
 
@@ -13,12 +25,9 @@ LOG = "orders"
 ORDER = "order"
 
 
-@frozen
+@worded("{what} {more}")
 class Order(Record):
     """An order is no batch's before one is planned."""
-
-    def __str__(self) -> str:
-        return f"{self.what} {self.more}"
 
 
 @frozen

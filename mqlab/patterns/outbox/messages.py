@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 
 
-@frozen
+@worded("order {txn}")
 class PlaceOrder:
     """The application's call."""
 
     txn: str
-
-    def __str__(self) -> str:
-        return f"order {self.txn}"
 
 
 @frozen
@@ -25,78 +22,55 @@ class ReadOutbox:
         return "ReadOutbox" if self.after < 0 else f"ReadOutbox behind #{self.after}"
 
 
-@frozen
+@worded("row #{number} {txn}")
 class OutboxRow:
     """`number`: which the database gave the row when its transaction began."""
 
     txn: str
     number: int
 
-    def __str__(self) -> str:
-        return f"row #{self.number} {self.txn}"
 
-
-@frozen
+@worded("MarkSent {txn}")
 class MarkSent:
     txn: str
 
-    def __str__(self) -> str:
-        return f"MarkSent {self.txn}"
 
-
-@frozen
+@worded("marked")
 class Marked:
-    def __str__(self) -> str:
-        return "marked"
+    pass
 
 
-@frozen
+@worded("Publish {topic} {txn}")
 class Publish:
     topic: str
     txn: str
 
-    def __str__(self) -> str:
-        return f"Publish {self.topic} {self.txn}"
 
-
-@frozen
+@worded("stored")
 class PublishResponse:
     txn: str
 
-    def __str__(self) -> str:
-        return "stored"
 
-
-@frozen
+@worded("Poll")
 class Poll:
     """Give `group` the oldest message that it has not acknowledged; answered when there is one."""
 
     group: str
 
-    def __str__(self) -> str:
-        return "Poll"
 
-
-@frozen
+@worded("message {txn} @{offset}")
 class PollResponse:
     txn: str
     offset: int
 
-    def __str__(self) -> str:
-        return f"message {self.txn} @{self.offset}"
 
-
-@frozen
+@worded("Acknowledge @{offset}")
 class Acknowledge:
     group: str
     txn: str
     offset: int
 
-    def __str__(self) -> str:
-        return f"Acknowledge @{self.offset}"
 
-
-@frozen
+@worded("ok")
 class AcknowledgeResponse:
-    def __str__(self) -> str:
-        return "ok"
+    pass

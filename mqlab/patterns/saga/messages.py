@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 
 
-@frozen
+@worded("start {txn}")
 class StartSaga:
     """The application's call."""
 
     txn: str
 
-    def __str__(self) -> str:
-        return f"start {self.txn}"
 
-
-@frozen
+@worded("Do {txn}")
 class Do:
     """One step: a local transaction."""
 
     txn: str
-
-    def __str__(self) -> str:
-        return f"Do {self.txn}"
 
 
 @frozen
@@ -38,19 +32,13 @@ class DoResponse:
         return "done" if self.ok else "cannot be done"
 
 
-@frozen
+@worded("Undo {txn}")
 class Undo:
     """The compensation of a step: another local transaction."""
 
     txn: str
 
-    def __str__(self) -> str:
-        return f"Undo {self.txn}"
 
-
-@frozen
+@worded("undone")
 class UndoResponse:
     txn: str
-
-    def __str__(self) -> str:
-        return "undone"

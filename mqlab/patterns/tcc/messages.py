@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import worded
 
 CONFIRM, CANCEL = "confirm", "cancel"
 
 
-@frozen
+@worded("order {txn}")
 class PlaceOrder:
     """The application's call."""
 
     txn: str
 
-    def __str__(self) -> str:
-        return f"order {self.txn}"
 
-
-@frozen
+@worded("Try {txn}")
 class Try:
     txn: str
 
-    def __str__(self) -> str:
-        return f"Try {self.txn}"
 
-
-@frozen
+@worded("{key}")
 class TryResponse:
     txn: str
     ok: bool
@@ -34,37 +28,22 @@ class TryResponse:
     def key(self) -> str:
         return "reserved" if self.ok else "not reserved"
 
-    def __str__(self) -> str:
-        return self.key
 
-
-@frozen
+@worded("Confirm {txn}")
 class Confirm:
     txn: str
 
-    def __str__(self) -> str:
-        return f"Confirm {self.txn}"
 
-
-@frozen
+@worded("ok")
 class ConfirmResponse:
     txn: str
 
-    def __str__(self) -> str:
-        return "ok"
 
-
-@frozen
+@worded("Cancel {txn}")
 class Cancel:
     txn: str
 
-    def __str__(self) -> str:
-        return f"Cancel {self.txn}"
 
-
-@frozen
+@worded("ok")
 class CancelResponse:
     txn: str
-
-    def __str__(self) -> str:
-        return "ok"

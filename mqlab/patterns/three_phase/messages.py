@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import worded
 
 UNCERTAIN, PRECOMMITTED = "uncertain", "precommitted"
 COMMITTED, ABORTED = "committed", "aborted"
@@ -10,25 +10,19 @@ ENDED = (COMMITTED, ABORTED)
 UNKNOWN_HERE = "unknown here"  # nothing is written: it has not voted, or is the one that asks
 
 
-@frozen
+@worded("Watch")
 class Watch:
     """A connection that is kept open to notice a stop; nobody answers it."""
 
     quiet = True
 
-    def __str__(self) -> str:
-        return "Watch"
 
-
-@frozen
+@worded("CanCommit {txn}")
 class CanCommit:
     txn: str
 
-    def __str__(self) -> str:
-        return f"CanCommit {self.txn}"
 
-
-@frozen
+@worded("{key}")
 class CanCommitResponse:
     """The vote."""
 
@@ -39,47 +33,32 @@ class CanCommitResponse:
     def key(self) -> str:
         return "vote yes" if self.yes else "vote no"
 
-    def __str__(self) -> str:
-        return self.key
 
-
-@frozen
+@worded("PreCommit {txn}")
 class PreCommit:
     """All have voted yes; from the coordinator, or from who took over."""
 
     txn: str
 
-    def __str__(self) -> str:
-        return f"PreCommit {self.txn}"
 
-
-@frozen
+@worded("precommitted {txn}")
 class PreCommitResponse:
     txn: str
 
-    def __str__(self) -> str:
-        return f"precommitted {self.txn}"
 
-
-@frozen
+@worded("DoCommit {txn}")
 class DoCommit:
     """Nobody is uncertain any more."""
 
     txn: str
 
-    def __str__(self) -> str:
-        return f"DoCommit {self.txn}"
 
-
-@frozen
+@worded("Abort {txn}")
 class Abort:
     txn: str
 
-    def __str__(self) -> str:
-        return f"Abort {self.txn}"
 
-
-@frozen
+@worded("AskState {txn}")
 class AskState:
     """How far are you? `takes_over`: who asks decides, and nobody before it is obeyed now."""
 
@@ -90,14 +69,8 @@ class AskState:
     def key(self) -> str:
         return "AskState" if self.takes_over else "AskState after a restart"
 
-    def __str__(self) -> str:
-        return f"AskState {self.txn}"
 
-
-@frozen
+@worded("{state}")
 class AskStateResponse:
     txn: str
     state: str
-
-    def __str__(self) -> str:
-        return self.state

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 
 COMMIT, ROLLBACK = "commit", "rollback"
 
 
-@frozen
+@worded("Prepare {txn}")
 class Prepare:
     """Can you commit, whatever happens from now on (`xa_prepare`)?"""
 
     txn: str
-
-    def __str__(self) -> str:
-        return f"Prepare {self.txn}"
 
 
 @frozen
@@ -32,42 +29,30 @@ class PrepareResponse:
         return f"vote {'yes' if self.yes else 'no'}"
 
 
-@frozen
+@worded("Commit {txn}")
 class Commit:
     """Everybody has voted yes (`xa_commit`)."""
 
     txn: str
 
-    def __str__(self) -> str:
-        return f"Commit {self.txn}"
 
-
-@frozen
+@worded("committed {txn}")
 class CommitResponse:
     txn: str
 
-    def __str__(self) -> str:
-        return f"committed {self.txn}"
 
-
-@frozen
+@worded("Rollback {txn}")
 class Rollback:
     """Not everybody has (`xa_rollback`). Nobody waits for an answer: see presumed abort."""
 
     txn: str
 
-    def __str__(self) -> str:
-        return f"Rollback {self.txn}"
 
-
-@frozen
+@worded("Inquire {txn}")
 class Inquire:
     """A participant in doubt asks what was decided."""
 
     txn: str
-
-    def __str__(self) -> str:
-        return f"Inquire {self.txn}"
 
 
 @frozen

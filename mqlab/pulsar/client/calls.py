@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 from ..messages import MessageId, TxnID
 from ..states import AccessMode, SubType, TxnAction
 
@@ -41,14 +41,11 @@ class CreateProducer:
         return f"producer {self.partition}{_given(('access', '' if shares else self.access_mode))}"
 
 
-@frozen
+@worded("close-producer {partition}")
 class Release:
     """producer.close()"""
 
     partition: str
-
-    def __str__(self) -> str:
-        return f"close-producer {self.partition}"
 
 
 @frozen
@@ -69,34 +66,25 @@ class Send:
         return f"send {self.partition} {' '.join(self.values)}{more}"
 
 
-@frozen
+@worded("commit {name}")
 class Commit:
     """txn.commit()"""
 
     name: str
 
-    def __str__(self) -> str:
-        return f"commit {self.name}"
 
-
-@frozen
+@worded("abort {name}")
 class Abort:
     """txn.abort()"""
 
     name: str
 
-    def __str__(self) -> str:
-        return f"abort {self.name}"
 
-
-@frozen
+@worded("state {name}")
 class GetState:
     """txn.getState()"""
 
     name: str
-
-    def __str__(self) -> str:
-        return f"state {self.name}"
 
 
 @frozen
@@ -127,14 +115,11 @@ class SubscribeTo:
         return f"{verb} {self.partition} {self.subscription}{more}"
 
 
-@frozen
+@worded("receive {subscription}")
 class Receive:
     """consumer.receive(), until nothing more is there; returns what came, or "nothing"."""
 
     subscription: str
-
-    def __str__(self) -> str:
-        return f"receive {self.subscription}"
 
 
 @frozen
@@ -153,47 +138,35 @@ class Acknowledge:
         return f"{' '.join((verb, self.subscription, *map(str, self.ids)))}{more}"
 
 
-@frozen
+@worded("redeliver {subscription}")
 class RedeliverAll:
     """consumer.redeliverUnacknowledgedMessages()"""
 
     subscription: str
 
-    def __str__(self) -> str:
-        return f"redeliver {self.subscription}"
 
-
-@frozen
+@worded("close {subscription}")
 class Close:
     """consumer.close()"""
 
     subscription: str
 
-    def __str__(self) -> str:
-        return f"close {self.subscription}"
 
-
-@frozen
+@worded("reopen {name}")
 class Reopen:
     """A tester's: set the state of an ended transaction back to OPEN, as reflection can, so that
     the client sends what a stale one would."""
 
     name: str
 
-    def __str__(self) -> str:
-        return f"reopen {self.name}"
 
-
-@frozen
+@worded("end-by-id {action} {txn.most}/{txn.least}")
 class EndById:
     """A raw END_TXN by its id, as another client that was told the id can send; and what the
     REST call abortTransaction comes to."""
 
     txn: TxnID
     action: TxnAction
-
-    def __str__(self) -> str:
-        return f"end-by-id {self.action} {self.txn.most}/{self.txn.least}"
 
 
 @frozen

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 from ..log import Stored
 from ..messages import Answer
 
 # ---- reading ---------------------------------------------------------------------------
 
 
-@frozen
+@worded("PullMessage {queue}@{offset}")
 class PullMessage:
     """PULL_MESSAGE 11. `most`: so many messages at most."""
 
@@ -17,9 +17,6 @@ class PullMessage:
     queue: str
     offset: int
     most: int = 32
-
-    def __str__(self) -> str:
-        return f"PullMessage {self.queue}@{self.offset}"
 
 
 @frozen
@@ -37,27 +34,21 @@ class PullMessageResponse(Answer):
 # ---- offsets ---------------------------------------------------------------------------
 
 
-@frozen
+@worded("QueryConsumerOffset {group} {queue}")
 class QueryConsumerOffset:
     """QUERY_CONSUMER_OFFSET 14"""
 
     group: str
     queue: str
 
-    def __str__(self) -> str:
-        return f"QueryConsumerOffset {self.group} {self.queue}"
 
-
-@frozen
+@worded("UpdateConsumerOffset {group} {queue}@{offset}")
 class UpdateConsumerOffset:
     """UPDATE_CONSUMER_OFFSET 15, one-way"""
 
     group: str
     queue: str
     offset: int
-
-    def __str__(self) -> str:
-        return f"UpdateConsumerOffset {self.group} {self.queue}@{self.offset}"
 
 
 @frozen
@@ -74,7 +65,7 @@ class OffsetResponse(Answer):
 # ---- sending back ----------------------------------------------------------------------
 
 
-@frozen
+@worded("ConsumerSendMsgBack {words}")
 class ConsumerSendMsgBack:
     """CONSUMER_SEND_MSG_BACK 36: the consumer could not process a message. `delay_level` 0: the
     broker chooses, -1: no more tries. `most`: how often it may come back, -1: as the broker's
@@ -88,9 +79,6 @@ class ConsumerSendMsgBack:
     words: str = ""
     msg_id: str = ""
 
-    def __str__(self) -> str:
-        return f"ConsumerSendMsgBack {self.words}"
-
 
 @frozen
 class ConsumerSendMsgBackResponse(Answer):
@@ -100,14 +88,11 @@ class ConsumerSendMsgBackResponse(Answer):
 # ---- who reads what --------------------------------------------------------------------
 
 
-@frozen
+@worded("GetConsumerListByGroup {group}")
 class GetConsumerListByGroup:
     """GET_CONSUMER_LIST_BY_GROUP 38"""
 
     group: str
-
-    def __str__(self) -> str:
-        return f"GetConsumerListByGroup {self.group}"
 
 
 @frozen

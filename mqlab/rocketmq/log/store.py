@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from ...kernel import Append, Disk, Effect, Effects, frozen
+from ...kernel import Append, Disk, Effect, Effects, frozen, worded
 from ..config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC, SCHEDULE_TOPIC
 from ..messages import Message, name_queue
 
@@ -41,7 +41,7 @@ class Stored:
         return f"{self.kind} {self.message.words}{times} @{self.queue_offset}{where}"
 
 
-@frozen
+@worded("entry @{base} points to {commit_log_offset}")
 class QueueEntry:
     """An entry of a consume queue: where in the commit log the message lies."""
 
@@ -51,9 +51,6 @@ class QueueEntry:
     @property
     def last(self) -> int:
         return self.base
-
-    def __str__(self) -> str:
-        return f"entry @{self.base} points to {self.commit_log_offset}"
 
 
 class Writer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen
+from ...kernel import frozen, worded
 
 
 @frozen
@@ -69,11 +69,8 @@ class End:
         return f"end {self.end} {self.order}{more}"
 
 
-@frozen
+@worded("resume {commit_log_offset}")
 class Resume:
     """resumeCheckHalfMessage: an operator takes a parked half back"""
 
     commit_log_offset: int
-
-    def __str__(self) -> str:
-        return f"resume {self.commit_log_offset}"

@@ -21,7 +21,7 @@ from ....kernel import (
     SetTimer,
     build_failure,
     build_success,
-    frozen,
+    worded,
 )
 from ...config import offsets_log
 from ...errors import Error
@@ -48,7 +48,7 @@ BEAT = 1  # a heartbeat's request has this number and its generation; a call's r
 UNKNOWN = frozenset({Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION})
 
 
-@frozen
+@worded("member={member} generation={generation}")
 class Membership:
     """`rejoin`: the next poll joins again before it reads. What `groupMetadata()` gives to
     a producer is group, member and generation."""
@@ -59,9 +59,6 @@ class Membership:
     generation: int = -1
     assigned: tuple[str, ...] = ()
     rejoin: bool = False
-
-    def __str__(self) -> str:
-        return f"member={self.member} generation={self.generation}"
 
 
 def assign_ranges(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ....kernel import frozen
+from ....kernel import worded
 from ...errors import Error
 from ...messages import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId, TxnOffsetCommit
 from .flight import CoordinatorQuestion
@@ -26,7 +26,7 @@ class Kind(StrEnum):
     FATAL = "fatal"
 
 
-@frozen
+@worded("{exception}, {kind}")
 class Trouble:
     """An error as the application meets it: the exception's name, and what is left to do.
     `unknown`: whether the thing happened nevertheless cannot be told. `bump`: with a legacy
@@ -36,9 +36,6 @@ class Trouble:
     kind: Kind = Kind.ABORTABLE
     unknown: bool = False
     bump: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.exception}, {self.kind}"
 
 
 _E = Error

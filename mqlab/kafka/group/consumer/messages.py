@@ -5,7 +5,7 @@ Source: ConsumerGroupHeartbeatRequest.json, ConsumerGroupDescribeRequest.json (K
 
 from __future__ import annotations
 
-from ....kernel import frozen
+from ....kernel import frozen, worded
 from ...errors import Error
 from ...messages import braces
 
@@ -63,9 +63,6 @@ class ConsumerGroupHeartbeatResponse:
         return f"ok epoch={self.epoch}{given}"
 
 
-@frozen
+@worded("ConsumerGroupDescribe {group}")
 class ConsumerGroupDescribe:
     group: str
-
-    def __str__(self) -> str:
-        return f"ConsumerGroupDescribe {self.group}"

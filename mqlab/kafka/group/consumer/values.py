@@ -22,7 +22,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
-from ....kernel import Map, frozen, replace
+from ....kernel import Map, frozen, replace, worded
 from ...errors import Error
 from ...messages import Position, braces
 
@@ -178,14 +178,11 @@ class MemberMetadata:
         return self.member.id
 
 
-@frozen
+@worded("{group}: group epoch {epoch}")
 class GroupEpoch:
     group: str
     epoch: int
     subscribed: int
-
-    def __str__(self) -> str:
-        return f"{self.group}: group epoch {self.epoch}"
 
     @property
     def label(self) -> str:
@@ -206,14 +203,11 @@ class TargetAssignment:
         return ", ".join(self.partitions)
 
 
-@frozen
+@worded("{group}: target epoch {epoch}")
 class TargetEpoch:
     group: str
     epoch: int
     at_ms: int
-
-    def __str__(self) -> str:
-        return f"{self.group}: target epoch {self.epoch}"
 
     @property
     def label(self) -> str:
@@ -241,29 +235,23 @@ class CurrentAssignment:
         return f"{self.member} epoch {self.epoch}"
 
 
-@frozen
+@worded("{group}: {member} is gone")
 class MemberTombstones:
     """What it had, what it should have had, and what it said: three tombstones."""
 
     group: str
     member: str
 
-    def __str__(self) -> str:
-        return f"{self.group}: {self.member} is gone"
-
     @property
     def label(self) -> str:
         return f"✗ {self.member}"
 
 
-@frozen
+@worded("{group}: tombstones")
 class ConsumerGroupTombstones:
     """Of the target's epoch and the group's."""
 
     group: str
-
-    def __str__(self) -> str:
-        return f"{self.group}: tombstones"
 
     @property
     def label(self) -> str:

@@ -43,6 +43,7 @@ from ....kernel import (
     Response,
     Send,
     SetTimer,
+    worded,
 )
 
 STEP = "end_txn"
@@ -52,14 +53,11 @@ TIMEOUT = "timeout "
 Result = tuple["PiecewiseCoordinator", Effects]
 
 
-@dataclass(frozen=True, slots=True)
+@worded("NextPiece {txn_id}")
 class NextPiece:
     """The coordinator's note to itself: go on with the pieces of this transaction."""
 
     txn_id: str
-
-    def __str__(self) -> str:
-        return f"NextPiece {self.txn_id}"
 
 
 @dataclass(frozen=True, slots=True)

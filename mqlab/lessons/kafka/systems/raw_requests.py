@@ -23,6 +23,7 @@ from ....kernel import (
     Send,
     build_failure,
     build_success,
+    worded,
 )
 
 ADVICE = {
@@ -35,16 +36,13 @@ ADVICE = {
 NUMBERS = ("pid", "epoch", "seq", "timeout_ms", "coordinator", "v")
 
 
-@dataclass(frozen=True, slots=True)
+@worded("{words}")
 class Asked:
     """One request: `words` as written, `to` whom, and the message itself."""
 
     words: str
     to: str
     body: object
-
-    def __str__(self) -> str:
-        return self.words
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from uuid import UUID, uuid5
 
 from ....kafka.errors import Error
-from ....kernel import frozen
+from ....kernel import worded
 
 NAMESPACE = UUID("6d716c61-6200-4b61-8000-746f70696373")
 NAME = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
@@ -23,7 +23,7 @@ MOST_PARTITIONS = 10_000
 EXCESSIVE = "Excessively large number of partitions per request."
 
 
-@frozen
+@worded("topic {name}, {count} partitions")
 class Topic:
     """`id` is made from the name and the number of topics made before, so that a topic
     created again is another one. `configs`: what it was given, by name."""
@@ -40,9 +40,6 @@ class Topic:
     @property
     def partitions(self) -> tuple[str, ...]:
         return tuple(f"{self.name}-{i}" for i in range(self.count))
-
-    def __str__(self) -> str:
-        return f"topic {self.name}, {self.count} partitions"
 
 
 def topic_id(name: str, made: int) -> str:

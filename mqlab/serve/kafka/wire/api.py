@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from ....kernel import frozen
+from ....kernel import worded
 
 
 class Api(IntEnum):
@@ -106,7 +106,7 @@ OFFERED: Offer = {
 ANNOUNCED_PRODUCE = (0, 13)
 
 
-@frozen
+@worded("{api.name} v{version}")
 class Ask:
     """A decoded request. `body` has the fields of its version's schema; `client` is the
     client.id; `here` the address it was sent to, which is the one to give back; `host` where
@@ -118,6 +118,3 @@ class Ask:
     client: str = ""
     here: tuple[str, int] = ("127.0.0.1", 9092)
     host: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.api.name} v{self.version}"

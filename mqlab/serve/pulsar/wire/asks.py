@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....kernel import Caller, frozen
+from ....kernel import Caller, frozen, worded
 from ....pulsar.messages import Answer, PushMessage, SendReceipt
 from .commands import Command
 
@@ -22,7 +22,7 @@ class Ask:
         return self.command.name
 
 
-@frozen
+@worded("{method} {path}")
 class AdminAsk:
     """A request of the admin interface, and the address at which it has reached us."""
 
@@ -30,9 +30,6 @@ class AdminAsk:
     path: str
     body: bytes = b""
     here: Host = ("127.0.0.1", 0)
-
-    def __str__(self) -> str:
-        return f"{self.method} {self.path}"
 
 
 @frozen
@@ -91,12 +88,9 @@ class Push:
         return str(self.message)
 
 
-@frozen
+@worded("{name}")
 class Tell:
     """A command that the broker sends unasked."""
 
     name: str
     fields: tuple[tuple[str, Any], ...] = ()
-
-    def __str__(self) -> str:
-        return self.name

@@ -20,7 +20,7 @@ from typing import Any, overload
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
-from ....kernel import frozen
+from ....kernel import frozen, worded
 from ...crc import crc32c
 from .proto import BaseCommand, MessageMetadata, Type
 
@@ -57,7 +57,7 @@ class Command:
     message: bytes = b""
 
 
-@frozen
+@worded("{text}")
 class Payload:
     """A message, or a batch of `count` of them in one entry, as its producer sent it. `text`: the
     beginning of it in words, where there are any."""
@@ -66,9 +66,6 @@ class Payload:
     count: int = 1
     is_batch: bool = False
     text: str = ""
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @frozen

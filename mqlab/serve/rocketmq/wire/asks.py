@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....kernel import frozen
+from ....kernel import frozen, worded
 from ....rocketmq.messages import Message, SendMessage
 from ....rocketmq.remoting import RemotingCommand
 from ..front.clients import ClientBeat, Subscription
@@ -86,16 +86,13 @@ class UnlockBatchMq:
 # ---- topics and queues -----------------------------------------------------------------------
 
 
-@frozen
+@worded("UpdateAndCreateTopic {topic}, {write_queues} queues")
 class UpdateAndCreateTopic:
     topic: str
     read_queues: int
     write_queues: int
     perm: int
     sys_flag: int
-
-    def __str__(self) -> str:
-        return f"UpdateAndCreateTopic {self.topic}, {self.write_queues} queues"
 
 
 @frozen
