@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` and `make test`. `make help` lists the others.
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test quick lint site bench income flink labs class real lock clean
+.PHONY: help setup lab test quick lint site bench income flink labs class real lock proto clean
 PY := .venv/bin/python
 export PYTHON
 
@@ -58,6 +58,9 @@ real: setup ## real brokers (Java, Maven): asked again and compared, and the eng
 
 lock: setup ## renew requirements.lock within pyproject.toml's bounds
 	@.ci/lock
+
+proto: setup ## make the classes of Pulsar's messages anew from PulsarApi.proto
+	@.ci/proto
 
 clean: ## remove what the commands made, .venv too; nothing that you wrote, no course
 	rm -rf .venv .cache build dist .pytest_cache .mypy_cache .ruff_cache

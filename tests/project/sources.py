@@ -14,6 +14,9 @@ ROOT = Path(__file__).parents[2]
 STORIES = ROOT / "mqlab" / "real" / "kafka" / "clients"
 CODE = {ROOT / "mqlab": "mqlab", ROOT / "widgets" / "mqlab_widgets": "mqlab_widgets"}
 
+# what a compiler wrote, whose source is the file it was made from
+GENERATED = "_pb2.py"
+
 # tokens that are no code
 SILENT = {
     tokenize.COMMENT,
@@ -29,11 +32,13 @@ Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 @cache
 def list_committed() -> list[Path]:
-    """Every file git knows or would add, so that a rule also holds before the commit."""
+    """Every file git knows or would add, so that a rule also holds before the commit; none that a
+    compiler wrote."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     names = done.stdout.decode("utf-8").split("\0")
-    return [ROOT / name for name in sorted(set(names)) if name and (ROOT / name).is_file()]
+    written = sorted({name for name in names if name and not name.endswith(GENERATED)})
+    return [ROOT / name for name in written if (ROOT / name).is_file()]
 
 
 def texts() -> dict[str, str]:
@@ -56,7 +61,7 @@ def modules() -> dict[str, Path]:
     found = {}
     for folder, package in CODE.items():
         for path in sorted(folder.rglob("*.py")):
-            if STORIES in path.parents:
+            if STORIES in path.parents or path.name.endswith(GENERATED):
                 continue
             parts = (package, *path.relative_to(folder).with_suffix("").parts)
             found[".".join(parts).removesuffix(".__init__")] = path
