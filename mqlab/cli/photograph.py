@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
 from mqlab_widgets.style import font_css
 
 from . import doctor
 from .errors import UserError
-from .gif import Frame, gif_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 Theme = Literal["light", "dark"]
-JS = Path(__file__).with_name("frames.js")
 
 MOST_FRAMES, MOST_PIXELS = 150, 2_000
+COLOURS = 255  # of a GIF, and one for what stays as it was
 PACE_MS, LETTER_MS, LAST_MS = 900, 22, 4_000
 """How long a frame of a GIF is seen: the sentence of its step is to be read, the last one too."""
 
@@ -94,19 +93,31 @@ def size_of(svg: str) -> tuple[int, int]:
 
 def film(page: Page, stills: Sequence[str], times_ms: Sequence[int]) -> bytes:
     """Stills of one size as a GIF; each is seen as long as its time says."""
-    pictures = [base64.b64encode(photograph(page, svg)).decode() for svg in stills]
-    page.evaluate(JS.read_text("utf-8"))
-    call: Callable[[str], str] = "(png) => window.frames_of_a_gif.{}(png)".format
-    for picture in pictures:
-        page.evaluate(call("count"), picture)
-    palette = bytes(page.evaluate(call("choose")))
-    frames = [
-        _frame(page.evaluate(call("frame"), picture), time // 10)
-        for picture, time in zip(pictures, times_ms, strict=True)
-    ]
-    return gif_of(*size_of(stills[0]), palette, frames)
+    return gif_of([photograph(page, svg) for svg in stills], times_ms)
 
 
-def _frame(found: dict[str, Any], centiseconds: int) -> Frame:
-    pixels = base64.b64decode(found.pop("data"))
-    return Frame(**found, pixels=pixels, centiseconds=centiseconds)
+def gif_of(shots: Sequence[bytes], times_ms: Sequence[int]) -> bytes:
+    """Screenshots, each a PNG of the same size, as a GIF that begins again when it has ended. All
+    frames have one palette, the most frequent colours, so what stays keeps its colour."""
+    from PIL import Image
+
+    def read(shot: bytes) -> Image.Image:
+        """With the six upper bits of each colour, by which Pillow looks it up in a palette."""
+        return Image.open(BytesIO(shot)).convert("RGB").point(lambda part: part & 0xFC)
+
+    counts: Counter[Any] = Counter()
+    for picture in map(read, shots):
+        colours = picture.getcolors(picture.width * picture.height) or ()
+        counts.update({colour: pixels for pixels, colour in colours})
+    parts = [part for colour, _ in counts.most_common(COLOURS) for part in colour]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(parts)
+    frames = [read(shot).quantize(palette=palette, dither=Image.Dither.NONE) for shot in shots]
+    for frame in frames:
+        frame.putpalette([part | part >> 6 for part in parts])  # white is white again
+    out = BytesIO()
+    times = [time // 10 * 10 for time in times_ms]  # a GIF counts in hundredths of a second
+    frames[0].save(
+        out, "GIF", save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=False
+    )
+    return out.getvalue()

@@ -83,7 +83,7 @@ LIBRARIES = {
         "traitlets",
     },
     "mqlab_widgets": {"IPython", "anywidget", "ipywidgets", "traitlets"},
-    "mqlab.cli": {"confluent_kafka", "playwright"},
+    "mqlab.cli": {"PIL", "confluent_kafka", "playwright"},
 }
 OURS = ("mqlab", "mqlab_widgets")
 

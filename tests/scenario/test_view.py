@@ -8,13 +8,15 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 import zlib
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from mqlab_widgets.lecture import TELLING, find_telling
+from PIL import Image, ImageSequence
 
 from mqlab.cli import doctor, main, pictures
-from mqlab.cli.gif import CLEAR, END, FIRST, MOST, Frame, compress, gif_of
+from mqlab.cli.photograph import gif_of
 from mqlab.cli.run import open_scenario
 from mqlab.kernel import Play, Trace
 from mqlab.registry import system
@@ -217,93 +219,53 @@ def blank(browser, folder):
     return page
 
 
-#: duration (µs) of each frame of a GIF, its size, and the colours along a row of its pixels
-DECODE = """async ([gif, y]) => {
-  const data = Uint8Array.from(atob(gif), (c) => c.charCodeAt(0));
-  const decoder = new ImageDecoder({ data, type: "image/gif" });
-  await decoder.tracks.ready;
-  const frames = [];
-  for (let i = 0; i < decoder.tracks.selectedTrack.frameCount; i++) {
-    const { image } = await decoder.decode({ frameIndex: i });
-    const canvas = new OffscreenCanvas(image.displayWidth, image.displayHeight).getContext("2d");
-    canvas.drawImage(image, 0, 0);
-    const row = canvas.getImageData(0, y, image.displayWidth, 1).data;
-    frames.push([image.duration, image.displayWidth, image.displayHeight, [...row]]);
-  }
-  return frames;
-}"""
-
-
-def decoded(browser, folder, gif, y):
-    page = blank(browser, folder)
-    found = page.evaluate(DECODE, [base64.b64encode(gif).decode(), y])
-    page.close()
-    return found
-
-
 @pytest.mark.needs("chromium", "driver")
-def test_a_gif_has_a_frame_for_each_visible_step_and_a_pause_at_its_end(
-    scenario, tmp_path, browser
-):
+def test_a_gif_has_a_frame_for_each_visible_step_and_a_pause_at_its_end(scenario, tmp_path):
     out, data = tmp_path / "x.gif", tmp_path / "x.json"
     assert main(["view", str(scenario), "-o", str(data)]) == 0
     typed("view", scenario, "-o", out, "--step", "0-9")
     facts = Trace.load(data).facts
     visible = [n for n in range(10) if not n or not facts[n - 1].fold]
-    frames = decoded(browser, tmp_path, out.read_bytes(), 33)
-    assert len(frames) == len(visible) < 10
-    times = [frame[0] // 1000 for frame in frames]
+    film = Image.open(out)
+    times, titles = [], []
+    for frame in ImageSequence.Iterator(film):
+        times.append(frame.info["duration"])
+        picture = frame.convert("RGB")
+        titles.append([picture.getpixel((x, 33)) for x in range(200)])
+    assert len(times) == len(visible) < 10
     letters = [len(facts[n - 1].why.en) if n else 0 for n in visible]
     assert times[:-1] == [10 * ((900 + 22 * n) // 10) for n in letters[:-1]]
     assert times[-1] > 4_000
-    assert len({tuple(frame[1:3]) for frame in frames}) == 1, "nothing jumps"
-    titles = [frame[3][: 4 * 200] for frame in frames]
     assert all(title == titles[0] for title in titles), "what stays is drawn once, and stays"
-    assert max(titles[0][::4]) == 255 and min(titles[0][::4]) < 60
+    reds = [red for red, _, _ in titles[0]]
+    assert max(reds) == 255 and min(reds) < 60
 
 
-@pytest.mark.needs("chromium", "driver")
-def test_a_browser_reads_what_the_writer_wrote(tmp_path, browser):
-    palette = bytes([255, 0, 0, 0, 255, 0, 0, 0, 255])
-    whole = Frame(0, 0, 3, 2, bytes([0, 1, 2, 2, 1, 0]), 50)
-    part = Frame(1, 1, 2, 1, bytes([255, 2]), 120)
-    frames = decoded(browser, tmp_path, gif_of(3, 2, palette, [whole, part]), 1)
-    red, green, blue = ([255 * (i == k) for i in range(3)] + [255] for k in range(3))
-    assert [frame[:3] for frame in frames] == [[500_000, 3, 2], [1_200_000, 3, 2]]
-    assert frames[0][3] == [*blue, *green, *red]
-    assert frames[1][3] == [*blue, *green, *blue], "the middle one is as it was"
+def test_frames_of_a_gif_share_their_colours_and_keep_what_stays():
+    red, green, blue = (tuple(255 * (i == k) for i in range(3)) for k in range(3))
+    shots = []
+    for middle in (green, blue):
+        picture = Image.new("RGB", (3, 2), red)
+        picture.putpixel((1, 1), middle)
+        picture.save(png := BytesIO(), "PNG")
+        shots.append(png.getvalue())
+    film = Image.open(BytesIO(gif_of(shots, [507, 1200])))
+    assert (film.n_frames, film.info["loop"], film.size) == (2, 0, (3, 2))
+    for at, middle, duration in ((0, green, 500), (1, blue, 1200)):
+        film.seek(at)
+        assert film.info["duration"] == duration
+        row = [film.convert("RGB").getpixel((x, 1)) for x in range(3)]
+        assert row == [red, middle, red]
 
 
-def decompress(packed):
-    """GIF's LZW as its specification tells a reader."""
-    bits = int.from_bytes(packed, "little")
-    out, known, size, before = bytearray(), {}, 9, None
-    while True:
-        code, bits = bits & ((1 << size) - 1), bits >> size
-        if code == END:
-            return bytes(out)
-        if code == CLEAR:
-            known, size, before = {}, 9, None
-            continue
-        if code < CLEAR:
-            text = bytes([code])
-        else:
-            text = known.get(code) or before + before[:1]
-        if before is not None and len(known) < MOST - FIRST:
-            known[FIRST + len(known)] = before + text[:1]
-        if FIRST + len(known) == 1 << size and size < 12:
-            size += 1
-        out += text
-        before = text
-
-
-@pytest.mark.parametrize(
-    "pixels",
-    [b"\x07", b"\0" * 5_000, bytes(range(256)) * 3, bytes(i * i % 251 for i in range(60_000))],
-    ids=["one", "alike", "all", "more than the codes"],
-)
-def test_what_is_compressed_can_be_read(pixels):
-    assert decompress(compress(pixels)) == pixels
+def test_of_many_colours_a_gif_has_the_most_frequent():
+    picture = Image.new("RGB", (300, 2), (9, 9, 9))
+    for x in range(300):
+        picture.putpixel((x, 0), (x % 256, x * 7 % 256, 255 - x % 256))
+    picture.save(png := BytesIO(), "PNG")
+    film = Image.open(BytesIO(gif_of([png.getvalue()], [100]))).convert("RGB")
+    assert film.getpixel((0, 1)) == (8, 8, 8) and film.getpixel((299, 1)) == (8, 8, 8)
+    assert len(film.getcolors()) <= 256
 
 
 def test_open_shows_the_run_of_a_token_in_a_page(tmp_path, monkeypatch, capsys, opened):
