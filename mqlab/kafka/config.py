@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 
 from ..kernel import Config, Disk, Text, Words, frozen
 
@@ -52,10 +51,6 @@ SAFEGUARDS: dict[str, Text] = {
     }.items()
 }
 
-Range = tuple[int, int]
-AcceptRule = Callable[[tuple[Range, ...], int, tuple[int, int, int]], str]
-AdmitRule = Callable[[tuple[int, int] | None, str, bool, tuple[int, int]], str]
-
 
 @frozen
 class KafkaConfig(Config):
@@ -67,13 +62,7 @@ class KafkaConfig(Config):
     forgotten; 0: never, which keeps a lesson free of timers that no lesson waits for. Kafka:
     7 days, looked at every hour; 1 day, looked at every 10 minutes.
     `release`: "4.2" or "4.3", where the two differ. `skip_leaderless_marker`: what 4.3.1 and
-    4.4.0 do: a partition that has no leader just now is taken for deleted, and gets no marker.
-    `lso_rule`: a learner's (first offsets of undecided transactions, high watermark) → the
-    offset that read_committed may not reach; None: Kafka's own.
-    `accept_rule`: a learner's (ranges of the last five batches, oldest first; epoch known here,
-    -1: none; batch as (epoch, first, last)) → "append", "duplicate" or "refuse"; None: Kafka's.
-    `admit_rule`: a learner's ((pid, epoch) known to the coordinator or None; state; whether a
-    transition is under way; (pid, epoch) of the request) → "ok" or an error; None: Kafka's."""
+    4.4.0 do: a partition that has no leader just now is taken for deleted, and gets no marker."""
 
     transaction_version: int = 2
     release: str = "4.3"
@@ -91,9 +80,6 @@ class KafkaConfig(Config):
     id_sweep_ms: int = 3_600_000
     pid_expiration_ms: int = 0
     pid_sweep_ms: int = 600_000
-    lso_rule: Callable[[tuple[int, ...], int], int] | None = None
-    accept_rule: AcceptRule | None = None
-    admit_rule: AdmitRule | None = None
 
 
 def java_hash(text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -263,3 +264,32 @@ def test_help_loads_only_the_standard_library() -> None:
     ours, others = done.stdout.splitlines()
     assert ours.split() == ["mqlab", "mqlab.cli", "mqlab.cli.errors"]
     assert set(others.split()) <= {"__main__", "mqlab"}
+
+
+#: configurations of roles that hold a function: RocketMQ's listener is the application's in the
+#: real client too, the others still are a learner's
+SLOTS = {
+    "ProducerConfig": {"execute", "check"},
+    "PulsarConfig": {"recover_rule", "ack_rule"},
+    "DeliveryConfig": {"count_rule"},
+}
+
+
+def test_no_role_holds_a_slot_for_a_student() -> None:
+    """A lesson brings a role of its own (`lessons/kafka/systems/ruled.py`); none of the engine's is
+    configured with a function."""
+    held: dict[str, set[str]] = {}
+    for name, path in modules().items():
+        if not name.startswith(tuple(f"mqlab{room}." for room in (*BROKERS, ".patterns"))):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and node.name.endswith("Config"):
+                fields = [field for field in node.body if isinstance(field, ast.AnnAssign)]
+                slots = {
+                    ast.unparse(field.target)
+                    for field in fields
+                    if re.search(r"Callable|Rule\b", ast.unparse(field.annotation))
+                }
+                if slots:
+                    held[node.name] = slots
+    assert held == SLOTS

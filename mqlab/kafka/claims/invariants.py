@@ -18,7 +18,6 @@ from ...kernel.claims import Claim, claims_by_key, list_properties
 from ...kernel.world import NodeState
 from ..coordinator import TIMEOUT, Coordinator
 from ..log import COMMIT
-from ..log.fetch import upper_bound
 from ..messages import READ_COMMITTED
 from ..picture import words
 from ..picture.cluster import Cluster
@@ -66,11 +65,6 @@ def replicated_read(cluster: Cluster, world: World) -> bool:
         for p in cluster.partitions
         for batch, _ in seen.list_readable(p, READ_COMMITTED)
     )
-
-
-def no_needless_wait(cluster: Cluster, world: World) -> bool:
-    parts = read_world(cluster, world).parts
-    return all(upper_bound(parts[p], READ_COMMITTED) >= parts[p].lso for p in cluster.partitions)
 
 
 def decided_first(cluster: Cluster, world: World) -> bool:
@@ -263,8 +257,6 @@ SOMETIMES = (
     _claim("commits", words.COMMITS, commits, "sometimes"),
     _claim("read back", words.READ_BACK, read_back, "sometimes"),
 )
-#: only where a learner's rule says how far one may read
-RULED = (_claim("no needless wait", words.NO_NEEDLESS_WAIT, no_needless_wait),)
 #: what a system line may name, by that name
 CLAIMS = claims_by_key((*ALWAYS, *LIVE, *V2, *UNKEPT))
 
@@ -279,8 +271,7 @@ def properties(
 ) -> tuple[Property, ...]:
     """What a search checks: everything that a correct cluster keeps with this client, what
     must be reachable, and the claims that were named."""
-    ruled = RULED if cluster.config.lso_rule is not None else ()
-    kept = (*ruled, *LIT, *ALWAYS, *LIVE, *(V2 if client == "v2" else ()))
+    kept = (*LIT, *ALWAYS, *LIVE, *(V2 if client == "v2" else ()))
     if cluster.replicas > 1:
         kept = REPLICATED
     named = (CLAIMS[name] for name in claims)

@@ -141,6 +141,14 @@ class Coordinator:
 
     # -- transitions ---------------------------------------------------------------------
 
+    def check_add(self, ask: AddPartitionsToTxn) -> Error:
+        """Whether whoever asks may add partitions to this transaction, or verify them."""
+        return add_partitions.check_request(self, ask)
+
+    def check_owner(self, ask: EndTxn) -> Error:
+        """Whether a legacy client may end this transaction."""
+        return end_txn.check_owner(self, ask)
+
     def busy(self, txn_id: str) -> bool:
         """Whether a transition is under way. A prepared transaction always has its
         completion pending (TransactionMetadata#prepareComplete)."""

@@ -17,7 +17,6 @@ from ...kernel import Caller, Effects, Reply, replace
 from ..errors import Error
 from ..messages import AddPartitionsToTxn, AddPartitionsToTxnResponse
 from ..states import PREPARED, TxnState
-from .admit import apply_admit_rule
 from .entry import Entry
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ Result = tuple["Coordinator", Effects]
 def handle(
     tc: Coordinator, ask: AddPartitionsToTxn, caller: Caller, disk: Disk, at_ms: int
 ) -> Result:
-    error = check_request(tc, ask)
+    error = tc.check_add(ask)
     if error or ask.verify_only:
         return tc, (Reply(caller, AddPartitionsToTxnResponse(error)),)
     entry: Entry = tc.entries[ask.txn_id]
@@ -54,8 +53,6 @@ def check_request(tc: Coordinator, ask: AddPartitionsToTxn) -> Error:
     """The first check that fails, in the order of the real coordinator."""
     if not ask.txn_id:
         return Error.INVALID_REQUEST
-    if tc.config.admit_rule is not None and not ask.verify_only:
-        return apply_admit_rule(tc, ask)
     entry: Entry | None = tc.entries.get(ask.txn_id)
     if entry is None:
         return Error.INVALID_PRODUCER_ID_MAPPING

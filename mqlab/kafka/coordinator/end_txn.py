@@ -19,7 +19,6 @@ from ..errors import Error
 from ..messages import EndTxn, EndTxnResponse
 from ..states import COMPLETED, TxnState
 from . import markers
-from .admit import apply_admit_rule
 from .entry import EXHAUSTED, Entry
 from .init_producer_id import allocate
 
@@ -81,11 +80,7 @@ def _send_unrecorded(tc: Coordinator, new: Entry, caller: Caller, answer: EndTxn
 
 def check_legacy(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Error, bool]:
     """(error, already done): the checks in the real order, then state by state."""
-    error = (
-        apply_admit_rule(tc, ask)
-        if tc.config.admit_rule is not None
-        else check_owner(tc, ask, entry)
-    )
+    error = tc.check_owner(ask)
     if error or entry is None:
         return error, False
     match entry.state:
@@ -99,8 +94,9 @@ def check_legacy(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> tuple[Err
     return Error.INVALID_TXN_STATE, False
 
 
-def check_owner(tc: Coordinator, ask: EndTxn, entry: Entry | None) -> Error:
+def check_owner(tc: Coordinator, ask: EndTxn) -> Error:
     """What is wrong with it whatever the state: whose it is, how old, and whether now."""
+    entry: Entry | None = tc.entries.get(ask.txn_id)
     if entry is None or entry.pid != ask.pid:
         return Error.INVALID_PRODUCER_ID_MAPPING
     if entry.epoch != ask.epoch and "epoch_fencing" in tc.config.on:

@@ -25,7 +25,6 @@ from ..messages import (
     ListOffsetsResponse,
 )
 from .batch import Batch
-from .frontiers import find_lso
 from .index import AbortedTxn, index_of
 from .partition import Partition
 
@@ -34,8 +33,8 @@ LEAST_BYTES = 70  # of a record that no client sent, so that nobody has counted 
 
 def upper_bound(part: Partition, isolation: str) -> int:
     """The offset that a reader of this isolation level may not reach."""
-    if isolation == READ_COMMITTED and (part.config.lso_rule or "lso" in part.config.on):
-        return find_lso(part)
+    if isolation == READ_COMMITTED and "lso" in part.config.on:
+        return part.read_limit
     return part.hw
 
 
@@ -43,7 +42,7 @@ def answer_fetch(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchRes
     log = disk.log(name)
     end = upper_bound(part, ask.isolation)
     if not log.start <= ask.offset <= log.end:
-        return FetchResponse(Error.OFFSET_OUT_OF_RANGE, part.hw, find_lso(part), log.start)
+        return FetchResponse(Error.OFFSET_OUT_OF_RANGE, part.hw, part.read_limit, log.start)
     batches: list[Batch] = []
     size = 0
     for batch in log.read(ask.offset, end) if ask.offset < end else ():
@@ -58,7 +57,7 @@ def answer_fetch(part: Partition, name: str, ask: Fetch, disk: Disk) -> FetchRes
         aborted = collect_aborted_txns(name, ask.offset, upper, disk)
         if "aborted_index" not in part.config.on:
             aborted = ()
-    return FetchResponse(Error.NONE, part.hw, find_lso(part), log.start, tuple(batches), aborted)
+    return FetchResponse(Error.NONE, part.hw, part.read_limit, log.start, tuple(batches), aborted)
 
 
 def collect_aborted_txns(name: str, start: int, upper: int, disk: Disk) -> tuple[AbortedTxn, ...]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...kernel import Map, frozen, replace
-from ..config import AcceptRule, KafkaConfig
+from ..config import KafkaConfig
 from ..errors import Error
 from ..messages import WriteTxnMarkers
 from . import ABORT, AbortedTxn, Batch, next_sequence
@@ -52,6 +52,13 @@ class ProducerEntry:
     @property
     def last_seq(self) -> int:
         return self.window[-1].last_seq if self.window else -1
+
+    def find_same(self, batch: Batch) -> Written | None:
+        """The one of the last five that has this batch's numbers."""
+        for seen in self.window:
+            if (seen.first_seq, seen.last_seq) == (batch.first_seq, batch.last_seq):
+                return seen
+        return None
 
 
 @frozen
@@ -93,6 +100,11 @@ class Partition:
         first = self.first_unstable
         return self.hw if first is None else min(first, self.hw)
 
+    @property
+    def read_limit(self) -> int:
+        """The LSO as readers are told it, which their read_committed may not reach."""
+        return self.lso
+
     def advance(self, end: int) -> Partition:
         """Everything below `end` is replicated. A transaction is done with once its
         marker is (ProducerStateManager#removeUnreplicatedTransactions)."""
@@ -122,31 +134,9 @@ class Partition:
         """The batch among the last five that this one repeats *exactly*; any other overlap
         is no duplicate but out of order."""
         entry: ProducerEntry | None = self.producers.get(batch.pid)
-        if self.config.accept_rule is not None and batch.pid >= 0:
-            if self._apply_rule(self.config.accept_rule, batch) != "duplicate":
-                return None
-            # Called a duplicate of what is not remembered: nobody can say where it lies.
-            unknown = Written(batch.first_seq, batch.last_seq, -1, -1)
-            return self._find_same(entry, batch) or unknown
         if entry is None or entry.epoch != batch.epoch or "sequence_check" not in self.config.on:
             return None
-        return self._find_same(entry, batch)
-
-    @staticmethod
-    def _find_same(entry: ProducerEntry | None, batch: Batch) -> Written | None:
-        if entry is None:
-            return None
-        for seen in entry.window:
-            if (seen.first_seq, seen.last_seq) == (batch.first_seq, batch.last_seq):
-                return seen
-        return None
-
-    def _apply_rule(self, rule: AcceptRule, batch: Batch) -> str:
-        """What a learner's rule says of a batch."""
-        entry: ProducerEntry | None = self.producers.get(batch.pid)
-        seen = tuple((w.first_seq, w.last_seq) for w in entry.window) if entry else ()
-        known = entry.epoch if entry else -1
-        return rule(seen, known, (batch.epoch, batch.first_seq, batch.last_seq))
+        return entry.find_same(batch)
 
     def is_stale(self, batch: Batch) -> bool:
         """Whether the batch comes from an older self of its producer; one that is unknown has
@@ -161,11 +151,6 @@ class Partition:
         appends, whose sequence numbers are not looked at."""
         if batch.pid < 0:
             return Error.NONE
-        if sequences and self.config.accept_rule is not None:
-            if self._apply_rule(self.config.accept_rule, batch) != "refuse":
-                return Error.NONE
-            old = self.is_stale(batch)
-            return Error.INVALID_PRODUCER_EPOCH if old else Error.OUT_OF_ORDER_SEQUENCE_NUMBER
         if self.is_stale(batch):
             return Error.INVALID_PRODUCER_EPOCH
         if self.needs_guard(batch) and guard is not None:

@@ -26,7 +26,6 @@ from ..group import GroupMetadata, Offsets
 from ..group.consumer.messages import JOIN, ConsumerGroupHeartbeat
 from ..group.messages import Heartbeat, JoinGroupResponse, SyncGroupResponse, describe_assignment
 from ..log import Batch
-from ..log.frontiers import find_lso
 from ..log.partition import Partition
 from ..messages import (
     AddOffsetsToTxn,
@@ -224,4 +223,4 @@ def explain_change(
     if not isinstance(event, Appended) or part is None:
         return Telling()
     marker = newest is not None and bool(newest.control)
-    return Telling(fold=not marker, why=words.WHY_LSO(lso=find_lso(part), hw=part.hw))
+    return Telling(fold=not marker, why=words.WHY_LSO(lso=part.read_limit, hw=part.hw))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...kernel import Cell, Frontier, Log
 from ..log import ABORT, Batch, fetch
-from ..log.frontiers import find_lso
 from ..log.partition import Partition
 from ..messages import READ_COMMITTED
 from ..replication.copying import CHECKPOINT
@@ -39,7 +38,7 @@ def _strip(name: str, part: Partition, rows: list[tuple[Batch, Txn | None, str]]
         for batch, txn, outcome in rows
         for i in range(batch.count)
     )
-    return Log(name, cells, draw_frontiers(find_lso(part), part.hw))
+    return Log(name, cells, draw_frontiers(part.read_limit, part.hw))
 
 
 def draw_cell(batch: Batch, i: int, label: str, txn: str, outcome: str, limit: int) -> Cell:

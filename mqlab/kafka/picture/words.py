@@ -100,9 +100,6 @@ CLEAN_READ = Words(
     "no record of an open or aborted transaction is read committed",
     "read_committed 读不到未结束或已中止事务的记录",
 )
-NO_NEEDLESS_WAIT = Words(
-    "a decided record before any undecided one does not wait", "未决记录之前的已决记录不必等待"
-)
 REPLICATED_READ = Words("nothing above the high watermark is read", "读不到高水位以上的记录")
 DECIDED_FIRST = Words("the decision is durable before any marker", "决定先于任何标记持久化")
 COMMITS = Words("a transaction can commit", "事务可以提交")

@@ -56,7 +56,7 @@ class KafkaSystem(System):
     `replicas` of every log, of which `min_isr` must be in sync for an append. `retries`
     None: as often as need be; `delivery_timeout_ms` and `max_block_ms` 0: for ever;
     `config_check` "off" builds producers that Java refuses to (`max_in_flight` 6 with
-    idempotence). `rules`: what a learner writes, by slot ("lso", "accept", "admit").
+    idempotence). `rules`: what a learner writes; a lesson says into which role it goes.
     `claims`: properties that get a light of their own (`invariants.CLAIMS`)."""
 
     transaction_version: int = 2
@@ -144,9 +144,6 @@ class KafkaSystem(System):
             id_expiration_ms=self.id_expiration_ms,
             pid_expiration_ms=self.pid_expiration_ms,
             skip_leaderless_marker=self.skip_leaderless_marker,
-            lso_rule=dict(self.rules).get("lso"),
-            accept_rule=dict(self.rules).get("accept"),
-            admit_rule=dict(self.rules).get("admit"),
         )
 
     @cached_property

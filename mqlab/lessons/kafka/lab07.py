@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from ...explore import Budget
@@ -23,6 +22,7 @@ from ..steps import first
 from .batch_header import BATCH, TRANSACTIONAL_ID, header
 from .exercises.kills import ALIVE, KillExercise
 from .partition_log import partition_log
+from .systems.ruled import put_rule
 from .visibility import by_hand, frontiers, lag_table, list_index_steps, readers
 
 __all__ = [
@@ -74,12 +74,7 @@ MARKING = (
 
 
 def _tried(rule: Callable[..., Any], *lines: str) -> tuple[tuple[System, Budget], ...]:
-    tried = []
-    for line in lines:
-        found = system(line)
-        assert isinstance(found, KafkaSystem)
-        tried.append((replace(found, rules=(("lso", rule),)), Budget()))
-    return tuple(tried)
+    return tuple((put_rule(line, "lso", rule), Budget()) for line in lines)
 
 
 def _marks(order: tuple[str, ...]) -> tuple[tuple[System, Budget], ...]:

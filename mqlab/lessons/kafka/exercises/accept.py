@@ -1,6 +1,6 @@
 """The exercise of lab 05: the rule by which a leader takes, recognises or refuses a batch.
 
-A learner's `accept` goes into the leader (`KafkaConfig.accept_rule`). Each trial is a short
+A learner's `accept` goes into the leader (`systems/ruled.py`). Each trial is a short
 story whose every schedule is searched; which promise breaks in which story says what the
 learner believes, so that every wrong rule meets its own sentence and its own shortest run.
 """
@@ -8,14 +8,13 @@ learner believes, so that every wrong rule meets its own sentence and its own sh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ....explore import Budget
 from ....kernel import System, Text
-from ....registry import system
 from ...trials import Stories
-from ..systems.payments import PaymentsSystem
+from ..systems.ruled import put_rule
 
 ANSWERS = ("append", "duplicate", "refuse")
 Rule = Callable[..., Any]
@@ -43,9 +42,7 @@ class Trial:
         line = f"payments producers=hand:raw 'hand={'; '.join(calls)}'"
         if self.story.startswith("payments"):
             line = self.story
-        found = system(line)
-        assert isinstance(found, PaymentsSystem)
-        return replace(found, rules=(("accept", rule),)), self.budget
+        return put_rule(line, "accept", rule), self.budget
 
 
 NEVER = (

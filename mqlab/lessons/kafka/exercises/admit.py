@@ -8,14 +8,12 @@ with a producer alone, with its restarted twin, and with requests written by han
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from ....explore import Budget
-from ....kafka import KafkaSystem
 from ....kernel import System, Text
-from ....registry import system
 from ...check import Belief, Exercise
+from ..systems.ruled import put_rule
 
 Pair = tuple[int, int]
 OK, FENCED, LATER, NO_SUCH = ANSWERS = (
@@ -91,9 +89,7 @@ def _unseen(rule: Callable[..., Any]) -> tuple[tuple[System, Budget], ...]:
 
 
 def _ruled(line: str, rule: Callable[..., Any]) -> System:
-    found = system(line)
-    assert isinstance(found, KafkaSystem)
-    return replace(found, rules=(("admit", rule),))
+    return put_rule(line, "admit", rule)
 
 
 def _answer(answer: Any) -> str:

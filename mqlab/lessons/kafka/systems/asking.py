@@ -12,7 +12,7 @@ of lab 06 (`admit`) the coordinator is watched: the first answer that does harm 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -38,7 +38,9 @@ from ....kernel import (
 )
 from ....kernel.system import Recover
 from ....kernel.world import NodeState
+from .pieces import become
 from .raw_requests import hand, parse_request
+from .ruled import AdmittingCoordinator, Rule
 
 RAW = "raw"
 BY_HAND = Words("requests by hand", "手工请求")
@@ -60,24 +62,22 @@ SENTENCES = {
 
 
 @dataclass(frozen=True, slots=True)
-class WatchedCoordinator(Coordinator):
+class WatchedCoordinator(AdmittingCoordinator):
     """`breach`: the sentence that its first harmful answer breaks; "" for none yet."""
 
     breach: str = ""
 
     def step(self, event: Event, disk: Disk) -> tuple[WatchedCoordinator, Effects]:
         new, effects = Coordinator.step(self, event, disk)
-        return _watched(new, self.breach or breach(self, event, effects)), effects
-
-    @staticmethod
-    def recover(config: KafkaConfig, disk: Disk, at_ms: int) -> tuple[WatchedCoordinator, Effects]:
-        tc, effects = Coordinator.recover(config, disk, at_ms)
-        return _watched(tc, ""), effects
+        assert isinstance(new, WatchedCoordinator)
+        return replace(new, breach=self.breach or breach(self, event, effects)), effects
 
 
-def _watched(tc: Coordinator, broken: str) -> WatchedCoordinator:
-    known = {f.name: getattr(tc, f.name) for f in fields(Coordinator)}
-    return WatchedCoordinator(**known, breach=broken)
+def _recover_watched(
+    rule: Rule, config: KafkaConfig, disk: Disk, at_ms: int
+) -> tuple[WatchedCoordinator, Effects]:
+    tc, effects = Coordinator.recover(config, disk, at_ms)
+    return become(tc, WatchedCoordinator, rule=rule), effects
 
 
 def breach(tc: Coordinator, event: Event, effects: Effects) -> str:
@@ -135,7 +135,7 @@ class AskingSystem(KafkaSystem):
         if spec.name in self._raw:
             return ((spec.name, hand),)
         if spec.name == self.config.coordinator and self._watches:
-            return ((spec.name, partial(WatchedCoordinator.recover, self.config)),)
+            return ((spec.name, partial(_recover_watched, dict(self.rules)["admit"], self.config)),)
         return spec.roles
 
     def call(self, words: tuple[str, ...]) -> Any:

@@ -20,7 +20,7 @@ ended in pieces counts as busy, as a real transition under way does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from ....kafka.config import KafkaConfig, txn_log
 from ....kafka.coordinator import Coordinator, markers
@@ -45,6 +45,7 @@ from ....kernel import (
     SetTimer,
     worded,
 )
+from .pieces import become
 
 STEP = "end_txn"
 PIECES = ("prepare", "reply", "markers", "wait", "complete")
@@ -190,4 +191,4 @@ class PiecewiseCoordinator(Coordinator):
 def _pieces(tc: Coordinator) -> PiecewiseCoordinator:
     if isinstance(tc, PiecewiseCoordinator):
         return tc
-    return PiecewiseCoordinator(**{f.name: getattr(tc, f.name) for f in fields(tc)})
+    return become(tc, PiecewiseCoordinator)

@@ -18,6 +18,7 @@ from typing import Any
 from ....kafka import SAFEGUARDS, KafkaConfig, KafkaSystem
 from ....kafka.leader import Leader
 from ....kafka.log import Batch, next_sequence
+from ....kafka.log.partition import Partition
 from ....kafka.log.snapshots import table_of
 from ....kafka.messages import Produce, ProduceResponse
 from ....kafka.picture.cluster import Cluster
@@ -50,8 +51,9 @@ from ....kernel.system import Recover
 from ....kernel.world import NodeState
 from ....registry.tables import columns
 from .by_hand import ByHand, ProduceBatch, produce_call
-from .pieces import check_pieces
+from .pieces import become, check_pieces
 from .produce_pieces import PIECES, STEP, PiecewiseLeader
+from .ruled import put_roles
 from .shop import MONEY, PRICE
 
 RAW = "raw"
@@ -126,7 +128,7 @@ class PaymentsSystem(KafkaSystem):
             return ((spec.name, partial(_by_hand, self.config)),)
         if spec.name in self.cluster.partitions and STEP in dict(self.order):
             return ((spec.name, partial(PiecewiseLeader.recover, self.config, spec.name)),)
-        return spec.roles
+        return put_roles(self, spec)
 
     def call(self, words: tuple[str, ...]) -> Any:
         match words:
@@ -289,7 +291,7 @@ class PaymentsSystem(KafkaSystem):
         for call, said in self._answers(world):
             leader = world.role(call.partition)
             if said.error and isinstance(leader, Leader):
-                part = replace(leader.part, config=KAFKA)
+                part = become(leader.part, Partition, config=KAFKA)
                 if part.find_duplicate(call.batch) or not part.check_data(call.batch, None):
                     return False
         return True
