@@ -7,11 +7,15 @@ broker's own; the house looks at its notes only.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
 from .recording import Observation
+
+R = TypeVar("R", bound=Callable[..., None])
 
 #: what a program may need besides a broker it shares with others
 ALONE = "alone"  # a broker it changes, so nobody else may be there
@@ -39,6 +43,34 @@ class Program:
     needs: tuple[str, ...] = ()
     version: str = ""
     settings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass
+class Programs:
+    """A broker's programs. `package`: whose modules they stand in, and register when these are
+    imported."""
+
+    package: str
+    _known: dict[str, Program] = field(default_factory=dict)
+
+    def register(self, make: Callable[[R], Program]) -> Callable[[R], R]:
+        """What makes a program of the function below it. Raises ValueError for a name that
+        another one has."""
+
+        def keep(run: R) -> R:
+            program = make(run)
+            if program.name in self._known:
+                raise ValueError(f"two programs are called {program.name}")
+            self._known[program.name] = program
+            return run
+
+        return keep
+
+    def load(self) -> dict[str, Program]:
+        """Every program, by name."""
+        for module in pkgutil.iter_modules(importlib.import_module(self.package).__path__):
+            importlib.import_module(f"{self.package}.{module.name}")
+        return dict(sorted(self._known.items()))
 
 
 class Lab(Protocol):

@@ -4,6 +4,7 @@ alike. Figures depend on the machine; compare medians of one run, not runs."""
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -13,6 +14,53 @@ from typing import Any
 
 #: name → what measures it at an address
 Figures = Mapping[str, Callable[[str], float]]
+UNDER_WAY = 64  # messages of which a raw client has not heard the answer
+
+
+class RawConnection:
+    """A client of nothing but a socket, so that what is measured is the server. `address`: host and
+    port. `cut_frame`: takes the first whole frame out of a buffer, None while there is none."""
+
+    def __init__(self, address: str, cut_frame: Callable[[bytearray], bytes | None]) -> None:
+        host, _, port = address.rpartition(":")
+        self.socket = socket.create_connection((host, int(port)), 30)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._cut_frame, self._buffer = cut_frame, bytearray()
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def read_frame(self) -> bytes:
+        """The next one. Raises ConnectionError where the server has gone."""
+        while (frame := self._cut_frame(self._buffer)) is None:
+            data = self.socket.recv(1 << 18)
+            if not data:
+                raise ConnectionError("the server has closed the connection")
+            self._buffer += data
+        return frame
+
+
+def count_per_second(transact: Callable[[], object], seconds: float) -> float:
+    """How often it can be done, one after the other; once at least."""
+    done, start = 0, time.perf_counter()
+    while not done or (passed := time.perf_counter() - start) < seconds:
+        transact()
+        done += 1
+    return done / passed
+
+
+def pipeline_per_second(
+    send: Callable[[int], object], hear: Callable[[], object], messages: int
+) -> float:
+    """How many are sent, `UNDER_WAY` of them without an answer, until all are answered."""
+    start = time.perf_counter()
+    for sent in range(messages):
+        send(sent)
+        if sent >= UNDER_WAY:
+            hear()
+    for _ in range(min(messages, UNDER_WAY)):
+        hear()
+    return messages / (time.perf_counter() - start)
 
 
 def measure_in_turns(figures: Figures, *addresses: str, rounds: int = 3) -> dict[str, list[float]]:

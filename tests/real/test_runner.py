@@ -16,7 +16,7 @@ from mqlab.real.compare import Outcome, judge, put_beside, read_recordings, summ
 from mqlab.real.differences import Listed, find_listed, write_page
 from mqlab.real.evidence import Contradiction, Witness, add_evidence
 from mqlab.real.oracle import Oracle
-from mqlab.real.program import CONTROL, NotHere, NotOffered, Program
+from mqlab.real.program import CONTROL, NotHere, NotOffered, Program, Programs
 from mqlab.real.recording import Observation, Recording, load_recordings, save
 from mqlab.real.runner import run_all, select_programs
 
@@ -252,3 +252,12 @@ def test_a_fact_is_recorded_where_the_recording_has_its_question_and_answer(reco
     )
     old = add_evidence(Trace("toy old", (), tuple(facts), ()), "give", witness).facts
     assert old[0].evidence.en == model, "that profile's recording says otherwise"
+
+
+def test_two_programs_cannot_have_one_name() -> None:
+    programs = Programs("mqlab.real.kafka.programs")
+    register = programs.register(lambda run: Program("twice", "", run, ("old",)))
+    register(print)
+    with pytest.raises(ValueError, match="two programs are called twice"):
+        register(print)
+    assert programs.load()["twice"].run is print

@@ -11,6 +11,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from ..bench import count_per_second
+
 RECORDS = 100
 PARTITIONS = 3
 VALUE = b"v" * 100
@@ -41,14 +43,14 @@ def transactions_per_second(address: str, seconds: float = 5.0) -> float:
         {"bootstrap.servers": address, "transactional.id": topic, "linger.ms": 5}
     )
     producer.init_transactions(30)
-    done, start = 0, time.perf_counter()
-    while not done or (passed := time.perf_counter() - start) < seconds:
+
+    def transact() -> None:
         producer.begin_transaction()
         for i in range(RECORDS):
             producer.produce(topic, VALUE, partition=i % PARTITIONS)
         producer.commit_transaction(30)
-        done += 1
-    return done / passed
+
+    return count_per_second(transact, seconds)
 
 
 def records_per_second(address: str, records: int = 500_000) -> float:

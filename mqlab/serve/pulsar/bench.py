@@ -7,31 +7,27 @@ figures depend on the machine and on what else it does.
 from __future__ import annotations
 
 import itertools
-import socket
 import time
 import uuid
 from collections.abc import Callable
 from typing import Any
 
+from ..bench import RawConnection, count_per_second, pipeline_per_second
 from .front.topics import ASSIGN
 from .wire.commands import Command, cut_frame, decode_command, encode_command, write_message
 from .wire.proto import MessageMetadata
 
 BODY = b"v" * 100
-UNDER_WAY = 64  # messages that the client has not heard the receipt of
 TIMEOUT_MS = 600_000
 PRODUCER = 0
 
 
-class Sender:
+class Sender(RawConnection):
     """One connection of a producer, to a topic that nobody has used. `address`: host and port, with
     or without pulsar:// in front."""
 
     def __init__(self, address: str) -> None:
-        host, _, port = address.removeprefix("pulsar://").rstrip("/").rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), 30)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._buffer = bytearray()
+        super().__init__(address.removeprefix("pulsar://").rstrip("/"), cut_frame)
         self._numbers, self._sequence = itertools.count(1), itertools.count()
         self.topic = f"persistent://public/default/bench-{uuid.uuid4().hex[:8]}"
         self.tell("CONNECT", client_version="mqlab bench", protocol_version=21)
@@ -39,11 +35,8 @@ class Sender:
         self.ask("LOOKUP", topic=self.topic)  # which makes a real broker take it
         self.ask("PRODUCER", topic=self.topic, producer_id=PRODUCER)
 
-    def close(self) -> None:
-        self._socket.close()
-
     def tell(self, name: str, message: bytes = b"", **fields: Any) -> None:
-        self._socket.sendall(encode_command(name, fields, message))
+        self.socket.sendall(encode_command(name, fields, message))
 
     def ask(self, name: str, **fields: Any) -> Command:
         self.tell(name, request_id=next(self._numbers), **fields)
@@ -52,12 +45,7 @@ class Sender:
     def hear(self) -> Command:
         """The next answer. Raises ConnectionError where the server has gone, or refuses."""
         while True:
-            while (frame := cut_frame(self._buffer)) is None:
-                data = self._socket.recv(1 << 18)
-                if not data:
-                    raise ConnectionError("the server has closed the connection")
-                self._buffer += data
-            answer = decode_command(frame)
+            answer = decode_command(self.read_frame())
             if answer.name == "PING":
                 self.tell("PONG")
                 continue
@@ -95,30 +83,19 @@ class Sender:
 
 def transactions_per_second(address: str, seconds: float = 5.0) -> float:
     """One after the other: begun, a topic added, a message sent, committed."""
-    sender, done = Sender(address), 0
+    sender = Sender(address)
     sender.connect_coordinator()
-    start = time.perf_counter()
-    while not done or (passed := time.perf_counter() - start) < seconds:
-        sender.run_transaction()
-        done += 1
+    figure = count_per_second(sender.run_transaction, seconds)
     sender.close()
-    return done / passed
+    return figure
 
 
 def messages_per_second(address: str, messages: int = 20_000) -> float:
     """Plain messages of 100 bytes, so many under way at once, until all have a receipt."""
-    sender, heard = Sender(address), 0
-    start = time.perf_counter()
-    for sent in range(messages):
-        sender.send_message()
-        if sent - heard >= UNDER_WAY:
-            sender.hear()
-            heard += 1
-    while heard < messages:
-        sender.hear()
-        heard += 1
+    sender = Sender(address)
+    figure = pipeline_per_second(lambda _: sender.send_message(), sender.hear, messages)
     sender.close()
-    return messages / (time.perf_counter() - start)
+    return figure
 
 
 FIGURES: dict[str, Callable[[str], float]] = {

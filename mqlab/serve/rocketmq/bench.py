@@ -7,7 +7,6 @@ figures depend on the machine and on what else it does.
 from __future__ import annotations
 
 import itertools
-import socket
 import time
 import uuid
 from collections.abc import Callable
@@ -24,40 +23,29 @@ from ...rocketmq.remoting import (
     read_msg_id,
 )
 from ...rocketmq.states import TransactionType
+from ..bench import RawConnection, count_per_second, pipeline_per_second
 
 BODY = b"v" * 100
-UNDER_WAY = 64  # requests that the client has not heard the answer of
 
 
-class Sender:
+class Sender(RawConnection):
     """One connection of a producer, to one queue of a topic that nobody has used."""
 
     def __init__(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), 30)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._buffer = bytearray()
+        super().__init__(address, cut_frame)
         self._numbers = itertools.count(1)
         self.topic = f"bench-{uuid.uuid4().hex[:8]}"
-
-    def close(self) -> None:
-        self._socket.close()
 
     def send(
         self, code: int, fields: dict[str, str], body: bytes = b"", oneway: bool = False
     ) -> None:
         flag = Flag.ONEWAY if oneway else 0
         command = RemotingCommand(code, fields, body, next(self._numbers), flag)
-        self._socket.sendall(encode_command(command))
+        self.socket.sendall(encode_command(command))
 
     def hear(self) -> RemotingCommand:
         """The next answer. Raises ConnectionError where the server has gone, or refuses."""
-        while (frame := cut_frame(self._buffer)) is None:
-            data = self._socket.recv(1 << 18)
-            if not data:
-                raise ConnectionError("the server has closed the connection")
-            self._buffer += data
-        answer = decode_command(frame)
+        answer = decode_command(self.read_frame())
         if answer.code != ResponseCode.SUCCESS:
             raise ConnectionError(f"refused: {answer.remark}")
         return answer
@@ -70,44 +58,41 @@ class Sender:
         }  # fmt: skip
         self.send(RequestCode.SEND_MESSAGE_V2, fields, BODY)
 
-
-def transactions_per_second(address: str, seconds: float = 5.0) -> float:
-    """One after the other: a half, its answer, its end, one-way as clients send it."""
-    sender, done = Sender(address), 0
-    start = time.perf_counter()
-    while not done or (passed := time.perf_counter() - start) < seconds:
-        key = f"{sender.topic}-{done}"
-        sender.send_message({"TRAN_MSG": "true", "PGROUP": sender.topic, "UNIQ_KEY": key})
-        half = sender.hear()
+    def run_transaction(self) -> None:
+        """A half, its answer, its end, one-way as clients send it."""
+        key = f"{self.topic}-{next(self._numbers)}"
+        self.send_message({"TRAN_MSG": "true", "PGROUP": self.topic, "UNIQ_KEY": key})
+        half = self.hear()
         _, offset = read_msg_id(half.fields["msgId"])
         end = {
-            "producerGroup": sender.topic,
+            "producerGroup": self.topic,
             "tranStateTableOffset": half.fields["queueOffset"],
             "commitLogOffset": str(offset),
             "commitOrRollback": str(int(TransactionType.COMMIT_TYPE)),
             "fromTransactionCheck": "false",
             "msgId": key,
         }
-        sender.send(RequestCode.END_TRANSACTION, end, oneway=True)
-        done += 1
+        self.send(RequestCode.END_TRANSACTION, end, oneway=True)
+
+
+def transactions_per_second(address: str, seconds: float = 5.0) -> float:
+    """One after the other."""
+    sender = Sender(address)
+    figure = count_per_second(sender.run_transaction, seconds)
     sender.close()
-    return done / passed
+    return figure
 
 
 def messages_per_second(address: str, messages: int = 20_000) -> float:
     """Plain messages of 100 bytes, so many under way at once, until all are answered."""
-    sender, heard = Sender(address), 0
-    start = time.perf_counter()
-    for sent in range(messages):
-        sender.send_message({"UNIQ_KEY": f"{sender.topic}-{sent}"})
-        if sent - heard >= UNDER_WAY:
-            sender.hear()
-            heard += 1
-    while heard < messages:
-        sender.hear()
-        heard += 1
+    sender = Sender(address)
+
+    def send(number: int) -> None:
+        sender.send_message({"UNIQ_KEY": f"{sender.topic}-{number}"})
+
+    figure = pipeline_per_second(send, sender.hear, messages)
     sender.close()
-    return messages / (time.perf_counter() - start)
+    return figure
 
 
 FIGURES: dict[str, Callable[[str], float]] = {

@@ -7,17 +7,15 @@ should be: that is what the recordings are for.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
-from functools import cache
 
-from ...program import ALONE, CLUSTER, CONTROL, FAULT, JAVA, LIBRARY, SLOW, Program
+from ...program import ALONE, CLUSTER, CONTROL, FAULT, JAVA, LIBRARY, SLOW, Program, Programs
 from ..client import PROFILES, Lab
 
 Run = Callable[[Lab], None]
 
-_FOUND: dict[str, Program] = {}
+PROGRAMS = Programs(__name__)
+programs = PROGRAMS.load
 
 
 def program(
@@ -31,23 +29,10 @@ def program(
 ) -> Callable[[Run], Run]:
     """Register a program. `profiles`: where it makes sense; `version`: the only Kafka it is
     recorded on, "" for any; `settings`: of brokers of its own."""
-
-    def register(run: Run) -> Run:
-        if name in _FOUND:
-            raise ValueError(f"two programs are called {name}")
-        given = tuple((settings or {}).items())
-        _FOUND[name] = Program(name, reference, run, profiles, needs, version, given)
-        return run
-
-    return register
-
-
-@cache
-def programs() -> dict[str, Program]:
-    """Every program, by name."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    return dict(sorted(_FOUND.items()))
+    given = tuple((settings or {}).items())
+    return PROGRAMS.register(
+        lambda run: Program(name, reference, run, profiles, needs, version, given)
+    )
 
 
 __all__ = [

@@ -10,19 +10,17 @@ alive, for all of its topics: so programs take their turn, and leave no transact
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
-from functools import cache
 
-from ...program import ALONE, CONTROL, SLOW, Program
+from ...program import ALONE, CONTROL, SLOW, Program, Programs
 from ..admin import Admin
 from ..client import Lab
 from ..notebook import PROFILES
 
 Run = Callable[[Lab, Admin], None]
 
-_FOUND: dict[str, Program] = {}
+PROGRAMS = Programs(__name__)
+programs = PROGRAMS.load
 
 
 def program(
@@ -33,29 +31,17 @@ def program(
     settings: dict[str, str] | None = None,
 ) -> Callable[[Run], Run]:
     """Register a program. `needs`: besides its turn; `settings`: of a broker of its own."""
+    given = tuple((settings or {}).items())
+    own = CONTROL in needs or given
+    all_needs = tuple(dict.fromkeys([*needs, CONTROL if own else ALONE]))
 
-    def register(run: Run) -> Run:
-        if name in _FOUND:
-            raise ValueError(f"two programs are called {name}")
-        given = tuple((settings or {}).items())
-        own = CONTROL in needs or given
-        all_needs = tuple(dict.fromkeys([*needs, CONTROL if own else ALONE]))
-
+    def make(run: Run) -> Program:
         def opened(lab: Lab) -> None:
             run(lab, Admin(lab))
 
-        _FOUND[name] = Program(name, reference, opened, tuple(PROFILES), all_needs, "", given)
-        return run
+        return Program(name, reference, opened, tuple(PROFILES), all_needs, "", given)
 
-    return register
-
-
-@cache
-def programs() -> dict[str, Program]:
-    """Every program, by name."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    return dict(sorted(_FOUND.items()))
+    return PROGRAMS.register(make)
 
 
 __all__ = ["ALONE", "CONTROL", "SLOW", "Admin", "Lab", "Program", "program", "programs"]

@@ -10,12 +10,9 @@ broker of its own, and counts offsets from 0.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
-from functools import cache
 
-from ...program import CONTROL, JAVA, LIBRARY, SLOW, Program
+from ...program import CONTROL, JAVA, LIBRARY, SLOW, Program, Programs
 from ..client import PROFILES, Lab
 
 #: rounds with settings of their own: several transactionTimeOuts, another transactionCheckMax
@@ -25,7 +22,8 @@ NAMES = "names"
 
 Run = Callable[[Lab], None]
 
-_FOUND: dict[str, Program] = {}
+PROGRAMS = Programs(__name__)
+programs = PROGRAMS.load
 
 
 def program(
@@ -38,23 +36,10 @@ def program(
 ) -> Callable[[Run], Run]:
     """Register a program. `profiles`: where it makes sense; `needs`: besides a broker of its own;
     `settings`: of that broker."""
-
-    def register(run: Run) -> Run:
-        if name in _FOUND:
-            raise ValueError(f"two programs are called {name}")
-        given = tuple((settings or {}).items())
-        _FOUND[name] = Program(name, reference, run, profiles, (CONTROL, *needs), "", given)
-        return run
-
-    return register
-
-
-@cache
-def programs() -> dict[str, Program]:
-    """Every program, by name."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    return dict(sorted(_FOUND.items()))
+    given = tuple((settings or {}).items())
+    return PROGRAMS.register(
+        lambda run: Program(name, reference, run, profiles, (CONTROL, *needs), "", given)
+    )
 
 
 __all__ = [
