@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ..kernel import Config, Disk, Text, Words, frozen
 
 SAFEGUARDS: dict[str, Text] = {

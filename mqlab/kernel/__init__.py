@@ -12,7 +12,7 @@ broker brings along, `outcome.py` what an application is told.
 
 from .application import AppState, Asking, Program
 from .choice import Choice, parse
-from .disk import Disk, MemoryDisk
+from .disk import Disk, MemoryDisk, Single
 from .maps import Map
 from .offers import Gap, Option
 from .outcome import FAILED, OK, UNKNOWN, Outcome, build_failure, build_success
@@ -74,7 +74,7 @@ __all__ = [
     "Gap", "Got", "Graph", "GraphState", "Lane", "Lang", "Light", "Log", "Made", "Map",
     "MemoryDisk", "Money", "Named", "NodeSpec", "Option", "Outcome", "Play", "Program",
     "Progress", "Property", "Put", "Quiet", "Reader", "Reply", "Request", "Response",
-    "Return", "Run", "Send", "SetTimer", "Snapshot", "Stretch", "System", "Table",
+    "Return", "Run", "Send", "SetTimer", "Single", "Snapshot", "Stretch", "System", "Table",
     "Telling", "Text", "Trace", "Truncate", "Words", "World", "build_failure",
     "build_success", "escape_unseen", "frozen", "name_plainly", "parse", "replace", "replay",
     "shorten", "simulate", "worded",

@@ -26,6 +26,17 @@ class Entry(Protocol):
     def last(self) -> int: ...
 
 
+class Single:
+    """A record that takes one offset, its `base`."""
+
+    __slots__ = ()
+    base: int
+
+    @property
+    def last(self) -> int:
+        return self.base
+
+
 class LogView(Protocol):
     """A log as a role reads it, whoever keeps it (memory here, a file in the server)."""
 

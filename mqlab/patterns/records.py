@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..kernel import Append, Disk, Effects, Flush, frozen
+from ..kernel import Append, Disk, Effects, Flush, Single, frozen
 
 
 @frozen
-class Record:
+class Record(Single):
     """One entry of a log: what has become of which transaction."""
 
     what: str
     txn: str
     base: int
     more: str = ""
-
-    @property
-    def last(self) -> int:
-        return self.base
 
     @property
     def key(self) -> str:

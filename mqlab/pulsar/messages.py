@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..kernel import frozen, worded
+from ..kernel import Single, frozen, worded
 from .errors import ServerError
 from .states import AccessMode, AckType, MarkerType, SubType, TxnAction, TxnStatus
 
@@ -57,7 +57,7 @@ def name_txn(txn: TxnID | None) -> str:
 
 
 @frozen
-class LedgerEntry:
+class LedgerEntry(Single):
     """One entry: a message, several in one batch, or a marker. `producer`, `sequence` and `txn` are
     what the message says of itself: the transaction that it belongs to and the producer's number,
     -1 of a marker; a marker's transaction is the one that it ends."""
@@ -69,10 +69,6 @@ class LedgerEntry:
     txn: TxnID | None = None
     marker: MarkerType | None = None
 
-    @property
-    def last(self) -> int:
-        return self.base
-
     def __str__(self) -> str:
         if self.marker is not None:
             kind = "commit" if self.marker is MarkerType.TXN_COMMIT else "abort"
@@ -81,17 +77,13 @@ class LedgerEntry:
 
 
 @frozen
-class BufferSnapshot:
+class BufferSnapshot(Single):
     """An entry of `__transaction_buffer_snapshot` for one topic (TransactionBufferSnapshot). Open
     transactions are not in it: what comes after `max_read_position` is read again."""
 
     base: int
     max_read_position: int
     aborts: tuple[tuple[TxnID, int], ...] = ()
-
-    @property
-    def last(self) -> int:
-        return self.base
 
     def __str__(self) -> str:
         aborted = ", ".join(str(txn) for txn, _ in self.aborts)
@@ -102,7 +94,7 @@ class BufferSnapshot:
 
 
 @frozen
-class TransactionMetadataEntry:
+class TransactionMetadataEntry(Single):
     """A record of `__transaction_log_N`. `op`: NEW, ADD_PARTITION, ADD_SUBSCRIPTION or UPDATE.
     No payload and no message id: a coordinator knows where markers are owed, not what was
     written."""
@@ -117,10 +109,6 @@ class TransactionMetadataEntry:
     timeout_ms: int = 0
     start_ms: int = 0
     max_local_txn_id: int = -1
-
-    @property
-    def last(self) -> int:
-        return self.base
 
     def __str__(self) -> str:
         if self.status is not None:
@@ -143,7 +131,7 @@ class AckPosition:
 
 
 @frozen
-class PendingAckEntry:
+class PendingAckEntry(Single):
     """A record of `<partition>-<subscription>__transaction_pending_ack`. `op`: ACK, COMMIT or
     ABORT."""
 
@@ -152,10 +140,6 @@ class PendingAckEntry:
     txn: TxnID
     ack_type: AckType = AckType.INDIVIDUAL
     positions: tuple[AckPosition, ...] = ()
-
-    @property
-    def last(self) -> int:
-        return self.base
 
     def __str__(self) -> str:
         where = "" if not self.positions else f" {', '.join(map(str, self.positions))}"

@@ -16,7 +16,7 @@ from tests.project.sources import code_lines, list_committed, relative
 
 PROGRAM = ("mqlab/", "widgets/")
 #: 78,599 when this was first counted, with three brokers; 66,000 is the aim
-MOST = 82_000
+MOST = 82_100
 
 
 def package_of(path: Path) -> str:

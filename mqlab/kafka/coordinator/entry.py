@@ -5,7 +5,7 @@ Sources: TransactionMetadata, TransactionLogValue.json, TransactionLog (Kafka 4.
 
 from __future__ import annotations
 
-from ...kernel import Caller, frozen, replace
+from ...kernel import Caller, Single, frozen, replace
 from ..messages import Answer, braces
 from ..states import TxnState
 
@@ -46,17 +46,13 @@ class Entry:
 
 
 @frozen
-class StateRecord:
+class StateRecord(Single):
     """A record of `__transaction_state`: the whole entry, the latest one a key counts
     (the topic is compacted); a Dead one is the tombstone of an expired id. `last_epoch` is
     not part of it."""
 
     base: int
     entry: Entry
-
-    @property
-    def last(self) -> int:
-        return self.base
 
     def __str__(self) -> str:
         e = self.entry

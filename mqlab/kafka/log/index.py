@@ -6,7 +6,7 @@ version, producer id, first offset, last offset, last stable offset.
 
 from __future__ import annotations
 
-from ...kernel import worded
+from ...kernel import Single, worded
 
 
 def index_of(partition: str) -> str:
@@ -15,7 +15,7 @@ def index_of(partition: str) -> str:
 
 
 @worded("aborted pid {pid}: {first_offset}…{last_offset}, LSO {lso}")
-class AbortedTxn:
+class AbortedTxn(Single):
     """`base` is the entry's own place in the index. `last_offset` is the ABORT marker's;
     `lso` the last stable offset as decided then, ignoring replication: the first offset
     of the oldest *other* open transaction, else the one after the marker."""
@@ -25,7 +25,3 @@ class AbortedTxn:
     first_offset: int
     last_offset: int
     lso: int
-
-    @property
-    def last(self) -> int:
-        return self.base

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kernel import frozen, worded
+from ...kernel import Single, frozen, worded
 
 SHOP, QUEUE, ACCOUNTING = "shop", "queue", "accounting"
 FROM_COMMITTED = -1  # "where I said that I had come to"
@@ -98,29 +98,21 @@ class CommitResponse:
 
 
 @worded("{order} @{base}")
-class Message:
+class Message(Single):
     """An entry of the queue's log `orders`."""
 
     order: Order
     base: int
 
-    @property
-    def last(self) -> int:
-        return self.base
-
 
 @frozen
-class Booking:
+class Booking(Single):
     """An entry of accounting's log `books`. `position`: how far the queue was read, where that
     is written together with the amount; None where it is not."""
 
     order: Order
     base: int
     position: int | None = None
-
-    @property
-    def last(self) -> int:
-        return self.base
 
     def __str__(self) -> str:
         read = "" if self.position is None else f" (read up to {self.position})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from ...kernel import Append, Disk, Effect, Effects, frozen, worded
+from ...kernel import Append, Disk, Effect, Effects, Single, frozen, worded
 from ..config import DISCARD_TOPIC, HALF_TOPIC, OP_TOPIC, SCHEDULE_TOPIC
 from ..messages import Message, name_queue
 
@@ -19,17 +19,13 @@ KINDS = {HALF_TOPIC: "half", OP_TOPIC: "op", DISCARD_TOPIC: "discard", SCHEDULE_
 
 
 @frozen
-class Stored:
+class Stored(Single):
     """A message in the commit log, at offset `base`; `queue_offset` is its number in its queue."""
 
     base: int
     message: Message
     queue_offset: int
     store_ms: int = 0
-
-    @property
-    def last(self) -> int:
-        return self.base
 
     @property
     def kind(self) -> str:
@@ -42,15 +38,11 @@ class Stored:
 
 
 @worded("entry @{base} points to {commit_log_offset}")
-class QueueEntry:
+class QueueEntry(Single):
     """An entry of a consume queue: where in the commit log the message lies."""
 
     base: int
     commit_log_offset: int
-
-    @property
-    def last(self) -> int:
-        return self.base
 
 
 class Writer:
