@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 11 · Is the sum right after a crash?
 #
-# *90 minutes, or a short way of 25* · PySpark 4.3 against the engine's Kafka server (legacy client:
+# *90 minutes, or a short way of 20* · PySpark 4.3 against the engine's Kafka server (legacy client:
 # confluent-kafka), `transaction.version` 2
 #
 # **In one paragraph.** A day of real orders from a British online gift shop arrives in topic *Order*.
@@ -67,6 +67,7 @@ from mqlab.lessons.spark.lab11 import (
     pounds,
     recorded_kills,
     serve,
+    tell_levels,
 )
 
 # %% jupyter={"source_hidden": true} tags=["nbval-check-output"]
@@ -82,7 +83,7 @@ print("added up by accounting: ", pounds(sum(amounts) + amounts[KILLED]))
 # %% [markdown]
 # ## Predict
 #
-# The obvious mend is to write each batch in **one Kafka transaction**. The picture is such a job, reduced
+# The obvious repair is to write each batch in **one Kafka transaction**. The picture is such a job, reduced
 # to one batch, which has the income of the half hour from 12:30. Its transaction has committed. Then the
 # job is killed, before Spark has written its `commits` note. It is started again, and is handed the same
 # batch.
@@ -120,11 +121,11 @@ vary(play_sink, sink=list(KILL_SINKS), killed=list(KILL_MOMENTS))
 # | the rows of batch N, and perhaps its number | the sink, in Kafka | while it runs |
 # | `commits/N`: batch N is done | Spark, in the checkpoint | after the sink has returned |
 #
-# Between the second and the third line the batch is done and Spark does not know. **No transaction**
-# doubles whatever was out. **A transaction** heals a death *inside* the sink: the restarted job fences
-# the old one, and the half-written transaction is aborted. After the commit it does not help: the batch
-# is in as a whole, and then once more. Only a sink that keeps the number *together with* the rows can
-# tell that the batch is in.
+# Between the second and the third line the batch is done, and Spark does not know. **Without a transaction**,
+# all rows that had left the sink are doubled. **With a transaction**, a death *inside* the sink does no harm:
+# the restarted job fences the old one, and the half-written transaction is aborted. After the commit it does
+# not help: the whole batch is in, and then once more. Only a sink that keeps the number *together with* the
+# rows can tell that the batch is in.
 
 # %% [markdown]
 # ## Write the rule
@@ -166,8 +167,8 @@ check(DECIDE, decide)
 # A transaction alone is not exactly once. Put the progress into the same transaction as the result, look
 # at it before you write, and stop when the two disagree.
 #
-# The short way ends here. The parts below go deeper; 5 of the 10 points are there. This is the last lab
-# there is. To go on, run the whole year (`mqlab income --year`), kill the job wherever you like
+# The short way ends here. The parts below go deeper; 5 of the 10 points are there. This is the last lab.
+# To go on, run the whole year (`mqlab income --year`), kill the job wherever you like
 # (`mqlab income chaos`), or point it at a Kafka of your own (`--bootstrap-server`). Back to the map:
 # [lab 00](00-start-here.ipynb).
 
@@ -233,6 +234,21 @@ chart.update_layout(
 chart
 
 # %% [markdown] tags=["deeper"]
+# ## Deeper: does accounting see aborted rows if it sets no level?
+
+# %% [markdown]
+# A transaction protects only those who read committed data. Suppose that accounting is a program of its own,
+# and sets no `isolation.level`. The next cell asks this lab's client, librdkafka, on this lab's broker. One
+# record is aborted, and then another one is committed. Which is the first that a consumer gets?
+
+# %% tags=["nbval-check-output"]
+print(tell_levels(address))
+
+# %% [markdown]
+# librdkafka reads committed data unless it is told otherwise. Java's consumer does not: its default is
+# read_uncommitted (`ConsumerConfig`, lab 07). So never rely on a default here.
+
+# %% [markdown] tags=["deeper"]
 # ## Deeper: which amounts are below zero, and where is the progress?
 
 # %% [markdown]
@@ -292,6 +308,9 @@ for sink, point in [
 # Did the real job do what the model in *Run* did? Death *in the sink, half of the rows out* is new: a sink
 # without a transaction then doubles half of a batch, and the sum gives no hint which half.
 #
+# At which moments do even *transactions* without a progress record come out right? Find them with the
+# button. What do these moments have in common?
+#
 # Nothing was *lost*: the source can be read again. Losses need a wrong order (progress first) or a lost
 # checkpoint. (All three sinks at all seven moments: `mqlab income chaos` in a terminal.)
 
@@ -301,6 +320,9 @@ for sink, point in [
 # %% [markdown]
 # Spark's own sink is `format("kafka")`. It comes as a separate connector. None is published for Spark 4.3,
 # so the one of 4.2 runs here (four jars, fetched by Maven). It dies at the same moment as our first sink.
+
+# %% jupyter={"source_hidden": true}
+Predict("11-own-sink")
 
 # %% tags=["volatile"]
 try:
@@ -315,17 +337,6 @@ except IncomeError as missing:
 # The connector's code has the reason: `KafkaDataWriter` sends without a transaction, and the methods
 # with which Spark tells a sink that a batch is done, `KafkaStreamingWrite.commit` and `.abort`, are
 # empty. A patch that would have made it exactly once, SPARK-28908, was never merged.
-
-# %% [markdown] tags=["deeper"]
-# ## Deeper: when does a transaction alone come out right?
-
-# %% [markdown]
-# Change the moment of death below so that even *transactions* without a progress record come out right.
-# There are several such moments. What do they have in common?
-
-# %%
-changed = bench.kill("transactions", Point.COMMITTED)
-print(f"{changed.point}: {changed.error or 'right'}")
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: in which order does the sink work?
@@ -366,9 +377,9 @@ bench.try_rule(decide)
 # ## Deeper: and if the broker dies?
 
 # %% [markdown]
-# Until now it was the job that died. But the broker is a process too. In this run the job has a broker
-# of its own, which keeps its logs in a folder. In three of its batches this broker is killed with
-# `kill -9` and started again on the same folder. Nobody touches the job.
+# Until now only the job has died. But the broker is a process too. In this run the job has its own broker,
+# which keeps its logs in a folder. In three of its batches this broker is killed with `kill -9` and started
+# again on the same folder. Nobody touches the job.
 
 # %% jupyter={"source_hidden": true}
 Predict("11-broker-killed")
@@ -411,11 +422,10 @@ print(f"income {pounds(survived.tenths)}, should be {bench.expected}: {survived.
 # ## Deeper: must both ends be Kafka?
 
 # %% [markdown]
-# An article on exactly-once says that source and sink must both be Kafka. First the sink: here the job writes its
-# rows into a database, one transaction per batch. Then the source: topic *Order* as it is (*kept*), or
-# a source that forgets what it has delivered, as many queues do; the broker deletes those records.
-# Which of these jobs is right after a kill? Guess first. Then try them with the button, or run the cell
-# below it.
+# An article on exactly-once says that source and sink must both be Kafka. First the sink: here the job writes
+# its rows into a database, one transaction per batch. Then the source: topic *Order* as it is (*kept*), or a
+# source that forgets what it has delivered, as many queues do; the broker deletes those records. Which of these
+# jobs is right after a kill? Guess first. Then try them with the button, or run the cell below it.
 
 # %%
 ends = Trials(
@@ -630,7 +640,7 @@ print(*bestsellers(rows), sep="; ")
 # %% [markdown]
 # A minute's income rests on a few rows, so one row counted twice is seen at once. A ranking rests on
 # thousands, and stays as it is although many of them are counted twice. *Exactly once* is worth its price
-# where single numbers are looked at or paid; a list of recommendations may live with at least once.
+# where people look at single numbers, or pay them. For a list of recommendations at least once may be enough.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: exit ticket

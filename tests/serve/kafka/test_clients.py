@@ -10,9 +10,9 @@ import pytest
 from mqlab.lessons.kafka.lab07 import DEFAULT_LEVELS
 from mqlab.serve import RunningBroker
 from mqlab.serve.kafka import options, serve
+from mqlab.spark.levels import read_first
 from tests.serve.kafka.clients import (
     PATIENCE_S,
-    QUIET,
     TopicPartition,
     confluent_kafka,
     consumer,
@@ -103,17 +103,9 @@ def test_only_what_was_committed_is_read(broker: RunningBroker, topic: str) -> N
 def test_librdkafka_reads_committed_unless_told_otherwise(
     broker: RunningBroker, topic: str
 ) -> None:
-    """What lab 07 says of a consumer that sets no isolation.level."""
-    create(broker.address, topic)
-    who = producer(broker.address, topic)
-    transaction(who, topic, "x", commit=False)
-    transaction(who, topic, "c")
-    config = {"bootstrap.servers": broker.address, "group.id": topic, **QUIET}
-    reader = confluent_kafka.Consumer(config)
-    reader.assign([TopicPartition(topic, 0, 0)])
-    assert reader.poll(PATIENCE_S).value() == b"c"
-    reader.close()
-    assert DEFAULT_LEVELS["librdkafka"] == "read_committed"
+    """What labs 07 and 11 say of a consumer that sets no isolation.level."""
+    found = read_first(broker.address, topic)
+    assert found[""] == found[DEFAULT_LEVELS["librdkafka"]] != found["read_uncommitted"]
 
 
 def test_an_open_transaction_holds_readers_back(broker: RunningBroker, topic: str) -> None:
