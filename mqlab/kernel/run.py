@@ -134,14 +134,22 @@ class Run:
         )
         new = self.system.snapshot(move.world)
         if self.system.judged_between_steps:
-            self.snapshots.append(replace(new, lights=self.snapshots[-1].lights))
+            self.snapshots.append(self._unjudged(new))
         else:
             self.snapshots.append(self._lit(self._with_claims(new, move.world)))
 
+    def _unjudged(self, new: Snapshot) -> Snapshot:
+        """Within a step the lights, and whether money is lost, stay as they were before it."""
+        old, money = self.snapshots[-1], new.money
+        if money is not None and old.money is not None:
+            money = replace(money, missing=old.money.missing, extra=old.money.extra)
+        return replace(new, lights=old.lights, money=money)
+
     def _judge(self) -> None:
-        """The lights of a step that is over."""
+        """The lights and the money of a step that is over."""
         judged = self._lit(self._with_claims(self.system.snapshot(self.world), self.world))
-        self.snapshots[-1] = replace(self.snapshots[-1], lights=judged.lights)
+        last = self.snapshots[-1]
+        self.snapshots[-1] = replace(last, lights=judged.lights, money=judged.money)
 
     def judge_anew(self) -> None:
         """From here on the `claims` are judged as if nothing had been before: what broke one of

@@ -29,6 +29,8 @@ run accounting: consume
     assert money(run, written - 1) == (0, 0, 0, 0)
     assert money(run, written) == (FIRST, 0, 0, 0)
     assert money(run) == (FIRST, FIRST, 0, 0)
+    within = {run.snapshot(i).money.missing for i in range(len(run))}
+    assert within == {0}, "nor is it missing within a step of the broker, which looks at the half"
 
 
 def test_a_row_that_no_message_will_follow_is_missing() -> None:
