@@ -299,6 +299,20 @@ def test_a_playground_in_the_browser(page: Any) -> None:
     assert "paste the whole text" in page.inner_text(".status")
 
 
+#: what cuts off the left or the upper edge of an element
+CLIPPED = """(el) => {
+  const { left, top } = el.getBoundingClientRect(), out = [];
+  for (let up = el.parentElement; up; up = up.parentElement) {
+    const { overflowX, overflowClipMargin } = getComputedStyle(up);
+    if (overflowX === "visible" || up.tagName === "svg") continue;
+    const free = overflowX === "clip" ? parseFloat(overflowClipMargin) : 0;
+    const box = up.getBoundingClientRect();
+    if (left < box.left - free || top < box.top - free) out.push(up.className);
+  }
+  return out;
+}"""
+
+
 def test_a_prediction_is_locked_played_to_its_moment_and_then_judged(page: Any) -> None:
     pytest.importorskip("anywidget", reason="anywidget is missing: make setup")
     from mqlab_widgets import Predict
@@ -333,6 +347,7 @@ def test_a_prediction_is_locked_played_to_its_moment_and_then_judged(page: Any) 
     assert [said for step, said in page.evaluate("window.seen") if step < 17 and said] == []
     lit = page.locator("rect.answer")
     assert lit.count() == 1 and "read_committed" in lit.locator("..").text_content()
+    assert lit.evaluate(CLIPPED) == [], "its edge is in sight"
     assert ask.revealed and not run.is_visible()
     page.keyboard.press("End")  # the focus has stayed in the widget
     page.wait_for_function("() => document.querySelector('.mqlab').dataset.step === '23'")
@@ -387,7 +402,7 @@ def test_what_was_answered_before_is_there_at_once(page: Any) -> None:
     )  # fmt: skip
     put(page, ask)
     page.wait_for_selector(".mqlab[data-step='17']")
-    assert page.inner_text(".verdict") == "Right. yes Half."
+    assert page.inner_text(".verdict") == "Right. yes — Half."
     assert not page.get_by_role("button", name="Run").is_visible()
 
 

@@ -133,7 +133,7 @@ class Question {
     this.verdict.replaceChildren(...(this.arrived ? this.ui.verdict : []).map(
       ([ok, word, option, why]) => make("div", {},
         make("b", { className: ok ? "yes" : "no", textContent: `${word} ` }),
-        make("q", { textContent: option }), ` ${why}`)));
+        make("q", { textContent: option }), why && ` — ${why}`)));
   }
 }
 
@@ -145,7 +145,7 @@ function keepArrows(event) {
 /** A band behind a line, or behind a whole panel. */
 function underline(el) {
   const { x, y, width, height } = el.viewBox ? el.viewBox.baseVal : el.getBBox();
-  const edge = el.viewBox ? 0 : 4;
+  const edge = 5;
   const rect = document.createElementNS(SVG, "rect");
   for (const [name, value] of Object.entries({ class: "answer", x: x - edge, y: y - edge,
     width: width + 2 * edge, height: height + 2 * edge, rx: 4 })) rect.setAttribute(name, value);

@@ -25,8 +25,8 @@ from ..messages import braces
 from ..states import TxnState
 from . import words
 
-STATE_COLUMNS = ("transactionalId", "producerId", "epoch", "state", "partitions")
-INDEX_COLUMNS = ("partition", "producerId", "firstOffset", "lastOffset", "LSO")
+STATE_COLUMNS = ("transactionalId", "pid", "epoch", "state", "partitions")
+INDEX_COLUMNS = ("partition", "pid", "firstOffset", "lastOffset", "LSO")
 POSITION_COLUMNS = ("group", "partition", "offset", "")
 MEMBER_COLUMNS = ("group", "state", "generation", "member", "reads")
 

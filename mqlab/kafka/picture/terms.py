@@ -78,10 +78,11 @@ TERMS: tuple[tuple[Text, Text], ...] = (
         ),
     ),
     (
-        Text("producerId"),
+        Text("pid"),
         Text(
-            "The number that the coordinator gives a producer; each of its records carries it.",
-            "协调器分给生产者的编号；它的每条记录都带着这个编号。",
+            "The producer id: the number that the coordinator gives a producer; each of its "
+            "records carries it.",
+            "生产者 ID（producer id）：协调器分给生产者的编号；它的每条记录都带着这个编号。",
         ),
     ),
     (

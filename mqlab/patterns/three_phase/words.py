@@ -11,7 +11,7 @@ APPLICATION = Words("application", "应用")
 GRAPH = Words("{name}: how far it is with {txn}", "{name}：{txn} 进行到哪一步")
 TABLE = Words("How far everybody is", "各方进行到哪一步")
 LOCKED = Words(
-    "{txn} holds its locks: whoever reads the row waits", "{txn} 持有锁：读这一行的都要等待"
+    "{txn} holds its locks: a reader of the row waits", "{txn} 持有锁：读这一行的都要等待"
 )
 
 WHYS = {

@@ -11,7 +11,7 @@ APPLICATION = Words("application", "应用")
 GRAPH = Words("Coordinator: where {txn} is", "协调者：{txn} 在哪一步")
 TABLE = Words("Who knows what", "谁知道什么")
 LOCKED = Words(
-    "{txn} holds its locks: whoever reads the row waits", "{txn} 持有锁：读这一行的都要等待"
+    "{txn} holds its locks: a reader of the row waits", "{txn} 持有锁：读这一行的都要等待"
 )
 
 WHYS = {

@@ -110,21 +110,28 @@ def _on_line(
     scene: Scene, key: str, tail: float, tip: float, text: str, cls: str, total: float
 ) -> None:
     """A label in the middle of its arrow, or beside it where it would hide the arrow, or, where
-    both sides are too narrow for it, from the edge over the tail: the head is what must be seen."""
-    length, wide = abs(tip - tail) - HEAD_LENGTH, width(text, LABEL, bold="bad" in cls)
-    if wide + 2 * PADDING <= length:
-        shift = -HEAD_LENGTH / 2 if tip > tail else HEAD_LENGTH / 2
-        _label(scene, key, (tail + tip) / 2 + shift, text, f"{cls} mid", 0.5)
-        return
+    both sides are too narrow for it, from the edge over the tail: the head is what must be seen.
+    One that fits nowhere is cut where most of it is seen."""
+    bold = "bad" in cls
+    within, wide = abs(tip - tail) - HEAD_LENGTH - 2 * PADDING, width(text, LABEL, bold)
     left, right = min(tail, tip) - GAP, max(tail, tip) + GAP
-    narrow = wide > max(total - right - EDGE, left - EDGE - START)
-    head = HEAD_LENGTH + PADDING
-    if narrow and tip < tail and wide <= total - EDGE - (tip + head):
+    outside = max(total - right - EDGE, left - EDGE - START)
+    narrow, head = wide > outside, HEAD_LENGTH + PADDING
+    if wide <= within:
+        _within(scene, key, tail, tip, text, cls)
+    elif narrow and tip < tail and wide <= total - EDGE - (tip + head):
         _label(scene, key, total - EDGE, text, f"{cls} end", 1)
     elif narrow and tip > tail and wide <= tip - head - START:
         _label(scene, key, START, text, cls, 0)
+    elif narrow and within > outside:
+        _within(scene, key, tail, tip, fit(text, within, LABEL, bold), cls)
     else:
         _beside(scene, key, right, text, cls, total, left)
+
+
+def _within(scene: Scene, key: str, tail: float, tip: float, text: str, cls: str) -> None:
+    shift = -HEAD_LENGTH / 2 if tip > tail else HEAD_LENGTH / 2
+    _label(scene, key, (tail + tip) / 2 + shift, text, f"{cls} mid", 0.5)
 
 
 def _beside(

@@ -98,7 +98,7 @@ def _place(trace: Trace, p: Plan, r: int, when: str, lang: Lang) -> Part:
     hidden = position - (p.rows[r - 1] if r else 0) - 1
     if hidden:
         cls = "fold future" if when == "future" else "fold"
-        scene.text(f"fold:{position}", FOLD, r * ROW + 3.5, f"+{hidden}", cls)
+        scene.text(f"fold:{position}", FOLD, r * ROW + 5.5, f"+{hidden}", cls)
     return scene.seal()
 
 

@@ -16,6 +16,7 @@ from .common import RIGHT, ROOMY, find_previous, per_trace
 from .window import window
 
 LINE, TOP, MOST = 18, 22, 8
+PADDING = 10  # px of a column, beside its longest text
 SIZE = 11
 
 
@@ -65,10 +66,10 @@ def _places(trace: Trace, room: int) -> tuple[dict[str, _Place], float]:
 
 def _columns(versions: list[Table], room: int) -> tuple[float, ...]:
     """Left edges, and the right one. Too wide: the widest columns give way."""
-    wide = [width(c, 10.5) + 16 for c in versions[0].columns]
+    wide = [width(c, 10.5) + PADDING for c in versions[0].columns]
     for row in {row for table in versions for row in table.rows}:
         for i, value in enumerate(row[: len(wide)]):
-            wide[i] = max(wide[i], width(value, SIZE) + 16)
+            wide[i] = max(wide[i], width(value, SIZE) + PADDING)
     while sum(wide) > room:
         widest = max(range(len(wide)), key=wide.__getitem__)
         least = sorted(wide)[-2] if len(wide) > 1 else 0
@@ -86,7 +87,7 @@ def _table(table: Table, title: str, old: Table, place: _Place, wide: int) -> Pa
     before_rows = {row[0]: row for row in old.rows if row}
     scene.line(f"rule:{name}", 0, TOP + LINE - 5, place.x[-1], TOP + LINE - 5, "rule")
     for i, column in enumerate(table.columns):
-        room = place.x[i + 1] - place.x[i] - 10
+        room = place.x[i + 1] - place.x[i] - PADDING
         scene.text(f"col:{name}:{i}", place.x[i] + 6, TOP + 10, fit(column, room, 10.5), "sub")
     shown = _shown(table, old)
     twins: Counter[str] = Counter()  # rows with the same first column, told apart by number
@@ -118,7 +119,7 @@ def _cells(
         left, right = place.x[i], place.x[i + 1]
         if new and (i >= len(was) or was[i] != value):
             scene.rect(f"hot:{key}:{i}", left + 1, -4, right - left - 3, LINE - 1, "band", rx=3)
-        shown = fit(value, right - left - 10, SIZE)
+        shown = fit(value, right - left - PADDING, SIZE)
         scene.text(f"value:{key}:{i}", left + 6, 10, shown, "value")
         if shown != value:
             scene.title(f"title:{key}:{i}", value)

@@ -27,8 +27,8 @@ from .asking import AskingSystem
 from .shop import PRICE
 
 MONEY = Words("money in = money out: each order is charged once", "进账 = 出账：每个订单只收一次款")
-OWED = Words("owed by customers", "顾客应付")
-CHARGED = Words("charged to customers", "已向顾客收取")
+OWED = Words("owed", "应付")
+CHARGED = Words("charged", "已收取")
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ ARRIVES = Words("every payment can arrive", "每笔支付都能到达")
 TOLD = Words("every producer is told how it went", "每个生产者都能得到答复")
 MEMORY = Words("What the leader remembers of producers", "leader 记住的生产者状态")
 FILE = Words("What the .snapshot file holds", ".snapshot 文件的内容")
-MEMORY_COLUMNS = ("partition", "producerId", "epoch", "last batches (sequences @offset)")
+MEMORY_COLUMNS = ("partition", "pid", "epoch", "last batches (numbers @offset)")
 FILE_COLUMNS = (
     "file",
     "ProducerId",

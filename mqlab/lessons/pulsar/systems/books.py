@@ -34,7 +34,7 @@ PARTITION, SUBSCRIPTION = "orders-0", "books"
 COUNTS = Words("orders that count", "有效订单")
 SENT = Words("sent to accounting", "已发给记账方")
 BILLING = "billing"
-BILLED = Words("acknowledged for good", "已最终确认")
+BILLED = Words("acknowledged", "已确认")
 
 
 @dataclass(frozen=True)
