@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 01 · How often does my message arrive?
 #
-# *60 minutes, or a short way of 25* · no broker in particular
+# *60 minutes, or a short way of 15* · no broker in particular
 #
 # **In one paragraph.** A shop sends orders to a queue, and accounting takes them from there into its
 # books. Links break and processes die, so an order may be lost, or counted twice. In this lab you lose a

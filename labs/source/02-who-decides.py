@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 02 · Who decides?
 #
-# *75 minutes, or a short way of 25* · no broker in particular
+# *75 minutes, or a short way of 15* · no broker in particular
 #
 # **In one paragraph.** An order must be in the shop's database and in the warehouse's, or in neither. Each
 # database keeps its own promises, but no database keeps a promise about both. In this lab you kill a

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 03 · RocketMQ: how do a message and a row become one?
 #
-# *90 minutes, or a short way of 25* · RocketMQ 5.5, and 4.9 where it differs
+# *90 minutes, or a short way of 20* · RocketMQ 5.5, and 4.9 where it differs
 #
 # **In one paragraph.** An order is a row in your database and a message to the warehouse. No database and no
 # broker can promise you both. RocketMQ has a call for this, and a kind of message that is named after it, the

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 04 · What if nobody answers?
 #
-# *90 minutes, or a short way of 25* · RocketMQ 5.5, and 4.9 where it differs
+# *90 minutes, or a short way of 20* · RocketMQ 5.5, and 4.9 where it differs
 #
 # **In one paragraph.** An order service writes an order into its database and tells the broker so in a
 # message that nobody acknowledges. In this lab that message is lost. You see what becomes of the order,

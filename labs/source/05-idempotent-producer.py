@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 05 · Why does a retry not duplicate?
 #
-# *75 minutes, or a short way of 25* · Kafka 4.3, Java client 4.x
+# *75 minutes, or a short way of 15* · Kafka 4.3, Java client 4.x
 #
 # **In one paragraph.** A producer that gets no answer cannot know whether its message was stored. If it sends
 # again, it may make a duplicate; if it does not, the message may be lost. Kafka has a way out of this, the
@@ -71,9 +71,9 @@ Predict("05-sent-again", trace=twice, step=first(twice, "connection broken"))
 # Play the run to its end. The customer has paid `p2` once and is charged twice, the light is red, and no
 # error was raised anywhere. This is *at-least-once* delivery.
 #
-# An operation that may be repeated would help. Mathematics calls *f* **idempotent** (幂等) if
+# An operation that may be repeated would help. In mathematics a function *f* is **idempotent** (幂等) if
 # *f(f(x)) = f(x)*. Adding to a sum is not idempotent, and putting into a set is. An append to a log is
-# like the addition. To turn it into something like the set, every batch needs a *key*. So a producer
+# like the addition. To make it like the set, every batch needs a *key*. So a producer
 # first gets an id from any broker (the application never sees it), and then numbers the records it sends.
 # Here are the same two payments, and the same lost answer:
 
@@ -141,8 +141,8 @@ check(PRODUCE, order)
 # ## What you know now
 #
 # A retry is recognised by its sender and its numbers, in one partition, and it is answered as a success.
-# A message that the *application* sends twice is new. To cover that too takes a transaction, with an id
-# that outlives the session.
+# A message that the *application* sends twice is new. Only a transaction, with an id that outlives the
+# session, covers that too.
 #
 # The short way ends here. The parts below go deeper; 6 of the 10 points are there. The next lab asks
 # what a commit does, and in which order: [lab 06](06-coordinator.ipynb).
@@ -251,7 +251,7 @@ Predict("05-empty-log", trace=cut, step=first(cut, "power cut"))
 # This is a *lost write* without any error. Idempotence protects against duplicates, and only copies on
 # other machines protect against a power cut. (That is why an idempotent producer needs `acks=all`.)
 #
-# After a mere kill, from what does the leader rebuild its memory? It reads a file beside the log, and the
+# After a kill alone, from what does the leader rebuild its memory? It reads a file beside the log, and the
 # part of the log behind the point at which the file was written. The file is called `.snapshot`, and its name
 # says up to which offset it holds. A broker writes one when it begins a new segment of the log, at a clean
 # shutdown, and after a recovery. Here a segment is full after three records.

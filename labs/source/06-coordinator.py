@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 06 · What does commit do, in which order?
 #
-# *90 minutes, or a short way of 25* · Kafka 4.3, `transaction.version` 2 and 0, clients old and new
+# *90 minutes, or a short way of 20* · Kafka 4.3, `transaction.version` 2 and 0, clients old and new
 #
 # **In one paragraph.** Every transactional producer has one broker that decides for it, its *transaction
 # coordinator* (事务协调器). In this lab two instances of one order service meet, you follow a commit from
@@ -448,7 +448,7 @@ print(find_lines(failover, "killed", "load", "commit marker", "CompleteC", width
 # %% [markdown]
 # **Once PrepareCommit is written, the transaction commits**, whichever broker dies. The next coordinator
 # finds the record and owes every marker again. From each Prepare state only one arrow leads out. (A client
-# that still asks the old one hears NOT_COORDINATOR and looks again; a late marker of the old one is refused.)
+# that still asks the old one gets NOT_COORDINATOR and looks again; a late marker of the old one is refused.)
 #
 # Each new leader of a `__transaction_state` partition has a higher *coordinator epoch*, and its markers
 # carry it. The next table is a constructed case: someone once wrote a marker with a coordinator epoch that
@@ -736,7 +736,7 @@ check(ADMIT, admit)
 # %% [markdown]
 # | belief | what is true | seen in |
 # |---|---|---|
-# | any random transactional.id does | it names the application; random ids never fence each other | a name |
+# | any random transactional.id will do | it names the application; random ids never fence each other | a name |
 # | transactional.id % 50, ask the controller | abs(hash) mod 50, any broker answers | a name |
 # | begin opens something at the broker | begin is local | stage 1 |
 # | records first, then tell the coordinator | without verification that makes a hanging transaction | stage 1 |

@@ -352,7 +352,7 @@ print(list_index_steps(mixed_run))
 # The leader cuts at the LSO and adds a list, and the client skips. The leader notes an aborted transaction
 # in its index file (`.txnindex`) when the abort marker is written, just before the LSO moves on: these are
 # the three lines under *when is the index written?*. `by_hand` filters by the list alone, as a client does.
-# It drops the records of a listed producer from the first offset up to its abort marker, so `x8` of the
+# A client drops the records of a listed producer from the first offset up to its abort marker, so `x8` of the
 # same producer id is kept.
 #
 # The next cell takes a batch apart that librdkafka wrote to Kafka 4.3.1. Which of the three names of a
@@ -395,7 +395,7 @@ print("read_committed sees", aborted_log.read(0))
 
 # %% [markdown]
 # read_uncommitted got `a` at once, without waiting for any marker. That was a dirty read, of an order that
-# never was. read_committed was sent nothing, so it had nothing to keep back either: no mode buffers.
+# never was. read_committed was sent nothing, so it had nothing to hold back either: no mode buffers.
 #
 # The two defaults are those of `ConsumerConfig` in Kafka 4.3.1 and of librdkafka 2.16; a test of this
 # project asks the installed librdkafka, with a consumer that sets no level.

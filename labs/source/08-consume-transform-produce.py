@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 08 · How do offsets join the transaction?
 #
-# *90 minutes, or a short way of 25* · Kafka 4.3, Java client 4.x
+# *90 minutes, or a short way of 15* · Kafka 4.3, Java client 4.x
 #
 # **In one paragraph.** The gift shop's accounting worker reads orders, works out their income and writes
 # it down. The position up to which it has read is a record too. In this lab a worker dies between the two
@@ -215,8 +215,8 @@ print(read_recording("tv2", "offsets-in-transaction", "OffsetFetch", "TxnOffsetC
 # %% [markdown]
 # While the position is pending, the answer is UNSTABLE_OFFSET_COMMIT. After the commit it counts. After the
 # abort it is dropped, and the older position stands. The table is a real Kafka 4.3.1, which was asked in
-# the same order. Asked without “require stable”, as old clients do, it returns the older position, on the
-# way to counting twice (KIP-447).
+# the same order. Asked without “require stable”, as old clients do, it returns the older position, and the
+# order may be counted twice (KIP-447).
 #
 # The application notices little. Its `poll()` just gives nothing. But `committed()`, which asks for the
 # position itself, throws a TimeoutException after `default.api.timeout.ms` (60 s). A transaction may stay
@@ -301,11 +301,11 @@ print(read_recording("tv2", "group-generation-fencing", "TxnOffsetCommit", "Join
 
 # %% [markdown]
 # A *generation* (代) says how many times the group's partitions have been reassigned. The *group metadata*
-# in `sendOffsetsToTransaction(positions, consumer.groupMetadata())` carry it. A member that is unknown to the
+# in `sendOffsetsToTransaction(positions, consumer.groupMetadata())` carries it. A member that is unknown to the
 # group gets UNKNOWN_MEMBER_ID; a member of an old generation gets ILLEGAL_GENERATION. The application gets
 # one **CommitFailedException** for both, and it is *abortable*: abort, and look for new orders. The last
-# table is a real broker. Look at its last TxnOffsetCommit: a position *without* metadata is let in. So
-# never leave them out.
+# table is a real broker. Look at its last TxnOffsetCommit: a position *without* metadata is accepted. So
+# never leave it out.
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: who waits for a worker that falls silent later?

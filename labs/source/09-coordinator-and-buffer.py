@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 09 · Where do uncommitted messages live?
 #
-# *90 minutes, or a short way of 25* · Pulsar 4.2
+# *90 minutes, or a short way of 20* · Pulsar 4.2
 #
 # **In one paragraph.** An order service sends a message in a transaction that has not ended. Where is this
 # message now, who may read it, and who knows of it? You follow one real order of the gift shop from the id of

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lab 10 · Can a transaction un-acknowledge?
 #
-# *90 minutes, or a short way of 25* · Pulsar 4.2
+# *90 minutes, or a short way of 20* · Pulsar 4.2
 #
 # **In one paragraph.** In Pulsar a transaction may send messages, and it may also acknowledge messages that
 # it has read. The gift shop's billing department uses that. One day it cannot write its bills, and aborts. In

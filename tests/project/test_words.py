@@ -37,6 +37,10 @@ PHRASES = {
     r"\bby the alphabet\b": "in alphabetical order",
     r"\b(lies|lie|lying) in wait\b": "waits",
     r"\ba new surface story\b": "another setting",
+    r"\bfrom when on\b": "from which moment on",
+    r"(ms|timeout|deadline)`? is over\b": "has passed",
+    r"[\"“]So (it (is|was)|old clients) ": "that is so, they did that",
+    r"\bone (pair|row|record|marker|message|number) a [a-z]": "per",
     r"\bwhat is not (true|possible|there) (is|are|has|stays)\b": "name the subject",
 }
 

@@ -25,7 +25,7 @@ from .notebooks import (
     text_of,
     unexecuted_solution,
 )
-from .ways import DEEPER, SHORT_MINUTES, heading_level, measure, short_way
+from .ways import DEEPER, SAID, SHORT_MINUTES, heading_level, measure, short_way
 
 MOST_CELLS = 90  # without those that only hold a heading
 MOST_IN_SIGHT = 24  # before a part is unfolded
@@ -93,6 +93,9 @@ def _ways(notebook: Notebook) -> Iterator[str]:
         yield "the short way asks nothing"
     if extent.minutes > SHORT_MINUTES:
         yield f"the short way takes {extent.minutes} minutes: {SHORT_MINUTES} at most"
+    said, due = SAID.search(notebook.cells[0].source), -(-extent.minutes // 5) * 5
+    if said and int(said[1]) != due:
+        yield f"the first cell says “a short way of {said[1]}”: write {due} (`mqlab labs times`)"
 
 
 def _pictures(texts: list[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Two ways through a lab: the short way of 25 minutes, and the whole.
+"""Two ways through a lab: the short way of 25 minutes at most, and the whole.
 
 The short way is hook, one experiment and one graded cell. It stands open; each other part begins
 with a heading that is folded in JupyterLab, and a click unfolds it. A source marks such a part at
@@ -10,8 +10,8 @@ its heading:
 The heading is alone in its cell, since its cell stays in sight. The part ends at the next heading
 of the same level. The short way runs without the parts between: `notebook_checks` runs it alone.
 
-Minutes are an estimate: 200 words of text per minute; a question, a picture, a playground and a
-cell to write as in `MINUTES`.
+Minutes are an estimate for one reader alone: 240 words of text per minute; a question, a picture, a
+playground and a cell to write as in `MINUTES`. A lab's first cell names those of its short way.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ DEEPER = "deeper"
 FOLDED = "jp-MarkdownHeadingCollapsed"
 
 SHORT_MINUTES = 25
-WORDS_PER_MINUTE = 200
+WORDS_PER_MINUTE = 240
 #: for each of them, beside the words that are read
-MINUTES = {"question": 1.5, "picture": 3.0, "playground": 6.0, "to write": 6.0}
+MINUTES = {"question": 1.5, "picture": 3.0, "playground": 6.0, "to write": 7.0}
 PICTURES = re.compile(r"\b(Player|Pair|Explorer|Follow|Trials|vary|put_beside)\(")
 PLAYGROUNDS = re.compile(r"\bPlayground\(")
+#: what a lab's first cell says of its short way
+SAID = re.compile(r"\*\d+ minutes, or a short way of (\d+)\*")
 HEADING = re.compile(r"(#{1,6}) +\S")
 
 

@@ -169,6 +169,7 @@ def test_a_wrong_solution_is_noticed(built: Lab, tmp_path: Path) -> None:
         ("# ## Deeper: who", "# Who", "it holds one `##` heading only"),
         ("# One page.", "# One page.\n#\n# ## Hook", "a heading inside the cell"),
         ("# One page.", "# One page. " + "word " * 4000, "the short way takes"),
+        ("# One page.", "# *90 minutes, or a short way of 5*", "way of 5”: write 10"),
     ],
 )
 def test_structure(unbuilt: Callable[[str], Lab], old: str, new: str, complaint: str) -> None:
