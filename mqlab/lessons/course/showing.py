@@ -29,6 +29,7 @@ POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; base-uri 'none'; "
     "form-action 'none'"
 )
+HIDDEN = re.compile(r"^[ #]*BEGIN HIDDEN TESTS.*?(^[ #]*END HIDDEN TESTS[^\n]*\n?|\Z)", re.M | re.S)
 MOST_TEXT = 100_000  # characters of an output
 
 
@@ -41,6 +42,17 @@ class Inert(NbGraderPreprocessor):
         path = find_released(self.releases, resources)
         make_inert(nb, read(path).cells if path is not None else ())
         return nb, resources
+
+
+class HideTests(NbGraderPreprocessor):
+    """A feedback page shows what a hidden test said, and not the test."""
+
+    def preprocess_cell(
+        self, cell: Notebook, resources: ResourcesDict, index: int
+    ) -> tuple[Notebook, ResourcesDict]:
+        if cell.cell_type == "code":
+            cell.source = HIDDEN.sub("", cell.source)
+        return cell, resources
 
 
 class FeedbackExporter(HTMLExporter):
@@ -68,6 +80,7 @@ def course_settings(folder: Path) -> Config:
     c.GenerateFeedback.preprocessors = [
         Inert,
         steps.GetGrades,
+        HideTests,
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
     c.GenerateFeedback.exporter_class = FeedbackExporter

@@ -204,7 +204,9 @@ def test_a_class_is_held(tmp_path: Path) -> None:
         rows = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
     assert rows == {"solved": 2, "untouched": 0, "misled": 0}
     for student in classroom.STUDENTS:
-        assert (course.folder / "feedback" / student / lab.name / f"{lab.name}.html").exists()
+        page = course.folder / "feedback" / student / lab.name / f"{lab.name}.html"
+        text = page.read_text("utf-8")
+        assert "HIDDEN TESTS" not in text and "high_watermark" in text
     wrong = course.folder / "autograded" / "misled" / lab.name / f"{lab.name}.ipynb"
     assert "return high_watermark" in wrong.read_text("utf-8")
     assert said[0] == "07-sample: released"
