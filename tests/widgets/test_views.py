@@ -14,8 +14,7 @@ from mqlab_widgets.scene import Node, Scene
 from mqlab_widgets.style import font_of
 from mqlab_widgets.views import PANELS
 from mqlab_widgets.views.common import ROOMY, find_previous
-from mqlab_widgets.views.plan import ROW, plan
-from mqlab_widgets.views.space_time import EDGE
+from mqlab_widgets.views.plan import plan
 from mqlab_widgets.widths import fit, fit_apart, width, wrap
 
 from mqlab.cli.run import open_scenario
@@ -35,7 +34,6 @@ from mqlab.kernel.snapshot import (
 )
 from mqlab.kernel.text import Text
 from mqlab.kernel.trace import Fact, Trace
-from mqlab.registry import scenario
 
 from .sample import long_trace, sample
 
@@ -205,35 +203,6 @@ def test_a_label_too_wide_for_both_sides_is_whole_and_leaves_the_head_visible(wa
         assert x >= 48 and x + wide < tip - 20
     else:
         assert x - wide > tip + 20
-
-
-def test_a_label_that_fits_nowhere_is_cut_where_most_of_it_is_seen() -> None:
-    lanes = tuple(Lane(n, Text(n)) for n in "abcdef")
-    fact = Fact(1, 1, "a", "→", Text("SyncGroup accounting " * 4), "f")
-    seen = draw("space-time", Trace("s", (), (fact,), (Snapshot(lanes=lanes),) * 2), 1)
-    shown = str(seen["lab:1"].text)
-    assert shown.endswith("…") and len(shown) > 30
-    assert str(seen["lab:1"].attrs["class"]).endswith("mid")
-
-
-def test_the_number_of_rows_folded_before_the_first_in_sight_is_whole() -> None:
-    run = sample()
-    drawn = [draw("space-time", run, step) for step in range(len(run) + 1)]
-    folds = [node for seen in drawn for key, node in seen.items() if key.startswith("fold:")]
-    assert folds
-    below = [float(fold.attrs["y"]) % ROW for fold in folds]
-    assert all(0.73 * 10.5 - y <= EDGE for y in below), "digits are 0.73 of their size high"
-
-
-def test_coordinators_rows_are_whole_beside_the_diagram() -> None:
-    run = scenario("""
-system charges producers=old:order-service partitions=1
-run old: init, begin, send charges-0 580538, commit
-""")
-    tables = (draw("tables", run, step).values() for step in range(len(run) + 1))
-    shown = {part.text for table in tables for part in table if part.text}
-    assert {"order-service", "PrepareCommit", "{charges-0}"} <= shown
-    assert not [text for text in shown if "…" in text]
 
 
 def test_flags_that_stand_close_hang_beside_each_other() -> None:
