@@ -76,7 +76,8 @@ __all__ = ["Broker"]
 @frozen
 class Broker:
     """`offsets`: how far every consumer group has come, the check service among them;
-    `unwritten`: the table on the disk is older. `ops`: ends that are not recorded yet.
+    `unwritten`: the table on the disk is older. `ops`: ends that are not recorded yet;
+    `ops_since`: from when the passes that record them are counted, in ms; 0 before the first end.
     `producers`, `consumers`: who is connected. `copied`: where the slave's copy ends, None while
     it is not connected; `waiting`: answers that wait for it, or for the disk.
     `timed`: what waits for which second."""
@@ -85,6 +86,7 @@ class Broker:
     offsets: Offsets = Offsets()
     unwritten: bool = False
     ops: Pending = ()
+    ops_since: int = 0
     producers: Producers = Producers()
     consumers: Members = Members()
     copied: int | None = None

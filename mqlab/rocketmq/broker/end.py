@@ -95,12 +95,13 @@ def _write_end(broker: Broker, ask: EndTransaction, half: Stored, disk: Disk, at
     is there already, whatever is said of it now."""
     if half.message.get(REAL_TOPIC) is None:
         return broker, ()
-    config, ops = broker.config, broker.ops
+    config, ops, since = broker.config, broker.ops, broker.ops_since or at_ms
     writer = Writer(disk, at_ms, notify=config.flush == "sync")
     usual = ("message", "op") if "message_before_op" in config.on else ("op", "message")
     for part in config.order_of("end_transaction", *usual):
         if part == "op":
-            ops = record_end(config, ops, half.queue_offset, writer, at_ms)
+            ops = record_end(config, ops, half.queue_offset, writer, at_ms, since)
+            since = since if ops else at_ms
         elif ask.end == TransactionType.COMMIT_TYPE:
             writer.put(build_committed(half, config))
-    return replace(broker, ops=ops), writer.effects
+    return replace(broker, ops=ops, ops_since=since), writer.effects

@@ -38,9 +38,15 @@ def parse_op(op: Stored) -> tuple[int, ...]:
 
 
 def record_end(
-    config: RocketMQConfig, pending: Pending, offset: int, writer: Writer, at_ms: int
+    config: RocketMQConfig,
+    pending: Pending,
+    offset: int,
+    writer: Writer,
+    at_ms: int,
+    since_ms: int,
 ) -> Pending:
-    """Note that the half at this offset has ended: written now (4.9), or with others soon."""
+    """Note that the half at this offset has ended: written now (4.9), or with others soon.
+    `since_ms`: when the first end of all came, or when a full record was last written."""
     if "op_topic" not in config.on:
         return pending
     if not config.batches_ops:
@@ -51,13 +57,14 @@ def record_end(
         writer.add(CancelTimer(OP_BATCH))
         return write_batch(config, new, writer, at_ms)
     if not pending:
-        writer.add(schedule_batch(config, at_ms))
+        writer.add(schedule_batch(config, at_ms - since_ms))
     return new
 
 
-def schedule_batch(config: RocketMQConfig, at_ms: int) -> SetTimer:
-    """The next pass of the batch service: it comes round at a fixed interval."""
-    return SetTimer(OP_BATCH, config.op_batch_ms - at_ms % config.op_batch_ms)
+def schedule_batch(config: RocketMQConfig, passed_ms: int) -> SetTimer:
+    """The next pass of the batch service: it comes round at a fixed interval, of which so much
+    has passed (TransactionalOpBatchService; lastWriteTimestamp of MessageQueueOpContext)."""
+    return SetTimer(OP_BATCH, config.op_batch_ms - passed_ms % config.op_batch_ms)
 
 
 def write_batch(config: RocketMQConfig, pending: Pending, writer: Writer, at_ms: int) -> Pending:

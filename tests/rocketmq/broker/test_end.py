@@ -6,8 +6,19 @@ from typing import Any
 
 import pytest
 
-from mqlab.kernel import Caller, Disk, Effects, MemoryDisk, Reply, Request, replace
+from mqlab.kernel import (
+    Caller,
+    Disk,
+    Effects,
+    Fired,
+    MemoryDisk,
+    Reply,
+    Request,
+    SetTimer,
+    replace,
+)
 from mqlab.rocketmq.broker import Broker
+from mqlab.rocketmq.check.ops import OP_BATCH
 from mqlab.rocketmq.messages import (
     CHECK_IMMUNITY,
     DELAY,
@@ -172,3 +183,13 @@ def test_without_a_half_topic_the_message_is_there_at_once():
     assert words_in(disk, "orders-0") == ["o1"] and words_in(disk, HALF) == []
     _, effects, _ = end(config, disk, replace(ASK, end=TransactionType.ROLLBACK_TYPE))
     assert words_in(apply_all(disk, effects), "orders-0") == ["o1"]
+
+
+def test_ends_are_recorded_at_intervals_from_the_first_end_on():
+    """Not from a round number of the clock (5.5.0)."""
+    disk, broker, after = stored(NEW), Broker(NEW), []
+    for at_ms in (7_100, 15_000):
+        broker, effects = broker.step(Request(Caller("app"), ASK, at_ms), disk)
+        after += [e.after_ms for e in effects if isinstance(e, SetTimer) and e.timer == OP_BATCH]
+        broker, _ = broker.step(Fired(OP_BATCH, at_ms + after[-1]), disk)
+    assert after == [3_000, 1_100]

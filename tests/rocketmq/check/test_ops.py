@@ -31,24 +31,28 @@ def test_a_foreign_tag_names_nothing():
 
 def test_4_9_writes_each_end_at_once():
     writer = Writer(MemoryDisk(), 0)
-    assert record_end(OLD, (), 7, writer, 0) == ()
+    assert record_end(OLD, (), 7, writer, 0, 0) == ()
     assert words_in(apply_all(MemoryDisk(), writer.effects), OP) == ["7"]
 
 
-@pytest.mark.parametrize(("at_ms", "after_ms"), [(0, 3_000), (1_000, 2_000), (2_999, 1)])
-def test_5_5_lets_ends_wait_until_the_service_comes_round(at_ms, after_ms):
+@pytest.mark.parametrize(
+    ("at_ms", "since_ms", "after_ms"),
+    [(0, 0, 3_000), (1_000, 0, 2_000), (2_999, 0, 1), (7_100, 7_100, 3_000), (9_000, 1_000, 1_000)],
+)
+def test_5_5_lets_ends_wait_until_the_service_comes_round(at_ms, since_ms, after_ms):
+    """At intervals from the first end on, not from a round number of the clock."""
     writer = Writer(MemoryDisk(), at_ms)
-    assert record_end(NEW, (), 7, writer, at_ms) == (7,)
+    assert record_end(NEW, (), 7, writer, at_ms, since_ms) == (7,)
     assert writer.effects == (SetTimer(OP_BATCH, after_ms),)
     second = Writer(MemoryDisk(), at_ms)
-    assert record_end(NEW, (7,), 8, second, at_ms) == (7, 8)
+    assert record_end(NEW, (7,), 8, second, at_ms, since_ms) == (7, 8)
     assert second.effects == ()
 
 
 def test_a_full_record_is_not_waited_for():
     config = make_config(op_batch_chars=4)
     writer = Writer(MemoryDisk(), 0)
-    assert record_end(config, (1,), 2, writer, 0) == ()
+    assert record_end(config, (1,), 2, writer, 0, 0) == ()
     assert CancelTimer(OP_BATCH) in writer.effects
     assert words_in(apply_all(MemoryDisk(), writer.effects), OP) == ["1,2,"]
 
@@ -63,7 +67,7 @@ def test_an_end_does_not_look_at_those_that_wait():
         __lt__ = __str__ = __gt__  # type: ignore[assignment]
 
     waiting = tuple(map(Looked, range(100)))
-    assert len(record_end(NEW, waiting, 100, Writer(MemoryDisk(), 0), 0)) == 101
+    assert len(record_end(NEW, waiting, 100, Writer(MemoryDisk(), 0), 0, 0)) == 101
 
 
 def test_a_record_takes_only_so_many():
