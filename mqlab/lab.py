@@ -15,8 +15,8 @@ Pictures
     Player, Playground, Explorer, Follow, Trials: see `mqlab_widgets`
     vary(play, off=…, kill=…)  a picture below menus of ipywidgets that say what varies in its
                         story; `mqlab.lessons.menus` makes some
-    put_beside(one, other)     two scenarios on one slider; the blocks of one and of the other are
-                        the same moments
+    put_beside(one, other)     two to four scenarios on one slider; the blocks of one and of the
+                        others are the same moments
     Predict("07-fetch", …)     asks a question of `mqlab.lessons.questions` before the run goes on
     Fold                a text that is opened by a click, for what repeats a picture
     columns(rows)       a table as text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -62,12 +63,38 @@ def write_picture(
         raise UserError(f"this run cannot be drawn: {error}") from error
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
+    _show(out, said, args, shown)
+    return 0
+
+
+def write_comparison(
+    traces: Sequence[Trace], moments: Sequence[tuple[int, ...]], args: argparse.Namespace
+) -> int:
+    """Write a page on which these runs play on one clock, and let the browser open it."""
+    from mqlab_widgets import Compare
+
+    out = args.output or Path("compare.html")
+    if args.present or out.suffix != ".html":
+        raise UserError("--compare makes a page: name it with .html at its end, without --present")
+    at = _number(args.step, traces[0]) if args.step else 0
+    players = [_player(trace, args, 0 if i else at) for i, trace in enumerate(traces)]
+    try:
+        out.write_text(Compare(players, moments).page(args.theme or ""), "utf-8")
+    except ValueError as error:
+        raise UserError(f"{error}") from error
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {error.strerror}") from error
+    _show(out, f"{len(traces)} runs", args, shown=True)
+    return 0
+
+
+def _show(out: Path, said: str, args: argparse.Namespace, shown: bool) -> None:
+    """Say what was written, and open it where no name was given."""
     print(f"wrote {out} ({out.stat().st_size / 1000:.0f} kB, {said})")
     if shown and args.output is None and not args.no_browser:
         address = out.resolve().as_uri()
         if not webbrowser.open(address):
             print(f"open it in a browser: {address}")
-    return 0
 
 
 def _write(trace: Trace, args: argparse.Namespace, out: Path, lecture: Lecture) -> str:

@@ -9,7 +9,7 @@ from ..kernel import Trace
 from ..real.recording import FOLDER
 from ..registry import with_evidence
 from .errors import UserError
-from .pictures import add_picture_arguments, write_picture
+from .pictures import add_picture_arguments, write_comparison, write_picture
 from .run import open_scenario
 
 STORIES = FOLDER.parent / "scenarios"
@@ -18,6 +18,10 @@ HELP = "a scenario (.scn) or trace (.json) as a page, a picture or a film"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a .scn file, or a trace as .json")
+    parser.add_argument(
+        "--compare", nargs="+", metavar="FILE", help="a page of this .scn file and of one to three "
+        "others side by side: a block of the one (dashes and a blank line) is a block of the others",
+    )  # fmt: skip
     add_picture_arguments(parser)
 
 
@@ -27,6 +31,8 @@ def run(args: argparse.Namespace) -> int:
     path = Path(args.file)
     if not path.is_file():
         raise UserError(f"no file {path}: give a .scn file or a trace as .json")
+    if args.compare:
+        return compare_files([path, *map(Path, args.compare)], args)
     if path.suffix == ".json":
         trace, lecture = read_trace(path), Lecture()
     else:
@@ -48,3 +54,16 @@ def read_trace(path: Path) -> Trace:
         raise UserError(
             f"{path} is no trace: {error}; give a file that `mqlab view -o run.json` has written"
         ) from error
+
+
+def compare_files(paths: list[Path], args: argparse.Namespace) -> int:
+    """The page on which several scenarios play on one clock, their blocks."""
+    if bad := [str(path) for path in paths if not path.is_file() or path.suffix != ".scn"]:
+        raise UserError(f"{', '.join(bad)}: --compare takes .scn files that are there")
+    golden = [open_scenario(path) for path in paths]
+    ends = [one.ends for one in golden]
+    if len({*map(len, ends)}) > 1:
+        counts = ", ".join(f"{path} has {len(end)}" for path, end in zip(paths, ends, strict=True))
+        raise UserError(f"the common clock are the blocks, and their numbers differ: {counts}")
+    traces = [with_evidence(one.run.trace, "") for one in golden]
+    return write_comparison(traces, list(zip(*ends, strict=True)), args)

@@ -97,8 +97,12 @@ class Golden:
     def narrations(self) -> tuple[str, ...]:
         """What the commands of each block caused in this run, a fact a line."""
         facts = self.run.narrate().splitlines()
-        done = [0, *map(self._facts_after, self.blocks)]
-        return tuple("\n".join(facts[a:b]) for a, b in pairwise(done))
+        return tuple("\n".join(facts[a:b]) for a, b in pairwise((0, *self.ends)))
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """How many facts there are at the end of each block."""
+        return tuple(map(self._facts_after, self.blocks))
 
     def _facts_after(self, block: Block) -> int:
         return count_facts(self.script, self.done, block)

@@ -302,3 +302,32 @@ def test_open_says_what_changed_since_a_token_was_made(tmp_path, monkeypatch, ca
     assert main(["open", made, "-o", out, "--lang", "zh"]) == 0
     assert "另一版本的引擎" in capsys.readouterr().out
     assert re.search("killed", Trace.load(out).narrate())
+
+
+ORDERS = [
+    str(SCENARIOS.parent / name)
+    for name in ("kafka/one-order.scn", "patterns/outbox-one-order.scn")
+]
+
+
+def test_scenarios_with_equally_many_blocks_play_on_one_page(tmp_path, capsys, opened):
+    out = tmp_path / "both.html"
+    assert main(["view", ORDERS[0], "--compare", ORDERS[1], "-o", str(out), "--step", "8"]) == 0
+    assert "2 runs" in capsys.readouterr().out and opened == []
+    page = out.read_text("utf-8")
+    assert "Kafka: records and a position" in page and "Outbox: a row and its message" in page
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["nowhere.scn"], "nowhere.scn: --compare takes .scn files that are there"),
+        ([str(SCENARIOS / "basic-commit.scn")], "their numbers differ: "),
+        ([ORDERS[1], "-o", "both.png"], "--compare makes a page: name it with .html"),
+        ([ORDERS[1], "--present"], "without --present"),
+        ([ORDERS[1]] * 4, "5 runs to compare: there is room for two to four"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(more, says, capsys):
+    assert main(["view", ORDERS[0], "--compare", *more]) == 2
+    assert says in capsys.readouterr().err

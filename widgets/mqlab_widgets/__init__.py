@@ -1,18 +1,18 @@
-"""Pictures of runs: `Player` scrubs a trace, `Pair` two of them on one clock, `Playground` lets a
+"""Pictures of runs: `Player` scrubs a trace, `Compare` two to four of them on one clock, `Playground` lets a
 learner move a system and try other futures of it, perhaps with a claim to break as the goal,
 `Predict` asks before it shows, `Ordering` lets one order the pieces of a protocol step,
 `Explorer` searches every schedule, `Follow` watches a running broker, `Trials` repeats an
 experiment with other choices and keeps what came of each, `vary` puts a picture below
 switches of ipywidgets.
 
-`Player` and `Pair` need the standard library only; the others are widgets and need anywidget, so
+`Player` and `Compare` need the standard library only; the others are widgets and need anywidget, so
 they are imported when they are first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .pair import Pair
+from .comparison import Compare
 from .player import Player
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ _WIDGETS = {
 }
 
 __all__ = [
+    "Compare",
     "Explorer",
     "Follow",
     "Ordering",
-    "Pair",
     "Player",
     "Playground",
     "Predict",

@@ -1,19 +1,21 @@
-// Two runs side by side on one slider: two futures of a play (a playground), or two systems on
-// one clock (`Pair`). Follows player.js in one module. The player that was there first has the
-// controls; the other follows it, step by step.
+// Runs side by side on one slider: two futures of a play (a playground), or two to four systems on
+// one clock (`Compare`). Follows player.js in one module. The player that was there first has the
+// controls; the others follow it, step by step.
 
 const ROOM = 640; // px that two pictures ask for; where there is less, one stands behind the other
 
-/** The second picture, and what marks the differences of the two. */
+/** Another picture, and what marks the differences of the two. `before`: the one that it stands
+ *  behind, another Beside where there are `many`; then each is in sight, in as many lines as it takes. */
 class Beside {
-  constructor(player, words) {
+  constructor(player, words, before = null, many = false) {
     this.player = player;
     this.words = words;
+    this.many = many;
     this.host = make("div", { className: "mqlab twin", hidden: true });
     this.twin = null;
-    player.host.after(this.host);
+    (before ?? player).host.after(this.host);
     this.note = make("div", { className: "compared", textContent: words.differs, hidden: true });
-    player.body.append(this.note);
+    if (!before) player.body.append(this.note);
     // Both of them are in sight or none is: one alone does not go over the whole window.
     player.enlarge = () => (this.on ? null : Player.prototype.enlarge.call(player));
     this.host.addEventListener("keydown", (event) => player.key(event));
@@ -26,14 +28,15 @@ class Beside {
     this.show(compared, compared && bytes.byteLength ? await unpack(bytes) : null);
   }
 
-  /** `compared`: which `rows` differ, of the first and of the second, or (two runs that have
-   *  nothing in common but a clock) at which `places` each is when the other is at a step;
+  /** `compared`: which `rows` differ, of the first and of the second, and (two runs that have
+   *  no more in common than a clock) at which `places` each is when the other is at a step;
    *  `data`: the second run, null for none. */
   show(compared, data) {
     this.compared = data ? compared : null;
     const { host } = this.player;
     this.host.hidden = this.note.hidden = !data;
     host.parentElement.classList.toggle("mqlab-pair", Boolean(data));
+    host.parentElement.classList.toggle("mqlab-many", Boolean(data && this.many));
     host.classList.toggle("first", Boolean(data));
     if (!data) { this.unmark(); this.turn(0); return; }
     if (this.twin) this.twin.load(data, data.meta.step);
@@ -47,7 +50,7 @@ class Beside {
     this.host.tabIndex = -1;
     this.twin.body.querySelector(".bottom").before(make("div", { className: "branches" }));
     // What it says of both is said once; the room for it keeps the two at the same height.
-    const once = this.compared.rows ? "" : " once";
+    const once = this.compared.places ? " once" : "";
     this.twin.body.append(
       make("div", { className: `compared${once}`, textContent: this.words.differs }));
     // A click on one of its rows moves both.
@@ -65,7 +68,7 @@ class Beside {
   /** Both in sight, or where they have no room, one of them and a button that shows the other. */
   fit() {
     if (!this.on) return;
-    this.tight = this.host.parentElement.clientWidth < ROOM;
+    this.tight = !this.many && this.host.parentElement.clientWidth < ROOM;
     this.turn(this.tight ? this.front ?? 0 : 0);
     [this.twin, this.player].forEach(({ data }, i) => {
       this.swaps[i].textContent = `⇄ ${data.meta.title}`;
@@ -150,13 +153,14 @@ const LEAVES = new Set(["text", "rect", "path", "circle", "line"]);
 const living = (panel) => new Map(
   (panel?.lives ?? []).filter(({ el }) => el).map((life) => [life.key, life]));
 
-/** A player's payload has another beside it: both play, on one clock. */
-async function pair(mounted) {
+/** A player's payload has others beside it: all play, on one clock. */
+async function compareRuns(mounted) {
   const player = await mounted;
-  const { other, places, words } = player.data.beside;
-  const beside = new Beside(player, words);
-  player.drawn = () => beside.follow();
-  beside.show({ places }, other);
+  const { others, words } = player.data.beside;
+  const all = [];
+  for (const _ of others) all.push(new Beside(player, words, all.at(-1), others.length > 1));
+  player.drawn = () => { for (const beside of all) beside.follow(); };
+  all.forEach((beside, i) => beside.show(others[i], others[i].data));
 }
 
 /** If an element is not there in the other picture, or says something else, or looks otherwise. */

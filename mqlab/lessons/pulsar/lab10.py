@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mqlab_widgets import Pair, Player
+from mqlab_widgets import Compare, Player
 
 from ...kernel import Outcome, Trace
 from ...kernel.trace import FactKind
@@ -312,7 +312,7 @@ run twin: receive accounting
 """
 
 
-def put_beside_kafka(offset: int = 3) -> Pair:
+def put_beside_kafka(offset: int = 3) -> Compare:
     """The same orders in both: the first one cannot be worked out, the two behind it can. `offset`:
     what the worker commits in Kafka."""
     return put_beside(KAFKA.format(offset=offset), PULSAR, at=3)
@@ -322,10 +322,10 @@ def compare_with_kafka() -> str:
     """What comes to the process that reads on, and so what becomes of each order: for each offset
     that the worker could commit in Kafka, and in Pulsar."""
     rows = [
-        (f"Kafka, offset {offset}", receive_next(put_beside_kafka(offset).first))
+        (f"Kafka, offset {offset}", receive_next(put_beside_kafka(offset).players[0]))
         for offset in (0, 3)
     ]
-    rows.append(("Pulsar, orders @1 and @2", receive_next(put_beside_kafka().second)))
+    rows.append(("Pulsar, orders @1 and @2", receive_next(put_beside_kafka().players[1])))
     return columns([("the worker has committed", "the next process gets"), *rows])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mqlab_widgets import Pair
+from mqlab_widgets import Compare
 
 from ...registry.tables import table
 from ..beside import put_beside
@@ -52,7 +52,7 @@ do driver<s1
 """
 
 
-def play_both(killed: str = DECIDED, sinks: str = RULE) -> Pair:
+def play_both(killed: str = DECIDED, sinks: str = RULE) -> Compare:
     """Both jobs, `killed` at one of the MOMENTS and started again; it opens just before the kill.
     `sinks`: one of COMMIT_RULES."""
     held = list(MOMENTS)[: list(MOMENTS).index(killed) + 1]
@@ -76,7 +76,7 @@ def compare_outputs(sinks: str) -> str:
     rows = []
     for killed in MOMENTS:
         pair = play_both(killed, sinks)
-        ends = (player.trace.snapshot(-1).readers[0].got for player in (pair.first, pair.second))
+        ends = (player.trace.snapshot(-1).readers[0].got for player in pair.players)
         rows.append((killed, *(" ".join(got.label for got in end) for end in ends)))
     return table("killed | output of Flink's job | of Spark's", rows)
 

@@ -15,7 +15,7 @@ KAFKA = Way(
         "app",
         undecided=2,
         again="run twin: init\nfire twin retry\nrun twin: begin, send orders-0 T1, "
-        "send shipments-0 T1, send-offsets order-service payments-0@1, commit",
+        "send shipments-0 T1, send-offsets order-service paid-0@1, commit",
         then="run twin: init",
     ),
     keeper=Victim("coordinator", 1, "restart coordinator\nfire app retry", "restart coordinator"),
@@ -46,10 +46,10 @@ PULSAR = Way(
     sender=Victim(
         "app",
         undecided=2,
-        again="at 60001\nfire tc-0\nrun twin: subscribe payments-0 order-service, "
+        again="at 60001\nfire tc-0\nrun twin: subscribe paid-0 order-service, "
         "receive order-service, new-transaction t1, send orders-0 T1 txn=t1, "
         "send shipments-0 T1 txn=t1, ack order-service txn=t1, commit t1",
-        then="run twin: subscribe payments-0 order-service, receive order-service",
+        then="run twin: subscribe paid-0 order-service, receive order-service",
     ),
     keeper=Victim("tc-0", 0, "", "restart tc-0"),
     reads="run stock: receive stock\nrun accounting: receive accounting",

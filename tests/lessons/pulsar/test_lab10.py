@@ -73,7 +73,7 @@ def test_kafka_skips_or_repeats_and_pulsar_gives_the_one_that_is_not_done() -> N
     got = [line.split("  ")[-1].strip() for line in lines]
     assert got == ["580538, 580539, 580540", "nothing", "580538 @0"]
     pair = put_beside_kafka()
-    assert [len(pair.first.trace), len(pair.second.trace)] == list(pair.moments[-1])
+    assert [len(pair.players[0].trace), len(pair.players[1].trace)] == list(pair.moments[-1])
 
 
 def test_each_subscription_has_a_log_of_pending_acknowledgements() -> None:

@@ -23,7 +23,7 @@ def find_red(trace: Trace) -> set[str]:
 @pytest.mark.parametrize("killed", MOMENTS)
 def test_both_are_right_whenever_they_are_killed(killed: str) -> None:
     pair = play_both(killed)
-    for player in (pair.first, pair.second):
+    for player in pair.players:
         assert read(player.trace) == ONCE and not find_red(player.trace)
         coming = (fact for fact in player.trace.facts[player.step :] if not fact.fold)
         assert next(coming).kind == "kill", "the picture opens just before the kill"
@@ -31,7 +31,7 @@ def test_both_are_right_whenever_they_are_killed(killed: str) -> None:
 
 def test_after_the_decision_one_has_yet_to_show_it_and_the_other_to_note_it() -> None:
     pair = play_both(DECIDED)
-    flink, spark = pair.first, pair.second
+    flink, spark = pair.players
     assert (read(flink.trace, flink.step), read(spark.trace, spark.step)) == ([], ["a1"])
     before, after = (
         {log.name: len(log.cells) for log in spark.trace.snapshot(at).logs}
@@ -49,14 +49,14 @@ def test_without_its_rule_each_doubles_at_its_own_moment(
     killed: str, flink: list[str], spark: list[str]
 ) -> None:
     pair = play_both(killed, EARLY)
-    assert [read(player.trace) for player in (pair.first, pair.second)] == [flink, spark]
-    assert ("written once" in find_red(pair.first.trace)) is (flink == TWICE)
-    assert ("written once" in find_red(pair.second.trace)) is (spark == TWICE)
+    assert [read(player.trace) for player in pair.players] == [flink, spark]
+    assert ("written once" in find_red(pair.players[0].trace)) is (flink == TWICE)
+    assert ("written once" in find_red(pair.players[1].trace)) is (spark == TWICE)
 
 
 def test_the_order_behind_the_barrier_is_on_its_way_while_the_checkpoint_is_taken() -> None:
     """What a checkpoint cannot know: it is in the sink's memory, and is computed again."""
-    facts = play_both(DECIDED, RULE).first.trace.facts
+    facts = play_both(DECIDED, RULE).players[0].trace.facts
     taken = next(i for i, fact in enumerate(facts) if "completed cp1 {s1: 1" in fact.line())
     sent = [
         i for i, fact in enumerate(facts) if (fact.node, str(fact.text)) == ("sum", "record a2")
@@ -66,5 +66,5 @@ def test_the_order_behind_the_barrier_is_on_its_way_while_the_checkpoint_is_take
 
 def test_stories_of_different_lengths_are_refused() -> None:
     story = "system micro_batches\nat 0\n---\n"
-    with pytest.raises(ValueError, match="1 blocks beside 2: a block of the one is a block of"):
+    with pytest.raises(ValueError, match="1 beside 2 blocks: a block of the one is a block of"):
         put_beside(story, story + "\nfire driver trigger\n---\n")

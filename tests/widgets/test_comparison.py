@@ -1,4 +1,4 @@
-"""Two runs on one clock: what belongs to the same moment, in Python; one slider, in Chromium."""
+"""Runs on one clock: what belongs to the same moment, in Python; one slider, in Chromium."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mqlab_widgets import Pair, Player
-from mqlab_widgets.pair import spread
+from mqlab_widgets import Compare, Player
+from mqlab_widgets.comparison import spread
 
 from mqlab.kernel.text import Text
 
@@ -18,6 +18,7 @@ from .test_browser import axe, settle
 
 LONG = sample()
 SHORT = replace(LONG, facts=LONG.facts[:9], snapshots=LONG.snapshots[:10], title=Text("the other"))
+SHORT = replace(SHORT, system="another")
 MOMENTS = ((4, 2), (12, 8))
 
 
@@ -42,23 +43,48 @@ def test_what_is_folded_goes_with_the_row_before_it() -> None:
 
 
 def test_a_pair_stands_where_the_clock_has_both_and_says_both() -> None:
-    pair = Pair(Player(LONG, step=4), Player(SHORT), MOMENTS)
+    pair = Compare((Player(LONG, step=4), Player(SHORT)), MOMENTS)
     said = pair.narration()
     assert said.count("▶") == 2 and said.count("\n\n") == 1
-    assert pair.second.step == 2 and pair.places[0][len(LONG)] == len(SHORT)
+    assert pair.players[1].step == 2 and pair.places[0][0][len(LONG)] == len(SHORT)
     assert pair.html().count("<img ") == 2, "both stills, where no script runs"
     assert pair._repr_mimebundle_()["text/plain"] == said
 
 
 def test_a_clock_that_goes_back_is_refused() -> None:
     with pytest.raises(ValueError, match=r"moment \(3, 8\) is not after \(4, 2\)"):
-        Pair(Player(LONG), Player(SHORT), ((4, 2), (3, 8)))
+        Compare((Player(LONG), Player(SHORT)), ((4, 2), (3, 8)))
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_there_is_room_for_two_to_four(count: int) -> None:
+    with pytest.raises(ValueError, match=f"{count} runs to compare: there is room for two to four"):
+        Compare([Player(SHORT)] * count)
+
+
+def test_four_runs_show_what_came_of_them_without_a_diagram() -> None:
+    found = Compare([Player(LONG, step=4), *(Player(SHORT) for _ in range(3))], [(4, 2, 2, 2)])
+    beside = found.payload["beside"]["others"]
+    assert len(beside) == 3 and not any(one["rows"] for one in beside)
+    for panels in (found.payload["panels"], *(one["data"]["panels"] for one in beside)):
+        assert panels and "space-time" not in panels
+    assert found.narration().count("▶") == 4 and found.players[3].step == 2
+
+
+def test_two_runs_of_one_system_have_their_differences_marked() -> None:
+    same = replace(SHORT, system=LONG.system)
+    ((first, other),) = (
+        one["rows"] for one in Compare((Player(LONG), Player(same))).payload["beside"]["others"]
+    )
+    assert list(first) == list(range(len(SHORT) + 1, len(LONG) + 1)) and not other
+    (one,) = Compare((Player(LONG), Player(SHORT))).payload["beside"]["others"]
+    assert one["rows"] is None
 
 
 @pytest.fixture
 def page(browser: Any, tmp_path: Path) -> Iterator[Any]:
     (tmp_path / "pair.html").write_text(
-        Pair(Player(LONG, step=4), Player(SHORT), MOMENTS).page("light"), "utf-8"
+        Compare((Player(LONG, step=4), Player(SHORT)), MOMENTS).page("light"), "utf-8"
     )
     found = browser.new_page(viewport={"width": 1280, "height": 800})
     errors: list[str] = []
@@ -73,7 +99,7 @@ def page(browser: Any, tmp_path: Path) -> Iterator[Any]:
 
 @pytest.mark.needs("chromium")
 def test_both_move_with_one_slider_and_a_click_on_either_moves_both(page: Any) -> None:
-    places = Pair(Player(LONG), Player(SHORT), MOMENTS).places
+    ((there, _),) = Compare((Player(LONG), Player(SHORT)), MOMENTS).places
 
     def stand() -> tuple[int, int]:
         settle(page)
@@ -91,7 +117,7 @@ def test_both_move_with_one_slider_and_a_click_on_either_moves_both(page: Any) -
     row.click()
     page.wait_for_function("document.querySelector('.twin').dataset.step != 0")
     first, second = stand()
-    assert places[0][first] == second and 0 < first < len(LONG)
+    assert there[first] == second and 0 < first < len(LONG)
     assert page.locator(".differs").count() == 0, "two systems differ in everything"
     boxes = [page.locator(name).bounding_box() for name in (".first", ".twin")]
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]

@@ -1,0 +1,142 @@
+"""`Compare`: two to four runs side by side on one clock, in one HTML output that needs no kernel.
+
+Runs of different systems have no step in common. What they have in common are moments: the
+orders have arrived, the first process is dead, both are started again. A comparison is told which
+positions belong together; in between each run takes its steps evenly. Two runs show everything.
+Three or four show what came of them, without the diagram. Where two runs of the same system
+differ, the difference is marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from mqlab.kernel.text import Text
+from mqlab.kernel.trace import Trace
+
+from .beside import compare
+from .payload import build
+from .player import Player, Theme, document, mounted
+
+CLOCK = Text(
+    "One clock: what stands side by side happens at the same time.",
+    "同一个时钟：并排的内容同时发生。",
+)
+FILES = ("beside.js", "acts.css")
+#: what there is room for in three or four columns: what came of a run
+OUTCOME = ("logs", "readers", "money", "tables")
+Moment = tuple[int, ...]
+#: for each position of one run, that of another
+Places = tuple[int, ...]
+
+
+class Compare:
+    """Steps through two to four runs at once. The first has the slider. `moments`: the positions
+    of all runs that are the same moment, in the runs' order. Their beginnings and their ends are.
+    ValueError for another number of runs, and for a clock that goes back."""
+
+    def __init__(self, players: Sequence[Player], moments: Sequence[Moment] = ()) -> None:
+        if not 2 <= len(players) <= 4:
+            raise ValueError(f"{len(players)} runs to compare: there is room for two to four")
+        self.players = tuple(players)
+        ends = tuple(len(player.trace) for player in players)
+        self.moments = check_moments([(0,) * len(players), *moments, ends])
+
+    @cached_property
+    def places(self) -> tuple[tuple[Places, Places], ...]:
+        """Of each run but the first: where it is at each position of the first, and the other
+        way round."""
+        first, *others = (player.trace for player in self.players)
+        found = []
+        for i, other in enumerate(others, 1):
+            there = [(moment[0], moment[i]) for moment in self.moments]
+            back = [(b, a) for a, b in there]
+            found.append((spread(there, first, other), spread(back, other, first)))
+        return tuple(found)
+
+    @cached_property
+    def payload(self) -> dict[str, Any]:
+        """What the module plays: the first run, and beside it the others."""
+        panels = OUTCOME if len(self.players) > 2 else None
+        data = [
+            build(
+                one.trace, one.step, replace(one.look, half=True, panels=one.look.panels or panels)
+            )
+            for one in self.players
+        ]
+        words = {"differs": CLOCK.of(self.players[0].look.lang)}
+        beside = [
+            {"data": other, "places": places, "rows": self._differences(i)}
+            for i, (other, places) in enumerate(zip(data[1:], self.places, strict=True), 1)
+        ]
+        return {**data[0], "beside": {"others": beside, "words": words}}
+
+    def _differences(self, i: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """Of two runs of the same system, the rows that only one of them has."""
+        first, other = self.players[0].trace, self.players[i].trace
+        if len(self.players) > 2 or first.system != other.system:
+            return None
+        return compare(first, other).rows
+
+    def _at_once(self) -> tuple[Player, ...]:
+        """All of them, each where the clock has it."""
+        first, *others = self.players
+        for player, (there, _) in zip(others, self.places, strict=True):
+            player.step = there[first.step]
+        return self.players
+
+    def still_html(self) -> str:
+        return "".join(player.still_html() for player in self._at_once())
+
+    def html(self, heading: str = "div") -> str:
+        return mounted(self.still_html(), self.payload, heading, "compareRuns", FILES)
+
+    def page(self, theme: Theme = "") -> str:
+        """One self-contained page: opens from disk, steps without kernel or network."""
+        title = " · ".join(player.title for player in self.players)
+        return document(title, self.players[0].look.lang, self.html("h1"), theme)
+
+    def narration(self) -> str:
+        """All runs as text, one after the other."""
+        return "\n\n".join(player.narration() for player in self._at_once())
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/html": self.html(), "text/plain": self.narration()}
+
+    def __repr__(self) -> str:
+        return self.narration()
+
+
+def check_moments(moments: Sequence[Moment]) -> tuple[Moment, ...]:
+    """A clock does not go back: ValueError where a moment is before the one before it."""
+    for before, now in pairwise(moments):
+        if any(a > b for a, b in zip(before, now, strict=True)):
+            raise ValueError(f"moment {now} is not after {before}: a clock does not go back")
+    return tuple(moments)
+
+
+def spread(moments: Sequence[tuple[int, int]], one: Trace, other: Trace) -> Places:
+    """For each position of one run where the other is by then. Only rows that are shown count: what
+    is folded happens together with the row before it."""
+    places = [0] * (len(one) + 1)
+    for (a, b), (a_end, b_end) in pairwise(moments):
+        mine, theirs = list_shown(one, a, a_end), list_shown(other, b, b_end)
+        done = 0
+        for place in range(a + 1, a_end + 1):
+            done += place in mine
+            taken = len(theirs) * done // max(len(mine), 1)
+            places[place] = theirs[taken - 1] if taken else b
+        places[a_end] = b_end
+    return tuple(places)
+
+
+def list_shown(trace: Trace, start: int, end: int) -> list[int]:
+    """The positions after `start`, up to `end`, whose fact is not folded."""
+    return [at for at in range(start + 1, end + 1) if not trace.facts[at - 1].fold]
