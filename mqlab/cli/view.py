@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a .scn file, or a trace as .json")
     parser.add_argument(
         "--compare", nargs="+", metavar="FILE", help="a page of this .scn file and of one to three "
-        "others side by side: a block of the one (dashes and a blank line) is a block of the others",
+        "others side by side: a block of one (dashes and a blank line) is a block of the others",
     )  # fmt: skip
     add_picture_arguments(parser)
 

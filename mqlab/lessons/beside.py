@@ -22,7 +22,7 @@ def put_beside(*stories: str, at: int = 0, lang: Lang = "en") -> Compare:
     counts = [len(one) for one in ends]
     if len(set(counts)) > 1:
         raise ValueError(
-            f"{' beside '.join(map(str, counts))} blocks: a block of the one is a block of the other"
+            f"{' beside '.join(map(str, counts))} blocks: a block of one is a block of the others"
         )
     moments = [(0,) * len(runs), *zip(*ends, strict=True)]
     players = [

@@ -5,7 +5,7 @@
 const ROOM = 640; // px that two pictures ask for; where there is less, one stands behind the other
 
 /** Another picture, and what marks the differences of the two. `before`: the one that it stands
- *  behind, another Beside where there are `many`; then each is in sight, in as many lines as it takes. */
+ *  behind, another Beside where there are `many`; then each is in sight, wherever it has room. */
 class Beside {
   constructor(player, words, before = null, many = false) {
     this.player = player;

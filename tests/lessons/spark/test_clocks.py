@@ -66,5 +66,5 @@ def test_the_order_behind_the_barrier_is_on_its_way_while_the_checkpoint_is_take
 
 def test_stories_of_different_lengths_are_refused() -> None:
     story = "system micro_batches\nat 0\n---\n"
-    with pytest.raises(ValueError, match="1 beside 2 blocks: a block of the one is a block of"):
+    with pytest.raises(ValueError, match="1 beside 2 blocks: a block of one is a block of"):
         put_beside(story, story + "\nfire driver trigger\n---\n")
