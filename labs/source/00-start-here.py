@@ -181,6 +181,7 @@ check(BOOKED_TWICE, kill)
 # | [09 Pulsar](09-coordinator-and-buffer.ipynb) | where do uncommitted messages live? |
 # | [10 Pulsar](10-acknowledgement.ipynb) | can a transaction un-acknowledge? |
 # | [11 Spark and Flink](11-order-to-income.ipynb) | is the sum right after a crash? |
+# | [12 Which one?](12-which-one.ipynb) | do I need a broker's transaction, and whose? |
 
 # %% [markdown]
 # ## What you know now

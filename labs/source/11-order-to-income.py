@@ -167,10 +167,10 @@ check(DECIDE, decide)
 # A transaction alone is not exactly once. Put the progress into the same transaction as the result, look
 # at it before you write, and stop when the two disagree.
 #
-# The short way ends here. The parts below go deeper; 5 of the 10 points are there. This is the last lab.
-# To go on, run the whole year (`mqlab income --year`), kill the job wherever you like
-# (`mqlab income chaos`), or point it at a Kafka of your own (`--bootstrap-server`). Back to the map:
-# [lab 00](00-start-here.ipynb).
+# The short way ends here. The parts below go deeper; 5 of the 10 points are there. To go on
+# with this job, run the whole year (`mqlab income --year`), kill it wherever you like (`mqlab income
+# chaos`), or point it at a Kafka of your own (`--bootstrap-server`). The next lab asks which broker,
+# and whether you need its transaction at all: [lab 12](12-which-one.ipynb).
 
 # %% [markdown] tags=["deeper"]
 # ## Deeper: does the real job double it too?

@@ -8,7 +8,7 @@ from mqlab.cli import main
 from mqlab.registry import SYSTEMS, run_scenario
 from mqlab.registry.cases.ways import ORDER
 from mqlab.registry.matrix import WAYS
-from mqlab.registry.ways import ROLES, STAGES, STORIES, kill_each
+from mqlab.registry.ways import ROLES, STAGES, STORIES, Price, count_prices, kill_each
 from mqlab.scenario import load
 
 
@@ -66,3 +66,15 @@ def test_the_command_prints_stage_by_way(capsys, monkeypatch):
     head, _, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[-1] == "outbox" and len(rows) == 6
     assert rows[2].split() == ["decide", "0", "→", "1,", "ok"]
+
+
+def test_a_price_is_counted_until_the_client_is_told_and_until_all_is_forgotten():
+    """An order by way of an outbox: order, ok and the row's way to the relay; one write, flushed."""
+    prices = count_prices(ORDER["outbox"])
+    assert prices["the client is told"] == Price(messages=3, writes=1, flushes=1)
+    assert prices["forgotten"] > prices["consumers have it"] > prices["the client is told"]
+    kafka = count_prices(ORDER["kafka"])
+    # per partition a write and its reservation, answered; EndTxn, its answer, a self-send
+    assert kafka["the client is told"].messages == 3 * 4 + 2 + 1
+    assert kafka["the client is told"].writes == 3 + 3 + 1
+    assert kafka["forgotten"].writes == 3 + 3 + 1 + 3 + 1

@@ -1,8 +1,8 @@
 """Pictures of runs: `Player` scrubs a trace, `Compare` two to four of them on one clock,
-`Playground` lets a learner move a system and try other futures of it, perhaps with a claim to break
-as the goal, `Predict` asks before it shows, `Ordering` lets one order the pieces of a protocol step,
-`Explorer` searches every schedule, `Follow` watches a running broker, `Trials` repeats an
-experiment with other choices and keeps what came of each, `vary` puts a picture below
+`Playground` lets a learner move a system and try other futures of it, perhaps with a claim to
+break as the goal, `Predict` asks before it shows, `Ordering` lets one order the pieces of a
+protocol step, `Explorer` searches every schedule, `Follow` watches a running broker, `Trials`
+repeats an experiment with other choices and keeps what came of each, `vary` puts a picture below
 switches of ipywidgets.
 
 `Player` and `Compare` need the standard library only; the others are widgets and need anywidget, so

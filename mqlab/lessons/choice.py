@@ -1,0 +1,167 @@
+"""The exercise of lab 12: five situations, a way for each, and the runs that forbid the others.
+
+An answer is a text, a line per situation, as in `aggregates: kafka, because zombie and late-end`.
+A run is one of `RUNS`; it is played, and what it shows must still be so. A choice without a run
+earns nothing. What there is to choose from stands in `choice.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..kernel import Run, Text, Trace
+from ..registry import run_scenario
+from ..registry.matrix import DATASETS
+from .check import Hinted
+from .verdict import NOT_WRITTEN, Verdict
+
+WAYS = ("kafka", "rocketmq", "pulsar", "outbox", "plain", "key")
+FORM = Text(
+    "write a line per situation, such as “aggregates: kafka, because zombie and late-end”",
+    "每种情况写一行，例如“aggregates: kafka, because zombie and late-end”",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A run of datasets/scenarios. `light`: the promise that is broken in the end; where there is
+    none, the reader `without` gets nothing in the end."""
+
+    story: str
+    light: str = ""
+    without: str = ""
+
+    def play(self) -> Run:
+        path = DATASETS / "scenarios" / f"{self.story}.scn"
+        return run_scenario(path.read_text("utf-8"))
+
+    def holds(self, trace: Trace) -> bool:
+        """Whether the run shows what it is named for."""
+        end = trace.snapshot(len(trace))
+        if self.light:
+            return any(one.name == self.light and not one.ok for one in end.lights)
+        return any(one.name == self.without and not one.got for one in end.readers)
+
+    def title(self) -> str:
+        """The first sentence of the story."""
+        text = (DATASETS / "scenarios" / f"{self.story}.scn").read_text("utf-8")
+        return text.splitlines()[0].removeprefix("# ").rstrip(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """`fits`: the ways that do. `forbids`: of each run that tells something here, the ways that it
+    rules out; together they rule out the rivals. `wrong`: for each way that does not fit, the
+    belief behind it, its sentence and the run that is shown."""
+
+    name: str
+    fits: tuple[str, ...]
+    forbids: Mapping[str, tuple[str, ...]]
+    wrong: Mapping[str, tuple[str, str, str]]
+
+    @property
+    def rivals(self) -> set[str]:
+        return {way for ways in self.forbids.values() for way in ways}
+
+
+def read_situations() -> tuple[dict[str, Shown], tuple[Situation, ...]]:
+    """The runs and the situations of `choice.toml`."""
+    data = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    runs = {name: Shown(**one) for name, one in data["runs"].items()}
+    situations = tuple(
+        Situation(
+            name,
+            tuple(one["fits"]),
+            {run: tuple(ways) for run, ways in one["forbids"].items()},
+            {way: (x["belief"], x["says"], x["run"]) for way, x in one["wrong"].items()},
+        )
+        for name, one in data["situations"].items()
+    )
+    return runs, situations
+
+
+@dataclass(frozen=True)
+class Choice(Hinted):
+    """The exercise. `play`: how a run is played, for tests."""
+
+    situations: tuple[Situation, ...]
+    hints: tuple[Text, ...]
+    runs: Mapping[str, Shown]
+    play: Callable[[Shown], Run] = Shown.play
+
+    def check(self, answer: object, graded: bool = False) -> Verdict:
+        """Judge the lines, situation by situation; the first that is not right is told."""
+        if not isinstance(answer, str) or not answer.strip():
+            return Verdict(False, NOT_WRITTEN)
+        given: dict[str, tuple[str, list[str]]] = {}
+        for line in filter(None, map(str.strip, answer.splitlines())):
+            name, colon, rest = line.partition(":")
+            way, _, because = rest.partition("because")
+            if not colon or name.strip() not in {one.name for one in self.situations}:
+                return Verdict(False, Text(f"“{line}” is about none of the situations: {FORM}"))
+            names = re.split(r"[\s,]+(?:and\s+)?", because.strip(" ,."))
+            given[name.strip()] = way.strip(" ,."), [name for name in names if name]
+        for situation in self.situations:
+            if (wrong := self._judge(situation, *given.get(situation.name, ("", [])))) is not None:
+                return wrong
+        return Verdict(True, Text("each choice fits, and runs forbid its rivals"))
+
+    def _judge(self, situation: Situation, way: str, names: list[str]) -> Verdict | None:
+        """What is wrong with one choice; None where nothing is."""
+        at = situation.name
+        if not way:
+            return Verdict(False, Text(f"{at}: nothing is chosen yet: {FORM}"))
+        if way not in WAYS:
+            return Verdict(False, Text(f"{at}: there is no {way}; choose of {', '.join(WAYS)}"))
+        if not names:
+            return Verdict(
+                False, Text(f"{at}: a choice without a run earns nothing: name what forbids others")
+            )
+        if unknown := [name for name in names if name not in self.runs]:
+            there = ", ".join(self.runs)
+            return Verdict(False, Text(f"{at}: there is no run {unknown[0]}; there are {there}"))
+        if way not in situation.fits:
+            belief, message, name = situation.wrong[way]
+            return self._show(Text(f"{at}: {way} does not fit: {message}"), name, belief)
+        for name in names:
+            if name not in situation.forbids:
+                idle = f"{at}: {name} forbids none of the rivals here; what does it show?"
+                return self._show(Text(idle), name, "any failure is a reason")
+            if not self.runs[name].holds(self.play(self.runs[name]).trace):
+                return Verdict(False, Text(f"{name} does not show what it is named for any more"))
+        ruled_out = {rival for name in names for rival in situation.forbids[name]}
+        if missing := sorted(situation.rivals - ruled_out):
+            return Verdict(
+                False, Text(f"{at}: no run of yours forbids {' or '.join(missing)}; name one")
+            )
+        return None
+
+    def _show(self, message: Text, name: str, belief: str) -> Verdict:
+        """A verdict with the run of that name."""
+        run, light = self.play(self.runs[name]), self.runs[name].light
+        return Verdict(False, message, belief, tuple(map(str, run.choices)), run.system, light)
+
+
+HINTS = (
+    Text(
+        "Ask of each situation first: what must be joined? A row and a message; what was read and "
+        "what is written; an acknowledgement and a message; nothing; a call outside and anything.",
+        "先问每种情况：要把什么合在一起？行与消息；读到的与写出的；确认与消息；什么都不用；外部调用与其他。",
+    ),
+    Text(
+        "Play each run and finish the sentence: “this forbids a way that …”. One of them is about "
+        "a row, one about a reader's place, one about an effect outside, one about time. In the "
+        "others something comes twice.",
+        "播放每个运行并完成这句话：“它排除了会……的方式”。一个关于行，一个关于读者的位置，一个关于外部效果，"
+        "一个关于时间，其余的是重复。",
+    ),
+)
+RUNS, SITUATIONS = read_situations()
+CHOICE = Choice(SITUATIONS, HINTS, RUNS)
+
+#: what of this is graded, and what an answer to it is (`lessons/course/graded.py`)
+GRADED = {"choice": (CHOICE, "value")}

@@ -1,0 +1,76 @@
+"""What lab 12 shows: one order four ways, kills, prices, anomalies, the exercise's runs."""
+
+from __future__ import annotations
+
+from mqlab_widgets import Compare, Player
+
+from ..kernel import Trace
+from ..registry import scenario
+from ..registry.cases.anomalies import MATRIX
+from ..registry.cases.ways import ORDER
+from ..registry.matrix import tabulate
+from ..registry.tables import columns
+from ..registry.ways import STAGES, count_prices, tabulate_kills
+from .beside import put_beside
+from .choice import CHOICE, RUNS
+from .steps import first
+
+__all__ = [
+    "CHOICE",
+    "RUNS",
+    "STAGES",
+    "die_after_deciding",
+    "first",
+    "kill_ways",
+    "list_runs",
+    "play_run",
+    "tell_anomalies",
+    "tell_kills",
+    "tell_prices",
+]
+
+
+def kill_ways(stage: str = "", role: str = "keeper") -> Compare:
+    """The four ways on one clock, open at the end of a stage; with a name, each with a kill there.
+    `role`: "sender" or "keeper" dies. ValueError for a stage that there is not."""
+    if not stage:
+        return put_beside(*(way.text for way in ORDER.values()), at=len(STAGES))
+    number = STAGES.index(stage) + 1
+    return put_beside(*(way.kill_in(number, role) for way in ORDER.values()), at=number + 1)
+
+
+def tell_kills(role: str) -> str:
+    """Stage × way: orders at stock while the node is dead → in the end, what the caller heard."""
+    return columns(tabulate_kills(ORDER, role))
+
+
+def tell_prices() -> str:
+    """Way × moment: messages / writes / flushes of one order so far."""
+    rows = {name: count_prices(way) for name, way in ORDER.items()}
+    moments = list(next(iter(rows.values())))
+    cells = [
+        (name, *(f"{p.messages} / {p.writes} / {p.flushes}" for p in prices.values()))
+        for name, prices in rows.items()
+    ]
+    return columns([("messages / writes / flushes, until", *moments), *cells])
+
+
+def tell_anomalies() -> str:
+    """Anomaly × way, as `mqlab matrix` prints it."""
+    return tabulate(MATRIX)
+
+
+def list_runs() -> str:
+    """The runs that an answer may name, with what happens in each."""
+    return columns([("run", "what happens"), *((name, one.title()) for name, one in RUNS.items())])
+
+
+def play_run(run: str) -> Player:
+    """One of them."""
+    trace = RUNS[run].play().trace
+    return Player(trace, step=len(trace))
+
+
+def die_after_deciding(way: str) -> Trace:
+    """The run of a way in which the node that carries the decision on dies right behind it."""
+    return scenario(ORDER[way].kill_in(STAGES.index("decide") + 1, "keeper"))
