@@ -69,7 +69,7 @@ def test_the_command_prints_stage_by_way(capsys, monkeypatch):
 
 
 def test_a_price_is_counted_until_the_client_is_told_and_until_all_is_forgotten():
-    """An order by way of an outbox: order, ok and the row's way to the relay; one write, flushed."""
+    """An order by way of an outbox: order, ok and the row on its way; one write, flushed."""
     prices = count_prices(ORDER["outbox"])
     assert prices["the client is told"] == Price(messages=3, writes=1, flushes=1)
     assert prices["forgotten"] > prices["consumers have it"] > prices["the client is told"]
