@@ -15,8 +15,9 @@ from pathlib import Path
 from tests.project.sources import code_lines, list_committed, relative
 
 PROGRAM = ("mqlab/", "widgets/")
-#: 78,599 when this was first counted, with three brokers; 66,000 is the aim
-MOST = 82_100
+#: 78,599 when this was first counted, with three brokers; 66,000 is the aim. 82,038 before lab 12,
+#: the comparison of four runs and the site came in
+MOST = 82_400
 
 
 def package_of(path: Path) -> str:
