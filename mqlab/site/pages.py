@@ -16,6 +16,7 @@ from mqlab_widgets.style import HERE, page_css
 
 from .. import __version__
 from ..brokers import list_brokers
+from .documents import list_documents
 from .first import cut_first
 from .stories import Story, list_stories
 
@@ -52,6 +53,7 @@ def write_site(folder: Path, paths: tuple[Path, ...] = ()) -> Built:
     )  # fmt: skip
     brokers = {name: broker.title for name, broker in list_brokers().items()}
     known = {"version": __version__, "brokers": brokers, "count": len(stories)}
+    documents = list(list_documents())
     first = cut_first(SOURCES / "first.toml")
     top = {
         "index.html": {
@@ -61,10 +63,15 @@ def write_site(folder: Path, paths: tuple[Path, ...] = ()) -> Built:
         "gallery.html": {"stories": stories, "facets": _facets(stories)},
         "learn.html": {"labs": list(_list_labs())},
         "teach.html": {},
+        "read.html": {"documents": documents},
     }
     for name, shown in top.items():
         page = pages.get_template(name).render(known, up="", **shown)
         (folder / name).write_text(page, "utf-8")
+    (folder / "docs").mkdir()
+    for document in documents:
+        page = pages.get_template("document.html").render(known, up="../", document=document)
+        (folder / "docs" / f"{document.name}.html").write_text(page, "utf-8")
     story_page = pages.get_template("story.html")
     for before, story, after in _with_neighbours(stories):
         path = folder / "stories" / f"{story.name}.html"

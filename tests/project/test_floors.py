@@ -71,7 +71,7 @@ LIBRARIES = {
     "mqlab.check.kafka": {"confluent_kafka"},
     "mqlab.real.kafka": {"confluent_kafka", "kio", "pyarrow"},
     "mqlab.real.rocketmq": {"pyarrow"},
-    "mqlab.site": {"jinja2"},
+    "mqlab.site": {"jinja2", "markdown_it"},
     "mqlab.lessons": {
         "IPython",
         "jinja2",

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mqlab.cli import main
-from mqlab.site import stories, write_site
+from mqlab.site import documents, stories, write_site
 from mqlab.site.first import cut_first
 from mqlab.site.pages import SOURCES
 
@@ -58,6 +58,8 @@ def test_every_address_leads_to_a_file_of_the_site(site: Path) -> None:
             assert ":" not in address and not address.startswith("/"), (page, address)
             there = (page.parent / address.partition("#")[0]).resolve()
             assert there.is_file() and there.is_relative_to(site), (page, address)
+            place = address.partition("#")[2]
+            assert f'id="{place}"' in there.read_text("utf-8") if place else True, (page, address)
 
 
 def test_a_story_is_small_and_the_first_page_too(site: Path) -> None:
@@ -104,6 +106,22 @@ def test_anomalies_and_safeguards_are_found(site: Path) -> None:
     told = next(one for one in stories.list_stories((stories.FOLDER / f"{STORY[8:-5]}.scn",)))
     assert (told.broker, told.safeguards) == ("kafka", ("lso",))
     assert told.anomaly and f'data-anomaly="{told.anomaly}"' in (site / "gallery.html").read_text()
+
+
+def test_markup_and_far_links_of_a_document_are_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "A.md").write_text(
+        "# A `b`\n\n<script>alert(1)</script> [code](mqlab/x.py), [far](https://example.org/), "
+        "[near](B.md#its-part), ![a picture](x.png)\n"
+    )
+    (tmp_path / "B.md").write_text("# B\n\n## Its part\n\n[back](A.md)\n")
+    monkeypatch.setattr(documents, "ROOT", tmp_path)
+    monkeypatch.setattr(documents, "DOCUMENTS", {"A.md": ("a", "first"), "B.md": ("b", "second")})
+    a, b = documents.list_documents()
+    assert a.title == "A b" and "&lt;script&gt;" in a.html
+    assert Links(a.html).found == ["b.html#its-part"] and 'id="its-part"' in b.html
+    assert "code, far, " in a.html and "a picture" in a.html
 
 
 # --- the first picture -------------------------------------------------------------------
@@ -239,7 +257,9 @@ def test_a_story_steps_by_keys(page: Any, address: str) -> None:
 
 
 @pytest.mark.needs("chromium")
-@pytest.mark.parametrize("path", ["index.html", "gallery.html", "learn.html", "teach.html", STORY])
+@pytest.mark.parametrize(
+    "path", ["index.html", "gallery.html", "read.html", "docs/architecture.html", STORY]
+)
 def test_axe_finds_nothing_and_nothing_leaves_the_width(page: Any, address: str, path: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page.goto(address + path)

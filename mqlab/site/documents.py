@@ -1,0 +1,100 @@
+"""The project's own pages as pages of the site: Markdown, with links between them that lead there."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).parents[2]
+#: file → name of its page and what the list of pages says of it
+DOCUMENTS = {
+    "datasets/scenarios/README.md": ("scenarios", "How to write a scenario of your own"),
+    "ARCHITECTURE.md": ("architecture", "What the parts are, and why they are cut this way"),
+    "CONTRIBUTING.md": ("contributing", "How a broker, a lab or a scenario is added"),
+    "datasets/recordings/DIFFERENCES.md": ("differences", "Where the engine differs, and why"),
+    "datasets/recordings/DIFFERENCES-rocketmq.md": (
+        "differences-rocketmq",
+        "The same for RocketMQ",
+    ),
+    "datasets/recordings/DIFFERENCES-pulsar.md": ("differences-pulsar", "The same for Pulsar"),
+    "mqlab/check/README.md": ("check", "A history that any client can write, and its checker"),
+    "labs/instructor/README.md": ("instructor", "Running a course"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """`name`: of its page; `about`: one line; `title` and `html` come from the file."""
+
+    name: str
+    about: str
+    title: str
+    html: str
+
+
+def list_documents() -> Iterator[Document]:
+    """Each document of this clone, rendered. HTML that stands in one is shown as text."""
+    for source, (name, about) in DOCUMENTS.items():
+        markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+        tokens = markdown.parse((ROOT / source).read_text("utf-8"))
+        title = next(after.content for token, after in pairwise(tokens) if token.tag == "h1")
+        _mend(tokens, source)
+        html = markdown.renderer.render(tokens, markdown.options, {})
+        yield Document(name, about, title.replace("`", ""), html)
+
+
+def _mend(tokens: list[Token], source: str) -> None:
+    """Headings get the anchors that links name. A link to another document leads to its page; one
+    that leads elsewhere in the clone is its words only, and so is a picture."""
+    for token, after in pairwise(tokens):
+        if token.type == "heading_open":
+            token.attrSet("id", _anchor(after.content))
+        if token.type == "table_open":
+            token.attrSet("tabindex", "0")
+        if token.type == "th_open" and not after.content:  # a corner heads nothing
+            token.tag = "td"
+        if after.type == "th_close" and not token.content:
+            after.tag = "td"
+    for token in tokens:
+        if token.children:
+            token.children = list(_mend_line(token.children, source))
+
+
+def _mend_line(line: list[Token], source: str) -> Iterator[Token]:
+    dropped = 0
+    for token in line:
+        if token.type == "image":
+            yield Token("text", "", 0, content=token.content)
+        elif token.type == "link_open":
+            address = _lead(str(token.attrGet("href")), source)
+            dropped += not address
+            if address:
+                token.attrSet("href", address)
+                yield token
+        elif token.type == "link_close" and dropped:
+            dropped -= 1
+        else:
+            yield token
+
+
+def _lead(address: str, source: str) -> str:
+    """Where a link of a document leads on the site; "" for nowhere."""
+    path, _, place = address.partition("#")
+    if ":" in path:
+        return ""
+    there = posixpath.normpath(posixpath.join(posixpath.dirname(source), path)) if path else source
+    if there not in DOCUMENTS:
+        return ""
+    return f"{DOCUMENTS[there][0]}.html" + (f"#{place}" if place else "")
+
+
+def _anchor(heading: str) -> str:
+    """As code hosts make them: small letters, no signs, dashes for blanks."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
