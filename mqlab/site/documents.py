@@ -1,4 +1,4 @@
-"""The project's own pages as pages of the site: Markdown, with links between them that lead there."""
+"""The project's own pages as pages of the site: Markdown, whose links lead from one to another."""
 
 from __future__ import annotations
 

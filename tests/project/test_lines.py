@@ -17,7 +17,7 @@ from tests.project.sources import code_lines, list_committed, relative
 PROGRAM = ("mqlab/", "widgets/")
 #: 78,599 when this was first counted, with three brokers; 66,000 is the aim. 82,038 before lab 12,
 #: the comparison of four runs and the site came in
-MOST = 82_400
+MOST = 82_500
 
 
 def package_of(path: Path) -> str:
