@@ -11,7 +11,8 @@ import pytest
 from .jupyter import jupyterlab
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in a hook of the same name
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `--dist=loadgroup`: a lab's tests share its page, all others what their file opens."""
     for item in items:
         if not item.get_closest_marker("xdist_group"):

@@ -63,11 +63,10 @@ def test_a_foreign_page_ends_no_transaction_and_reads_nothing(
                 assert told[0] in (-1, 0) and not told[1], (host, mode)
             for place in (f"{port}{about}", f"{trace}/trace"):
                 assert page.evaluate(ASK, [f"http://{host}:{place}", {}]) == [-1, ""]
-        page.evaluate(FORM, f"http://127.0.0.1:{port}{end}")
-        page.wait_for_load_state()
-        page.goto(
-            f"http://{SITE}:{port}{about}"
-        )  # rebound: now it is of one origin with the server
+        with page.expect_navigation():
+            page.evaluate(FORM, f"http://127.0.0.1:{port}{end}")
+        # The name leads to the server now, so the page is of one origin with it.
+        page.goto(f"http://{SITE}:{port}{about}")
         rebound = page.evaluate(ASK, [end, {"method": "POST"}])
         assert rebound[0] == 403 and "127.0.0.1" in rebound[1]
         assert page.evaluate(ASK, [about, {}])[0] == 403
